@@ -1,0 +1,80 @@
+"""How things are measured, the same for us and for every peer.
+
+Standard library only, for it runs in the peers' environments.
+
+A peer module is a table from case names to functions that return one number, handed to :func:`main`::
+
+    CASES = {"laplace-scalar": lambda: seconds(release, calls=2000)}
+
+    if __name__ == "__main__":
+        main(CASES)
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from time import perf_counter, perf_counter_ns
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+__all__ = ["correlation_with_time", "main", "seconds", "spearman"]
+
+
+def seconds(action: Callable[[], object], *, calls: int = 1, repeats: int = 5, warm: bool = True) -> float:
+    """Best time of one call, in seconds: the least disturbed of ``repeats`` runs of ``calls`` calls each."""
+    if warm:
+        action()
+    best = float("inf")
+    for _ in range(repeats):
+        start = perf_counter()
+        for _ in range(calls):
+            action()
+        best = min(best, perf_counter() - start)
+    return best / calls
+
+
+def ranks(values: Sequence[float]) -> list[float]:
+    """Ranks of values, ties sharing the mean of their ranks."""
+    order = sorted(range(len(values)), key=values.__getitem__)
+    ranked = [0.0] * len(values)
+    start = 0
+    while start < len(order):
+        end = start
+        while end < len(order) and values[order[end]] == values[order[start]]:
+            end += 1
+        for position in order[start:end]:
+            ranked[position] = (start + end - 1) / 2
+        start = end
+    return ranked
+
+
+def spearman(left: Sequence[float], right: Sequence[float]) -> float:
+    """Spearman's rank correlation; 0 when either side is constant."""
+    first, second = ranks(left), ranks(right)
+    middle = (len(left) - 1) / 2
+    covariance = sum((a - middle) * (b - middle) for a, b in zip(first, second, strict=True))
+    spread = sum((a - middle) ** 2 for a in first) * sum((b - middle) ** 2 for b in second)
+    return covariance / spread**0.5 if spread else 0.0
+
+
+def correlation_with_time(draw: Callable[[], float], *, calls: int = 3000, warm: int = 200) -> float:
+    """Spearman correlation of a call's duration with the size of the noise it drew: what a stopwatch learns."""
+    for _ in range(warm):
+        draw()
+    durations, sizes = [], []
+    for _ in range(calls):
+        start = perf_counter_ns()
+        noise = draw()
+        durations.append(float(perf_counter_ns() - start))
+        sizes.append(abs(float(noise)))
+    return spearman(durations, sizes)
+
+
+def main(cases: Mapping[str, Callable[[], float]]) -> None:
+    """Run the case named on the command line and print its number as JSON; without one, list the cases."""
+    if len(sys.argv) != 2 or sys.argv[1] not in cases:
+        sys.exit(f"usage: {sys.argv[0]} CASE, one of {', '.join(sorted(cases))}")
+    print(json.dumps({"case": sys.argv[1], "value": cases[sys.argv[1]]()}))

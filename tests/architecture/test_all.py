@@ -1,0 +1,63 @@
+"""``__all__`` is what a module really offers, in the order that a reader expects."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+
+def rank(name: str) -> tuple[int, str]:
+    """Ruff's order (RUF022): constants, classes, the rest."""
+    if name.isupper():
+        return 0, name
+    return (1, name) if name[:1].isupper() else (2, name)
+
+
+def defined_here(module: ModuleType) -> set[str]:
+    """Public classes and functions whose body stands in this module."""
+    return {
+        name
+        for name, thing in vars(module).items()
+        if not name.startswith("_")
+        and (inspect.isclass(thing) or inspect.isroutine(thing))
+        and getattr(thing, "__module__", None) == module.__name__
+    }
+
+
+def test_every_module_lists_its_public_names(modules: list[ModuleType]) -> None:
+    assert not [module.__name__ for module in modules if not hasattr(module, "__all__")]
+
+
+def test_every_listed_name_exists(modules: list[ModuleType]) -> None:
+    missing = [
+        f"{module.__name__}.{name}"
+        for module in modules
+        for name in getattr(module, "__all__", [])
+        if not hasattr(module, name)
+    ]
+    assert not missing
+
+
+def test_every_public_name_is_listed(modules: list[ModuleType]) -> None:
+    unlisted = {
+        module.__name__: sorted(hidden)
+        for module in modules
+        if (hidden := defined_here(module) - set(getattr(module, "__all__", [])))
+    }
+    assert not unlisted, "list them in __all__, or give them a leading underscore"
+
+
+def test_lists_are_sorted_and_without_repetition(modules: list[ModuleType]) -> None:
+    unsorted = [
+        module.__name__
+        for module in modules
+        if list(getattr(module, "__all__", [])) != sorted(set(getattr(module, "__all__", [])), key=rank)
+    ]
+    assert not unsorted
+
+
+def test_order_puts_constants_before_classes_before_functions() -> None:
+    assert sorted(["release", "Laplace", "ZCDP", "AddRemove"], key=rank) == ["ZCDP", "AddRemove", "Laplace", "release"]

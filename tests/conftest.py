@@ -1,0 +1,39 @@
+"""What every test may rely on: Hypothesis profiles, and programs that may be missing."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+import pytest
+from hypothesis import settings
+
+# Examples are drawn anew on a developer's machine, to find new failures, and are fixed in CI, to give one verdict.
+settings.register_profile("default", deadline=None)
+settings.register_profile("ci", deadline=None, derandomize=True)
+settings.load_profile("ci" if os.environ.get("CI") else "default")
+
+PROGRAMS: dict[str, tuple[str, ...]] = {
+    "needs_java": ("java",),
+    "needs_chromium": ("chromium", "chromium-browser", "google-chrome"),
+}
+
+
+def find_program(marker: str) -> str | None:
+    """Path of the first of a marker's programs that is installed."""
+    return next((path for name in PROGRAMS[marker] if (path := shutil.which(name))), None)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    for marker, names in PROGRAMS.items():
+        if item.get_closest_marker(marker) and find_program(marker) is None:
+            pytest.skip(f"needs {' or '.join(names)}, which is not installed")
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    """Path of a Chromium to drive."""
+    path = find_program("needs_chromium")
+    if path is None:
+        pytest.skip(f"needs {' or '.join(PROGRAMS['needs_chromium'])}, which is not installed")
+    return path
