@@ -1,0 +1,89 @@
+"""Celosía: learn from data about people without exposing anyone.
+
+One package, one command line and one budget ledger for everything that leaves the house. The guarantees, adjacencies,
+releases and errors are here; the rooms (``celosia.mechanisms``, ``celosia.noise``, ``celosia.testing``…) load on first
+use, so that ``import celosia`` is quick.
+
+>>> import celosia
+>>> celosia.mechanisms.Laplace(epsilon=1, sensitivity=1).guarantee == celosia.PureDP(epsilon=1)
+True
+"""
+
+import importlib
+from typing import TYPE_CHECKING
+
+from celosia.core import (
+    ZCDP,
+    AddRemove,
+    Adjacency,
+    ApproxDP,
+    CelosiaError,
+    GaussianDP,
+    Guarantee,
+    PureDP,
+    Release,
+    RenyiDP,
+    ReplaceOne,
+)
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from celosia import audit, data, mechanisms, noise, plots, testing
+
+__version__ = "0.1.0"
+
+_ROOMS = (
+    "accounting",
+    "anonymity",
+    "audit",
+    "cli",
+    "collector",
+    "core",
+    "data",
+    "divergences",
+    "experiments",
+    "federated",
+    "guard",
+    "learn",
+    "ledger",
+    "local",
+    "mechanisms",
+    "noise",
+    "plots",
+    "query",
+    "sketches",
+    "statistics",
+    "testing",
+)
+
+__all__ = [
+    "ZCDP",
+    "AddRemove",
+    "Adjacency",
+    "ApproxDP",
+    "CelosiaError",
+    "GaussianDP",
+    "Guarantee",
+    "PureDP",
+    "Release",
+    "RenyiDP",
+    "ReplaceOne",
+    "audit",
+    "data",
+    "mechanisms",
+    "noise",
+    "plots",
+    "testing",
+]
+
+
+def __getattr__(name: str) -> "ModuleType":
+    if name in _ROOMS:
+        return importlib.import_module(f"celosia.{name}")
+    message = f"module 'celosia' has no attribute {name!r}"
+    raise AttributeError(message)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_ROOMS})

@@ -1,0 +1,181 @@
+"""Exponentials, logarithms and roots of rational numbers, enclosed between integers.
+
+Exact samplers and rounded-up guarantees need a number that is certainly below, and one that is certainly above, the
+true real value: floating point cannot say that, integers can. ``exp_negative(x, bits)`` returns ``(low, high)`` with
+``low <= exp(-x) * 2**bits <= high``; asking for more bits narrows the relative width at will. Series are Taylor's,
+with argument halving (exp) and the inverse hyperbolic tangent (log); see Brent and Zimmermann, *Modern Computer
+Arithmetic*, 2010, chapter 4.
+"""
+
+import math
+from fractions import Fraction
+
+from celosia.core.errors import ParameterError
+
+__all__ = [
+    "exp_at_least",
+    "exp_at_most",
+    "exp_negative",
+    "log",
+    "log_at_least",
+    "log_at_most",
+    "root_at_least",
+    "root_at_most",
+]
+
+_BITS = 80  # for values that are only rounded up: finer than any double
+
+
+def exp_negative(x: Fraction, bits: int) -> tuple[int, int]:
+    """Enclose ``exp(-x) * 2**bits`` for a rational ``x >= 0``.
+
+    >>> low, high = exp_negative(Fraction(1), 64)
+    >>> high - low <= 2, low / 2**64
+    (True, 0.36787944117144233)
+    """
+    if x.numerator < 0:  # the series would never end
+        message = "exp_negative needs a number of 0 or more."
+        raise ParameterError(message)
+    if x == 0:
+        return 1 << bits, 1 << bits
+    if 10 * x > 7 * (bits + 2):  # exp(-0.7 n) < 2**-n: nothing but zero is visible at this precision
+        return 0, 1
+    halvings = max(0, math.ceil(x).bit_length() + 1)
+    precision = bits + halvings + 24
+    least = (x.numerator << precision >> halvings) // x.denominator
+    low, high = _exp_small(least + 1, precision)[0], _exp_small(least, precision)[1]
+    for _ in range(halvings):
+        low = low * low >> precision
+        high = (high * high >> precision) + 1
+    drop = precision - bits
+    return low >> drop, min((high >> drop) + 1, 1 << bits)
+
+
+def _exp_small(y: int, precision: int) -> tuple[int, int]:
+    """Enclose ``exp(-y / 2**precision) * 2**precision`` for ``0 <= y <= 2**(precision-1)``: its alternating series."""
+    total = term = 1 << precision
+    n = 0
+    while term:
+        n += 1
+        term = (term * y >> precision) // n
+        total += -term if n % 2 else term
+    return total - 2 * n, total + 2 * n  # each term was truncated by less than two units
+
+
+def exp_at_least(x: Fraction) -> Fraction:
+    """Return a rational number that is at least ``exp(x)``, and above it by less than one part in 2^64.
+
+    >>> float(exp_at_least(Fraction(1)))
+    2.718281828459045
+    """
+    return _exp(x)[1]
+
+
+def exp_at_most(x: Fraction) -> Fraction:
+    """Return a rational number that is at most ``exp(x)``, and below it by less than one part in 2^64.
+
+    >>> exp_at_most(Fraction(1)) < exp_at_least(Fraction(1))
+    True
+    """
+    return _exp(x)[0]
+
+
+def _exp(x: Fraction) -> tuple[Fraction, Fraction]:
+    bits = _BITS + 3 * math.ceil(abs(x)) // 2  # exp(-x) has that many leading zeros at the most
+    low, high = exp_negative(abs(x), bits)
+    if x > 0:  # dyadic, so that sums of such bounds keep short denominators
+        one = 1 << 2 * bits
+        return Fraction(one // high, 1 << bits), Fraction(-(-one // low), 1 << bits)
+    return Fraction(low, 1 << bits), Fraction(high, 1 << bits)
+
+
+def log(x: Fraction, bits: int) -> tuple[int, int]:
+    """Enclose ``ln(x) * 2**bits`` for a rational ``x > 0``.
+
+    >>> low, high = log(Fraction(3), 60)
+    >>> high - low <= 2, high / 2**60
+    (True, 1.0986122886681098)
+    """
+    if x.numerator <= 0:  # the series would never end
+        message = "The logarithm needs a number greater than 0."
+        raise ParameterError(message)
+    if x == 1:
+        return 0, 0
+    exponent = x.numerator.bit_length() - x.denominator.bit_length()
+    mantissa = x / Fraction(2) ** exponent  # between 1/2 and 2
+    precision = bits + abs(exponent).bit_length() + 24
+    low, high = _log_near_one(mantissa, precision)
+    two_low, two_high = _log_near_one(Fraction(2), precision)
+    if exponent < 0:
+        two_low, two_high = two_high, two_low
+    drop = precision - bits
+    return (low + exponent * two_low) >> drop, ((high + exponent * two_high) >> drop) + 1
+
+
+def _log_near_one(x: Fraction, precision: int) -> tuple[int, int]:
+    """Enclose ``ln(x) * 2**precision`` for ``1/2 <= x <= 2`` as twice the inverse hyperbolic tangent of (x-1)/(x+1)."""
+    z = (x - 1) / (x + 1)
+    power = (z.numerator << precision) // z.denominator
+    square = (z.numerator**2 << precision) // z.denominator**2
+    total = 0
+    n = 1
+    while power not in (0, -1):  # a negative power is truncated towards -1
+        total += power // n
+        power = power * square >> precision
+        n += 2
+    return 2 * (total - 2 * n), 2 * (total + 2 * n)
+
+
+def log_at_least(x: Fraction) -> Fraction:
+    """Return a rational number that is at least ``ln(x)``.
+
+    >>> float(log_at_least(Fraction(3)))
+    1.0986122886681098
+    """
+    return Fraction(log(x, _BITS)[1], 1 << _BITS)
+
+
+def log_at_most(x: Fraction) -> Fraction:
+    """Return a rational number that is at most ``ln(x)``.
+
+    >>> log_at_most(Fraction(1)) <= 0 <= log_at_least(Fraction(1))
+    True
+    """
+    return Fraction(log(x, _BITS)[0], 1 << _BITS)
+
+
+def root_at_least(x: Fraction) -> Fraction:
+    """Return a rational number that is at least the square root of ``x >= 0``; exact for perfect squares.
+
+    Above it by less than one part in 2^64, and short: the roots of sums of squares of roots must not grow for ever.
+
+    >>> root_at_least(Fraction(9, 4)), float(root_at_least(Fraction(2)))
+    (Fraction(3, 2), 1.4142135623730951)
+    """
+    return _root(x)[1]
+
+
+def root_at_most(x: Fraction) -> Fraction:
+    """Return a rational number that is at most the square root of ``x >= 0``; exact for perfect squares.
+
+    >>> root_at_most(Fraction(1, 4))
+    Fraction(1, 2)
+    """
+    return _root(x)[0]
+
+
+def _root(x: Fraction) -> tuple[Fraction, Fraction]:
+    if x.numerator < 0:
+        message = "The square root needs a number of 0 or more."
+        raise ParameterError(message)
+    exact = Fraction(math.isqrt(x.numerator), math.isqrt(x.denominator))
+    if exact * exact == x:
+        return exact, exact
+    exponent = x.numerator.bit_length() - x.denominator.bit_length()
+    if x < Fraction(2) ** exponent:
+        exponent -= 1
+    # As many binary places as give the root _BITS significant digits, whatever the denominator of x was. They depend on
+    # the size of x alone, so that a larger x never has a smaller bound.
+    places = max(0, _BITS - exponent // 2)
+    low = math.isqrt((x.numerator << 2 * places) // x.denominator)
+    return Fraction(low, 1 << places), Fraction(low + 1, 1 << places)

@@ -1,0 +1,64 @@
+"""Everything Celosía raises, in one tree.
+
+::
+
+    CelosiaError
+    ├── ParameterError       (ValueError)       a parameter that makes no sense: epsilon=-1, delta=2, two targets
+    ├── InputError           (ValueError)       a value that cannot be released: NaN, an empty array, text
+    ├── FormatError          (ValueError)       JSON that is not one of our records, or of a version we do not know
+    ├── GuaranteeMismatch    (TypeError)        arithmetic between guarantees that do not speak of the same thing
+    ├── NoInterval           (TypeError)        an error bar was asked of an answer that has none (a chosen index)
+    ├── Exhausted            (PermissionError)  the declared number of answers has been given
+    ├── MissingExtra         (ImportError)      a feature whose optional dependency is not installed
+    └── ConformanceError     (AssertionError)   a mechanism was caught breaking its promise
+
+A message names what the caller passed and what to do about it. It never quotes the data (rule 6 of the design).
+"""
+
+__all__ = [
+    "CelosiaError",
+    "ConformanceError",
+    "Exhausted",
+    "FormatError",
+    "GuaranteeMismatch",
+    "InputError",
+    "MissingExtra",
+    "NoInterval",
+    "ParameterError",
+]
+
+
+class CelosiaError(Exception):
+    """The root of the tree: catch this to catch everything that Celosía raises on purpose."""
+
+
+class ParameterError(CelosiaError, ValueError):
+    """A parameter is outside the range in which it has a meaning."""
+
+
+class InputError(CelosiaError, ValueError):
+    """A value handed to a mechanism cannot be released."""
+
+
+class FormatError(CelosiaError, ValueError):
+    """A text is not the JSON of a record of ours."""
+
+
+class GuaranteeMismatch(CelosiaError, TypeError):  # noqa: N818 - says what happened; the tree says that it is an error
+    """Two guarantees of different kind, adjacency or privacy unit were added or compared."""
+
+
+class NoInterval(CelosiaError, TypeError):  # noqa: N818 - says what happened; the tree says that it is an error
+    """The released value has no error bar."""
+
+
+class Exhausted(CelosiaError, PermissionError):  # noqa: N818 - says what happened; the tree says that it is an error
+    """An interactive mechanism has given all the answers that were paid for."""
+
+
+class MissingExtra(CelosiaError, ImportError):  # noqa: N818 - says what happened; the tree says that it is an error
+    """An optional dependency is not installed; the message names the extra that brings it."""
+
+
+class ConformanceError(CelosiaError, AssertionError):
+    """A conformance check failed: the message says which one and by how much."""

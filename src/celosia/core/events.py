@@ -1,0 +1,256 @@
+"""What was run on the data, with its parameters: the thing that ledgers store and accountants price.
+
+An event never holds an epsilon that somebody computed from it when it can hold the parameters instead: history is then
+repriced by a better accountant. Noise is stated in *grid steps* (whole numbers are what is really added), and
+``sensitivity`` already includes what rounding to the grid costs. The meaning of an event never changes once released:
+a change is a new kind or a new version.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+from celosia.core.adjacency import AddRemove, Adjacency, ReplaceOne, exact_adjacency
+from celosia.core.enclosure import log_at_most
+from celosia.core.errors import ParameterError
+from celosia.core.exact import Exact, exact_non_negative, exact_positive, exact_probability, quote, whole
+from celosia.core.record import Record, exact_text
+
+__all__ = [
+    "AboveThresholdEvent",
+    "Arithmetic",
+    "Event",
+    "ExponentialEvent",
+    "GaussianEvent",
+    "LaplaceEvent",
+    "NoisyMaxEvent",
+    "PermuteAndFlipEvent",
+    "RandomizedResponseEvent",
+]
+
+Arithmetic = Literal["integer", "real"]
+"""How the noise is computed: whole grid steps, or (theorems that need it) real numbers, which a ledger may refuse."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
+class Event(Record):
+    """What all events have: the adjacency and unit their sensitivity was stated for, and the arithmetic of the noise.
+
+    >>> Event.from_json(ExponentialEvent(epsilon=1).to_json())
+    ExponentialEvent(epsilon=1)
+    """
+
+    adjacency: Adjacency = AddRemove
+    unit: str = "row"
+    arithmetic: Arithmetic = "integer"
+
+    def _scope(self, adjacency: Adjacency, unit: str, arithmetic: object) -> None:
+        if not isinstance(arithmetic, str) or arithmetic not in ("integer", "real"):
+            message = f'arithmetic must be "integer" or "real", not {quote(arithmetic)}.'
+            raise ParameterError(message)
+        self._set(
+            adjacency=exact_adjacency(adjacency),
+            unit=exact_text(unit, name="unit"),
+            arithmetic=exact_text(arithmetic, name="arithmetic"),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
+class LaplaceEvent(Event):
+    """Discrete Laplace noise of ratio ``exp(-1/scale)`` on each of ``dimension`` coordinates.
+
+    ``scale`` and the L1 ``sensitivity`` are in steps of ``grid``.
+
+    >>> LaplaceEvent(scale=10, sensitivity=1)
+    LaplaceEvent(scale=10, sensitivity=1)
+    """
+
+    scale: Fraction
+    sensitivity: Fraction
+    grid: Fraction = Fraction(1)
+    dimension: int = 1
+
+    def __init__(
+        self,
+        *,
+        scale: Exact,
+        sensitivity: Exact,
+        grid: Exact = 1,
+        dimension: int = 1,
+        adjacency: Adjacency = AddRemove,
+        unit: str = "row",
+        arithmetic: Arithmetic = "integer",
+    ) -> None:
+        self._scope(adjacency, unit, arithmetic)
+        self._set(
+            scale=exact_positive(scale, name="scale"),
+            sensitivity=exact_non_negative(sensitivity, name="sensitivity"),
+            grid=exact_positive(grid, name="grid"),
+            dimension=whole(dimension, name="dimension"),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
+class GaussianEvent(Event):
+    """Discrete Gaussian noise of parameter sigma^2 = ``variance`` on each of ``dimension`` coordinates.
+
+    ``variance`` and ``sensitivity_squared`` (the square of the L2 sensitivity) are in squared steps of ``grid``:
+    squares, because they are rational where sigma and the L2 norm are not.
+
+    >>> GaussianEvent(variance=16, sensitivity_squared=2, dimension=3)
+    GaussianEvent(variance=16, sensitivity_squared=2, dimension=3)
+    """
+
+    variance: Fraction
+    sensitivity_squared: Fraction
+    grid: Fraction = Fraction(1)
+    dimension: int = 1
+
+    def __init__(
+        self,
+        *,
+        variance: Exact,
+        sensitivity_squared: Exact,
+        grid: Exact = 1,
+        dimension: int = 1,
+        adjacency: Adjacency = AddRemove,
+        unit: str = "row",
+        arithmetic: Arithmetic = "integer",
+    ) -> None:
+        self._scope(adjacency, unit, arithmetic)
+        self._set(
+            variance=exact_positive(variance, name="variance"),
+            sensitivity_squared=exact_non_negative(sensitivity_squared, name="sensitivity_squared"),
+            grid=exact_positive(grid, name="grid"),
+            dimension=whole(dimension, name="dimension"),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
+class RandomizedResponseEvent(Event):
+    """One answer out of ``categories``, randomized before it leaves its owner: always replace-one.
+
+    ``epsilon`` is exact when the truth is told with probability ``e^epsilon / (e^epsilon + categories - 1)``. When the
+    coins were given as probabilities, ``coins`` holds them, (yes if yes, yes if no), and ``epsilon`` is rounded up.
+
+    >>> RandomizedResponseEvent(epsilon=1, categories=4)
+    RandomizedResponseEvent(epsilon=1, categories=4, adjacency=ReplaceOne)
+    """
+
+    epsilon: Fraction
+    categories: int = 2
+    coins: tuple[Fraction, Fraction] | None = None
+
+    def __init__(
+        self,
+        *,
+        epsilon: Exact,
+        categories: int = 2,
+        coins: tuple[Exact, Exact] | None = None,
+        adjacency: Adjacency = ReplaceOne,
+        unit: str = "row",
+        arithmetic: Arithmetic = "integer",
+    ) -> None:
+        self._scope(adjacency, unit, arithmetic)
+        if self.adjacency is not ReplaceOne:
+            message = "adjacency must be ReplaceOne: a randomized answer is always there, only its content changes."
+            raise ParameterError(message)
+        self._set(
+            epsilon=exact_non_negative(epsilon, name="epsilon"),
+            categories=whole(categories, name="categories", least=2),
+            coins=None if coins is None else _exact_coins(coins),
+        )
+        if self.coins is None:
+            return
+        if self.categories != 2:
+            message = f"coins need categories=2, not {self.categories}."
+            raise ParameterError(message)
+        if not _covers(self.epsilon, *self.coins):
+            message = f"epsilon={quote(epsilon)} is less than what the coins {quote(coins)} give away."
+            raise ParameterError(message)
+
+
+def _exact_coins(coins: object) -> tuple[Fraction, Fraction]:
+    if not isinstance(coins, tuple | list) or len(coins) != 2:
+        message = f"coins must be two probabilities, (yes if yes, yes if no), not {quote(coins)}."
+        raise ParameterError(message)
+    yes, no = coins
+    return exact_probability(yes, name="coins"), exact_probability(no, name="coins")
+
+
+def _covers(epsilon: Fraction, yes: Fraction, no: Fraction) -> bool:
+    """Tell whether neither answer is more than ``exp(epsilon)`` times likelier for one truth than for the other."""
+    pairs = (sorted((yes, no)), sorted((1 - yes, 1 - no)))
+    return all(low == high or (low > 0 and log_at_most(high / low) <= epsilon) for low, high in pairs)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
+class _Selection(Event):
+    """A choice whose privacy has one parameter."""
+
+    epsilon: Fraction
+
+    def __init__(
+        self,
+        *,
+        epsilon: Exact,
+        adjacency: Adjacency = AddRemove,
+        unit: str = "row",
+        arithmetic: Arithmetic = "integer",
+    ) -> None:
+        self._scope(adjacency, unit, arithmetic)
+        self._set(epsilon=exact_positive(epsilon, name="epsilon"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
+class ExponentialEvent(_Selection):
+    """A choice by the exponential mechanism: pure ``epsilon``, and a privacy loss whose *range* is ``epsilon``.
+
+    The bounded range makes it cheaper under composition than other pure mechanisms (epsilon^2/8 in zCDP).
+
+    >>> ExponentialEvent(epsilon=1)
+    ExponentialEvent(epsilon=1)
+    """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
+class PermuteAndFlipEvent(_Selection):
+    """A choice by permute-and-flip: pure ``epsilon``.
+
+    >>> PermuteAndFlipEvent(epsilon=1)
+    PermuteAndFlipEvent(epsilon=1)
+    """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
+class NoisyMaxEvent(_Selection):
+    """A choice by the largest noisy utility: pure ``epsilon``.
+
+    >>> NoisyMaxEvent(epsilon=1)
+    NoisyMaxEvent(epsilon=1)
+    """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
+class AboveThresholdEvent(_Selection):
+    """A sparse vector that stops after ``answers`` positive answers: pure ``epsilon`` for all of it together.
+
+    >>> AboveThresholdEvent(epsilon=1, answers=3)
+    AboveThresholdEvent(epsilon=1, answers=3)
+    """
+
+    answers: int = 1
+
+    def __init__(
+        self,
+        *,
+        epsilon: Exact,
+        answers: int = 1,
+        adjacency: Adjacency = AddRemove,
+        unit: str = "row",
+        arithmetic: Arithmetic = "integer",
+    ) -> None:
+        super(AboveThresholdEvent, self).__init__(  # slots make the class twice; a bare super() holds the first
+            epsilon=epsilon, adjacency=adjacency, unit=unit, arithmetic=arithmetic
+        )
+        self._set(answers=whole(answers, name="answers"))

@@ -1,0 +1,226 @@
+"""Parameters as exact rational numbers.
+
+A privacy parameter is compared, added and subtracted for years; a float would drift. So every parameter becomes a
+``Fraction`` on entry: ``"0.1"`` means exactly 1/10, the float ``0.1`` means exactly the binary fraction that it is.
+What has no meaning (NaN, infinity, subnormals, a bool) is refused here, once, for all rooms.
+"""
+
+import math
+import operator
+import re
+from decimal import Decimal
+from fractions import Fraction
+from typing import SupportsIndex, TypeAlias, cast
+
+from celosia.core.errors import ParameterError
+
+__all__ = [
+    "Exact",
+    "exact",
+    "exact_epsilon",
+    "exact_non_negative",
+    "exact_positive",
+    "exact_probability",
+    "quote",
+    "short_at_least",
+    "show",
+    "whole",
+]
+
+Exact: TypeAlias = int | float | Fraction | Decimal | str
+"""What a parameter may be given as."""
+
+_DECIMAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,5})?", re.ASCII)
+_RATIO = re.compile(r"[+-]?\d+/\d+", re.ASCII)
+_LONGEST_TEXT = 1_000
+_LONGEST_BITS = 3_300  # numerator and denominator together: written as a ratio they fit in _LONGEST_TEXT characters
+_SHORT_BITS = 128
+_SMALLEST = Fraction(2) ** -1022  # the smallest normal double: below it a parameter is a mistake, not a choice
+_LARGEST = Fraction(2) ** 1023
+_LARGEST_EPSILON = 2**16
+
+
+def exact(value: Exact, *, name: str) -> Fraction:
+    """Return the rational number that ``value`` stands for.
+
+    >>> exact("0.1", name="epsilon"), exact(0.5, name="epsilon")
+    (Fraction(1, 10), Fraction(1, 2))
+    >>> exact(float("nan"), name="epsilon")
+    Traceback (most recent call last):
+    ...
+    celosia.core.errors.ParameterError: epsilon must be a finite number, not nan.
+    """
+    fraction = _parse(value, name)
+    if fraction != 0 and not _SMALLEST <= abs(fraction) <= _LARGEST:
+        message = f"{name} must be 0 or between 2^-1022 and 2^1023 in magnitude, not {quote(value)}."
+        raise ParameterError(message)
+    if _bits(fraction) > _LONGEST_BITS:  # a record could not be written down and read back
+        message = f"{name} must be a ratio of at most {_LONGEST_TEXT} digits, not {quote(value)}."
+        raise ParameterError(message)
+    return fraction
+
+
+def exact_positive(value: Exact, *, name: str) -> Fraction:
+    """Return ``value`` as a fraction, or refuse it if it is zero or less.
+
+    >>> exact_positive("1/3", name="scale")
+    Fraction(1, 3)
+    """
+    fraction = exact(value, name=name)
+    if fraction <= 0:
+        message = f"{name} must be greater than 0, not {quote(value)}."
+        raise ParameterError(message)
+    return fraction
+
+
+def exact_non_negative(value: Exact, *, name: str) -> Fraction:
+    """Return ``value`` as a fraction, or refuse it if it is negative.
+
+    >>> exact_non_negative(0, name="rho")
+    Fraction(0, 1)
+    """
+    fraction = exact(value, name=name)
+    if fraction < 0:
+        message = f"{name} must be 0 or greater, not {quote(value)}."
+        raise ParameterError(message)
+    return fraction
+
+
+def exact_epsilon(value: Exact) -> Fraction:
+    """Return a privacy parameter that a mechanism can spend: positive, and small enough to promise anything at all.
+
+    >>> exact_epsilon("0.5")
+    Fraction(1, 2)
+    """
+    fraction = exact_positive(value, name="epsilon")
+    if fraction > _LARGEST_EPSILON:
+        message = f"epsilon must be at most {_LARGEST_EPSILON}, not {quote(value)}: beyond that nothing is promised."
+        raise ParameterError(message)
+    return fraction
+
+
+def exact_probability(value: Exact, *, name: str) -> Fraction:
+    """Return a number between 0 and 1, both included.
+
+    >>> exact_probability("3/4", name="truth")
+    Fraction(3, 4)
+    """
+    fraction = exact(value, name=name)
+    if not 0 <= fraction <= 1:
+        message = f"{name} must be between 0 and 1, not {quote(value)}."
+        raise ParameterError(message)
+    return fraction
+
+
+def whole(value: int, *, name: str, least: int = 1) -> int:
+    """Return ``value`` as an ``int`` of at least ``least``; a float, even 2.0, is refused.
+
+    >>> whole(3, name="answers")
+    3
+    """
+    number = _index(value)
+    if number is None:
+        message = f"{name} must be a whole number, not {quote(value)}."
+        raise ParameterError(message)
+    if not least <= number <= _LARGEST:
+        message = f"{name} must be at least {least}, and at most 2^1023, not {quote(value)}."
+        raise ParameterError(message)
+    return number
+
+
+def short_at_least(fraction: Fraction) -> Fraction:
+    """Return ``fraction`` if a record can hold it, else the next larger number of 128 significant binary digits.
+
+    Sums of exact numbers are exact; but after a hundred unlike denominators nobody could write them down.
+
+    >>> short_at_least(Fraction(1, 3)), float(short_at_least(Fraction(1, 3**5000) + 1))
+    (Fraction(1, 3), 1.0)
+    """
+    if _bits(fraction) <= _LONGEST_BITS:
+        return fraction
+    places = _SHORT_BITS + fraction.denominator.bit_length() - fraction.numerator.bit_length()
+    unit = Fraction(2) ** -places
+    return math.ceil(fraction / unit) * unit
+
+
+def show(fraction: Fraction) -> str:
+    """Write a fraction as the shortest Python literal that ``exact`` reads back to the same number.
+
+    >>> show(Fraction(2)), show(Fraction(1, 2)), show(Fraction(1, 10)), show(Fraction(1, 3))
+    ('2', '0.5', "'0.1'", "'1/3'")
+    """
+    if fraction.denominator == 1:
+        return str(fraction.numerator)
+    if abs(fraction.numerator).bit_length() <= 53 and Fraction(float(fraction)) == fraction:
+        return repr(float(fraction))
+    # "0.1" and "1e-06" are decimals, not doubles: the nearest double's shortest text is the decimal itself.
+    decimal = repr(float(fraction))
+    return repr(decimal if Fraction(decimal) == fraction else str(fraction))
+
+
+def _parse(value: Exact, name: str) -> Fraction:
+    if isinstance(value, bool):
+        message = f"{name} must be a number, not {value!r}."
+        raise ParameterError(message)
+    if isinstance(value, str):
+        return _parse_text(value.strip(), name)
+    if isinstance(value, Decimal):
+        return _parse_decimal(value, name)
+    if isinstance(value, Fraction):
+        return Fraction(value)
+    index = _index(value)
+    if index is not None:
+        return Fraction(index)
+    if hasattr(value, "as_integer_ratio") and not isinstance(value, type):  # float, and NumPy's floats of any width
+        try:
+            return Fraction(*value.as_integer_ratio())
+        except (OverflowError, ValueError) as error:  # infinity, NaN
+            message = f"{name} must be a finite number, not {value}."
+            raise ParameterError(message) from error
+    message = f"{name} must be an int, float, Fraction, Decimal or str, not {type(value).__name__}."
+    raise ParameterError(message)
+
+
+def _parse_text(text: str, name: str) -> Fraction:
+    if len(text) <= _LONGEST_TEXT:
+        if _DECIMAL.fullmatch(text):
+            return _parse_decimal(Decimal(text), name)
+        if _RATIO.fullmatch(text) and int(text.partition("/")[2]) != 0:
+            return Fraction(text)
+    message = f'{name} must be a number such as "0.1", "1e-6" or "1/3", not {quote(text)}.'
+    raise ParameterError(message)
+
+
+def _parse_decimal(value: Decimal, name: str) -> Fraction:
+    # The exponent is looked at before the power of ten is taken: Decimal("1e99999") would be a very long integer.
+    if not value.is_finite() or (
+        value != 0 and (abs(value.adjusted()) > _LONGEST_TEXT or len(value.as_tuple().digits) > _LONGEST_TEXT)
+    ):
+        message = f"{name} must be a finite number of ordinary size, not {quote(value)}."
+        raise ParameterError(message)
+    return Fraction(value) if value != 0 else Fraction(0)
+
+
+def _index(value: object) -> int | None:
+    """Return the int that ``value`` is (NumPy's too), or None; truth values and arrays are no numbers."""
+    try:
+        return None if isinstance(value, bool) else operator.index(cast("SupportsIndex", value))
+    except TypeError:
+        return None
+
+
+def _bits(fraction: Fraction) -> int:
+    return fraction.numerator.bit_length() + fraction.denominator.bit_length()
+
+
+def quote(value: object) -> str:
+    """Return the ``repr`` of a parameter for an error message, cut where it is longer than a line.
+
+    >>> quote("0.1"), len(quote("1" * 5000))
+    ("'0.1'", 60)
+    """
+    try:
+        text = repr(value)
+    except ValueError:  # Python refuses to write integers of more than 4300 digits
+        text = f"a very long {type(value).__name__}"
+    return text if len(text) <= 60 else f"{text[:57]}..."

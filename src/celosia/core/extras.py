@@ -1,0 +1,31 @@
+"""Optional and heavy dependencies, loaded when they are used.
+
+``import celosia`` must stay quick, and a hospital that only counts need not install Spark. ``require`` imports a module
+on demand and, when it is missing, says which extra brings it.
+"""
+
+import importlib
+from types import ModuleType
+
+from celosia.core.errors import MissingExtra
+
+__all__ = ["require"]
+
+
+def require(module: str, *, extra: str) -> ModuleType:
+    """Import ``module``, or say how to install it.
+
+    >>> require("json", extra="none").dumps([1])
+    '[1]'
+    >>> require("no_such_module", extra="spark")
+    Traceback (most recent call last):
+    ...
+    celosia.core.errors.MissingExtra: This needs no_such_module, which is not installed: pip install 'celosia[spark]'.
+    """
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{module}.".startswith(f"{error.name}."):
+            raise  # the module is there, but something that it needs is broken: hiding that would mislead
+        message = f"This needs {module}, which is not installed: pip install 'celosia[{extra}]'."
+        raise MissingExtra(message) from error

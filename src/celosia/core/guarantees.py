@@ -1,0 +1,319 @@
+"""What a release promises: a guarantee is a kind, its numbers, an adjacency and a privacy unit. Never a naked float.
+
+Here is only the algebra that needs no accountant: the sum of one kind (sequential composition), comparison, groups,
+and the step from add-remove to replace-one. Everything is exact or rounded towards *less* privacy (a sum is exact as
+long as it can be written in a thousand digits). Converting one kind into another is the accountants' work and is
+always explicit.
+
+Dwork and Roth 2014 (pure, approximate); Bun and Steinke 2016 (zCDP); Mironov 2017 (Rényi, proposition 2 for groups);
+Dong, Roth and Su 2022 (Gaussian).
+"""
+
+import dataclasses
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Self
+
+from celosia.core.adjacency import AddRemove, Adjacency, ReplaceOne, exact_adjacency
+from celosia.core.enclosure import exp_at_least, log_at_least, root_at_least
+from celosia.core.errors import GuaranteeMismatch, ParameterError
+from celosia.core.exact import Exact, exact, exact_non_negative, exact_probability, quote, short_at_least, whole
+from celosia.core.record import Record, exact_text
+
+__all__ = ["ZCDP", "ApproxDP", "GaussianDP", "Guarantee", "PureDP", "RenyiDP"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
+class Guarantee(Record, ABC):
+    """What all guarantees have: a neighbouring relation, a privacy unit, and the algebra.
+
+    ``a + b`` composes, ``a <= b`` says that ``a`` is at least as private as ``b`` (a partial order), ``a.group(k)`` is
+    what ``a`` promises to ``k`` units together.
+
+    >>> from celosia import PureDP
+    >>> PureDP(epsilon=1) + PureDP(epsilon="0.5"), PureDP(epsilon=1).group(3)
+    (PureDP(epsilon=1.5), PureDP(epsilon=3))
+    """
+
+    adjacency: Adjacency = AddRemove
+    unit: str = "row"
+
+    def _scope(self, adjacency: Adjacency, unit: str) -> None:
+        self._set(adjacency=exact_adjacency(adjacency), unit=exact_text(unit, name="unit"))
+
+    @abstractmethod
+    def _plus(self, other: Self) -> Self: ...
+
+    @abstractmethod
+    def _at_most(self, other: Self) -> bool: ...
+
+    @abstractmethod
+    def group(self, size: int) -> Self:
+        """Return what the guarantee promises to ``size`` privacy units together.
+
+        >>> from celosia import ZCDP
+        >>> ZCDP(rho=1).group(2)
+        ZCDP(rho=4)
+        """
+
+    def __add__(self, other: object) -> Self:
+        return self._plus(self._same_kind(other, "added"))
+
+    def __radd__(self, other: object) -> Self:
+        # sum() starts with the integer 0.
+        return self if isinstance(other, int) and other == 0 else self + other
+
+    def __le__(self, other: object) -> bool:
+        return self._at_most(self._same_kind(other, "compared"))
+
+    def __ge__(self, other: object) -> bool:
+        return self._same_kind(other, "compared") <= self
+
+    def __lt__(self, other: object) -> bool:
+        return self <= other and self != other
+
+    def __gt__(self, other: object) -> bool:
+        return self >= other and self != other
+
+    def as_replace_one(self) -> Self:
+        """Return what an add-remove guarantee implies under replace-one: removing one unit and adding another.
+
+        >>> from celosia import PureDP
+        >>> PureDP(epsilon=1).as_replace_one()
+        PureDP(epsilon=2, adjacency=ReplaceOne)
+        """
+        return self if self.adjacency is ReplaceOne else dataclasses.replace(self.group(2), adjacency=ReplaceOne)
+
+    def _same_kind(self, other: object, verb: str) -> Self:
+        if not isinstance(other, type(self)):
+            shown = repr(other) if isinstance(other, Guarantee) else f"a value of type {type(other).__name__}"
+            message = f"{self!r} and {shown} cannot be {verb}: convert one of them explicitly with an accountant."
+            raise GuaranteeMismatch(message)
+        if (self.adjacency, self.unit) != (other.adjacency, other.unit):
+            message = f"{self!r} and {other!r} cannot be {verb}: adjacency and unit must agree (see as_replace_one)."
+            raise GuaranteeMismatch(message)
+        return other
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
+class PureDP(Guarantee):
+    """Pure differential privacy: no event is more than ``exp(epsilon)`` times likelier for a neighbour.
+
+    >>> PureDP(epsilon="0.1") + PureDP(epsilon="0.2") == PureDP(epsilon="0.3")
+    True
+    """
+
+    epsilon: Fraction
+
+    def __init__(self, *, epsilon: Exact, adjacency: Adjacency = AddRemove, unit: str = "row") -> None:
+        self._scope(adjacency, unit)
+        self._set(epsilon=exact_non_negative(epsilon, name="epsilon"))
+
+    def _plus(self, other: Self) -> Self:
+        return dataclasses.replace(self, epsilon=short_at_least(self.epsilon + other.epsilon))
+
+    def _at_most(self, other: Self) -> bool:
+        return self.epsilon <= other.epsilon
+
+    def group(self, size: int) -> Self:
+        """Return the guarantee for a group: ``size * epsilon``.
+
+        >>> PureDP(epsilon=1).group(2)
+        PureDP(epsilon=2)
+        """
+        return dataclasses.replace(self, epsilon=short_at_least(whole(size, name="size") * self.epsilon))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
+class ApproxDP(Guarantee):
+    """Approximate differential privacy: ``exp(epsilon)`` times likelier at most, but for a probability ``delta``.
+
+    >>> ApproxDP(epsilon=1, delta="1e-6") + ApproxDP(epsilon=2, delta="1e-6")
+    ApproxDP(epsilon=3, delta='2e-06')
+    """
+
+    epsilon: Fraction
+    delta: Fraction
+
+    def __init__(self, *, epsilon: Exact, delta: Exact, adjacency: Adjacency = AddRemove, unit: str = "row") -> None:
+        self._scope(adjacency, unit)
+        self._set(
+            epsilon=exact_non_negative(epsilon, name="epsilon"),
+            delta=exact_probability(delta, name="delta"),
+        )
+
+    def _plus(self, other: Self) -> Self:
+        # A delta of 1 promises nothing: capped there, so that a long sum of guarantees stays one.
+        return dataclasses.replace(
+            self,
+            epsilon=short_at_least(self.epsilon + other.epsilon),
+            delta=min(short_at_least(self.delta + other.delta), Fraction(1)),
+        )
+
+    def _at_most(self, other: Self) -> bool:
+        return self.epsilon <= other.epsilon and self.delta <= other.delta
+
+    def group(self, size: int) -> Self:
+        """Return the guarantee for a group: ``(k epsilon, sum of exp(i epsilon) delta for i < k)``, rounded up.
+
+        >>> ApproxDP(epsilon=0, delta="0.01").group(3)
+        ApproxDP(epsilon=0, delta='0.03')
+        """
+        size = whole(size, name="size")
+        return dataclasses.replace(self, epsilon=short_at_least(size * self.epsilon), delta=self._group_delta(size))
+
+    def _group_delta(self, size: int) -> Fraction:
+        largest = (size - 1) * self.epsilon
+        if self.delta == 0:
+            return self.delta
+        if largest >= log_at_least(1 / self.delta):  # one term alone reaches 1; its digits could fill the memory
+            return Fraction(1)
+        # The geometric sum is at most k times its largest term; the sum itself where it has few terms.
+        if size > _LONGEST_SUM:
+            growth = size * exp_at_least(largest)
+        else:
+            growth = sum((exp_at_least(i * self.epsilon) for i in range(size)), Fraction(0))
+        return min(short_at_least(self.delta * growth), Fraction(1))
+
+
+_LONGEST_SUM = 1_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
+class ZCDP(Guarantee):
+    """Zero-concentrated differential privacy: Rényi divergence of every order ``alpha`` at most ``rho * alpha``.
+
+    >>> ZCDP(rho="1/2") + ZCDP(rho="1/2")
+    ZCDP(rho=1)
+    """
+
+    rho: Fraction
+
+    def __init__(self, *, rho: Exact, adjacency: Adjacency = AddRemove, unit: str = "row") -> None:
+        self._scope(adjacency, unit)
+        self._set(rho=exact_non_negative(rho, name="rho"))
+
+    def _plus(self, other: Self) -> Self:
+        return dataclasses.replace(self, rho=short_at_least(self.rho + other.rho))
+
+    def _at_most(self, other: Self) -> bool:
+        return self.rho <= other.rho
+
+    def group(self, size: int) -> Self:
+        """Return the guarantee for a group: ``size**2 * rho``.
+
+        >>> ZCDP(rho="0.1").group(3)
+        ZCDP(rho='0.9')
+        """
+        return dataclasses.replace(self, rho=short_at_least(whole(size, name="size") ** 2 * self.rho))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
+class RenyiDP(Guarantee):
+    """Rényi differential privacy at several orders at once: ``epsilons[i]`` bounds the divergence of ``orders[i]``.
+
+    >>> curve = RenyiDP(orders=(2, 8), epsilons=("0.1", "0.4"))
+    >>> curve + curve
+    RenyiDP(orders=(2, 8), epsilons=('0.2', '0.8'))
+    """
+
+    orders: tuple[Fraction, ...]
+    epsilons: tuple[Fraction, ...]
+
+    def __init__(
+        self,
+        *,
+        orders: Sequence[Exact],
+        epsilons: Sequence[Exact],
+        adjacency: Adjacency = AddRemove,
+        unit: str = "row",
+    ) -> None:
+        self._scope(adjacency, unit)
+        self._set(
+            orders=tuple(exact(order, name="orders") for order in _several(orders, "orders")),
+            epsilons=tuple(exact_non_negative(epsilon, name="epsilons") for epsilon in _several(epsilons, "epsilons")),
+        )
+        if len(self.orders) != len(self.epsilons):
+            message = f"orders and epsilons must be of one length, not {len(self.orders)} and {len(self.epsilons)}."
+            raise ParameterError(message)
+        if self.orders[0] <= 1 or any(a >= b for a, b in zip(self.orders, self.orders[1:], strict=False)):
+            message = "orders must be greater than 1 and in increasing order."
+            raise ParameterError(message)
+
+    def _plus(self, other: Self) -> Self:
+        self._same_orders(other)
+        return dataclasses.replace(
+            self, epsilons=tuple(short_at_least(a + b) for a, b in zip(self.epsilons, other.epsilons, strict=True))
+        )
+
+    def _at_most(self, other: Self) -> bool:
+        self._same_orders(other)
+        return all(a <= b for a, b in zip(self.epsilons, other.epsilons, strict=True))
+
+    def _same_orders(self, other: Self) -> None:
+        if self.orders != other.orders:
+            message = "Rényi guarantees at different orders cannot be combined: state both at the same orders."
+            raise GuaranteeMismatch(message)
+
+    def group(self, size: int) -> Self:
+        """Return the guarantee for a group, taken as the next power of two ``2**c``: ``(alpha / 2**c, 3**c epsilon)``.
+
+        Only orders of at least ``2**(c+1)`` say anything about such a group.
+
+        >>> RenyiDP(orders=(2, 8), epsilons=("0.1", "0.4")).group(2)
+        RenyiDP(orders=(4,), epsilons=('1.2',))
+        """
+        doublings = (whole(size, name="size") - 1).bit_length()
+        kept = [i for i, order in enumerate(self.orders) if doublings == 0 or order >= 2 ** (doublings + 1)]
+        if not kept:
+            message = f"A group of {size} needs an order of at least {2 ** (doublings + 1)}; there is none."
+            raise ParameterError(message)
+        return dataclasses.replace(
+            self,
+            orders=tuple(self.orders[i] / 2**doublings for i in kept),
+            epsilons=tuple(short_at_least(self.epsilons[i] * 3**doublings) for i in kept),
+        )
+
+
+_MOST_ORDERS = 2_000
+
+
+def _several(values: Sequence[Exact], name: str) -> Sequence[Exact]:
+    # A text is a sequence too: orders="28" would be the orders 2 and 8.
+    if isinstance(values, str) or not hasattr(values, "__len__") or not 1 <= len(values) <= _MOST_ORDERS:
+        message = f"{name} must be a list of 1 to {_MOST_ORDERS} numbers, not {quote(values)}."
+        raise ParameterError(message)
+    return values
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
+class GaussianDP(Guarantee):
+    """Gaussian differential privacy: telling neighbours apart is as hard as telling N(0, 1) from N(mu, 1).
+
+    Composition adds squares; the root is rounded up by less than one part in 2^64.
+
+    >>> GaussianDP(mu=3) + GaussianDP(mu=4)
+    GaussianDP(mu=5)
+    """
+
+    mu: Fraction
+
+    def __init__(self, *, mu: Exact, adjacency: Adjacency = AddRemove, unit: str = "row") -> None:
+        self._scope(adjacency, unit)
+        self._set(mu=exact_non_negative(mu, name="mu"))
+
+    def _plus(self, other: Self) -> Self:
+        return dataclasses.replace(self, mu=short_at_least(root_at_least(self.mu**2 + other.mu**2)))
+
+    def _at_most(self, other: Self) -> bool:
+        return self.mu <= other.mu
+
+    def group(self, size: int) -> Self:
+        """Return the guarantee for a group: ``size * mu``.
+
+        >>> GaussianDP(mu="0.5").group(2)
+        GaussianDP(mu=1)
+        """
+        return dataclasses.replace(self, mu=short_at_least(whole(size, name="size") * self.mu))

@@ -1,0 +1,202 @@
+"""Frozen values that are kept for years: their JSON, and how it is read back.
+
+Guarantees and events are stored in ledgers and must mean the same when a later version reads them. A record is a
+frozen dataclass with a ``kind`` (its class name) and a ``version``; the constructor validates, so reading is nothing
+but calling it. Unknown kinds, versions and fields are refused: a reader that guesses would misprice.
+"""
+
+import dataclasses
+import json
+from enum import Enum
+from fractions import Fraction
+from typing import ClassVar, NoReturn, Self, cast
+
+from celosia.core.errors import CelosiaError, FormatError, ParameterError
+from celosia.core.exact import quote, show
+
+__all__ = ["Described", "Record", "exact_text"]
+
+_LONGEST = 5_000_000
+_LONGEST_NUMBER = 400
+_DEEPEST = 32
+_LONGEST_NAME = 200
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
+class Described:
+    """A frozen value whose ``repr`` is the call that makes it, with exact numbers and without defaults.
+
+    >>> from celosia.mechanisms import Laplace
+    >>> Laplace(epsilon="0.1", sensitivity=1)
+    Laplace(epsilon='0.1', sensitivity=1)
+    """
+
+    _shown_last: ClassVar[tuple[str, ...]] = ("adjacency", "unit", "arithmetic")
+
+    def _derived(self) -> tuple[str, ...]:
+        """Return the fields that were computed from others, and would be refused beside them."""
+        return ()
+
+    def _set(self, **values: object) -> None:
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    def __repr__(self) -> str:
+        shown = [
+            f"{field.name}={_literal(getattr(self, field.name))}"
+            for field in sorted(dataclasses.fields(self), key=lambda field: field.name in self._shown_last)
+            if getattr(self, field.name) != field.default and field.name not in self._derived()
+        ]
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
+class Record(Described):
+    """A value with an exact JSON form. Subclasses are frozen dataclasses whose constructor accepts their own JSON.
+
+    >>> from celosia import PureDP
+    >>> PureDP.from_json(PureDP(epsilon="0.1").to_json())
+    PureDP(epsilon='0.1')
+    """
+
+    version: ClassVar[int] = 1
+    _kinds: ClassVar[dict[str, type["Record"]]] = {}
+
+    def __init_subclass__(cls, **arguments: object) -> None:
+        super(Record, cls).__init_subclass__(**arguments)
+        if cls.__name__.startswith("_"):
+            return  # shared code, not a kind
+        known = Record._kinds.get(cls.__name__, cls)
+        if known.__module__ != cls.__module__:
+            message = f"A record of kind {cls.__name__} exists in {known.__module__}: choose another name."
+            raise ParameterError(message)
+        # A slotted dataclass is made twice; the second, final class replaces the first.
+        Record._kinds[cls.__name__] = cls
+
+    def to_json(self) -> str:
+        """Return the record as canonical JSON: sorted keys, numbers as exact text.
+
+        >>> from celosia import PureDP
+        >>> PureDP(epsilon=1).to_json()
+        '{"adjacency": "add-remove", "epsilon": "1", "kind": "PureDP", "unit": "row", "version": 1}'
+        """
+        return json.dumps(_encode(self), sort_keys=True, ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Read a record back; what is not exactly one of ``cls`` raises ``FormatError``.
+
+        >>> from celosia import PureDP
+        >>> PureDP.from_json('{"kind": "PureDP", "version": 1}')
+        Traceback (most recent call last):
+        ...
+        celosia.core.errors.FormatError: PureDP needs exactly the fields adjacency, epsilon, unit.
+        """
+        try:
+            record = _decode(_parse(text), depth=0)
+        except (json.JSONDecodeError, RecursionError) as error:
+            message = "The text is not JSON."
+            raise FormatError(message) from error
+        if not isinstance(record, cls):
+            message = f"The text holds a {type(record).__name__}, not a {cls.__name__}."
+            raise FormatError(message)
+        return record
+
+
+def exact_text(value: object, *, name: str) -> str:
+    """Return ``value`` if it is a short, non-empty, printable text.
+
+    >>> exact_text("person", name="unit")
+    'person'
+    """
+    if not isinstance(value, str) or not value.isprintable() or not 0 < len(value) <= _LONGEST_NAME:
+        message = f"{name} must be a text of 1 to {_LONGEST_NAME} printable characters."
+        raise ParameterError(message)
+    return str.__str__(value)  # NumPy's texts are not quite Python's
+
+
+def _literal(value: object) -> str:
+    if isinstance(value, Fraction):
+        return show(value)
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_literal, value))}{',' if len(value) == 1 else ''})"
+    return repr(value)
+
+
+def _encode(value: object) -> object:
+    if isinstance(value, Record):
+        fields = {field.name: _encode(getattr(value, field.name)) for field in dataclasses.fields(value)}
+        return fields | {"kind": type(value).__name__, "version": value.version}
+    if isinstance(value, Fraction):
+        return str(value)
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, tuple):
+        return [_encode(item) for item in value]
+    return value
+
+
+def _parse(text: object) -> object:
+    """Read JSON as narrowly as records are written: no key twice, whole numbers of ordinary size, no NaN."""
+    if not isinstance(text, str) or len(text) > _LONGEST:
+        message = f"A record is a text of at most {_LONGEST} characters."
+        raise FormatError(message)
+
+    def unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
+        if len(fields := dict(pairs)) != len(pairs):
+            message = "The text gives a field twice."
+            raise FormatError(message)
+        return fields
+
+    def integer(digits: str) -> int:
+        return int(digits) if len(digits) <= _LONGEST_NUMBER else refuse(digits)
+
+    def refuse(number: str) -> NoReturn:
+        message = f"The text holds the number {quote(number)}: records write numbers that are not whole as text."
+        raise FormatError(message)
+
+    return json.loads(text, object_pairs_hook=unique, parse_int=integer, parse_float=refuse, parse_constant=refuse)
+
+
+def _decode(value: object, depth: int) -> object:
+    if depth > _DEEPEST:
+        message = f"The text is nested deeper than {_DEEPEST} levels."
+        raise FormatError(message)
+    if isinstance(value, list):
+        return tuple(_decode(item, depth + 1) for item in value)
+    if not isinstance(value, dict):
+        return value
+    fields = cast("dict[str, object]", value)
+    kind, version = fields.get("kind"), fields.get("version")
+    known = Record._kinds.get(kind) if isinstance(kind, str) else None  # noqa: SLF001 - our own registry
+    if known is None or version != known.version:
+        message = f"No record of kind {quote(kind)}, version {quote(version)} is known; is it of a newer release?"
+        raise FormatError(message)
+    record = _construct(
+        known, {name: _decode(item, depth + 1) for name, item in fields.items() if name not in ("kind", "version")}
+    )
+    # A constructor takes many types, the JSON form has one: 1 for "1", true for 1, "28" for ["2", "8"] are no records.
+    if _shape(_encode(record)) != _shape(value):
+        message = f"A field of {kind} has the wrong JSON type."
+        raise FormatError(message)
+    return record
+
+
+def _shape(value: object) -> object:
+    if isinstance(value, dict):
+        return {name: _shape(item) for name, item in value.items()}
+    return [_shape(item) for item in value] if isinstance(value, list) else type(value)
+
+
+def _construct(kind: type[Record], fields: dict[str, object]) -> Record:
+    expected = sorted(field.name for field in dataclasses.fields(kind))
+    if sorted(fields) != expected:
+        message = f"{kind.__name__} needs exactly the fields {', '.join(expected)}."
+        raise FormatError(message)
+    try:
+        return kind(**fields)
+    except FormatError:
+        raise
+    except (CelosiaError, TypeError, ValueError) as error:
+        message = f"A field of {kind.__name__} is not valid: {error}"
+        raise FormatError(message) from error

@@ -1,0 +1,66 @@
+"""What a mechanism hands out: the noisy value, what was run, what that promises, and how far off it may be.
+
+A release holds nothing that was not noised; its ``repr`` shows the value and the guarantee, and whether the noise came
+from a repeatable stream (then it protects nobody, and ledgers and servers refuse it).
+"""
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from celosia.core.errors import NoInterval, ParameterError
+from celosia.core.events import Event
+from celosia.core.exact import Exact, exact, quote
+from celosia.core.guarantees import Guarantee
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Margin = Callable[[float], Any]
+
+__all__ = ["Release"]
+
+T_co = TypeVar("T_co", covariant=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Release(Generic[T_co]):
+    """A private answer.
+
+    ``margin(level)`` gives half the width of the error bar; mechanisms that choose rather than add noise have none.
+
+    >>> from celosia.mechanisms import Laplace
+    >>> from celosia.noise import Seeded
+    >>> Laplace(epsilon=1, sensitivity=1).release(108, source=Seeded(7))
+    Release(112, PureDP(epsilon=1), seeded=True)
+    """
+
+    value: T_co
+    event: Event
+    guarantee: Guarantee
+    seeded: bool = False
+    margin: "Margin | None" = field(default=None, compare=False)
+
+    def confidence_interval(self, level: Exact = 0.95) -> tuple[Any, Any]:
+        """Return the bounds between which the true value lies with probability ``level``, coordinate by coordinate.
+
+        The interval speaks of the noise only: not of sampling, and not of values that were clipped before.
+
+        >>> from celosia.mechanisms import Laplace
+        >>> release = Laplace(epsilon=1, sensitivity=1).release(108)
+        >>> low, high = release.confidence_interval(0.95)
+        >>> high - low
+        6
+        """
+        if self.margin is None:
+            message = f"A value released by {type(self.event).__name__} is a choice: it has no confidence interval."
+            raise NoInterval(message)
+        probability = float(exact(level, name="level"))
+        if not 0 < probability < 1:
+            message = f"level must be greater than 0 and less than 1, not {quote(level)}."
+            raise ParameterError(message)
+        half_width = self.margin(probability)
+        value: Any = self.value
+        return value - half_width, value + half_width
+
+    def __repr__(self) -> str:
+        return f"Release({self.value!r}, {self.guarantee!r}{', seeded=True' if self.seeded else ''})"
