@@ -1,0 +1,243 @@
+"""Exact, fast draws from a decaying distribution on the whole numbers, one random word a proposal.
+
+For weights ``exp(-f(m))``, ``f(m) = linear*m + quadratic*m*m``, the numbers 0, 1, 2… are cut into cells of a power of
+two of neighbours; each cell owns some of 4096 slots, enough to cover its largest weight. A proposal reads a slot, an
+offset in the cell, a sign and a coin from one 64-bit word, and is accepted with probability ``factor * exp(-f(m))``, in
+which ``factor`` is rational: rejection sampling (von Neumann 1951; the cells are those of Ahrens 1995).
+
+It is exact: the coin is compared with floating-point bounds that are wide by 2^-36, a hundred times any rounding error,
+and what falls between them (or beyond the last cell) is settled in integers by ``decide.below``. So floating point can
+cost time, never a change of distribution. The number of proposals does not depend on the value that is accepted.
+"""
+
+import math
+import sys
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from celosia.core.errors import ParameterError
+from celosia.noise.decide import below, exp_enclosure
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from celosia.core.mechanism import Source
+
+__all__ = ["Cells", "cells_for"]
+
+_SLOT_BITS = 12
+_SLOTS = 1 << _SLOT_BITS
+_SIGN = 1 << _SLOT_BITS
+_OFFSET = _SLOT_BITS + 1
+_FINE, _COARSE = 1 / 16, 3 / 4  # how much f may grow within a cell, where the weight is large and where it is small
+_LAST = 42.0  # cells end where the weight is exp(-42)
+_DOUBLING = 0.7  # more than ln 2
+_NARROWEST_COIN, _WIDEST_COIN = 20, 52  # bits; 52 are exact in a double
+_SLACK = 2.0**-36
+_BELOW, _ABOVE = 1 - _SLACK, 1 + _SLACK
+_LARGEST_BITS = 500  # of the widest cell: beyond, squares leave the range of doubles
+_LARGEST_ARRAY_BITS = 50  # offsets come from one word, and sums must fit in 64 bits
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Cells:
+    """The tables of one distribution; see the module. Made by ``cells_for``.
+
+    A number of a cell is proposed with probability ``share / (4096 * 2**width)`` and accepted with
+    ``rate * 2**width / share * exp(-f)``: the product is the same multiple of the weight everywhere.
+
+    >>> from celosia.noise import Seeded
+    >>> cells_for(Fraction(1, 10), Fraction(0), signed=True).draw(Seeded(7))
+    53
+    """
+
+    linear: Fraction
+    quadratic: Fraction
+    signed: bool
+    rate: Fraction
+    slots: tuple[int, ...]  # slot -> cell; the last cell is the tail
+    starts: tuple[int, ...]
+    widths: tuple[int, ...]  # as powers of two
+    shares: tuple[int, ...]  # slots of each cell
+    log_factors: tuple[float, ...]
+    tail_chance: float  # no proposal in the tail is accepted with more than this
+    slope: float  # linear and quadratic once more, as doubles
+    curvature: float
+    coin_bits: int
+    offset_bits: int
+
+    def draw(self, source: "Source") -> int:
+        """Draw one number.
+
+        >>> from celosia.noise import Seeded
+        >>> cells_for(Fraction(1), Fraction(0), signed=False).draw(Seeded(7)) >= 0
+        True
+        """
+        slope, curvature, one = self.slope, self.curvature, 1 << self.coin_bits
+        while True:
+            word = source.word()
+            offset, coin = self._split(word, source)
+            cell = self.slots[word & (_SLOTS - 1)]
+            magnitude = self.starts[cell] + (offset & ((1 << self.widths[cell]) - 1))
+            # Every proposal takes this same path, so that its time does not tell the number.
+            chance = math.exp(self.log_factors[cell] - (slope + curvature * magnitude) * magnitude) * one
+            if coin + 1 <= chance * _BELOW:
+                return -magnitude if self.signed and word & _SIGN else magnitude
+            if coin >= (chance if chance == chance else self.tail_chance * one) * _ABOVE:  # noqa: PLR0124 - tail: NaN
+                continue
+            settled = self.settle(word, offset, coin, source)
+            if settled is not None:
+                return settled
+
+    def _split(self, word: int, source: "Source") -> tuple[int, int]:
+        """Return the offset bits and the coin of a proposal; wide cells need further words."""
+        if self.coin_bits < _WIDEST_COIN:
+            return word >> _OFFSET, word >> (64 - self.coin_bits)
+        coin = source.word() >> (64 - _WIDEST_COIN)
+        offset, have = word >> _OFFSET, 64 - _OFFSET
+        while have < self.offset_bits:
+            offset, have = offset << 64 | source.word(), have + 64
+        return offset, coin
+
+    def settle(self, word: int, offset: int, coin: int, source: "Source") -> int | None:
+        """Finish a proposal in integers: return the number, or None if it is rejected.
+
+        >>> from celosia.noise import Seeded
+        >>> cells = cells_for(Fraction(1), Fraction(0), signed=True)
+        >>> cells.settle(word=0, offset=0, coin=0, source=Seeded(7))
+        0
+        """
+        cell = self.slots[word & (_SLOTS - 1)]
+        width = self.widths[cell]
+        doublings = 0
+        if cell == len(self.starts) - 1:
+            # The tail: cell after cell, each with half the probability of the one before; the weight falls faster.
+            doublings = 1
+            while source.word() & 1:
+                doublings += 1
+            offset = 0
+            for _ in range(0, width, 64):
+                offset = offset << 64 | source.word()
+        magnitude = self.starts[cell] + (max(doublings - 1, 0) << width) + (offset & ((1 << width) - 1))
+        factor = self.rate * Fraction(2) ** (width + doublings) / self.shares[cell]
+        if self.signed and magnitude == 0:
+            factor /= 2  # zero comes with both signs
+        exponent = (self.linear + self.quadratic * magnitude) * magnitude
+        if not below(coin, self.coin_bits, exp_enclosure(exponent, factor), source):
+            return None
+        return -magnitude if self.signed and word & _SIGN else magnitude
+
+    def sample(self, count: int, source: "Source") -> "NDArray[np.int64]":
+        """Draw ``count`` independent numbers.
+
+        >>> from celosia.noise import Seeded
+        >>> cells_for(Fraction(1, 10), Fraction(0), signed=True).sample(3, Seeded(7)).tolist()
+        [53, 19, -6]
+        """
+        from celosia.noise.kernels import fill
+
+        if self.offset_bits > _LARGEST_ARRAY_BITS:
+            message = (
+                "The noise does not fit in 64-bit integers: use a larger epsilon, a coarser grid, or release the "
+                "numbers one by one."
+            )
+            raise ParameterError(message)
+        out = np.empty(count, dtype=np.int64)
+        fill(out, self, source)
+        return out
+
+
+@lru_cache(maxsize=512)
+def cells_for(linear: Fraction, quadratic: Fraction, *, signed: bool) -> Cells:
+    """Build the tables for weights ``exp(-linear*m - quadratic*m*m)``, with random sign if ``signed``.
+
+    >>> cells_for(Fraction(1), Fraction(0), signed=True).coin_bits
+    51
+    """
+    slope, curvature = float(linear), float(quadratic)
+    starts, widths = _cut(slope, curvature, signed=signed)
+    if max(widths) > _LARGEST_BITS:
+        message = f"The noise is wider than 2^{_LARGEST_BITS} steps: use a larger epsilon or a coarser grid."
+        raise ParameterError(message)
+    # Weights times the slack are above the true ones, so that no acceptance probability exceeds one.
+    weights = [
+        math.ldexp(math.exp(-(slope + curvature * start) * start) * _ABOVE, width)
+        for start, width in zip(starts, widths, strict=True)
+    ]
+    tail_weight = weights.pop()
+    if signed:
+        weights[0] /= 2  # the first cell is zero alone, and zero comes with both signs
+    rate, shares = _share(weights)
+    offset_bits = max(widths[:-1])
+    coin_bits = 64 - _OFFSET - offset_bits
+    return Cells(
+        linear=linear,
+        quadratic=quadratic,
+        signed=signed,
+        rate=rate,
+        slots=tuple(cell for cell, share in enumerate(shares) for _ in range(share)),
+        starts=tuple(starts),
+        widths=tuple(widths),
+        shares=tuple(shares),
+        log_factors=tuple(_log_factors(rate, widths, shares, signed=signed)),
+        tail_chance=max(2 * float(rate) * tail_weight, sys.float_info.min),
+        slope=slope,
+        curvature=curvature,
+        coin_bits=coin_bits if coin_bits >= _NARROWEST_COIN else _WIDEST_COIN,
+        offset_bits=offset_bits,
+    )
+
+
+def _cut(linear: float, quadratic: float, *, signed: bool) -> tuple[list[int], list[int]]:
+    """Return where the cells begin and the powers of two of their widths; the last one is the first of the tail."""
+    half_width = 1 / (linear + math.sqrt(quadratic))  # of the whole distribution, to a small factor
+    starts, widths = [0], [0]
+    start = 1
+    if not signed:
+        starts, widths, start = [], [], 0
+    while (linear + quadratic * start) * start <= _LAST or not starts:
+        width = _widest(linear, quadratic, start, _FINE)
+        weight = math.exp(-(linear + quadratic * start) * start)
+        if math.ldexp(weight, width) * _SLOTS < 1 + half_width:  # not worth a slot: join it with its neighbours
+            width = _widest(linear, quadratic, start, _COARSE)
+        starts.append(start)
+        widths.append(width)
+        start += 1 << width
+    starts.append(start)
+    widths.append(max(0, _widest(linear, quadratic, start, _DOUBLING) + 1))
+    return starts, widths
+
+
+def _widest(linear: float, quadratic: float, start: int, growth: float) -> int:
+    """Return the largest w such that f grows by at most ``growth`` from ``start`` to ``start + 2**w``, or 0."""
+    slope = linear + 2 * quadratic * start
+    width = 2 * growth / (slope + math.sqrt(slope * slope + 4 * quadratic * growth))
+    return max(0, math.frexp(width)[1] - 1)
+
+
+def _share(weights: list[float]) -> tuple[Fraction, list[int]]:
+    """Divide the slots: every cell gets at least ``rate`` times its weight, the tail one; ``rate`` is the largest."""
+    low, high = (_SLOTS - 1 - len(weights)) / sum(weights), _SLOTS / sum(weights)
+    array = np.array(weights)
+    for _ in range(12):
+        middle = (low + high) / 2
+        low, high = (middle, high) if np.ceil(array * middle).sum() < _SLOTS else (low, middle)
+    # Twelve digits are plenty, and the same on machines whose exponentials differ in the last one.
+    mantissa, exponent = math.frexp(low)
+    rate = math.ldexp(math.floor(mantissa * 4096), exponent - 12)
+    shares = [max(1, math.ceil(weight * rate)) for weight in weights]
+    shares[shares.index(max(shares))] += _SLOTS - 1 - sum(shares)
+    return Fraction(rate), [*shares, 1]
+
+
+def _log_factors(rate: Fraction, widths: list[int], shares: list[int], *, signed: bool) -> list[float]:
+    base = math.log(rate.numerator) - math.log(rate.denominator)
+    factors = [base + width * math.log(2) - math.log(share) for width, share in zip(widths, shares, strict=True)]
+    if signed:
+        factors[0] -= math.log(2)
+    factors[-1] = math.nan  # the tail is never accepted in floating point
+    return factors

@@ -1,0 +1,96 @@
+"""Exact comparison of a uniform real number with a probability that is only known by enclosures.
+
+A uniform number is a stream of fair bits; so is a probability, once its digits are certain. ``below`` compares the bits
+drawn so far with an enclosure of the probability and asks for more of both only when they cannot be told apart, which
+happens with probability 2^-bits. The answer has exactly the stated probability: no rounding enters it.
+"""
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from celosia.core.enclosure import exp_negative
+
+if TYPE_CHECKING:
+    from celosia.core.mechanism import Source
+
+__all__ = ["Enclosure", "below", "certain", "exp_enclosure", "logistic_enclosure", "ratio_enclosure"]
+
+Enclosure = Callable[[int], tuple[int, int]]
+"""A probability p: ``enclosure(bits)`` returns ``(low, high)`` with ``low <= p * 2**bits <= high``."""
+
+_WORD = 64
+
+
+def below(prefix: int, bits: int, probability: Enclosure, source: "Source") -> bool:
+    """Decide whether a uniform number whose first ``bits`` bits are ``prefix`` is below ``probability``.
+
+    >>> from celosia.noise import Seeded
+    >>> below(0b01, 2, ratio_enclosure(Fraction(1, 2)), Seeded(7))
+    True
+    """
+    while True:
+        low, high = probability(bits + _WORD)
+        if (prefix + 1) << _WORD <= low:
+            return True
+        if prefix << _WORD >= high:
+            return False
+        prefix, bits = prefix << _WORD | source.word(), bits + _WORD
+
+
+def ratio_enclosure(probability: Fraction) -> Enclosure:
+    """Return the enclosure of a rational probability.
+
+    >>> ratio_enclosure(Fraction(1, 3))(2)
+    (1, 2)
+    """
+
+    def enclose(bits: int) -> tuple[int, int]:
+        low, rest = divmod(probability.numerator << bits, probability.denominator)
+        return low, low + (rest != 0)
+
+    return enclose
+
+
+def exp_enclosure(x: Fraction, factor: Fraction = Fraction(1)) -> Enclosure:
+    """Return the enclosure of ``factor * exp(-x)``.
+
+    >>> exp_enclosure(Fraction(1))(8)
+    (94, 95)
+    """
+    numerator, denominator = factor.numerator, factor.denominator
+    # Enough extra digits of exp(-x) that the factor does not widen the enclosure.
+    extra = max(numerator.bit_length() - denominator.bit_length() + 2, 2)
+
+    def enclose(bits: int) -> tuple[int, int]:
+        low, high = exp_negative(x, bits + extra)
+        return numerator * low // denominator >> extra, -(-numerator * high // denominator >> extra)
+
+    return enclose
+
+
+def logistic_enclosure(x: Fraction, others: int) -> Enclosure:
+    """Return the enclosure of ``1 / (1 + others * exp(-x))``: the truth probability of randomized response.
+
+    >>> low, high = logistic_enclosure(Fraction(1), 1)(20)
+    >>> low / 2**20 <= 0.7310585786300049 <= high / 2**20
+    True
+    """
+
+    def enclose(bits: int) -> tuple[int, int]:
+        inner = bits + others.bit_length() + 2
+        low, high = exp_negative(x, inner)
+        one = 1 << inner
+        return (one << bits) // (one + others * high), -(-(one << bits) // (one + others * low))
+
+    return enclose
+
+
+def certain(probability: Enclosure, bits: int) -> tuple[int, int]:
+    """Return ``(yes, no)``: a number of ``bits`` bits below ``yes`` is surely below, one from ``no`` on surely not.
+
+    >>> certain(ratio_enclosure(Fraction(1, 3)), 8)
+    (85, 86)
+    """
+    low, high = probability(bits + _WORD)
+    return low >> _WORD, -(-high >> _WORD)

@@ -1,0 +1,76 @@
+"""The discrete Laplace distribution (two-sided geometric): P(k) proportional to exp(-|k|/scale) on the whole numbers.
+
+The noise of the pure mechanisms. Ghosh, Roughgarden and Sundararajan 2009; Inusah and Kozubowski 2006.
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from celosia.core.exact import Exact, exact_positive, whole
+from celosia.noise.cells import Cells, cells_for
+from celosia.noise.source import source_or_system
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from celosia.core.mechanism import Source
+
+__all__ = ["DiscreteLaplace"]
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class DiscreteLaplace:
+    """Two-sided geometric noise of a rational scale.
+
+    >>> from celosia.noise import Seeded
+    >>> DiscreteLaplace(10).sample(3, Seeded(7)).tolist()
+    [53, 19, -6]
+    """
+
+    scale: Fraction
+    _cells: Cells
+
+    def __init__(self, scale: Exact) -> None:
+        object.__setattr__(self, "scale", exact_positive(scale, name="scale"))
+        object.__setattr__(self, "_cells", cells_for(1 / self.scale, Fraction(0), signed=True))
+
+    def draw(self, source: "Source | None" = None) -> int:
+        """Draw one number.
+
+        >>> from celosia.noise import Seeded
+        >>> DiscreteLaplace(10).draw(Seeded(7))
+        53
+        """
+        return self._cells.draw(source_or_system(source))
+
+    def sample(self, count: int, source: "Source | None" = None) -> "NDArray[np.int64]":
+        """Draw ``count`` independent numbers.
+
+        >>> DiscreteLaplace(10).sample(1000).shape
+        (1000,)
+        """
+        return self._cells.sample(whole(count, name="count", least=0), source_or_system(source))
+
+    def log_mass(self, values: "ArrayLike") -> "NDArray[np.float64]":
+        """Return the natural logarithm of the probability of each value.
+
+        >>> round(float(np.exp(DiscreteLaplace(1).log_mass(0))), 9)
+        0.462117157
+        """
+        scale = float(self.scale)
+        return np.asarray(math.log(math.tanh(0.5 / scale)) - np.abs(np.asarray(values, dtype=np.float64)) / scale)
+
+    def margin(self, level: float) -> int:
+        """Return the smallest ``k`` such that a draw is within ``-k..k`` with probability ``level``.
+
+        >>> DiscreteLaplace(1).margin(0.95)
+        3
+        """
+        # P(|X| > k) = 2 r^(k+1) / (1 + r), with r = exp(-1/scale)
+        scale = float(self.scale)
+        ratio = math.exp(-1 / scale)
+        return max(0, math.ceil(scale * math.log(2 / ((1 + ratio) * (1 - level))) - 1e-9) - 1)

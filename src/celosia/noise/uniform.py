@@ -1,0 +1,105 @@
+"""Whole numbers below a bound, permutations and subsets, each exactly uniform.
+
+Random words are read in the narrowest integer type that makes rejections rare; what would bias the remainder is drawn
+again. A permutation sorts by random keys and starts over if two keys are equal, which leaves all orders equally likely.
+"""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from celosia.core.errors import ParameterError
+from celosia.core.exact import whole
+from celosia.noise.source import source_or_system
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from celosia.core.mechanism import Source
+
+__all__ = ["integer_below", "permutation", "subset", "uniform_below"]
+
+_LARGEST = 2**63
+_SPARE_BITS = 8  # at most one draw in 2^8 is rejected where a wider type exists
+
+
+def integer_below(bound: int, source: "Source | None" = None) -> int:
+    """Draw one whole number from 0 to ``bound - 1``, of any size.
+
+    >>> 0 <= integer_below(10**30) < 10**30
+    True
+    """
+    bound = whole(bound, name="bound")
+    source = source_or_system(source)
+    words = -(-(bound.bit_length() + _SPARE_BITS) // 64)
+    range_ = 1 << 64 * words
+    usable = range_ - range_ % bound
+    while True:
+        number = 0
+        for _ in range(words):
+            number = number << 64 | source.word()
+        if number < usable:
+            return number % bound
+
+
+def uniform_below(bound: int, count: int, source: "Source | None" = None) -> "NDArray[np.int64]":
+    """Draw ``count`` independent whole numbers from 0 to ``bound - 1``.
+
+    >>> from celosia.noise import Seeded
+    >>> uniform_below(6, 5, Seeded(7)).tolist()
+    [0, 5, 1, 1, 1]
+    """
+    bound, count = whole(bound, name="bound"), whole(count, name="count", least=0)
+    if bound > _LARGEST:
+        message = f"bound must be at most 2^63 for arrays, not {bound}: draw with integer_below."
+        raise ParameterError(message)
+    source = source_or_system(source)
+    bits = next((bits for bits in (8, 16, 32) if bound.bit_length() + _SPARE_BITS <= bits + 1), 64)
+    usable = (1 << bits) - (1 << bits) % bound
+    parts: list[NDArray[np.int64]] = []
+    missing = count
+    while missing:
+        wanted = missing + missing // 128 + 1
+        digits = source.words(-(-wanted * bits // 64)).view(f"u{bits // 8}")
+        kept = digits[digits <= usable - 1][:missing]
+        parts.append((kept % np.array(bound, dtype=np.uint64)).astype(np.int64))
+        missing -= kept.size
+    return np.concatenate(parts) if parts else np.empty(0, dtype=np.int64)
+
+
+def permutation(size: int, source: "Source | None" = None) -> "NDArray[np.int64]":
+    """Return the numbers from 0 to ``size - 1`` in uniformly random order.
+
+    >>> sorted(permutation(5).tolist())
+    [0, 1, 2, 3, 4]
+    """
+    size = whole(size, name="size", least=0)
+    source = source_or_system(source)
+    while True:
+        keys = source.words(size)
+        order = np.argsort(keys, kind="stable")
+        sorted_keys = keys[order]
+        if not (sorted_keys[1:] == sorted_keys[:-1]).any():
+            return order.astype(np.int64, copy=False)
+
+
+def subset(size: int, chosen: int, source: "Source | None" = None) -> "NDArray[np.int64]":
+    """Return ``chosen`` different numbers below ``size``, in increasing order, every subset equally likely.
+
+    >>> subset(5, 5).tolist()
+    [0, 1, 2, 3, 4]
+    """
+    size, chosen = whole(size, name="size", least=0), whole(chosen, name="chosen", least=0)
+    if chosen > size:
+        message = f"chosen must be at most size: {chosen} > {size}."
+        raise ParameterError(message)
+    if 2 * chosen > size:  # leaving out is quicker than taking
+        return np.setdiff1d(np.arange(size, dtype=np.int64), subset(size, size - chosen, source), assume_unique=True)
+    source = source_or_system(source)
+    drawn = np.empty(0, dtype=np.int64)
+    while drawn.size < chosen:
+        # Numbers that came already are passed over, in the order of drawing: what remains is a uniform subset.
+        more = np.concatenate([drawn, uniform_below(size, chosen - drawn.size, source)])
+        _, first = np.unique(more, return_index=True)
+        drawn = more[np.sort(first)]
+    return np.sort(drawn)
