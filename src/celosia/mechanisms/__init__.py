@@ -1,0 +1,21 @@
+"""The classical mechanisms: each adds exact noise, or chooses exactly, and says what it ran and what that promises."""
+
+from celosia.mechanisms.above_threshold import AboveThreshold, ThresholdSession
+from celosia.mechanisms.exponential import Exponential
+from celosia.mechanisms.gaussian import Gaussian
+from celosia.mechanisms.laplace import Laplace
+from celosia.mechanisms.noisy_max import NoisyMax
+from celosia.mechanisms.permute_and_flip import PermuteAndFlip
+from celosia.mechanisms.randomized_response import Proportions, RandomizedResponse
+
+__all__ = [
+    "AboveThreshold",
+    "Exponential",
+    "Gaussian",
+    "Laplace",
+    "NoisyMax",
+    "PermuteAndFlip",
+    "Proportions",
+    "RandomizedResponse",
+    "ThresholdSession",
+]

@@ -1,0 +1,210 @@
+"""What mechanisms that add noise have in common: reading the value, choosing the grid, adding, and the error bar.
+
+A mechanism keeps one *plan* per shape of input it has seen: the event, the sampler and the grid. The plan is chosen by
+the type and size of the value alone, never by its content.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from celosia.core.adjacency import Adjacency
+from celosia.core.errors import InputError, ParameterError
+from celosia.core.record import Described
+from celosia.core.release import Release
+from celosia.mechanisms.grid import add_steps, as_number_or_array, from_steps, is_integral, size_of, to_steps
+from celosia.noise.source import source_or_system
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from celosia.core.events import Event
+    from celosia.core.guarantees import Guarantee
+    from celosia.core.mechanism import Source
+
+__all__ = ["AddedNoise", "one_of"]
+
+_WHOLE = Fraction(1)
+_OUTSIDE = 1e-13  # probability left outside a table
+
+
+class _Sampler(Protocol):
+    def draw(self, source: "Source | None" = None) -> int: ...
+    def sample(self, count: int, source: "Source | None" = None) -> "NDArray[np.int64]": ...
+    def log_mass(self, values: "ArrayLike") -> "NDArray[np.float64]": ...
+    def margin(self, level: float) -> int: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """How values of one type and size are released."""
+
+    event: Any
+    sampler: _Sampler
+    step: Fraction
+    integral: bool
+
+    def margin(self, level: float) -> Any:  # noqa: ANN401 - int or float
+        """Return half the width of the error bar: the noise, and for reals the rounding too."""
+        if not 0 < level < 1:
+            message = f"level must be between 0 and 1, not {level!r}."
+            raise ParameterError(message)
+        steps = self.sampler.margin(level)
+        return steps if self.integral else float((steps + Fraction(1, 2)) * self.step)
+
+
+class _Plans:
+    """A slot for what is derived from the parameters: not a field, so that it is neither compared nor shown."""
+
+    __slots__ = ("_guarantee", "_plans")
+    _guarantee: "Guarantee"
+    _plans: dict[tuple[bool, int], _Plan]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
+class AddedNoise(Described, _Plans, ABC):
+    """The base of ``Laplace`` and ``Gaussian``: noise of whole grid steps on a number or an array.
+
+    >>> from celosia.mechanisms import Laplace
+    >>> isinstance(Laplace(epsilon=1, sensitivity=1), AddedNoise)
+    True
+    """
+
+    grid: Fraction | None
+    dimension: int | None
+    adjacency: Adjacency
+    unit: str
+
+    @abstractmethod
+    def _noise(self, size: int, step: Fraction | None) -> "tuple[Event, _Sampler]":
+        """Return event and sampler for ``size`` coordinates; ``step`` is None for real values."""
+
+    @abstractmethod
+    def _whole_sensitivity(self) -> bool:
+        """Return whether integers can stay on the grid of whole numbers."""
+
+    def _prepare(self, guarantee: "Guarantee") -> None:
+        self._set(_guarantee=guarantee, _plans={}, adjacency=guarantee.adjacency, unit=guarantee.unit)
+        self._declared()  # a target that cannot be met is refused here, not at the release
+
+    @property
+    def guarantee(self) -> "Guarantee":
+        """What a release promises, whatever the shape of the value.
+
+        >>> from celosia.mechanisms import Laplace
+        >>> Laplace(scale=10, sensitivity=1).guarantee
+        PureDP(epsilon='0.1')
+        """
+        return self._guarantee
+
+    def _declared(self) -> _Plan:
+        """Return the plan for what was declared: ``dimension`` coordinates, whole numbers where that is possible."""
+        return self._plan(integral=True, size=self.dimension or 1)
+
+    def _plan(self, *, integral: bool, size: int) -> _Plan:
+        integral = integral and self._whole_sensitivity() and self.grid in (None, 1)
+        plan = self._plans.get((integral, size))
+        if plan is None:
+            if self.dimension is not None and size != self.dimension:
+                message = (
+                    f"The mechanism was declared with dimension={self.dimension}; the value has {size} coordinates."
+                )
+                raise InputError(message)
+            event, sampler = self._noise(size, _WHOLE if integral else None)
+            plan = _Plan(event, sampler, event.grid, integral)  # type: ignore[attr-defined]
+            self._plans[integral, size] = plan
+        return plan
+
+    def release(self, value: Any, /, *, source: "Source | None" = None) -> Release[Any]:  # noqa: ANN401 - any numbers
+        """Return the value with noise: an int for an int, a float for a real number, an array of the same shape.
+
+        Numbers have any size. Arrays hold at most 2^62 - 1 steps: values and sums beyond are clipped there.
+
+        >>> from celosia.mechanisms import Laplace
+        >>> Laplace(epsilon=1, sensitivity=1).release([[1, 2], [3, 4]]).value.shape
+        (2, 2)
+        """
+        if type(value) is not int:
+            value = as_number_or_array(value)
+        source = source_or_system(source)
+        plan = self._plan(integral=is_integral(value), size=size_of(value))
+        steps = to_steps(value, plan.step)
+        noisy: int | NDArray[np.int64]
+        if isinstance(steps, int):
+            noisy = steps + plan.sampler.draw(source)
+        else:
+            noise = plan.sampler.sample(steps.size, source)
+            noisy = add_steps(steps, noise.reshape(steps.shape))
+        return Release(
+            value=noisy if plan.integral else from_steps(noisy, plan.step),
+            event=plan.event,
+            guarantee=self._guarantee,
+            seeded=source.seeded,
+            margin=plan.margin,
+        )
+
+    def error(self, level: float = 0.95) -> Any:  # noqa: ANN401 - int or float
+        """Return how far off one coordinate is at most, with probability ``level``.
+
+        >>> from celosia.mechanisms import Laplace
+        >>> Laplace(epsilon=1, sensitivity=1).error(0.95)
+        3
+        """
+        return self._declared().margin(level)
+
+    def outputs(self, value: Any, /) -> Sequence[Any] | None:  # noqa: ANN401 - any numbers
+        """Return the outputs that carry all but 1e-12 of the probability for one number; None for arrays.
+
+        >>> from celosia.mechanisms import Laplace
+        >>> len(Laplace(epsilon=1, sensitivity=1).outputs(108))
+        61
+        """
+        if isinstance(as_number_or_array(value), np.ndarray):
+            return None
+        plan, centre = self._centre(value)
+        reach = plan.sampler.margin(1 - _OUTSIDE)
+        steps = range(centre - reach, centre + reach + 1)
+        return steps if plan.integral else [from_steps(step, plan.step) for step in steps]
+
+    def log_masses(self, value: Any, outputs: Sequence[Any], /) -> "NDArray[np.float64]":  # noqa: ANN401 - any numbers
+        """Return the natural logarithm of the probability of each output for one number.
+
+        >>> from celosia.mechanisms import Laplace
+        >>> Laplace(epsilon=1, sensitivity=1).log_masses(0, [0, 1, 2]).round(2).tolist()
+        [-0.77, -1.77, -2.77]
+        """
+        plan, centre = self._centre(value)
+        if plan.integral:
+            return plan.sampler.log_mass([int(output) - centre for output in outputs])
+        steps = np.asarray(outputs, dtype=np.float64) / float(plan.step)
+        masses = plan.sampler.log_mass(np.rint(steps) - centre)
+        return np.where(steps == np.rint(steps), masses, -np.inf)
+
+    def _centre(self, value: object) -> tuple[_Plan, int]:
+        """Return the plan for one number, and the number in steps."""
+        number = as_number_or_array(value)
+        plan = self._plan(integral=is_integral(number), size=1)
+        steps = to_steps(number, plan.step)
+        if not isinstance(steps, int):
+            message = "There is a table of probabilities for one number only, not for an array."
+            raise InputError(message)
+        return plan, steps
+
+
+def one_of(**targets: object) -> None:
+    """Refuse a call that gives none or more than one of the ways to say how much noise is wanted.
+
+    >>> one_of(epsilon=None, scale=2)
+    >>> one_of(epsilon=1, scale=2)
+    Traceback (most recent call last):
+    ...
+    celosia.core.errors.ParameterError: Give exactly one of epsilon and scale.
+    """
+    if sum(target is not None for target in targets.values()) != 1:
+        names = list(targets)
+        message = f"Give exactly one of {', '.join(names[:-1])} and {names[-1]}."
+        raise ParameterError(message)

@@ -1,0 +1,185 @@
+"""The Gaussian mechanism on a grid: discrete Gaussian noise for numbers and arrays of bounded L2 sensitivity.
+
+From a (epsilon, delta) target the noise is calibrated on the exact *discrete* distribution for one number, and through
+rho-zCDP for arrays, where delta depends on the direction in which neighbours differ. The classical formula is an
+option, only below epsilon = 1, and only where it is enough. Canonne, Kamath and Steinke 2020.
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+from celosia.accounting.gaussian import largest_rho, smallest_variance
+from celosia.core.adjacency import AddRemove, Adjacency
+from celosia.core.enclosure import log_at_least, root_at_least
+from celosia.core.errors import ParameterError
+from celosia.core.events import GaussianEvent
+from celosia.core.exact import Exact, exact_epsilon, exact_positive, whole
+from celosia.core.guarantees import ZCDP, ApproxDP
+from celosia.mechanisms.added import AddedNoise, one_of
+from celosia.mechanisms.grid import FINENESS, fine_step, grid_step
+from celosia.noise.gaussian import DiscreteGaussian
+
+__all__ = ["Gaussian"]
+
+_SMALLEST_DELTA = Fraction(1, 10**200)  # beyond, doubles could not tell the calibration
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
+class Gaussian(AddedNoise):
+    """Add discrete Gaussian noise to a number or an array.
+
+    Parameters
+    ----------
+    epsilon, delta
+        The target of approximate privacy; both or none.
+    rho, sigma
+        Instead: the target of zCDP, or the noise itself (then rho is ``sensitivity^2 / (2 sigma^2)``).
+    sensitivity, sensitivity_squared
+        How far two neighbours' values can be apart in L2, or the square of that, which is exact for integers.
+    calibration
+        ``"exact"``, or ``"classical"`` for sigma^2 = 2 ln(1.25/delta) sensitivity^2 / epsilon^2 (epsilon < 1 only).
+    grid, dimension
+        As in ``Laplace``. The variance for an array is larger than for one number.
+
+    Examples
+    --------
+    >>> from celosia.noise import Seeded
+    >>> Gaussian(epsilon=1, delta="1e-6", sensitivity=1).release(108, source=Seeded(7))
+    Release(118, ApproxDP(epsilon=1, delta='1e-06'), seeded=True)
+    >>> Gaussian(rho="0.5", sensitivity_squared=2).guarantee
+    ZCDP(rho=0.5)
+    """
+
+    sensitivity_squared: Fraction
+    epsilon: Fraction | None = None
+    delta: Fraction | None = None
+    rho: Fraction | None = None
+    calibration: Literal["exact", "classical"] = "exact"
+    grid: Fraction | None = None
+    dimension: int | None = None
+    adjacency: Adjacency = AddRemove
+    unit: str = "row"
+
+    def __init__(  # noqa: PLR0913 - the parameters of the mechanism
+        self,
+        *,
+        epsilon: Exact | None = None,
+        delta: Exact | None = None,
+        rho: Exact | None = None,
+        sigma: Exact | None = None,
+        sensitivity: Exact | None = None,
+        sensitivity_squared: Exact | None = None,
+        calibration: Literal["exact", "classical"] = "exact",
+        grid: Exact | None = None,
+        dimension: int | None = None,
+        adjacency: Adjacency = AddRemove,
+        unit: str = "row",
+    ) -> None:
+        one_of(sensitivity=sensitivity, sensitivity_squared=sensitivity_squared)
+        one_of(epsilon=epsilon, rho=rho, sigma=sigma)
+        if sensitivity is not None:
+            sensitivity_squared = exact_positive(sensitivity, name="sensitivity") ** 2
+        self._set(
+            sensitivity_squared=exact_positive(_given(sensitivity_squared), name="sensitivity_squared"),
+            calibration=calibration,
+            grid=grid_step(grid),
+            dimension=None if dimension is None else whole(dimension, name="dimension"),
+        )
+        if epsilon is not None:
+            self._set(epsilon=exact_epsilon(epsilon), delta=_exact_delta(delta), rho=None)
+        elif delta is not None:
+            message = "delta goes with epsilon; rho and sigma stand alone."
+            raise ParameterError(message)
+        else:
+            if sigma is not None:
+                rho = self.sensitivity_squared / (2 * exact_positive(sigma, name="sigma") ** 2)
+            self._set(epsilon=None, delta=None, rho=exact_positive(_given(rho), name="rho"))
+        self._check_calibration()
+        self._prepare(self._promise(adjacency, unit))
+
+    def _promise(self, adjacency: Adjacency, unit: str) -> ApproxDP | ZCDP:
+        if self.epsilon is not None and self.delta is not None:
+            return ApproxDP(epsilon=self.epsilon, delta=self.delta, adjacency=adjacency, unit=unit)
+        return ZCDP(rho=_given(self.rho), adjacency=adjacency, unit=unit)
+
+    def _check_calibration(self) -> None:
+        if self.calibration not in ("exact", "classical"):
+            message = f'calibration must be "exact" or "classical", not {self.calibration!r}.'
+            raise ParameterError(message)
+        if self.calibration == "classical" and (self.epsilon is None or self.epsilon >= 1):
+            message = "The classical calibration is only valid for epsilon below 1: use calibration='exact'."
+            raise ParameterError(message)
+
+    @property
+    def sigma(self) -> float:
+        """The parameter sigma of the noise in the caller's units, as a float to look at.
+
+        >>> round(Gaussian(epsilon=1, delta="1e-6", sensitivity=1).sigma, 4)
+        4.2308
+        """
+        return math.sqrt(self.event.variance) * float(self.event.grid)
+
+    @property
+    def event(self) -> GaussianEvent:
+        """What a release runs.
+
+        >>> Gaussian(sigma=4, sensitivity=1).event
+        GaussianEvent(variance=16, sensitivity_squared=1)
+        """
+        event = self._declared().event
+        assert isinstance(event, GaussianEvent)  # noqa: S101 - for the type checker
+        return event
+
+    def _noise(self, size: int, step: Fraction | None) -> tuple[GaussianEvent, DiscreteGaussian]:
+        squared = self.sensitivity_squared
+        if step is None:
+            # Real values: the rounding of d coordinates is a vector of length sqrt(d) steps at the most.
+            length, spread = root_at_least(squared), root_at_least(Fraction(size))
+            step = self.grid or fine_step(length / (FINENESS * spread))
+            squared = (length / step + spread) ** 2
+        else:
+            squared = Fraction(math.floor(squared))  # whole numbers differ by a whole squared length
+        event = GaussianEvent(
+            variance=self._variance(squared, size),
+            sensitivity_squared=squared,
+            grid=step,
+            dimension=size,
+            adjacency=self.adjacency,
+            unit=self.unit,
+        )
+        return event, DiscreteGaussian(event.variance)
+
+    def _variance(self, squared: Fraction, size: int) -> Fraction:
+        """Return the smallest variance that reaches the target, in squared steps."""
+        if self.rho is not None:
+            return squared / (2 * self.rho)
+        epsilon, delta = _given(self.epsilon), _given(self.delta)
+        if size == 1:
+            shift = math.isqrt(math.floor(squared))  # one number moves by a whole number of steps
+            variance = smallest_variance(epsilon, delta, shift)
+        else:
+            variance = squared / (2 * largest_rho(epsilon, delta))
+        if self.calibration == "classical":
+            classical = 2 * log_at_least(Fraction(5, 4) / delta) * squared / epsilon**2
+            variance = max(variance, classical)  # the textbook's proof is for continuous noise
+        return variance
+
+    def _whole_sensitivity(self) -> bool:
+        return self.sensitivity_squared.denominator == 1
+
+
+def _given(value: Fraction | Exact | None) -> Fraction:
+    return Fraction(0) if value is None else Fraction(value)
+
+
+def _exact_delta(delta: Exact | None) -> Fraction:
+    if delta is None:
+        message = "epsilon needs a delta beside it, such as delta='1e-6'; without delta use Laplace."
+        raise ParameterError(message)
+    number = exact_positive(delta, name="delta")
+    if not _SMALLEST_DELTA <= number < 1:
+        message = f"delta must be at least 1e-200 and below 1, not {delta!r}."
+        raise ParameterError(message)
+    return number

@@ -1,0 +1,274 @@
+"""Randomized response: everybody answers for themselves, with a coin, and nobody need be trusted.
+
+The truth is told with a known probability, else another answer is given; proportions are estimated without bias from
+what was said. One answer among two or more; the two-coin form of the textbooks (heads: the truth; tails: a second coin
+answers). Warner 1965; Greenberg et al. 1969; k answers: Kairouz, Bonawitz and Ramage 2016.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from celosia.core.adjacency import ReplaceOne
+from celosia.core.enclosure import log_at_least
+from celosia.core.errors import InputError, ParameterError
+from celosia.core.events import RandomizedResponseEvent
+from celosia.core.exact import Exact, exact_epsilon, exact_probability, whole
+from celosia.core.guarantees import PureDP
+from celosia.core.record import Described, exact_text
+from celosia.core.release import Release
+from celosia.mechanisms.added import one_of
+from celosia.mechanisms.grid import as_number_or_array, is_integral
+from celosia.noise.bernoulli import bernoulli, bernoulli_logistic
+from celosia.noise.source import source_or_system
+from celosia.noise.uniform import uniform_below
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from celosia.core.mechanism import Source
+
+__all__ = ["Proportions", "RandomizedResponse"]
+
+_SHORT = 2**48
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
+class RandomizedResponse(Described):
+    """Randomize answers before they leave their owner.
+
+    Parameters
+    ----------
+    epsilon, truth
+        The target, or the probability of the truth. The other answers share the rest equally.
+    categories
+        The number of possible answers: 2 takes booleans or 0 and 1, k takes 0 to k - 1.
+
+    Examples
+    --------
+    >>> RandomizedResponse(truth="3/4").guarantee <= PureDP(epsilon="1.0987", adjacency=ReplaceOne)
+    True
+    >>> answers = RandomizedResponse(epsilon=1).release([True, False, True]).value
+    >>> answers.shape, answers.dtype
+    ((3,), dtype('bool'))
+    """
+
+    epsilon: Fraction
+    truth: Fraction | None = None
+    categories: int = 2
+    coins: tuple[Fraction, Fraction] | None = None
+    unit: str = "row"
+
+    def __init__(
+        self,
+        *,
+        epsilon: Exact | None = None,
+        truth: Exact | None = None,
+        categories: int = 2,
+        coins: tuple[Exact, Exact] | None = None,
+        unit: str = "row",
+    ) -> None:
+        one_of(epsilon=epsilon, truth=truth, coins=coins)
+        self._set(categories=whole(categories, name="categories", least=2), unit=exact_text(unit, name="unit"))
+        self._set(truth=None if truth is None else exact_probability(truth, name="truth"), coins=None)
+        if epsilon is not None:
+            self._set(epsilon=exact_epsilon(epsilon))
+        elif self.truth is not None:
+            self._set(epsilon=_loss(self.truth, (1 - self.truth) / (self.categories - 1)))
+        elif coins is not None:
+            self._set_coins(*coins)
+
+    def _set_coins(self, yes_if_yes: Exact, yes_if_no: Exact) -> None:
+        yes, no = exact_probability(yes_if_yes, name="coins"), exact_probability(yes_if_no, name="coins")
+        if self.categories != 2:
+            message = "coins are for two answers, yes and no."
+            raise ParameterError(message)
+        self._set(coins=(yes, no), epsilon=max(_loss(yes, no), _loss(1 - yes, 1 - no)))
+
+    def _derived(self) -> tuple[str, ...]:
+        return () if self.truth is None and self.coins is None else ("epsilon",)
+
+    @classmethod
+    def two_coins(cls, heads: Exact = "1/2", yes: Exact = "1/2", *, unit: str = "row") -> Self:
+        """Return the two-coin form: heads, tell the truth; tails, say yes if a second coin shows ``yes``.
+
+        >>> RandomizedResponse.two_coins()
+        RandomizedResponse(coins=(0.75, 0.25))
+        """
+        first, second = exact_probability(heads, name="heads"), exact_probability(yes, name="yes")
+        return cls(coins=(first + (1 - first) * second, (1 - first) * second), unit=unit)
+
+    @property
+    def event(self) -> RandomizedResponseEvent:
+        """What an answer runs.
+
+        >>> RandomizedResponse(truth="3/4").event.coins
+        (Fraction(3, 4), Fraction(1, 4))
+        """
+        coins = self.coins
+        if self.truth is not None and self.categories == 2:
+            coins = (self.truth, 1 - self.truth)
+        return RandomizedResponseEvent(epsilon=self.epsilon, categories=self.categories, coins=coins, unit=self.unit)
+
+    @property
+    def guarantee(self) -> PureDP:
+        """What an answer promises to the one who gives it: replace-one, in the local model.
+
+        >>> RandomizedResponse(epsilon=1).guarantee
+        PureDP(epsilon=1, adjacency=ReplaceOne)
+        """
+        return PureDP(epsilon=self.epsilon, adjacency=ReplaceOne, unit=self.unit)
+
+    def release(self, answers: Any, /, *, source: "Source | None" = None) -> Release[Any]:  # noqa: ANN401 - any answers
+        """Return randomized answers: a bool for a bool, an int for an int, an array of the same shape and kind.
+
+        >>> RandomizedResponse(epsilon=1, categories=5).release(3).value in range(5)
+        True
+        """
+        source = source_or_system(source)
+        is_bool = isinstance(answers, bool | np.bool_) or np.asarray(answers).dtype == np.bool_
+        true = np.asarray(as_number_or_array(answers))
+        if not is_integral(true) or int(true.min()) < 0 or int(true.max()) >= self.categories:
+            message = f"Answers must be booleans or whole numbers from 0 to {self.categories - 1}."
+            raise InputError(message)
+        said = self._randomize(true.reshape(-1).astype(np.int64), source).reshape(true.shape)
+        value = said.astype(np.bool_) if is_bool else said
+        return Release(
+            value=value.item() if value.ndim == 0 and not isinstance(answers, np.ndarray) else value,
+            event=self.event,
+            guarantee=self.guarantee,
+            seeded=source.seeded,
+        )
+
+    def _randomize(self, true: "NDArray[np.int64]", source: "Source") -> "NDArray[np.int64]":
+        if self.coins is not None:
+            yes, no = (bernoulli(coin, true.size, source) for coin in self.coins)
+            return np.where(true == 1, yes, no).astype(np.int64)
+        if self.truth is not None:
+            kept = bernoulli(self.truth, true.size, source)
+        else:
+            kept = bernoulli_logistic(self.epsilon, true.size, categories=self.categories, source=source)
+        others = uniform_below(self.categories - 1, true.size, source)
+        return np.where(kept, true, others + (others >= true))
+
+    def _probabilities(self) -> tuple[float, float]:
+        """Return the probabilities of an answer when it is true and when it is not."""
+        if self.coins is not None:
+            return float(self.coins[0]), float(self.coins[1])
+        others = self.categories - 1
+        kept = float(self.truth) if self.truth is not None else 1 / (1 + others * float(np.exp(-float(self.epsilon))))
+        return kept, (1 - kept) / others
+
+    def estimate(self, responses: "ArrayLike") -> "Proportions":
+        """Estimate, without bias, the share of each true answer from the randomized ones.
+
+        >>> RandomizedResponse.two_coins().estimate([True, True, True, False]).proportion
+        1.0
+        """
+        said = np.asarray(as_number_or_array(responses))
+        if not is_integral(said) or int(said.min()) < 0 or int(said.max()) >= self.categories:
+            message = f"Responses must be booleans or whole numbers from 0 to {self.categories - 1}."
+            raise InputError(message)
+        counts = np.bincount(said.reshape(-1).astype(np.int64), minlength=self.categories)
+        if_true, if_not = self._probabilities()
+        return Proportions(counts=counts, if_true=if_true, if_not=if_not)
+
+    def outputs(self, answer: Any, /) -> Sequence[Any] | None:  # noqa: ANN401 - any answer
+        """Return all answers; None for an array of them.
+
+        >>> list(RandomizedResponse(epsilon=1, categories=3).outputs(2))
+        [0, 1, 2]
+        """
+        return range(self.categories) if np.ndim(answer) == 0 else None
+
+    def log_masses(self, answer: Any, outputs: Sequence[Any], /) -> "NDArray[np.float64]":  # noqa: ANN401 - any answer
+        """Return the natural logarithm of the probability of each randomized answer.
+
+        >>> np.exp(RandomizedResponse(truth="3/4").log_masses(True, [False, True])).round(2).tolist()
+        [0.25, 0.75]
+        """
+        if_true, if_not = self._probabilities()
+        said = np.asarray(outputs, dtype=np.int64)
+        if self.coins is not None:
+            yes = if_true if answer else if_not
+            return np.log(np.where(said == 1, yes, 1 - yes))
+        return np.log(np.where(said == int(answer), if_true, if_not))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Proportions:
+    """Estimated shares of the true answers: unbiased, so that they may lie outside 0 to 1; intervals do not.
+
+    >>> estimate = RandomizedResponse(epsilon=3).estimate([True] * 70 + [False] * 30)
+    >>> low, high = estimate.interval(0.95)
+    >>> low < 0.7 < high
+    True
+    """
+
+    counts: "NDArray[np.int64]"
+    if_true: float
+    if_not: float
+
+    @property
+    def values(self) -> "NDArray[np.float64]":
+        """The estimated share of every answer.
+
+        >>> RandomizedResponse(epsilon=1, categories=3).estimate([0, 1, 2]).values.round(3).tolist()
+        [0.333, 0.333, 0.333]
+        """
+        if self.counts.size == 2:
+            return np.array([1 - self.proportion, self.proportion])
+        shares: NDArray[np.float64] = self.counts / self.counts.sum()
+        return (shares - self.if_not) / (self.if_true - self.if_not)
+
+    @property
+    def proportion(self) -> float:
+        """The estimated share of yes, for two answers.
+
+        >>> RandomizedResponse.two_coins().estimate([True, False]).proportion
+        0.5
+        """
+        self._two()
+        return float((self.counts[1] / self.counts.sum() - self.if_not) / (self.if_true - self.if_not))
+
+    def interval(self, level: float = 0.95) -> "tuple[Any, Any]":
+        """Return bounds for the share of yes (two answers) or for each share: Clopper and Pearson's, transformed.
+
+        The truth is held fixed, the coins are random. Each share is covered with probability ``level`` by itself.
+
+        >>> low, high = RandomizedResponse.two_coins().estimate([True, False] * 500).interval(0.95)
+        >>> round(low, 2), round(high, 2)
+        (0.44, 0.56)
+        """
+        from scipy.special import betaincinv
+
+        if not 0 < level < 1:
+            message = f"level must be between 0 and 1, not {level!r}."
+            raise ParameterError(message)
+        total, tail = int(self.counts.sum()), (1 - level) / 2
+        counts = self.counts if self.counts.size > 2 else self.counts[1:]
+        low = np.where(counts == 0, 0.0, betaincinv(np.maximum(counts, 1), total - counts + 1, tail))
+        high = np.where(counts == total, 1.0, betaincinv(counts + 1, np.maximum(total - counts, 1), 1 - tail))
+        ends = [(bound - self.if_not) / (self.if_true - self.if_not) for bound in (low, high)]
+        ends = sorted((np.clip(end, 0.0, 1.0) for end in ends), key=lambda end: float(end[0]))
+        return (ends[0], ends[1]) if counts.size > 1 else (float(ends[0][0]), float(ends[1][0]))
+
+    def _two(self) -> None:
+        if self.counts.size != 2:
+            message = "proportion is for two answers: use values for more."
+            raise InputError(message)
+
+
+def _loss(a: Fraction, b: Fraction) -> Fraction:
+    """Return the absolute logarithm of a ratio of probabilities, rounded up."""
+    if a == b or 0 in (a, b):
+        message = (
+            "The coins must tell something, but never everything: both probabilities between 0 and 1, and unequal."
+        )
+        raise ParameterError(message)
+    # A short fraction, so that it reads well in guarantees and ledgers.
+    return Fraction(math.ceil(log_at_least(max(a / b, b / a)) * _SHORT), _SHORT)

@@ -1,0 +1,141 @@
+"""What mechanisms that choose have in common: utilities on a grid, the rate at which they count, and how far off.
+
+A choice is private when changing one unit moves every utility by at most ``sensitivity``. Real utilities are rounded to
+a grid so fine that the extra step this can cost is below 0.1 % of the sensitivity, and the rate pays for it. A
+*monotone* utility (all candidates move in the same direction) may count twice as much, but only under add-remove.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from celosia.core.adjacency import AddRemove, Adjacency, ReplaceOne, exact_adjacency
+from celosia.core.errors import InputError, ParameterError
+from celosia.core.exact import Exact, exact_epsilon, exact_positive, whole
+from celosia.core.guarantees import Guarantee, PureDP
+from celosia.core.record import Described, exact_text
+from celosia.core.release import Release
+from celosia.mechanisms.grid import FINENESS, as_number_or_array, fine_step, is_integral, to_steps
+from celosia.noise.source import source_or_system
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from celosia.core.events import Event
+    from celosia.core.mechanism import Source
+
+__all__ = ["Selection"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
+class Selection(Described, ABC):
+    """The base of ``Exponential``, ``PermuteAndFlip`` and ``NoisyMax``: choose one of finitely many candidates.
+
+    >>> from celosia.mechanisms import PermuteAndFlip
+    >>> isinstance(PermuteAndFlip(epsilon=1, sensitivity=1), Selection)
+    True
+    """
+
+    epsilon: Fraction
+    sensitivity: Fraction
+    monotone: bool = False
+    adjacency: Adjacency = AddRemove
+    unit: str = "row"
+
+    def __init__(
+        self,
+        *,
+        epsilon: Exact,
+        sensitivity: Exact,
+        monotone: bool = False,
+        adjacency: Adjacency = AddRemove,
+        unit: str = "row",
+    ) -> None:
+        self._set(
+            epsilon=exact_epsilon(epsilon),
+            sensitivity=exact_positive(sensitivity, name="sensitivity"),
+            monotone=bool(monotone),
+            adjacency=exact_adjacency(adjacency),
+            unit=exact_text(unit, name="unit"),
+        )
+        if self.monotone and self.adjacency is ReplaceOne:
+            message = "monotone=True needs AddRemove: replacing a unit can raise one utility and lower another."
+            raise ParameterError(message)
+
+    @property
+    @abstractmethod
+    def event(self) -> "Event":
+        """What a release runs."""
+
+    @abstractmethod
+    def _choose(self, rate: Fraction, gaps: "NDArray[np.int64]", source: "Source") -> int:
+        """Return an index; ``gaps`` are the steps below the best, ``rate`` what one step counts."""
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What a release promises.
+
+        >>> from celosia.mechanisms import NoisyMax
+        >>> NoisyMax(epsilon="0.5", sensitivity=1).guarantee
+        PureDP(epsilon=0.5)
+        """
+        return PureDP(epsilon=self.epsilon, adjacency=self.adjacency, unit=self.unit)
+
+    def release(self, utilities: "ArrayLike", /, *, source: "Source | None" = None) -> Release[int]:
+        """Return the index of a candidate whose utility is nearly the largest.
+
+        >>> from celosia.mechanisms import Exponential
+        >>> Exponential(epsilon=1, sensitivity=1).release([10, 500, 20]).value
+        1
+        """
+        rate, gaps = self._rate_and_gaps(utilities)
+        source = source_or_system(source)
+        return Release(
+            value=self._choose(rate, gaps, source), event=self.event, guarantee=self.guarantee, seeded=source.seeded
+        )
+
+    def error(self, level: float = 0.95, *, candidates: int) -> float:
+        """Return how far below the best the chosen utility is at most, with probability ``level``.
+
+        McSherry and Talwar 2007: the gap is at most ``(ln candidates + ln 1/(1 - level)) / rate``.
+
+        >>> from celosia.mechanisms import PermuteAndFlip
+        >>> round(PermuteAndFlip(epsilon=1, sensitivity=1).error(0.95, candidates=10), 2)
+        10.6
+        """
+        if not 0 < level < 1:
+            message = f"level must be between 0 and 1, not {level!r}."
+            raise ParameterError(message)
+        rate, step = self._rate(integral=self.sensitivity.denominator == 1)
+        return math.log(whole(candidates, name="candidates") / (1 - level)) / float(rate) * float(step)
+
+    def _rate(self, *, integral: bool) -> tuple[Fraction, Fraction]:
+        """Return what one step of utility counts in the exponent, and the step."""
+        step, rounding = Fraction(1), 0
+        if not integral or self.sensitivity.denominator != 1:
+            step, rounding = fine_step(self.sensitivity / FINENESS), 1
+        steps = math.floor(self.sensitivity / step) + rounding
+        return self.epsilon / (steps if self.monotone else 2 * steps), step
+
+    def _rate_and_gaps(self, utilities: "ArrayLike") -> tuple[Fraction, "NDArray[np.int64]"]:
+        values = as_number_or_array(utilities)
+        if not isinstance(values, np.ndarray) or values.ndim != 1:
+            message = "Utilities must be a list of numbers, one for each candidate."
+            raise InputError(message)
+        rate, step = self._rate(integral=is_integral(values))
+        steps = np.asarray(to_steps(values, step))
+        return rate, steps.max() - steps
+
+    def outputs(self, utilities: Any, /) -> Sequence[Any] | None:  # noqa: ANN401 - any utilities
+        """Return all indices.
+
+        >>> from celosia.mechanisms import Exponential
+        >>> list(Exponential(epsilon=1, sensitivity=1).outputs([3, 1, 2]))
+        [0, 1, 2]
+        """
+        return range(len(utilities))
