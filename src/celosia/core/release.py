@@ -22,7 +22,7 @@ __all__ = ["Release"]
 T_co = TypeVar("T_co", covariant=True)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
 class Release(Generic[T_co]):
     """A private answer.
 
@@ -62,5 +62,20 @@ class Release(Generic[T_co]):
         value: Any = self.value
         return value - half_width, value + half_width
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Release):
+            return NotImplemented
+        same: Any = self.value == other.value
+        return (
+            bool(same.all() if hasattr(same, "all") else same)  # arrays compare coordinate by coordinate
+            and (self.event, self.guarantee, self.seeded) == (other.event, other.guarantee, other.seeded)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.event, self.guarantee, self.seeded))
+
     def __repr__(self) -> str:
-        return f"Release({self.value!r}, {self.guarantee!r}{', seeded=True' if self.seeded else ''})"
+        marks = ", seeded=True" if self.seeded else ""
+        if self.event.arithmetic != "integer":  # noise that is not exact on the grid must be visible
+            marks += f", arithmetic={self.event.arithmetic!r}"
+        return f"Release({self.value!r}, {self.guarantee!r}{marks})"

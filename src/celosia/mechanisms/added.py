@@ -16,7 +16,7 @@ from celosia.core.adjacency import Adjacency
 from celosia.core.errors import InputError, ParameterError
 from celosia.core.record import Described
 from celosia.core.release import Release
-from celosia.mechanisms.grid import add_steps, as_number_or_array, from_steps, is_integral, size_of, to_steps
+from celosia.mechanisms.grid import Value, add_to_array, as_number_or_array, from_steps, is_integral, size_of, to_steps
 from celosia.noise.source import source_or_system
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["AddedNoise", "one_of"]
 
 _WHOLE = Fraction(1)
+_MOST_PLANS = 64
 _OUTSIDE = 1e-13  # probability left outside a table
 
 
@@ -55,6 +56,15 @@ class _Plan:
             raise ParameterError(message)
         steps = self.sampler.margin(level)
         return steps if self.integral else float((steps + Fraction(1, 2)) * self.step)
+
+    def add(self, value: Value, source: "Source") -> Any:  # noqa: ANN401 - int, float or array
+        """Return the value with fresh noise."""
+        if isinstance(value, np.ndarray):
+            noise = self.sampler.sample(value.size, source)
+            return add_to_array(value, noise, None if self.integral else self.step)
+        steps = to_steps(value, self.step)
+        noisy = steps + self.sampler.draw(source)
+        return noisy if self.integral else from_steps(noisy, self.step)
 
 
 class _Plans:
@@ -116,6 +126,8 @@ class AddedNoise(Described, _Plans, ABC):
                 raise InputError(message)
             event, sampler = self._noise(size, _WHOLE if integral else None)
             plan = _Plan(event, sampler, event.grid, integral)  # type: ignore[attr-defined]
+            if len(self._plans) >= _MOST_PLANS:
+                self._plans.clear()  # arrays of ever new sizes must not pile up
             self._plans[integral, size] = plan
         return plan
 
@@ -132,15 +144,8 @@ class AddedNoise(Described, _Plans, ABC):
             value = as_number_or_array(value)
         source = source_or_system(source)
         plan = self._plan(integral=is_integral(value), size=size_of(value))
-        steps = to_steps(value, plan.step)
-        noisy: int | NDArray[np.int64]
-        if isinstance(steps, int):
-            noisy = steps + plan.sampler.draw(source)
-        else:
-            noise = plan.sampler.sample(steps.size, source)
-            noisy = add_steps(steps, noise.reshape(steps.shape))
         return Release(
-            value=noisy if plan.integral else from_steps(noisy, plan.step),
+            value=plan.add(value, source),
             event=plan.event,
             guarantee=self._guarantee,
             seeded=source.seeded,

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = [
     "FINENESS",
     "add_steps",
+    "add_to_array",
     "as_number_or_array",
     "fine_step",
     "from_steps",
@@ -39,6 +40,7 @@ FINENESS = 2**10
 """Steps per sensitivity and coordinate: rounding costs less than 0.1 %."""
 
 _MOST = 2**62 - 1
+_NORMAL = 1000  # powers of two that stay normal doubles, and whose products with steps do
 _INTEGER_KINDS, _REAL_KINDS = "biu", "f"
 
 
@@ -194,3 +196,28 @@ def from_steps(steps: "int | NDArray[np.int64]", step: Fraction) -> Any:  # noqa
         return math.ldexp(steps, exponent)
     except OverflowError:  # noise is unbounded, doubles are not: saturate the sum
         return math.copysign(sys.float_info.max, steps)
+
+
+def add_to_array(value: "NDArray[Any]", noise: "NDArray[np.int64]", step: Fraction | None) -> "NDArray[Any]":
+    """Return an array with flat noise of whole steps: integers if ``step`` is None, else reals on that grid.
+
+    >>> add_to_array(np.array([[1, 2]]), np.array([1, -1]), None).tolist()
+    [[2, 1]]
+    >>> add_to_array(np.array([0.3]), np.array([1]), Fraction(1, 4)).tolist()
+    [0.5]
+    """
+    from celosia.mechanisms import kernels  # Numba loads only when arrays are released
+
+    if step is None:
+        if value.dtype == np.uint64:
+            value = np.minimum(value, np.uint64(_MOST))
+        kernels.add_to_integers(np.ascontiguousarray(value, dtype=np.int64).reshape(-1), noise)
+        return noise.reshape(value.shape)
+    exponent = _exponent(step)
+    if is_integral(value) or value.dtype.itemsize > 8 or abs(exponent) > _NORMAL:
+        # Not exact as a product of doubles: the longer way through whole arrays.
+        return np.asarray(from_steps(add_steps(np.asarray(to_steps(value, step)), noise.reshape(value.shape)), step))
+    out = np.empty(value.size)
+    flat = np.ascontiguousarray(value, dtype=np.float64).reshape(-1)
+    kernels.add_to_reals(flat, noise, math.ldexp(1.0, exponent), math.ldexp(1.0, -exponent), out)
+    return out.reshape(value.shape)

@@ -1,0 +1,118 @@
+"""The commands, their options, and how their errors are shown.
+
+A wrong option or a parameter without meaning ends with exit code 2 and one line, ``Error: …``, on standard error; a
+traceback means a defect of ours. Local variables are never printed in one: they may hold what is not yet private.
+"""
+
+import io
+import sys
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+
+import click
+import typer
+from rich.console import Console
+from rich.text import Text
+from typer.core import TyperGroup
+
+import celosia
+from celosia.cli.demo import demo
+from celosia.core.errors import CelosiaError
+
+__all__ = ["app", "main"]
+
+_WRONG = 2
+_INTERRUPTED = 130
+
+
+class _Commands(TyperGroup):
+    """Commands whose errors are one line."""
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        windows_expand_args: bool = True,
+        **extra: Any,  # noqa: ANN401 - click's signature
+    ) -> Any:  # noqa: ANN401 - click's signature
+        run = partial(super().main, args, prog_name, complete_var, False, windows_expand_args, **extra)
+        if not standalone_mode:
+            return run()
+        try:
+            code = run()
+        except click.ClickException as error:
+            _fail(error.format_message(), _WRONG)
+        except CelosiaError as error:
+            _fail(str(error), _WRONG)
+        except click.Abort:
+            _fail("interrupted.", _INTERRUPTED)
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+def _fail(message: str, code: int) -> NoReturn:
+    line = Text(f"Error: {' '.join(message.split())}", style="red")
+    Console(stderr=True).print(line, soft_wrap=True)
+    sys.exit(code)
+
+
+app = typer.Typer(
+    cls=_Commands,
+    name="celosia",
+    add_completion=False,
+    pretty_exceptions_show_locals=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+"""The command line as an object, for tests and for documentation."""
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"celosia {celosia.__version__}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def _celosia(
+    context: typer.Context,
+    _version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and stop.")
+    ] = False,
+) -> None:
+    """Learn from data about people without exposing anyone."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+@app.command("demo")
+def _demo(
+    epsilon: Annotated[
+        str, typer.Option(metavar="NUMBER", help="What each answer may cost: 1, 0.1 or 1/3. Smaller is more private.")
+    ] = "1",
+    output: Annotated[Path, typer.Option(metavar="DIR", help="Where the charts go.")] = Path("celosia-demo"),
+    seed: Annotated[
+        int | None, typer.Option(metavar="N", help="Repeat the same noise every time. For teaching: protects nobody.")
+    ] = None,
+    charts: Annotated[bool, typer.Option("--charts/--no-charts", help="Whether to draw the charts.")] = True,
+) -> None:
+    """Ask six questions about 200,000 synthetic deaths and show true and private answers side by side."""
+    demo(epsilon=epsilon, output=output if charts else None, seed=seed)
+
+
+def main() -> None:
+    """Run the command line on ``sys.argv`` and exit.
+
+    >>> import sys
+    >>> sys.argv = ["celosia", "--version"]
+    >>> main()
+    Traceback (most recent call last):
+    ...
+    SystemExit: 0
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that has no epsilon shows a question mark
+    app(prog_name="celosia")

@@ -1,0 +1,13 @@
+"""Charts from plain values: densities of neighbours, bars and points with intervals, and saving them.
+
+A chart shows what it is given, so it is private exactly when the numbers are: this room knows no data, no mechanism and
+no budget. Everything is an Altair chart, which is one Vega-Lite specification for a notebook, a file and the web;
+Altair itself is imported when the first chart is drawn, not before.
+"""
+
+from celosia.plots.densities import Panel, densities
+from celosia.plots.intervals import intervals
+from celosia.plots.save import save
+from celosia.plots.style import Labels
+
+__all__ = ["Labels", "Panel", "densities", "intervals", "save"]

@@ -1,0 +1,123 @@
+"""Private values with their error bars, and the true ones beside them where a demonstration may show those.
+
+An interval says how far the noise may have moved an answer; a private number drawn without one invites people to read
+the noise. True values are drawn as hollow diamonds, never joined or filled, so that nobody takes them for a release.
+"""
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from celosia.core.errors import ParameterError
+from celosia.plots.style import BLUE, INK, VERMILION, Labels, styled
+
+if TYPE_CHECKING:
+    import altair as alt
+    from numpy.typing import ArrayLike
+
+__all__ = ["intervals"]
+
+_WIDTH, _HEIGHT = 640, 320
+
+
+def intervals(
+    names: Sequence[str],
+    values: "ArrayLike",
+    bounds: "tuple[ArrayLike, ArrayLike]",
+    *,
+    labels: Labels,
+    true: "ArrayLike | None" = None,
+    mark: Literal["bar", "point"] = "bar",
+    interval: str = "95 % interval",
+) -> "alt.LayerChart":
+    """Draw one bar or point per name, with its interval and, if given, its true value.
+
+    Parameters
+    ----------
+    names
+        What is on the horizontal axis, in the order to show.
+    values
+        The private values.
+    bounds
+        The lower and the upper ends of their intervals.
+    labels
+        The title and the names of the axes.
+    true
+        The true values, if they are public.
+    mark
+        Bars start at zero, points need not.
+    interval
+        What the legend calls the intervals.
+
+    >>> chart = intervals(["0-9", "10-19"], [12, 30], ([9, 27], [15, 33]), labels=Labels(title="Ages"))
+    >>> [row["value"] for row in chart.data.values]
+    [12.0, 30.0]
+    """
+    import altair as alt
+
+    if mark not in ("bar", "point"):
+        message = f"mark must be 'bar' or 'point', not {mark!r}."
+        raise ParameterError(message)
+    columns = {"value": values, "low": bounds[0], "high": bounds[1]} | ({} if true is None else {"true": true})
+    rows = _rows(names, columns)
+    base = alt.Chart().encode(
+        x=alt.X("name:N", sort=None, title=labels.x, axis=alt.Axis(labelAngle=0, ticks=False, labelPadding=6)),
+        tooltip=[alt.Tooltip("name:N", title=labels.x), *(alt.Tooltip(f"{name}:Q", format=",") for name in columns)],
+    )
+    series = ("private value", interval, *(() if true is None else ("true value",)))
+    chart = alt.LayerChart(
+        data=alt.InlineData(values=rows),
+        layer=_layers(base, series, mark=mark, y_title=labels.y),
+        width=_WIDTH,
+        height=_HEIGHT,
+        title=alt.TitleParams(labels.title, subtitle=labels.subtitle),
+    )
+    return styled(chart)
+
+
+def _layers(base: "alt.Chart", series: tuple[str, ...], *, mark: str, y_title: str) -> "list[alt.Chart]":
+    import altair as alt
+
+    colours = alt.Scale(domain=list(series), range=[BLUE, INK, VERMILION][: len(series)])
+    legend = alt.Legend(title=None, symbolType="square", symbolSize=120, symbolOpacity=1)
+
+    def layer(column: str, name: str) -> "alt.Chart":
+        # A constant column gives all layers one legend; JSON's strings are also Vega's.
+        return base.transform_calculate(series=json.dumps(name)).encode(
+            y=alt.Y(f"{column}:Q", title=y_title, scale=alt.Scale(zero=mark == "bar", nice=False)),
+            color=alt.Color("series:N", scale=colours, legend=legend),
+        )
+
+    whiskers = [
+        layer("low", series[1]).encode(y2="high:Q").mark_rule(strokeWidth=1.5),
+        *(layer(end, series[1]).mark_tick(thickness=1.5, width=10, opacity=1) for end in ("low", "high")),
+    ]
+    value = layer("value", series[0])
+    # Whiskers end inside their bar, so they go over it, but under a point.
+    layers = (
+        [value.mark_bar(opacity=0.8), *whiskers]
+        if mark == "bar"
+        else [*whiskers, value.mark_circle(size=90, opacity=1)]
+    )
+    true = [
+        layer("true", name).mark_point(shape="diamond", size=70, strokeWidth=1.75, opacity=1) for name in series[2:]
+    ]
+    return [*layers, *true]
+
+
+def _rows(names: Sequence[str], columns: "dict[str, ArrayLike]") -> list[dict[str, float | str]]:
+    if not names or len(set(names)) != len(names):
+        message = "names must be at least one, all different."
+        raise ParameterError(message)
+    arrays = {column: np.asarray(given, dtype=np.float64) for column, given in columns.items()}
+    for column, array in arrays.items():
+        if array.shape != (len(names),) or not np.isfinite(array).all():
+            message = f"{column} must hold one finite number for each of the {len(names)} names."
+            raise ParameterError(message)
+    if (arrays["low"] > arrays["high"]).any():
+        message = "bounds must be the lower ends, then the upper ends."
+        raise ParameterError(message)
+    lists: dict[str, list[float]] = {column: array.tolist() for column, array in arrays.items()}
+    return [{"name": name} | {column: lists[column][i] for column in lists} for i, name in enumerate(names)]

@@ -1,0 +1,98 @@
+"""Charts into files: SVG, PNG, or an HTML page that needs no network.
+
+A reader never finds half a chart: the file is written beside its place and renamed into it. The HTML page carries the
+Vega libraries inside and a content policy that forbids it to load or send anything, so that a page about private data
+tells nobody that it was opened.
+"""
+
+import html
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from celosia.core.errors import ParameterError
+
+if TYPE_CHECKING:
+    import altair as alt
+
+__all__ = ["save"]
+
+_SUFFIXES = (".html", ".png", ".svg")
+_PNG_SCALE = 2.0  # pixels per point: sharp on today's screens
+
+# Vega compiles its expressions, hence unsafe-eval; with default-src 'none' there is still nowhere to send anything.
+_PAGE = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy"
+ content="default-src 'none'; img-src data: blob:; style-src 'unsafe-inline'; script-src 'unsafe-inline' 'unsafe-eval'">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>body {{ margin: 1rem; background: white; }} #chart {{ overflow-x: auto; }}</style>
+<script>{libraries}</script>
+</head>
+<body>
+<main id="chart"></main>
+<script>
+vegaEmbed("#chart", {spec}, {{renderer: "svg", actions: {{export: true, source: true, editor: false}}}});
+</script>
+</body>
+</html>
+"""
+
+
+def save(chart: "alt.TopLevelMixin", path: str | os.PathLike[str]) -> Path:
+    """Write a chart to ``path``, whose suffix says how: ``.svg``, ``.png`` or ``.html``. Return the path.
+
+    >>> save(None, "chart.bmp")
+    Traceback (most recent call last):
+    ...
+    celosia.core.errors.ParameterError: A chart is saved as .html, .png or .svg, not as 'chart.bmp'.
+    """
+    target = Path(path)
+    suffix = target.suffix.lower()
+    if suffix not in _SUFFIXES:
+        message = f"A chart is saved as .html, .png or .svg, not as {target.name!r}."
+        raise ParameterError(message)
+    if not target.parent.is_dir():
+        message = f"There is no directory {str(target.parent)!r} to save {target.name!r} in: make it first."
+        raise ParameterError(message)
+    content = _render(chart.to_dict(), suffix)
+    try:
+        _write(target, content)
+    except OSError as error:
+        message = f"{str(target)!r} cannot be written: {error.strerror}."
+        raise ParameterError(message) from error
+    return target
+
+
+def _render(spec: dict[str, Any], suffix: str) -> bytes:
+    import altair as alt
+    import vl_convert
+
+    version = ".".join(alt.SCHEMA_VERSION.split(".")[:2])
+    if suffix == ".svg":
+        return vl_convert.vegalite_to_svg(spec, vl_version=version).encode()
+    if suffix == ".png":
+        return vl_convert.vegalite_to_png(spec, vl_version=version, scale=_PNG_SCALE)
+    # "<" is escaped: inside a script, a title with "</script>" would otherwise end it.
+    safe = json.dumps(spec, ensure_ascii=False).replace("<", "\\u003c")
+    libraries = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=version)
+    return _PAGE.format(title=html.escape(_title(spec)), libraries=libraries, spec=safe).encode()
+
+
+def _title(spec: dict[str, Any]) -> str:
+    title = spec.get("title", "Chart")
+    text = title.get("text", "Chart") if isinstance(title, dict) else title
+    return " ".join(text) if isinstance(text, list) else str(text)
+
+
+def _write(target: Path, content: bytes) -> None:
+    # In the target's own directory, because a rename is atomic only within one file system.
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".celosia-") as directory:
+        part = Path(directory) / target.name
+        part.write_bytes(content)
+        part.replace(target)

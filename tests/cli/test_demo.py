@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+from typer.testing import CliRunner
+
+from celosia.cli.app import app
+from celosia.cli.demo import demo
+from celosia.core import ParameterError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CHARTS = ["age-histogram.svg", "laplace-neighbours.html", "laplace-neighbours.svg"]
+
+
+def run(*arguments: str, columns: int = 80) -> tuple[str, str]:
+    result = CliRunner().invoke(app, ["demo", *arguments], env={"COLUMNS": str(columns), "NO_COLOR": "1"})
+    assert result.exit_code == 0, result.stderr
+    return result.stdout, result.stderr
+
+
+@pytest.fixture(scope="module")
+def printed() -> str:
+    return run("--seed", "7", "--no-charts")[0]
+
+
+def test_the_answers_are_printed_within_80_columns(printed: str) -> None:
+    assert max(len(line) for line in printed.splitlines()) <= 80
+    assert "200,000 deaths" in printed
+    for words in ("Question", "True", "Private", "95 % interval", "ε", "108", "U071", "20–29", "Mean age"):
+        assert words in printed
+
+
+@pytest.mark.parametrize(("columns", "epsilon"), [(60, "1"), (80, "1e-6"), (200, "1/3")])
+def test_the_cost_stays_in_view_whatever_the_width(columns: int, epsilon: str) -> None:
+    text, _ = run("--no-charts", "--epsilon", epsilon, columns=columns)
+    assert max(len(line) for line in text.splitlines()) <= columns
+    head = next(line for line in text.splitlines() if line.startswith("Question"))
+    assert head.rstrip().endswith("ε")
+
+
+def test_the_true_column_is_explained(printed: str) -> None:
+    assert "only because the table is synthetic" in " ".join(printed.split())
+
+
+def test_what_was_spent_is_listed_by_kind(printed: str) -> None:
+    lines = [" ".join(line.split()) for line in printed.splitlines()]
+    assert "ε = 4 pure, 4 answers added" in lines
+    assert any(line.startswith("ε = 1, δ = 1e-6 approximate") for line in lines)
+    assert any(line.startswith("ε = 1 local") for line in lines)
+
+
+def test_epsilon_is_exact(printed: str) -> None:
+    text, _ = run("--seed", "7", "--no-charts", "--epsilon", "0.1")
+    assert "ε = 0.4 " in text
+    assert text != printed
+
+
+def test_a_seed_repeats_the_answers_and_warns(printed: str) -> None:
+    again, warning = run("--seed", "7", "--no-charts")
+    assert again == printed
+    assert run("--seed", "8", "--no-charts")[0] != printed
+    assert warning.startswith("Warning: ")
+    assert warning.count("\n") == 1
+    assert "protect nobody" in warning
+
+
+def test_without_a_seed_the_answers_change_and_nothing_is_warned() -> None:
+    first, warning = run("--no-charts", "--epsilon", "0.01")
+    assert warning == ""
+    assert first != run("--no-charts", "--epsilon", "0.01")[0]
+
+
+def test_charts_are_saved_where_it_says(tmp_path: Path) -> None:
+    folder = tmp_path / "new" / "charts"
+    text, _ = run("--seed", "7", "--output", str(folder))
+    assert sorted(file.name for file in folder.iterdir()) == CHARTS
+    for name in CHARTS:
+        assert str(folder / name) in text
+
+
+def test_no_charts_writes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    run("--no-charts")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_real_process_prints_no_escape_codes_and_no_progress_into_a_pipe(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "celosia.cli", "demo", "--output", "out"]
+    environment = os.environ | {"COLUMNS": "80"}
+    answer = subprocess.run(command, check=True, capture_output=True, text=True, cwd=tmp_path, env=environment)
+    assert answer.stderr == ""
+    assert "\x1b" not in answer.stdout
+    assert sorted(file.name for file in (tmp_path / "out").iterdir()) == CHARTS
+
+
+@pytest.mark.parametrize("epsilon", ["0", "-1", "inf", ""])
+def test_an_epsilon_without_meaning_is_refused_before_anything_is_written(epsilon: str, tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match="epsilon"):
+        demo(epsilon=epsilon, output=tmp_path / "charts")
+    assert not list(tmp_path.iterdir())

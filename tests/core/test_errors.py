@@ -1,0 +1,53 @@
+"""The error tree: the drawing in the docstring is what the classes are."""
+
+import builtins
+import inspect
+import re
+
+import pytest
+
+from celosia.core import errors
+from celosia.core.errors import CelosiaError
+
+_LINE = re.compile(r"^    [├└]── (?P<name>\w+) +\((?P<builtin>\w+)\) +(?P<meaning>\S.*)$", re.MULTILINE)
+
+
+def _drawn() -> dict[str, str]:
+    assert errors.__doc__ is not None
+    return {line["name"]: line["builtin"] for line in _LINE.finditer(errors.__doc__)}
+
+
+def _defined() -> dict[str, type[Exception]]:
+    return {
+        name: value
+        for name, value in vars(errors).items()
+        if inspect.isclass(value) and value.__module__ == errors.__name__ and value is not CelosiaError
+    }
+
+
+def test_the_drawing_names_every_class_and_no_other() -> None:
+    assert errors.__doc__ is not None
+    assert len(_drawn()) == errors.__doc__.count("── ") > 0
+    assert _drawn().keys() == _defined().keys()
+
+
+def test_every_class_is_public() -> None:
+    assert set(errors.__all__) == {"CelosiaError", *_defined()}
+
+
+@pytest.mark.parametrize("name", sorted(_defined()))
+def test_each_inherits_the_root_and_the_builtin_drawn_beside_it(name: str) -> None:
+    assert _defined()[name].__bases__ == (CelosiaError, getattr(builtins, _drawn()[name]))
+
+
+@pytest.mark.parametrize("name", sorted(_defined()))
+def test_each_is_caught_by_its_builtin_and_keeps_its_message(name: str) -> None:
+    message = "What was wrong, and what to do."
+    with pytest.raises(getattr(builtins, _drawn()[name])) as caught:
+        raise _defined()[name](message)
+    assert isinstance(caught.value, CelosiaError)
+    assert str(caught.value) == message
+
+
+def test_the_root_is_a_plain_exception() -> None:
+    assert CelosiaError.__bases__ == (Exception,)
