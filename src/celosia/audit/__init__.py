@@ -1,0 +1,21 @@
+"""Attacks on our own mechanisms, and the lower bounds on epsilon that they prove.
+
+An accountant says at most how much a mechanism reveals; an audit shows at least how much. When the two cross, one of
+them is wrong. A pass of a black-box audit is evidence, never a proof.
+"""
+
+from celosia.audit.distinguish import Distinction, compare, distinguish, lower_bound
+from celosia.audit.draws import Draws, Runner, gather, repeat
+from celosia.audit.low_bits import low_order_bits
+
+__all__ = [
+    "Distinction",
+    "Draws",
+    "Runner",
+    "compare",
+    "distinguish",
+    "gather",
+    "low_order_bits",
+    "lower_bound",
+    "repeat",
+]

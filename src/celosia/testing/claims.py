@@ -1,0 +1,158 @@
+"""What a guarantee claims, in forms that a table or a sample can contradict.
+
+``claims`` states a guarantee as pairs (epsilon, delta) that it implies, for black-box audits; ``excess`` says by what
+factor two tabulated output distributions break it. Both are safe: they never make a claim stronger than it is, so that
+a correct mechanism is never convicted. The accountants, not this file, find the smallest epsilon.
+
+Rényi to approximate: Canonne, Kamath and Steinke 2020, proposition 12. Gaussian: Dong, Roth and Su 2022, corollary 1.
+"""
+
+import math
+from collections.abc import Iterable
+from functools import singledispatch
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import optimize, special
+
+from celosia.core import ZCDP, ApproxDP, GaussianDP, Guarantee, ParameterError, PureDP, RenyiDP
+
+__all__ = ["claims", "excess"]
+
+Logs = NDArray[np.float64]
+
+_DELTAS = (1e-2, 1e-4)
+_ORDERS = tuple(1 + 10 ** (exponent / 20) for exponent in range(-40, 61))
+_EPSILONS = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
+
+
+@singledispatch
+def claims(guarantee: Guarantee) -> tuple[tuple[float, float], ...]:
+    """Return pairs (epsilon, delta) that the guarantee implies.
+
+    A third party's kind of guarantee registers its own: ``claims.register(Kind)``.
+
+    >>> claims(PureDP(epsilon=1))
+    ((1.0, 0.0),)
+    >>> [(round(epsilon, 2), delta) for epsilon, delta in claims(ZCDP(rho="0.5"))]
+    [(2.75, 0.01), (4.18, 0.0001)]
+    """
+    message = f"No way is known to check a {type(guarantee).__name__}: register one with celosia.testing.claims."
+    raise ParameterError(message)
+
+
+@claims.register
+def _(guarantee: PureDP) -> tuple[tuple[float, float], ...]:
+    return ((float(guarantee.epsilon), 0.0),)
+
+
+@claims.register
+def _(guarantee: ApproxDP) -> tuple[tuple[float, float], ...]:
+    return ((float(guarantee.epsilon), float(guarantee.delta)),)
+
+
+@claims.register
+def _(guarantee: ZCDP) -> tuple[tuple[float, float], ...]:
+    curve = [(order, float(guarantee.rho) * order) for order in _ORDERS]
+    return tuple((_from_renyi(curve, delta), delta) for delta in _DELTAS)
+
+
+@claims.register
+def _(guarantee: RenyiDP) -> tuple[tuple[float, float], ...]:
+    curve = [(float(order), float(value)) for order, value in zip(guarantee.orders, guarantee.epsilons, strict=True)]
+    return tuple((_from_renyi(curve, delta), delta) for delta in _DELTAS)
+
+
+@claims.register
+def _(guarantee: GaussianDP) -> tuple[tuple[float, float], ...]:
+    return tuple((_from_gaussian(float(guarantee.mu), delta), delta) for delta in _DELTAS)
+
+
+def _from_renyi(curve: Iterable[tuple[float, float]], delta: float) -> float:
+    """Return the least epsilon over the orders given; each order alone is already a valid bound."""
+    bounds = (
+        value + math.log1p(-1 / order) - (math.log(delta) + math.log(order)) / (order - 1) for order, value in curve
+    )
+    return max(0.0, min(bounds))
+
+
+def _from_gaussian(mu: float, delta: float) -> float:
+    if _gaussian_delta(mu, 0.0) <= delta:
+        return 0.0
+    most = mu * mu / 2 + 10 * mu  # ten standard deviations of the privacy loss
+    root = optimize.brentq(lambda epsilon: _gaussian_delta(mu, epsilon) - delta, 0.0, most, xtol=1e-12)
+    return float(root) + 1e-9
+
+
+def _gaussian_delta(mu: float, epsilon: float) -> float:
+    if mu == 0:
+        return 0.0
+    first = float(special.ndtr(-epsilon / mu + mu / 2))
+    return first - math.exp(epsilon + float(special.log_ndtr(-epsilon / mu - mu / 2)))
+
+
+@singledispatch
+def excess(guarantee: Guarantee, here: Logs, there: Logs) -> float:  # noqa: ARG001 - what registered ones take
+    """Return what the log probabilities of two neighbours reach, as a multiple of what the guarantee allows.
+
+    Above 1 the guarantee is broken; infinity says that an output is possible on one side only. Both directions count.
+
+    >>> import numpy as np
+    >>> half, most = np.log([0.5, 0.5]), np.log([0.75, 0.25])
+    >>> round(excess(PureDP(epsilon="0.5"), half, most), 3)
+    1.386
+    """
+    message = f"No way is known to check a {type(guarantee).__name__}: register one with celosia.testing.excess."
+    raise ParameterError(message)
+
+
+@excess.register
+def _(guarantee: PureDP, here: Logs, there: Logs) -> float:
+    possible = ~(np.isneginf(here) & np.isneginf(there))
+    return _ratio(float(np.abs(here[possible] - there[possible]).max(initial=0.0)), float(guarantee.epsilon))
+
+
+@excess.register
+def _(guarantee: ApproxDP, here: Logs, there: Logs) -> float:
+    return _ratio(_hockey_stick(here, there, float(guarantee.epsilon)), float(guarantee.delta))
+
+
+@excess.register
+def _(guarantee: ZCDP, here: Logs, there: Logs) -> float:
+    return max(_ratio(_renyi(here, there, order), float(guarantee.rho) * order) for order in _ORDERS)
+
+
+@excess.register
+def _(guarantee: RenyiDP, here: Logs, there: Logs) -> float:
+    curve = zip(guarantee.orders, guarantee.epsilons, strict=True)
+    return max(_ratio(_renyi(here, there, float(order)), float(epsilon)) for order, epsilon in curve)
+
+
+@excess.register
+def _(guarantee: GaussianDP, here: Logs, there: Logs) -> float:
+    mu = float(guarantee.mu)
+    return max(_ratio(_hockey_stick(here, there, epsilon), _gaussian_delta(mu, epsilon)) for epsilon in _EPSILONS)
+
+
+def _ratio(reached: float, allowed: float) -> float:
+    # Sums of some ten thousand doubles are right to about 1e-12; below that nothing was reached.
+    if reached <= max(allowed, 1e-12):
+        return min(reached / allowed, 1.0) if allowed > 0 else 0.0
+    return reached / allowed if allowed > 0 else math.inf
+
+
+def _hockey_stick(here: Logs, there: Logs, epsilon: float) -> float:
+    def one_way(first: Logs, second: Logs) -> float:
+        return float(np.maximum(np.exp(first) - np.exp(epsilon + second), 0.0).sum())
+
+    return max(one_way(here, there), one_way(there, here))
+
+
+def _renyi(here: Logs, there: Logs, order: float) -> float:
+    def one_way(first: Logs, second: Logs) -> float:
+        seen = ~np.isneginf(first)
+        if np.isneginf(second[seen]).any():
+            return math.inf
+        return float(special.logsumexp(order * first[seen] + (1 - order) * second[seen])) / (order - 1)
+
+    return max(one_way(here, there), one_way(there, here))

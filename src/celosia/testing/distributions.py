@@ -1,0 +1,137 @@
+"""Whether draws follow the distribution that was promised.
+
+Pearson's chi-square compares counts with exact probabilities. Values are pooled, in order, into cells: finer towards
+the tails, where samplers go wrong, yet never so fine that the chi-square law of the statistic is in doubt. The
+probabilities are those of the stated distribution, not of a sample, so that nothing is fitted.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
+
+from celosia.core import ConformanceError, ParameterError
+
+__all__ = ["check_distribution", "chi_square"]
+
+_FEWEST = 25.0  # expected draws in a cell
+_CELLS = 200
+_WIDEST = 1 << 27
+_BLOCKS = 1 << 20
+_NOTHING = 1e-12
+_OUTSIDE = 1e-9
+
+
+def check_distribution(
+    draws: ArrayLike, log_mass: Callable[[NDArray[np.int64]], ArrayLike], *, failure: float = 1e-6
+) -> float:
+    """Return the p-value of whole-number draws under the distribution whose log probabilities ``log_mass`` gives.
+
+    Raises ``ConformanceError`` if the p-value is below ``failure``, if a draw was impossible, or if the probabilities
+    do not add up to one. Not to reject is evidence, never a proof.
+
+    >>> from celosia.noise import DiscreteLaplace, Seeded
+    >>> noise = DiscreteLaplace(2)
+    >>> check_distribution(noise.sample(10_000, Seeded(7)), noise.log_mass) > 1e-6
+    True
+    >>> check_distribution(noise.sample(10_000, Seeded(7)), DiscreteLaplace("2.2").log_mass)
+    Traceback (most recent call last):
+    ...
+    celosia.core.errors.ConformanceError: distribution: 10000 draws have a p-value of ..., below 1e-06.
+    """
+    values = np.asarray(draws)
+    if values.ndim != 1 or values.dtype.kind not in "iu" or values.size == 0:
+        message = "draws must be a one-dimensional, non-empty array of integers."
+        raise ParameterError(message)
+    if np.isneginf(_log_masses(log_mass, np.unique(values).astype(np.int64))).any():
+        message = "distribution: a value was drawn whose stated probability is zero."
+        raise ConformanceError(message)
+    start, block, masses = _tabulate(values, log_mass)
+    observed = np.bincount(((values - start) // block).astype(np.int64), minlength=masses.size)
+    p_value = chi_square(observed, masses)
+    if p_value < failure:
+        message = f"distribution: {values.size} draws have a p-value of {p_value:.2g}, below {failure:.2g}."
+        raise ConformanceError(message)
+    return p_value
+
+
+def chi_square(observed: ArrayLike, probabilities: ArrayLike, *, outside: int = 0) -> float:
+    """Return the p-value of counts under exact probabilities, neighbouring cells being pooled where they are small.
+
+    ``outside`` counts the draws that fell in none of the cells; they form one more cell with what is missing to
+    probability one.
+
+    >>> chi_square([30, 70], [0.3, 0.7])
+    1.0
+    >>> chi_square([70, 30], [0.3, 0.7]) < 1e-6
+    True
+    """
+    counts, masses = np.asarray(observed, dtype=np.int64), np.asarray(probabilities, dtype=np.float64)
+    total = int(counts.sum()) + outside
+    missing = max(0.0, 1.0 - float(masses.sum()))
+    if counts.shape != masses.shape or counts.ndim != 1 or total == 0:
+        message = "observed and probabilities must be one-dimensional, of one length, with at least one draw."
+        raise ParameterError(message)
+    if (counts[masses <= 0] > 0).any():
+        return 0.0
+    starts = _pool(masses, total)
+    cells, expected = np.add.reduceat(counts, starts), np.add.reduceat(masses, starts) * total
+    if missing * total >= _FEWEST:
+        cells, expected, outside = np.append(cells, outside), np.append(expected, missing * total), 0
+    statistic = float(((cells - expected) ** 2 / expected).sum())
+    p_value = float(special.chdtrc(cells.size - 1, statistic)) if cells.size > 1 else 1.0
+    # A cell in which next to nothing was expected has no chi-square law: its own Poisson tail is tested beside.
+    return min(1.0, 2 * min(p_value, float(special.gammainc(outside, missing * total)))) if outside else p_value
+
+
+def _pool(masses: NDArray[np.float64], total: int) -> NDArray[np.int64]:
+    """Return where each pooled cell starts: cells are in proportion to what lies beyond them, within limits."""
+    cumulative = np.cumsum(masses)
+    whole = float(cumulative[-1])
+    least, most = _FEWEST / total, max(_FEWEST / total, 1 / _CELLS)
+    starts = [0]
+    done = 0.0
+    while whole - done > least:
+        tail = min(done, whole - done) / 2
+        end = int(np.searchsorted(cumulative, done + min(max(tail, least), most)))
+        if end + 1 >= masses.size or whole - cumulative[end] < least:
+            break
+        starts.append(end + 1)
+        done = float(cumulative[end])
+    return np.array(starts, dtype=np.int64)
+
+
+def _tabulate(
+    values: NDArray[np.signedinteger], log_mass: Callable[[NDArray[np.int64]], ArrayLike]
+) -> tuple[int, int, NDArray[np.float64]]:
+    """Return the first value, the width of a block, and the probabilities of blocks that hold all but a billionth."""
+    start, stop = int(values.min()), int(values.max()) + 1
+    total, before = 0.0, -1.0
+    while stop - start <= _WIDEST and total > before:
+        before = total + _NOTHING
+        block = -(-(stop - start) // _BLOCKS)
+        stop = start + -(-(stop - start) // block) * block
+        masses = _block_masses(log_mass, start, stop, block)
+        total = float(masses.sum())
+        if total > 1 + _OUTSIDE:
+            message = f"distribution: the stated probabilities add up to {total:.9f}."
+            raise ConformanceError(message)
+        if total > 1 - _OUTSIDE:
+            return start, block, masses
+        reach = (stop - start) // 2 + 8
+        start, stop = start - reach, stop + reach
+    message = f"distribution: the stated probabilities reach only {total:.9f}, however far one looks."
+    raise ConformanceError(message)
+
+
+def _block_masses(
+    log_mass: Callable[[NDArray[np.int64]], ArrayLike], start: int, stop: int, block: int
+) -> NDArray[np.float64]:
+    length = max(1, _BLOCKS // block) * block  # evaluated at once, so that memory stays small for wide noise
+    parts = [np.arange(at, min(at + length, stop), dtype=np.int64) for at in range(start, stop, length)]
+    return np.concatenate([np.exp(_log_masses(log_mass, part)).reshape(-1, block).sum(axis=1) for part in parts])
+
+
+def _log_masses(log_mass: Callable[[NDArray[np.int64]], ArrayLike], values: NDArray[np.int64]) -> NDArray[np.float64]:
+    return np.asarray(log_mass(values), dtype=np.float64)

@@ -1,0 +1,117 @@
+"""Whether processes and threads draw different noise.
+
+A generator whose state is copied by ``fork`` gives parent and child the same noise; the difference of their releases is
+then the difference of the data. One whose state is shared by threads without care can hand the same word out twice.
+Here many processes, or threads, draw at once after a first draw has filled whatever buffers there are, and no two may
+draw the same.
+"""
+
+import hashlib
+import os
+import threading
+import warnings
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from celosia.audit import gather
+from celosia.core import ConformanceError
+from celosia.core.exact import whole
+
+__all__ = ["check_fork_safety", "check_thread_safety"]
+
+_DIGEST = 16
+
+
+def check_fork_safety(draw: Callable[[], Any], *, processes: int = 64) -> int:
+    """Raise ``ConformanceError`` if two of ``processes`` forked children, or the parent, draw the same.
+
+    ``draw`` returns something random enough not to repeat by chance: a hundred bits, or a list of some dozens of
+    releases. Returns how many streams were compared; 0 on a platform that cannot fork.
+
+    >>> from celosia.noise import System
+    >>> source = System()
+    >>> check_fork_safety(lambda: source.words(4), processes=4)
+    5
+    >>> check_fork_safety(lambda: 4, processes=4)
+    Traceback (most recent call last):
+    ...
+    celosia.core.errors.ConformanceError: fork safety: of 5 processes, 5 drew what another one drew.
+    """
+    count = whole(processes, name="processes")
+    if not hasattr(os, "fork"):
+        return 0
+    draw()  # whatever is buffered is buffered before the fork
+    children = [_start(draw) for _ in range(count)]
+    streams = [_digest(draw()), *map(_collect, children)]
+    return _compare(streams, "fork safety", "processes")
+
+
+def check_thread_safety(draw: Callable[[], Any], *, threads: int = 16, rounds: int = 16) -> int:
+    """Raise ``ConformanceError`` if two draws, among ``rounds`` in each of ``threads`` threads, are the same.
+
+    >>> from celosia.noise import System
+    >>> source = System()
+    >>> check_thread_safety(lambda: source.words(4), threads=4, rounds=4)
+    16
+    """
+    streams: list[bytes] = []
+    gate = threading.Barrier(whole(threads, name="threads"))
+
+    def work() -> None:
+        gate.wait()
+        streams.extend([_digest(draw()) for _ in range(rounds)])
+
+    workers = [threading.Thread(target=work) for _ in range(threads)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    if len(streams) != threads * rounds:
+        message = f"thread safety: only {len(streams)} of {threads * rounds} draws succeeded."
+        raise ConformanceError(message)
+    return _compare(streams, "thread safety", "draws")
+
+
+def _compare(streams: Sequence[bytes], check: str, what: str) -> int:
+    if b"" in streams:
+        message = f"{check}: {streams.count(b'')} of {len(streams)} {what} failed to draw."
+        raise ConformanceError(message)
+    repeated = sum(times for times in Counter(streams).values() if times > 1)
+    if repeated:
+        message = f"{check}: of {len(streams)} {what}, {repeated} drew what another one drew."
+        raise ConformanceError(message)
+    return len(streams)
+
+
+def _digest(drawn: Any) -> bytes:  # noqa: ANN401 - whatever was drawn
+    return hashlib.blake2b(gather([drawn]).keys.tobytes() + repr(drawn).encode(), digest_size=_DIGEST).digest()
+
+
+def _start(draw: Callable[[], Any]) -> tuple[int, int]:
+    """Fork a child that writes the digest of its draw into a pipe; return its number and the pipe's reading end."""
+    reading, writing = os.pipe()
+    with warnings.catch_warnings():
+        # Python 3.12 warns of forks in processes with threads; here the fork is what is being tested.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
+    if child == 0:
+        _answer(draw, writing)
+    os.close(writing)
+    return child, reading
+
+
+def _answer(draw: Callable[[], Any], writing: int) -> None:
+    """Draw and leave, in the child. Nothing of the parent's (buffers, exit handlers) may run a second time."""
+    try:
+        os.write(writing, _digest(draw()))
+    finally:
+        os._exit(0)
+
+
+def _collect(child: tuple[int, int]) -> bytes:
+    number, reading = child
+    with os.fdopen(reading, "rb") as pipe:
+        stream = pipe.read()
+    os.waitpid(number, 0)
+    return stream

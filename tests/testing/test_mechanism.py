@@ -1,0 +1,201 @@
+"""The kit convicts every mutant by its outputs alone and clears every mechanism of ours."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from celosia.core import ConformanceError, ParameterError, ReplaceOne
+from celosia.mechanisms import (
+    AboveThreshold,
+    Exponential,
+    Gaussian,
+    Laplace,
+    NoisyMax,
+    PermuteAndFlip,
+    RandomizedResponse,
+)
+from celosia.noise import DiscreteLaplace
+from celosia.testing import check_mechanism
+from tests.testing.mutants import (
+    PRIVACY,
+    HasAFixedSeed,
+    HidesTheSeed,
+    IgnoresSource,
+    Mutant,
+    SharesItsPool,
+    TableThatConfesses,
+    TableThatLies,
+    correct,
+    noisy,
+    sparse_vector,
+    turned,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from celosia.audit import Runner
+    from celosia.core import Mechanism, Source
+
+
+@pytest.mark.parametrize("name", PRIVACY)
+def test_mutants_that_break_their_guarantee_are_caught(name: str) -> None:
+    make, neighbours = PRIVACY[name]
+    mutant = make()
+    # Ten per cent of the scale take all of the default's draws; a broken sparse vector shows much sooner.
+    samples = 40_000 if "sparse" in name else 100_000
+    with pytest.raises(ConformanceError, match=r"sampling: .* claims epsilon = .* but epsilon >= "):
+        check_mechanism(mutant, [neighbours], samples=samples, runner=mutant.draw, processes=3)
+
+
+@pytest.mark.parametrize(
+    ("kind", "check"),
+    [
+        (IgnoresSource, "seeding"),
+        (HidesTheSeed, "seeding"),
+        (HasAFixedSeed, "seeding"),
+        (SharesItsPool, "fork safety"),
+        (TableThatConfesses, "table: two neighbours' probabilities reach 1.11"),
+    ],
+)
+def test_mutants_that_misbehave_are_caught(kind: type[Mutant], check: str) -> None:
+    with pytest.raises(ConformanceError, match=check):
+        check_mechanism(turned(kind, correct()), [(0, 1)], samples=2_000)
+
+
+def test_a_table_that_lies_is_caught_by_the_draws() -> None:
+    with pytest.raises(ConformanceError, match="table: 20000 draws have a p-value"):
+        check_mechanism(turned(TableThatLies, noisy(Fraction(9, 10))), [(0, 1)], samples=20_000)
+
+
+def test_a_runner_that_is_not_the_mechanism_is_caught() -> None:
+    with pytest.raises(ConformanceError, match="runner: its outputs are told apart"):
+        check_mechanism(noisy(1), [(0, 1)], samples=10_000, runner=noisy(5).draw)
+
+
+def counts(*values: int) -> NDArray[np.int64]:
+    return np.array(values, dtype=np.int64)
+
+
+SVT = ([0] * 6 + [1], [1] * 6 + [0])
+
+
+def batch(mechanism: Mechanism) -> Runner:
+    """Draw many outputs in one release, where coordinates are independent and the noise is the same for any number.
+
+    So it is for integers and for randomized answers. It is not for real values, whose grid depends on how many there
+    are, nor for (epsilon, delta) Gaussians, which are calibrated on one coordinate more tightly than on many.
+    """
+
+    def run(value: Any, count: int, source: Source) -> Any:  # noqa: ANN401
+        copies = np.broadcast_to(value, (count, *np.shape(value))).copy()
+        return mechanism.release(copies, source=source).value
+
+    return run
+
+
+CLEARED: dict[str, tuple[Mechanism, list[tuple[Any, Any]], int]] = {
+    "Laplace, integers": (Laplace(epsilon=1, sensitivity=1), [(0, 1), (108, 107)], 200_000),
+    "Laplace, wide": (Laplace(epsilon="0.1", sensitivity=3), [(0, 3)], 100_000),
+    "Laplace, histogram": (
+        Laplace(epsilon=1, sensitivity=2, adjacency=ReplaceOne),
+        [(counts(5, 4, 0), counts(4, 5, 0)), (counts(5, 4, 0), counts(4, 4, 1))],
+        100_000,
+    ),
+    "Laplace, real": (Laplace(epsilon=1, sensitivity="0.1"), [(0.0, 0.1), (0.05, -0.05)], 20_000),
+    "Laplace, real vector": (
+        Laplace(epsilon=2, sensitivity=1),
+        [(np.array([0.1, 0.2, 0.3]), np.array([0.6, 0.2, -0.2]))],
+        10_000,
+    ),
+    "Gaussian, integers": (Gaussian(epsilon=1, delta="1e-2", sensitivity=1), [(0, 1), (5, 4)], 40_000),
+    "Gaussian, zCDP": (Gaussian(rho="0.5", sensitivity=1), [(0, 1)], 200_000),
+    "Gaussian, vector": (Gaussian(rho="0.5", sensitivity_squared=2), [(counts(0, 1, 7), counts(1, 0, 7))], 100_000),
+    "Gaussian, real": (Gaussian(epsilon=1, delta="1e-2", sensitivity=1), [(0.0, 1.0), (0.1, -0.9)], 20_000),
+    "randomized response": (RandomizedResponse(epsilon=1), [(True, False), (False, True)], 200_000),
+    "randomized response, two coins": (RandomizedResponse.two_coins(), [(0, 1)], 100_000),
+    "randomized response, five answers": (RandomizedResponse(epsilon=2, categories=5), [(0, 4)], 100_000),
+    "exponential": (Exponential(epsilon=1, sensitivity=1), [([1] + [0] * 10, [0] + [1] * 10)], 10_000),
+    "exponential, monotone": (Exponential(epsilon=1, sensitivity=1, monotone=True), [([3, 2, 2], [3, 3, 2])], 5_000),
+    "exponential, real": (Exponential(epsilon=1, sensitivity=1), [([0.5, 0.1, 0.3], [-0.5, 1.1, 1.3])], 5_000),
+    "permute and flip": (PermuteAndFlip(epsilon=1, sensitivity=1), [([1] + [0] * 10, [0] + [1] * 10)], 10_000),
+    "noisy max": (NoisyMax(epsilon=1, sensitivity=1), [([1] + [0] * 5, [0] + [1] * 5)], 8_000),
+    "noisy max, Laplace noise": (
+        NoisyMax(epsilon=1, sensitivity=1, noise="laplace"),
+        [([1] + [0] * 5, [0] + [1] * 5)],
+        8_000,
+    ),
+    "sparse vector": (AboveThreshold(epsilon=1, sensitivity=1, threshold=1), [SVT, SVT[::-1]], 8_000),
+    "sparse vector, three answers": (
+        AboveThreshold(epsilon=1, sensitivity=1, threshold=0, answers=3),
+        [([0] * 8, [1] * 4 + [-1] * 4)],
+        8_000,
+    ),
+    "sparse vector, real": (
+        AboveThreshold(epsilon=1, sensitivity="0.5", threshold="0.25"),
+        [([0.0, 0.25, 0.5], [0.5, -0.25, 0.0])],
+        5_000,
+    ),
+}
+
+BATCHES = {
+    "Laplace, integers",
+    "Laplace, wide",
+    "Laplace, histogram",
+    "Gaussian, zCDP",
+    "Gaussian, vector",
+    "randomized response",
+    "randomized response, two coins",
+    "randomized response, five answers",
+}
+
+
+@pytest.mark.parametrize("name", CLEARED)
+def test_correct_mechanisms_are_cleared(name: str) -> None:
+    mechanism, neighbours, samples = CLEARED[name]
+    runner = batch(mechanism) if name in BATCHES else None
+    report = check_mechanism(mechanism, neighbours, samples=samples, processes=3, runner=runner)
+    assert {"protocol", "seeding", "forks", "threads", "extreme inputs", "sampling"} <= {
+        check.name for check in report.checks
+    }
+
+
+def test_the_correct_sparse_vector_of_the_same_construction_is_cleared() -> None:
+    """Lyu, Su and Li's algorithm 1 with c = 8, on the neighbours that convict algorithm 4."""
+    answers = 8
+
+    def draw(queries: list[int], count: int, source: Source) -> list[NDArray[np.bool_]]:
+        threshold = DiscreteLaplace(2).sample(count, source)[:, None]
+        noise = DiscreteLaplace(4 * answers).sample(count * len(queries), source).reshape(count, -1)
+        above = np.asarray(queries) + noise >= threshold
+        ends = np.argmax(np.cumsum(above, axis=1) >= answers, axis=1) + 1
+        ends[above.sum(axis=1) < answers] = len(queries)
+        return [row[:end] for row, end in zip(above, ends.tolist(), strict=True)]
+
+    mechanism = sparse_vector(1, answers, draw)
+    report = check_mechanism(mechanism, [PRIVACY["sparse vector 4"][1]], samples=40_000, runner=draw)
+    assert report.lower_bound <= 1
+
+
+def test_the_report_says_what_was_found_and_that_it_is_no_proof() -> None:
+    report = check_mechanism(correct(), [(0, 1)], samples=2_000, processes=2)
+    assert "evidence, not proof" in str(report)
+    assert "forks: 3 processes, no equal streams" in str(report)
+    assert 0 < report.lower_bound <= 1
+
+
+def test_the_verdict_does_not_flicker() -> None:
+    once, again = (check_mechanism(correct(), [(0, 1)], samples=2_000, processes=2) for _ in range(2))
+    assert once == again
+    assert check_mechanism(correct(), [(0, 1)], samples=2_000, processes=2, seed=1).lower_bound != once.lower_bound
+
+
+def test_parameters_that_make_no_sense_are_refused() -> None:
+    with pytest.raises(ParameterError, match="neighbours"):
+        check_mechanism(correct(), [])
+    with pytest.raises(ParameterError, match="samples"):
+        check_mechanism(correct(), [(0, 1)], samples=10)
