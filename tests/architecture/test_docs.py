@@ -1,0 +1,37 @@
+"""The site builds without a warning, and shows doctests as code."""
+
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+
+def test_doctests_are_fenced(root: Path) -> None:
+    spec = importlib.util.spec_from_file_location("doctest_fences", root / "docs" / "doctest_fences.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert module.fenced("Add.\n\n>>> 1 + 1\n2\n\nMore.") == "Add.\n\n```pycon\n>>> 1 + 1\n2\n```\n\nMore."
+    assert module.fenced("Add.\n\n    >>> 1") == "Add.\n\n    ```pycon\n    >>> 1\n    ```"
+    untouched = "Add.\n\nExamples\n--------\n>>> 1\n1"
+    assert module.fenced(untouched) == untouched
+
+
+def test_the_site_builds_without_a_warning(root: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path / "site")]
+    done = subprocess.run(
+        command,
+        cwd=root,
+        env=os.environ | {"NO_MKDOCS_2_WARNING": "1"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    page = (tmp_path / "site" / "api" / "mechanisms" / "index.html").read_text()
+    assert "Permute" in page
+    assert "<blockquote>" not in page
+    assert (tmp_path / "site" / "proofs" / "laplace" / "index.html").exists()
