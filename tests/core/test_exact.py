@@ -172,7 +172,7 @@ _PARSERS: list[Callable[[Any], Fraction]] = [
 ]
 
 
-@pytest.mark.parametrize("value", _MEANINGLESS, ids=lambda value: quote(value)[:30])
+@pytest.mark.parametrize("value", _MEANINGLESS, ids=lambda value: quote(value)[:30].partition(" at 0x")[0])
 @pytest.mark.parametrize("parse", _PARSERS, ids=["exact", "positive", "non_negative", "probability", "epsilon"])
 def test_what_means_nothing_is_refused_by_name_at_once(parse: Callable[[Any], Fraction], value: object) -> None:
     start = time.perf_counter()

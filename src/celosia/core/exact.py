@@ -35,6 +35,7 @@ _RATIO = re.compile(r"[+-]?\d+/\d+", re.ASCII)
 _LONGEST_TEXT = 1_000
 _LONGEST_BITS = 3_300  # numerator and denominator together: written as a ratio they fit in _LONGEST_TEXT characters
 _SHORT_BITS = 128
+_PLAIN_BITS = 1_000
 _SMALLEST = Fraction(2) ** -1022  # the smallest normal double: below it a parameter is a mistake, not a choice
 _LARGEST = Fraction(2) ** 1023
 _LARGEST_EPSILON = 2**16
@@ -50,7 +51,9 @@ def exact(value: Exact, *, name: str) -> Fraction:
     ...
     celosia.core.errors.ParameterError: epsilon must be a finite number, not nan.
     """
-    fraction = _parse(value, name)
+    fraction = value if type(value) is Fraction else _parse(value, name)
+    if _bits(fraction) <= _PLAIN_BITS:  # in range whatever the ratio: nothing more to look at
+        return fraction
     if fraction != 0 and not _SMALLEST <= abs(fraction) <= _LARGEST:
         message = f"{name} must be 0 or between 2^-1022 and 2^1023 in magnitude, not {quote(value)}."
         raise ParameterError(message)
@@ -67,7 +70,7 @@ def exact_positive(value: Exact, *, name: str) -> Fraction:
     Fraction(1, 3)
     """
     fraction = exact(value, name=name)
-    if fraction <= 0:
+    if fraction.numerator <= 0:
         message = f"{name} must be greater than 0, not {quote(value)}."
         raise ParameterError(message)
     return fraction
@@ -80,7 +83,7 @@ def exact_non_negative(value: Exact, *, name: str) -> Fraction:
     Fraction(0, 1)
     """
     fraction = exact(value, name=name)
-    if fraction < 0:
+    if fraction.numerator < 0:
         message = f"{name} must be 0 or greater, not {quote(value)}."
         raise ParameterError(message)
     return fraction

@@ -90,11 +90,13 @@ def coins_exp(rate: Exact, gaps: "NDArray[np.int64]", source: "Source | None" = 
     """
     slope = exact_non_negative(rate, name="rate")
     source = source_or_system(source)
-    if gaps.size and int(gaps.min()) < 0:
-        message = "gaps must be 0 or greater."
+    gaps = np.asarray(gaps)
+    if gaps.size and (gaps.dtype.kind not in "iu" or int(gaps.min()) < 0):
+        message = "gaps must be whole numbers, 0 or greater."
         raise ParameterError(message)
     coins = source.words(gaps.size).reshape(gaps.shape) >> np.uint64(_WORD - _COIN)
-    chances = np.exp(-float(slope) * gaps.astype(np.float64)) * 2.0**_COIN
+    with np.errstate(over="ignore"):  # exp(-infinity) is 0, which is near enough: a warning would speak of the data
+        chances = np.exp(-float(slope) * gaps.astype(np.float64)) * 2.0**_COIN
     shown = coins + 1.0 <= chances * (1 - _SLACK)
     # The relative error of a chance grows with its exponent, but where that is large the chance is below a digit.
     for where in np.argwhere(~shown & (coins < chances * (1 + _SLACK) + _SLACK)).tolist():

@@ -39,7 +39,7 @@ _DOUBLING = 0.7  # more than ln 2
 _NARROWEST_COIN, _WIDEST_COIN = 20, 52  # bits; 52 are exact in a double
 _SLACK = 2.0**-36
 _BELOW, _ABOVE = 1 - _SLACK, 1 + _SLACK
-_LARGEST_BITS = 500  # of the widest cell: beyond, squares leave the range of doubles
+_LARGEST_BITS = 500  # of the scale: beyond, squares leave the range of doubles
 _LARGEST_ARRAY_BITS = 50  # offsets come from one word, and sums must fit in 64 bits
 
 
@@ -159,8 +159,9 @@ def cells_for(linear: Fraction, quadratic: Fraction, *, signed: bool) -> Cells:
     51
     """
     slope, curvature = float(linear), float(quadratic)
-    starts, widths = _cut(slope, curvature, signed=signed)
-    if max(widths) > _LARGEST_BITS:
+    fits = slope + math.sqrt(curvature) > 2.0 ** -(2 * _LARGEST_BITS)  # else starts would leave the range of doubles
+    starts, widths = _cut(slope, curvature, signed=signed) if fits else ([], [])
+    if not fits or max(widths) > _LARGEST_BITS:
         message = f"The noise is wider than 2^{_LARGEST_BITS} steps: use a larger epsilon or a coarser grid."
         raise ParameterError(message)
     # Weights times the slack are above the true ones, so that no acceptance probability exceeds one.

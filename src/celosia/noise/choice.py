@@ -7,13 +7,14 @@ Permute-and-flip (McKenna and Sheldon 2020) flips all its coins at once: the fir
 random one among the heads.
 """
 
+import math
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from celosia.core.errors import ParameterError
-from celosia.core.exact import Exact, exact_positive, whole
+from celosia.core.exact import Exact, exact_positive
 from celosia.noise.bernoulli import coins_exp
 from celosia.noise.decide import below, exp_enclosure
 from celosia.noise.source import source_or_system
@@ -60,18 +61,24 @@ def exponential_choice(
 ) -> int:
     """Draw one index with probability proportional to ``multiplicities[i] * exp(-rate * gaps[i])``, exactly.
 
-    The gaps (how far each candidate is from the best) are 0 or greater, the least of them is 0.
+    The gaps (how far each candidate is from the best) are 0 or greater.
 
     >>> exponential_choice(50, np.array([3, 0, 2]))
     1
     """
     slope = exact_positive(rate, name="rate")
     source = source_or_system(source)
-    counts = np.ones(gaps.size, dtype=np.int64) if multiplicities is None else multiplicities
+    gaps = np.asarray(gaps)
+    counts = np.ones(gaps.size, dtype=np.int64) if multiplicities is None else np.asarray(multiplicities)
     _check(gaps, counts)
-    # Covers: weight * unit rounded up, with a slack far above any rounding error of the floating-point exponential.
-    unit = 2.0 ** (_COVER_BITS - 1 - int(counts.max()).bit_length() - int(gaps.size).bit_length())
-    weights = counts.astype(np.float64) * np.exp(-float(slope) * gaps.astype(np.float64)) * unit
+    least = gaps[counts > 0].min()  # the best may be one that cannot be chosen
+    gaps = np.maximum(gaps, least) - least  # the same distribution
+    with np.errstate(over="ignore"):  # exp(-infinity) is 0, which is near enough: a warning would speak of the data
+        weights = counts.astype(np.float64) * np.exp(-float(slope) * gaps.astype(np.float64))
+    # Covers: weight * unit rounded up, with a slack far above any rounding error of the floating-point exponential. The
+    # unit follows the largest weight, which is 1 or more, so that the covers of vanishing weights hardly count.
+    unit = 2.0 ** (_COVER_BITS - 1 - math.frexp(weights.max())[1] - int(gaps.size).bit_length())
+    weights = weights * unit
     covers = np.where(counts > 0, np.maximum(np.ceil(weights * (1 + _SLACK)), 1), 0).astype(np.int64)
     ends = np.cumsum(covers)
     while True:
@@ -92,14 +99,21 @@ def permute_and_flip(rate: Exact, gaps: "NDArray[np.int64]", *, source: "Source 
     """
     slope = exact_positive(rate, name="rate")
     source = source_or_system(source)
+    gaps = np.asarray(gaps)
     _check(gaps, np.ones(gaps.size, dtype=np.int64))
+    if int(gaps.min()) > 0:
+        message = "The least of the gaps must be 0: they are measured from the best candidate."
+        raise ParameterError(message)
     heads = np.flatnonzero(coins_exp(slope, gaps, source))
-    return int(heads[integer_below(whole(heads.size, name="heads"), source)])
+    return int(heads[integer_below(heads.size, source)])
 
 
 def _check(gaps: "NDArray[np.int64]", counts: "NDArray[np.int64]") -> None:
     if gaps.ndim != 1 or gaps.size == 0 or gaps.shape != counts.shape:
         message = "gaps must be a non-empty list, with one multiplicity each."
+        raise ParameterError(message)
+    if gaps.dtype.kind not in "iu" or counts.dtype.kind not in "iu":
+        message = "gaps and multiplicities must be whole numbers."
         raise ParameterError(message)
     if int(counts.min()) < 0 or int(counts.max()) == 0:
         message = "multiplicities must be 0 or greater, and not all 0."

@@ -7,6 +7,7 @@ happens with probability 2^-bits. The answer has exactly the stated probability:
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from celosia.core.enclosure import exp_negative
@@ -38,6 +39,7 @@ def below(prefix: int, bits: int, probability: Enclosure, source: "Source") -> b
         prefix, bits = prefix << _WORD | source.word(), bits + _WORD
 
 
+@lru_cache(maxsize=1024)
 def ratio_enclosure(probability: Fraction) -> Enclosure:
     """Return the enclosure of a rational probability.
 
@@ -45,6 +47,7 @@ def ratio_enclosure(probability: Fraction) -> Enclosure:
     (1, 2)
     """
 
+    @lru_cache(maxsize=8)
     def enclose(bits: int) -> tuple[int, int]:
         low, rest = divmod(probability.numerator << bits, probability.denominator)
         return low, low + (rest != 0)
@@ -53,7 +56,7 @@ def ratio_enclosure(probability: Fraction) -> Enclosure:
 
 
 def exp_enclosure(x: Fraction, factor: Fraction = Fraction(1)) -> Enclosure:
-    """Return the enclosure of ``factor * exp(-x)``.
+    """Return the enclosure of ``factor * exp(-x)``. Nothing is remembered between calls: ``x`` may be private.
 
     >>> exp_enclosure(Fraction(1))(8)
     (94, 95)
@@ -69,6 +72,7 @@ def exp_enclosure(x: Fraction, factor: Fraction = Fraction(1)) -> Enclosure:
     return enclose
 
 
+@lru_cache(maxsize=1024)
 def logistic_enclosure(x: Fraction, others: int) -> Enclosure:
     """Return the enclosure of ``1 / (1 + others * exp(-x))``: the truth probability of randomized response.
 
@@ -77,6 +81,7 @@ def logistic_enclosure(x: Fraction, others: int) -> Enclosure:
     True
     """
 
+    @lru_cache(maxsize=8)
     def enclose(bits: int) -> tuple[int, int]:
         inner = bits + others.bit_length() + 2
         low, high = exp_negative(x, inner)

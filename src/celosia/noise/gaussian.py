@@ -5,7 +5,7 @@ differential privacy*, 2020; their sampler is replaced by the cells, which need 
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from statistics import NormalDist
 from typing import TYPE_CHECKING
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from celosia.core.mechanism import Source
 
-__all__ = ["DiscreteGaussian"]
+__all__ = ["DiscreteGaussian", "log_normaliser"]
 
 _SUMMED = 1_000.0  # standard deviations up to which probabilities are summed one by one
 
@@ -36,7 +36,7 @@ class DiscreteGaussian:
     """
 
     variance: Fraction
-    _cells: Cells
+    _cells: Cells = field(repr=False, compare=False)
 
     def __init__(self, variance: Exact) -> None:
         object.__setattr__(self, "variance", exact_positive(variance, name="variance"))

@@ -4,7 +4,7 @@ The noise of the pure mechanisms. Ghosh, Roughgarden and Sundararajan 2009; Inus
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -32,7 +32,7 @@ class DiscreteLaplace:
     """
 
     scale: Fraction
-    _cells: Cells
+    _cells: Cells = field(repr=False, compare=False)
 
     def __init__(self, scale: Exact) -> None:
         object.__setattr__(self, "scale", exact_positive(scale, name="scale"))

@@ -58,7 +58,8 @@ class _Generation:
         cls.now += 1
 
 
-os.register_at_fork(after_in_child=_Generation.advance)
+if hasattr(os, "register_at_fork"):  # not on Windows, where nothing forks
+    os.register_at_fork(after_in_child=_Generation.advance)
 
 
 class _Local(threading.local):
@@ -126,10 +127,12 @@ class System:
     def _draw(local: _Local, count: int) -> "NDArray[np.uint64]":
         words = np.empty(count, dtype="<u8")
         target = words.view(np.uint8).data
-        for begin in range(0, len(target), _KEY_LIFE):
-            if local.keystream.used >= _KEY_LIFE:
-                local.keystream = _Keystream(os.urandom(_KEY))
-            local.keystream.fill(target[begin : begin + _KEY_LIFE])
+        while len(target):
+            left = _KEY_LIFE - local.keystream.used
+            if not left:
+                local.keystream, left = _Keystream(os.urandom(_KEY)), _KEY_LIFE
+            local.keystream.fill(target[:left])
+            target = target[left:]
         return words.astype(np.uint64, copy=False)
 
     def __repr__(self) -> str:
