@@ -1,9 +1,9 @@
 """How private discrete Gaussian noise is: exactly for one number, and by concentrated privacy for a vector.
 
 For one number moved by ``shift`` steps the privacy profile is a sum over whole numbers (Canonne, Kamath and Steinke
-2020, theorem 7); the continuous formula is *not* a bound for it. For a vector delta depends on the direction of the
-shift, not only on its length, so the bound goes through rho = length^2 / (2 variance) and their proposition 12. All
-values are rounded towards less privacy.
+2020); the continuous formula is *not* a bound for it. For a vector delta depends on the direction of the
+shift, not only on its length, so the bound goes through rho = length^2 / (2 variance) and their conversion. All values
+are rounded towards less privacy.
 """
 
 import math
@@ -20,8 +20,12 @@ from celosia.noise.gaussian import log_normaliser
 __all__ = ["concentrated_delta", "discrete_gaussian_delta", "largest_rho", "smallest_variance"]
 
 _SUMMED = 1_000.0  # standard deviations up to which the profile is summed term by term
-_REACH = 14.0  # standard deviations beyond which what is left is below 1e-40 of what was summed
+_REACH = 38.0  # standard deviations; the probability beyond them is below the next number
+_BEYOND = 1e-300
 _SAFE = 1 + 1e-9  # far above the rounding of the sums, far below what anybody would notice
+_SLACK = 1e-14  # relative to the privacy loss: an output that just does not count in doubles may count in truth
+_NORMAL = 1e-290
+_LARGEST = 1e300  # variances beyond would leave the range of doubles
 _STEPS = 60
 
 
@@ -40,25 +44,43 @@ def discrete_gaussian_delta(variance: float, shift: int, epsilon: float) -> floa
     threshold = epsilon * variance / shift - shift / 2
     if sigma > _SUMMED:
         return _delta_by_integrals(sigma, threshold, shift, epsilon)
-    first = math.floor(threshold) + 1
+    first = max(math.floor(threshold), math.floor(-_REACH * sigma) - 1)  # one early: the threshold was rounded
     x = np.arange(first, math.ceil(max(first, 0) + _REACH * sigma) + 2, dtype=np.float64)
     log_mass = -(x**2) / (2 * variance) - log_normaliser(variance)
-    excess = np.maximum((shift**2 + 2 * shift * x) / (2 * variance) - epsilon, 0.0)
-    return min(1.0, float(np.sum(np.exp(log_mass) * -np.expm1(-excess))) * _SAFE)
+    loss = (shift**2 + 2 * shift * x) / (2 * variance)
+    excess = np.maximum(loss - epsilon + _SLACK * (np.abs(loss) + epsilon), 0.0)
+    return min(1.0, float(np.sum(np.exp(log_mass) * -np.expm1(-excess))) * _SAFE + _BEYOND)
 
 
 def _delta_by_integrals(sigma: float, threshold: float, shift: int, epsilon: float) -> float:
     """Bound ``P(X >= first) - e^epsilon P(X >= first + shift)`` by integrals: the first above, the second below."""
     first = math.floor(threshold) + 1
-    second = first + shift
-    width = sigma * math.sqrt(2 * math.pi)  # at most the normaliser, and equal to it in all digits
-    if first - 0.5 >= sigma:  # the curve is convex here: a midpoint is below its stretch, a trapezium above
-        above = _upper_tail((first - 0.5) / sigma)
-        below = _upper_tail(second / sigma) + math.exp(-((second / sigma) ** 2) / 2) / (2 * width)
-    else:
-        above = _upper_tail(first / sigma) + math.exp(-((max(first, 0) / sigma) ** 2) / 2) / width
-        below = _upper_tail(second / sigma) - (1 / width if second < 0 else 0.0)
-    return min(1.0, max(0.0, above * (1 + 1e-12) - math.exp(epsilon) * below * (1 - 1e-12)))
+    above, below = _sum_at_most(first, sigma), _sum_at_least(first + shift, sigma)
+    # The logarithm, because exp(epsilon) alone may be beyond the doubles. A subnormal tail has lost its digits and may
+    # have been rounded up: nothing is subtracted for it, which only makes delta larger.
+    matched = math.exp(min(epsilon + math.log(below), 0.0)) if below > _NORMAL else 0.0
+    return min(1.0, max(0.0, above * (1 + 1e-12) - matched * (1 - 1e-12)))
+
+
+def _sum_at_most(first: int, sigma: float) -> float:
+    """Bound ``P(X >= first)`` from above; the normaliser is ``sigma sqrt(2 pi)`` in all digits."""
+    if first - 0.5 >= sigma:  # the curve is convex from here on: a midpoint is below its stretch
+        return _upper_tail((first - 0.5) / sigma)
+    return _trapezium(first, sigma) + _left(sigma)
+
+
+def _sum_at_least(first: int, sigma: float) -> float:
+    return _trapezium(first, sigma) - (0 if first >= sigma else _left(sigma))  # a trapezium is above a convex curve
+
+
+def _trapezium(first: int, sigma: float) -> float:
+    z = first / sigma
+    return _upper_tail(z) + math.exp(-z * z / 2) / (2 * sigma * math.sqrt(2 * math.pi))
+
+
+def _left(sigma: float) -> float:
+    """Bound what Euler and Maclaurin's formula leaves: (max of |f'| + integral of |f''|) / 12, over the normaliser."""
+    return 0.101 / (sigma * sigma)
 
 
 def _upper_tail(z: float) -> float:
@@ -66,7 +88,7 @@ def _upper_tail(z: float) -> float:
 
 
 def concentrated_delta(rho: float, epsilon: float) -> float:
-    """Return the delta (rounded up) that rho-zCDP implies at ``epsilon``: the best order alpha of proposition 12.
+    """Return the delta (rounded up) that rho-zCDP implies at ``epsilon``, by the best order alpha.
 
     >>> round(concentrated_delta(0.02, 1.0) * 1e6, 2)
     0.09
@@ -76,7 +98,7 @@ def concentrated_delta(rho: float, epsilon: float) -> float:
         over = math.exp(log_order)  # alpha - 1
         return over * ((over + 1) * rho - epsilon) - math.log(over) - (over + 1) * math.log1p(1 / over)
 
-    low, high = -20.0, 20.0 + max(0.0, -math.log(rho))
+    low, high = -20.0, min(20.0 + max(0.0, -math.log(rho)), 700.0)
     for _ in range(2 * _STEPS):  # any order gives a valid bound, so that a search in floating point is enough
         a, b = low + (high - low) / 3, high - (high - low) / 3
         low, high = (low, b) if log_delta(a) < log_delta(b) else (a, high)
@@ -87,17 +109,16 @@ def concentrated_delta(rho: float, epsilon: float) -> float:
 def smallest_variance(epsilon: Fraction, delta: Fraction, shift: int) -> Fraction:
     """Return the smallest variance with which one number, moved by ``shift`` steps, is (epsilon, delta)-private.
 
-    The returned variance was checked itself; smaller is it than the next one that fails by one part in 10^12.
+    Smallest on the last stretch: the profile is not monotone where the noise is hardly one step wide, so that a much
+    smaller variance may by chance do as well. The returned one was itself checked to be enough.
 
     >>> round(math.sqrt(smallest_variance(Fraction(1), Fraction(1, 10**6), 1)), 4)
     4.2308
     """
     target = float(delta) * (1 - 1e-15)
     rate = float(epsilon)
-    variance = _least(
-        lambda variance: discrete_gaussian_delta(variance, shift, rate) <= target, start=(shift / rate) ** 2
-    )
-    return Fraction(variance)
+    start = (shift / rate) * (shift / rate)  # a product becomes infinite where a power would raise
+    return Fraction(_least(lambda variance: discrete_gaussian_delta(variance, shift, rate) <= target, start=start))
 
 
 @lru_cache(maxsize=1024)
@@ -115,14 +136,12 @@ def largest_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
 
 def _least(enough: Callable[[float], bool], start: float) -> float:
     """Return nearly the least number that is enough; the returned one is."""
-    high = start
-    for _ in range(200):
-        if enough(high):
-            break
+    high = min(start, _LARGEST)
+    while not enough(high):
         high *= 2
-    else:
-        message = "No noise reaches this target: use a larger epsilon or delta."
-        raise ParameterError(message)
+        if high > _LARGEST:
+            message = "No noise reaches this target: use a larger epsilon or delta, or a smaller sensitivity."
+            raise ParameterError(message)
     low = high / 2
     while low > sys.float_info.min and enough(low):
         high, low = low, low / 2

@@ -18,7 +18,7 @@ from celosia.core.exact import Exact, exact, exact_epsilon, exact_positive, whol
 from celosia.core.guarantees import PureDP
 from celosia.core.record import Described, exact_text
 from celosia.core.release import Release
-from celosia.mechanisms.grid import FINENESS, as_number_or_array, fine_step, is_integral, to_steps
+from celosia.mechanisms.grid import FINENESS, Value, as_number_or_array, fine_step, is_integral, to_steps
 from celosia.noise.laplace import DiscreteLaplace
 from celosia.noise.source import source_or_system
 
@@ -109,12 +109,8 @@ class AboveThreshold(Described):
         >>> AboveThreshold(epsilon=5, sensitivity=1, threshold=100, answers=2).release([500, 3, 600, 9]).value.tolist()
         [True, False, True]
         """
-        array = as_number_or_array(values)
-        if not isinstance(array, np.ndarray) or array.ndim != 1:
-            message = "values must be a list of numbers, in the order in which they are asked about."
-            raise InputError(message)
-        session = self.start(source=source, integral=is_integral(array))
-        answers = session.ask_all(array)
+        session = self.start(source=source, integral=is_integral(as_number_or_array(values)))
+        answers = session.ask_all(values)
         return Release(value=answers, event=self.event, guarantee=self.guarantee, seeded=session.seeded)
 
     def start(self, *, source: "Source | None" = None, integral: bool | None = None) -> "ThresholdSession":
@@ -128,10 +124,7 @@ class AboveThreshold(Described):
         (False, True, 0)
         """
         whole_numbers = self.sensitivity.denominator == 1 and self.threshold.denominator == 1
-        step = Fraction(1)
-        if not whole_numbers or integral is False:
-            step = fine_step(self.sensitivity / FINENESS)
-        return ThresholdSession(self, step, source_or_system(source))
+        return ThresholdSession(self, source_or_system(source), integral=whole_numbers and integral is not False)
 
     def error(self, level: float = 0.95, *, queries: int) -> float:
         """Return the distance from the threshold beyond which all of ``queries`` answers are right, with ``level``.
@@ -142,21 +135,21 @@ class AboveThreshold(Described):
         if not 0 < level < 1:
             message = f"level must be between 0 and 1, not {level!r}."
             raise ParameterError(message)
-        step = Fraction(1) if self.sensitivity.denominator == 1 else fine_step(self.sensitivity / FINENESS)
+        step, *noises = self._noises(integral=self.sensitivity.denominator == 1)
         failure = (1 - level) / 2
-        noises = self._noises(step)
         steps = noises[0].margin(1 - failure) + noises[1].margin(1 - failure / whole(queries, name="queries"))
         return float(steps * step)
 
-    def _noises(self, step: Fraction) -> tuple[DiscreteLaplace, DiscreteLaplace]:
-        """Return the noise of the threshold and that of a value, in steps."""
-        steps = self.sensitivity // step + (0 if step == 1 else 1)  # rounding can move a real value one step further
+    def _noises(self, *, integral: bool) -> tuple[Fraction, DiscreteLaplace, DiscreteLaplace]:
+        """Return the step, and in steps the noise of the threshold and that of a value."""
+        step = Fraction(1) if integral else fine_step(self.sensitivity / FINENESS)
+        steps = self.sensitivity // step + (0 if integral else 1)  # rounding can move a real value one step further
         moved = self.answers if self.monotone else 2 * self.answers
         # The split that makes the comparison most accurate gives the values moved^(2/3) times the threshold's share.
         weight = Fraction(round(64 * moved ** (2 / 3)), 64)
         for_threshold = self.epsilon / (1 + weight)
         for_values = self.epsilon - for_threshold
-        return DiscreteLaplace(steps / for_threshold), DiscreteLaplace(moved * steps / for_values)
+        return step, DiscreteLaplace(steps / for_threshold), DiscreteLaplace(moved * steps / for_values)
 
 
 class ThresholdSession:
@@ -171,14 +164,14 @@ class ThresholdSession:
     celosia.core.errors.Exhausted: The session has given its 1 positive answers: open a new one and pay for it.
     """
 
-    __slots__ = ("_mechanism", "_noise", "_source", "_step", "_threshold", "remaining")
+    __slots__ = ("_integral", "_mechanism", "_noise", "_source", "_step", "_threshold", "remaining")
 
-    def __init__(self, mechanism: AboveThreshold, step: Fraction, source: "Source") -> None:
-        at_threshold, self._noise = mechanism._noises(step)  # noqa: SLF001 - the two are one mechanism
+    def __init__(self, mechanism: AboveThreshold, source: "Source", *, integral: bool) -> None:
+        self._step, at_threshold, self._noise = mechanism._noises(integral=integral)  # noqa: SLF001 - one mechanism
         # Integers reach a threshold between them exactly when they reach the next one above.
-        self._threshold = -(-mechanism.threshold // step) + at_threshold.draw(source)
+        self._threshold = -(-mechanism.threshold // self._step) + at_threshold.draw(source)
         self._mechanism = mechanism
-        self._step = step
+        self._integral = integral
         self._source = source
         self.remaining = mechanism.answers
 
@@ -201,24 +194,25 @@ class ThresholdSession:
         if isinstance(number, np.ndarray):
             message = "Ask about one number at a time, or release a whole list."
             raise InputError(message)
-        if self._step == 1 and not is_integral(number):
-            message = "The session was opened for integers: open it with start(integral=False) for real values."
-            raise InputError(message)
-        self._still_open()
+        self._check(number)
         steps = to_steps(number, self._step)
         above = bool(steps + self._noise.draw(self._source) >= self._threshold)
         self.remaining -= above
         return above
 
-    def ask_all(self, values: "NDArray[Any]") -> "NDArray[np.bool_]":
+    def ask_all(self, values: "ArrayLike") -> "NDArray[np.bool_]":
         """Tell about many values at once; the array ends with the last positive answer.
 
         >>> session = AboveThreshold(epsilon=5, sensitivity=1, threshold=100).start()
         >>> session.ask_all(np.array([1, 500, 500])).tolist()
         [False, True]
         """
-        self._still_open()
-        steps = np.asarray(to_steps(values, self._step))
+        array = as_number_or_array(values)
+        if not isinstance(array, np.ndarray) or array.ndim != 1:
+            message = "values must be a list of numbers, in the order in which they are asked about."
+            raise InputError(message)
+        self._check(array)
+        steps = np.asarray(to_steps(array, self._step))
         noise = self._noise.sample(steps.size, self._source)
         if abs(self._threshold) < 2**61 and int(np.abs(steps).max()) < 2**61:
             above = noise >= self._threshold - steps
@@ -229,7 +223,10 @@ class ThresholdSession:
         self.remaining -= positive.size
         return above[: positive[-1] + 1] if exhausted else above
 
-    def _still_open(self) -> None:
+    def _check(self, value: Value) -> None:
+        if self._integral and not is_integral(value):  # the noise does not pay for rounding
+            message = "The session was opened for integers: open it with start(integral=False) for real values."
+            raise InputError(message)
         if not self.remaining:
             message = (
                 f"The session has given its {self._mechanism.answers} positive answers: open a new one and pay for it."

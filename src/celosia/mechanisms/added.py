@@ -5,9 +5,10 @@ the type and size of the value alone, never by its content.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -31,6 +32,8 @@ __all__ = ["AddedNoise", "one_of"]
 _WHOLE = Fraction(1)
 _MOST_PLANS = 64
 _OUTSIDE = 1e-13  # probability left outside a table
+_LARGEST_TABLE = 2**20
+_EXACT = 2**53  # steps from here on are no longer one double each
 
 
 class _Sampler(Protocol):
@@ -101,6 +104,10 @@ class AddedNoise(Described, _Plans, ABC):
         self._set(_guarantee=guarantee, _plans={}, adjacency=guarantee.adjacency, unit=guarantee.unit)
         self._declared()  # a target that cannot be met is refused here, not at the release
 
+    def __reduce__(self) -> tuple[Callable[[], Any], tuple[()]]:
+        # What is derived is no field: a copy is made anew, from the parameters.
+        return partial(type(self), **{field.name: getattr(self, field.name) for field in fields(self)}), ()
+
     @property
     def guarantee(self) -> "Guarantee":
         """What a release promises, whatever the shape of the value.
@@ -162,7 +169,9 @@ class AddedNoise(Described, _Plans, ABC):
         return self._declared().margin(level)
 
     def outputs(self, value: Any, /) -> Sequence[Any] | None:  # noqa: ANN401 - any numbers
-        """Return the outputs that carry all but 1e-12 of the probability for one number; None for arrays.
+        """Return the outputs that carry all but 1e-12 of the probability for one number.
+
+        None for arrays, and where the table would be long in the making or doubles could not tell its outputs apart.
 
         >>> from celosia.mechanisms import Laplace
         >>> len(Laplace(epsilon=1, sensitivity=1).outputs(108))
@@ -172,6 +181,8 @@ class AddedNoise(Described, _Plans, ABC):
             return None
         plan, centre = self._centre(value)
         reach = plan.sampler.margin(1 - _OUTSIDE)
+        if reach > _LARGEST_TABLE or not (plan.integral or abs(centre) + reach <= _EXACT):
+            return None
         steps = range(centre - reach, centre + reach + 1)
         return steps if plan.integral else [from_steps(step, plan.step) for step in steps]
 

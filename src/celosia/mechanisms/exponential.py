@@ -126,7 +126,7 @@ class Exponential(Selection):
         borders = as_number_or_array(edges)
         rate, gaps = self._rate_and_gaps(utilities)
         if not isinstance(borders, np.ndarray) or borders.shape != (gaps.size + 1,):
-            message = f"edges must be a list with one number more than utilities ({gaps.size})."
+            message = "edges must be a list with one number more than utilities."
             raise InputError(message)
         borders = borders.astype(np.float64)
         if (np.diff(borders) < 0).any() or not borders[0] < borders[-1]:
@@ -134,6 +134,9 @@ class Exponential(Selection):
             raise InputError(message)
         step = _line_step(float(borders[0]), float(borders[-1]))
         firsts = np.ceil(borders / step).astype(np.int64)
+        if firsts[0] == firsts[-1]:
+            message = "The first and the last edge are too close together for numbers of their size."
+            raise InputError(message)
         source = source_or_system(source)
         chosen = exponential_choice(rate, gaps, multiplicities=np.diff(firsts), source=source)
         point = int(firsts[chosen]) + integer_below(int(firsts[chosen + 1] - firsts[chosen]), source)

@@ -23,6 +23,7 @@ from celosia.noise.gaussian import DiscreteGaussian
 
 __all__ = ["Gaussian"]
 
+_LARGEST_SHORT = 2**1000
 _SMALLEST_DELTA = Fraction(1, 10**200)  # beyond, doubles could not tell the calibration
 
 
@@ -82,7 +83,7 @@ class Gaussian(AddedNoise):
         if sensitivity is not None:
             sensitivity_squared = exact_positive(sensitivity, name="sensitivity") ** 2
         self._set(
-            sensitivity_squared=exact_positive(_given(sensitivity_squared), name="sensitivity_squared"),
+            sensitivity_squared=exact_positive(_or_zero(sensitivity_squared), name="sensitivity_squared"),
             calibration=calibration,
             grid=grid_step(grid),
             dimension=None if dimension is None else whole(dimension, name="dimension"),
@@ -95,7 +96,7 @@ class Gaussian(AddedNoise):
         else:
             if sigma is not None:
                 rho = self.sensitivity_squared / (2 * exact_positive(sigma, name="sigma") ** 2)
-            self._set(epsilon=None, delta=None, rho=exact_positive(_given(rho), name="rho"))
+            self._set(epsilon=None, delta=None, rho=exact_positive(_or_zero(rho), name="rho"))
         self._check_calibration()
         self._prepare(self._promise(adjacency, unit))
 
@@ -164,14 +165,19 @@ class Gaussian(AddedNoise):
         if self.calibration == "classical":
             classical = 2 * log_at_least(Fraction(5, 4) / delta) * squared / epsilon**2
             variance = max(variance, classical)  # the textbook's proof is for continuous noise
-        return variance
+        # Rounded up to a double: as good, and short in an event.
+        return Fraction(math.nextafter(float(variance), math.inf)) if variance < _LARGEST_SHORT else variance
 
     def _whole_sensitivity(self) -> bool:
         return self.sensitivity_squared.denominator == 1
 
 
-def _given(value: Fraction | Exact | None) -> Fraction:
-    return Fraction(0) if value is None else Fraction(value)
+def _given(value: Fraction | None) -> Fraction:
+    return Fraction(0) if value is None else value
+
+
+def _or_zero(value: Exact | None) -> Exact:
+    return 0 if value is None else value
 
 
 def _exact_delta(delta: Exact | None) -> Fraction:

@@ -9,6 +9,7 @@ two of them apart, and the noisy sum is saturated, never the noise.
 
 import math
 import sys
+from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -40,7 +41,9 @@ FINENESS = 2**10
 """Steps per sensitivity and coordinate: rounding costs less than 0.1 %."""
 
 _MOST = 2**62 - 1
-_NORMAL = 1000  # powers of two that stay normal doubles, and whose products with steps do
+_NORMAL = 960  # powers of two that stay normal doubles, and whose products with steps do
+_EXACT = 2**53  # whole numbers up to here are doubles
+_LONGEST = 2000  # digits of a decimal: far beyond the doubles, and any grid
 _INTEGER_KINDS, _REAL_KINDS = "biu", "f"
 
 
@@ -59,9 +62,7 @@ def as_number_or_array(value: object) -> Value:
     if isinstance(value, Fraction):
         return value
     if isinstance(value, Decimal | float | np.floating):
-        if not math.isfinite(value):
-            raise InputError(_NOT_FINITE)
-        return Fraction(value) if isinstance(value, Decimal) else float(value)
+        return _as_real(value)
     if isinstance(value, np.integer | np.bool_):
         return int(value)
     return _as_array(value)
@@ -70,17 +71,38 @@ def as_number_or_array(value: object) -> Value:
 _NOT_FINITE = "A value to release must be finite: impute or drop NaN and infinity before."
 
 
+def _as_real(value: "Decimal | float | np.floating[Any]") -> float | Fraction:
+    """Return a real number as it is: what a double cannot hold becomes a fraction, for rounding would not be paid."""
+    if isinstance(value, float) and math.isfinite(value):
+        return float(value)
+    if not (value.is_finite() if isinstance(value, Decimal) else np.isfinite(value)):
+        raise InputError(_NOT_FINITE)
+    if isinstance(value, Decimal):
+        return _as_fraction(value)
+    return Fraction(*value.as_integer_ratio())
+
+
+def _as_fraction(value: Decimal) -> Fraction:
+    if value == 0 or abs(value.adjusted()) <= _LONGEST:
+        return Fraction(value)
+    # Written out it could fill the memory: clipped, or zero, which no grid can tell it from.
+    return Fraction(0) if value.adjusted() < 0 else Fraction(math.copysign(1, value)) * 10 ** (_LONGEST + 1)
+
+
 def _as_array(value: object) -> "NDArray[Any]":
-    if isinstance(value, str | bytes | dict | set) or np.ma.isMaskedArray(value):
+    if isinstance(value, str | bytes | dict | set | frozenset) or np.ma.isMaskedArray(value):
         message = f"A value to release must be a number or an array of numbers, not {type(value).__name__}."
         raise InputError(message)
     try:
         array = np.asarray(value)
-    except (ValueError, TypeError, OverflowError) as error:
+        if isinstance(value, list | tuple) and array.dtype.kind in "Of" and array.size:
+            array = _with_wide_integers(value, array)
+    except (ValueError, TypeError, OverflowError):
         message = f"A {type(value).__name__} could not be read as an array of numbers of one shape."
-        raise InputError(message) from error
+        raise InputError(message) from None  # NumPy's message tells the shape
     if array.dtype.kind not in _INTEGER_KINDS + _REAL_KINDS:
-        message = f"A value to release must hold integers or floats, not {array.dtype}: convert it before."
+        kind = array.dtype.type.__name__.removesuffix("_")  # without the length of a text
+        message = f"A value to release must hold integers or floats, not {kind}: convert it before."
         raise InputError(message)
     if array.size == 0:
         message = "An empty array holds nothing to release."
@@ -88,6 +110,24 @@ def _as_array(value: object) -> "NDArray[Any]":
     if array.dtype.kind in _REAL_KINDS and not np.isfinite(array).all():
         raise InputError(_NOT_FINITE)
     return array
+
+
+def _with_wide_integers(value: Sequence[object], array: "NDArray[Any]") -> "NDArray[Any]":
+    """Read again a list in which NumPy found floats or objects: perhaps only because some integers are beyond 64 bits.
+
+    What a list becomes must follow from the types of its items, never from their size: integers alone stay integers,
+    among floats they are clipped where a double would round them.
+    """
+    items = np.asarray(value, dtype=object)
+    if all(isinstance(item, int | np.integer | np.bool_) for item in items.flat):
+        clipped = [max(-_MOST, min(_MOST, int(item))) for item in items.flat]
+        return np.array(clipped, dtype=np.int64).reshape(items.shape)
+    if array.dtype.kind == "f" and not (np.abs(array) >= _EXACT).any():
+        return array
+    if not all(isinstance(item, int | float | np.integer | np.floating | np.bool_) for item in items.flat):
+        return array
+    narrow = [max(-_EXACT, min(_EXACT, int(i))) if isinstance(i, int | np.integer) else i for i in items.flat]
+    return np.array(narrow).reshape(items.shape)
 
 
 def is_integral(value: Value) -> bool:
@@ -155,20 +195,26 @@ def _exponent(step: Fraction) -> int:
 
 
 def _integers_to_steps(value: "NDArray[Any]", exponent: int) -> "NDArray[np.int64]":
-    most = np.uint64(_MOST)
-    unsigned = value.dtype == np.uint64
-    numbers: NDArray[np.int64] = np.minimum(value, most).astype(np.int64) if unsigned else value.astype(np.int64)
+    numbers = _clipped(value)
     if exponent > 0:  # halves round up; adding first cannot overflow a clipped number
-        numbers = np.clip(numbers, -_MOST, _MOST)
-        return (numbers + (np.int64(1) << np.int64(min(exponent, 62) - 1))) >> np.int64(min(exponent, 62))
+        half = np.int64(1) << np.int64(min(exponent, 62) - 1)
+        return (numbers + half) >> np.int64(exponent) if exponent <= 62 else np.zeros_like(numbers)
     fitting = _MOST >> min(-exponent, 62)
     shifted: NDArray[np.int64] = np.clip(numbers, -fitting, fitting) << np.int64(min(-exponent, 62))
-    return shifted
+    return np.where(np.abs(numbers) <= fitting, shifted, np.sign(numbers) * _MOST)
+
+
+def _clipped(value: "NDArray[Any]") -> "NDArray[np.int64]":
+    """Return integers of any type, clipped at 2^62 - 1; an unsigned word must not become a negative number."""
+    if value.dtype.kind == "u" and value.dtype.itemsize == 8:  # in any byte order
+        value = np.minimum(value, np.uint64(_MOST))
+    numbers: NDArray[np.int64] = value.astype(np.int64)
+    return np.clip(numbers, -_MOST, _MOST)
 
 
 def _reals_to_steps(value: "NDArray[Any]", exponent: int) -> "NDArray[np.int64]":
     wide = value if value.dtype.itemsize >= 8 else value.astype(np.float64)
-    with np.errstate(over="ignore"):  # beyond the largest double is beyond the clip
+    with np.errstate(over="ignore", under="ignore"):  # beyond the doubles is beyond the clip, or nothing
         scaled = np.rint(np.ldexp(wide, -exponent))
     steps: NDArray[np.int64] = np.clip(scaled, -(2.0**62), 2.0**62).astype(np.int64)
     return np.clip(steps, -_MOST, _MOST)
@@ -190,12 +236,15 @@ def from_steps(steps: "int | NDArray[np.int64]", step: Fraction) -> Any:  # noqa
     (0.75, [0.75])
     """
     exponent = _exponent(step)
+    largest = sys.float_info.max
     if isinstance(steps, np.ndarray):
-        return np.ldexp(steps.astype(np.float64), exponent)
+        with np.errstate(over="ignore", under="ignore"):
+            return np.clip(np.ldexp(steps.astype(np.float64), exponent), -largest, largest)
     try:
         return math.ldexp(steps, exponent)
-    except OverflowError:  # noise is unbounded, doubles are not: saturate the sum
-        return math.copysign(sys.float_info.max, steps)
+    except OverflowError:  # noise is unbounded, doubles are not: saturate the sum, if it is not only the steps
+        size = abs(steps) * step
+        return (float(size) if size <= Fraction(largest) else largest) * (1 if steps > 0 else -1)
 
 
 def add_to_array(value: "NDArray[Any]", noise: "NDArray[np.int64]", step: Fraction | None) -> "NDArray[Any]":
@@ -209,9 +258,7 @@ def add_to_array(value: "NDArray[Any]", noise: "NDArray[np.int64]", step: Fracti
     from celosia.mechanisms import kernels  # Numba loads only when arrays are released
 
     if step is None:
-        if value.dtype == np.uint64:
-            value = np.minimum(value, np.uint64(_MOST))
-        kernels.add_to_integers(np.ascontiguousarray(value, dtype=np.int64).reshape(-1), noise)
+        kernels.add_to_integers(np.ascontiguousarray(_clipped(value)).reshape(-1), noise)
         return noise.reshape(value.shape)
     exponent = _exponent(step)
     if is_integral(value) or value.dtype.itemsize > 8 or abs(exponent) > _NORMAL:

@@ -130,8 +130,8 @@ class RandomizedResponse(Described):
         True
         """
         source = source_or_system(source)
-        is_bool = isinstance(answers, bool | np.bool_) or np.asarray(answers).dtype == np.bool_
         true = np.asarray(as_number_or_array(answers))
+        is_bool = isinstance(answers, bool | np.bool_) or true.dtype == np.bool_
         if not is_integral(true) or int(true.min()) < 0 or int(true.max()) >= self.categories:
             message = f"Answers must be booleans or whole numbers from 0 to {self.categories - 1}."
             raise InputError(message)
@@ -160,8 +160,10 @@ class RandomizedResponse(Described):
         if self.coins is not None:
             return float(self.coins[0]), float(self.coins[1])
         others = self.categories - 1
-        kept = float(self.truth) if self.truth is not None else 1 / (1 + others * float(np.exp(-float(self.epsilon))))
-        return kept, (1 - kept) / others
+        if self.truth is not None:
+            return float(self.truth), float((1 - self.truth) / others)
+        ratio = math.exp(-float(self.epsilon))
+        return 1 / (1 + others * ratio), ratio / (1 + others * ratio)
 
     def estimate(self, responses: "ArrayLike") -> "Proportions":
         """Estimate, without bias, the share of each true answer from the randomized ones.
@@ -191,12 +193,14 @@ class RandomizedResponse(Described):
         >>> np.exp(RandomizedResponse(truth="3/4").log_masses(True, [False, True])).round(2).tolist()
         [0.25, 0.75]
         """
-        if_true, if_not = self._probabilities()
         said = np.asarray(outputs, dtype=np.int64)
         if self.coins is not None:
-            yes = if_true if answer else if_not
-            return np.log(np.where(said == 1, yes, 1 - yes))
-        return np.log(np.where(said == int(answer), if_true, if_not))
+            yes = self.coins[0] if answer else self.coins[1]
+            return np.where(said == 1, math.log(yes), math.log(1 - yes))
+        if_true, if_not = self._probabilities()
+        # At a large epsilon a lie is less likely than any double.
+        log_not = math.log(if_true) - float(self.epsilon) if self.truth is None else math.log(if_not)
+        return np.where(said == int(answer), math.log(if_true), log_not)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -254,8 +258,8 @@ class Proportions:
         low = np.where(counts == 0, 0.0, betaincinv(np.maximum(counts, 1), total - counts + 1, tail))
         high = np.where(counts == total, 1.0, betaincinv(counts + 1, np.maximum(total - counts, 1), 1 - tail))
         ends = [(bound - self.if_not) / (self.if_true - self.if_not) for bound in (low, high)]
-        ends = sorted((np.clip(end, 0.0, 1.0) for end in ends), key=lambda end: float(end[0]))
-        return (ends[0], ends[1]) if counts.size > 1 else (float(ends[0][0]), float(ends[1][0]))
+        low, high = (np.clip(end, 0.0, 1.0) for end in (np.minimum(*ends), np.maximum(*ends)))
+        return (low, high) if counts.size > 1 else (float(low[0]), float(high[0]))
 
     def _two(self) -> None:
         if self.counts.size != 2:

@@ -100,6 +100,8 @@ def check_mechanism(
     seed
         Of the draws that decide.
 
+    Examples
+    --------
     >>> from celosia.mechanisms import Laplace
     >>> report = check_mechanism(Laplace(epsilon=1, sensitivity=1), [(0, 1)], samples=2_000)
     >>> report.lower_bound <= 1
