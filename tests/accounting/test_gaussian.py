@@ -218,3 +218,17 @@ def test_published_rho() -> None:
         loose = (math.sqrt(math.log(1 / delta) + epsilon) - math.sqrt(math.log(1 / delta))) ** 2
         rho = float(largest_rho(Fraction(epsilon), Fraction(delta)))
         assert loose < rho < 1.7 * loose
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta"), [(700, "1e-12"), (710, "1e-12"), (715, "1e-12"), (727, "1e-6"), (740, "1e-6"), (900, "1e-9")]
+)
+def test_where_the_second_tail_is_no_normal_double_nothing_is_subtracted(epsilon: int, delta: str) -> None:
+    # A tail of 1e-310 has lost its digits, and exp(epsilon) would blow its rounding up to a tenth of delta.
+    shift = 10**6
+    variance = smallest_variance(Fraction(epsilon), Fraction(delta), shift)
+    sigma = mp.sqrt(mp.mpf(variance.numerator) / variance.denominator)
+    first = mp.floor(epsilon * sigma**2 / shift - mp.mpf(shift) / 2) + 1
+    above, below = (mp.erfc(where / (sigma * mp.sqrt(2))) / 2 for where in (first - 0.5, first + shift - 0.5))
+    true = above - mp.exp(epsilon) * below  # the integral: as good as the sum where sigma is thousands of steps
+    assert mp.mpf(0) < true <= mp.mpf(delta) * (1 + mp.mpf(10) ** -6)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from celosia.audit import low_order_bits
-from celosia.mechanisms import Gaussian, Laplace
+from celosia.mechanisms import Exponential, Gaussian, Laplace
 from celosia.noise import DiscreteLaplace
 
 if TYPE_CHECKING:
@@ -48,6 +48,30 @@ def test_textbook_samplers_are_broken(sampler: Callable[..., NDArray[np.float64]
 def test_mechanisms_on_a_grid_show_nothing(mechanism: Mechanism, a: float, b: float) -> None:
     # 1e5 a side, as the reliability page asks; the bits may say what the guarantee allows and no more.
     assert low_order_bits(mechanism, a, b, samples=100_000).epsilon <= 1
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [Laplace(epsilon=1, sensitivity=1), Gaussian(epsilon=1, delta="1e-6", sensitivity=1)],
+    ids=lambda mechanism: type(mechanism).__name__,
+)
+def test_arrays_of_reals_show_nothing(mechanism: Mechanism) -> None:
+    # A release of n equal numbers holds n independent outputs: one call draws all the samples.
+    def run(value: float, count: int, source: Source) -> NDArray[np.float64]:
+        return np.asarray(mechanism.release(np.full(count, value), source=source).value)
+
+    for a, b in [(0.0, 1.0), (0.1, 1.1), (1 / 3, 4 / 3)]:
+        assert low_order_bits(run, a, b, samples=100_000).epsilon <= 1
+
+
+def test_points_of_a_line_show_nothing() -> None:
+    mechanism = Exponential(epsilon=1, sensitivity=1)
+
+    def run(edge: float, count: int, source: Source) -> NDArray[np.float64]:
+        edges, utilities = [0.0, edge, 1.0], [0, 1]
+        return np.array([mechanism.release_on_line(edges, utilities, source=source).value for _ in range(count)])
+
+    assert low_order_bits(run, 0.3, 0.3000001, samples=100_000).epsilon <= 1
 
 
 def test_whole_numbers_have_nothing_to_show() -> None:

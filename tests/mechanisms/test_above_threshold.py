@@ -7,6 +7,7 @@ import dataclasses
 import itertools
 import math
 import pickle
+import threading
 from collections import Counter
 from fractions import Fraction
 from typing import Any
@@ -361,3 +362,33 @@ def test_an_error_needs_a_level_and_a_number_of_queries() -> None:
             mechanism.error(level, queries=1)
     with pytest.raises(ParameterError, match="queries"):
         mechanism.error(queries=0)
+
+
+def test_the_error_of_very_many_queries_is_finite() -> None:
+    error = AboveThreshold(epsilon=1, sensitivity=1, threshold=0).error(0.95, queries=10**30)
+    assert 100 < error < 500
+
+
+def test_threads_share_the_last_answer() -> None:
+    session = AboveThreshold(epsilon=60, sensitivity=1, threshold=0, answers=50).start()
+    given = []
+
+    def ask() -> None:
+        try:
+            while True:
+                given.append(session.ask(10**6))
+        except Exhausted:
+            pass
+
+    threads = [threading.Thread(target=ask) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert given == [True] * 50
+
+
+def test_the_answers_that_are_left_cannot_be_raised() -> None:
+    session: Any = AboveThreshold(epsilon=1, sensitivity=1, threshold=0).start()
+    with pytest.raises(AttributeError):
+        session.remaining = 100

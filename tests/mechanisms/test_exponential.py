@@ -267,3 +267,11 @@ def test_a_line_is_reproducible() -> None:
     assert found == [2.9707582715782337, 1.79614611843499, 1.6134259333775844]
     counts = Counter(mechanism.release_on_line([0, 1, 4], [0, 1]).seeded for _ in range(3))
     assert counts == {False: 3}
+
+
+def test_inner_edges_beyond_the_bounds_are_clipped_not_told() -> None:
+    mechanism = Exponential(epsilon=1, sensitivity=1)
+    for edges in ([0, 101, 100], [0, -7, 100], [0, 1e300, 100]):
+        inside = [edges[0], min(max(edges[1], 0), 100), edges[2]]
+        beyond = mechanism.release_on_line(edges, [0, 1], source=Seeded(3)).value
+        assert beyond == mechanism.release_on_line(inside, [0, 1], source=Seeded(3)).value

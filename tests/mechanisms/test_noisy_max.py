@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from celosia.core import NoisyMaxEvent, ParameterError, PureDP
+from celosia.core import InputError, NoisyMaxEvent, ParameterError, PureDP
 from celosia.mechanisms import NoisyMax, PermuteAndFlip
 from celosia.noise import Seeded
 
@@ -126,3 +126,20 @@ def test_what_it_says_of_itself() -> None:
     assert repr(mechanism) == "NoisyMax(epsilon='0.1', sensitivity=1, noise='laplace')"
     one_sided = NoisyMax(epsilon="0.1", sensitivity=1).error(0.95, candidates=5)
     assert mechanism.error(0.95, candidates=5) == 2 * one_sided
+
+
+@pytest.mark.parametrize("utilities", [(0, 0), (1, 0), (2, 1, 0), (1, 1, 0), (0, 0, 0)])
+def test_the_table_of_exponential_noise_is_that_of_permute_and_flip(utilities: tuple[int, ...]) -> None:
+    mechanism = NoisyMax(epsilon=EPSILON, sensitivity=1)
+    indices = mechanism.outputs(utilities)
+    assert indices is not None
+    table = np.exp(mechanism.log_masses(utilities, indices))
+    assert table == pytest.approx(exact(utilities, float(mechanism._rate(integral=True)[0]), "exponential"), abs=1e-12)
+
+
+def test_there_is_no_table_for_laplace_noise_nor_for_very_many() -> None:
+    laplace = NoisyMax(epsilon=1, sensitivity=1, noise="laplace")
+    assert laplace.outputs([1, 2]) is None
+    with pytest.raises(InputError, match="exponential noise only"):
+        laplace.log_masses([1, 2], [0])
+    assert NoisyMax(epsilon=1, sensitivity=1).outputs(range(1001)) is None

@@ -221,7 +221,7 @@ def test_intervals_cover_with_their_level(mechanism: RandomizedResponse, level: 
     ends = []
     for said in range(n + 1):
         responses = [1] * said + [0] * (n - said)
-        low, high = mechanism.estimate(responses).interval(level)
+        low, high = mechanism.estimate(responses).confidence_interval(level)
         ends.append((low, high) if mechanism.categories == 2 else (float(low[1]), float(high[1])))
     assert all(0 <= low <= high <= 1 for low, high in ends)
     coverages = []
@@ -234,7 +234,7 @@ def test_intervals_cover_with_their_level(mechanism: RandomizedResponse, level: 
 def test_intervals_are_not_much_wider_than_needed() -> None:
     # With many answers Clopper and Pearson's interval is nearly the normal one.
     mechanism = RandomizedResponse.two_coins()
-    low, high = mechanism.estimate([True] * 50_000 + [False] * 50_000).interval(0.95)
+    low, high = mechanism.estimate([True] * 50_000 + [False] * 50_000).confidence_interval(0.95)
     normal = 2 * 1.96 * math.sqrt(0.25 / 100_000)
     assert (high - low) / 2 == pytest.approx(normal, rel=0.01)
     assert low < 0.5 < high
@@ -244,14 +244,18 @@ def test_intervals_of_a_lying_coin_are_not_upside_down() -> None:
     # The truth told less often than each lie turns every interval around, also where the first is cut at both ends.
     counts = [700, 200, 60]
     responses = np.repeat([0, 1, 2], counts)
-    low, high = RandomizedResponse(truth="1/5", categories=3).estimate(responses).interval(0.95)
+    low, high = RandomizedResponse(truth="1/5", categories=3).estimate(responses).confidence_interval(0.95)
     assert (low <= high).all()
-    low, high = RandomizedResponse(truth="1/4").estimate([True] * 40 + [False] * 60).interval(0.9)
+    low, high = RandomizedResponse(truth="1/4").estimate([True] * 40 + [False] * 60).confidence_interval(0.9)
     assert low < 0.7 < high
 
 
 def test_each_share_has_its_interval() -> None:
-    low, high = RandomizedResponse(epsilon=2, categories=4).estimate(np.repeat(range(4), [40, 30, 20, 10])).interval()
+    low, high = (
+        RandomizedResponse(epsilon=2, categories=4)
+        .estimate(np.repeat(range(4), [40, 30, 20, 10]))
+        .confidence_interval()
+    )
     assert low.shape == high.shape == (4,)
     assert (low < high).all()
 
@@ -261,7 +265,7 @@ def test_a_level_is_between_zero_and_one(level: float) -> None:
     estimate = RandomizedResponse(epsilon=1).estimate([0, 1])
     assert isinstance(estimate, Proportions)
     with pytest.raises(ParameterError, match="level"):
-        estimate.interval(level)
+        estimate.confidence_interval(level)
 
 
 # --------------------------------------------------------------------------------------------------------- parameters

@@ -186,7 +186,7 @@ def _share_of_women(columns: Columns, epsilon: Fraction, source: Source | None) 
     mechanism = RandomizedResponse(epsilon=epsilon)
     release: Release[Any] = mechanism.release(truth, source=source)
     estimate = mechanism.estimate(release.value)
-    low, high = estimate.interval(_LEVEL)
+    low, high = estimate.confidence_interval(_LEVEL)
     return Answer(
         question="Share of women, by randomized response",
         true=f"{truth.mean():.2%}",

@@ -7,11 +7,12 @@ allowed; the mechanism stops after them and never tells a number. These are the 
 
 from dataclasses import dataclass
 from fractions import Fraction
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from celosia.core.adjacency import AddRemove, Adjacency, ReplaceOne, exact_adjacency
+from celosia.core.adjacency import AddRemove, Adjacency, exact_adjacency
 from celosia.core.errors import Exhausted, InputError, ParameterError
 from celosia.core.events import AboveThresholdEvent
 from celosia.core.exact import Exact, exact, exact_epsilon, exact_positive, whole
@@ -19,6 +20,7 @@ from celosia.core.guarantees import PureDP
 from celosia.core.record import Described, exact_text
 from celosia.core.release import Release
 from celosia.mechanisms.grid import FINENESS, Value, as_number_or_array, fine_step, is_integral, to_steps
+from celosia.mechanisms.selection import exact_monotone
 from celosia.noise.laplace import DiscreteLaplace
 from celosia.noise.source import source_or_system
 
@@ -77,13 +79,10 @@ class AboveThreshold(Described):
             sensitivity=exact_positive(sensitivity, name="sensitivity"),
             threshold=exact(threshold, name="threshold"),
             answers=whole(answers, name="answers"),
-            monotone=bool(monotone),
+            monotone=exact_monotone(monotone, exact_adjacency(adjacency)),
             adjacency=exact_adjacency(adjacency),
             unit=exact_text(unit, name="unit"),
         )
-        if self.monotone and self.adjacency is ReplaceOne:
-            message = "monotone=True needs AddRemove: replacing a unit can raise one value and lower another."
-            raise ParameterError(message)
 
     @property
     def event(self) -> AboveThresholdEvent:
@@ -130,15 +129,15 @@ class AboveThreshold(Described):
         """Return the distance from the threshold beyond which all of ``queries`` answers are right, with ``level``.
 
         >>> AboveThreshold(epsilon=1, sensitivity=1, threshold=100).error(0.95, queries=100)
-        37.0
+        36.6015625
         """
         if not 0 < level < 1:
             message = f"level must be between 0 and 1, not {level!r}."
             raise ParameterError(message)
-        step, *noises = self._noises(integral=self.sensitivity.denominator == 1)
+        step, at_threshold, at_value = self._noises(integral=False)  # integers do a little better
         failure = (1 - level) / 2
-        steps = noises[0].margin(1 - failure) + noises[1].margin(1 - failure / whole(queries, name="queries"))
-        return float(steps * step)
+        steps = at_threshold.reach(failure) + at_value.reach(failure / whole(queries, name="queries"))
+        return float((steps + 2) * step)  # and the rounding of threshold and value
 
     def _noises(self, *, integral: bool) -> tuple[Fraction, DiscreteLaplace, DiscreteLaplace]:
         """Return the step, and in steps the noise of the threshold and that of a value."""
@@ -164,7 +163,7 @@ class ThresholdSession:
     celosia.core.errors.Exhausted: The session has given its 1 positive answers: open a new one and pay for it.
     """
 
-    __slots__ = ("_integral", "_mechanism", "_noise", "_source", "_step", "_threshold", "remaining")
+    __slots__ = ("_integral", "_lock", "_mechanism", "_noise", "_remaining", "_source", "_step", "_threshold")
 
     def __init__(self, mechanism: AboveThreshold, source: "Source", *, integral: bool) -> None:
         self._step, at_threshold, self._noise = mechanism._noises(integral=integral)  # noqa: SLF001 - one mechanism
@@ -173,7 +172,17 @@ class ThresholdSession:
         self._mechanism = mechanism
         self._integral = integral
         self._source = source
-        self.remaining = mechanism.answers
+        self._remaining = mechanism.answers
+        self._lock = Lock()  # two threads must not both be given the last answer
+
+    @property
+    def remaining(self) -> int:
+        """How many positive answers are left.
+
+        >>> AboveThreshold(epsilon=5, sensitivity=1, threshold=100, answers=3).start().remaining
+        3
+        """
+        return self._remaining
 
     @property
     def seeded(self) -> bool:
@@ -194,10 +203,11 @@ class ThresholdSession:
         if isinstance(number, np.ndarray):
             message = "Ask about one number at a time, or release a whole list."
             raise InputError(message)
-        self._check(number)
-        steps = to_steps(number, self._step)
-        above = bool(steps + self._noise.draw(self._source) >= self._threshold)
-        self.remaining -= above
+        with self._lock:
+            self._check(number)
+            steps = to_steps(number, self._step)
+            above = bool(steps + self._noise.draw(self._source) >= self._threshold)
+            self._remaining -= above
         return above
 
     def ask_all(self, values: "ArrayLike") -> "NDArray[np.bool_]":
@@ -211,6 +221,10 @@ class ThresholdSession:
         if not isinstance(array, np.ndarray) or array.ndim != 1:
             message = "values must be a list of numbers, in the order in which they are asked about."
             raise InputError(message)
+        with self._lock:
+            return self._ask_all(array)
+
+    def _ask_all(self, array: "NDArray[Any]") -> "NDArray[np.bool_]":
         self._check(array)
         steps = np.asarray(to_steps(array, self._step))
         noise = self._noise.sample(steps.size, self._source)
@@ -218,16 +232,16 @@ class ThresholdSession:
             above = noise >= self._threshold - steps
         else:  # the difference might not fit: compare as Python's integers
             above = (noise.astype(object) >= self._threshold - steps.astype(object)).astype(np.bool_)
-        positive = np.flatnonzero(above)[: self.remaining]
-        exhausted = positive.size == self.remaining
-        self.remaining -= positive.size
+        positive = np.flatnonzero(above)[: self._remaining]
+        exhausted = positive.size == self._remaining
+        self._remaining -= positive.size
         return above[: positive[-1] + 1] if exhausted else above
 
     def _check(self, value: Value) -> None:
         if self._integral and not is_integral(value):  # the noise does not pay for rounding
             message = "The session was opened for integers: open it with start(integral=False) for real values."
             raise InputError(message)
-        if not self.remaining:
+        if not self._remaining:
             message = (
                 f"The session has given its {self._mechanism.answers} positive answers: open a new one and pay for it."
             )

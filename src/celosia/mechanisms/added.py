@@ -62,12 +62,10 @@ class _Plan:
 
     def add(self, value: Value, source: "Source") -> Any:  # noqa: ANN401 - int, float or array
         """Return the value with fresh noise."""
-        if isinstance(value, np.ndarray):
-            noise = self.sampler.sample(value.size, source)
-            return add_to_array(value, noise, None if self.integral else self.step)
-        steps = to_steps(value, self.step)
-        noisy = steps + self.sampler.draw(source)
-        return noisy if self.integral else from_steps(noisy, self.step)
+        if not isinstance(value, np.ndarray):
+            noise = self.sampler.draw(source)
+            return value + noise if self.integral else from_steps(to_steps(value, self.step) + noise, self.step)
+        return add_to_array(value, self.sampler.sample(value.size, source), None if self.integral else self.step)
 
 
 class _Plans:
@@ -123,7 +121,7 @@ class AddedNoise(Described, _Plans, ABC):
         return self._plan(integral=True, size=self.dimension or 1)
 
     def _plan(self, *, integral: bool, size: int) -> _Plan:
-        integral = integral and self._whole_sensitivity() and self.grid in (None, 1)
+        """Return the plan for values of this kind and size, which are public."""
         plan = self._plans.get((integral, size))
         if plan is None:
             if self.dimension is not None and size != self.dimension:
@@ -131,8 +129,9 @@ class AddedNoise(Described, _Plans, ABC):
                     f"The mechanism was declared with dimension={self.dimension}; the value has {size} coordinates."
                 )
                 raise InputError(message)
-            event, sampler = self._noise(size, _WHOLE if integral else None)
-            plan = _Plan(event, sampler, event.grid, integral)  # type: ignore[attr-defined]
+            whole = integral and self._whole_sensitivity() and self.grid in (None, 1)
+            event, sampler = self._noise(size, _WHOLE if whole else None)
+            plan = _Plan(event, sampler, event.grid, whole)  # type: ignore[attr-defined]
             if len(self._plans) >= _MOST_PLANS:
                 self._plans.clear()  # arrays of ever new sizes must not pile up
             self._plans[integral, size] = plan
@@ -147,10 +146,12 @@ class AddedNoise(Described, _Plans, ABC):
         >>> Laplace(epsilon=1, sensitivity=1).release([[1, 2], [3, 4]]).value.shape
         (2, 2)
         """
-        if type(value) is not int:
+        if type(value) is int:
+            plan = self._plan(integral=True, size=1)
+        else:
             value = as_number_or_array(value)
+            plan = self._plan(integral=is_integral(value), size=size_of(value))
         source = source_or_system(source)
-        plan = self._plan(integral=is_integral(value), size=size_of(value))
         return Release(
             value=plan.add(value, source),
             event=plan.event,

@@ -115,8 +115,8 @@ class Exponential(Selection):
     ) -> Release[float]:
         """Return a point between the first and the last edge; ``utilities[i]`` holds from edge i to edge i + 1.
 
-        The first and the last edge must be public bounds; those between may come from the data. Points lie on a grid of
-        about 2^40 steps that the bounds alone determine.
+        The first and the last edge must be public bounds; those between may come from the data, and are clipped to the
+        bounds. Points lie on a grid of about 2^40 steps that the bounds alone determine.
 
         >>> low, high = 0, 100
         >>> point = Exponential(epsilon=20, sensitivity=1).release_on_line([low, 40, 41, high], [-30, 0, -30]).value
@@ -128,7 +128,8 @@ class Exponential(Selection):
         if not isinstance(borders, np.ndarray) or borders.shape != (gaps.size + 1,):
             message = "edges must be a list with one number more than utilities."
             raise InputError(message)
-        borders = borders.astype(np.float64)
+        # An inner edge beyond the bounds is a clipped value, not an error that would tell of it.
+        borders = np.clip(borders.astype(np.float64), borders[0], max(borders[0], borders[-1]))
         if (np.diff(borders) < 0).any() or not borders[0] < borders[-1]:
             message = "edges must be in increasing order, and the last greater than the first."
             raise InputError(message)

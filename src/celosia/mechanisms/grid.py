@@ -187,6 +187,11 @@ def to_steps(value: Value, step: Fraction) -> "int | NDArray[np.int64]":
         return _integers_to_steps(value, exponent) if is_integral(value) else _reals_to_steps(value, exponent)
     if isinstance(value, int) and exponent == 0:
         return value
+    if isinstance(value, float):
+        try:
+            return round(math.ldexp(value, -exponent))  # exact, as for arrays
+        except OverflowError:  # a number has any size
+            pass
     return round(Fraction(value) / step)
 
 

@@ -31,7 +31,8 @@ class Laplace(AddedNoise):
     sensitivity
         How far two neighbours' values can be apart in L1: summed over all coordinates.
     grid
-        The step, a power of two. By default 1 for integers with an integer sensitivity, else as fine as needed.
+        The step, a power of two. By default 1 for integers with an integer sensitivity, else as fine as needed: whether
+        a value is an integer must then be public (``sum([])`` is one, ``sum([0.5])`` is not; say ``float`` or a grid).
     dimension
         The number of coordinates, if the event must be known before the release; the guarantee never depends on it.
 

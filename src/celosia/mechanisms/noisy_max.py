@@ -1,21 +1,23 @@
 """Report noisy max: add noise to every utility and name the largest.
 
-With one-sided (exponential) noise it is the discrete form of permute-and-flip; with Laplace noise it is the textbook's.
-Ties are broken at random, which the proof allows: any fixed order of the candidates is private. Dwork and Roth 2014,
-section 3.3; Ding et al., *The permute-and-flip mechanism is identical to report-noisy-max with exponential noise*,
-2021.
+With one-sided noise and ties broken at random it chooses with the same probabilities as permute-and-flip, on integers
+as in the continuum; with Laplace noise it is the textbook's. The proof allows any order among ties. Dwork and Roth
+2014, section 3.3; Ding et al., *The permute-and-flip mechanism is identical to report-noisy-max with exponential
+noise*, 2021.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from celosia.core.adjacency import AddRemove, Adjacency
-from celosia.core.errors import ParameterError
+from celosia.core.errors import InputError, ParameterError
 from celosia.core.events import NoisyMaxEvent
 from celosia.core.exact import Exact
+from celosia.mechanisms.permute_and_flip import LARGEST_TABLE, flip_log_masses
 from celosia.mechanisms.selection import Selection
 from celosia.noise.geometric import Geometric
 from celosia.noise.laplace import DiscreteLaplace
@@ -71,12 +73,31 @@ class NoisyMax(Selection):
     def error(self, level: float = 0.95, *, candidates: int) -> float:
         """Return how far below the best the chosen utility is at most, with probability ``level``.
 
-        >>> NoisyMax(epsilon=1, sensitivity=1).error(0.95, candidates=10) <= 10.6
+        >>> NoisyMax(epsilon=1, sensitivity=1).error(0.95, candidates=10) <= 10.7
         True
         """
         one_sided = Selection.error(self, level, candidates=candidates)
         # Two-sided noise can lower the best as well as raise another: each stays within the bound of its own.
         return one_sided if self.noise == "exponential" else 2 * one_sided
+
+    def outputs(self, utilities: Any, /) -> Sequence[Any] | None:  # noqa: ANN401 - any utilities
+        """Return all indices; None for Laplace noise, and for more than a thousand candidates.
+
+        >>> list(NoisyMax(epsilon=1, sensitivity=1).outputs([3, 1, 2]))
+        [0, 1, 2]
+        """
+        return range(len(utilities)) if self.noise == "exponential" and len(utilities) <= LARGEST_TABLE else None
+
+    def log_masses(self, utilities: Any, outputs: Sequence[Any], /) -> "NDArray[np.float64]":  # noqa: ANN401 - any
+        """Return the natural logarithm of the probability of each index, for exponential noise.
+
+        >>> NoisyMax(epsilon=2, sensitivity=1).log_masses([0, 0], [0, 1]).round(3).tolist()
+        [-0.693, -0.693]
+        """
+        if self.noise != "exponential":
+            message = "There is a table of probabilities for exponential noise only."
+            raise InputError(message)
+        return flip_log_masses(*self._rate_and_gaps(utilities))[np.asarray(outputs, dtype=np.int64)]
 
     def _choose(self, rate: Fraction, gaps: "NDArray[np.int64]", source: "Source") -> int:
         noise = Geometric(1 / rate) if self.noise == "exponential" else DiscreteLaplace(1 / rate)

@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 
     from celosia.core.mechanism import Source
 
-__all__ = ["PermuteAndFlip"]
+__all__ = ["LARGEST_TABLE", "PermuteAndFlip", "flip_log_masses"]
 
-_LARGEST_TABLE = 1_000
+LARGEST_TABLE = 1_000
+"""Candidates up to which there is a table of probabilities: it takes their square in time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
@@ -51,23 +52,30 @@ class PermuteAndFlip(Selection):
         >>> list(PermuteAndFlip(epsilon=1, sensitivity=1).outputs([3, 1, 2]))
         [0, 1, 2]
         """
-        return range(len(utilities)) if len(utilities) <= _LARGEST_TABLE else None
+        return range(len(utilities)) if len(utilities) <= LARGEST_TABLE else None
 
     def log_masses(self, utilities: Any, outputs: Sequence[Any], /) -> "NDArray[np.float64]":  # noqa: ANN401 - any
         """Return the natural logarithm of the probability of each index.
 
-        The head that comes first is a uniform one among all heads: ``p_i`` times the integral over t in (0, 1) of the
-        product of ``1 - p_j + p_j t`` over the others, a polynomial that Gauss's rule integrates exactly.
-
         >>> PermuteAndFlip(epsilon=2, sensitivity=1).log_masses([0, 0], [0, 1]).round(3).tolist()
         [-0.693, -0.693]
         """
-        rate, gaps = self._rate_and_gaps(utilities)
-        heads = np.exp(-float(rate) * gaps.astype(np.float64))
-        nodes, weights = np.polynomial.legendre.leggauss(gaps.size // 2 + 1)
-        t = (nodes[:, None] + 1) / 2
-        factors = np.log1p(heads * (t - 1))
-        others = factors.sum(axis=1, keepdims=True) - factors
-        with np.errstate(divide="ignore"):  # a head that never shows has probability zero
-            masses = np.log((weights[:, None] / 2 * np.exp(others)).sum(axis=0)) - float(rate) * gaps
-        return masses[np.asarray(outputs, dtype=np.int64)]  # type: ignore[no-any-return]
+        return flip_log_masses(*self._rate_and_gaps(utilities))[np.asarray(outputs, dtype=np.int64)]
+
+
+def flip_log_masses(rate: Fraction, gaps: "NDArray[np.int64]") -> "NDArray[np.float64]":
+    """Return the natural logarithm of the probability of each candidate, given the gaps to the best.
+
+    The head that comes first is a uniform one among all heads: ``p_i`` times the integral over t in (0, 1) of the
+    product of ``1 - p_j + p_j t`` over the others, a polynomial that Gauss's rule integrates exactly.
+
+    >>> flip_log_masses(Fraction(1), np.array([0, 0])).round(3).tolist()
+    [-0.693, -0.693]
+    """
+    heads = np.exp(-float(rate) * gaps.astype(np.float64))
+    nodes, weights = np.polynomial.legendre.leggauss(gaps.size // 2 + 1)
+    t = (nodes[:, None] + 1) / 2
+    factors = np.log1p(heads * (t - 1))
+    others = factors.sum(axis=1, keepdims=True) - factors
+    with np.errstate(divide="ignore"):  # a head that never shows has probability zero
+        return np.asarray(np.log((weights[:, None] / 2 * np.exp(others)).sum(axis=0)) - float(rate) * gaps)

@@ -208,7 +208,7 @@ class Proportions:
     """Estimated shares of the true answers: unbiased, so that they may lie outside 0 to 1; intervals do not.
 
     >>> estimate = RandomizedResponse(epsilon=3).estimate([True] * 70 + [False] * 30)
-    >>> low, high = estimate.interval(0.95)
+    >>> low, high = estimate.confidence_interval(0.95)
     >>> low < 0.7 < high
     True
     """
@@ -239,12 +239,12 @@ class Proportions:
         self._two()
         return float((self.counts[1] / self.counts.sum() - self.if_not) / (self.if_true - self.if_not))
 
-    def interval(self, level: float = 0.95) -> "tuple[Any, Any]":
+    def confidence_interval(self, level: float = 0.95) -> "tuple[Any, Any]":
         """Return bounds for the share of yes (two answers) or for each share: Clopper and Pearson's, transformed.
 
         The truth is held fixed, the coins are random. Each share is covered with probability ``level`` by itself.
 
-        >>> low, high = RandomizedResponse.two_coins().estimate([True, False] * 500).interval(0.95)
+        >>> low, high = RandomizedResponse.two_coins().estimate([True, False] * 500).confidence_interval(0.95)
         >>> round(low, 2), round(high, 2)
         (0.44, 0.56)
         """

@@ -16,7 +16,7 @@ import numpy as np
 
 from celosia.core.adjacency import AddRemove, Adjacency, ReplaceOne, exact_adjacency
 from celosia.core.errors import InputError, ParameterError
-from celosia.core.exact import Exact, exact_epsilon, exact_positive, whole
+from celosia.core.exact import Exact, exact_epsilon, exact_positive, quote, whole
 from celosia.core.guarantees import Guarantee, PureDP
 from celosia.core.record import Described, exact_text
 from celosia.core.release import Release
@@ -29,7 +29,22 @@ if TYPE_CHECKING:
     from celosia.core.events import Event
     from celosia.core.mechanism import Source
 
-__all__ = ["Selection"]
+__all__ = ["Selection", "exact_monotone"]
+
+
+def exact_monotone(monotone: bool, adjacency: Adjacency) -> bool:  # noqa: FBT001 - it is the parameter
+    """Return whether all values move in one direction, which only adding or removing a unit can promise.
+
+    >>> exact_monotone(True, AddRemove)
+    True
+    """
+    if not isinstance(monotone, bool):
+        message = f"monotone must be True or False, not {quote(monotone)}."
+        raise ParameterError(message)
+    if monotone and adjacency is ReplaceOne:
+        message = "monotone=True needs AddRemove: replacing a unit can raise one value and lower another."
+        raise ParameterError(message)
+    return monotone
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
@@ -59,13 +74,10 @@ class Selection(Described, ABC):
         self._set(
             epsilon=exact_epsilon(epsilon),
             sensitivity=exact_positive(sensitivity, name="sensitivity"),
-            monotone=bool(monotone),
+            monotone=exact_monotone(monotone, exact_adjacency(adjacency)),
             adjacency=exact_adjacency(adjacency),
             unit=exact_text(unit, name="unit"),
         )
-        if self.monotone and self.adjacency is ReplaceOne:
-            message = "monotone=True needs AddRemove: replacing a unit can raise one utility and lower another."
-            raise ParameterError(message)
 
     @property
     @abstractmethod
@@ -105,14 +117,15 @@ class Selection(Described, ABC):
         McSherry and Talwar 2007: the gap is at most ``(ln candidates + ln 1/(1 - level)) / rate``.
 
         >>> from celosia.mechanisms import PermuteAndFlip
-        >>> round(PermuteAndFlip(epsilon=1, sensitivity=1).error(0.95, candidates=10), 2)
+        >>> round(PermuteAndFlip(epsilon=1, sensitivity=1).error(0.95, candidates=10), 1)
         10.6
         """
         if not 0 < level < 1:
             message = f"level must be between 0 and 1, not {level!r}."
             raise ParameterError(message)
-        rate, step = self._rate(integral=self.sensitivity.denominator == 1)
-        return math.log(whole(candidates, name="candidates") / (1 - level)) / float(rate) * float(step)
+        rate, step = self._rate(integral=False)  # integers do a little better
+        steps = math.log(whole(candidates, name="candidates") / (1 - level)) / float(rate)
+        return (steps + 1) * float(step)
 
     def _rate(self, *, integral: bool) -> tuple[Fraction, Fraction]:
         """Return what one step of utility counts in the exponent, and the step."""

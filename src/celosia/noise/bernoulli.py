@@ -119,7 +119,7 @@ def _sample(probability: Enclosure, count: int, source: "Source | None") -> "NDA
     source = source_or_system(source)
     count = whole(count, name="count", least=0)
     yes, no = certain(probability, _BYTE)
-    digits = source.words(-(-count // 8)).view(np.uint8)[:count]
+    digits = source.words(-(-count // 8)).astype("<u8", copy=False).view(np.uint8)[:count]
     shown = digits < yes if yes <= 255 else np.ones(count, dtype=np.bool_)
     for digit in range(yes, min(no, 256)):
         tied = np.flatnonzero(digits == digit)

@@ -76,7 +76,7 @@ class DiscreteGaussian:
         """
         sigma = math.sqrt(self.variance)
         if sigma > _SUMMED:
-            return math.ceil(sigma * NormalDist().inv_cdf((1 + level) / 2) - 0.5)
+            return math.ceil(-sigma * NormalDist().inv_cdf((1 - level) / 2) - 0.5)
         ahead = np.exp(self.log_mass(np.arange(1, math.ceil(40 * sigma) + 2)))
         covered = np.exp(self.log_mass(0)) + 2 * np.concatenate([[0.0], np.cumsum(ahead)])
         return int(np.searchsorted(covered, level * (1 - 1e-15)))

@@ -70,7 +70,15 @@ class DiscreteLaplace:
         >>> DiscreteLaplace(1).margin(0.95)
         3
         """
+        return self.reach(1 - level)
+
+    def reach(self, failure: float) -> int:
+        """Return the smallest ``k`` such that a draw is beyond ``-k..k`` with probability ``failure`` at most.
+
+        >>> DiscreteLaplace(1).reach(1e-30)
+        69
+        """
         # P(|X| > k) = 2 r^(k+1) / (1 + r), with r = exp(-1/scale)
         scale = float(self.scale)
         ratio = math.exp(-1 / scale)
-        return max(0, math.ceil(scale * math.log(2 / ((1 + ratio) * (1 - level))) - 1e-9) - 1)
+        return max(0, math.ceil(scale * math.log(2 / ((1 + ratio) * failure)) - 1e-9) - 1)

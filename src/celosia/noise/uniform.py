@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["integer_below", "permutation", "subset", "uniform_below"]
 
 _LARGEST = 2**63
-_SPARE_BITS = 8  # at most one draw in 2^8 is rejected where a wider type exists
+_SPARE_BITS = 8  # fewer than one draw in 2^7 is rejected where a wider type exists
 
 
 def integer_below(bound: int, source: "Source | None" = None) -> int:
@@ -60,7 +60,7 @@ def uniform_below(bound: int, count: int, source: "Source | None" = None) -> "ND
     missing = count
     while missing:
         wanted = missing + missing // 128 + 1
-        digits = source.words(-(-wanted * bits // 64)).view(f"u{bits // 8}")
+        digits = source.words(-(-wanted * bits // 64)).astype("<u8", copy=False).view(f"<u{bits // 8}")
         kept = digits[digits <= usable - 1][:missing]
         parts.append((kept % np.array(bound, dtype=np.uint64)).astype(np.int64))
         missing -= kept.size
