@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
+import os
+import threading
 from collections import Counter
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -15,7 +17,7 @@ from hypothesis import strategies as st
 
 from celosia.core import ParameterError
 from celosia.core.enclosure import log, log_at_least
-from celosia.noise import Seeded, cells
+from celosia.noise import Seeded, System, cells
 from celosia.noise.cells import Cells, cells_for
 from tests.noise.scripted import (
     ALL_ONES,
@@ -381,3 +383,37 @@ def test_tables_of_any_scale_are_sound(exponent: int, mantissa: int) -> None:
 def test_the_oracle_knows_e() -> None:
     low, high = enclose(Fraction(1), Fraction(3))
     assert float(low) == float(high) == pytest.approx(3 / math.e, rel=1e-15)
+
+
+def test_draws_made_ahead_are_forgotten_by_a_fork_and_not_shared_by_threads() -> None:
+    wide = cells_for(Fraction(1, 2**40), Fraction(0), signed=True)
+    source = System()
+    wide.draw(source)
+    ahead = list(source.ready(wide))
+    assert len(ahead) == 63
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.write(writer, b" ".join(str(wide.draw(source)).encode() for _ in range(64)))
+        os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader) as pipe:
+        theirs = {int(number) for number in pipe.read().split()}
+    os.waitpid(child, 0)
+    assert len(theirs) == 64
+    assert not theirs & set(ahead)
+    mine: list[int] = []
+    thread = threading.Thread(target=lambda: mine.extend(wide.draw(source) for _ in range(64)))
+    thread.start()
+    thread.join()
+    assert not set(mine) & set(ahead)
+    assert source.ready(wide) == ahead  # the parent goes on where it was
+    assert wide.draw(source) == ahead[-1]
+
+
+def test_samplers_that_keep_draws_ready_do_not_pile_up() -> None:
+    source = System()
+    for scale in range(1, 400):
+        source.ready(scale).append(scale)
+    assert len(source._local.ready) <= 256
+    assert source.ready(399) == [399]

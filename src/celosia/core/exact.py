@@ -37,7 +37,7 @@ _LONGEST_BITS = 3_300  # numerator and denominator together: written as a ratio 
 _SHORT_BITS = 128
 _PLAIN_BITS = 1_000
 _SMALLEST = Fraction(2) ** -1022  # the smallest normal double: below it a parameter is a mistake, not a choice
-_LARGEST = Fraction(2) ** 1023
+_LARGEST = 2**1023
 _LARGEST_EPSILON = 2**16
 
 

@@ -9,6 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -23,9 +24,9 @@ from celosia.core.record import Described, exact_text
 from celosia.core.release import Release
 from celosia.mechanisms.added import one_of
 from celosia.mechanisms.grid import as_number_or_array, is_integral
-from celosia.noise.bernoulli import bernoulli, bernoulli_logistic
+from celosia.noise.bernoulli import bernoulli, bernoulli_logistic, flip, flip_logistic
 from celosia.noise.source import source_or_system
-from celosia.noise.uniform import uniform_below
+from celosia.noise.uniform import integer_below, uniform_below
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -112,7 +113,7 @@ class RandomizedResponse(Described):
         coins = self.coins
         if self.truth is not None and self.categories == 2:
             coins = (self.truth, 1 - self.truth)
-        return RandomizedResponseEvent(epsilon=self.epsilon, categories=self.categories, coins=coins, unit=self.unit)
+        return _event(self.epsilon, self.categories, coins, self.unit)
 
     @property
     def guarantee(self) -> PureDP:
@@ -121,7 +122,7 @@ class RandomizedResponse(Described):
         >>> RandomizedResponse(epsilon=1).guarantee
         PureDP(epsilon=1, adjacency=ReplaceOne)
         """
-        return PureDP(epsilon=self.epsilon, adjacency=ReplaceOne, unit=self.unit)
+        return _promise(self.epsilon, self.unit)
 
     def release(self, answers: Any, /, *, source: "Source | None" = None) -> Release[Any]:  # noqa: ANN401 - any answers
         """Return randomized answers: a bool for a bool, an int for an int, an array of the same shape and kind.
@@ -130,6 +131,10 @@ class RandomizedResponse(Described):
         True
         """
         source = source_or_system(source)
+        if isinstance(answers, int) and 0 <= answers < self.categories:
+            said_one = self._randomize_one(int(answers), source)
+            value_one = bool(said_one) if isinstance(answers, bool) else said_one
+            return Release(value=value_one, event=self.event, guarantee=self.guarantee, seeded=source.seeded)
         true = np.asarray(as_number_or_array(answers))
         is_bool = isinstance(answers, bool | np.bool_) or true.dtype == np.bool_
         if not is_integral(true) or int(true.min()) < 0 or int(true.max()) >= self.categories:
@@ -143,6 +148,16 @@ class RandomizedResponse(Described):
             guarantee=self.guarantee,
             seeded=source.seeded,
         )
+
+    def _randomize_one(self, true: int, source: "Source") -> int:
+        if self.coins is not None:
+            return int(flip(self.coins[0 if true else 1], source))
+        if self.truth is not None:
+            kept = flip(self.truth, source)
+        else:
+            kept = flip_logistic(self.epsilon, self.categories, source)
+        other = integer_below(self.categories - 1, source)  # drawn in any case: time must not tell which it was
+        return true if kept else other + (other >= true)
 
     def _randomize(self, true: "NDArray[np.int64]", source: "Source") -> "NDArray[np.int64]":
         if self.coins is not None:
@@ -265,6 +280,18 @@ class Proportions:
         if self.counts.size != 2:
             message = "proportion is for two answers: use values for more."
             raise InputError(message)
+
+
+@lru_cache(maxsize=256)
+def _event(
+    epsilon: Fraction, categories: int, coins: tuple[Fraction, Fraction] | None, unit: str
+) -> RandomizedResponseEvent:
+    return RandomizedResponseEvent(epsilon=epsilon, categories=categories, coins=coins, unit=unit)
+
+
+@lru_cache(maxsize=256)
+def _promise(epsilon: Fraction, unit: str) -> PureDP:
+    return PureDP(epsilon=epsilon, adjacency=ReplaceOne, unit=unit)
 
 
 def _loss(a: Fraction, b: Fraction) -> Fraction:

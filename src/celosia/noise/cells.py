@@ -21,6 +21,7 @@ import numpy as np
 
 from celosia.core.errors import ParameterError
 from celosia.noise.decide import below, exp_enclosure
+from celosia.noise.source import System
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -37,6 +38,7 @@ _FINE, _COARSE = 1 / 16, 3 / 4  # how much f may grow within a cell, where the w
 _LAST = 42.0  # cells end where the weight is exp(-42)
 _DOUBLING = 0.7  # more than ln 2
 _NARROWEST_COIN, _WIDEST_COIN = 20, 52  # bits; 52 are exact in a double
+_AHEAD = 64  # draws
 _SLACK = 2.0**-36
 _BELOW, _ABOVE = 1 - _SLACK, 1 + _SLACK
 _LARGEST_BITS = 500  # of the scale: beyond, squares leave the range of doubles
@@ -73,10 +75,22 @@ class Cells:
     def draw(self, source: "Source") -> int:
         """Draw one number.
 
+        From the system's source, draws are made some calls ahead: the time of a call then says nothing of its number.
+
         >>> from celosia.noise import Seeded
         >>> cells_for(Fraction(1), Fraction(0), signed=False).draw(Seeded(7)) >= 0
         True
         """
+        if not isinstance(source, System):
+            return self._draw(source)
+        ready = source.ready(self)
+        while True:
+            try:
+                return ready.pop()
+            except IndexError:
+                ready.extend([self._draw(source) for _ in range(_AHEAD)])
+
+    def _draw(self, source: "Source") -> int:
         slope, curvature, one = self.slope, self.curvature, 1 << self.coin_bits
         while True:
             word = source.word()
@@ -85,9 +99,10 @@ class Cells:
             magnitude = self.starts[cell] + (offset & ((1 << self.widths[cell]) - 1))
             # Every proposal takes this same path, so that its time does not tell the number.
             chance = math.exp(self.log_factors[cell] - (slope + curvature * magnitude) * magnitude) * one
-            if coin + 1 <= chance * _BELOW:
+            # In doubles: Python compares an integer with a double in a time that depends on both.
+            if coin + 1.0 <= chance * _BELOW:
                 return -magnitude if self.signed and word & _SIGN else magnitude
-            if coin >= (chance if chance == chance else self.tail_chance * one) * _ABOVE:  # noqa: PLR0124 - tail: NaN
+            if coin + 0.0 >= (chance if chance == chance else self.tail_chance * one) * _ABOVE:  # noqa: PLR0124 - tail: NaN
                 continue
             settled = self.settle(word, offset, coin, source)
             if settled is not None:
