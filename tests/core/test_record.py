@@ -4,7 +4,6 @@
 
 import json
 import sys
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -41,15 +40,12 @@ RECORDS: list[Record] = [
     AboveThresholdEvent(epsilon=1, answers=3),
 ]
 PURE = {"adjacency": "add-remove", "epsilon": "1", "kind": "PureDP", "unit": "row", "version": 1}
-_SHORT = 2.0  # seconds; the slowest hostile text takes about a tenth of that
 
 
 def _refused(text: Any, *, reader: type[Record] = Record) -> str:
-    """Read ``text``, which must be refused with FormatError and soon; return the message."""
-    start = time.perf_counter()
+    """Read ``text``, which must be refused with FormatError; return the message."""
     with pytest.raises(FormatError) as caught:
         reader.from_json(text)
-    assert time.perf_counter() - start < _SHORT
     assert len(str(caught.value)) < 600
     return str(caught.value)
 

@@ -18,6 +18,7 @@ __all__ = [
     "Exact",
     "exact",
     "exact_epsilon",
+    "exact_level",
     "exact_non_negative",
     "exact_positive",
     "exact_probability",
@@ -113,6 +114,19 @@ def exact_probability(value: Exact, *, name: str) -> Fraction:
         message = f"{name} must be between 0 and 1, not {quote(value)}."
         raise ParameterError(message)
     return fraction
+
+
+def exact_level(value: Exact) -> float:
+    """Return a confidence level: greater than 0 and less than 1, as a float.
+
+    >>> exact_level("0.95")
+    0.95
+    """
+    level = float(exact(value, name="level"))
+    if not 0 < level < 1:
+        message = f"level must be greater than 0 and less than 1, not {quote(value)}."
+        raise ParameterError(message)
+    return level
 
 
 def whole(value: int, *, name: str, least: int = 1) -> int:

@@ -7,9 +7,9 @@ from a repeatable stream (then it protects nobody, and ledgers and servers refus
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from celosia.core.errors import NoInterval, ParameterError
+from celosia.core.errors import NoInterval
 from celosia.core.events import Event
-from celosia.core.exact import Exact, exact, quote
+from celosia.core.exact import Exact, exact_level
 from celosia.core.guarantees import Guarantee
 
 if TYPE_CHECKING:
@@ -54,11 +54,7 @@ class Release(Generic[T_co]):
         if self.margin is None:
             message = f"A value released by {type(self.event).__name__} is a choice: it has no confidence interval."
             raise NoInterval(message)
-        probability = float(exact(level, name="level"))
-        if not 0 < probability < 1:
-            message = f"level must be greater than 0 and less than 1, not {quote(level)}."
-            raise ParameterError(message)
-        half_width = self.margin(probability)
+        half_width = self.margin(exact_level(level))
         value: Any = self.value
         return value - half_width, value + half_width
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from celosia.core.adjacency import AddRemove, Adjacency, exact_adjacency
-from celosia.core.errors import Exhausted, InputError, ParameterError
+from celosia.core.errors import Exhausted, InputError
 from celosia.core.events import AboveThresholdEvent
-from celosia.core.exact import Exact, exact, exact_epsilon, exact_positive, whole
+from celosia.core.exact import Exact, exact, exact_epsilon, exact_level, exact_positive, whole
 from celosia.core.guarantees import PureDP
 from celosia.core.record import Described, exact_text
 from celosia.core.release import Release
@@ -125,15 +125,13 @@ class AboveThreshold(Described):
         whole_numbers = self.sensitivity.denominator == 1 and self.threshold.denominator == 1
         return ThresholdSession(self, source_or_system(source), integral=whole_numbers and integral is not False)
 
-    def error(self, level: float = 0.95, *, queries: int) -> float:
+    def error(self, level: Exact = 0.95, *, queries: int) -> float:
         """Return the distance from the threshold beyond which all of ``queries`` answers are right, with ``level``.
 
         >>> AboveThreshold(epsilon=1, sensitivity=1, threshold=100).error(0.95, queries=100)
         36.6015625
         """
-        if not 0 < level < 1:
-            message = f"level must be between 0 and 1, not {level!r}."
-            raise ParameterError(message)
+        level = exact_level(level)
         step, at_threshold, at_value = self._noises(integral=False)  # integers do a little better
         failure = (1 - level) / 2
         steps = at_threshold.reach(failure) + at_value.reach(failure / whole(queries, name="queries"))

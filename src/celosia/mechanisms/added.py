@@ -15,6 +15,7 @@ import numpy as np
 
 from celosia.core.adjacency import Adjacency
 from celosia.core.errors import InputError, ParameterError
+from celosia.core.exact import Exact, exact_level
 from celosia.core.record import Described
 from celosia.core.release import Release
 from celosia.mechanisms.grid import Value, add_to_array, as_number_or_array, from_steps, is_integral, size_of, to_steps
@@ -52,11 +53,9 @@ class _Plan:
     step: Fraction
     integral: bool
 
-    def margin(self, level: float) -> Any:  # noqa: ANN401 - int or float
+    def margin(self, level: Exact) -> Any:  # noqa: ANN401 - int or float
         """Return half the width of the error bar: the noise, and for reals the rounding too."""
-        if not 0 < level < 1:
-            message = f"level must be between 0 and 1, not {level!r}."
-            raise ParameterError(message)
+        level = exact_level(level)
         steps = self.sampler.margin(level)
         return steps if self.integral else float((steps + Fraction(1, 2)) * self.step)
 
@@ -160,7 +159,7 @@ class AddedNoise(Described, _Plans, ABC):
             margin=plan.margin,
         )
 
-    def error(self, level: float = 0.95) -> Any:  # noqa: ANN401 - int or float
+    def error(self, level: Exact = 0.95) -> Any:  # noqa: ANN401 - int or float
         """Return how far off one coordinate is at most, with probability ``level``.
 
         >>> from celosia.mechanisms import Laplace

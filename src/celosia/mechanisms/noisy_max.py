@@ -70,7 +70,7 @@ class NoisyMax(Selection):
         """
         return NoisyMaxEvent(epsilon=self.epsilon, adjacency=self.adjacency, unit=self.unit)
 
-    def error(self, level: float = 0.95, *, candidates: int) -> float:
+    def error(self, level: Exact = 0.95, *, candidates: int) -> float:
         """Return how far below the best the chosen utility is at most, with probability ``level``.
 
         >>> NoisyMax(epsilon=1, sensitivity=1).error(0.95, candidates=10) <= 10.7

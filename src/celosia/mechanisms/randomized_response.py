@@ -18,7 +18,7 @@ from celosia.core.adjacency import ReplaceOne
 from celosia.core.enclosure import log_at_least
 from celosia.core.errors import InputError, ParameterError
 from celosia.core.events import RandomizedResponseEvent
-from celosia.core.exact import Exact, exact_epsilon, exact_probability, whole
+from celosia.core.exact import Exact, exact_epsilon, exact_level, exact_probability, whole
 from celosia.core.guarantees import PureDP
 from celosia.core.record import Described, exact_text
 from celosia.core.release import Release
@@ -254,7 +254,7 @@ class Proportions:
         self._two()
         return float((self.counts[1] / self.counts.sum() - self.if_not) / (self.if_true - self.if_not))
 
-    def confidence_interval(self, level: float = 0.95) -> "tuple[Any, Any]":
+    def confidence_interval(self, level: Exact = 0.95) -> "tuple[Any, Any]":
         """Return bounds for the share of yes (two answers) or for each share: Clopper and Pearson's, transformed.
 
         The truth is held fixed, the coins are random. Each share is covered with probability ``level`` by itself.
@@ -265,9 +265,7 @@ class Proportions:
         """
         from scipy.special import betaincinv
 
-        if not 0 < level < 1:
-            message = f"level must be between 0 and 1, not {level!r}."
-            raise ParameterError(message)
+        level = exact_level(level)
         total, tail = int(self.counts.sum()), (1 - level) / 2
         counts = self.counts if self.counts.size > 2 else self.counts[1:]
         low = np.where(counts == 0, 0.0, betaincinv(np.maximum(counts, 1), total - counts + 1, tail))

@@ -16,7 +16,7 @@ import numpy as np
 
 from celosia.core.adjacency import AddRemove, Adjacency, ReplaceOne, exact_adjacency
 from celosia.core.errors import InputError, ParameterError
-from celosia.core.exact import Exact, exact_epsilon, exact_positive, quote, whole
+from celosia.core.exact import Exact, exact_epsilon, exact_level, exact_positive, quote, whole
 from celosia.core.guarantees import Guarantee, PureDP
 from celosia.core.record import Described, exact_text
 from celosia.core.release import Release
@@ -111,7 +111,7 @@ class Selection(Described, ABC):
             value=self._choose(rate, gaps, source), event=self.event, guarantee=self.guarantee, seeded=source.seeded
         )
 
-    def error(self, level: float = 0.95, *, candidates: int) -> float:
+    def error(self, level: Exact = 0.95, *, candidates: int) -> float:
         """Return how far below the best the chosen utility is at most, with probability ``level``.
 
         McSherry and Talwar 2007: the gap is at most ``(ln candidates + ln 1/(1 - level)) / rate``.
@@ -120,9 +120,7 @@ class Selection(Described, ABC):
         >>> round(PermuteAndFlip(epsilon=1, sensitivity=1).error(0.95, candidates=10), 1)
         10.6
         """
-        if not 0 < level < 1:
-            message = f"level must be between 0 and 1, not {level!r}."
-            raise ParameterError(message)
+        level = exact_level(level)
         rate, step = self._rate(integral=False)  # integers do a little better
         steps = math.log(whole(candidates, name="candidates") / (1 - level)) / float(rate)
         return (steps + 1) * float(step)

@@ -5,21 +5,19 @@ differential privacy*, 2020; their sampler is replaced by the cells, which need 
 """
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from celosia.core.exact import Exact, exact_positive, whole
-from celosia.noise.cells import Cells, cells_for
-from celosia.noise.source import source_or_system
+from celosia.core.exact import Exact, exact_positive
+from celosia.noise.cells import cells_for
+from celosia.noise.decaying import Decaying
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
-
-    from celosia.core.mechanism import Source
 
 __all__ = ["DiscreteGaussian", "log_normaliser"]
 
@@ -27,7 +25,7 @@ _SUMMED = 1_000.0  # standard deviations up to which probabilities are summed on
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class DiscreteGaussian:
+class DiscreteGaussian(Decaying):
     """Discrete Gaussian noise; ``variance`` is the parameter sigma^2 (the true variance is a little smaller).
 
     >>> from celosia.noise import Seeded
@@ -36,28 +34,10 @@ class DiscreteGaussian:
     """
 
     variance: Fraction
-    _cells: Cells = field(repr=False, compare=False)
 
     def __init__(self, variance: Exact) -> None:
         object.__setattr__(self, "variance", exact_positive(variance, name="variance"))
         object.__setattr__(self, "_cells", cells_for(Fraction(0), 1 / (2 * self.variance), signed=True))
-
-    def draw(self, source: "Source | None" = None) -> int:
-        """Draw one number.
-
-        >>> from celosia.noise import Seeded
-        >>> DiscreteGaussian(100).draw(Seeded(7))
-        25
-        """
-        return self._cells.draw(source_or_system(source))
-
-    def sample(self, count: int, source: "Source | None" = None) -> "NDArray[np.int64]":
-        """Draw ``count`` independent numbers.
-
-        >>> DiscreteGaussian(100).sample(1000).shape
-        (1000,)
-        """
-        return self._cells.sample(whole(count, name="count", least=0), source_or_system(source))
 
     def log_mass(self, values: "ArrayLike") -> "NDArray[np.float64]":
         """Return the natural logarithm of the probability of each value.
