@@ -102,3 +102,10 @@ def test_a_choice_has_no_interval_and_says_so_without_quoting_it() -> None:
         release.confidence_interval(0.95)
     assert isinstance(caught.value, TypeError)
     assert "U071" not in str(caught.value)
+
+
+def test_releases_of_different_shapes_are_different() -> None:
+    one, two = (Release(value=np.zeros(n), event=EVENT, guarantee=GUARANTEE) for n in (2, 3))
+    assert one != two
+    assert one == Release(value=np.zeros(2), event=EVENT, guarantee=GUARANTEE)
+    assert one != Release(value=0, event=EVENT, guarantee=GUARANTEE)

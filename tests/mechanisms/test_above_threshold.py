@@ -6,6 +6,7 @@ import copy
 import dataclasses
 import itertools
 import math
+import os
 import pickle
 import threading
 from collections import Counter
@@ -392,3 +393,25 @@ def test_the_answers_that_are_left_cannot_be_raised() -> None:
     session: Any = AboveThreshold(epsilon=1, sensitivity=1, threshold=0).start()
     with pytest.raises(AttributeError):
         session.remaining = 100
+
+
+@pytest.mark.parametrize("copying", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_a_session_cannot_be_copied(copying: Any) -> None:
+    session = AboveThreshold(epsilon=1, sensitivity=1, threshold=0).start()
+    with pytest.raises(Exhausted, match="cannot be copied"):
+        copying(session)
+
+
+def test_a_forked_session_gives_nothing() -> None:
+    session = AboveThreshold(epsilon=1, sensitivity=1, threshold=0).start()
+    child = os.fork()
+    if child == 0:
+        try:
+            session.ask(100)
+        except Exhausted:
+            os._exit(7)
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    assert session.remaining == 1
+    assert session.event == session._mechanism.event
+    assert session.guarantee == PureDP(epsilon=1)

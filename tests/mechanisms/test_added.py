@@ -430,3 +430,21 @@ def test_the_low_order_attack_works_on_the_textbooks_sampler() -> None:
     event = [(np.abs(side) < 0.25) & (side * 2.0**53 != np.rint(side * 2.0**53)) for side in (noise, 1 + noise)]
     assert event[0].sum() > 100
     assert event[1].sum() == 0
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "like"),
+    [
+        (Laplace(epsilon=8, sensitivity=1), 0.0),
+        (Laplace(epsilon=8, sensitivity=1), np.zeros(5)),
+        (Gaussian(epsilon=8, delta="1e-3", sensitivity=1), 0.0),
+        (Gaussian(epsilon=1, delta="1e-6", sensitivity=1), np.zeros((2, 3), dtype=np.int8)),
+    ],
+    ids=repr,
+)
+def test_what_is_told_beforehand_for_a_like_value_is_what_comes(mechanism: Laplace | Gaussian, like: Any) -> None:
+    release = mechanism.release(like)
+    assert mechanism.event_for(like) == release.event
+    low, high = release.confidence_interval(0.9)
+    assert np.max(high - low) / 2 == pytest.approx(mechanism.error(0.9, like=like))
+    assert mechanism.error(0.9, like=like) >= mechanism.error(0.9)

@@ -232,10 +232,10 @@ def test_intervals_cover_with_their_level(mechanism: RandomizedResponse, level: 
 
 
 def test_intervals_are_not_much_wider_than_needed() -> None:
-    # With many answers Clopper and Pearson's interval is nearly the normal one.
+    # With many answers the interval is nearly the normal one: the truth is fixed, so only the coins spread.
     mechanism = RandomizedResponse.two_coins()
     low, high = mechanism.estimate([True] * 50_000 + [False] * 50_000).confidence_interval(0.95)
-    normal = 2 * 1.96 * math.sqrt(0.25 / 100_000)
+    normal = 2 * 1.96 * math.sqrt(0.75 * 0.25 / 100_000)
     assert (high - low) / 2 == pytest.approx(normal, rel=0.01)
     assert low < 0.5 < high
 
@@ -325,3 +325,16 @@ def test_it_is_a_frozen_value(mechanism: RandomizedResponse) -> None:
     assert mechanism.release(1).event == mechanism.event
     assert list(mechanism.outputs(1) or []) == list(range(mechanism.categories))
     assert mechanism.outputs([1, 0]) is None
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [RandomizedResponse(truth="3/4"), RandomizedResponse.two_coins(), RandomizedResponse(epsilon=1)],
+    ids=repr,
+)
+def test_a_part_can_be_replaced(mechanism: RandomizedResponse) -> None:
+    other = dataclasses.replace(mechanism, unit="person")
+    assert other.unit == "person"
+    assert other.epsilon == mechanism.epsilon
+    with pytest.raises(ParameterError):
+        RandomizedResponse(truth="3/4", epsilon=1)

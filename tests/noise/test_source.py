@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import multiprocessing
 import os
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from celosia.core import CelosiaError, Source
+from celosia.core import CelosiaError, ParameterError, Source
 from celosia.noise import DiscreteGaussian, DiscreteLaplace, Geometric, Seeded, System, source, uniform_below
 from celosia.noise.source import SYSTEM, source_or_system
 
@@ -290,3 +291,9 @@ def test_who_is_a_source() -> None:
     for other in (7, "system", np.random.default_rng(7)):
         with pytest.raises(CelosiaError, match="source"):
             source_or_system(other)  # type: ignore[arg-type]
+
+
+def test_a_copy_of_the_system_is_a_system_and_a_seeded_stream_has_none() -> None:
+    assert isinstance(copy.deepcopy(System()), System)
+    with pytest.raises(ParameterError, match=r"Seeded\(7\)"):
+        copy.copy(Seeded(7))

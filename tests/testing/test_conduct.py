@@ -52,7 +52,7 @@ def test_the_correct_mechanism_behaves() -> None:
     assert check_protocol(correct(), 0, 1) == "LaplaceEvent, PureDP(epsilon=1)"
     assert check_seeding(correct(), 0, 40) == "40 releases repeat with a seed and not without"
     assert check_seeding(correct(), 0, 0) == "8 releases repeat with a seed"
-    assert check_extremes(correct(), 0) == "5 answered, 0 refused"
+    assert check_extremes(correct(), 0) == "5 extreme values: 5 answered, 0 refused"
     assert check_forks(correct(), 0, 0, processes=1) == "not checked: the output hardly varies"
 
 
@@ -183,7 +183,7 @@ def test_refusing_is_allowed_but_not_with_the_value_in_the_message() -> None:
             raise InputError(value)
         return release
 
-    assert check_extremes(Altered(refuse), 0) == "3 answered, 2 refused"
+    assert check_extremes(Altered(refuse), 0) == "5 extreme values: 3 answered, 2 refused"
     with pytest.raises(ConformanceError, match="quotes the true value"):
         check_extremes(Altered(blab), 0)
 

@@ -173,7 +173,7 @@ def _violence_by_decade(columns: Columns, epsilon: Fraction, source: Source | No
     first, top = int(true.argmax()), int(release.value.argmax())
     return Answer(
         question="Deaths by violence: the decade of age with most",
-        true=f"{DECADES[first]}\n{true[first]:,}",
+        true=f"{DECADES[first]}\n{true[top]:,}",  # the number belongs to the decade that the interval is about
         private=f"{DECADES[top]}\n{release.value[top]:,}",
         interval=f"\n{_range(low[top], high[top])}",
         guarantee=release.guarantee,

@@ -34,7 +34,8 @@ _WHAT = (
 )
 _SYNTHETIC = (
     "The true values are shown only because the table is synthetic and about nobody: a real release would not have "
-    "that column. In 95 of 100 releases, the intervals hold the true values."
+    "that column. In 95 of 100 releases or more an interval holds its true value; where an answer has several "
+    "numbers, all of their intervals hold at once, which makes each of them wider."
 )
 _SEEDED = "Warning: with --seed {seed} anybody can repeat the noise and take it away: these answers protect nobody."
 

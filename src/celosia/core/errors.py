@@ -12,7 +12,7 @@
     ├── MissingExtra         (ImportError)      a feature whose optional dependency is not installed
     └── ConformanceError     (AssertionError)   a mechanism was caught breaking its promise
 
-A message names what the caller passed and what to do about it. It never quotes the data (rule 6 of the design).
+A message names what the caller passed and what to do about it. It never quotes the data.
 """
 
 __all__ = [

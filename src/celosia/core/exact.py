@@ -139,8 +139,11 @@ def whole(value: int, *, name: str, least: int = 1) -> int:
     if number is None:
         message = f"{name} must be a whole number, not {quote(value)}."
         raise ParameterError(message)
-    if not least <= number <= _LARGEST:
-        message = f"{name} must be at least {least}, and at most 2^1023, not {quote(value)}."
+    if number < least:
+        message = f"{name} must be at least {least}, not {quote(value)}."
+        raise ParameterError(message)
+    if number > _LARGEST:
+        message = f"{name} must be at most 2^1023, not {quote(value)}."
         raise ParameterError(message)
     return number
 

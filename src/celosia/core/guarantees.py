@@ -35,6 +35,8 @@ class Guarantee(Record, ABC):
     >>> from celosia import PureDP
     >>> PureDP(epsilon=1) + PureDP(epsilon="0.5"), PureDP(epsilon=1).group(3)
     (PureDP(epsilon=1.5), PureDP(epsilon=3))
+    >>> print(PureDP(epsilon=0.1) + PureDP(epsilon=0.2))
+    PureDP(epsilon=≈0.3)
     """
 
     adjacency: Adjacency = AddRemove
@@ -89,10 +91,13 @@ class Guarantee(Record, ABC):
     def _same_kind(self, other: object, verb: str) -> Self:
         if not isinstance(other, type(self)):
             shown = repr(other) if isinstance(other, Guarantee) else f"a value of type {type(other).__name__}"
-            message = f"{self!r} and {shown} cannot be {verb}: convert one of them explicitly with an accountant."
+            message = f"{self!r} and {shown} cannot be {verb}: they promise different things. Convert one first."
             raise GuaranteeMismatch(message)
-        if (self.adjacency, self.unit) != (other.adjacency, other.unit):
-            message = f"{self!r} and {other!r} cannot be {verb}: adjacency and unit must agree (see as_replace_one)."
+        if self.unit != other.unit:
+            message = f"{self!r} and {other!r} cannot be {verb}: they protect different units."
+            raise GuaranteeMismatch(message)
+        if self.adjacency is not other.adjacency:
+            message = f"{self!r} and {other!r} cannot be {verb}: bring both to one adjacency (see as_replace_one)."
             raise GuaranteeMismatch(message)
         return other
 

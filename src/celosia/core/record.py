@@ -7,8 +7,10 @@ but calling it. Unknown kinds, versions and fields are refused: a reader that gu
 
 import dataclasses
 import json
+from collections.abc import Callable
 from enum import Enum
 from fractions import Fraction
+from functools import partial
 from typing import ClassVar, NoReturn, Self, cast
 
 from celosia.core.errors import CelosiaError, FormatError, ParameterError
@@ -20,6 +22,7 @@ _LONGEST = 5_000_000
 _LONGEST_NUMBER = 400
 _DEEPEST = 32
 _LONGEST_NAME = 200
+_READABLE = 20
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
@@ -31,20 +34,37 @@ class Described:
     Laplace(epsilon='0.1', sensitivity=1)
     """
 
-    _shown_last: ClassVar[tuple[str, ...]] = ("adjacency", "unit", "arithmetic")
+    _shown_last: ClassVar[tuple[str, ...]] = ("grid", "dimension", "adjacency", "unit", "arithmetic")
+
+    def _place(self, name: str) -> int:
+        return self._shown_last.index(name) if name in self._shown_last else -1
 
     def _derived(self) -> tuple[str, ...]:
         """Return the fields that were computed from others, and would be refused beside them."""
         return ()
+
+    def __reduce__(self) -> tuple[Callable[[], Self], tuple[()]]:
+        # A copy is made anew from the parameters: what is derived from them is no field.
+        given = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        for name in self._derived():
+            del given[name]
+        return partial(type(self), **given), ()
 
     def _set(self, **values: object) -> None:
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
     def __repr__(self) -> str:
+        return self._show(_literal)
+
+    def __str__(self) -> str:
+        """Return the ``repr`` with long fractions rounded, to read but not to evaluate."""
+        return self._show(_rounded)
+
+    def _show(self, write: Callable[[object], str]) -> str:
         shown = [
-            f"{field.name}={_literal(getattr(self, field.name))}"
-            for field in sorted(dataclasses.fields(self), key=lambda field: field.name in self._shown_last)
+            f"{field.name}={write(getattr(self, field.name))}"
+            for field in sorted(dataclasses.fields(self), key=lambda field: self._place(field.name))
             if getattr(self, field.name) != field.default and field.name not in self._derived()
         ]
         return f"{type(self).__name__}({', '.join(shown)})"
@@ -123,6 +143,14 @@ def _literal(value: object) -> str:
     return repr(value)
 
 
+def _rounded(value: object) -> str:
+    """Return a literal, but a fraction of many digits as the number that it nearly is."""
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_rounded, value))}{',' if len(value) == 1 else ''})"
+    text = _literal(value)
+    return text if not isinstance(value, Fraction) or len(text) <= _READABLE else f"≈{float(value):.6g}"
+
+
 def _encode(value: object) -> object:
     if isinstance(value, Record):
         fields = {field.name: _encode(getattr(value, field.name)) for field in dataclasses.fields(value)}
@@ -139,7 +167,7 @@ def _encode(value: object) -> object:
 def _parse(text: object) -> object:
     """Read JSON as narrowly as records are written: no key twice, whole numbers of ordinary size, no NaN."""
     if not isinstance(text, str) or len(text) > _LONGEST:
-        message = f"A record is a text of at most {_LONGEST} characters."
+        message = f"A record is read from a JSON text of at most {_LONGEST} characters."
         raise FormatError(message)
 
     def unique(pairs: list[tuple[str, object]]) -> dict[str, object]:

@@ -41,7 +41,7 @@ class Release(Generic[T_co]):
     margin: "Margin | None" = field(default=None, compare=False)
 
     def confidence_interval(self, level: Exact = 0.95) -> tuple[Any, Any]:
-        """Return the bounds between which the true value lies with probability ``level``, coordinate by coordinate.
+        """Return the bounds between which each coordinate's true value lies with probability ``level`` or more.
 
         The interval speaks of the noise only: not of sampling, and not of values that were clipped before.
 
@@ -52,7 +52,10 @@ class Release(Generic[T_co]):
         6
         """
         if self.margin is None:
-            message = f"A value released by {type(self.event).__name__} is a choice: it has no confidence interval."
+            message = (
+                f"What was released by {type(self.event).__name__} is a choice, not a number with noise: it has no "
+                "confidence interval. Randomized answers have one together: mechanism.estimate(answers)."
+            )
             raise NoInterval(message)
         half_width = self.margin(exact_level(level))
         value: Any = self.value
@@ -61,6 +64,8 @@ class Release(Generic[T_co]):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Release):
             return NotImplemented
+        if getattr(self.value, "shape", ()) != getattr(other.value, "shape", ()):
+            return False
         same: Any = self.value == other.value
         return (
             bool(same.all() if hasattr(same, "all") else same)  # arrays compare coordinate by coordinate

@@ -6,7 +6,8 @@ from celosia.mechanisms.gaussian import Gaussian
 from celosia.mechanisms.laplace import Laplace
 from celosia.mechanisms.noisy_max import NoisyMax
 from celosia.mechanisms.permute_and_flip import PermuteAndFlip
-from celosia.mechanisms.randomized_response import Proportions, RandomizedResponse
+from celosia.mechanisms.proportions import Proportions
+from celosia.mechanisms.randomized_response import RandomizedResponse
 
 __all__ = [
     "AboveThreshold",

@@ -5,10 +5,11 @@ allowed; the mechanism stops after them and never tells a number. These are the 
 (Lyu, Su and Li, *Understanding the sparse vector technique*, 2017; this is their algorithm 1, with integer noise).
 """
 
+import os
 from dataclasses import dataclass
 from fractions import Fraction
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -48,6 +49,8 @@ class AboveThreshold(Described):
         After so many positive answers the mechanism stops.
     monotone
         Whether adding a unit moves all values in the same direction: half the noise, add-remove only.
+    adjacency, unit
+        Which neighbours the sensitivity was stated for, and what one of them has more, less or different.
 
     Examples
     --------
@@ -161,7 +164,17 @@ class ThresholdSession:
     celosia.core.errors.Exhausted: The session has given its 1 positive answers: open a new one and pay for it.
     """
 
-    __slots__ = ("_integral", "_lock", "_mechanism", "_noise", "_remaining", "_source", "_step", "_threshold")
+    __slots__ = (
+        "_integral",
+        "_lock",
+        "_mechanism",
+        "_noise",
+        "_process",
+        "_remaining",
+        "_source",
+        "_step",
+        "_threshold",
+    )
 
     def __init__(self, mechanism: AboveThreshold, source: "Source", *, integral: bool) -> None:
         self._step, at_threshold, self._noise = mechanism._noises(integral=integral)  # noqa: SLF001 - one mechanism
@@ -172,6 +185,7 @@ class ThresholdSession:
         self._source = source
         self._remaining = mechanism.answers
         self._lock = Lock()  # two threads must not both be given the last answer
+        self._process = os.getpid()
 
     @property
     def remaining(self) -> int:
@@ -181,6 +195,24 @@ class ThresholdSession:
         3
         """
         return self._remaining
+
+    @property
+    def event(self) -> AboveThresholdEvent:
+        """What the session runs, however many values it is asked about.
+
+        >>> AboveThreshold(epsilon=5, sensitivity=1, threshold=100).start().event
+        AboveThresholdEvent(epsilon=5)
+        """
+        return self._mechanism.event
+
+    @property
+    def guarantee(self) -> PureDP:
+        """What the session promises, however many values it is asked about.
+
+        >>> AboveThreshold(epsilon=5, sensitivity=1, threshold=100).start().guarantee
+        PureDP(epsilon=5)
+        """
+        return self._mechanism.guarantee
 
     @property
     def seeded(self) -> bool:
@@ -239,11 +271,19 @@ class ThresholdSession:
         if self._integral and not is_integral(value):  # the noise does not pay for rounding
             message = "The session was opened for integers: open it with start(integral=False) for real values."
             raise InputError(message)
+        if self._process != os.getpid():
+            message = "The session belongs to the process that opened it: a copy would give its answers twice."
+            raise Exhausted(message)
         if not self._remaining:
             message = (
                 f"The session has given its {self._mechanism.answers} positive answers: open a new one and pay for it."
             )
             raise Exhausted(message)
+
+    def __reduce__(self) -> NoReturn:
+        # Copies of every kind come through here: each would hold the same noisy threshold and count for itself.
+        message = "A threshold session cannot be copied: every copy would give answers that were paid for once."
+        raise Exhausted(message)
 
     def __repr__(self) -> str:
         return f"ThresholdSession({self._mechanism!r}, remaining={self.remaining})"

@@ -5,10 +5,9 @@ the type and size of the value alone, never by its content.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -101,10 +100,6 @@ class AddedNoise(Described, _Plans, ABC):
         self._set(_guarantee=guarantee, _plans={}, adjacency=guarantee.adjacency, unit=guarantee.unit)
         self._declared()  # a target that cannot be met is refused here, not at the release
 
-    def __reduce__(self) -> tuple[Callable[[], Any], tuple[()]]:
-        # What is derived is no field: a copy is made anew, from the parameters.
-        return partial(type(self), **{field.name: getattr(self, field.name) for field in fields(self)}), ()
-
     @property
     def guarantee(self) -> "Guarantee":
         """What a release promises, whatever the shape of the value.
@@ -137,9 +132,10 @@ class AddedNoise(Described, _Plans, ABC):
         return plan
 
     def release(self, value: Any, /, *, source: "Source | None" = None) -> Release[Any]:  # noqa: ANN401 - any numbers
-        """Return the value with noise: an int for an int, a float for a real number, an array of the same shape.
+        """Return the value with noise: a number for a number, an array of the same shape for an array.
 
-        Numbers have any size. Arrays hold at most 2^62 - 1 steps: values and sums beyond are clipped there.
+        Integers stay integers where the sensitivity is whole and no other grid was asked for; all else is released in
+        floats. Numbers have any size. Arrays hold at most 2^62 - 1 steps: values and sums beyond are clipped there.
 
         >>> from celosia.mechanisms import Laplace
         >>> Laplace(epsilon=1, sensitivity=1).release([[1, 2], [3, 4]]).value.shape
@@ -159,14 +155,32 @@ class AddedNoise(Described, _Plans, ABC):
             margin=plan.margin,
         )
 
-    def error(self, level: Exact = 0.95) -> Any:  # noqa: ANN401 - int or float
-        """Return how far off one coordinate is at most, with probability ``level``.
+    def error(self, level: Exact = 0.95, *, like: object = None) -> Any:  # noqa: ANN401 - int or float
+        """Return how far off one coordinate is at most, with probability ``level`` or more.
+
+        ``like`` is any value of the type and shape that will be released (its content does not count); without it the
+        answer is for whole numbers, if the sensitivity is whole, and for ``dimension`` of them.
 
         >>> from celosia.mechanisms import Laplace
-        >>> Laplace(epsilon=1, sensitivity=1).error(0.95)
-        3
+        >>> Laplace(epsilon=8, sensitivity=1).error(0.95), Laplace(epsilon=8, sensitivity=1).error(0.95, like=0.0)
+        (0, 0.37548828125)
         """
-        return self._declared().margin(level)
+        return self._like(like).margin(level)
+
+    def event_for(self, like: object) -> Any:  # noqa: ANN401 - the event of the mechanism
+        """Return the event of releasing a value of this type and shape; its content does not count.
+
+        >>> from celosia.mechanisms import Laplace
+        >>> Laplace(epsilon=1, sensitivity=1).event_for(0.0)
+        LaplaceEvent(scale=1025, sensitivity=1025, grid=0.0009765625)
+        """
+        return self._like(like).event
+
+    def _like(self, like: object) -> _Plan:
+        if like is None:
+            return self._declared()
+        value = as_number_or_array(like)
+        return self._plan(integral=is_integral(value), size=size_of(value))
 
     def outputs(self, value: Any, /) -> Sequence[Any] | None:  # noqa: ANN401 - any numbers
         """Return the outputs that carry all but 1e-12 of the probability for one number.

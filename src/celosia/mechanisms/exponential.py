@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -50,6 +50,8 @@ class Exponential(Selection):
         How far one unit can move the utility of any candidate.
     monotone
         Whether adding a unit moves all utilities in the same direction: twice the accuracy, add-remove only.
+    adjacency, unit
+        Which neighbours the sensitivity was stated for, and what one of them has more, less or different.
 
     Examples
     --------
@@ -61,6 +63,8 @@ class Exponential(Selection):
 
     rho: Fraction | None = None
 
+    _shown_last: ClassVar[tuple[str, ...]] = ("sensitivity", "monotone", "adjacency", "unit")
+
     def __init__(
         self,
         *,
@@ -71,10 +75,11 @@ class Exponential(Selection):
         adjacency: Adjacency = AddRemove,
         unit: str = "row",
     ) -> None:
-        one_of(epsilon=epsilon, rho=rho)
         self._set(rho=None if rho is None else exact_positive(rho, name="rho"))
-        if self.rho is not None:
+        if self.rho is not None and epsilon in (None, root_at_most(8 * self.rho)):  # what it gives may stand beside it
             epsilon = root_at_most(8 * self.rho)
+        else:
+            one_of(epsilon=epsilon, rho=rho)
         Selection.__init__(
             self,
             epsilon=epsilon if epsilon is not None else 0,
@@ -151,7 +156,7 @@ class Exponential(Selection):
         """
         rate, gaps = self._rate_and_gaps(utilities)
         weights = -float(rate) * gaps.astype(np.float64)
-        return (weights - math.log(np.exp(weights).sum()))[np.asarray(outputs, dtype=np.int64)]
+        return self._pick(weights - math.log(np.exp(weights).sum()), outputs)
 
 
 def _line_step(low: float, high: float) -> float:

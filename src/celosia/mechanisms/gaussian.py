@@ -41,7 +41,7 @@ class Gaussian(AddedNoise):
         How far two neighbours' values can be apart in L2, or the square of that, which is exact for integers.
     calibration
         ``"exact"``, or ``"classical"`` for sigma^2 = 2 ln(1.25/delta) sensitivity^2 / epsilon^2 (epsilon < 1 only).
-    grid, dimension
+    grid, dimension, adjacency, unit
         As in ``Laplace``. The variance for an array is larger than for one number.
 
     Examples
@@ -115,7 +115,7 @@ class Gaussian(AddedNoise):
 
     @property
     def sigma(self) -> float:
-        """The parameter sigma of the noise in the caller's units, as a float to look at.
+        """The parameter sigma of the noise of ``event``, in the caller's units, as a float to look at.
 
         >>> round(Gaussian(epsilon=1, delta="1e-6", sensitivity=1).sigma, 4)
         4.2308
@@ -124,7 +124,9 @@ class Gaussian(AddedNoise):
 
     @property
     def event(self) -> GaussianEvent:
-        """What a release runs.
+        """What a release runs: of whole numbers if the sensitivity is whole, and of ``dimension`` of them.
+
+        Other values have an event of their own with the same guarantee: ``event_for`` tells it beforehand.
 
         >>> Gaussian(sigma=4, sensitivity=1).event
         GaussianEvent(variance=16, sensitivity_squared=1)

@@ -102,7 +102,10 @@ def _as_array(value: object) -> "NDArray[Any]":
         raise InputError(message) from None  # NumPy's message tells the shape
     if array.dtype.kind not in _INTEGER_KINDS + _REAL_KINDS:
         kind = array.dtype.type.__name__.removesuffix("_")  # without the length of a text
-        message = f"A value to release must hold integers or floats, not {kind}: convert it before."
+        message = (
+            f"A value to release must hold integers or floats, but this {type(value).__name__} holds {kind}: "
+            "convert it before, and impute or drop what is missing."
+        )
         raise InputError(message)
     if array.size == 0:
         message = "An empty array holds nothing to release."

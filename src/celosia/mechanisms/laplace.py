@@ -35,6 +35,8 @@ class Laplace(AddedNoise):
         a value is an integer must then be public (``sum([])`` is one, ``sum([0.5])`` is not; say ``float`` or a grid).
     dimension
         The number of coordinates, if the event must be known before the release; the guarantee never depends on it.
+    adjacency, unit
+        Which neighbours the sensitivity was stated for, and what one of them has more, less or different.
 
     Examples
     --------
@@ -76,7 +78,7 @@ class Laplace(AddedNoise):
 
     @property
     def scale(self) -> float:
-        """The scale of the noise in the caller's units, as a float to look at.
+        """The scale of the noise of ``event``, in the caller's units, as a float to look at.
 
         >>> Laplace(epsilon="0.1", sensitivity=2).scale
         20.0
@@ -85,7 +87,9 @@ class Laplace(AddedNoise):
 
     @property
     def event(self) -> LaplaceEvent:
-        """What a release runs.
+        """What a release runs: of whole numbers if the sensitivity is whole, and of ``dimension`` of them.
+
+        Other values have an event of their own with the same guarantee: ``event_for`` tells it beforehand.
 
         >>> Laplace(epsilon="0.1", sensitivity=1).event
         LaplaceEvent(scale=10, sensitivity=1)

@@ -97,7 +97,7 @@ class NoisyMax(Selection):
         if self.noise != "exponential":
             message = "There is a table of probabilities for exponential noise only."
             raise InputError(message)
-        return flip_log_masses(*self._rate_and_gaps(utilities))[np.asarray(outputs, dtype=np.int64)]
+        return self._pick(flip_log_masses(*self._rate_and_gaps(utilities)), outputs)
 
     def _choose(self, rate: Fraction, gaps: "NDArray[np.int64]", source: "Source") -> int:
         noise = Geometric(1 / rate) if self.noise == "exponential" else DiscreteLaplace(1 / rate)

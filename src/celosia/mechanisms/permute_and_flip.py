@@ -60,7 +60,7 @@ class PermuteAndFlip(Selection):
         >>> PermuteAndFlip(epsilon=2, sensitivity=1).log_masses([0, 0], [0, 1]).round(3).tolist()
         [-0.693, -0.693]
         """
-        return flip_log_masses(*self._rate_and_gaps(utilities))[np.asarray(outputs, dtype=np.int64)]
+        return self._pick(flip_log_masses(*self._rate_and_gaps(utilities)), outputs)
 
 
 def flip_log_masses(rate: Fraction, gaps: "NDArray[np.int64]") -> "NDArray[np.float64]":

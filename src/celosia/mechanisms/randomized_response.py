@@ -18,12 +18,13 @@ from celosia.core.adjacency import ReplaceOne
 from celosia.core.enclosure import log_at_least
 from celosia.core.errors import InputError, ParameterError
 from celosia.core.events import RandomizedResponseEvent
-from celosia.core.exact import Exact, exact_epsilon, exact_level, exact_probability, whole
+from celosia.core.exact import Exact, exact_epsilon, exact_probability, whole
 from celosia.core.guarantees import PureDP
 from celosia.core.record import Described, exact_text
 from celosia.core.release import Release
 from celosia.mechanisms.added import one_of
 from celosia.mechanisms.grid import as_number_or_array, is_integral
+from celosia.mechanisms.proportions import Proportions
 from celosia.noise.bernoulli import bernoulli, bernoulli_logistic, flip, flip_logistic
 from celosia.noise.source import source_or_system
 from celosia.noise.uniform import integer_below, uniform_below
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
     from celosia.core.mechanism import Source
 
-__all__ = ["Proportions", "RandomizedResponse"]
+__all__ = ["RandomizedResponse"]
 
 _SHORT = 2**48
 
@@ -48,6 +49,10 @@ class RandomizedResponse(Described):
         The target, or the probability of the truth. The other answers share the rest equally.
     categories
         The number of possible answers: 2 takes booleans or 0 and 1, k takes 0 to k - 1.
+    coins
+        Instead of a target, for two answers: the probabilities of yes if it is true, and if it is not.
+    unit
+        Whose answer it is.
 
     Examples
     --------
@@ -73,22 +78,24 @@ class RandomizedResponse(Described):
         coins: tuple[Exact, Exact] | None = None,
         unit: str = "row",
     ) -> None:
-        one_of(epsilon=epsilon, truth=truth, coins=coins)
         self._set(categories=whole(categories, name="categories", least=2), unit=exact_text(unit, name="unit"))
         self._set(truth=None if truth is None else exact_probability(truth, name="truth"), coins=None)
-        if epsilon is not None:
-            self._set(epsilon=exact_epsilon(epsilon))
-        elif self.truth is not None:
-            self._set(epsilon=_loss(self.truth, (1 - self.truth) / (self.categories - 1)))
+        if self.truth is not None:
+            self._set(epsilon=_loss(self.truth, (1 - self.truth) / (self.categories - 1), name="truth"))
         elif coins is not None:
             self._set_coins(*coins)
+        elif epsilon is not None:
+            self._set(epsilon=exact_epsilon(epsilon))
+        # The epsilon that truth or coins give may stand beside them, as it does in a copy.
+        given = None if (truth is not None or coins is not None) and epsilon == self.epsilon else epsilon
+        one_of(epsilon=given, truth=truth, coins=coins)
 
     def _set_coins(self, yes_if_yes: Exact, yes_if_no: Exact) -> None:
         yes, no = exact_probability(yes_if_yes, name="coins"), exact_probability(yes_if_no, name="coins")
         if self.categories != 2:
             message = "coins are for two answers, yes and no."
             raise ParameterError(message)
-        self._set(coins=(yes, no), epsilon=max(_loss(yes, no), _loss(1 - yes, 1 - no)))
+        self._set(coins=(yes, no), epsilon=max(_loss(yes, no, name="coins"), _loss(1 - yes, 1 - no, name="coins")))
 
     def _derived(self) -> tuple[str, ...]:
         return () if self.truth is None and self.coins is None else ("epsilon",)
@@ -180,7 +187,7 @@ class RandomizedResponse(Described):
         ratio = math.exp(-float(self.epsilon))
         return 1 / (1 + others * ratio), ratio / (1 + others * ratio)
 
-    def estimate(self, responses: "ArrayLike") -> "Proportions":
+    def estimate(self, responses: "ArrayLike") -> Proportions:
         """Estimate, without bias, the share of each true answer from the randomized ones.
 
         >>> RandomizedResponse.two_coins().estimate([True, True, True, False]).proportion
@@ -218,68 +225,6 @@ class RandomizedResponse(Described):
         return np.where(said == int(answer), math.log(if_true), log_not)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Proportions:
-    """Estimated shares of the true answers: unbiased, so that they may lie outside 0 to 1; intervals do not.
-
-    >>> estimate = RandomizedResponse(epsilon=3).estimate([True] * 70 + [False] * 30)
-    >>> low, high = estimate.confidence_interval(0.95)
-    >>> low < 0.7 < high
-    True
-    """
-
-    counts: "NDArray[np.int64]"
-    if_true: float
-    if_not: float
-
-    @property
-    def values(self) -> "NDArray[np.float64]":
-        """The estimated share of every answer.
-
-        >>> RandomizedResponse(epsilon=1, categories=3).estimate([0, 1, 2]).values.round(3).tolist()
-        [0.333, 0.333, 0.333]
-        """
-        if self.counts.size == 2:
-            return np.array([1 - self.proportion, self.proportion])
-        shares: NDArray[np.float64] = self.counts / self.counts.sum()
-        return (shares - self.if_not) / (self.if_true - self.if_not)
-
-    @property
-    def proportion(self) -> float:
-        """The estimated share of yes, for two answers.
-
-        >>> RandomizedResponse.two_coins().estimate([True, False]).proportion
-        0.5
-        """
-        self._two()
-        return float((self.counts[1] / self.counts.sum() - self.if_not) / (self.if_true - self.if_not))
-
-    def confidence_interval(self, level: Exact = 0.95) -> "tuple[Any, Any]":
-        """Return bounds for the share of yes (two answers) or for each share: Clopper and Pearson's, transformed.
-
-        The truth is held fixed, the coins are random. Each share is covered with probability ``level`` by itself.
-
-        >>> low, high = RandomizedResponse.two_coins().estimate([True, False] * 500).confidence_interval(0.95)
-        >>> round(low, 2), round(high, 2)
-        (0.44, 0.56)
-        """
-        from scipy.special import betaincinv
-
-        level = exact_level(level)
-        total, tail = int(self.counts.sum()), (1 - level) / 2
-        counts = self.counts if self.counts.size > 2 else self.counts[1:]
-        low = np.where(counts == 0, 0.0, betaincinv(np.maximum(counts, 1), total - counts + 1, tail))
-        high = np.where(counts == total, 1.0, betaincinv(counts + 1, np.maximum(total - counts, 1), 1 - tail))
-        ends = [(bound - self.if_not) / (self.if_true - self.if_not) for bound in (low, high)]
-        low, high = (np.clip(end, 0.0, 1.0) for end in (np.minimum(*ends), np.maximum(*ends)))
-        return (low, high) if counts.size > 1 else (float(low[0]), float(high[0]))
-
-    def _two(self) -> None:
-        if self.counts.size != 2:
-            message = "proportion is for two answers: use values for more."
-            raise InputError(message)
-
-
 @lru_cache(maxsize=256)
 def _event(
     epsilon: Fraction, categories: int, coins: tuple[Fraction, Fraction] | None, unit: str
@@ -292,11 +237,12 @@ def _promise(epsilon: Fraction, unit: str) -> PureDP:
     return PureDP(epsilon=epsilon, adjacency=ReplaceOne, unit=unit)
 
 
-def _loss(a: Fraction, b: Fraction) -> Fraction:
+def _loss(a: Fraction, b: Fraction, *, name: str) -> Fraction:
     """Return the absolute logarithm of a ratio of probabilities, rounded up."""
     if a == b or 0 in (a, b):
         message = (
-            "The coins must tell something, but never everything: both probabilities between 0 and 1, and unequal."
+            f"{name} must tell something, but never everything: the probabilities of an answer when it is true and "
+            "when it is not must differ, and neither may be 0 or 1."
         )
         raise ParameterError(message)
     # A short fraction, so that it reads well in guarantees and ledgers.

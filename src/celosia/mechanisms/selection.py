@@ -142,6 +142,13 @@ class Selection(Described, ABC):
         steps = np.asarray(to_steps(values, step))
         return rate, steps.max() - steps
 
+    @staticmethod
+    def _pick(masses: "NDArray[np.float64]", outputs: Sequence[Any]) -> "NDArray[np.float64]":
+        """Return the masses of the asked outputs; what is no index of a candidate has none."""
+        chosen = np.asarray(outputs, dtype=np.int64)
+        inside = (chosen >= 0) & (chosen < masses.size)
+        return np.where(inside, masses[np.where(inside, chosen, 0)], -np.inf)
+
     def outputs(self, utilities: Any, /) -> Sequence[Any] | None:  # noqa: ANN401 - any utilities
         """Return all indices.
 

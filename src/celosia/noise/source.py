@@ -9,7 +9,7 @@ and so protects nobody.
 import hashlib
 import os
 import threading
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, NoReturn
 
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher
@@ -156,6 +156,9 @@ class System:
             target = target[left:]
         return words.astype(np.uint64, copy=False)
 
+    def __reduce__(self) -> "tuple[type[System], tuple[()]]":
+        return System, ()  # a copy has streams of its own
+
     def __repr__(self) -> str:
         return "System()"
 
@@ -211,6 +214,10 @@ class Seeded:
         words = np.empty(count, dtype="<u8")
         self._keystream.fill(words.view(np.uint8).data)
         return words.astype(np.uint64, copy=False)
+
+    def __reduce__(self) -> NoReturn:
+        message = f"A seeded stream cannot be copied on its way: begin a new one with Seeded({self._seed})."
+        raise ParameterError(message)
 
     def __repr__(self) -> str:
         return f"Seeded({self._seed})"

@@ -86,7 +86,7 @@ def _layers(base: "alt.Chart", series: tuple[str, ...], *, mark: str, y_title: s
     def layer(column: str, name: str) -> "alt.Chart":
         # A constant column gives all layers one legend; JSON's strings are also Vega's.
         return base.transform_calculate(series=json.dumps(name)).encode(
-            y=alt.Y(f"{column}:Q", title=y_title, scale=alt.Scale(zero=mark == "bar", nice=False)),
+            y=alt.Y(f"{column}:Q", title=y_title, scale=alt.Scale(zero=mark == "bar", nice=True)),
             color=alt.Color("series:N", scale=colours, legend=legend),
         )
 

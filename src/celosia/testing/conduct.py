@@ -141,12 +141,16 @@ def check_extremes(mechanism: Mechanism, value: Any) -> str:  # noqa: ANN401 - a
 
     >>> from celosia.mechanisms import Laplace
     >>> check_extremes(Laplace(epsilon=1, sensitivity=1), 0)
-    '5 answered, 0 refused'
+    '5 extreme values: 5 answered, 0 refused'
     """
     ordinary = mechanism.release(value, source=Seeded(21)).value
     extremes = _extremes(value)
     answered = sum(_try_extreme(mechanism, extreme, ordinary) for extreme in extremes)
-    return f"{answered} answered, {len(extremes) - answered} refused" if extremes else "not checked: no numbers go in"
+    return (
+        f"{len(extremes)} extreme values: {answered} answered, {len(extremes) - answered} refused"
+        if extremes
+        else "not checked: no numbers go in"
+    )
 
 
 def _try_extreme(mechanism: Mechanism, extreme: Any, ordinary: Any) -> bool:  # noqa: ANN401 - any value

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from celosia.audit import Distinction, Draws, Runner, compare, gather, repeat
 from celosia.core import ConformanceError, Guarantee, Mechanism, ParameterError, Source, Tabulated
 from celosia.core.exact import whole
@@ -115,7 +117,8 @@ def check_mechanism(
     share = failure / (3 * len(neighbours))  # table draws of either side, and sampling
     checks: list[Check] = []
     worst = 0.0
-    for index, (a, b) in enumerate(neighbours):
+    for index, pair in enumerate(neighbours):
+        a, b = _pair(pair)
         checks.append(Check(name="protocol", found=check_protocol(mechanism, a, b)))
         draws = _draw(mechanism, runner, (a, b), samples, source, share)
         if index == 0:
@@ -128,6 +131,16 @@ def check_mechanism(
     return Report(
         mechanism=type(mechanism).__name__, checks=tuple(checks), lower_bound=worst, samples=samples, failure=failure
     )
+
+
+def _pair(pair: Any) -> tuple[Any, Any]:  # noqa: ANN401 - whatever the caller took for a pair
+    if not isinstance(pair, tuple | list) or len(pair) != 2:
+        message = "neighbours must be pairs (value, neighbour), such as [(0, 1)]."
+        raise ParameterError(message)
+    if np.array_equal(np.asarray(pair[0]), np.asarray(pair[1])):
+        message = "A value is no neighbour of itself: such a pair would show nothing. Give values that differ."
+        raise ParameterError(message)
+    return pair[0], pair[1]
 
 
 def _conduct(mechanism: Mechanism, value: Any, draws: Draws, processes: int) -> list[Check]:  # noqa: ANN401 - any value
@@ -173,7 +186,7 @@ def _tables(
         p_value = check_table_draws(mechanism, value, drawn, failure=failure)
         least = least if p_value is None else min(least, p_value)
     return [
-        Check(name="table", found=f"uses {used:.6g} of the guarantee"),
+        Check(name="table", found=f"uses {100 * used:.4g} % of the guarantee"),
         Check(name="table draws", found=f"p-value {least:.3g}"),
     ]
 
