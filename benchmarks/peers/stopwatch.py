@@ -60,16 +60,19 @@ def spearman(left: Sequence[float], right: Sequence[float]) -> float:
     return covariance / spread**0.5 if spread else 0.0
 
 
-def correlation_with_time(draw: Callable[[], float], *, calls: int = 3000, warm: int = 200) -> float:
-    """Spearman correlation of a call's duration with the size of the noise it drew: what a stopwatch learns."""
+def correlation_with_time(draw: Callable[[], float], *, value: float = 0, calls: int = 3000, warm: int = 200) -> float:
+    """Spearman correlation of a call's duration with the size of the noise it drew: what a stopwatch learns.
+
+    The call returns ``value`` plus noise; taking the value away is not part of what is timed.
+    """
     for _ in range(warm):
         draw()
     durations, sizes = [], []
     for _ in range(calls):
         start = perf_counter_ns()
-        noise = draw()
+        noisy = draw()
         durations.append(float(perf_counter_ns() - start))
-        sizes.append(abs(float(noise)))
+        sizes.append(abs(float(noisy) - value))
     return spearman(durations, sizes)
 
 
