@@ -1,5 +1,6 @@
 """The site builds without a warning, and shows doctests as code."""
 
+import doctest
 import importlib.util
 import os
 import re
@@ -41,3 +42,13 @@ def test_the_site_builds_without_a_warning(root: Path, tmp_path: Path) -> None:
         emphasised = re.findall(r"<em>(.*?)</em>", proof.read_text(), flags=re.DOTALL)
         torn = [text for text in emphasised if not text[0].isalnum() or text.count("⌊") != text.count("⌋")]
         assert not torn, proof
+
+
+def test_the_first_page_does_what_it_says(root: Path) -> None:
+    text = (root / "docs" / "start.md").read_text()
+    # A fence would be taken for the last line of what is expected.
+    plain = "\n".join("" if line.startswith("```") else line for line in text.splitlines())
+    page = doctest.DocTestParser().get_doctest(plain, {}, "start.md", "start.md", 0)
+    assert len(page.examples) > 10
+    results = doctest.DocTestRunner().run(page)
+    assert results.failed == 0

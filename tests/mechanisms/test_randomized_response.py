@@ -338,3 +338,30 @@ def test_a_part_can_be_replaced(mechanism: RandomizedResponse) -> None:
     assert other.epsilon == mechanism.epsilon
     with pytest.raises(ParameterError):
         RandomizedResponse(truth="3/4", epsilon=1)
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [RandomizedResponse(epsilon="0.5"), RandomizedResponse(truth="1/5"), RandomizedResponse.two_coins("1/3")],
+)
+@pytest.mark.parametrize("level", [0.8, 0.99])
+def test_the_error_told_beforehand_holds_for_every_truth(mechanism: RandomizedResponse, level: float) -> None:
+    n = 200
+    error = mechanism.error(level, answers=n)
+    shares = [mechanism.estimate([1] * said + [0] * (n - said)).proportion for said in range(n + 1)]
+    missed = [
+        float(said_yes(mechanism, t, n)[np.abs(np.array(shares) - t / n) > error].sum()) for t in range(0, n + 1, 20)
+    ]
+    assert max(missed) <= 1 - level
+    # A bound for every coin is loose for some; a third of it would be missed too often by each.
+    third = [
+        float(said_yes(mechanism, t, n)[np.abs(np.array(shares) - t / n) > error / 3].sum()) for t in range(0, n, 20)
+    ]
+    assert max(third) > 1 - level
+
+
+def test_an_error_needs_a_number_of_answers() -> None:
+    with pytest.raises(ParameterError, match="answers"):
+        RandomizedResponse(epsilon=1).error(answers=0)
+    with pytest.raises(ParameterError, match="level"):
+        RandomizedResponse(epsilon=1).error(1, answers=10)

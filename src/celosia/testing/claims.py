@@ -4,7 +4,7 @@
 factor two tabulated output distributions break it. Both are safe: they never make a claim stronger than it is, so that
 a correct mechanism is never convicted. The accountants, not this file, find the smallest epsilon.
 
-Rényi to approximate: Canonne, Kamath and Steinke 2020, proposition 12. Gaussian: Dong, Roth and Su 2022, corollary 1.
+Rényi to approximate: Canonne, Kamath and Steinke 2020. Gaussian: Dong, Roth and Su 2022.
 """
 
 import math
