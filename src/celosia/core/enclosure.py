@@ -175,7 +175,7 @@ def _root(x: Fraction) -> tuple[Fraction, Fraction]:
     if x < Fraction(2) ** exponent:
         exponent -= 1
     # As many binary places as give the root _BITS significant digits, whatever the denominator of x was. They depend on
-    # the size of x alone, so that a larger x never has a smaller bound.
+    # the size of x alone, so that a larger x has no smaller bound, but beside a square, whose root is exact.
     places = max(0, _BITS - exponent // 2)
     low = math.isqrt((x.numerator << 2 * places) // x.denominator)
     return Fraction(low, 1 << places), Fraction(low + 1, 1 << places)
