@@ -17,6 +17,8 @@ from hypothesis import strategies as st
 
 from celosia.core import ParameterError
 from celosia.core.exact import (
+    double_at_least,
+    double_at_most,
     exact,
     exact_epsilon,
     exact_level,
@@ -337,3 +339,16 @@ def test_a_level_lies_between_zero_and_one(level: Any) -> None:
 
 def test_a_level_may_be_given_as_any_exact_number() -> None:
     assert exact_level("0.95") == exact_level(0.95) == exact_level(Fraction(19, 20)) == 0.95
+
+
+@given(st.fractions(-(10**6), 10**6))
+def test_doubles_on_either_side_of_a_fraction(number: Fraction) -> None:
+    above, below = double_at_least(number), double_at_most(number)
+    assert Fraction(below) <= number <= Fraction(above)
+    assert above == below or math.nextafter(below, math.inf) == above
+
+
+def test_what_is_beyond_the_doubles_is_refused() -> None:
+    for rounded in (double_at_least, double_at_most):
+        with pytest.raises(ParameterError, match="beyond the range of doubles"):
+            rounded(Fraction(10**400))

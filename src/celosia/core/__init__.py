@@ -2,6 +2,7 @@
 
 from celosia.core.adjacency import AddRemove, Adjacency, ReplaceOne
 from celosia.core.errors import (
+    BudgetExceeded,
     CelosiaError,
     ConformanceError,
     Exhausted,
@@ -10,6 +11,7 @@ from celosia.core.errors import (
     InputError,
     MissingExtra,
     NoInterval,
+    NotPriced,
     ParameterError,
 )
 from celosia.core.events import (
@@ -23,8 +25,21 @@ from celosia.core.events import (
     RandomizedResponseEvent,
 )
 from celosia.core.guarantees import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP, RenyiDP
+from celosia.core.iterations import ContractiveIterationEvent, PNSGDEvent
 from celosia.core.mechanism import Mechanism, Source, Tabulated
 from celosia.core.release import Release
+from celosia.core.structure import (
+    ComposedEvent,
+    FixedSampledEvent,
+    GroupEvent,
+    GuaranteedEvent,
+    ParallelEvent,
+    PoissonSampledEvent,
+    PostProcessedEvent,
+    RepeatedEvent,
+    ReplacedEvent,
+    ShuffledEvent,
+)
 
 __all__ = [
     "ZCDP",
@@ -32,29 +47,43 @@ __all__ = [
     "AddRemove",
     "Adjacency",
     "ApproxDP",
+    "BudgetExceeded",
     "CelosiaError",
+    "ComposedEvent",
     "ConformanceError",
+    "ContractiveIterationEvent",
     "Event",
     "Exhausted",
     "ExponentialEvent",
+    "FixedSampledEvent",
     "FormatError",
     "GaussianDP",
     "GaussianEvent",
+    "GroupEvent",
     "Guarantee",
     "GuaranteeMismatch",
+    "GuaranteedEvent",
     "InputError",
     "LaplaceEvent",
     "Mechanism",
     "MissingExtra",
     "NoInterval",
     "NoisyMaxEvent",
+    "NotPriced",
+    "PNSGDEvent",
+    "ParallelEvent",
     "ParameterError",
     "PermuteAndFlipEvent",
+    "PoissonSampledEvent",
+    "PostProcessedEvent",
     "PureDP",
     "RandomizedResponseEvent",
     "Release",
     "RenyiDP",
+    "RepeatedEvent",
     "ReplaceOne",
+    "ReplacedEvent",
+    "ShuffledEvent",
     "Source",
     "Tabulated",
 ]

@@ -8,7 +8,9 @@
     ├── FormatError          (ValueError)       JSON that is not one of our records, or of a version we do not know
     ├── GuaranteeMismatch    (TypeError)        arithmetic between guarantees that do not speak of the same thing
     ├── NoInterval           (TypeError)        an error bar was asked of an answer that has none (a chosen index)
+    ├── NotPriced            (TypeError)        an accountant was given an event that it has no theorem for
     ├── Exhausted            (PermissionError)  the declared number of answers has been given
+    ├── BudgetExceeded       (PermissionError)  a filter refused an event that does not fit into what is left
     ├── MissingExtra         (ImportError)      a feature whose optional dependency is not installed
     └── ConformanceError     (AssertionError)   a mechanism was caught breaking its promise
 
@@ -16,6 +18,7 @@ A message names what the caller passed and what to do about it. It never quotes 
 """
 
 __all__ = [
+    "BudgetExceeded",
     "CelosiaError",
     "ConformanceError",
     "Exhausted",
@@ -24,6 +27,7 @@ __all__ = [
     "InputError",
     "MissingExtra",
     "NoInterval",
+    "NotPriced",
     "ParameterError",
 ]
 
@@ -52,8 +56,16 @@ class NoInterval(CelosiaError, TypeError):  # noqa: N818 - says what happened; t
     """The released value has no error bar."""
 
 
+class NotPriced(CelosiaError, TypeError):  # noqa: N818 - says what happened; the tree says that it is an error
+    """An accountant knows no bound for an event; another one may."""
+
+
 class Exhausted(CelosiaError, PermissionError):  # noqa: N818 - says what happened; the tree says that it is an error
     """An interactive mechanism has given all the answers that were paid for."""
+
+
+class BudgetExceeded(CelosiaError, PermissionError):  # noqa: N818 - says what happened; the tree says it is an error
+    """An event does not fit into the budget; nothing was spent."""
 
 
 class MissingExtra(CelosiaError, ImportError):  # noqa: N818 - says what happened; the tree says that it is an error

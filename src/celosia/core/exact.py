@@ -16,6 +16,8 @@ from celosia.core.errors import ParameterError
 
 __all__ = [
     "Exact",
+    "double_at_least",
+    "double_at_most",
     "exact",
     "exact_epsilon",
     "exact_level",
@@ -161,6 +163,29 @@ def short_at_least(fraction: Fraction) -> Fraction:
     places = _SHORT_BITS + fraction.denominator.bit_length() - fraction.numerator.bit_length()
     unit = Fraction(2) ** -places
     return math.ceil(fraction / unit) * unit
+
+
+def double_at_least(fraction: Fraction) -> float:
+    """Return the least double that is not below a fraction, or refuse what is beyond the doubles.
+
+    >>> double_at_least(Fraction(1, 2)), Fraction(double_at_least(Fraction(1, 3))) > Fraction(1, 3)
+    (0.5, True)
+    """
+    try:
+        nearest = float(fraction)
+    except OverflowError as error:
+        message = "A number is beyond the range of doubles: use more noise, a smaller sensitivity or a larger unit."
+        raise ParameterError(message) from error
+    return nearest if Fraction(nearest) >= fraction else math.nextafter(nearest, math.inf)
+
+
+def double_at_most(fraction: Fraction) -> float:
+    """Return the largest double that is not above a fraction, or refuse what is beyond the doubles.
+
+    >>> double_at_most(Fraction(1, 10)) < 0.1
+    True
+    """
+    return -double_at_least(-fraction)
 
 
 def show(fraction: Fraction) -> str:

@@ -1,0 +1,183 @@
+"""Events of noisy iterations of which only the last state is released: contractions with noise, projected noisy SGD.
+
+Feldman, Mironov, Talwar and Thakurta (2018) show that the steps that stay secret amplify privacy. Their theorems are
+about real numbers: noise on a grid, moved off the grid, is told apart at once, and rounding is no contraction. So these
+events always say ``arithmetic="real"``, which a ledger may refuse. Equal steps are stored once, with their number.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal, TypeAlias
+
+from celosia.core.adjacency import AddRemove, Adjacency, ReplaceOne
+from celosia.core.errors import ParameterError
+from celosia.core.events import Arithmetic, Event
+from celosia.core.exact import Exact, exact_non_negative, exact_positive, quote, whole
+from celosia.core.record import exact_text
+
+__all__ = ["ContractiveIterationEvent", "PNSGDEvent", "Run"]
+
+Run: TypeAlias = tuple[Fraction, Fraction, int]
+"""Equal steps of an iteration: how far the two maps are apart, the size of the noise, and the number of steps."""
+
+_MOST_RUNS = 10_000
+_MOST_STEPS = 2**53
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
+class ContractiveIterationEvent(Event):
+    """The last state of ``X_t = phi_t(X_{t-1}) + Z_t``, every ``phi_t`` a contraction, whichever the data are.
+
+    ``steps`` are runs of ``(shift, size, count)``: ``count`` steps in which the maps of two neighbours differ by at
+    most ``shift`` at every point, with noise of that ``size``. For ``noise="gaussian"`` the size is the variance of
+    each coordinate, and distances are Euclidean; for ``"laplace"`` it is the scale, and distances (those in which the
+    maps are contractions too) are sums of absolute values. ``start`` bounds how far apart the first states may be.
+
+    >>> ContractiveIterationEvent(steps=[(1, 4, 1), (0, 4, 999)])
+    ContractiveIterationEvent(steps=((1, 4, 1), (0, 4, 999)), arithmetic='real')
+    """
+
+    steps: tuple[Run, ...]
+    noise: Literal["gaussian", "laplace"] = "gaussian"
+    start: Fraction = Fraction(0)
+
+    def __init__(
+        self,
+        *,
+        steps: Sequence[tuple[Exact, Exact, int]],
+        noise: Literal["gaussian", "laplace"] = "gaussian",
+        start: Exact = 0,
+        adjacency: Adjacency = AddRemove,
+        unit: str = "row",
+        arithmetic: Arithmetic = "real",
+    ) -> None:
+        self._scope(adjacency, unit, arithmetic)
+        _only_real(self.arithmetic)
+        self._set(
+            steps=_exact_runs(steps),
+            noise=_one_of(noise, ("gaussian", "laplace"), name="noise"),
+            start=exact_non_negative(start, name="start"),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
+class PNSGDEvent(Event):
+    """The last weights of projected noisy stochastic gradient descent, one record a step: always replace-one.
+
+    ``w <- projection(w - step_size * (gradient(w, x_t) + Z))`` with Z normal of ``variance`` on each coordinate, over
+    ``records`` records, ``epochs`` times in the same order. The loss is convex in w, its gradient no longer than
+    ``lipschitz``, and itself Lipschitz with constant ``smoothness``; steps up to ``2 / smoothness`` are contractions.
+    ``diameter`` is that of the convex set of the projection, if it is bounded. ``order="secret permutation"`` is one
+    uniformly random order, drawn before the first epoch; ``stop="secret uniform"`` (one epoch) ends after a uniformly
+    random number of steps from 1 to ``records``. Neither is ever told.
+
+    >>> PNSGDEvent(records=1000, step_size="0.1", lipschitz=1, smoothness=1, variance=4)
+    PNSGDEvent(records=1000, step_size='0.1', lipschitz=1, smoothness=1, variance=4, adjacency=ReplaceOne,
+               arithmetic='real')
+    """
+
+    records: int
+    step_size: Fraction
+    lipschitz: Fraction
+    smoothness: Fraction
+    variance: Fraction
+    epochs: int = 1
+    diameter: Fraction | None = None
+    order: Literal["fixed", "secret permutation"] = "fixed"
+    stop: Literal["fixed", "secret uniform"] = "fixed"
+
+    def __init__(  # noqa: PLR0913 - the parameters of the algorithm
+        self,
+        *,
+        records: int,
+        step_size: Exact,
+        lipschitz: Exact,
+        smoothness: Exact,
+        variance: Exact,
+        epochs: int = 1,
+        diameter: Exact | None = None,
+        order: Literal["fixed", "secret permutation"] = "fixed",
+        stop: Literal["fixed", "secret uniform"] = "fixed",
+        adjacency: Adjacency = ReplaceOne,
+        unit: str = "row",
+        arithmetic: Arithmetic = "real",
+    ) -> None:
+        self._scope(adjacency, unit, arithmetic)
+        _only_real(self.arithmetic)
+        self._set(
+            records=whole(records, name="records"),
+            step_size=exact_positive(step_size, name="step_size"),
+            lipschitz=exact_positive(lipschitz, name="lipschitz"),
+            smoothness=exact_non_negative(smoothness, name="smoothness"),
+            variance=exact_positive(variance, name="variance"),
+            epochs=whole(epochs, name="epochs"),
+            diameter=None if diameter is None else exact_positive(diameter, name="diameter"),
+            order=_one_of(order, ("fixed", "secret permutation"), name="order"),
+            stop=_one_of(stop, ("fixed", "secret uniform"), name="stop"),
+        )
+        self._check()
+
+    def _check(self) -> None:
+        if self.adjacency is not ReplaceOne:
+            message = (
+                "adjacency must be ReplaceOne: with one record more or less the number of steps would differ, and the "
+                "theorem compares two runs step by step."
+            )
+            raise ParameterError(message)
+        if self.records * self.epochs > _MOST_STEPS:
+            message = f"records times epochs must be at most 2^53, not {quote(self.records * self.epochs)}."
+            raise ParameterError(message)
+        if self.step_size * self.smoothness > 2:
+            message = (
+                f"step_size must be at most 2 / smoothness = {float(2 / self.smoothness):.6g}, not "
+                f"{float(self.step_size):.6g}: a longer step is no contraction, and nothing is amplified."
+            )
+            raise ParameterError(message)
+        if self.stop != "fixed" and self.epochs > 1:
+            message = f'stop="secret uniform" needs epochs=1, not {quote(self.epochs)}: use stop="fixed".'
+            raise ParameterError(message)
+
+
+def _only_real(arithmetic: str) -> None:
+    if arithmetic != "real":
+        message = (
+            f'arithmetic must be "real", not {quote(arithmetic)}: amplification by iteration does not hold for noise '
+            "on a grid. Price such a run as the composition of its steps."
+        )
+        raise ParameterError(message)
+
+
+def _one_of(value: object, choices: tuple[str, ...], *, name: str) -> str:
+    if not isinstance(value, str) or value not in choices:
+        message = f"{name} must be one of {', '.join(map(repr, choices))}, not {quote(value)}."
+        raise ParameterError(message)
+    return exact_text(value, name=name)
+
+
+def _exact_runs(steps: object) -> tuple[Run, ...]:
+    if isinstance(steps, str) or not isinstance(steps, Sequence) or not 1 <= len(steps) <= _MOST_RUNS:
+        message = f"steps must be a list of 1 to {_MOST_RUNS} runs (shift, size, count), not {quote(steps)}."
+        raise ParameterError(message)
+    runs: list[Run] = []
+    for step in steps:
+        shift, size, count = _exact_run(step)
+        if runs and runs[-1][:2] == (shift, size):  # one way to write down one iteration
+            count += runs.pop()[2]
+        runs.append((shift, size, count))
+    if (total := sum(count for _, _, count in runs)) > _MOST_STEPS:
+        message = f"steps must be at most 2^53 together, not {quote(total)}."
+        raise ParameterError(message)
+    return tuple(runs)
+
+
+def _exact_run(step: object) -> Run:
+    if isinstance(step, str) or not isinstance(step, Sequence) or len(step) != 3:
+        message = f"steps must be runs of three numbers (shift, size, count), not {quote(step)}."
+        raise ParameterError(message)
+    shift, size, count = step
+    return (
+        exact_non_negative(shift, name="shift"),
+        exact_positive(size, name="size"),
+        whole(count, name="count"),
+    )

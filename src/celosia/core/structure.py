@@ -1,0 +1,381 @@
+"""How events are put together: one after another, many times, side by side, on a sample, shuffled, read for a group.
+
+A structure is itself an event, so that a ledger stores a whole training run as one record and an accountant prices it
+by its shape: ten thousand equal steps are one step and a number. A structure has the adjacency and the unit of its
+parts, and ``arithmetic="real"`` as soon as one part has.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from celosia.core.adjacency import AddRemove, Adjacency, ReplaceOne, exact_adjacency
+from celosia.core.errors import GuaranteeMismatch, ParameterError
+from celosia.core.events import Arithmetic, Event
+from celosia.core.exact import Exact, exact_probability, quote, whole
+from celosia.core.guarantees import Guarantee
+from celosia.core.record import exact_text
+
+__all__ = [
+    "ComposedEvent",
+    "FixedSampledEvent",
+    "GroupEvent",
+    "GuaranteedEvent",
+    "ParallelEvent",
+    "PoissonSampledEvent",
+    "PostProcessedEvent",
+    "RepeatedEvent",
+    "ReplacedEvent",
+    "ShuffledEvent",
+]
+
+_MOST_PARTS = 10_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
+class _Structure(Event):
+    """An event made of others: its scope is theirs."""
+
+    def _scope_of(
+        self,
+        parts: tuple[Event, ...],
+        adjacency: Adjacency | None,
+        unit: str | None,
+        arithmetic: Arithmetic | None,
+    ) -> None:
+        first = parts[0]
+        for part in parts[1:]:
+            if part.adjacency is not first.adjacency:
+                message = f"adjacency must be the same for all parts, not {first.adjacency!r} and {part.adjacency!r}."
+                raise GuaranteeMismatch(message)
+            if part.unit != first.unit:
+                message = f"unit must be the same for all parts, not {first.unit!r} and {part.unit!r}."
+                raise GuaranteeMismatch(message)
+        real: Arithmetic = "real" if any(part.arithmetic == "real" for part in parts) else "integer"
+        _agree("adjacency", adjacency, first.adjacency)
+        _agree("unit", unit, first.unit)
+        _agree("arithmetic", arithmetic, real)
+        self._scope(first.adjacency, first.unit, real)
+
+    def _derived(self) -> tuple[str, ...]:
+        return ("adjacency", "unit", "arithmetic")
+
+
+def _agree(name: str, given: Adjacency | str | None, found: Adjacency | str) -> None:
+    """Refuse a scope that is not the parts' own; it is only given when a record is read back."""
+    if given is not None and (exact_adjacency(given) if name == "adjacency" else given) != found:
+        message = f"{name} must be that of the parts, {found!r}, not {quote(given)}."
+        raise GuaranteeMismatch(message)
+
+
+def _event(value: object, name: str = "event") -> Event:
+    if not isinstance(value, Event):
+        message = f"{name} must be an event, not {quote(value)}."
+        raise ParameterError(message)
+    return value
+
+
+def _events(values: object) -> tuple[Event, ...]:
+    if not isinstance(values, tuple | list) or not 1 <= len(values) <= _MOST_PARTS:
+        message = f"events must be a list of 1 to {_MOST_PARTS} events, not {quote(values)} (see RepeatedEvent)."
+        raise ParameterError(message)
+    return tuple(_event(value, "events") for value in values)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
+class ComposedEvent(_Structure):
+    """Events one after another on the same data; each may be chosen after seeing the earlier answers.
+
+    What may *not* depend on earlier answers is the list itself, the kinds and their parameters: for a list that grows
+    as one goes, a filter decides (``celosia.accounting``).
+
+    >>> from celosia.core import LaplaceEvent
+    >>> ComposedEvent(events=(LaplaceEvent(scale=10, sensitivity=1), LaplaceEvent(scale=5, sensitivity=1)))
+    ComposedEvent(events=(LaplaceEvent(scale=10, sensitivity=1), LaplaceEvent(scale=5, sensitivity=1)))
+    """
+
+    events: tuple[Event, ...]
+
+    def __init__(
+        self,
+        *,
+        events: Sequence[Event],
+        adjacency: Adjacency | None = None,
+        unit: str | None = None,
+        arithmetic: Arithmetic | None = None,
+    ) -> None:
+        self._set(events=_events(events))
+        self._scope_of(self.events, adjacency, unit, arithmetic)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
+class RepeatedEvent(_Structure):
+    """The same event ``times`` times on the same data, as one record.
+
+    >>> from celosia.core import LaplaceEvent
+    >>> RepeatedEvent(event=LaplaceEvent(scale=10, sensitivity=1), times=1000)
+    RepeatedEvent(event=LaplaceEvent(scale=10, sensitivity=1), times=1000)
+    """
+
+    event: Event
+    times: int
+
+    def __init__(
+        self,
+        *,
+        event: Event,
+        times: int,
+        adjacency: Adjacency | None = None,
+        unit: str | None = None,
+        arithmetic: Arithmetic | None = None,
+    ) -> None:
+        self._set(event=_event(event), times=whole(times, name="times"))
+        self._scope_of((self.event,), adjacency, unit, arithmetic)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
+class ParallelEvent(_Structure):
+    """Events on the parts of a partition of the data: one event for each part.
+
+    Each event's sensitivity is stated for a change of the *whole* data set. One unit is in one part, so adding or
+    removing it touches one event; replacing it can touch two, the part that it leaves and the part that it enters,
+    unless the parts are ``fixed`` by public identifiers.
+
+    >>> from celosia.core import LaplaceEvent
+    >>> count = LaplaceEvent(scale=10, sensitivity=1)
+    >>> ParallelEvent(events=(count, count)).fixed
+    False
+    """
+
+    events: tuple[Event, ...]
+    fixed: bool = False
+
+    def __init__(
+        self,
+        *,
+        events: Sequence[Event],
+        fixed: bool = False,
+        adjacency: Adjacency | None = None,
+        unit: str | None = None,
+        arithmetic: Arithmetic | None = None,
+    ) -> None:
+        if not isinstance(fixed, bool):
+            message = f"fixed must be True or False, not {quote(fixed)}."
+            raise ParameterError(message)
+        self._set(events=_events(events), fixed=fixed)
+        self._scope_of(self.events, adjacency, unit, arithmetic)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
+class GroupEvent(_Structure):
+    """An event read for groups: neighbours differ in up to ``size`` units together.
+
+    >>> from celosia.core import LaplaceEvent
+    >>> GroupEvent(event=LaplaceEvent(scale=10, sensitivity=1), size=3)
+    GroupEvent(event=LaplaceEvent(scale=10, sensitivity=1), size=3)
+    """
+
+    event: Event
+    size: int
+
+    def __init__(
+        self,
+        *,
+        event: Event,
+        size: int,
+        adjacency: Adjacency | None = None,
+        unit: str | None = None,
+        arithmetic: Arithmetic | None = None,
+    ) -> None:
+        self._set(event=_event(event), size=whole(size, name="size"))
+        self._scope_of((self.event,), adjacency, unit, arithmetic)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
+class ReplacedEvent(Event):
+    """An add-remove event read under replace-one: one unit is removed and another one added.
+
+    >>> from celosia.core import LaplaceEvent
+    >>> ReplacedEvent(event=LaplaceEvent(scale=10, sensitivity=1)).adjacency
+    ReplaceOne
+    """
+
+    event: Event
+
+    def __init__(
+        self,
+        *,
+        event: Event,
+        adjacency: Adjacency = ReplaceOne,
+        unit: str | None = None,
+        arithmetic: Arithmetic | None = None,
+    ) -> None:
+        self._set(event=_event(event))
+        if self.event.adjacency is not AddRemove:
+            message = f"event must have adjacency AddRemove, not {self.event.adjacency!r}: it is replace-one already."
+            raise GuaranteeMismatch(message)
+        if exact_adjacency(adjacency) is not ReplaceOne:
+            message = "adjacency must be ReplaceOne: that is what the event is read under."
+            raise GuaranteeMismatch(message)
+        _agree("unit", unit, self.event.unit)
+        _agree("arithmetic", arithmetic, self.event.arithmetic)
+        self._scope(ReplaceOne, self.event.unit, self.event.arithmetic)
+
+    def _derived(self) -> tuple[str, ...]:
+        return ("adjacency", "unit", "arithmetic")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
+class PostProcessedEvent(_Structure):
+    """An event whose answer was worked on afterwards without the data, ``by`` what: it costs what the event costs.
+
+    >>> from celosia.core import LaplaceEvent
+    >>> PostProcessedEvent(event=LaplaceEvent(scale=10, sensitivity=1), by="rounding to tens").by
+    'rounding to tens'
+    """
+
+    event: Event
+    by: str
+
+    def __init__(
+        self,
+        *,
+        event: Event,
+        by: str,
+        adjacency: Adjacency | None = None,
+        unit: str | None = None,
+        arithmetic: Arithmetic | None = None,
+    ) -> None:
+        self._set(event=_event(event), by=exact_text(by, name="by"))
+        self._scope_of((self.event,), adjacency, unit, arithmetic)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
+class GuaranteedEvent(Event):
+    """A mechanism of which nothing is known but its guarantee: another library's, a paper's.
+
+    >>> from celosia.core import PureDP
+    >>> GuaranteedEvent(guarantee=PureDP(epsilon="0.1"))
+    GuaranteedEvent(guarantee=PureDP(epsilon='0.1'))
+    """
+
+    guarantee: Guarantee
+
+    def __init__(
+        self,
+        *,
+        guarantee: Guarantee,
+        adjacency: Adjacency | None = None,
+        unit: str | None = None,
+        arithmetic: Arithmetic = "integer",
+    ) -> None:
+        if not isinstance(guarantee, Guarantee):
+            message = f"guarantee must be a guarantee such as PureDP(epsilon=1), not {quote(guarantee)}."
+            raise ParameterError(message)
+        _agree("adjacency", adjacency, guarantee.adjacency)
+        _agree("unit", unit, guarantee.unit)
+        self._set(guarantee=guarantee)
+        self._scope(guarantee.adjacency, guarantee.unit, arithmetic)
+
+    def _derived(self) -> tuple[str, ...]:
+        return ("adjacency", "unit")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
+class PoissonSampledEvent(_Structure):
+    """An event on a secret sample into which every unit comes by itself with ``probability``. Add-remove only.
+
+    >>> from celosia.core import GaussianEvent
+    >>> step = GaussianEvent(variance=10**6, sensitivity_squared=10**6)
+    >>> PoissonSampledEvent(event=step, probability="0.01").probability
+    Fraction(1, 100)
+    """
+
+    event: Event
+    probability: Fraction
+
+    def __init__(
+        self,
+        *,
+        event: Event,
+        probability: Exact,
+        adjacency: Adjacency | None = None,
+        unit: str | None = None,
+        arithmetic: Arithmetic | None = None,
+    ) -> None:
+        self._set(event=_event(event), probability=exact_probability(probability, name="probability"))
+        self._scope_of((self.event,), adjacency, unit, arithmetic)
+        if self.adjacency is not AddRemove:
+            message = "adjacency must be AddRemove: under ReplaceOne draw a sample of fixed size (FixedSampledEvent)."
+            raise ParameterError(message)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
+class FixedSampledEvent(_Structure):
+    """An event on a secret sample of ``size`` units out of ``population``, without replacement. Replace-one only.
+
+    >>> from celosia.core import GaussianEvent, ReplaceOne
+    >>> step = GaussianEvent(variance=10**6, sensitivity_squared=10**6, adjacency=ReplaceOne)
+    >>> FixedSampledEvent(event=step, size=256, population=60_000).probability
+    Fraction(8, 1875)
+    """
+
+    event: Event
+    size: int
+    population: int
+
+    def __init__(
+        self,
+        *,
+        event: Event,
+        size: int,
+        population: int,
+        adjacency: Adjacency | None = None,
+        unit: str | None = None,
+        arithmetic: Arithmetic | None = None,
+    ) -> None:
+        self._set(
+            event=_event(event),
+            size=whole(size, name="size", least=0),
+            population=whole(population, name="population"),
+        )
+        self._scope_of((self.event,), adjacency, unit, arithmetic)
+        if self.size > self.population:
+            message = f"size must be at most the population, {self.population}, not {self.size}."
+            raise ParameterError(message)
+        if self.adjacency is not ReplaceOne:
+            message = "adjacency must be ReplaceOne: adding a unit changes the population (see PoissonSampledEvent)."
+            raise ParameterError(message)
+
+    @property
+    def probability(self) -> Fraction:
+        """The probability that a unit is in the sample."""
+        return Fraction(self.size, self.population)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
+class ShuffledEvent(_Structure):
+    """One report each of ``reports`` people through the local randomizer ``event``, stripped of its order. Replace-one.
+
+    >>> from celosia.core import RandomizedResponseEvent
+    >>> ShuffledEvent(event=RandomizedResponseEvent(epsilon=1), reports=10_000).reports
+    10000
+    """
+
+    event: Event
+    reports: int
+
+    def __init__(
+        self,
+        *,
+        event: Event,
+        reports: int,
+        adjacency: Adjacency | None = None,
+        unit: str | None = None,
+        arithmetic: Arithmetic | None = None,
+    ) -> None:
+        self._set(event=_event(event), reports=whole(reports, name="reports"))
+        self._scope_of((self.event,), adjacency, unit, arithmetic)
+        if self.adjacency is not ReplaceOne:
+            message = "adjacency must be ReplaceOne: everybody reports, only the content of a report changes."
+            raise ParameterError(message)
