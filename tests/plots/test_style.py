@@ -6,7 +6,7 @@ import sys
 import altair as alt
 import pytest
 
-from celosia.plots.style import BLUE, FONT, GREY, INK, VERMILION, Labels, styled
+from celosia.plots.style import BLUE, DASHES, FONT, GREY, INK, PALETTE, VERMILION, Labels, styled
 
 
 def luminance(colour: str) -> float:
@@ -18,6 +18,15 @@ def luminance(colour: str) -> float:
 @pytest.mark.parametrize(("colour", "least"), [(INK, 7), (GREY, 4.5), (BLUE, 4.5), (VERMILION, 3)])
 def test_colours_stand_out_from_the_page(colour: str, least: float) -> None:
     assert 1.05 / (luminance(colour) + 0.05) >= least
+
+
+@pytest.mark.parametrize("colour", PALETTE)
+def test_lines_are_seen_on_the_page(colour: str) -> None:
+    assert 1.05 / (luminance(colour) + 0.05) >= 2
+
+
+def test_every_colour_has_dashes_of_its_own() -> None:
+    assert len(set(PALETTE)) == len(PALETTE) == len(set(DASHES)) == len(DASHES)
 
 
 def test_a_styled_chart_has_the_common_look() -> None:

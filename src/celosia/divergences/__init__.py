@@ -1,8 +1,71 @@
 """How far apart two distributions are: the measures in which privacy is stated.
 
-Here will live Kullback-Leibler, Rényi, max and hockey-stick divergence, Wasserstein distance and the shifted Rényi
-divergence, between finite distributions and between the families that mechanisms draw from. Nothing here sees data:
-the arguments are probabilities.
+Kullback-Leibler, Rényi, max, hockey-stick and f-divergences, Wasserstein distances and couplings, shifted Rényi
+divergences and the magnitude of a noise; between finite distributions, the families that mechanisms draw from, SciPy's
+distributions and samples. And what privacy makes of them: the distance of data sets, privacy in any metric, and
+whether a divergence obeys post-processing.
 """
 
-__all__: list[str] = []
+from celosia.divergences.couplings import (
+    Coupling,
+    maximal_coupling,
+    monotone_coupling,
+    optimal_coupling,
+    product_coupling,
+    witness,
+)
+from celosia.divergences.discrete import Discrete
+from celosia.divergences.entropies import cross_entropy, entropy
+from celosia.divergences.f_divergences import chi_square, f_divergence, hellinger
+from celosia.divergences.families import Bernoulli, Laplace, MultivariateNormal, Normal
+from celosia.divergences.histograms import distance, histogram
+from celosia.divergences.hockey_stick import hockey_stick, total_variation
+from celosia.divergences.magnitude import GaussianNoise, LaplaceNoise, Noise, R
+from celosia.divergences.metric import MetricPrivacy, metric_privacy
+from celosia.divergences.processing import Counterexample, obeys_post_processing
+from celosia.divergences.renyi import kl, max_divergence, renyi
+from celosia.divergences.samples import Samples
+from celosia.divergences.shifted import shifted_distribution, shifted_renyi, shifted_renyi_gaussian
+from celosia.divergences.transport import Transport, transport
+from celosia.divergences.wasserstein import wasserstein
+
+__all__ = [
+    "Bernoulli",
+    "Counterexample",
+    "Coupling",
+    "Discrete",
+    "GaussianNoise",
+    "Laplace",
+    "LaplaceNoise",
+    "MetricPrivacy",
+    "MultivariateNormal",
+    "Noise",
+    "Normal",
+    "R",
+    "Samples",
+    "Transport",
+    "chi_square",
+    "cross_entropy",
+    "distance",
+    "entropy",
+    "f_divergence",
+    "hellinger",
+    "histogram",
+    "hockey_stick",
+    "kl",
+    "max_divergence",
+    "maximal_coupling",
+    "metric_privacy",
+    "monotone_coupling",
+    "obeys_post_processing",
+    "optimal_coupling",
+    "product_coupling",
+    "renyi",
+    "shifted_distribution",
+    "shifted_renyi",
+    "shifted_renyi_gaussian",
+    "total_variation",
+    "transport",
+    "wasserstein",
+    "witness",
+]

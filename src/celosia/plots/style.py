@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     Chart = TypeVar("Chart", bound=alt.TopLevelMixin)
 
-__all__ = ["BLUE", "FONT", "GREY", "INK", "VERMILION", "Labels", "styled"]
+__all__ = ["BLUE", "DASHES", "FONT", "GREY", "INK", "PALETTE", "VERMILION", "Labels", "styled"]
 
 BLUE = "#0072b2"
 """The first series."""
@@ -25,6 +25,12 @@ GREY = "#6b6b6b"
 
 INK = "#222222"
 """Text."""
+
+PALETTE = (BLUE, VERMILION, "#009e73", "#cc79a7", INK, "#e69f00", "#56b4e9")
+"""Colours for several series, in this order; the yellow of the palette is missing, for it fades on white."""
+
+DASHES = ((1, 0), (8, 4), (2, 3), (10, 3, 2, 3), (5, 3), (14, 4), (8, 2, 2, 2, 2, 2))
+"""Dash patterns beside the colours, so that series are told apart in grey too."""
 
 FONT = "Helvetica Neue, Helvetica, Arial, Liberation Sans, sans-serif"
 """Type faces that every system has one of."""

@@ -1,0 +1,115 @@
+"""How numbers and arrays are read in this room: as doubles, with what has no meaning refused.
+
+A NaN that slipped through would come out as a divergence, or worse as a comparison that is silently false; so it is
+stopped here, once. Truth values and text are no numbers. Infinity is a legitimate *order* and a legitimate *answer*,
+never a legitimate mass or point.
+"""
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from celosia.core.errors import ParameterError
+from celosia.core.exact import quote
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["as_array", "as_number", "as_order", "as_probabilities"]
+
+_SUM = 1e-9  # how far probabilities may be from summing to one: rounding of a million doubles, not of single precision
+
+
+def as_number(value: object, *, name: str, least: float = -math.inf, above: float = -math.inf) -> float:
+    """Return a finite real number of at least ``least`` and greater than ``above``.
+
+    >>> as_number("2", name="epsilon")
+    Traceback (most recent call last):
+    ...
+    celosia.core.errors.ParameterError: epsilon must be a number, not '2'.
+    """
+    number = _real(value, name)
+    if not math.isfinite(number):
+        message = f"{name} must be finite, not {quote(value)}."
+        raise ParameterError(message)
+    if number < least or number <= above:
+        bound = f"at least {least:g}" if number < least else f"greater than {above:g}"
+        message = f"{name} must be {bound}, not {quote(value)}."
+        raise ParameterError(message)
+    return number
+
+
+def as_order(value: object, *, least: float = 0.0) -> float:
+    """Return the order of a divergence or of a norm: a number of at least ``least``, infinity included.
+
+    >>> as_order(2), as_order(float("inf"))
+    (2.0, inf)
+    """
+    number = _real(value, "order")
+    if not number >= least:
+        message = f"order must be at least {least:g} (infinity is allowed), not {quote(value)}."
+        raise ParameterError(message)
+    return number
+
+
+def as_array(value: object, *, name: str, dimensions: tuple[int, ...] = (1,)) -> "NDArray[np.float64]":
+    """Return a non-empty array of finite doubles with one of the given numbers of dimensions.
+
+    >>> as_array([1, 2], name="points")
+    array([1., 2.])
+    """
+    try:
+        array = np.asarray(value)
+    except ValueError as error:  # rows of different lengths
+        message = f"{name} must be a rectangular array of numbers."
+        raise ParameterError(message) from error
+    if array.dtype.kind not in "iuf":
+        message = f"{name} must be an array of numbers, not of {array.dtype}."
+        raise ParameterError(message)
+    if array.ndim not in dimensions or array.size == 0:
+        wanted = " or ".join(str(number) for number in dimensions)
+        message = f"{name} must be a non-empty array of {wanted} dimensions, not one of shape {array.shape}."
+        raise ParameterError(message)
+    array = array.astype(np.float64)
+    if not np.isfinite(array).all():
+        message = f"{name} must be finite: it holds NaN or infinity."
+        raise ParameterError(message)
+    return array
+
+
+def as_probabilities(value: object, *, name: str) -> "NDArray[np.float64]":
+    """Return probabilities: at least 0, with sum 1 up to rounding, which is then taken out.
+
+    >>> as_probabilities([0.25, 0.75], name="p")
+    array([0.25, 0.75])
+    >>> as_probabilities([1, 3], name="p")
+    Traceback (most recent call last):
+    ...
+    celosia.core.errors.ParameterError: p must sum to 1, but sums to 4.0: divide the weights by their sum.
+    """
+    array = as_array(value, name=name)
+    if (array < 0).any():
+        message = f"{name} must have no negative probability, but holds {array.min():g}."
+        raise ParameterError(message)
+    total = math.fsum(array)
+    if abs(total - 1) > _SUM:
+        message = f"{name} must sum to 1, but sums to {total!r}: divide the weights by their sum."
+        raise ParameterError(message)
+    return array / total
+
+
+def _real(value: object, name: str) -> float:
+    known = not isinstance(value, (bool, np.bool_, str, bytes)) and hasattr(type(value), "__float__")
+    if not known or (isinstance(value, np.ndarray) and value.ndim > 0):
+        message = f"{name} must be a number, not {quote(value)}."
+        raise ParameterError(message)
+    try:
+        number = float(value)  # type: ignore[arg-type]  # it has __float__, as was just seen
+    except (TypeError, ValueError, OverflowError) as error:
+        message = f"{name} must be a number, not {quote(value)}."
+        raise ParameterError(message) from error
+    if math.isnan(number):
+        message = f"{name} must be a number, not {quote(value)}."
+        raise ParameterError(message)
+    return number

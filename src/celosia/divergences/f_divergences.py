@@ -1,0 +1,110 @@
+"""f-divergences: the sum of Q f(P / Q) for a convex f with f(1) = 0.
+
+All of them obey post-processing (Csiszár 1963), which makes each a possible measure of privacy. Where Q has no mass P
+counts with the slope of f at infinity; where P has none, Q counts with f(0). Hellinger and chi-square are written
+through the Rényi divergences of order 1/2 and 2, and so have its closed forms.
+"""
+
+import math
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from celosia.core.errors import ParameterError
+from celosia.core.exact import quote
+from celosia.divergences.pairs import pair_of
+from celosia.divergences.renyi import renyi
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+__all__ = ["chi_square", "f_divergence", "hellinger"]
+
+_Convex: TypeAlias = "Callable[[NDArray[np.float64]], NDArray[np.float64]]"
+
+_STEEP = 200.0  # beyond the ratio e^200 f is continued as a power of the ratio: it would soon leave the doubles
+_PROBES = np.array([0.0625, 0.125, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 4.0, 8.0, 16.0])
+
+
+def f_divergence(p: object, q: object, f: _Convex, *, slope_at_infinity: float = math.inf) -> float:
+    """Return the f-divergence of ``p`` from ``q``; see `renyi` for what they may be.
+
+    ``f`` takes an array of ratios; it must be convex with f(1) = 0, which is checked at a few ratios.
+    ``slope_at_infinity`` is the limit of f(t) / t, which counts where ``q`` has no mass.
+
+    >>> round(f_divergence([0.75, 0.25], [0.25, 0.75], lambda t: abs(t - 1) / 2, slope_at_infinity=0.5), 6)
+    0.5
+    >>> f_divergence([0.75, 0.25], [0.25, 0.75], lambda t: -(t - 1) ** 2)
+    Traceback (most recent call last):
+    ...
+    celosia.core.errors.ParameterError: f must be convex: it is not between the ratios 0.0625 and 0.25.
+    """
+    if isinstance(slope_at_infinity, bool) or math.isnan(slope_at_infinity) or slope_at_infinity == -math.inf:
+        message = f"slope_at_infinity must be a number or infinity, not {quote(slope_at_infinity)}."
+        raise ParameterError(message)
+    _check_convex(f)
+    pair = pair_of(p, q)
+    positive, negative = (pair.log_integral(_signed(f, slope_at_infinity, sign)) for sign in (1, -1))
+    if positive > 709:
+        return math.inf
+    return max(0.0, math.exp(positive) - math.exp(negative))
+
+
+def hellinger(p: object, q: object) -> float:
+    """Return the Hellinger distance, between 0 and 1: its square is one minus the sum of the roots of P Q.
+
+    >>> hellinger([1.0, 0.0], [0.0, 1.0]), hellinger([0.5, 0.5], [0.5, 0.5])
+    (1.0, 0.0)
+    """
+    return math.sqrt(-math.expm1(-renyi(p, q, 0.5) / 2))
+
+
+def chi_square(p: object, q: object) -> float:
+    """Return the chi-square divergence of ``p`` from ``q``: the sum of (P - Q)^2 / Q.
+
+    >>> round(chi_square([0.75, 0.25], [0.5, 0.5]), 9)
+    0.25
+    """
+    order_two = renyi(p, q, 2)
+    return math.expm1(order_two) if order_two < 709 else math.inf
+
+
+def _check_convex(f: _Convex) -> None:
+    values = np.asarray(f(_PROBES), dtype=np.float64)
+    if values.shape != _PROBES.shape or not np.isfinite(values).all() or abs(values[5]) > 1e-12:
+        message = "f must map an array of ratios to an array of finite numbers, with f(1) = 0."
+        raise ParameterError(message)
+    slopes = np.diff(values) / np.diff(_PROBES)
+    bent = np.flatnonzero(np.diff(slopes) < -1e-9 * (1 + np.abs(slopes[1:])))
+    if len(bent):
+        first, last = _PROBES[bent[0]], _PROBES[bent[0] + 2]
+        message = f"f must be convex: it is not between the ratios {first:g} and {last:g}."
+        raise ParameterError(message)
+
+
+def _signed(
+    f: _Convex, slope: float, sign: int
+) -> "Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]":
+    """The log of the positive or of the negative part of Q f(P / Q)."""
+    at = np.asarray(f(np.exp(np.array([_STEEP - 10, _STEEP]))), dtype=np.float64)
+    with np.errstate(all="ignore"):
+        heights = np.log(np.maximum(sign * at, 0.0))
+        power = (heights[1] - heights[0]) / 10 if np.isfinite(heights).all() else 0.0
+
+    def integrand(log_p: "NDArray[np.float64]", log_q: "NDArray[np.float64]") -> "NDArray[np.float64]":
+        with np.errstate(all="ignore"):
+            loss = np.where(log_p == -math.inf, -math.inf, log_p - log_q)
+            steep = loss > _STEEP
+            values = np.asarray(f(np.exp(np.where(steep, 0.0, loss))), dtype=np.float64)
+            if np.isnan(values[log_q > -math.inf]).any():
+                message = "f must not return NaN: see to it that f(0) is its limit, which may be infinite."
+                raise ParameterError(message)
+            usual = log_q + np.log(np.maximum(sign * values, 0.0))
+            far = log_q + heights[1] + power * (loss - _STEEP)
+            gap = log_p + np.log(np.maximum(sign * slope, 0.0))
+        value = np.where(log_q == -math.inf, gap, np.where(steep, far, usual))
+        return np.where((log_q == -math.inf) & (log_p == -math.inf), -math.inf, value)
+
+    return integrand

@@ -1,0 +1,119 @@
+"""Does a divergence obey post-processing? A search for a counterexample.
+
+A measure of privacy must not grow when both sides are put through the same kernel (definition 2.3 of seed 001), or
+privacy could be lost after the release. The search tries every merging of outcomes on small grids of distributions,
+then random distributions and kernels from a seeded source. Finding nothing proves nothing; finding something is
+conclusive, and the counterexample is returned to be looked at.
+"""
+
+import itertools
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from celosia.core.errors import ParameterError
+from celosia.core.exact import quote, whole
+from celosia.noise import Seeded
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from celosia.core.mechanism import Source
+
+__all__ = ["Counterexample", "obeys_post_processing"]
+
+_GRAIN = 4
+_TOLERANCE = 1e-9
+_SEED = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Counterexample:
+    """Two distributions that a kernel (one row of probabilities per outcome) drives further apart.
+
+    >>> found = obeys_post_processing(lambda p, q: float(((p - q) ** 2).sum()))
+    >>> found.after > found.before, np.allclose(found.p @ found.kernel, found.p @ found.kernel)
+    (True, True)
+    """
+
+    p: "NDArray[np.float64]"
+    q: "NDArray[np.float64]"
+    kernel: "NDArray[np.float64]"
+    before: float
+    after: float
+
+
+def obeys_post_processing(
+    divergence: "Callable[[NDArray[np.float64], NDArray[np.float64]], float]",
+    *,
+    size: int = 3,
+    trials: int = 500,
+    source: "Source | None" = None,
+) -> Counterexample | None:
+    """Look for a counterexample to post-processing; None if none was found.
+
+    ``divergence`` takes two aligned arrays of probabilities. ``source`` drives the random part (by default a fixed
+    seed, so that the search can be repeated).
+
+    >>> from celosia.divergences import kl
+    >>> obeys_post_processing(kl, trials=50) is None
+    True
+    """
+    size, trials = whole(size, name="size", least=2), whole(trials, name="trials", least=0)
+    if size > 5:
+        message = f"size must be at most 5, not {size}: the enumeration grows with its power."
+        raise ParameterError(message)
+    stream = Seeded(_SEED) if source is None else source
+    for p, q, kernel in itertools.chain(_enumerated(size), _drawn(size, trials, stream)):
+        before, after = _value(divergence, p, q), _value(divergence, p @ kernel, q @ kernel)
+        if after > before + _TOLERANCE * (1 + abs(before)):
+            return Counterexample(p=p, q=q, kernel=kernel, before=before, after=after)
+    return None
+
+
+def _value(
+    divergence: "Callable[[NDArray[np.float64], NDArray[np.float64]], float]",
+    p: "NDArray[np.float64]",
+    q: "NDArray[np.float64]",
+) -> float:
+    value = float(divergence(p, q))
+    if math.isnan(value):
+        message = f"divergence must return a number, not {quote(value)}, as for {p.tolist()} and {q.tolist()}."
+        raise ParameterError(message)
+    return value
+
+
+_Trial = tuple["NDArray[np.float64]", "NDArray[np.float64]", "NDArray[np.float64]"]
+
+
+def _enumerated(size: int) -> Iterator[_Trial]:
+    """Every pair of distributions in quarters, with every map of the outcomes that merges some."""
+    steps = itertools.product(range(_GRAIN + 1), repeat=size)
+    grid = [np.array(parts) / _GRAIN for parts in steps if sum(parts) == _GRAIN]
+    maps = [image for image in itertools.product(range(size), repeat=size) if _canonical(image)]
+    for image in maps:
+        kernel = np.zeros((size, size))
+        kernel[np.arange(size), list(image)] = 1.0
+        for p, q in itertools.product(grid, repeat=2):
+            yield p, q, kernel
+
+
+def _canonical(image: tuple[int, ...]) -> bool:
+    """One map for each way to merge, without the one that merges nothing: labels in order of first appearance."""
+    first_seen = list(dict.fromkeys(image))
+    return first_seen == list(range(len(first_seen))) and len(first_seen) < len(image)
+
+
+def _drawn(size: int, trials: int, source: "Source") -> Iterator[_Trial]:
+    """Random pairs and random kernels; a third of the kernels are nearly deterministic."""
+    shape = (trials, size + 2, size)
+    uniform = (source.words(math.prod(shape)).reshape(shape) >> np.uint64(11)) / 2.0**53
+    # Normalised exponential draws are uniform on the simplex; powers of them crowd towards its corners.
+    weights = -np.log1p(-uniform) + 1e-12
+    weights[::3, 2:] = weights[::3, 2:] ** 8 + 1e-12
+    simplex = weights / weights.sum(axis=2, keepdims=True)
+    for block in simplex:
+        yield block[0], block[1], block[2:]

@@ -1,0 +1,221 @@
+"""Integrals over the line of functions given by their logarithm, without overflow and with the tails looked at.
+
+Each piece of the line is stretched so that power-law tails and singular ends become exponentials: x = sinh t on the
+whole line, x = e^t on a half-line, the logistic curve on an interval (as in double-exponential quadrature, Takahasi
+and Mori 1974). A scan finds where the integrand lives, however far out; Gauss-Legendre panels are halved there until
+they agree. A tail that rises or stays level to the end of the scan makes the integral infinite; one that falls, but not
+far enough to be left out, is an error rather than a guess.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+from scipy import special
+
+from celosia.core.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+__all__ = ["Stretch", "log_integral", "supremum", "window"]
+
+_Function: TypeAlias = "Callable[[NDArray[np.float64]], NDArray[np.float64]]"
+
+_REACH = 150.0  # in the stretched variable: about 1e65 times the scale of the distributions
+_SCAN = 4_001
+_NEGLIGIBLE = 60.0  # powers of e below the largest value
+_RESOLVED = 32.0
+_ENOUGH = 64
+_PANELS = 65
+_TOLERANCE = 1e-12
+_HALVINGS = 50
+_MOST_PANELS = 2_000  # where rounding in the log-densities is larger than the tolerance, halving would never end
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(15)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stretch:
+    """A map of the line, t to x, onto the interval from ``low`` to ``high``; either end may be infinite.
+
+    >>> Stretch(low=0.0, high=1.0, centre=0.5, scale=1.0).points(np.array([0.0]))
+    array([0.5])
+    """
+
+    low: float
+    high: float
+    centre: float
+    scale: float
+
+    def points(self, t: "NDArray[np.float64]") -> "NDArray[np.float64]":
+        """Return x, strictly inside the interval.
+
+        >>> Stretch(low=-math.inf, high=math.inf, centre=3.0, scale=1.0).points(np.array([0.0]))
+        array([3.])
+        """
+        if math.isinf(self.low) and math.isinf(self.high):
+            x = self.centre + self.scale * np.sinh(t)
+        elif math.isinf(self.high):
+            x = self.low + self.scale * np.exp(t)
+        elif math.isinf(self.low):
+            x = self.high - self.scale * np.exp(-t)
+        else:
+            width = self.high - self.low
+            x = np.where(t < 0, self.low + width * special.expit(t), self.high - width * special.expit(-t))
+        return np.clip(x, np.nextafter(self.low, math.inf), np.nextafter(self.high, -math.inf))
+
+    def log_slope(self, t: "NDArray[np.float64]") -> "NDArray[np.float64]":
+        """Return log dx/dt.
+
+        >>> Stretch(low=0.0, high=math.inf, centre=1.0, scale=1.0).log_slope(np.array([2.0]))
+        array([2.])
+        """
+        if math.isinf(self.low) and math.isinf(self.high):
+            return math.log(self.scale / 2) + np.logaddexp(t, -t)
+        if math.isinf(self.high):
+            return math.log(self.scale) + t
+        if math.isinf(self.low):
+            return math.log(self.scale) - t
+        return math.log(self.high - self.low) + special.log_expit(t) + special.log_expit(-t)
+
+    def inverse(self, x: "NDArray[np.float64]") -> "NDArray[np.float64]":
+        """Return t for points strictly inside; those outside are dropped.
+
+        >>> Stretch(low=0.0, high=1.0, centre=0.5, scale=1.0).inverse(np.array([0.5, 2.0]))
+        array([0.])
+        """
+        x = x[(x > self.low) & (x < self.high)]
+        if math.isinf(self.low) and math.isinf(self.high):
+            return np.arcsinh((x - self.centre) / self.scale)
+        if math.isinf(self.high):
+            return np.log((x - self.low) / self.scale)
+        if math.isinf(self.low):
+            return -np.log((self.high - x) / self.scale)
+        return np.log((x - self.low) / (self.high - x))
+
+
+def log_integral(log_values: _Function, stretch: Stretch, marks: "NDArray[np.float64]") -> float:
+    """Return the log of the integral of ``exp(log_values(x))``; ``marks`` are points that must not be overlooked.
+
+    >>> line = Stretch(low=-math.inf, high=math.inf, centre=0.0, scale=1.0)
+    >>> round(log_integral(lambda x: -(x**2) / 2, line, np.array([0.0])) - math.log(2 * math.pi) / 2, 12)
+    0.0
+    """
+
+    def stretched(t: "NDArray[np.float64]") -> "NDArray[np.float64]":
+        return log_values(stretch.points(t)) + stretch.log_slope(t)
+
+    inside = np.clip(stretch.inverse(marks), -_REACH, _REACH)
+    found = window(stretched, inside)
+    if found is None:
+        return -math.inf
+    low, high, top = found
+    if top == math.inf:
+        return math.inf
+    edges = np.unique(np.concatenate([np.linspace(low, high, _PANELS), inside[(inside > low) & (inside < high)]]))
+    return top + math.log(_integrate(lambda t: np.exp(stretched(t) - top), edges))
+
+
+def window(log_values: _Function, marks: "NDArray[np.float64]") -> tuple[float, float, float] | None:
+    """Return where the integrand lives and the log of its largest value there (infinite if it does not fall off).
+
+    >>> low, high, top = window(lambda t: -abs(t - 40), np.array([0.0]))
+    >>> low < 0, high > 90, abs(top) < 0.1
+    (True, True, True)
+    """
+    low, high = -_REACH, _REACH
+    for _ in range(30):
+        t = np.unique(np.concatenate([np.linspace(low, high, _SCAN), marks[(marks >= low) & (marks <= high)]]))
+        values = log_values(t)
+        if np.isnan(values).any():
+            message = "The densities of p and q are not numbers far out in the tails: the divergence cannot be found."
+            raise InputError(message)
+        top = float(values.max())
+        if top == -math.inf:
+            return None
+        if top == math.inf or (low == -_REACH and _endless(t, values)):
+            return low, high, math.inf
+        heavy = np.flatnonzero(values >= top - _NEGLIGIBLE)
+        first, last = max(heavy[0] - 1, 0), min(heavy[-1] + 1, len(t) - 1)
+        low, high = float(t[first]), float(t[last])
+        if len(heavy) >= _ENOUGH:
+            return low, high, top
+    message = "The densities of p and q are concentrated on less than doubles can tell apart."
+    raise InputError(message)
+
+
+def supremum(values: _Function, stretch: Stretch, marks: "NDArray[np.float64]") -> float:
+    """Return the largest value found by ever finer scans; infinity where it still rises at the end of what is known.
+
+    Where a value is unknown the function returns minus infinity.
+
+    >>> line = Stretch(low=-math.inf, high=math.inf, centre=0.0, scale=1.0)
+    >>> supremum(lambda x: -((x - 2) ** 2), line, np.array([0.0])) > -1e-9, supremum(lambda x: x, line, np.array([0.0]))
+    (True, inf)
+    """
+    low, high, best = -_REACH, _REACH, -math.inf
+    inside = np.clip(stretch.inverse(marks), -_REACH, _REACH)
+    for _ in range(8):
+        t = np.unique(np.concatenate([np.linspace(low, high, _SCAN), inside[(inside >= low) & (inside <= high)]]))
+        heights = values(stretch.points(t))
+        known = np.flatnonzero(heights > -math.inf)
+        if not len(known):
+            return best
+        if low == -_REACH and high == _REACH and _rises(heights[known]):
+            return math.inf
+        top = int(np.argmax(heights))
+        best = max(best, float(heights[top]))
+        low, high = float(t[max(top - 1, 0)]), float(t[min(top + 1, len(t) - 1)])
+        if not low < high or best == math.inf:
+            break
+    return best
+
+
+def _rises(heights: "NDArray[np.float64]") -> bool:
+    """Whether the largest value is at an end and the way there was not level."""
+    step = max(1, len(heights) // 50)
+    ends = ((heights[0], heights[min(step, len(heights) - 1)]), (heights[-1], heights[max(-1 - step, -len(heights))]))
+    top = heights.max()
+    return any(end == top and end > before + 1e-6 * (1 + abs(before)) for end, before in ends)
+
+
+def _endless(t: "NDArray[np.float64]", values: "NDArray[np.float64]") -> bool:
+    """Whether an end of the scan still carries mass: yes, no, or (falling, but slowly) an error."""
+    top = values.max()
+    for end, before in ((0, np.searchsorted(t, -0.9 * _REACH)), (-1, np.searchsorted(t, 0.9 * _REACH))):
+        if values[end] >= top - _RESOLVED:
+            if values[end] >= values[before]:
+                return True
+            message = "The tails of p and q fall too slowly for the divergence to be found by integration."
+            raise InputError(message)
+    return False
+
+
+def _integrate(values: _Function, edges: "NDArray[np.float64]") -> float:
+    """Integrate over the panels between ``edges``, halving those whose halves do not add up to them."""
+    left, right = edges[:-1], edges[1:]
+    whole = _panels(values, left, right)
+    done = 0.0
+    for _ in range(_HALVINGS):
+        middle = (left + right) / 2
+        first, second = _panels(values, left, middle), _panels(values, middle, right)
+        halves = first + second
+        open_ = np.abs(halves - whole) > _TOLERANCE * (done + halves.sum())
+        done += halves[~open_].sum()
+        if not open_.any():
+            return float(done)
+        left, right = np.concatenate([left[open_], middle[open_]]), np.concatenate([middle[open_], right[open_]])
+        whole = np.concatenate([first[open_], second[open_]])
+        if len(left) > _MOST_PANELS:
+            break
+    return float(done + whole.sum())
+
+
+def _panels(values: _Function, left: "NDArray[np.float64]", right: "NDArray[np.float64]") -> "NDArray[np.float64]":
+    half = (right - left)[:, None] / 2
+    t = left[:, None] + half * (1 + _NODES)
+    result: NDArray[np.float64] = (values(t.ravel()).reshape(t.shape) * _WEIGHTS * half).sum(axis=1)
+    return result
