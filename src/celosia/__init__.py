@@ -29,7 +29,7 @@ from celosia.core import (
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from celosia import audit, data, mechanisms, noise, plots, testing
+    from celosia import accounting, audit, data, divergences, mechanisms, noise, plots, testing
 
 __version__ = "0.1.0"
 
@@ -69,8 +69,10 @@ __all__ = [
     "Release",
     "RenyiDP",
     "ReplaceOne",
+    "accounting",
     "audit",
     "data",
+    "divergences",
     "mechanisms",
     "noise",
     "plots",

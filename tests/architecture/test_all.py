@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 def rank(name: str) -> tuple[int, str]:
     """Ruff's order (RUF022): constants, classes, the rest."""
-    if name.isupper():
+    if name.isupper() and len(name) > 1:  # one capital, as in R, is a class to Ruff
         return 0, name
     return (1, name) if name[:1].isupper() else (2, name)
 

@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 
 def test_doctests_are_fenced(root: Path) -> None:
     spec = importlib.util.spec_from_file_location("doctest_fences", root / "docs" / "doctest_fences.py")
@@ -44,11 +46,12 @@ def test_the_site_builds_without_a_warning(root: Path, tmp_path: Path) -> None:
         assert not torn, proof
 
 
-def test_the_first_page_does_what_it_says(root: Path) -> None:
-    text = (root / "docs" / "start.md").read_text()
+@pytest.mark.parametrize("name", ["start.md", "api/accounting.md", "api/divergences.md"])
+def test_the_pages_do_what_they_say(root: Path, name: str) -> None:
+    text = (root / "docs" / name).read_text()
     # A fence would be taken for the last line of what is expected.
     plain = "\n".join("" if line.startswith("```") else line for line in text.splitlines())
-    page = doctest.DocTestParser().get_doctest(plain, {}, "start.md", "start.md", 0)
-    assert len(page.examples) > 10
+    page = doctest.DocTestParser().get_doctest(plain, {}, name, name, 0)
+    assert len(page.examples) >= 10
     results = doctest.DocTestRunner().run(page)
     assert results.failed == 0

@@ -139,3 +139,13 @@ def test_a_terminal_without_greek_gets_question_marks_not_a_traceback() -> None:
     answer = subprocess.run(command, check=True, capture_output=True, env=environment)
     assert b"Traceback" not in answer.stderr
     assert b"Question" in answer.stdout
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is always full")  # noqa: PTH110 - a path
+def test_a_full_disk_is_one_line() -> None:
+    command = [sys.executable, "-m", "celosia.cli", "account", "pure", "--epsilon", "1", "--delta", "1e-5", "--json"]
+    with open("/dev/full", "w") as full:  # noqa: PTH123 - a device
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=300, check=False)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert done.stderr.startswith("Error: No space left on device")

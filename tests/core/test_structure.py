@@ -188,6 +188,7 @@ BAD: list[tuple[str, Callable[[], object]]] = [
     ("probability", lambda: PoissonSampledEvent(event=COUNT, probability=float("nan"))),
     ("adjacency", lambda: PoissonSampledEvent(event=ANSWER, probability="0.5")),
     ("size", lambda: FixedSampledEvent(event=PERSON, size=3, population=2)),
+    ("size", lambda: FixedSampledEvent(event=ShuffledEvent(event=ANSWER, reports=9), size=8, population=10)),
     ("population", lambda: FixedSampledEvent(event=PERSON, size=0, population=0)),
     ("adjacency", lambda: FixedSampledEvent(event=COUNT, size=1, population=2)),
     ("reports", lambda: ShuffledEvent(event=ANSWER, reports=0)),

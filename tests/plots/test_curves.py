@@ -127,3 +127,10 @@ def test_names_must_differ_and_be_few(names: list[str]) -> None:
 def test_a_look_that_is_not_there_is_refused(look: int) -> None:
     with pytest.raises(ParameterError, match="look must be from 0 to 6"):
         curves([Curve(name="a", x=[1, 2], y=[1, 2], look=look)], labels=LABELS)
+
+
+def test_whole_numbers_have_no_ticks_between() -> None:
+    labels = Labels(title="Records", x="Place", y="Epsilon")
+    whole = curves([Curve(name="a", x=[1, 2], y=[0.1, 0.2])], labels=labels).to_dict()["layer"][0]["encoding"]
+    assert whole["x"]["axis"]["tickMinStep"] == 1
+    assert "tickMinStep" not in whole["y"]["axis"]

@@ -1,9 +1,64 @@
 """What events cost: pure, zero-concentrated, Rényi, privacy-loss-distribution and Gaussian accountants.
 
-So far: the exact privacy profile of discrete Gaussian noise (``gaussian``). Here will live the pricing of events into
-guarantees, with composition, amplification by sampling and by shuffling, and amplification by iteration. Mechanisms
-describe and accountants price: an accountant extends to a new event by ``functools.singledispatch``, and every
-accountant passes the same conformance kit. Nothing here sees data.
+Mechanisms describe and accountants price. An accountant is given events (``spend``) and says what all of them promise
+together; ``best`` asks every accountant; a ``Filter`` refuses an event before a budget would be exceeded, when events
+are chosen as one goes; ``calibrate`` finds the smallest noise for a target. An accountant extends to a new event by
+``functools.singledispatch`` (``basic``, ``rho``, ``renyi``, ``mu``, ``dominating``). Nothing here sees data.
 """
 
-__all__: list[str] = []
+from celosia.accounting.accountant import Accountant, AdaptiveAccountant
+from celosia.accounting.basic import basic
+from celosia.accounting.best import Best, best
+from celosia.accounting.calibration import Calibration, calibrate
+from celosia.accounting.classical import AdvancedAccountant, BasicAccountant, PureAccountant
+from celosia.accounting.comparison import budget_curves, comparison_table, renyi_advanced
+from celosia.accounting.concentrated import rho
+from celosia.accounting.dominating import dominating
+from celosia.accounting.filters import Filter, Odometer
+from celosia.accounting.game import Game, game
+from celosia.accounting.gdp import mu
+from celosia.accounting.iteration import PNSGD, ContractiveIteration, plain
+from celosia.accounting.numerical import PLDAccountant
+from celosia.accounting.renyi import renyi
+from celosia.accounting.shuffling import shuffled_closed_form, shuffled_epsilon, shuffled_profile
+from celosia.accounting.simplify import simplified
+from celosia.accounting.simulation import contractive_iteration
+from celosia.accounting.sums import GDPAccountant, RenyiAccountant, ZCDPAccountant
+from celosia.accounting.trade_off import trade_off
+
+__all__ = [
+    "PNSGD",
+    "Accountant",
+    "AdaptiveAccountant",
+    "AdvancedAccountant",
+    "BasicAccountant",
+    "Best",
+    "Calibration",
+    "ContractiveIteration",
+    "Filter",
+    "GDPAccountant",
+    "Game",
+    "Odometer",
+    "PLDAccountant",
+    "PureAccountant",
+    "RenyiAccountant",
+    "ZCDPAccountant",
+    "basic",
+    "best",
+    "budget_curves",
+    "calibrate",
+    "comparison_table",
+    "contractive_iteration",
+    "dominating",
+    "game",
+    "mu",
+    "plain",
+    "renyi",
+    "renyi_advanced",
+    "rho",
+    "shuffled_closed_form",
+    "shuffled_epsilon",
+    "shuffled_profile",
+    "simplified",
+    "trade_off",
+]

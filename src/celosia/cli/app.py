@@ -18,6 +18,7 @@ from rich.text import Text
 from typer.core import TyperGroup
 
 import celosia
+from celosia.cli.account import account
 from celosia.cli.demo import demo
 from celosia.core.errors import CelosiaError
 
@@ -44,10 +45,13 @@ class _Commands(TyperGroup):
             return run()
         try:
             code = run()
+            sys.stdout.flush()  # a full disk is found here, not when Python ends
         except click.ClickException as error:
             _fail(error.format_message(), _WRONG)
         except CelosiaError as error:
             _fail(str(error), _WRONG)
+        except OSError as error:
+            _fail(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}.", _WRONG)
         except click.Abort:
             _fail("interrupted.", _INTERRUPTED)
         sys.exit(code if isinstance(code, int) else 0)
@@ -67,6 +71,9 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 """The command line as an object, for tests and for documentation."""
+
+
+app.add_typer(account)
 
 
 def _print_version(wanted: bool) -> None:

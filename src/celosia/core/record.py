@@ -117,6 +117,9 @@ class Record(Described):
         except (json.JSONDecodeError, RecursionError) as error:
             message = "The text is not JSON."
             raise FormatError(message) from error
+        if not isinstance(record, Record):
+            message = "The text is JSON, but no record: a record has a kind and a version."
+            raise FormatError(message)
         if not isinstance(record, cls):
             message = f"The text holds a {type(record).__name__}, not a {cls.__name__}."
             raise FormatError(message)
@@ -197,6 +200,9 @@ def _decode(value: object, depth: int) -> object:
     fields = cast("dict[str, object]", value)
     kind, version = fields.get("kind"), fields.get("version")
     known = Record._kinds.get(kind) if isinstance(kind, str) else None  # noqa: SLF001 - our own registry
+    if kind is None:
+        message = "The text is JSON, but no record: a record has a kind and a version."
+        raise FormatError(message)
     if known is None or version != known.version:
         message = f"No record of kind {quote(kind)}, version {quote(version)} is known; is it of a newer release?"
         raise FormatError(message)

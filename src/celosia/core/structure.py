@@ -139,7 +139,8 @@ class ParallelEvent(_Structure):
 
     Each event's sensitivity is stated for a change of the *whole* data set. One unit is in one part, so adding or
     removing it touches one event; replacing it can touch two, the part that it leaves and the part that it enters,
-    unless the parts are ``fixed`` by public identifiers.
+    unless the parts are ``fixed`` by public identifiers. Parts whose very number of answers shows, as with randomized
+    answers and shuffles, have to be fixed.
 
     >>> from celosia.core import LaplaceEvent
     >>> count = LaplaceEvent(scale=10, sensitivity=1)
@@ -342,6 +343,9 @@ class FixedSampledEvent(_Structure):
         self._scope_of((self.event,), adjacency, unit, arithmetic)
         if self.size > self.population:
             message = f"size must be at most the population, {self.population}, not {self.size}."
+            raise ParameterError(message)
+        if isinstance(self.event, ShuffledEvent) and self.event.reports > self.size:
+            message = f"size must be at least the number of shuffled reports, {self.event.reports}, not {self.size}."
             raise ParameterError(message)
         if self.adjacency is not ReplaceOne:
             message = "adjacency must be ReplaceOne: adding a unit changes the population (see PoissonSampledEvent)."

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from celosia.accounting.gaussian import largest_rho, smallest_variance
 from celosia.core.adjacency import AddRemove, Adjacency
 from celosia.core.enclosure import log_at_least, root_at_least
 from celosia.core.errors import ParameterError
@@ -158,6 +157,9 @@ class Gaussian(AddedNoise):
         """Return the smallest variance that reaches the target, in squared steps."""
         if self.rho is not None:
             return squared / (2 * self.rho)
+        # Here and not above, because that room stands on SciPy: half a second.
+        from celosia.accounting.gaussian import largest_rho, smallest_variance
+
         epsilon, delta = _given(self.epsilon), _given(self.delta)
         if size == 1:
             shift = math.isqrt(math.floor(squared))  # one number moves by a whole number of steps

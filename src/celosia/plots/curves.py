@@ -137,10 +137,11 @@ def _looks(series: Sequence[Curve]) -> list[int]:
 def _axis(rows: list[dict[str, float | str]], axis: str, *, log: bool) -> "tuple[alt.Scale, alt.Axis]":
     import altair as alt
 
-    if not log:
-        shown = alt.Axis(labelExpr=_NUMBER, labelFlush=False, tickCount=8)
-        return alt.Scale(zero=axis == "y", nice=True), shown
     values = [float(row[name]) for row in rows for name in (axis, f"{axis}_high") if name in row]
+    if not log:
+        least = 1 if all(value.is_integer() for value in values) else alt.Undefined  # there is no record 1.5
+        shown = alt.Axis(labelExpr=_NUMBER, labelFlush=False, tickCount=8, tickMinStep=least)
+        return alt.Scale(zero=axis == "y", nice=True), shown
     room = 1.15 if axis == "y" or min(values) == max(values) else 1.0
     domain = [min(values) / room, max(values) * room]
     powers = range(math.floor(math.log10(domain[0])), math.ceil(math.log10(domain[1])) + 1)

@@ -1,24 +1,30 @@
-"""Public conformance kits: hold a mechanism, a distribution or a source of randomness to its promise.
+"""Public conformance kits: hold a mechanism, an accountant, a distribution or a source of randomness to its promise.
 
 They are for our own tests and for those of third parties. Each raises ``ConformanceError`` naming the check that failed
 and by how much. A pass is evidence, never a proof.
 """
 
 from celosia.core import ConformanceError
+from celosia.testing.accountants import check_accountant
 from celosia.testing.claims import claims, excess
 from celosia.testing.distributions import check_distribution, chi_square
 from celosia.testing.mechanism import Check, Report, check_mechanism
 from celosia.testing.streams import check_fork_safety, check_thread_safety
+from celosia.testing.witnesses import Witness, divergence, witnesses
 
 __all__ = [
     "Check",
     "ConformanceError",
     "Report",
+    "Witness",
+    "check_accountant",
     "check_distribution",
     "check_fork_safety",
     "check_mechanism",
     "check_thread_safety",
     "chi_square",
     "claims",
+    "divergence",
     "excess",
+    "witnesses",
 ]

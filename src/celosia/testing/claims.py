@@ -2,19 +2,18 @@
 
 ``claims`` states a guarantee as pairs (epsilon, delta) that it implies, for black-box audits; ``excess`` says by what
 factor two tabulated output distributions break it. Both are safe: they never make a claim stronger than it is, so that
-a correct mechanism is never convicted. The accountants, not this file, find the smallest epsilon.
-
-Rényi to approximate: Canonne, Kamath and Steinke 2020. Gaussian: Dong, Roth and Su 2022.
+a correct mechanism is never convicted. The conversions are the accountants' own, which are rounded up.
 """
 
 import math
-from collections.abc import Iterable
 from functools import singledispatch
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import optimize, special
+from scipy import special
 
+from celosia.accounting.renyi import renyi_epsilon
+from celosia.accounting.trade_off import gaussian_epsilon, gaussian_profile
 from celosia.core import ZCDP, ApproxDP, GaussianDP, Guarantee, ParameterError, PureDP, RenyiDP
 
 __all__ = ["claims", "excess"]
@@ -22,8 +21,8 @@ __all__ = ["claims", "excess"]
 Logs = NDArray[np.float64]
 
 _DELTAS = (1e-2, 1e-4)
-_ORDERS = tuple(1 + 10 ** (exponent / 20) for exponent in range(-40, 61))
-_EPSILONS = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
+_ORDERS = 1 + 10 ** (np.arange(-40, 61) / 20)
+_EPSILONS = np.array([0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0])
 
 
 @singledispatch
@@ -53,42 +52,18 @@ def _(guarantee: ApproxDP) -> tuple[tuple[float, float], ...]:
 
 @claims.register
 def _(guarantee: ZCDP) -> tuple[tuple[float, float], ...]:
-    curve = [(order, float(guarantee.rho) * order) for order in _ORDERS]
-    return tuple((_from_renyi(curve, delta), delta) for delta in _DELTAS)
+    return tuple((renyi_epsilon(_ORDERS, _ORDERS * float(guarantee.rho), delta), delta) for delta in _DELTAS)
 
 
 @claims.register
 def _(guarantee: RenyiDP) -> tuple[tuple[float, float], ...]:
-    curve = [(float(order), float(value)) for order, value in zip(guarantee.orders, guarantee.epsilons, strict=True)]
-    return tuple((_from_renyi(curve, delta), delta) for delta in _DELTAS)
+    orders, curve = (np.array([float(x) for x in values]) for values in (guarantee.orders, guarantee.epsilons))
+    return tuple((renyi_epsilon(orders, curve, delta), delta) for delta in _DELTAS)
 
 
 @claims.register
 def _(guarantee: GaussianDP) -> tuple[tuple[float, float], ...]:
-    return tuple((_from_gaussian(float(guarantee.mu), delta), delta) for delta in _DELTAS)
-
-
-def _from_renyi(curve: Iterable[tuple[float, float]], delta: float) -> float:
-    """Return the least epsilon over the orders given; each order alone is already a valid bound."""
-    bounds = (
-        value + math.log1p(-1 / order) - (math.log(delta) + math.log(order)) / (order - 1) for order, value in curve
-    )
-    return max(0.0, min(bounds))
-
-
-def _from_gaussian(mu: float, delta: float) -> float:
-    if _gaussian_delta(mu, 0.0) <= delta:
-        return 0.0
-    most = mu * mu / 2 + 10 * mu  # ten standard deviations of the privacy loss
-    root = optimize.brentq(lambda epsilon: _gaussian_delta(mu, epsilon) - delta, 0.0, most, xtol=1e-12)
-    return float(root) + 1e-9
-
-
-def _gaussian_delta(mu: float, epsilon: float) -> float:
-    if mu == 0:
-        return 0.0
-    first = float(special.ndtr(-epsilon / mu + mu / 2))
-    return first - math.exp(epsilon + float(special.log_ndtr(-epsilon / mu - mu / 2)))
+    return tuple((gaussian_epsilon(guarantee.mu, delta), delta) for delta in _DELTAS)
 
 
 @singledispatch
@@ -119,7 +94,7 @@ def _(guarantee: ApproxDP, here: Logs, there: Logs) -> float:
 
 @excess.register
 def _(guarantee: ZCDP, here: Logs, there: Logs) -> float:
-    return max(_ratio(_renyi(here, there, order), float(guarantee.rho) * order) for order in _ORDERS)
+    return max(_ratio(_renyi(here, there, order), float(guarantee.rho) * order) for order in _ORDERS.tolist())
 
 
 @excess.register
@@ -130,8 +105,8 @@ def _(guarantee: RenyiDP, here: Logs, there: Logs) -> float:
 
 @excess.register
 def _(guarantee: GaussianDP, here: Logs, there: Logs) -> float:
-    mu = float(guarantee.mu)
-    return max(_ratio(_hockey_stick(here, there, epsilon), _gaussian_delta(mu, epsilon)) for epsilon in _EPSILONS)
+    allowed = zip(_EPSILONS.tolist(), gaussian_profile(guarantee.mu, _EPSILONS).tolist(), strict=True)
+    return max(_ratio(_hockey_stick(here, there, epsilon), delta) for epsilon, delta in allowed)
 
 
 def _ratio(reached: float, allowed: float) -> float:

@@ -1,0 +1,225 @@
+"""The smallest noise for a target: any structure of events, by bisection, with a certificate.
+
+The caller says how an event is made from an amount of noise; more noise must not cost more, which is true of every
+mechanism here whose noise is at least a grid step wide. The answer holds by itself, whatever the search did: its own
+guarantee was computed and meets the target. That it is nearly the smallest is certified by a slightly smaller amount
+whose guarantee does not.
+"""
+
+import dataclasses
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from celosia.accounting.accountant import AdaptiveAccountant
+from celosia.accounting.best import best
+from celosia.accounting.classical import PureAccountant
+from celosia.accounting.sums import GDPAccountant, RenyiAccountant, ZCDPAccountant
+from celosia.core import (
+    ZCDP,
+    ApproxDP,
+    Event,
+    GaussianDP,
+    Guarantee,
+    GuaranteeMismatch,
+    NotPriced,
+    ParameterError,
+    PureDP,
+    RenyiDP,
+)
+from celosia.core.exact import Exact, exact_positive, quote
+
+__all__ = ["Calibration", "calibrate"]
+
+_SMALLEST, _LARGEST = 1e-12, 1e15
+_FAR = 50.0
+_LEAST = 1e-300  # a target that is missed by nothing that a double could show
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calibration:
+    """An amount of noise that is enough, the event made from it, and the certificate that little less would do.
+
+    >>> from celosia.core import GaussianEvent
+    >>> found = calibrate(
+    ...     lambda sigma: GaussianEvent(variance=sigma**2, sensitivity_squared=1), ApproxDP(epsilon=1, delta="1e-6")
+    ... )
+    >>> round(found.noise, 2), found.too_small < found.noise, found.achieved <= found.target
+    (4.23, True, True)
+    """
+
+    noise: float
+    too_small: float
+    target: Guarantee
+    achieved: Guarantee
+    accountant: str
+    event: Event = field(repr=False)
+
+
+def calibrate(
+    make: Callable[[float], Event], target: Guarantee, *, start: Exact = 1, tolerance: Exact = "1e-4"
+) -> Calibration:
+    """Return the smallest noise, up to a relative ``tolerance``, for which ``make(noise)`` promises the ``target``.
+
+    Parameters
+    ----------
+    make
+        An event for an amount of noise: more noise, more privacy. The amount may be anything: a standard deviation, a
+        scale, a number of grid steps.
+    target
+        What the event must promise: any kind of guarantee. For (epsilon, delta) every accountant is asked.
+    start
+        Where to begin looking.
+    tolerance
+        How much smaller, relative to the answer, an amount that fails may be.
+
+    >>> from celosia.core import LaplaceEvent
+    >>> round(calibrate(lambda scale: LaplaceEvent(scale=scale, sensitivity=1), PureDP(epsilon="0.5")).noise, 3)
+    2.0
+    """
+    if not isinstance(target, Guarantee):
+        message = f"target must be a guarantee such as ApproxDP(epsilon=1, delta='1e-6'), not {quote(target)}."
+        raise ParameterError(message)
+    if not callable(make):
+        message = f"make must be a function from an amount of noise to an event, not {quote(make)}."
+        raise ParameterError(message)
+    noise = float(exact_positive(start, name="start"))
+    search = _Search(make, target)
+    low, high = search.bracket(noise)
+    low, high = search.narrowed(low, high, float(exact_positive(tolerance, name="tolerance")))
+    event = _made(make, high)
+    achieved, accountant = _achieved(event, target)
+    return Calibration(noise=high, too_small=low, target=target, achieved=achieved, accountant=accountant, event=event)
+
+
+class _Search:
+    """Every amount that was tried, and by how much it missed the target: one evaluation may take a second."""
+
+    def __init__(self, make: Callable[[float], Event], target: Guarantee) -> None:
+        self._make = make
+        self._target = target
+        self._tried: dict[float, float] = {}
+        self._refused: NotPriced | None = None
+        self._priced = False
+
+    def excess(self, noise: float) -> float:
+        """Return the logarithm of what is achieved over what is wanted; positive exactly when the target is missed."""
+        if noise not in self._tried:
+            try:
+                achieved, _ = _achieved(_made(self._make, noise), self._target)
+            except NotPriced as error:  # where the noise is too small for any theorem, it is not enough
+                self._refused = error
+                self._tried[noise] = _FAR
+                return _FAR
+            self._priced = True
+            size = max(-_FAR, min(_FAR, _log_ratio(achieved, self._target)))
+            self._tried[noise] = min(size, 0.0) if achieved <= self._target else max(size, _LEAST)
+        return self._tried[noise]
+
+    def bracket(self, start: float) -> tuple[float, float]:
+        """Return an amount that is not enough and a larger one that is."""
+        high = start
+        while self.excess(high) > 0:
+            high *= 2
+            if high > _LARGEST:
+                if self._refused is not None and not self._priced:
+                    raise self._refused
+                message = "No amount of noise reaches the target: use a larger epsilon or delta, or fewer events."
+                raise ParameterError(message)
+        low = high / 2
+        while self.excess(low) <= 0:
+            high, low = low, low / 2
+            if low < _SMALLEST:
+                message = f"The target is met with hardly any noise ({low:.0e}): is it the target that was meant?"
+                raise ParameterError(message)
+        return low, high
+
+    def narrowed(self, low: float, high: float, tolerance: float) -> tuple[float, float]:
+        """Return a bracket no wider than the tolerance: by interpolation, closed from both sides."""
+        close = math.sqrt(1 + tolerance)
+        while high > low * (1 + tolerance):
+            above, below = self.excess(low), -self.excess(high)
+            share = min(max(above / (above + below), 0.02), 0.98) if below > 0 else 0.5
+            guess = low ** (1 - share) * high**share
+            # A guess is right or nearly so; trying both sides of it at the distance of the tolerance ends the search.
+            for noise in (guess * close, guess / close):
+                if low < noise < high:
+                    low, high = (low, noise) if self.excess(noise) <= 0 else (noise, high)
+            if not low < math.sqrt(low * high) < high:
+                break
+            middle = math.sqrt(low * high)
+            if high > low * (1 + tolerance) ** 8:
+                low, high = (low, middle) if self.excess(middle) <= 0 else (middle, high)
+        return low, high
+
+
+def _log_ratio(achieved: Guarantee, target: Guarantee) -> float:
+    ratios = [
+        math.log(float(ours / wanted)) if ours > 0 and wanted > 0 else (_FAR if ours > wanted else -_FAR)
+        for ours, wanted in zip(_sizes(achieved), _sizes(target), strict=False)
+    ]
+    return max(ratios)
+
+
+def _sizes(guarantee: Guarantee) -> tuple[Fraction, ...]:
+    match guarantee:
+        case PureDP(epsilon=epsilon) | ApproxDP(epsilon=epsilon):
+            return (epsilon,)
+        case ZCDP(rho=rho):
+            return (rho,)
+        case GaussianDP(mu=mu):
+            return (mu,)
+        case RenyiDP(epsilons=epsilons):
+            return epsilons
+        case _:
+            return (Fraction(0),)
+
+
+def _made(make: Callable[[float], Event], noise: float) -> Event:
+    event = make(noise)
+    if not isinstance(event, Event):
+        message = f"make must return an event, not {quote(event)}."
+        raise ParameterError(message)
+    return event
+
+
+def _achieved(event: Event, target: Guarantee) -> tuple[Guarantee, str]:
+    """Return what an event promises, in the target's own terms, and who says so."""
+    if event.adjacency is not target.adjacency or event.unit != target.unit:
+        message = (
+            f"target: it speaks of {target.adjacency!r} and of a {target.unit}, "
+            f"the event of {event.adjacency!r} and of a {event.unit}."
+        )
+        raise GuaranteeMismatch(message)
+    if isinstance(target, ApproxDP) and target.delta > 0:
+        answer = best(event, target.delta)
+        return answer.guarantee, answer.accountant
+    if isinstance(target, ApproxDP):
+        accountant: AdaptiveAccountant = PureAccountant()
+        total = accountant.spend(event).guarantee()
+        assert isinstance(total, PureDP)  # noqa: S101 - what a pure accountant says
+        return ApproxDP(epsilon=total.epsilon, delta=Fraction(0), adjacency=event.adjacency, unit=event.unit), "pure"
+    accountant = _accountant(target)
+    total = accountant.spend(event).guarantee()
+    if isinstance(total, RenyiDP) and isinstance(target, RenyiDP):
+        if len(total.orders) < len(target.orders):
+            message = f"A {type(event).__name__} has no finite Rényi divergence at some of the target's orders."
+            raise NotPriced(message)
+        total = dataclasses.replace(total, orders=target.orders)  # as they were written, not as doubles
+    return total, accountant.name
+
+
+def _accountant(target: Guarantee) -> AdaptiveAccountant:
+    match target:
+        case PureDP():
+            return PureAccountant()
+        case ZCDP():
+            return ZCDPAccountant()
+        case GaussianDP():
+            return GDPAccountant()
+        case RenyiDP(orders=orders):
+            return RenyiAccountant(orders)
+        case _:
+            message = f"No accountant works towards a {type(target).__name__}."
+            raise ParameterError(message)

@@ -1,0 +1,282 @@
+"""The pictures of accounting: budgets by order, privacy profiles, growth under composition, trade-offs, iteration.
+
+Every point of a line is a bound that an accountant computed; a line is left out where its accountant has no theorem.
+Charts are Altair's (``celosia.plots``), which is loaded when the first one is drawn.
+
+The budget curves are figures 5.1 to 5.3 of seed 004 (after Mironov 2017, figure 2); trade-off curves are those of
+Wasserman and Zhou 2010 and of Dong, Roth and Su 2022.
+"""
+
+import dataclasses
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from celosia.accounting.accountant import Accountant
+from celosia.accounting.best import NAMES, best
+from celosia.accounting.checks import vector
+from celosia.accounting.classical import AdvancedAccountant, PureAccountant
+from celosia.accounting.comparison import budget_curves
+from celosia.accounting.game import game
+from celosia.accounting.iteration import plain
+from celosia.accounting.numerical import PLDAccountant
+from celosia.accounting.pnsgd import record_rhos
+from celosia.accounting.sums import GDPAccountant, RenyiAccountant, ZCDPAccountant
+from celosia.core import (
+    ZCDP,
+    ApproxDP,
+    Event,
+    Guarantee,
+    GuaranteedEvent,
+    NotPriced,
+    ParameterError,
+    PureDP,
+    RepeatedEvent,
+)
+from celosia.core.exact import Exact, exact, quote, show, whole
+from celosia.core.iterations import PNSGDEvent
+from celosia.plots import Curve, Labels, curves
+
+if TYPE_CHECKING:
+    import altair as alt
+    from numpy.typing import ArrayLike
+
+__all__ = ["composition_growth", "iteration", "privacy_profile", "renyi_budget", "trade_off"]
+
+_POINTS = 181
+_RECORDS = 120
+_LOOKS = ("pld", "renyi", "zcdp", "gdp", "optimal", "advanced", "basic")  # the tightest stands out, in every chart
+_STEEP = 700.0  # exponents beyond are no doubles
+
+
+def renyi_budget(
+    mechanism: str, parameters: Sequence[Exact] | None = None, *, orders: "ArrayLike | None" = None
+) -> "alt.LayerChart":
+    """Draw the Rényi divergence of a mechanism as a function of the order, one line for each parameter.
+
+    Parameters
+    ----------
+    mechanism
+        "randomized response", whose parameter is the probability of the truth, "laplace" (its scale) or "gaussian" (its
+        sigma), both relative to the sensitivity. The noise is continuous, as in the figures.
+    parameters
+        Those of the figures when left out.
+    orders
+        From 1 to 10 when left out.
+
+    >>> renyi_budget("laplace", [1, 2]).to_dict()["title"]["text"]
+    'Rényi budget of Laplace noise'
+    """
+    if mechanism not in _BUDGETS:
+        message = f"mechanism must be one of {', '.join(map(repr, _BUDGETS))}, not {quote(mechanism)}."
+        raise ParameterError(message)
+    name, symbol, meaning, usual = _BUDGETS[mechanism]
+    chosen = usual if parameters is None else parameters
+    _few("parameters", chosen, Sequence)
+    at = np.linspace(1.0, 10.0, _POINTS) if orders is None else vector(orders, "orders")
+    lines = [
+        Curve(name=f"{symbol} = {_short(parameter)}", x=budget.orders, y=budget.epsilons)
+        for parameter, budget in zip(chosen, budget_curves(mechanism, chosen, at), strict=True)
+    ]
+    if len({line.name for line in lines}) < len(lines):
+        message = f"parameters must differ from each other, not {quote(chosen)}."
+        raise ParameterError(message)
+    labels = Labels(
+        title=f"Rényi budget of {name}", subtitle=meaning, x="Order α", y="Rényi divergence, at most (nats)"
+    )
+    return curves(lines, labels=labels)
+
+
+_BUDGETS: dict[str, tuple[str, str, str, tuple[Exact, ...]]] = {
+    "randomized response": (
+        "randomized response",
+        "p",
+        "One answer to a yes-or-no question; p is the probability of the truth",
+        ("0.75", "0.65", "0.55"),
+    ),
+    "laplace": ("Laplace noise", "λ", "One release; continuous noise; λ is its scale over the sensitivity", (1, 2, 3)),
+    "gaussian": ("Gaussian noise", "σ", "One release; continuous noise; σ is relative to the sensitivity", (1, 2, 3)),
+}
+
+
+def _few(name: str, things: Sequence[object] | Mapping[str, object], kind: type) -> None:
+    """Refuse none and too many: each is a line."""
+    if not isinstance(things, kind) or isinstance(things, str) or not 1 <= len(things) <= len(_LOOKS):
+        message = f"{name} must be 1 to {len(_LOOKS)}, for a line each, not {quote(things)}."
+        raise ParameterError(message)
+
+
+_KINDS: dict[str, type[Accountant]] = {
+    "optimal": PureAccountant,
+    "advanced": AdvancedAccountant,
+    "zcdp": ZCDPAccountant,
+    "renyi": RenyiAccountant,
+    "gdp": GDPAccountant,
+    "pld": PLDAccountant,
+}
+
+
+def privacy_profile(
+    accountants: Event | Mapping[str, Accountant], *, deltas: "ArrayLike | None" = None, about: str = ""
+) -> "alt.LayerChart":
+    """Draw epsilon against delta: one line for each accountant, or for each that can price an event.
+
+    For an event, the sum of its epsilons is left out: it does not depend on delta, and would flatten the others.
+
+    >>> from celosia.core import LaplaceEvent
+    >>> chart = privacy_profile({"one count": PLDAccountant().spend(LaplaceEvent(scale=1, sensitivity=1))})
+    >>> chart.to_dict()["title"]["text"]
+    'Privacy profile'
+    """
+    at = np.geomspace(1e-12, 1e-2, 41) if deltas is None else vector(deltas, "deltas")
+    named = _all_of(accountants) if isinstance(accountants, Event) else accountants
+    _few("accountants", named, Mapping)
+    lines = []
+    for name, accountant in named.items():
+        points = [(delta, epsilon) for delta in at.tolist() if (epsilon := _epsilon(accountant, delta)) is not None]
+        if len(points) > 1:
+            lines.append(_line(name, points))
+    if not lines:
+        message = "deltas must be two or more at which an accountant has a bound."
+        raise ParameterError(message)
+    return curves(lines, labels=Labels(title="Privacy profile", subtitle=about, x="δ", y="ε, at most"), x_log=True)
+
+
+def _line(name: str, points: Sequence[tuple[float, float]]) -> Curve:
+    x, y = zip(*points, strict=True)
+    return Curve(name=name, x=x, y=y, look=_LOOKS.index(name) if name in _LOOKS else None)
+
+
+def _all_of(event: Event) -> dict[str, Accountant]:
+    found: dict[str, Accountant] = {}
+    for name, kind in _KINDS.items():
+        try:
+            found[name] = kind().spend(event)
+        except NotPriced:
+            continue
+    return found
+
+
+def _epsilon(accountant: Accountant, delta: float) -> float | None:
+    try:
+        epsilon = accountant.epsilon(delta)
+    except NotPriced:
+        return None
+    return epsilon if math.isfinite(epsilon) else None
+
+
+def composition_growth(event: Event, *, delta: Exact, times: Iterable[int], about: str = "") -> "alt.LayerChart":
+    """Draw epsilon at ``delta`` against the number of repetitions, all accountants side by side.
+
+    ``times`` is gone through once, so that it may be an iterator that shows progress.
+
+    >>> from celosia.core import LaplaceEvent
+    >>> chart = composition_growth(LaplaceEvent(scale=10, sensitivity=1), delta="1e-6", times=[1, 10])
+    >>> chart.to_dict()["title"]["text"]
+    'Epsilon under composition, at δ = 1e-6'
+    """
+    grown: dict[str, list[tuple[int, float]]] = {name: [] for name in NAMES}
+    for number in times:
+        repeated = RepeatedEvent(event=event, times=whole(number, name="times"))
+        for name, epsilon in best(repeated, delta).epsilons.items():
+            if epsilon is not None and 0 < epsilon < math.inf:
+                grown[name].append((number, epsilon))
+    lines = [_line(name, points) for name, points in grown.items() if len(points) > 1]
+    if not lines:
+        message = (
+            "There is nothing to draw: times must be two numbers or more, and at this delta some epsilon must be "
+            "greater than 0."
+        )
+        raise ParameterError(message)
+    title = f"Epsilon under composition, at δ = {_short(delta)}"
+    labels = Labels(title=title, subtitle=about, x="Number of releases", y="ε, at most")
+    return curves(lines, labels=labels, x_log=True, y_log=True)
+
+
+def trade_off(guarantees: Mapping[str, Guarantee | Accountant], *, about: str = "") -> "alt.LayerChart":
+    """Draw how often a test of two neighbours must miss, given how often it may give a false alarm.
+
+    The grey region is what no release changes: there a coin, thrown without looking at anything, does as well.
+
+    >>> from celosia.core import GaussianDP, PureDP
+    >>> chart = trade_off({"pure": PureDP(epsilon=1), "Gaussian": GaussianDP(mu=1)})
+    >>> chart.to_dict()["title"]["text"]
+    'Telling neighbours apart: false alarms against misses'
+    """
+    _few("guarantees", guarantees, Mapping)
+    dense = (1 - np.cos(np.linspace(0, np.pi, 2 * _POINTS))) / 2  # towards the ends, where curves bend most
+    false_alarms = np.union1d(dense, [_corner(guarantee) for guarantee in guarantees.values()])
+    lines = [
+        Curve(name=name, x=false_alarms, y=game(guarantee).trade_off(false_alarms))
+        for name, guarantee in guarantees.items()
+    ]
+    labels = Labels(
+        title="Telling neighbours apart: false alarms against misses",
+        subtitle=about or "Grey: what guessing achieves without the release",
+        x="Probability of a false alarm",
+        y="Probability of a miss, at least",
+    )
+    return curves(lines, labels=labels, band=([0, 1], [1, 0], [1, 1]))
+
+
+def _corner(guarantee: Guarantee | Accountant) -> float:
+    """Return where the curve of a pure or approximate guarantee has its corner; other curves are smooth."""
+    if not isinstance(guarantee, PureDP | ApproxDP):
+        return 0.0
+    delta = guarantee.delta if isinstance(guarantee, ApproxDP) else 0
+    return float(1 - delta) / (1 + math.exp(min(float(guarantee.epsilon), _STEEP)))
+
+
+def iteration(event: PNSGDEvent, *, delta: Exact, about: str = "") -> "alt.LayerChart":
+    """Draw what projected noisy SGD costs each record, by its place in the epoch, when only the last weights are told.
+
+    All lines come from Rényi divergences, so that they can be compared; for the run of which every step is released
+    other accountants know a little better.
+
+    >>> event = PNSGDEvent(records=100, step_size="0.1", lipschitz=1, smoothness=1, variance=4)
+    >>> iteration(event, delta="1e-6").to_dict()["title"]["text"]
+    'Amplification by iteration, per record, at δ = 1e-6'
+    """
+    if not isinstance(event, PNSGDEvent):
+        message = f"event must be a PNSGDEvent, not {quote(event)}."
+        raise ParameterError(message)
+    if event.records < 2:
+        message = f"records must be at least 2 to compare them, not {event.records}."
+        raise ParameterError(message)
+    # Dense towards the end, where the price rises.
+    after = np.unique(np.geomspace(1, event.records, min(event.records, _RECORDS)).round().astype(np.int64))
+    places = event.records + 1 - after[::-1]
+    ends = np.array([1, event.records])
+    known = dataclasses.replace(event, order="fixed", stop="fixed")
+    secret = event if event != known else dataclasses.replace(event, order="secret permutation")
+    whole_run = RenyiAccountant().spend(secret).epsilon(delta)
+    released = ZCDPAccountant().spend(plain(known)).epsilon(delta)
+    lines = [
+        Curve(
+            name="last weights only", x=places, y=[_of_rho(rho, delta) for rho in record_rhos(known, places).tolist()]
+        ),
+        Curve(name=_secret(secret), x=ends, y=[whole_run] * 2),
+        Curve(name="every step released, on a grid", x=ends, y=[released] * 2),
+    ]
+    labels = Labels(
+        title=f"Amplification by iteration, per record, at δ = {_short(delta)}",
+        subtitle=about or "Projected noisy SGD, real-valued noise, replace-one",
+        x="Place of the record in each epoch",
+        y="ε, at most",
+    )
+    return curves(lines, labels=labels, y_log=True)
+
+
+def _of_rho(rho: float, delta: Exact) -> float:
+    return ZCDPAccountant().spend(GuaranteedEvent(guarantee=ZCDP(rho=rho))).epsilon(delta)
+
+
+def _secret(event: PNSGDEvent) -> str:
+    ways = [way for way, value in (("order", event.order), ("stop", event.stop)) if value != "fixed"]
+    return f"last weights, secret {' and '.join(ways)}"
+
+
+def _short(number: Exact) -> str:
+    return show(exact(number, name="number")).strip("'").replace("e-0", "e-")

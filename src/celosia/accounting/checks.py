@@ -1,0 +1,89 @@
+"""What the accountants' formulas accept: arrays of epsilons and orders, probabilities of sampling.
+
+One place, so that a bad number is refused in the same words everywhere: NaN, infinities, truth values, orders of 1.
+"""
+
+import math
+from numbers import Real
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from celosia.core.errors import ParameterError
+from celosia.core.exact import quote
+
+__all__ = ["Array", "checked_epsilons", "checked_orders", "checked_positive", "checked_probability", "vector"]
+
+Array = NDArray[np.float64]
+"""Numbers in a one-dimensional array."""
+
+
+def vector(values: ArrayLike, name: str) -> Array:
+    """Return a copy of ``values`` as a one-dimensional array of doubles.
+
+    >>> vector([1, 2], "masses").tolist()
+    [1.0, 2.0]
+    """
+    try:
+        given = np.asarray(values)
+        array = given.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        message = f"{name} must be numbers, not {quote(values)}."
+        raise ParameterError(message) from error
+    if given.dtype.kind not in "iuf" and given.size:  # truth values, and texts that look like numbers
+        message = f"{name} must be numbers, not {quote(values)}."
+        raise ParameterError(message)
+    if array.ndim != 1:
+        message = f"{name} must be a one-dimensional array, not {quote(values)}."
+        raise ParameterError(message)
+    return array
+
+
+def checked_epsilons(epsilons: ArrayLike) -> Array:
+    """Return real numbers as an array, or refuse them.
+
+    >>> checked_epsilons([1, -0.5]).tolist()
+    [1.0, -0.5]
+    """
+    values = vector(epsilons, "epsilons")
+    if not np.all(np.isfinite(values)):
+        message = f"epsilons must be finite, not {quote(epsilons)}."
+        raise ParameterError(message)
+    return values
+
+
+def checked_orders(orders: ArrayLike) -> Array:
+    """Return Rényi orders as an array, or refuse them: all must be finite and greater than 1.
+
+    >>> checked_orders([2, 1.5]).tolist()
+    [2.0, 1.5]
+    """
+    values = vector(orders, "orders")
+    if not values.size or not np.all(np.isfinite(values) & (values > 1)):
+        message = f"orders must be one or more numbers, finite and greater than 1, not {quote(orders)}."
+        raise ParameterError(message)
+    return values
+
+
+def checked_probability(probability: float) -> float:
+    """Return a sampling probability: greater than 0 and at most 1.
+
+    >>> checked_probability(0.25)
+    0.25
+    """
+    if isinstance(probability, bool) or not isinstance(probability, Real) or not 0 < probability <= 1:
+        message = f"probability must be greater than 0 and at most 1, not {quote(probability)}."
+        raise ParameterError(message)
+    return float(probability)
+
+
+def checked_positive(value: float, name: str) -> float:
+    """Return a finite number greater than 0 as a float.
+
+    >>> checked_positive(2, "mu")
+    2.0
+    """
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0 < value < math.inf:
+        message = f"{name} must be finite and greater than 0, not {quote(value)}."
+        raise ParameterError(message)
+    return float(value)

@@ -1,0 +1,196 @@
+"""Filters and odometers: how much may still be spent, and how much was, when events are chosen as one goes.
+
+A filter has a limit that is fixed when it opens and refuses an event *before* the limit would be passed; whatever an
+analyst chooses after seeing answers, the whole session keeps the budget. That is a theorem for sums: of epsilon and
+delta (Rogers, Roth, Ullman and Vadhan 2016), of rho and of Rényi divergences at fixed orders (Feldman and Zrnic 2021;
+Lécuyer 2021), of squares of mu (Smith and Thakurta 2022; Koskela, Tobaben and Honkela 2023). No such theorem exists for
+numerical composition or for the smallest of several bounds: a filter therefore takes an ``AdaptiveAccountant``, which
+``PLDAccountant``, ``AdvancedAccountant`` and ``best`` are not.
+
+With a budget (epsilon, delta) and several Rényi orders, each order gets an equal share of delta and the session goes on
+while *one* order still has room. A session's outcomes fall apart by the order that had room at its end; on each part
+the session is one that this order's filter would have allowed, so the shares of delta add up.
+"""
+
+import copy
+import dataclasses
+from fractions import Fraction
+
+from celosia.accounting.accountant import AdaptiveAccountant, exact_delta
+from celosia.core import (
+    ApproxDP,
+    BudgetExceeded,
+    Event,
+    Guarantee,
+    GuaranteeMismatch,
+    ParameterError,
+    PureDP,
+)
+from celosia.core.exact import Exact, exact_positive, quote
+
+__all__ = ["Filter", "Odometer"]
+
+_RUNGS = 80
+_STEP = Fraction(5, 4)  # from one rung to the next
+
+
+def _fresh(accountant: AdaptiveAccountant) -> AdaptiveAccountant:
+    if not isinstance(accountant, AdaptiveAccountant):
+        message = (
+            f"accountant must be one whose total is a sum (an AdaptiveAccountant), not {quote(accountant)}: "
+            "numerical composition holds for events declared beforehand and must not decide when to stop."
+        )
+        raise ParameterError(message)
+    if accountant.events:
+        message = "accountant must not have spent anything yet."
+        raise ParameterError(message)
+    return copy.copy(accountant)
+
+
+class Filter:
+    """A budget that cannot be exceeded, for events that are chosen as one goes.
+
+    >>> from celosia.accounting import ZCDPAccountant
+    >>> from celosia.core import ZCDP, GaussianEvent
+    >>> watch = Filter(ZCDPAccountant(), ZCDP(rho="0.1"))
+    >>> answer = GaussianEvent(variance=25, sensitivity_squared=2)
+    >>> watch.spend(answer).spend(answer).remaining
+    ZCDP(rho='0.02')
+    >>> watch.admits(answer)
+    False
+    """
+
+    __slots__ = ("_accountant", "_budget", "_limit")
+
+    def __init__(self, accountant: AdaptiveAccountant, budget: Guarantee) -> None:
+        if not isinstance(budget, Guarantee):
+            message = f"budget must be a guarantee such as ApproxDP(epsilon=1, delta='1e-6'), not {quote(budget)}."
+            raise ParameterError(message)
+        self._accountant = _fresh(accountant)
+        self._budget = budget
+        self._limit = self._accountant._limit(budget)  # noqa: SLF001 - meant for filters
+
+    @property
+    def budget(self) -> Guarantee:
+        """What the whole session promises, whatever is asked."""
+        return self._budget
+
+    @property
+    def events(self) -> tuple[tuple[Event, int], ...]:
+        """What was spent: simplified events, each with its number."""
+        return self._accountant.events
+
+    def admits(self, event: Event, times: int = 1) -> bool:
+        """Tell whether an event fits into what is left. Nothing is spent.
+
+        >>> from celosia.accounting import PureAccountant
+        >>> from celosia.core import LaplaceEvent
+        >>> Filter(PureAccountant(), PureDP(epsilon=1)).admits(LaplaceEvent(scale=1, sensitivity=1))
+        True
+        """
+        return self._within(self._after(event, times))
+
+    def spend(self, event: Event, times: int = 1) -> "Filter":
+        """Spend an event, or raise ``BudgetExceeded`` and spend nothing.
+
+        >>> from celosia.accounting import PureAccountant
+        >>> from celosia.core import LaplaceEvent
+        >>> Filter(PureAccountant(), PureDP(epsilon=1)).spend(LaplaceEvent(scale=1, sensitivity=2))
+        Traceback (most recent call last):
+        ...
+        celosia.core.errors.BudgetExceeded: A LaplaceEvent does not fit into what is left, PureDP(epsilon=1).
+        """
+        after = self._after(event, times)
+        if not self._within(after):
+            message = f"A {type(event).__name__} does not fit into what is left, {self.remaining}."
+            raise BudgetExceeded(message)
+        self._accountant = after
+        return self
+
+    def _after(self, event: Event, times: int) -> AdaptiveAccountant:
+        after = copy.copy(self._accountant).spend(event, times)
+        if event.adjacency is not self._budget.adjacency or event.unit != self._budget.unit:
+            message = (
+                f"adjacency and unit: the budget is for {self._budget.adjacency!r} and a {self._budget.unit}, "
+                f"the event for {event.adjacency!r} and a {event.unit}."
+            )
+            raise GuaranteeMismatch(message)
+        return after
+
+    def _within(self, accountant: AdaptiveAccountant) -> bool:
+        return accountant._within(self._limit, self._budget)  # noqa: SLF001 - meant for filters
+
+    @property
+    def spent(self) -> Guarantee:
+        """The sum so far, in the accountant's own kind of guarantee."""
+        return self._scoped(self._accountant.guarantee())
+
+    @property
+    def remaining(self) -> Guarantee:
+        """What may still be spent, in the accountant's own kind of guarantee."""
+        return self._scoped(self._accountant._left(self._limit))  # noqa: SLF001 - likewise
+
+    def _scoped(self, guarantee: Guarantee) -> Guarantee:
+        return dataclasses.replace(guarantee, adjacency=self._budget.adjacency, unit=self._budget.unit)
+
+    def __repr__(self) -> str:
+        return f"<Filter by {self._accountant.name}: {self.remaining} of {self._budget} left>"
+
+
+class Odometer:
+    """What was spent so far as (epsilon, delta), to be read at any time, for events that are chosen as one goes.
+
+    A plain sum of epsilons and deltas is its own reading. Otherwise an odometer is a ladder of filters with growing
+    epsilon, each with its own share of delta (the shares add up to ``delta``), and shows the lowest rung into which all
+    that was spent so far would have fitted: stop there, at a moment chosen by looking at the answers and at the
+    odometer, and the outcomes with that reading are as private as it says.
+
+    >>> from celosia.accounting import ZCDPAccountant
+    >>> from celosia.core import GaussianEvent
+    >>> meter = Odometer(ZCDPAccountant(), delta="1e-6")
+    >>> for _ in range(3):
+    ...     reading = meter.spend(GaussianEvent(variance=400, sensitivity_squared=1)).reading()
+    >>> round(float(reading.epsilon), 2), reading.delta
+    (0.48, Fraction(1, 1000000))
+    """
+
+    __slots__ = ("_accountant", "_delta", "_first")
+
+    def __init__(self, accountant: AdaptiveAccountant, *, delta: Exact, first: Exact = "0.1") -> None:
+        self._accountant = _fresh(accountant)
+        self._delta = exact_delta(delta)
+        self._first = exact_positive(first, name="first")
+        self._accountant._limit(ApproxDP(epsilon=self._first, delta=self._delta))  # noqa: SLF001 - refuses what has none
+
+    def spend(self, event: Event, times: int = 1) -> "Odometer":
+        """Count an event.
+
+        >>> from celosia.accounting import BasicAccountant
+        >>> from celosia.core import LaplaceEvent
+        >>> meter = Odometer(BasicAccountant(), delta="1e-6")
+        >>> meter.spend(LaplaceEvent(scale=10, sensitivity=1)).reading().epsilon
+        Fraction(1, 10)
+        """
+        self._accountant = copy.copy(self._accountant).spend(event, times)
+        return self
+
+    def reading(self) -> ApproxDP:
+        """Return the lowest rung that everything so far fits into.
+
+        >>> from celosia.accounting import BasicAccountant
+        >>> Odometer(BasicAccountant(), delta="1e-6").reading().epsilon
+        Fraction(0, 1)
+        """
+        scope = self._accountant.guarantee()
+        if isinstance(scope, PureDP | ApproxDP):
+            own = scope.delta if isinstance(scope, ApproxDP) else Fraction(0)
+            return ApproxDP(epsilon=scope.epsilon, delta=own, adjacency=scope.adjacency, unit=scope.unit)
+        for rung in range(1, _RUNGS + 1):
+            epsilon = self._first * _STEP ** (rung - 1)
+            # The sum of 1 / (r (r + 1)) over all rungs is 1.
+            budget = ApproxDP(epsilon=epsilon, delta=self._delta / (rung * (rung + 1)))
+            limit = self._accountant._limit(budget)  # noqa: SLF001 - meant for filters
+            if self._accountant._within(limit, budget):  # noqa: SLF001 - likewise
+                return ApproxDP(epsilon=epsilon, delta=self._delta, adjacency=scope.adjacency, unit=scope.unit)
+        message = "More was spent than any rung of the odometer holds."
+        raise BudgetExceeded(message)

@@ -1,0 +1,181 @@
+"""Structures brought to their plainest form, before anybody prices them.
+
+Reading an event for a group, or an add-remove event under replace-one, only means a larger sensitivity where the noise
+is added to a number: then the larger event is priced exactly instead of by the general rule for groups. What was done
+to an answer afterwards costs nothing and disappears. Equal events are counted, not listed: a million steps are one
+step and a number.
+"""
+
+import dataclasses
+from functools import singledispatch
+from itertools import groupby
+
+from celosia.core import (
+    AboveThresholdEvent,
+    Adjacency,
+    ComposedEvent,
+    Event,
+    ExponentialEvent,
+    FixedSampledEvent,
+    GaussianEvent,
+    GroupEvent,
+    GuaranteedEvent,
+    LaplaceEvent,
+    NoisyMaxEvent,
+    NotPriced,
+    ParallelEvent,
+    ParameterError,
+    PermuteAndFlipEvent,
+    PoissonSampledEvent,
+    PostProcessedEvent,
+    RandomizedResponseEvent,
+    RepeatedEvent,
+    ReplacedEvent,
+    ReplaceOne,
+    ShuffledEvent,
+)
+
+__all__ = ["inner", "leaves", "simplified"]
+
+_WRAPPED = (
+    FixedSampledEvent,
+    GroupEvent,
+    PoissonSampledEvent,
+    PostProcessedEvent,
+    RepeatedEvent,
+    ReplacedEvent,
+    ShuffledEvent,
+)
+
+
+def simplified(event: Event) -> Event:
+    """Return an event that costs the same, without groups, readings and post-processing where that is possible.
+
+    >>> simplified(GroupEvent(event=LaplaceEvent(scale=10, sensitivity=1), size=3))
+    LaplaceEvent(scale=10, sensitivity=3)
+    >>> simplified(ReplacedEvent(event=GaussianEvent(variance=4, sensitivity_squared=1)))
+    GaussianEvent(variance=4, sensitivity_squared=4, adjacency=ReplaceOne)
+    """
+    if isinstance(event, PostProcessedEvent):
+        return simplified(event.event)
+    if isinstance(event, PoissonSampledEvent | FixedSampledEvent) and event.probability == 1:
+        return simplified(event.event)  # everybody is in the sample
+    if isinstance(event, GroupEvent):
+        inner = simplified(event.event)
+        return inner if event.size == 1 else _for_group(inner, event.size, inner.adjacency)
+    if isinstance(event, ReplacedEvent):
+        return _for_group(simplified(event.event), 2, ReplaceOne)
+    return event
+
+
+def leaves(event: Event) -> tuple[tuple[Event, int], ...]:
+    """Return the simplified events that a composition consists of, each with its number.
+
+    >>> count = LaplaceEvent(scale=10, sensitivity=1)
+    >>> leaves(ComposedEvent(events=(count, RepeatedEvent(event=count, times=9))))
+    ((LaplaceEvent(scale=10, sensitivity=1), 10),)
+    """
+    counted: dict[Event, int] = {}
+    _count(event, 1, counted)
+    return tuple(counted.items())
+
+
+def inner(event: PoissonSampledEvent | FixedSampledEvent | ShuffledEvent) -> Event:
+    """Return the simplified event on a sample or of one report, as the theorems of amplification must see it.
+
+    They compare a sample with one in which *another* unit stands in the place of the one that matters, and that unit
+    may be in another part: inside, no partition counts as fixed. They speak of one unit, too: of a group, more than one
+    may be in the sample, so that a group is refused inside and belongs outside.
+
+    >>> count = LaplaceEvent(scale=10, sensitivity=1, adjacency=ReplaceOne)
+    >>> cells = ParallelEvent(events=(count, count), fixed=True)
+    >>> inner(FixedSampledEvent(event=cells, size=10, population=100)) == ParallelEvent(events=(count, count))
+    True
+    """
+    return simplified(_of_one_unit(event.event))
+
+
+def _of_one_unit(event: Event) -> Event:
+    if isinstance(event, GroupEvent) and event.size > 1:
+        message = "A GroupEvent inside a sample or a shuffle cannot be priced: put the GroupEvent around the whole."
+        raise NotPriced(message)
+    if isinstance(event, ParallelEvent):
+        return ParallelEvent(events=[_of_one_unit(part) for part in event.events])
+    if isinstance(event, ComposedEvent):
+        return ComposedEvent(events=[_of_one_unit(part) for part in event.events])
+    if isinstance(event, _WRAPPED):
+        return dataclasses.replace(event, event=_of_one_unit(event.event))
+    return event
+
+
+def _count(event: Event, times: int, counted: dict[Event, int]) -> None:
+    event = simplified(event)
+    if isinstance(event, RepeatedEvent):
+        _count(event.event, times * event.times, counted)
+    elif isinstance(event, ComposedEvent):
+        for part, run in groupby(event.events):  # long runs of equal events are the usual case
+            _count(part, times * sum(1 for _ in run), counted)
+    else:
+        counted[event] = counted.get(event, 0) + times
+
+
+@singledispatch
+def _for_group(event: Event, size: int, adjacency: Adjacency) -> Event:
+    """Return the event for ``size`` units together; by default it stays a group, priced by the general rule."""
+    return _group(event, size, adjacency)
+
+
+def _group(event: Event, size: int, adjacency: Adjacency) -> Event:
+    if adjacency is event.adjacency:
+        return GroupEvent(event=event, size=size)
+    return ReplacedEvent(event=event if size == 2 else GroupEvent(event=event, size=size // 2))
+
+
+@_for_group.register
+def _(event: GroupEvent, size: int, adjacency: Adjacency) -> Event:
+    return _for_group(event.event, size * event.size, adjacency)
+
+
+@_for_group.register
+def _(event: LaplaceEvent, size: int, adjacency: Adjacency) -> Event:
+    return dataclasses.replace(event, sensitivity=size * event.sensitivity, adjacency=adjacency)
+
+
+@_for_group.register
+def _(event: GaussianEvent, size: int, adjacency: Adjacency) -> Event:
+    return dataclasses.replace(event, sensitivity_squared=size**2 * event.sensitivity_squared, adjacency=adjacency)
+
+
+@_for_group.register(ExponentialEvent)
+@_for_group.register(PermuteAndFlipEvent)
+@_for_group.register(NoisyMaxEvent)
+@_for_group.register(AboveThresholdEvent)
+def _(
+    event: ExponentialEvent | PermuteAndFlipEvent | NoisyMaxEvent | AboveThresholdEvent, size: int, adjacency: Adjacency
+) -> Event:
+    # Utilities move size times as far, so the mechanism is the one of size times the epsilon.
+    return dataclasses.replace(event, epsilon=size * event.epsilon, adjacency=adjacency)
+
+
+@_for_group.register
+def _(event: RandomizedResponseEvent, size: int, adjacency: Adjacency) -> Event:  # noqa: ARG001 - always replace-one
+    return RepeatedEvent(event=event, times=size)  # each of them gives an answer
+
+
+@_for_group.register
+def _(event: RepeatedEvent, size: int, adjacency: Adjacency) -> Event:
+    return RepeatedEvent(event=_for_group(simplified(event.event), size, adjacency), times=event.times)
+
+
+@_for_group.register
+def _(event: ComposedEvent, size: int, adjacency: Adjacency) -> Event:
+    return ComposedEvent(events=[_for_group(simplified(part), size, adjacency) for part in event.events])
+
+
+@_for_group.register
+def _(event: GuaranteedEvent, size: int, adjacency: Adjacency) -> Event:
+    try:
+        larger = event.guarantee.group(size)
+    except ParameterError:  # a Rényi curve that lacks the orders that a group needs
+        return _group(event, size, adjacency)
+    return GuaranteedEvent(guarantee=dataclasses.replace(larger, adjacency=adjacency), arithmetic=event.arithmetic)

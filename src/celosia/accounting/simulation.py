@@ -1,0 +1,72 @@
+"""Noisy iterations of contractions, run many times over, to see the theorems at work.
+
+X_t = phi_t(X_{t-1}) + Z_t (definition 5.2 of seed 001), all chains at once. The noise is real-valued: quantiles of
+uniform doubles. That is for experiments and plots; it is not how a release draws its noise, for the gaps between
+doubles tell more than the theorems allow (Mironov 2012).
+"""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from celosia.core.errors import InputError, ParameterError
+from celosia.core.exact import quote, whole
+from celosia.divergences.magnitude import Noise
+from celosia.noise.source import source_or_system
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from celosia.core.mechanism import Source
+
+__all__ = ["contractive_iteration"]
+
+_Map: TypeAlias = "Callable[[NDArray[np.float64]], NDArray[np.float64]]"
+
+
+def contractive_iteration(
+    start: "ArrayLike",
+    maps: Sequence[_Map],
+    noises: Sequence[Noise],
+    source: "Source | None" = None,
+    *,
+    size: int = 1,
+) -> "NDArray[np.float64]":
+    """Return the last states of ``size`` chains that begin at ``start``, a number or a vector.
+
+    Each map takes the states of all chains, an array of shape (size,) or (size, dimension), to the next ones; each
+    noise is `GaussianNoise`, `LaplaceNoise` or a frozen continuous SciPy distribution.
+
+    >>> from celosia.divergences.magnitude import GaussianNoise
+    >>> from celosia.noise import Seeded
+    >>> halve = [lambda x: x / 2] * 20
+    >>> states = contractive_iteration(8.0, halve, [GaussianNoise(variance=3)] * 20, Seeded(7), size=10_000)
+    >>> states.shape, bool(abs(states.var() - 4) < 0.2)
+    ((10000,), True)
+    """
+    if not len(maps) or len(maps) != len(noises):
+        message = f"maps and noises must be as many, and at least one: {len(maps)} and {len(noises)}."
+        raise ParameterError(message)
+    origin = np.asarray(start)
+    if origin.dtype.kind not in "iuf" or origin.ndim > 1 or not origin.size or not np.isfinite(origin).all():
+        message = "start must be a finite number or a vector of them."
+        raise ParameterError(message)
+    source = source_or_system(source)
+    states = np.broadcast_to(origin.astype(np.float64), (whole(size, name="size"), *origin.shape))
+    for contraction, noise in zip(maps, noises, strict=True):
+        if not hasattr(noise, "ppf"):
+            message = f"noises must have quantiles (ppf), as GaussianNoise has, not {quote(noise)}."
+            raise ParameterError(message)
+        mapped = np.asarray(contraction(states), dtype=np.float64)
+        if mapped.shape != states.shape:
+            message = f"A map returned states of shape {mapped.shape}, not {states.shape}."
+            raise InputError(message)
+        states = mapped + noise.ppf(_uniform(states.shape, source))
+    return np.array(states)
+
+
+def _uniform(shape: tuple[int, ...], source: "Source") -> "NDArray[np.float64]":
+    """Draw doubles strictly between 0 and 1: odd multiples of 2^-53."""
+    words = source.words(int(np.prod(shape))).reshape(shape) >> np.uint64(12)
+    return np.asarray((2.0 * words + 1.0) * 2.0**-53)

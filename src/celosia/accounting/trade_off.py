@@ -1,0 +1,231 @@
+"""Trade-off curves: how often a test of two neighbours must miss, given how often it may give a false alarm.
+
+A privacy profile and a trade-off curve say the same: f(a) is the largest of 0, 1 - delta - e^epsilon a and
+e^-epsilon (1 - delta - a) over all (epsilon, delta) that hold (Wasserman and Zhou 2010; Dong, Roth and Su 2022). Misses
+are bounded from below, so curves are rounded down; profiles are rounded up. The profile of Gaussian privacy is the
+integral over s > 0 of phi(z + s)(1 - e^(-mu s)) with z = epsilon/mu - mu/2: positive terms only, so that no digits are
+lost where mu is small (the textbook's difference of two normal tails is that integral).
+"""
+
+import math
+from collections.abc import Callable
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
+
+from celosia.accounting.checks import checked_epsilons, vector
+from celosia.core.errors import ParameterError
+from celosia.core.exact import Exact, double_at_least, double_at_most, exact_non_negative, exact_probability, quote
+
+__all__ = [
+    "approximate_trade_off",
+    "checked_errors",
+    "gaussian_epsilon",
+    "gaussian_mu_for",
+    "gaussian_profile",
+    "gaussian_trade_off",
+    "profile_points",
+    "pure_trade_off",
+    "trade_off",
+]
+
+Array: TypeAlias = NDArray[np.float64]
+
+_SAFE = 1 + 1e-11
+_TINY = 1e-300  # more than what underflow can take away
+_LEAST_DELTA = 1e-290
+_LARGEST_EPSILON = 2.0**16
+_POINTS = 512
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(64)
+
+
+def gaussian_profile(mu: Exact, epsilons: ArrayLike) -> Array:
+    """Return delta (rounded up) at each epsilon, also below 0, for ``mu``-Gaussian privacy.
+
+    >>> gaussian_profile(1, [0, 1, 5])
+    array([3.82924923e-01, 1.26936738e-01, 5.79372169e-07])
+    """
+    distance = _double(mu, "mu")
+    epsilon = checked_epsilons(epsilons)
+    size = np.abs(epsilon)
+    if distance == 0:
+        return np.where(epsilon < 0, -np.expm1(-size), 0.0)
+    with np.errstate(over="ignore", under="ignore"):
+        delta = np.minimum(_gaussian(distance, size) * _SAFE + _TINY, 1.0)
+        # The pair is symmetric: H at -epsilon is 1 - exp(-epsilon) + exp(-epsilon) H at epsilon.
+        return np.where(epsilon >= 0, delta, np.minimum(-np.expm1(-size) * _SAFE + np.exp(-size) * delta, 1.0))
+
+
+def _gaussian(mu: float, epsilon: Array) -> Array:
+    z = epsilon / mu - mu / 2
+    z = z - 4e-16 * (epsilon / mu + mu)  # the integral falls with z: rounding must not have raised it
+    # Where the loss grows slowly within the tail the difference would lose digits; where fast, the quadrature would.
+    slow = mu <= np.where(z >= 0, (z + np.sqrt(z * z + 80)) / 2, 4.0)
+    tail = np.maximum(z, -1e8)
+    difference = special.ndtr(-tail) - _bell(tail) * special.erfcx((tail + mu) / math.sqrt(2)) / 2
+    return np.where(slow, _integral(mu, np.where(slow, z, 0.0)), difference)
+
+
+def _bell(z: Array) -> Array:
+    bell: Array = np.exp(-z * z / 2)
+    return bell
+
+
+def _integral(mu: float, z: Array) -> Array:
+    """Integrate to where the integrand has fallen by e^-40 (z is at least -2), by Gauss and Legendre's rule."""
+    reach = np.where(z >= 0, 80 / (np.sqrt(z * z + 80) + np.abs(z)), 11.0)
+    s = reach[:, None] * (_NODES + 1) / 2
+    inside = np.exp(-(z[:, None] + s / 2) * s) * -np.expm1(-mu * s)
+    total: Array = _bell(z) / math.sqrt(2 * math.pi) * reach / 2 * (inside @ _WEIGHTS)
+    return total
+
+
+def gaussian_epsilon(mu: Exact, delta: Exact) -> float:
+    """Return the smallest epsilon (rounded up) at which ``mu``-Gaussian privacy has ``delta``.
+
+    >>> round(gaussian_epsilon(1, "1e-5"), 6)
+    4.377178
+    """
+    distance, target = _double(mu, "mu"), _target(delta)
+    if gaussian_profile(distance, [0.0])[0] <= target:
+        return 0.0
+    high = (distance / 2 + math.sqrt(-2 * math.log(target))) * distance * (1 + 1e-9)
+    if not high < math.inf:
+        message = f"mu must be small enough for epsilon to be a number, not {quote(mu)}."
+        raise ParameterError(message)
+    return _least(lambda epsilon: gaussian_profile(distance, epsilon) <= target, 0.0, high)
+
+
+def gaussian_mu_for(epsilon: Exact, delta: Exact) -> float:
+    """Return the largest mu (rounded down) for which ``mu``-Gaussian privacy implies (epsilon, delta)-privacy.
+
+    >>> round(gaussian_mu_for(1, "1e-6"), 6), round(1 / gaussian_mu_for(1, "1e-6"), 4)
+    (0.236704, 4.2247)
+    """
+    rate, target = double_at_most(exact_non_negative(epsilon, name="epsilon")), _target(delta)
+    high = 1.0
+    while gaussian_profile(high, [rate])[0] <= target:
+        high *= 2
+    low = high / 2
+    while gaussian_profile(low, [rate])[0] > target:
+        low /= 2
+        if low < 1e-300:
+            message = f"delta must be larger, not {quote(delta)}: no Gaussian noise reaches it in doubles."
+            raise ParameterError(message)
+    for _ in range(60):
+        middle = (low + high) / 2
+        enough = gaussian_profile(middle, [rate])[0] <= target
+        low, high = (middle, high) if enough else (low, middle)
+    return low
+
+
+def _least(enough: Callable[[Array], NDArray[np.bool_]], low: float, high: float) -> float:
+    """Return nearly the least number that is enough, where ``high`` is; the returned one is."""
+    for _ in range(11):  # each round keeps one of 33 stretches
+        inner = np.linspace(low, high, 34)[1:-1]
+        good = enough(inner)
+        first = int(np.argmax(good)) if good.any() else inner.size
+        low = float(inner[first - 1]) if first else low
+        high = float(inner[first]) if first < inner.size else high
+    return high
+
+
+def pure_trade_off(epsilon: Exact, errors: ArrayLike) -> Array:
+    """Return the least probability of a miss at each probability of a false alarm, under pure privacy.
+
+    >>> pure_trade_off(1, [0, 0.25, 1]).round(6)
+    array([1.     , 0.32043, 0.     ])
+    """
+    return approximate_trade_off(epsilon, 0, errors)
+
+
+def approximate_trade_off(epsilon: Exact, delta: Exact, errors: ArrayLike) -> Array:
+    """Return the least probability of a miss at each probability of a false alarm, under (epsilon, delta)-privacy.
+
+    >>> approximate_trade_off(1, "0.1", [0, 0.25, 1]).round(6)
+    array([0.9     , 0.239122, 0.      ])
+    """
+    rate = _double(epsilon, "epsilon")
+    share = double_at_least(exact_probability(delta, name="delta"))
+    return _polygon(np.array([rate]), np.array([share]), checked_errors(errors))
+
+
+def gaussian_trade_off(mu: Exact, errors: ArrayLike) -> Array:
+    """Return the least probability of a miss at each probability of a false alarm, under Gaussian privacy.
+
+    >>> gaussian_trade_off(1, [0, 0.5, 1]).round(6)
+    array([1.      , 0.158655, 0.      ])
+    """
+    distance = _double(mu, "mu")
+    with np.errstate(under="ignore"):
+        return np.maximum(special.ndtr(-special.ndtri(checked_errors(errors)) - distance) / _SAFE - _TINY, 0.0)
+
+
+def trade_off(profile: Callable[[Array], Array], errors: ArrayLike, epsilons: ArrayLike | None = None) -> Array:
+    """Return a lower bound on the miss at each false alarm, from any function that gives delta at epsilons.
+
+    Each epsilon gives a valid bound and the best is taken, so a coarse choice of ``epsilons`` is sound.
+
+    >>> trade_off(lambda epsilons: gaussian_profile(1, epsilons), [0.5]).round(4)
+    array([0.1587])
+    """
+    chosen = profile_points(profile) if epsilons is None else checked_epsilons(epsilons)
+    if chosen.size == 0 or (chosen < 0).any():
+        message = f"epsilons must be some numbers of at least 0, not {quote(epsilons)}."
+        raise ParameterError(message)
+    deltas = np.asarray(profile(chosen), dtype=np.float64)
+    if deltas.shape != chosen.shape or not (deltas >= 0).all():
+        message = "profile must return one delta of at least 0 for each epsilon."
+        raise ParameterError(message)
+    return _polygon(chosen, np.minimum(deltas, 1.0), checked_errors(errors))
+
+
+def profile_points(profile: Callable[[Array], Array]) -> Array:
+    """Return epsilons from 0 to where the profile has nearly vanished, denser near 0.
+
+    >>> profile_points(lambda epsilons: gaussian_profile(1, epsilons))[[0, -1]]
+    array([0., 8.])
+    """
+    reaches = np.exp2(np.arange(-20.0, 17.0))
+    low = np.asarray(profile(reaches)) <= 1e-10
+    reach = float(reaches[np.argmax(low)]) if low.any() else _LARGEST_EPSILON
+    points: Array = reach * np.linspace(0.0, 1.0, _POINTS) ** 2
+    return points
+
+
+def _polygon(epsilons: Array, deltas: Array, errors: Array) -> Array:
+    """Return the largest of the two lines of each (epsilon, delta), rounded down."""
+    kept = (1 - deltas)[:, None]
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        growth = np.exp(epsilons)[:, None]
+        steep = kept - np.where(errors > 0, growth * errors * _SAFE, 0.0)
+        flat = (kept - errors) / growth
+    best: Array = np.max(np.maximum(steep, flat), axis=0)
+    return np.maximum(best / _SAFE - 1e-15, 0.0)
+
+
+def checked_errors(errors: ArrayLike, name: str = "errors") -> Array:
+    """Return probabilities of error as an array, or refuse them.
+
+    >>> checked_errors([0, 0.5]).tolist()
+    [0.0, 0.5]
+    """
+    values = vector(errors, name)
+    if not ((values >= 0) & (values <= 1)).all():
+        message = f"{name} must be between 0 and 1, not {quote(errors)}."
+        raise ParameterError(message)
+    return values
+
+
+def _double(value: Exact, name: str) -> float:
+    return double_at_least(exact_non_negative(value, name=name))
+
+
+def _target(delta: Exact) -> float:
+    target = double_at_most(exact_probability(delta, name="delta"))
+    if not _LEAST_DELTA <= target < 1:
+        message = f"delta must be at least {_LEAST_DELTA} and less than 1, not {quote(delta)}."
+        raise ParameterError(message)
+    return target * (1 - 1e-13)  # a sum taken again in another order must still be below delta

@@ -1,0 +1,306 @@
+"""The conformance kit for accountants: whether one obeys the laws of composition and never promises too much.
+
+The laws need no theory: order does not matter, a number of times is that many times, more never costs less, what is
+refused changes nothing. That the answers are bounds is held against mechanisms that are written down whole
+(``witnesses``), whose compositions are multiplied out. A pass is evidence, never a proof: another event, or a longer
+composition, could still be priced wrongly.
+"""
+
+import contextlib
+import copy
+import dataclasses
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from celosia.accounting import Accountant
+from celosia.core import (
+    AddRemove,
+    ComposedEvent,
+    ConformanceError,
+    Event,
+    GroupEvent,
+    GuaranteeMismatch,
+    NotPriced,
+    ParallelEvent,
+    ParameterError,
+    PostProcessedEvent,
+    RepeatedEvent,
+    ReplaceOne,
+)
+from celosia.core.exact import quote
+from celosia.testing.mechanism import Check
+from celosia.testing.witnesses import Witness, divergence, witnesses
+
+__all__ = ["check_accountant"]
+
+_DELTAS = (0.1, 1e-3, 1e-6, 1e-9)
+_EPSILONS = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
+_TIMES = 3
+_ROUNDING = 1e-12  # of the multiplied tables, relative and absolute
+_LEAST, _MOST = 1e-250, 0.99  # deltas beyond are not asked back: what is rounded there is all that there is
+_BAD_DELTAS = (-0.1, 1, 2, math.nan, math.inf, "x", True, None)
+_BAD_EPSILONS = (-1, math.nan, math.inf, "x", True)
+_BAD_TIMES = (0, -1, 1.5, "2", True, None)
+_BAD_EVENTS = (None, 1, "LaplaceEvent")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
+class _UnknownEvent(Event):
+    """An event that nobody has a theorem for."""
+
+    def __init__(self) -> None:
+        self._scope(AddRemove, "row", "integer")
+
+
+def check_accountant(
+    make: Callable[[], Accountant],
+    *,
+    events: Sequence[Event] | None = None,
+    tables: Sequence[Witness] | None = None,
+    tolerance: float = 1e-6,
+) -> tuple[Check, ...]:
+    """Return the checks that an accountant passed, or raise ``ConformanceError`` naming the one that it failed.
+
+    Parameters
+    ----------
+    make
+        Makes a new accountant that has spent nothing, such as the class itself.
+    events
+        What the laws are tried on; those of the tables when left out. Events that the accountant refuses with
+        ``NotPriced`` are left aside, but it must price one.
+    tables
+        What its answers are held against: see ``Witness``. The kit's own when left out.
+    tolerance
+        By how much, relatively, two answers that should be the same may differ. Answers are never forgiven to be
+        below the truth.
+
+    Examples
+    --------
+    >>> from celosia.accounting import ZCDPAccountant
+    >>> [check.name for check in check_accountant(ZCDPAccountant)]
+    ['new', 'bad input', 'refusals', 'repetition', 'order', 'growth', 'inverses', 'structures', 'soundness']
+    """
+    known = witnesses() if tables is None else tuple(tables)
+    tried = [witness.event for witness in known] if events is None else list(events)
+    kit = _Kit(make, tolerance)
+    priced = kit.priced(tried)
+    if not priced:
+        message = "events must hold one that the accountant prices: it refused all of them."
+        raise ParameterError(message)
+    return (
+        Check(name="new", found=kit.check_new(priced[0])),
+        Check(name="bad input", found=kit.check_bad_input(priced[0])),
+        Check(name="refusals", found=kit.check_refusals(priced[0])),
+        Check(name="repetition", found=kit.check_repetition(priced)),
+        Check(name="order", found=kit.check_order(priced)),
+        Check(name="growth", found=kit.check_growth(priced)),
+        Check(name="inverses", found=kit.check_inverses(priced)),
+        Check(name="structures", found=kit.check_structures(priced)),
+        Check(name="soundness", found=kit.check_soundness(known)),
+    )
+
+
+def _fail(check: str, finding: str) -> None:
+    message = f"{check}: {finding}."
+    raise ConformanceError(message)
+
+
+def _pairs(events: Sequence[Event]) -> Iterator[tuple[Event, Event]]:
+    """Yield each event with the next one for the same neighbours and the same unit."""
+    scopes = dict.fromkeys((event.adjacency, event.unit) for event in events)
+    for scope in scopes:
+        yield from pairwise(event for event in events if (event.adjacency, event.unit) == scope)
+
+
+class _Kit:
+    """The checks, for one way of making accountants."""
+
+    def __init__(self, make: Callable[[], Accountant], tolerance: float) -> None:
+        self._make = make
+        self._tolerance = tolerance
+
+    def priced(self, events: Sequence[Event]) -> list[Event]:
+        """Return the events that the accountant does not refuse."""
+        kept = []
+        for event in events:
+            with contextlib.suppress(NotPriced):
+                self._make().spend(event)
+                kept.append(event)
+        return kept
+
+    def _answers(self, accountant: Accountant) -> list[float]:
+        """Return epsilons and deltas, infinity where there is none."""
+        return [
+            *(self._epsilon(accountant, delta) for delta in _DELTAS),
+            *(accountant.delta(epsilon) for epsilon in _EPSILONS),
+        ]
+
+    @staticmethod
+    def _epsilon(accountant: Accountant, delta: float) -> float:
+        try:
+            return accountant.epsilon(delta)
+        except NotPriced:
+            return math.inf
+
+    def _equal(self, check: str, what: str, one: Accountant, other: Accountant) -> None:
+        for a, b in zip(self._answers(one), self._answers(other), strict=True):
+            if not math.isclose(a, b, rel_tol=self._tolerance, abs_tol=_ROUNDING):
+                _fail(check, f"{what} cost {a!r} and {b!r}, which should be the same")
+
+    def _at_most(self, check: str, what: str, less: Accountant, more: Accountant) -> None:
+        for a, b in zip(self._answers(less), self._answers(more), strict=True):
+            if a > b * (1 + self._tolerance) + _ROUNDING:
+                _fail(check, f"{what} cost {a!r}, which is more than {b!r}")
+
+    def check_new(self, event: Event) -> str:
+        """What has spent nothing costs nothing, and no two share what they have spent."""
+        new, used = self._make(), self._make().spend(event)
+        if new is used or new.events != () or self._make().events != ():
+            _fail("new", "make must return an accountant that has spent nothing, a new one each time")
+        if any(answer != 0 for answer in self._answers(new)):
+            _fail("new", "an accountant that has spent nothing says that something was spent")
+        twin = copy.copy(used)
+        twin.spend(event)
+        if twin.events == used.events:
+            _fail("new", "spending by a copy changes the original")
+        return "costs nothing"
+
+    def check_bad_input(self, event: Event) -> str:
+        """What makes no sense is refused, and changes nothing."""
+        accountant = self._make().spend(event)
+        before = accountant.events
+        calls = (
+            *((accountant.epsilon, (delta,)) for delta in _BAD_DELTAS),
+            *((accountant.delta, (epsilon,)) for epsilon in _BAD_EPSILONS),
+            *((accountant.spend, (event, times)) for times in _BAD_TIMES),
+            *((accountant.spend, (value,)) for value in _BAD_EVENTS),
+        )
+        for call, arguments in calls:
+            try:
+                found = call(*arguments)  # type: ignore[operator]
+            except ParameterError:
+                continue
+            _fail("bad input", f"{call.__name__}({', '.join(map(quote, arguments))}) returned {found!r}")
+        if accountant.events != before:
+            _fail("bad input", "what was refused was spent all the same")
+        return f"{len(calls)} calls refused"
+
+    def check_refusals(self, event: Event) -> str:
+        """What cannot be priced, or speaks of something else, is refused whole and changes nothing."""
+        accountant = self._make().spend(event)
+        before = accountant.events, self._answers(accountant)
+        refused: list[tuple[Event, type[Exception]]] = []
+        if event.adjacency is AddRemove and event.unit == "row":
+            unknown = _UnknownEvent()
+            refused += [(unknown, NotPriced), (ComposedEvent(events=(event, unknown)), NotPriced)]
+        with contextlib.suppress(
+            TypeError, ParameterError, GuaranteeMismatch
+        ):  # a structure has the scope of its parts
+            refused.append((dataclasses.replace(event, unit=f"{event.unit} of another kind"), GuaranteeMismatch))
+        with contextlib.suppress(TypeError, ParameterError, GuaranteeMismatch):
+            other = ReplaceOne if event.adjacency is AddRemove else AddRemove
+            refused.append((dataclasses.replace(event, adjacency=other), GuaranteeMismatch))
+        for bad, kind in refused:
+            try:
+                accountant.spend(bad)
+            except kind:
+                continue
+            _fail("refusals", f"{bad} was spent beside {event}, where {kind.__name__} was due")
+        if (accountant.events, self._answers(accountant)) != before:
+            _fail("refusals", "what was refused was spent all the same")
+        return f"{len(refused)} events refused"
+
+    def check_repetition(self, events: Sequence[Event]) -> str:
+        """A number of times is as many calls, and one event that says so."""
+        for event in events:
+            at_once = self._make().spend(event, times=_TIMES)
+            one_by_one = self._make().spend(event).spend(event).spend(event)
+            as_one = self._make().spend(RepeatedEvent(event=event, times=_TIMES))
+            self._equal("repetition", f"{event} {_TIMES} times at once and one by one", at_once, one_by_one)
+            self._equal("repetition", f"{event} {_TIMES} times at once and as one event", at_once, as_one)
+        return f"{len(events)} events"
+
+    def check_order(self, events: Sequence[Event]) -> str:
+        """The order of spending does not matter, nor whether a list is one event."""
+        pairs = list(_pairs(events))
+        for one, other in pairs:
+            forth = self._make().spend(one).spend(other)
+            back = self._make().spend(other).spend(one)
+            self._equal("order", f"{one} and {other} in either order", forth, back)
+            whole = self._make().spend(ComposedEvent(events=(one, other)))
+            self._equal("order", f"{one} and {other}, apart and as one event,", forth, whole)
+        return f"{len(pairs)} pairs"
+
+    def check_growth(self, events: Sequence[Event]) -> str:
+        """Spending more never costs less; a larger delta or epsilon never makes the other one larger."""
+        for one, other in _pairs(events):
+            accountant = self._make().spend(one)
+            self._at_most("growth", f"{one} without {other}", copy.copy(accountant), accountant.spend(other))
+        for event in events:
+            answers = self._answers(self._make().spend(event))
+            epsilons, deltas = answers[: len(_DELTAS)], answers[len(_DELTAS) :]
+            for less, more in (*pairwise(epsilons), *pairwise(reversed(deltas))):
+                if less > more * (1 + self._tolerance) + _ROUNDING:
+                    _fail("growth", f"for {event} a smaller delta or epsilon gives {more!r}, a larger one {less!r}")
+            if not all(0 <= delta <= 1 for delta in deltas) or not all(epsilon >= 0 for epsilon in epsilons):
+                _fail("growth", f"for {event} the answers {answers} are no epsilons and deltas")
+        return f"{len(events)} events"
+
+    def check_inverses(self, events: Sequence[Event]) -> str:
+        """At the epsilon of a delta there is no larger delta, and the other way round."""
+        for event in events:
+            accountant = self._make().spend(event, times=_TIMES)
+            for delta in _DELTAS:
+                epsilon = self._epsilon(accountant, delta)
+                # An error in epsilon is many times as large in delta: forgiven where it is made, in epsilon.
+                if epsilon < math.inf and accountant.delta(epsilon * (1 + self._tolerance)) > delta * (1 + 1e-9):
+                    _fail("inverses", f"{event} has epsilon {epsilon!r} at delta {delta!r}, but there a larger delta")
+            for epsilon in _EPSILONS:
+                delta = accountant.delta(epsilon)
+                if _LEAST < delta < _MOST and self._epsilon(accountant, delta) > epsilon * (1 + self._tolerance) + 1e-9:
+                    _fail("inverses", f"{event} has delta {delta!r} at epsilon {epsilon!r}, but there a larger epsilon")
+        return f"{len(events)} events"
+
+    def check_structures(self, events: Sequence[Event]) -> str:
+        """Post-processing is free, a group of one is nobody else, side by side costs no more than one by one."""
+        for event in events:
+            plain = self._make().spend(event)
+            processed = self._make().spend(PostProcessedEvent(event=event, by="rounding"))
+            self._equal("structures", f"{event} and its answer rounded", plain, processed)
+            self._equal(
+                "structures", f"{event} and its group of 1", plain, self._make().spend(GroupEvent(event=event, size=1))
+            )
+        # Compositions are left aside: a part of a partition has one price, where a list may be composed more tightly.
+        # Parts are fixed: else a replaced unit changes two of them, which costs as much as one by one.
+        single = [event for event in events if sum(times for _, times in self._make().spend(event).events) == 1]
+        for one, other in _pairs(single):
+            beside = self._make().spend(ParallelEvent(events=(one, other), fixed=True))
+            self._at_most("structures", f"{one} beside {other}", beside, self._make().spend(one).spend(other))
+        return f"{len(events)} events"
+
+    def check_soundness(self, tables: Sequence[Witness]) -> str:
+        """No answer is below what the multiplied tables show."""
+        known = [table for table in tables if self.priced([table.event])]
+        chosen = [[table] for table in known] + [[table] * _TIMES for table in known]
+        for one, other in pairwise(known):
+            if (one.event.adjacency, one.event.unit) == (other.event.adjacency, other.event.unit):
+                chosen.append([one, other])
+        for parts in chosen:
+            self._check_bound(parts)
+        return f"{len(chosen)} compositions"
+
+    def _check_bound(self, parts: list[Witness]) -> None:
+        accountant = self._make()
+        for part in parts:
+            accountant.spend(part.event)
+        asked = [(epsilon, accountant.delta(epsilon)) for epsilon in _EPSILONS]
+        asked += [(epsilon, delta) for delta in _DELTAS if (epsilon := self._epsilon(accountant, delta)) < math.inf]
+        for epsilon, delta in asked:
+            truth = divergence(parts, epsilon)
+            if truth > delta * (1 + _ROUNDING) + _ROUNDING:
+                events = " and ".join(str(part.event) for part in parts)
+                _fail(
+                    "soundness", f"at epsilon {epsilon!r} delta is said to be {delta!r} but is {truth!r}, for {events}"
+                )
