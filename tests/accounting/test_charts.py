@@ -40,7 +40,7 @@ def lines(chart: Any) -> dict[str, list[tuple[float, float]]]:  # noqa: ANN401 -
 
 
 def test_budgets_are_the_curves_of_the_figures() -> None:
-    """Seed 004, figures 5.1 to 5.3, by the formulas below its table 5.1."""
+    """The Rényi thesis, figures 5.1 to 5.3, by the formulas below its table 5.1."""
     alpha, p = 4.0, 0.75
     response = dict(lines(renyi_budget("randomized response", orders=[2, alpha]))["p = 0.75"])
     assert response[alpha] == pytest.approx(

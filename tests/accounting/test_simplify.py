@@ -10,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from celosia.accounting import basic, rho, simplified
-from celosia.accounting.simplify import leaves
+from celosia.accounting.simplify import leaves, touched
 from celosia.core import (
     ZCDP,
     AboveThresholdEvent,
+    AddRemove,
     ApproxDP,
     ComposedEvent,
     ExponentialEvent,
@@ -99,6 +100,12 @@ def test_a_composition_for_a_group_is_the_composition_of_its_parts_for_the_group
     larger = LaplaceEvent(scale=10, sensitivity=2)
     assert leaves(GroupEvent(event=both, size=2)) == ((larger, 5),)
     assert leaves(ReplacedEvent(event=both)) == ((LaplaceEvent(scale=10, sensitivity=2, adjacency=ReplaceOne), 5),)
+
+
+@pytest.mark.parametrize(("replaced", "fixed", "parts"), [(0, 0, 1), (0, 1, 1), (1, 0, 2), (1, 1, 1)])
+def test_only_a_replaced_unit_in_free_parts_touches_two(replaced: int, fixed: int, parts: int) -> None:
+    count = LaplaceEvent(scale=10, sensitivity=1, adjacency=ReplaceOne if replaced else AddRemove)
+    assert touched(ParallelEvent(events=(count, count, count), fixed=bool(fixed))) == parts
 
 
 def test_leaves_count_equal_events() -> None:

@@ -6,7 +6,8 @@ that cannot be priced, or that speaks of other neighbours or units, is refused a
 Two kinds must not be confused. A sum (of epsilon, rho, Rényi divergences, squares of mu) stays a bound when events are
 chosen after seeing answers, as long as a *filter* with a limit fixed beforehand stops the spending; these accountants
 are ``AdaptiveAccountant``. A numerical composition is a bound for a list that was declared beforehand: the decision to
-go on because it still looked small is itself information about the data. Filters take only the first kind.
+go on because it still looked small is itself information about the data (Rogers, Roth, Ullman and Vadhan 2016). Filters
+take only the first kind.
 """
 
 import dataclasses
@@ -28,8 +29,8 @@ __all__ = [
     "least_epsilon",
 ]
 
-_LARGEST = 1e18
-_SMALLEST, _HUGEST = Fraction(2) ** -500, Fraction(2) ** 200
+_LARGEST = 1e18  # an epsilon beyond which nothing is looked for
+_SMALLEST, _HUGEST = Fraction(2) ** -500, Fraction(2) ** 200  # parameters whose squares and quotients are doubles
 _MOST_TIMES = 2**62  # of one event: beyond, neither doubles nor anybody's patience would hold
 
 
@@ -43,7 +44,7 @@ class Accountant(ABC):
     """
 
     name: ClassVar[str]
-    """The accountant's word in tables and on the command line."""
+    """The accountant's word in messages; ``best`` has names of its own, for the theorems in its table."""
 
     __slots__ = ("_adjacency", "_counts", "_unit")
 

@@ -1,7 +1,8 @@
-"""How the distance between two iterations is best spread over their noises: the allocation of theorem 5.3 of seed 001.
+"""How the distance between two iterations is best spread over their noises.
 
 Amounts a_t >= 0 are hidden in step t at the price R_alpha(noise_t, a_t); what is hidden up to t may not exceed the
-shifts up to t, and in the end all is hidden. Feldman, Mironov, Talwar and Thakurta (2018) leave the choice open. For
+shifts up to t, and in the end all is hidden. The theorem (Feldman, Mironov,
+Talwar and Thakurta 2018; Estrada Franco 2025, theorem 5.3) leaves the choice open. For
 Gaussian noise the best one is the greatest convex minorant of the sums of shifts, drawn against the sums of variances;
 for Laplace noise blocks are pooled in the same way, each with one multiplier (proofs/iteration.md). Every allocation
 that keeps the constraints gives a valid bound; they are kept exactly, in rational numbers.
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from celosia.core.errors import ParameterError
-from celosia.core.exact import double_at_least
+from celosia.core.exact import double_at_least, double_at_most
 from celosia.core.iterations import Run
 from celosia.divergences.magnitude import LaplaceNoise
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["gaussian_allocation", "gaussian_rho", "laplace_allocation", "laplace_price"]
 
 _FEW = 100  # runs up to which sums of fractions stay short
-_DIGITS = 64
+_BITS = 64  # that are kept of a fraction when there are more runs
 _BEYOND = "The price is beyond the doubles: use smaller shifts or more noise."
 _SAFE = 1 + 1e-12  # far above the rounding of the sums, far below what anybody would notice
 
@@ -68,14 +69,14 @@ def _minorant(steps: Sequence[Run], start: Fraction) -> list[Run]:
 
 
 def _short(steps: Sequence[Run]) -> list[Run]:
-    """Return the runs with larger shifts and smaller noise of few digits, if many fractions would be added."""
+    """Return the runs with larger shifts and smaller noise of few bits, if many fractions would be added."""
     if len(steps) <= _FEW:
         return list(steps)
     return [(-_round_down(-shift), _round_down(size), count) for shift, size, count in steps]
 
 
 def _round_down(number: Fraction) -> Fraction:
-    places = _DIGITS + number.denominator.bit_length() - abs(number.numerator).bit_length()
+    places = _BITS + number.denominator.bit_length() - abs(number.numerator).bit_length()
     return Fraction(math.floor(number * Fraction(2) ** places)) / Fraction(2) ** places
 
 
@@ -89,18 +90,13 @@ def laplace_price(alpha: float, steps: Sequence[Run], start: Fraction = Fraction
     runs = _short(steps)
     amounts = laplace_allocation(alpha, steps, start)
     prices = [
-        count * float(LaplaceNoise(scale=_double_at_most(scale)).magnitude(alpha, double_at_least(amount)))
+        count * float(LaplaceNoise(scale=double_at_most(scale)).magnitude(alpha, double_at_least(amount)))
         for amount, (_, scale, count) in zip(amounts, runs, strict=True)
     ]
     total = sum(prices) * _SAFE
     if math.isinf(total):
         raise ParameterError(_BEYOND)
     return total
-
-
-def _double_at_most(fraction: Fraction) -> float:
-    number = float(fraction)
-    return number if number <= fraction else math.nextafter(number, 0.0)
 
 
 def laplace_allocation(alpha: float, steps: Sequence[Run], start: Fraction = Fraction(0)) -> tuple[Fraction, ...]:

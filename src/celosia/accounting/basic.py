@@ -4,7 +4,7 @@
 up. Sums of such pairs hold even when every event is chosen after seeing the answers to the earlier ones.
 
 Dwork and Roth 2014; Dwork, Rothblum and Vadhan 2010 (``advanced_epsilon``, in the form for unequal parts of Rogers,
-Roth, Ullman and Vadhan 2016); Kairouz, Oh and Viswanath 2017 (``optimal_delta``); Balle, Barthe and Gaboardi 2018
+Roth, Ullman and Vadhan 2016); Kairouz, Oh and Viswanath 2015 (``optimal_delta``); Balle, Barthe and Gaboardi 2018
 (sampling).
 """
 
@@ -17,9 +17,8 @@ import numpy as np
 from scipy import special
 
 from celosia.accounting.gaussian import concentrated_delta
-from celosia.accounting.simplify import inner, leaves, simplified
+from celosia.accounting.simplify import inner, leaves, simplified, touched
 from celosia.core import (
-    AddRemove,
     ApproxDP,
     ComposedEvent,
     Event,
@@ -43,9 +42,9 @@ from celosia.core.exact import short_at_least
 
 __all__ = ["advanced_epsilon", "basic", "not_priced", "optimal_delta", "pure", "steps"]
 
-_SAFE = 1 + 1e-12
+_SAFE = 1 + 1e-12  # far above the rounding of a few operations
 _LONG = 1_000  # an epsilon whose exponential is not written down any more
-_MOST_TERMS = 2**18
+_MOST_TERMS = 2**18  # of a binomial sum, held in memory at once
 _REACH = 40.0  # standard deviations of a binomial beyond which nothing is left that a double could hold
 
 
@@ -137,10 +136,9 @@ def _(event: ComposedEvent | RepeatedEvent) -> tuple[Fraction, Fraction]:
 
 @basic.register
 def _(event: ParallelEvent) -> tuple[Fraction, Fraction]:
-    # One unit is in one part; a replaced one leaves a part and enters another.
-    touched = 1 if event.adjacency is AddRemove or event.fixed else 2
+    most = touched(event)
     epsilons, deltas = zip(*(basic(simplified(part)) for part in event.events), strict=True)
-    return sum(sorted(epsilons)[-touched:], Fraction(0)), min(sum(sorted(deltas)[-touched:], Fraction(0)), Fraction(1))
+    return sum(sorted(epsilons)[-most:], Fraction(0)), min(sum(sorted(deltas)[-most:], Fraction(0)), Fraction(1))
 
 
 @basic.register(PoissonSampledEvent)
@@ -165,7 +163,7 @@ def _(event: ShuffledEvent) -> tuple[Fraction, Fraction]:
 @basic.register(PostProcessedEvent)
 def _(event: GroupEvent | ReplacedEvent | PostProcessedEvent) -> tuple[Fraction, Fraction]:
     plain = simplified(event)
-    if type(plain) is not type(event) or plain != event:
+    if plain != event:
         return basic(plain)
     epsilon, delta = basic(event.event)
     group = ApproxDP(epsilon=epsilon, delta=delta).group(event.size if isinstance(event, GroupEvent) else 2)

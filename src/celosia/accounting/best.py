@@ -5,7 +5,7 @@ known before the first answer; it must not decide whether to go on (see ``filter
 the fact and stopping by its answer would let the data choose. Central-limit values are no bounds and take no part.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -16,10 +16,9 @@ from celosia.accounting.sums import GDPAccountant, RenyiAccountant, ZCDPAccounta
 from celosia.core import ApproxDP, ComposedEvent, Event, NotPriced, ParameterError
 from celosia.core.exact import Exact, quote
 
-__all__ = ["NAMES", "Best", "best"]
+__all__ = ["ACCOUNTANTS", "Best", "best"]
 
-
-_ACCOUNTANTS: dict[str, type[Accountant]] = {
+ACCOUNTANTS: Mapping[str, type[Accountant]] = {
     "basic": BasicAccountant,
     "optimal": PureAccountant,
     "advanced": AdvancedAccountant,
@@ -28,8 +27,6 @@ _ACCOUNTANTS: dict[str, type[Accountant]] = {
     "gdp": GDPAccountant,
     "pld": PLDAccountant,
 }
-
-NAMES = tuple(_ACCOUNTANTS)
 """The accountants that take part, in the order in which they are shown."""
 
 
@@ -65,7 +62,7 @@ def best(events: Event | Sequence[Event], delta: Exact) -> Best:
     event = _one(events)
     allowed = exact_delta(delta)
     epsilons: dict[str, float | None] = {}
-    for name, kind in _ACCOUNTANTS.items():
+    for name, kind in ACCOUNTANTS.items():
         try:
             epsilons[name] = kind().spend(event).epsilon(allowed)
         except NotPriced:

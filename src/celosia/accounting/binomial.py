@@ -1,20 +1,18 @@
 """Binomial probabilities with many digits, for counts of any size.
 
 Factorials of large numbers lose their digits in logarithms: at a hundred million trials the textbook formula is wrong
-in the seventh place. Loader's expansion (2000) is a product of the normal density's big brother, the deviance, and
-small corrections of Stirling's formula, each of which is computed without cancellation.
+in the seventh place. Loader (2000) writes a probability as the exponential of a deviance times small corrections of
+Stirling's formula, each of which is computed without cancellation.
 """
 
 import math
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
-__all__ = ["binomial_masses"]
+from celosia.accounting.checks import Array
 
-Array: TypeAlias = NDArray[np.float64]
+__all__ = ["binomial_masses"]
 
 
 def binomial_masses(count: float | Array, probability: float, successes: Array) -> Array:

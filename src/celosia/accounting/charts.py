@@ -3,10 +3,11 @@
 Every point of a line is a bound that an accountant computed; a line is left out where its accountant has no theorem.
 Charts are Altair's (``celosia.plots``), which is loaded when the first one is drawn.
 
-The budget curves are figures 5.1 to 5.3 of seed 004 (after Mironov 2017, figure 2); trade-off curves are those of
-Wasserman and Zhou 2010 and of Dong, Roth and Su 2022.
+The budget curves are figures 5.1 to 5.3 of the Rényi thesis (after Mironov 2017, figure 2); trade-off curves are those
+of Wasserman and Zhou 2010 and of Dong, Roth and Su 2022.
 """
 
+import contextlib
 import dataclasses
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,15 +16,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from celosia.accounting.accountant import Accountant
-from celosia.accounting.best import NAMES, best
+from celosia.accounting.best import ACCOUNTANTS, best
 from celosia.accounting.checks import vector
-from celosia.accounting.classical import AdvancedAccountant, PureAccountant
 from celosia.accounting.comparison import budget_curves
 from celosia.accounting.game import game
 from celosia.accounting.iteration import plain
-from celosia.accounting.numerical import PLDAccountant
 from celosia.accounting.pnsgd import record_rhos
-from celosia.accounting.sums import GDPAccountant, RenyiAccountant, ZCDPAccountant
+from celosia.accounting.sums import RenyiAccountant, ZCDPAccountant
 from celosia.core import (
     ZCDP,
     ApproxDP,
@@ -45,8 +44,8 @@ if TYPE_CHECKING:
 
 __all__ = ["composition_growth", "iteration", "privacy_profile", "renyi_budget", "trade_off"]
 
-_POINTS = 181
-_RECORDS = 120
+_POINTS = 181  # of a curve; from 1 to 10 in steps of 0.05
+_RECORDS = 120  # places of an epoch that are priced
 _LOOKS = ("pld", "renyi", "zcdp", "gdp", "optimal", "advanced", "basic")  # the tightest stands out, in every chart
 _STEEP = 700.0  # exponents beyond are no doubles
 
@@ -108,16 +107,6 @@ def _few(name: str, things: Sequence[object] | Mapping[str, object], kind: type)
         raise ParameterError(message)
 
 
-_KINDS: dict[str, type[Accountant]] = {
-    "optimal": PureAccountant,
-    "advanced": AdvancedAccountant,
-    "zcdp": ZCDPAccountant,
-    "renyi": RenyiAccountant,
-    "gdp": GDPAccountant,
-    "pld": PLDAccountant,
-}
-
-
 def privacy_profile(
     accountants: Event | Mapping[str, Accountant], *, deltas: "ArrayLike | None" = None, about: str = ""
 ) -> "alt.LayerChart":
@@ -125,6 +114,7 @@ def privacy_profile(
 
     For an event, the sum of its epsilons is left out: it does not depend on delta, and would flatten the others.
 
+    >>> from celosia.accounting import PLDAccountant
     >>> from celosia.core import LaplaceEvent
     >>> chart = privacy_profile({"one count": PLDAccountant().spend(LaplaceEvent(scale=1, sensitivity=1))})
     >>> chart.to_dict()["title"]["text"]
@@ -151,11 +141,10 @@ def _line(name: str, points: Sequence[tuple[float, float]]) -> Curve:
 
 def _all_of(event: Event) -> dict[str, Accountant]:
     found: dict[str, Accountant] = {}
-    for name, kind in _KINDS.items():
-        try:
-            found[name] = kind().spend(event)
-        except NotPriced:
-            continue
+    for name, kind in ACCOUNTANTS.items():
+        if name != "basic":  # a flat line
+            with contextlib.suppress(NotPriced):
+                found[name] = kind().spend(event)
     return found
 
 
@@ -177,7 +166,7 @@ def composition_growth(event: Event, *, delta: Exact, times: Iterable[int], abou
     >>> chart.to_dict()["title"]["text"]
     'Epsilon under composition, at δ = 1e-6'
     """
-    grown: dict[str, list[tuple[int, float]]] = {name: [] for name in NAMES}
+    grown: dict[str, list[tuple[int, float]]] = {name: [] for name in ACCOUNTANTS}
     for number in times:
         repeated = RepeatedEvent(event=event, times=whole(number, name="times"))
         for name, epsilon in best(repeated, delta).epsilons.items():

@@ -15,7 +15,7 @@ from celosia.core.exact import quote
 __all__ = ["Array", "checked_epsilons", "checked_orders", "checked_positive", "checked_probability", "vector"]
 
 Array = NDArray[np.float64]
-"""Numbers in a one-dimensional array."""
+"""Doubles in an array, mostly of one dimension."""
 
 
 def vector(values: ArrayLike, name: str) -> Array:

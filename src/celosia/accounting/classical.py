@@ -1,7 +1,7 @@
 """The classical accountants: sums of epsilon, the optimal composition of pure mechanisms, advanced composition.
 
 The sum of epsilon holds for events chosen as one goes; the two theorems hold for a list that was declared beforehand.
-Dwork, Rothblum and Vadhan 2010; Kairouz, Oh and Viswanath 2017.
+Dwork, Rothblum and Vadhan 2010; Kairouz, Oh and Viswanath 2015.
 """
 
 import math

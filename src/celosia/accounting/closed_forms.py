@@ -10,24 +10,23 @@ Mironov 2017 (randomized response, Laplace, Gaussian); Bun and Steinke 2016 (pur
 """
 
 import math
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import special
 
+from celosia.accounting.checks import Array
 from celosia.core.errors import ParameterError
 from celosia.core.exact import Exact, double_at_least, exact_non_negative, exact_positive, quote, whole
 
 __all__ = ["bounded_range", "discrete_laplace", "gaussian", "laplace", "pure", "randomized_response"]
 
-Array: TypeAlias = NDArray[np.float64]
 
 _SAFE = 1 + 1e-13  # ten times the error of the formulas
 _TINY = 1e-300  # more than what underflow can take away
 _LEAST = 1e-20  # stands for order 1: a divergence grows with its order, here by less than a double can hold
 _LARGEST = 600.0  # exponents beyond are treated in logarithms
-_SERIES = 1.25
+_SERIES = 1.25  # arguments up to which the power series of L converges fast: its radius is pi
 
 
 def pure(epsilon: Exact, orders: ArrayLike) -> Array:

@@ -8,12 +8,12 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from celosia.accounting import closed_forms
+from celosia.accounting.checks import Array
 from celosia.accounting.trade_off import gaussian_mu_for
 from celosia.core.errors import ParameterError
 from celosia.core.exact import (
@@ -40,9 +40,8 @@ __all__ = [
     "renyi_probability",
 ]
 
-Array: TypeAlias = NDArray[np.float64]
 
-_SAFE = 1 + 1e-12
+_SAFE = 1 + 1e-12  # far above the rounding of a few operations
 
 
 def renyi_advanced(epsilon: Exact, count: int, delta: Exact) -> float:

@@ -3,7 +3,8 @@
 Gaussian noise on the grid keeps the bound of its continuous sibling (Canonne, Kamath and Steinke 2020, theorem 4).
 A pure mechanism is dominated by randomized response, whose divergence relative to its order is largest at order 1:
 rho = epsilon tanh(epsilon / 2). A choice by the exponential mechanism has a privacy loss of bounded *range*, hence
-epsilon^2 / 8 (Cesar and Rogers 2021). Sampling is not priced: concentrated privacy knows no amplification by it.
+epsilon^2 / 8 (Cesar and Rogers 2021). Sampling amplifies an epsilon but no rho: what is sampled has a rho only when it
+is pure.
 """
 
 from fractions import Fraction
@@ -12,23 +13,20 @@ from functools import singledispatch
 from celosia.accounting.allocation import gaussian_rho
 from celosia.accounting.basic import not_priced, pure
 from celosia.accounting.pnsgd import pnsgd_rho
-from celosia.accounting.simplify import inner, leaves, simplified
+from celosia.accounting.simplify import inner, leaves, simplified, touched
 from celosia.core import (
     ZCDP,
-    AddRemove,
     ApproxDP,
     ComposedEvent,
     ContractiveIterationEvent,
     Event,
     ExponentialEvent,
-    FixedSampledEvent,
     GaussianDP,
     GaussianEvent,
     GroupEvent,
     GuaranteedEvent,
     ParallelEvent,
     PNSGDEvent,
-    PoissonSampledEvent,
     PostProcessedEvent,
     PureDP,
     RepeatedEvent,
@@ -92,14 +90,7 @@ def _(event: ComposedEvent | RepeatedEvent) -> Fraction:
 
 @rho.register
 def _(event: ParallelEvent) -> Fraction:
-    touched = 1 if event.adjacency is AddRemove or event.fixed else 2
-    return sum(sorted(rho(simplified(part)) for part in event.events)[-touched:], Fraction(0))
-
-
-@rho.register(PoissonSampledEvent)
-@rho.register(FixedSampledEvent)
-def _(event: PoissonSampledEvent | FixedSampledEvent) -> Fraction:
-    return _of_pure(pure(event, "concentrated privacy"))
+    return sum(sorted(rho(simplified(part)) for part in event.events)[-touched(event) :], Fraction(0))
 
 
 @rho.register
@@ -124,6 +115,6 @@ def _(event: PNSGDEvent) -> Fraction:
 @rho.register(PostProcessedEvent)
 def _(event: GroupEvent | ReplacedEvent | PostProcessedEvent) -> Fraction:
     plain = simplified(event)
-    if type(plain) is not type(event) or plain != event:
+    if plain != event:
         return rho(plain)
     return rho(event.event) * (event.size if isinstance(event, GroupEvent) else 2) ** 2

@@ -4,7 +4,7 @@ Losses of a composition add, so distributions convolve; Google's dp-accounting r
 number of repetitions. A transform errs by about the same in every cell, which would drown a tail of 10^-10 after many
 repetitions. So the distributions are tilted first (each mass times ``exp(tilt * loss)``), which commutes with
 convolution and puts the precision where delta is read off; afterwards the bound of the error is added to every cell.
-The argument is in ``proofs/loss-distributions.md``.
+Koskela, Jälkö and Honkela 2020 (transforms), Higham 2002 (their error); proofs/loss-distributions.md has the argument.
 """
 
 import math
@@ -24,8 +24,8 @@ _TAIL = 1e-20  # of the tilted distribution: what the window of a transform may 
 _MOVED = 1e-13  # of the tilted distribution: what a cut of the lower end may add
 _MOVED_ONCE = 1e-19  # the same for a single step, which may be repeated
 _CUT = 1e-24  # of the plain distribution: what a cut of the upper end may put at infinity
-_NOTHING = 1e-300
-_HUGE = 1e290
+_NOTHING = 1e-300  # a distribution with no more has everything at infinity
+_HUGE = 1e290  # factors beyond which products with masses would overflow
 _BLURRED = 0.01  # errors summed from above reach this: the cells below tell nothing any more
 
 

@@ -3,7 +3,7 @@
 The hockey-stick divergence is the sum of ``m (1 - exp(epsilon - loss))`` over the losses above epsilon. With A, the
 mass from a grid point on, and D, the divergence at that point, one step down the grid it is
 ``(1 - exp(-interval)) A + exp(-interval) D``: positive terms only, so nothing cancels, and one factor above the
-rounding of the sums makes every answer an upper bound.
+rounding of the sums makes every answer an upper bound (``proofs/loss-distributions.md``).
 """
 
 import math
@@ -18,7 +18,7 @@ from celosia.core.exact import quote
 __all__ = ["Curve"]
 
 _UNIT = 2.0**-53
-_REPAIRS = 64
+_REPAIRS = 64  # steps, each twice the last: the first one or two pass the rounding
 
 
 class Curve:

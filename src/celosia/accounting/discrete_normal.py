@@ -14,9 +14,9 @@ from celosia.core.exact import Exact, exact_non_negative, exact_positive, quote,
 
 __all__ = ["gaussian_dp"]
 
-_LARGEST = 1e300
+_LARGEST = 1e300  # beyond, quotients would leave the doubles
 _SAFE = 1e-12  # far above the rounding of a dozen operations
-_ROUNDS = 120
+_TRIED = 120  # variances of the rounding
 _STANDARD = NormalDist()
 
 
@@ -53,7 +53,7 @@ def gaussian_dp(variance: Exact, sensitivity_squared: Exact, dimension: int) -> 
 def _candidates(square: float, moved: int) -> list[float]:
     """Return variances of the rounding to try: any is valid, and the best is between these orders of magnitude."""
     most = min(square, 1.0 + math.log1p(moved))
-    return [most * i / (_ROUNDS + 1) for i in range(1, _ROUNDS + 1)]
+    return [most * i / (_TRIED + 1) for i in range(1, _TRIED + 1)]
 
 
 def _mu(square: float, rounding: float, longest: float, moved: int) -> float:

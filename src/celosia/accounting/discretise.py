@@ -26,8 +26,8 @@ Pair: TypeAlias = Atoms | Normal | SampledNormal
 
 _UNIT = 2.0**-53
 _REACH = 11.0  # standard deviations; beyond them lies less than 2e-28
-_NEGLIGIBLE = 1e-30
-_LARGEST_MU = 1_000.0
+_NEGLIGIBLE = 1e-30  # mass that may move up at the lower end
+_LARGEST_MU = 1_000.0  # typical losses are then half a million
 _MOST_CELLS = 2**24
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(5)
 
@@ -106,9 +106,8 @@ def _atoms_points(pair: Atoms) -> tuple[Array, Array, float]:
 
 
 def _raised(losses: Array) -> Array:
-    return losses + 48 * _UNIT * np.abs(
-        losses
-    )  # atoms may be off by 4e-15, the distance to the grid by an eighth of that
+    # Atoms may be off by 4e-15, the distance to the grid by an eighth of that.
+    return losses + 48 * _UNIT * np.abs(losses)
 
 
 def _split(losses: Array, masses: Array, infinity: float, interval: float) -> Cells:

@@ -26,9 +26,8 @@ from celosia.accounting.gdp import mu
 from celosia.accounting.normal import Normal, SampledNormal
 from celosia.accounting.pld import LossDistribution
 from celosia.accounting.shuffling import shuffled_atoms
-from celosia.accounting.simplify import inner, leaves, simplified
+from celosia.accounting.simplify import inner, leaves, simplified, touched
 from celosia.core import (
-    AddRemove,
     ApproxDP,
     ComposedEvent,
     Event,
@@ -63,7 +62,7 @@ def dominating(event: Event) -> Pair:
     array([-0.1,  0.1])
     """
     plain = simplified(event)
-    if type(plain) is not type(event) or plain != event:
+    if plain != event:
         return dominating(plain)
     return randomized_response(double_at_least(pure(event, "its privacy-loss distribution")))
 
@@ -155,9 +154,9 @@ def _(event: ParallelEvent) -> Pair:
     for part in event.events:
         kinds[part] = kinds.get(part, 0) + 1
     pairs = {kind: dominating(simplified(kind)) for kind in kinds}
-    if event.adjacency is AddRemove or event.fixed:
+    if touched(event) == 1:
         return _worst(list(pairs.values()))
-    # A replaced unit leaves one part and enters another: two kinds, or one kind twice.
+    # Two parts at once: of two kinds, or of one kind twice.
     both = [_composed([(pairs[one], 1), (pairs[other], 1)]) for one, other in combinations(kinds, 2)]
     twice = [_composed([(pairs[kind], 2)]) for kind, number in kinds.items() if number > 1]
     return _worst([*both, *twice] or list(pairs.values()))

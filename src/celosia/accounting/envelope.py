@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["envelope"]
 
-_TIE = 1e-13
+_TIE = 1e-13  # relative: profiles that differ by less differ by rounding
 
 
 def envelope(first: "Atoms", second: "Atoms") -> "tuple[Array, Array]":

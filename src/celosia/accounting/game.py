@@ -14,9 +14,10 @@ from functools import singledispatch
 from typing import Protocol, TypeAlias, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import special
 
+from celosia.accounting.checks import Array
 from celosia.accounting.gaussian import concentrated_delta
 from celosia.accounting.trade_off import (
     approximate_trade_off,
@@ -31,10 +32,9 @@ from celosia.core.guarantees import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP
 
 __all__ = ["Game", "game"]
 
-Array: TypeAlias = NDArray[np.float64]
 Profile: TypeAlias = Callable[[Array], Array]
 
-_SAFE = 1 + 1e-12
+_SAFE = 1 + 1e-12  # far above the rounding of a few operations
 
 
 class _Composed(Protocol):

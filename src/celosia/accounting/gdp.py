@@ -14,9 +14,8 @@ from scipy import special
 
 from celosia.accounting.basic import not_priced, pure
 from celosia.accounting.discrete_normal import gaussian_dp
-from celosia.accounting.simplify import inner, leaves, simplified
+from celosia.accounting.simplify import inner, leaves, simplified, touched
 from celosia.core import (
-    AddRemove,
     ApproxDP,
     ComposedEvent,
     Event,
@@ -37,7 +36,7 @@ from celosia.core.exact import double_at_least
 
 __all__ = ["grid_gaussian_mu", "mu"]
 
-_SAFE = 1 + 1e-13
+_SAFE = 1 + 1e-13  # far above the rounding of a few operations
 
 
 @singledispatch
@@ -65,7 +64,7 @@ def _(event: GaussianEvent) -> float:
     return grid_gaussian_mu(event)
 
 
-@lru_cache(maxsize=256)  # a hundred ways are tried; a training run asks for the same noise again and again
+@lru_cache(maxsize=256)  # 120 roundings are tried; a training run asks for the same noise again and again
 def grid_gaussian_mu(event: GaussianEvent) -> float:
     """Return the mu of noise on the grid, or say that nothing is known where the noise is hardly a step wide.
 
@@ -75,7 +74,8 @@ def grid_gaussian_mu(event: GaussianEvent) -> float:
     try:
         return gaussian_dp(event.variance, Fraction(math.floor(event.sensitivity_squared)), event.dimension)
     except ParameterError as error:
-        raise not_priced(event, f"Gaussian privacy: {error}") from error
+        reason = str(error).removesuffix(".")
+        raise not_priced(event, f"Gaussian privacy: {reason}") from error
 
 
 @mu.register
@@ -97,8 +97,7 @@ def _(event: ComposedEvent | RepeatedEvent) -> float:
 
 @mu.register
 def _(event: ParallelEvent) -> float:
-    touched = 1 if event.adjacency is AddRemove or event.fixed else 2
-    return math.hypot(*sorted(mu(simplified(part)) for part in event.events)[-touched:]) * _SAFE
+    return math.hypot(*sorted(mu(simplified(part)) for part in event.events)[-touched(event) :]) * _SAFE
 
 
 @mu.register
@@ -111,6 +110,6 @@ def _(event: ShuffledEvent) -> float:
 @mu.register(PostProcessedEvent)
 def _(event: GroupEvent | ReplacedEvent | PostProcessedEvent) -> float:
     plain = simplified(event)
-    if type(plain) is not type(event) or plain != event:
+    if plain != event:
         return mu(plain)
     return mu(event.event) * (event.size if isinstance(event, GroupEvent) else 2) * _SAFE

@@ -2,7 +2,8 @@
 
 A grid of interval h adds about h^2/6 to the variance of every step, so it must be fine against one step and still span
 the sum of all of them. Up to some number of repetitions one grid does both. Beyond it the steps are composed in blocks
-on a fine grid, and the blocks on a coarser one: the work stays the same for a thousand repetitions and for a million.
+on a fine grid, and the blocks on a coarser one (Ghazi, Kamath, Kumar and Manurangsi 2022, evolving discretisation): the
+work stays the same for a thousand repetitions and for a million.
 Choices only decide how tight a bound is, and how fast it comes: any grid gives a valid one.
 """
 
@@ -20,9 +21,9 @@ from celosia.accounting.loss_atoms import Atoms
 __all__ = ["Grid", "chosen_grid", "composed"]
 
 _SPREADING = 1e-5  # by how much, relatively, a grid may raise the variance of the composed loss
-_FEW_STEPS = 500
-_FEW_CELLS = 2**14
-_CELLS = 2**17
+_FEW_STEPS = 500  # compositions so short that fewer cells are enough
+_FEW_CELLS = 2**14  # over the width of the composition, for few steps
+_CELLS = 2**17  # the same for many: a transform of that length takes milliseconds
 _ALL_AT_ONCE = 4096  # steps that are never composed in blocks
 _FINEST = 2.0**-30  # of the largest loss: far above its rounding error
 _DEVIATIONS = 3.5  # how far into the upper tail a tilt moves the centre of precision

@@ -1,9 +1,9 @@
 """Amplification by iteration: what a noisy iteration costs when its steps stay secret and only the end is released.
 
 Two runs on neighbouring data drift apart by at most s_t in step t; contractions never widen the gap, and every noise
-hides a part of it (Feldman, Mironov, Talwar and Thakurta 2018; theorems 5.3 and 5.4 of seed 001; proofs/iteration.md).
-All of this is about real-valued noise: the events say so, and `plain` gives the event of the same run with noise on a
-grid and every step released, which needs no such trust.
+hides a part of it (Feldman, Mironov, Talwar and Thakurta 2018; Estrada Franco 2025, theorems 5.3 and 5.4;
+proofs/iteration.md). All of this is about real-valued noise: the events say so, and `plain` gives the event of the same
+run with noise on a grid and every step released, which needs no such trust.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""The compiled sums of ``atoms`` and ``normal``: privacy profiles and Rényi divergences of dominating pairs.
+"""The compiled sums of ``loss_atoms``, ``envelope`` and ``normal``: profiles and Rényi divergences of dominating pairs.
 
 Every sum has positive terms only, so that nothing cancels: the hockey-stick divergence is accumulated from the largest
 loss down, and the Rényi divergence is the mean of (r^a - 1 - a (r - 1)) / (a - 1) under Q, r the likelihood ratio,
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 __all__ = ["atoms_matched", "atoms_profile", "atoms_renyi", "sampled_normal_renyi"]
 
 _LARGE = 600.0  # exponents beyond are summed relative to the largest
-_SERIES = 0.5
-_SMALL = 0.1
+_SERIES = 0.5  # order times loss (or change) below which a power series keeps the digits
+_SMALL = 0.1  # change of the ratio below which its binomial series is short
 _DIGITS = 38.0  # -ln of what a sum may leave out
-_FAR = 30.0
-_OVERFLOW = 700.0
+_FAR = 30.0  # losses beyond which e^loss is added to an exponent before it is taken
+_OVERFLOW = 700.0  # exponents beyond are no doubles
 _REMOVE, _ADD, _FIXED = 0, 1, 2
 _ROOT = math.sqrt(2 * math.pi)
-_REACH = 10.5
-_TINY = 1e-290
-_SAFE = 2e-12
+_REACH = 10.5  # standard deviations on both sides that are always summed
+_TINY = 1e-290  # stands for a sum that underflowed
+_SAFE = 2e-12  # twenty times the largest error against forty digits
 _SAFE_PER = 1e-15  # per unit of an exponent x^2: its rounding
 _NODES, _WEIGHTS = (np.ascontiguousarray(array) for array in np.polynomial.legendre.leggauss(16))
 

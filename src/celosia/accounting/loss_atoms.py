@@ -22,7 +22,7 @@ __all__ = ["Atoms", "from_logs"]
 
 _NOTICED = 1e-9  # probabilities that do not sum to 1 within this are a mistake, not rounding
 _LOSS_ERROR = 4e-15  # relative: how far a computed loss may be from the true one
-_SAFE = 1e-12
+_SAFE = 1e-12  # far above the error of the sums
 _SAFE_RENYI = 5e-12  # logarithms of masses down to e^-10000 are right to 2e-12
 _ROUNDING = 5e-16  # of each step of a running sum
 _TINY = 1e-300

@@ -26,9 +26,9 @@ Kind = Literal["remove", "add", "fixed"]
 _KINDS: tuple[Kind, ...] = ("remove", "add", "fixed")
 _WIDE = 40.0  # beyond this mu sums give way to bounds: typical losses are above 800
 _FAR = 1e7  # and beyond this order * mu, the place of the peak: the squares of its neighbours differ by rounding only
-_LARGEST = 1e8
+_LARGEST = 1e8  # mu; the smallest is its inverse
 _SAFE = 1e-12
-_LAST_PLACE = 4e-16
+_LAST_PLACE = 4e-16  # relative: rounding of a sum or of an exponential
 _TINY = 1e-300
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(20)
 

@@ -25,9 +25,8 @@ from celosia.core.exact import quote, whole
 __all__ = ["LossDistribution"]
 
 _UNIT = 2.0**-53
-_FEWEST_CELLS = 2**14
-_MOST_TIMES = 2**50
-_MOST_CELLS = 2**24
+_FEWEST_CELLS, _MOST_CELLS = 2**14, 2**24  # from what is still tight to what memory holds
+_MOST_TIMES = 2**50  # the relative rounding of 2^-46 a step is then a factor of e^16
 
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)

@@ -1,10 +1,11 @@
 """What projected noisy stochastic gradient descent costs when only its last weights are released.
 
-A record that is used k steps before the end is covered by k noises: D_alpha <= 2 alpha L^2 / (sigma^2 k) (theorem 5.4
-of seed 001; Feldman, Mironov, Talwar and Thakurta 2018). Over several epochs the shifts of all uses are spread
-together, or the comparison restarts after one of the uses with the diameter of the projection's set as the distance, so
-that long runs stop costing more (Altschuler and Talwar 2022). A secret order or stop is a mixture, whose divergence is
-at most 1/(alpha-1) log of the *mean of exp((alpha-1) D)*; the mean of the D is no bound (proofs/iteration.md).
+A record that is used k steps before the end is covered by k noises: D_alpha <= 2 alpha L^2 / (sigma^2 k) (Feldman,
+Mironov, Talwar and Thakurta 2018; Estrada Franco 2025, theorem 5.4). Over several epochs the shifts of all uses are
+spread together, or the comparison restarts after one of the uses with the diameter of the projection's set as the
+distance, so that long runs stop costing more (Altschuler and Talwar 2022). A secret order or stop is a mixture, whose
+divergence is at most 1/(alpha-1) log of the *mean of exp((alpha-1) D)*; the mean of the D is no bound
+(proofs/iteration.md).
 """
 
 from fractions import Fraction
@@ -26,11 +27,11 @@ if TYPE_CHECKING:
 __all__ = ["pnsgd_curve", "pnsgd_rho", "record_rhos"]
 
 _SAFE = 1 + 1e-12  # far above the rounding of sums and powers, far below what anybody would notice
-_ONE_BY_ONE = 4_096
-_GROWTH = 256
-_RESTARTS = 512
-_COLUMNS = 1_024
-_FAR = 2**400
+_ONE_BY_ONE = 4_096  # numbers of noises that are priced one by one
+_GROWTH = 256  # blocks of further ones are this part of their first
+_RESTARTS = 512  # uses after a restart that are tried one by one
+_COLUMNS = 1_024  # blocks whose plans are held in memory at once
+_FAR = 2**400  # a distance, in shifts, whose square is still a double
 _STEEP = 500.0  # exponents from here on are added in logarithms
 
 

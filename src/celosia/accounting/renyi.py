@@ -6,23 +6,21 @@ rounded up. The conversion is that of Canonne, Kamath and Steinke 2020 (proposit
 
 import math
 from functools import lru_cache, singledispatch
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from celosia.accounting import closed_forms
 from celosia.accounting.atoms import coin
 from celosia.accounting.basic import not_priced, pure, steps
+from celosia.accounting.checks import Array
 from celosia.accounting.discretise import Pair
 from celosia.accounting.dominating import dominating, normal, sampled
 from celosia.accounting.gdp import mu
 from celosia.accounting.iteration import iteration_curve
 from celosia.accounting.normal import SampledNormal
-from celosia.accounting.simplify import inner, leaves, simplified
+from celosia.accounting.simplify import inner, leaves, simplified, touched
 from celosia.core import (
     ZCDP,
-    AddRemove,
     ApproxDP,
     ComposedEvent,
     Event,
@@ -48,13 +46,12 @@ from celosia.core.iterations import ContractiveIterationEvent, PNSGDEvent
 
 __all__ = ["ORDERS", "epsilons_by_order", "renyi", "renyi_delta", "renyi_epsilon"]
 
-Array: TypeAlias = NDArray[np.float64]
 
 ORDERS: Array = 1 + np.geomspace(0.01, 1e6, 200)
 """The orders of the Rényi accountant: from nearly 1, where delta is large, to a million, where epsilon is tiny."""
 ORDERS.flags.writeable = False
 
-_SAFE = 1 + 1e-12
+_SAFE = 1 + 1e-12  # far above the rounding of a few operations
 _TINY = 1e-300  # more than what underflow takes away
 
 
@@ -83,7 +80,7 @@ def _(event: GaussianEvent, orders: Array) -> Array:
 @renyi.register
 def _(event: RandomizedResponseEvent, orders: Array) -> Array:
     if event.coins is not None:
-        return _divergences(coin(*event.coins), orders)  # the larger of both orders, which at each order is exact
+        return _divergences(coin(*event.coins), orders)  # exact: at each order, the larger of the two directions
     return closed_forms.randomized_response(event.epsilon, orders, event.categories)
 
 
@@ -158,10 +155,9 @@ def _(event: ComposedEvent | RepeatedEvent, orders: Array) -> Array:
 
 @renyi.register
 def _(event: ParallelEvent, orders: Array) -> Array:
-    touched = 1 if event.adjacency is AddRemove or event.fixed else 2
     kinds = dict.fromkeys(event.events)
     curves = [renyi(simplified(kind), orders) for kind in kinds for _ in range(min(2, event.events.count(kind)))]
-    return np.asarray(np.sort(curves, axis=0)[-touched:].sum(axis=0))
+    return np.asarray(np.sort(curves, axis=0)[-touched(event) :].sum(axis=0))
 
 
 @renyi.register(GroupEvent)
@@ -169,7 +165,7 @@ def _(event: ParallelEvent, orders: Array) -> Array:
 @renyi.register(PostProcessedEvent)
 def _(event: GroupEvent | ReplacedEvent | PostProcessedEvent, orders: Array) -> Array:
     plain = simplified(event)
-    if type(plain) is not type(event) or plain != event:
+    if plain != event:
         return renyi(plain, orders)
     # Mironov 2017, proposition 2: a group of 2^c at order alpha >= 2 costs 3^c times the divergence of 2^c alpha. Below
     # order 2 its value at 2 is a bound.

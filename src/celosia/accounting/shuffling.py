@@ -9,29 +9,27 @@ report. The proofs, also that of the sharper count for randomized response, are 
 
 import math
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import special
 
 from celosia.accounting.atoms import Atoms
 from celosia.accounting.binomial import binomial_masses
-from celosia.accounting.checks import checked_epsilons
+from celosia.accounting.checks import Array, checked_epsilons
 from celosia.core.errors import ParameterError
 from celosia.core.exact import Exact, double_at_least, double_at_most, exact_positive, quote, whole
 
 __all__ = ["shuffled_atoms", "shuffled_closed_form", "shuffled_epsilon", "shuffled_profile"]
 
-Array: TypeAlias = NDArray[np.float64]
 
 _SAFE = 1 + 1e-9  # far above the rounding of the sums, far below what anybody would notice
 _BEYOND = 1e-33  # the probability of a number of clones outside the window (Bernstein's inequality gives e^-78)
 _MOST = 2**31  # reports: more count as so many, which can be summed within a second
 _NO_CLONES = 60.0  # from this epsilon0 on the clones are not counted: fewer than one is expected anyway
-_CELLS = 1024
-_BLOCK = 2**20
-_POINTS = 400
+_CELLS = 1024  # into which numbers of clones are put together
+_BLOCK = 2**20  # terms that are held in memory at once
+_POINTS = 400  # of the profile, for the losses of the dominating pair
 
 
 def shuffled_closed_form(epsilon0: Exact, reports: int, delta: Exact) -> float:

@@ -3,7 +3,7 @@
 Reading an event for a group, or an add-remove event under replace-one, only means a larger sensitivity where the noise
 is added to a number: then the larger event is priced exactly instead of by the general rule for groups. What was done
 to an answer afterwards costs nothing and disappears. Equal events are counted, not listed: a million steps are one
-step and a number.
+step and a number. Dwork and Roth 2014 for groups and post-processing.
 """
 
 import dataclasses
@@ -12,6 +12,7 @@ from itertools import groupby
 
 from celosia.core import (
     AboveThresholdEvent,
+    AddRemove,
     Adjacency,
     ComposedEvent,
     Event,
@@ -35,7 +36,7 @@ from celosia.core import (
     ShuffledEvent,
 )
 
-__all__ = ["inner", "leaves", "simplified"]
+__all__ = ["inner", "leaves", "simplified", "touched"]
 
 _WRAPPED = (
     FixedSampledEvent,
@@ -93,6 +94,18 @@ def inner(event: PoissonSampledEvent | FixedSampledEvent | ShuffledEvent) -> Eve
     True
     """
     return simplified(_of_one_unit(event.event))
+
+
+def touched(event: ParallelEvent) -> int:
+    """Return how many parts of a partition a change of one unit can reach.
+
+    A unit is in one part; a replaced one leaves a part and enters another, unless public identifiers fix the parts.
+
+    >>> count = LaplaceEvent(scale=10, sensitivity=1, adjacency=ReplaceOne)
+    >>> touched(ParallelEvent(events=(count, count))), touched(ParallelEvent(events=(count, count), fixed=True))
+    (2, 1)
+    """
+    return 1 if event.adjacency is AddRemove or event.fixed else 2
 
 
 def _of_one_unit(event: Event) -> Event:

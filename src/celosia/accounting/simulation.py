@@ -1,8 +1,8 @@
 """Noisy iterations of contractions, run many times over, to see the theorems at work.
 
-X_t = phi_t(X_{t-1}) + Z_t (definition 5.2 of seed 001), all chains at once. The noise is real-valued: quantiles of
-uniform doubles. That is for experiments and plots; it is not how a release draws its noise, for the gaps between
-doubles tell more than the theorems allow (Mironov 2012).
+X_t = phi_t(X_{t-1}) + Z_t (Estrada Franco 2025, definition 5.2), all chains at once. The noise is real-valued:
+quantiles of uniform doubles. That is for experiments and plots; it is not how a release draws its noise, for the gaps
+between doubles tell more than the theorems allow (Mironov 2012).
 """
 
 from collections.abc import Callable, Sequence

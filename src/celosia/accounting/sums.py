@@ -7,12 +7,12 @@ Kamath and Steinke 2020 for the first two and exact for the third; all are round
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import ClassVar, TypeAlias
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from celosia.accounting.accountant import AdaptiveAccountant, exact_bound, exact_delta
+from celosia.accounting.checks import Array
 from celosia.accounting.concentrated import rho
 from celosia.accounting.gaussian import concentrated_delta, largest_rho
 from celosia.accounting.gdp import mu
@@ -24,11 +24,10 @@ from celosia.core.exact import Exact, double_at_least, double_at_most, exact, qu
 
 __all__ = ["GDPAccountant", "RenyiAccountant", "ZCDPAccountant", "exact_orders"]
 
-Array: TypeAlias = NDArray[np.float64]
 
-_REFINED = 41
+_REFINED = 41  # orders that are tried around the best one
 _ZOOMS = 5  # each narrows the search twentyfold
-_TINY = 1e-300
+_TINY = 1e-300  # more than what underflow takes away
 
 
 class ZCDPAccountant(AdaptiveAccountant):

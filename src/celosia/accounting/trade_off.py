@@ -9,13 +9,12 @@ lost where mu is small (the textbook's difference of two normal tails is that in
 
 import math
 from collections.abc import Callable
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from celosia.accounting.checks import checked_epsilons, vector
+from celosia.accounting.checks import Array, checked_epsilons, vector
 from celosia.core.errors import ParameterError
 from celosia.core.exact import Exact, double_at_least, double_at_most, exact_non_negative, exact_probability, quote
 
@@ -31,13 +30,12 @@ __all__ = [
     "trade_off",
 ]
 
-Array: TypeAlias = NDArray[np.float64]
 
-_SAFE = 1 + 1e-11
+_SAFE = 1 + 1e-11  # far above the error of the quadrature, far below what anybody would notice
 _TINY = 1e-300  # more than what underflow can take away
-_LEAST_DELTA = 1e-290
-_LARGEST_EPSILON = 2.0**16
-_POINTS = 512
+_LEAST_DELTA = 1e-290  # well above _TINY, which is added to every delta
+_LARGEST_EPSILON = 2.0**16  # the end of a profile that never vanishes
+_POINTS = 512  # epsilons of which each gives two lines of a trade-off curve
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(64)
 
 

@@ -51,6 +51,11 @@ class _Found:
     failing: "Best"
     priced: Priced
 
+    @property
+    def certain(self) -> bool:
+        """Whether the one amount meets the target and the other one does not."""
+        return self.price.epsilon <= self.target.epsilon < self.failing.epsilon
+
 
 @calibrate.command("gaussian")
 @spread
@@ -91,8 +96,7 @@ def _search(noise: str, make: Callable[[Fraction], Priced], epsilon: str, delta:
     target = ApproxDP(
         epsilon=exact_positive(epsilon, name="epsilon"), delta=allowed, adjacency=scope.adjacency, unit=scope.unit
     )
-    exact_positive(tolerance, name="tolerance")
-    from celosia.accounting import best
+    allowance = exact_positive(tolerance, name="tolerance")
     from celosia.accounting import calibrate as search
 
     with waiting("Searching") as say:
@@ -103,20 +107,26 @@ def _search(noise: str, make: Callable[[Fraction], Priced], epsilon: str, delta:
 
         answer = search(tried, target, tolerance=tolerance)
         # Short numbers to copy, as long as they are still what they claim to be.
-        enough, too_small = Fraction(at_least(answer.noise)), Fraction(at_most(answer.too_small))
-        price, failing = (best(make(amount).event, allowed) for amount in (enough, too_small))
-        close = enough <= too_small * (1 + 2 * exact_positive(tolerance, name="tolerance"))
-        if not (close and price.epsilon <= target.epsilon < failing.epsilon):
-            enough, too_small = Fraction(answer.noise), Fraction(answer.too_small)
-            price, failing = (best(make(amount).event, allowed) for amount in (enough, too_small))
+        found = _found(noise, make, target, Fraction(at_least(answer.noise)), Fraction(at_most(answer.too_small)))
+        if found.enough > found.too_small * (1 + 2 * allowance) or not found.certain:
+            found = _found(noise, make, target, Fraction(answer.noise), Fraction(answer.too_small))
+    return found
+
+
+def _found(
+    noise: str, make: Callable[[Fraction], Priced], target: ApproxDP, enough: Fraction, too_small: Fraction
+) -> _Found:
+    from celosia.accounting import best
+
+    priced = make(enough)
     return _Found(
         noise=noise,
         target=target,
         enough=enough,
         too_small=too_small,
-        price=price,
-        failing=failing,
-        priced=make(enough),
+        price=best(priced.event, target.delta),
+        failing=best(make(too_small).event, target.delta),
+        priced=priced,
     )
 
 

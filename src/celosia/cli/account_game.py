@@ -98,12 +98,16 @@ def game(
             }
         )
         return
+    _print(played, words, plain_number(belief), posterior, misses)
+
+
+def _print(played: "Game", words: str, prior: str, posterior: tuple[float, float] | None, misses: list[float]) -> None:
     console = Console(highlight=False)
     console.print(
         Text(f"An adversary knows two neighbouring data sets and sees one release ({words})."), soft_wrap=True
     )
     console.print()
-    console.print(_belief(played, plain_number(belief), posterior))
+    console.print(_belief(played, prior, posterior))
     if posterior is None:
         console.print(
             Text("Only pure privacy bounds beliefs: here a rare release may give everything away.", style="dim")

@@ -21,8 +21,8 @@ __all__ = ["ContractiveIterationEvent", "PNSGDEvent", "Run"]
 Run: TypeAlias = tuple[Fraction, Fraction, int]
 """Equal steps of an iteration: how far the two maps are apart, the size of the noise, and the number of steps."""
 
-_MOST_RUNS = 10_000
-_MOST_STEPS = 2**53
+_MOST_RUNS = 10_000  # bounds the size of a record
+_MOST_STEPS = 2**53  # whole numbers that doubles hold
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)

@@ -29,7 +29,7 @@ __all__ = [
     "ShuffledEvent",
 ]
 
-_MOST_PARTS = 10_000
+_MOST_PARTS = 10_000  # bounds the size of a record; a run of equal events is one RepeatedEvent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
@@ -84,10 +84,10 @@ def _events(values: object) -> tuple[Event, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
 class ComposedEvent(_Structure):
-    """Events one after another on the same data; each may be chosen after seeing the earlier answers.
+    """Events one after another on the same data; what each of them asks may depend on the earlier answers.
 
-    What may *not* depend on earlier answers is the list itself, the kinds and their parameters: for a list that grows
-    as one goes, a filter decides (``celosia.accounting``).
+    What may *not* depend on them is the list itself, the kinds of events and their parameters: for a list that grows as
+    one goes, a filter decides (``celosia.accounting``).
 
     >>> from celosia.core import LaplaceEvent
     >>> ComposedEvent(events=(LaplaceEvent(scale=10, sensitivity=1), LaplaceEvent(scale=5, sensitivity=1)))

@@ -1,7 +1,7 @@
 """Public conformance kits: hold a mechanism, an accountant, a distribution or a source of randomness to its promise.
 
-They are for our own tests and for those of third parties. Each raises ``ConformanceError`` naming the check that failed
-and by how much. A pass is evidence, never a proof.
+They serve the tests of this package and those of third parties. Each raises ``ConformanceError`` naming the check that
+failed and by how much. A pass is evidence, never a proof.
 """
 
 from celosia.core import ConformanceError

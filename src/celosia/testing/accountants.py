@@ -195,9 +195,8 @@ class _Kit:
         if event.adjacency is AddRemove and event.unit == "row":
             unknown = _UnknownEvent()
             refused += [(unknown, NotPriced), (ComposedEvent(events=(event, unknown)), NotPriced)]
-        with contextlib.suppress(
-            TypeError, ParameterError, GuaranteeMismatch
-        ):  # a structure has the scope of its parts
+        # A structure has the scope of its parts, and cannot be given another one.
+        with contextlib.suppress(TypeError, ParameterError, GuaranteeMismatch):
             refused.append((dataclasses.replace(event, unit=f"{event.unit} of another kind"), GuaranteeMismatch))
         with contextlib.suppress(TypeError, ParameterError, GuaranteeMismatch):
             other = ReplaceOne if event.adjacency is AddRemove else AddRemove

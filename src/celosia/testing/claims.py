@@ -20,7 +20,7 @@ __all__ = ["claims", "excess"]
 
 Logs = NDArray[np.float64]
 
-_DELTAS = (1e-2, 1e-4)
+_DELTAS = (1e-2, 1e-4)  # what samples of a hundred thousand can contradict
 _ORDERS = 1 + 10 ** (np.arange(-40, 61) / 20)
 _EPSILONS = np.array([0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0])
 

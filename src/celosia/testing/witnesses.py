@@ -43,7 +43,7 @@ __all__ = ["Witness", "divergence", "witnesses"]
 
 Table: TypeAlias = NDArray[np.float64]
 
-_MOST = 1_000_000
+_MOST = 1_000_000  # outputs of a composition: some megabytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -94,7 +94,7 @@ def divergence(parts: Sequence[Witness], epsilon: float) -> float:
 
 
 def witnesses() -> tuple[Witness, ...]:
-    """Return a witness of every kind of event and structure, add-remove and replace-one.
+    """Return witnesses of noise, choices, answers, guarantees and structures, add-remove and replace-one.
 
     >>> {type(witness.event).__name__ for witness in witnesses()} >= {"LaplaceEvent", "ShuffledEvent", "GroupEvent"}
     True
