@@ -66,3 +66,9 @@ def test_the_callers_array_is_not_touched() -> None:
     given = np.array([0.25, 0.75])
     as_probabilities(given, name="p")[0] = 9
     assert given.tolist() == [0.25, 0.75]
+
+
+def test_masked_entries_are_refused() -> None:
+    masked = np.ma.masked_array([0.5, 0.5], mask=[False, True])
+    with pytest.raises(ParameterError, match=r"^p must have no masked entries"):
+        as_array(masked, name="p")

@@ -1,4 +1,4 @@
-"""Closed forms against high-precision integrals, against seed 004's statements, and against Google's accountant."""
+"""Closed forms against high-precision integrals, the statements of the Rényi thesis, and Google's accountant."""
 
 import itertools
 import math
@@ -162,3 +162,60 @@ def test_a_tail_of_the_profile_keeps_its_digits() -> None:
     # From mpmath: Phi(mu/2 - eps/mu) - e^eps Phi(-mu/2 - eps/mu), mu = 1, eps = 20.
     exact = mp.ncdf(mp.mpf("0.5") - 20) - mp.exp(20) * mp.ncdf(-mp.mpf("0.5") - 20)
     assert hockey_stick_normal(Normal(1, 1), Normal(0, 1), 20) == pytest.approx(float(exact), rel=1e-9)
+
+
+@pytest.mark.parametrize("order", [1 - 1e-7, 1 + 1e-7, 1 + 4e-6])
+def test_near_order_one_a_wide_laplace_is_finite(order: float) -> None:
+    p, q = Laplace(0, 2e5), Laplace(0, 1)
+    with mpmath.workdps(40):
+        over = mpmath.mpf(order) - 1
+        rate = (1 + over) / mpmath.mpf(2e5) - over
+        power = 2 / rate * mpmath.mpf(4e5) ** -(1 + over) * mpmath.mpf(2) ** over
+        truth = float(mpmath.log(power) / over)
+    assert renyi(p, q, order) == pytest.approx(truth, rel=1e-9)
+
+
+def test_the_last_finite_order_is_found_exactly() -> None:
+    # As doubles 0.3 is below and 0.2 above the decimal: at order 3 the integral is just finite.
+    assert renyi(Laplace(0, 0.3), Laplace(0, 0.2), 3) == pytest.approx(17.504789810793, rel=1e-9)
+    assert renyi(Laplace(0, 3), Laplace(0, 2), 3) == math.inf
+    assert renyi(Normal(0, 3), Normal(0, 2), 3) == math.inf
+    assert math.isfinite(renyi(Normal(0, 0.3), Normal(0, 0.2), 3))
+
+
+@pytest.mark.parametrize("variance", [0.1, 3.0, 5.0, 7.0])
+def test_a_common_variance_is_common_after_rounding(variance: float) -> None:
+    p = MultivariateNormal([1, 0], np.diag([variance, 1.0]))
+    assert renyi(p, MultivariateNormal([0, 0], np.diag([variance, 2.0])), math.inf) == math.inf
+
+
+def test_equal_covariances_are_equal_at_every_order() -> None:
+    covariance = [[2, 0.3, 0.1], [0.3, 3, 0.7], [0.1, 0.7, 1.1]]
+    p, q = MultivariateNormal([1, 0, 0], covariance), MultivariateNormal([0, 0, 0], covariance)
+    assert renyi(q, q, math.inf) == 0
+    assert renyi(p, q, 1e12) == pytest.approx(1e12 * renyi(p, q, 1), rel=1e-9)
+
+
+def test_normals_too_far_apart_are_refused() -> None:
+    p = MultivariateNormal([1e200, 0], np.eye(2))
+    with pytest.raises(ParameterError, match=r"^p and q are too far apart"):
+        renyi(p, MultivariateNormal([0, 0], np.eye(2)), 2)
+
+
+@pytest.mark.parametrize(
+    ("p", "q"),
+    [
+        (Normal(0, 1e-8), Normal(1000000.3, 1.5e8)),
+        (Normal(1e100, 1e-100), Normal(0, 1)),
+        (Normal(0, 1e-130), Normal(1e100, 1)),
+    ],
+)
+def test_a_needle_far_out_is_told_apart(p: Normal, q: Normal) -> None:
+    assert hockey_stick(p, q, 1) == pytest.approx(1, abs=1e-9)
+
+
+def test_a_narrow_laplace_far_from_zero_keeps_its_width() -> None:
+    near = hockey_stick(Laplace(0, 1e-8), Laplace(0, 2e-8), 0.1)
+    assert hockey_stick(Laplace(1000000.3, 1e-8), Laplace(1000000.3, 2e-8), 0.1) == pytest.approx(near, rel=1e-12)
+    needle = hockey_stick(Laplace(1000000.3, 1.0000001e-08), Laplace(-1e-06, 2e8), 30)
+    assert needle == pytest.approx(0.9954598948587009, rel=1e-9)

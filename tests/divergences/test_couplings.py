@@ -71,7 +71,7 @@ def test_the_monotone_coupling_is_optimal_on_the_line(pair: Two, order: float) -
 @settings(max_examples=25)
 @given(st.integers(0, 10**6), st.integers(1, 6), st.integers(1, 6))
 def test_witnesses_exist_exactly_from_the_distance_on(seed: int, n: int, m: int) -> None:
-    # Lemma 4.2 of seed 001 (whose third statement means ||V|| <= s where it prints W).
+    # Lemma 4.2 of Estrada Franco 2025 (whose third statement means ||V|| <= s where it prints W).
     for dimension in (1, 2):
         p, q = cloud(seed, n, dimension), cloud(seed + 1, m, dimension)
         radius = wasserstein(p, q, math.inf)
@@ -133,3 +133,28 @@ def test_bad_input() -> None:
         product_coupling([1], [1]).cost([[1, 2]])
     with pytest.raises(ParameterError, match="p must sum"):
         as_discrete([0.5], "p")
+
+
+def test_no_mass_is_too_small_to_be_carried() -> None:
+    p = Discrete(points=[0, 1e9], probabilities=[1 - 1e-15, 1e-15])
+    q = Discrete(points=[0], probabilities=[1])
+    assert witness(p, q, 1) is None
+    assert monotone_coupling(p, q).reach == 1e9
+    assert monotone_coupling(q, p).reach == 1e9
+
+
+def test_tiny_masses_do_not_spoil_levels_that_are_equal_but_for_rounding() -> None:
+    p, q = np.array([0.1] * 3 + [0.7, 1e-300]), np.array([1e-300, 0.3, 0.7])
+    first, second, masses = quantile_cells(p, q)
+    pairs = set(zip(first.tolist(), second.tolist(), strict=True))
+    assert pairs == {(0, 0), (0, 1), (1, 1), (2, 1), (3, 2), (4, 2)}
+    assert np.allclose(np.bincount(first, masses), p, atol=1e-15)
+
+
+@given(twos(), st.integers(20, 1000))
+def test_every_point_with_mass_is_in_a_cell(pair: Two, small: int) -> None:
+    p, q = (np.append(side, 10.0**-small if small < 300 else 5e-324) for side in pair)
+    first, second, masses = quantile_cells(p, q)
+    assert (masses > 0).all()
+    assert set(first.tolist()) == set(np.flatnonzero(p).tolist())
+    assert set(second.tolist()) == set(np.flatnonzero(q).tolist())

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from celosia.core import ParameterError
 from celosia.divergences import Discrete
-from celosia.divergences.discrete import align, same_dimension
+from celosia.divergences.discrete import align, exact_masses, same_dimension
 
 POINTS = st.lists(st.integers(-3, 3), min_size=1, max_size=6)
 
@@ -53,3 +53,8 @@ def test_dimensions_must_agree() -> None:
     assert same_dimension(plane, plane) == 2
     with pytest.raises(ParameterError, match="same dimension"):
         align(plane, Discrete(points=np.array([1]), probabilities=np.array([1.0])))
+
+
+def test_exact_masses_are_in_proportion() -> None:
+    first, second = exact_masses(np.array([0.1, 5e-324]))
+    assert (first, second) == ((0.1).as_integer_ratio()[0] * 2**1074 // (0.1).as_integer_ratio()[1], 1)

@@ -32,7 +32,7 @@ def test_entropy_is_scipys(pair: Two) -> None:
 
 
 def test_questions_per_square() -> None:
-    # Seed 001: one question for black, two for yellow, three for blue and red. (The relative frequency is two to the
+    # Estrada Franco 2025: one question for black, two for yellow, three for blue and red. (The relative frequency is two to the
     # power of *minus* the number of questions; the seed drops the sign.)
     assert entropy(COLOURS, base=2) == 1.75
     assert cross_entropy(COLOURS, [1 / 4] * 4, base=2) == 2

@@ -77,3 +77,26 @@ def test_what_is_not_convex_is_refused() -> None:
         f_divergence([0.5, 0.5], [0.5, 0.5], squared, slope_at_infinity=math.nan)
     with pytest.raises(ParameterError, match="NaN"), np.errstate(all="ignore"):
         f_divergence([1, 0], [0.5, 0.5], lambda t: t * np.log(t))
+
+
+def x_log_x(t: "NDArray[np.float64]") -> "NDArray[np.float64]":
+    return np.asarray(special.xlogy(t, t), dtype=np.float64)
+
+
+@pytest.mark.parametrize("tiny", [1e-80, 1e-120, 1e-300])
+def test_steep_ratios_keep_their_logarithm(tiny: float) -> None:
+    p, q = [0.5, 0.5], [tiny, 1 - tiny]
+    assert f_divergence(p, q, x_log_x) == pytest.approx(kl(p, q), rel=1e-9)
+    far = (stats.norm(0, 1), stats.norm(100, 1))
+    assert f_divergence(*far, x_log_x) == pytest.approx(5000, rel=1e-6)
+
+
+def test_a_high_power_of_a_steep_ratio_is_finite() -> None:
+    assert f_divergence([0.5, 0.5], [1e-70, 1], lambda t: t**5 - 1) == pytest.approx(0.5**5 * 1e280, rel=1e-9)
+
+
+def test_wrong_types_are_named() -> None:
+    with pytest.raises(ParameterError, match=r"^slope_at_infinity must be a number"):
+        f_divergence([1.0], [1.0], lambda t: t - 1, slope_at_infinity="a")  # type: ignore[arg-type]  # that is the point
+    with pytest.raises(ParameterError, match=r"^f must be a function"):
+        f_divergence([1.0], [1.0], 3)  # type: ignore[arg-type]  # that is the point

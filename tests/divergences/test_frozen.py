@@ -130,3 +130,12 @@ def test_both_integrate_to_one() -> None:
     for pair in (Densities(stats.t(3), stats.lognorm(1)), Countable(stats.nbinom(5, 0.2), stats.binom(9, 0.3))):
         assert pair.log_integral(lambda log_p, _: log_p) == pytest.approx(0, abs=1e-9)
         assert pair.log_integral(lambda _, log_q: np.asarray(log_q)) == pytest.approx(0, abs=1e-9)
+
+
+def test_atoms_between_the_whole_numbers_are_refused() -> None:
+    halves = stats.rv_discrete(values=([0.5, 1.5], [0.5, 0.5]))()
+    for order in (0, 0.5, 1, 2, math.inf):
+        with pytest.raises(InputError, match=r"^p must have its mass on whole numbers"):
+            renyi(halves, stats.poisson(3), order)
+        with pytest.raises(InputError, match=r"^q must have its mass on whole numbers"):
+            renyi(stats.poisson(3), stats.poisson(3, loc=0.5), order)

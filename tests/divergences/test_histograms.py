@@ -47,7 +47,7 @@ def test_distance_is_the_l1_norm(one: list[int], other: list[int]) -> None:
 @given(RECORDS, st.integers(0, 5))
 def test_neighbours(records: list[int], extra: int) -> None:
     assert distance(records, [*records, extra]) == 1
-    # Seed 004 calls it the number of different records; replacing one record counts 2.
+    # The Rényi thesis calls it the number of different records; replacing one record counts 2.
     assert distance([*records, extra], [*records, extra + 1]) == 2
     assert distance(records, list(reversed(records))) == 0
 
@@ -79,3 +79,17 @@ def test_the_universe_binds() -> None:
     for universe in ([], ["a", "a"]):
         with pytest.raises(ParameterError, match="universe"):
             histogram(["a"], universe=universe)
+
+
+def test_what_is_missing_within_a_record_is_found() -> None:
+    fields = np.array([(1, math.nan)], dtype=[("a", int), ("b", float)])
+    masked = np.ma.masked_array([1, 2], mask=[False, True])
+    for dataset in ([(1, math.nan)], [(1, (None,))], fields, masked, np.array([[1, None]], dtype=object)):
+        with pytest.raises(InputError, match=r"^dataset holds"):
+            histogram(dataset)
+
+
+def test_a_frame_of_mixed_columns_has_rows() -> None:
+    frame = pd.DataFrame({"a": [1, 1, 2], "b": ["x", "x", "y"]})
+    assert histogram(frame) == {(1, "x"): 2, (2, "y"): 1}
+    assert distance(frame, [(1, "x"), (2, "y")]) == 1

@@ -110,3 +110,8 @@ def test_noises_have_a_positive_size(size: Any) -> None:  # noqa: ANN401 - wrong
 def test_what_is_beyond_the_doubles_is_no_answer() -> None:
     with pytest.raises(ParameterError, match="infinite divergence"):
         R(2, GaussianNoise(variance=1e-300), 1e200)
+
+
+@pytest.mark.parametrize(("alpha", "radius"), [(2, 100), (3, 900), (64, 800)])
+def test_far_moves_of_laplace_noise_are_finite(alpha: float, radius: float) -> None:
+    assert R(alpha, stats.laplace(), radius) == pytest.approx(R(alpha, LaplaceNoise(scale=1), radius), rel=1e-9)

@@ -25,7 +25,7 @@ def test_laplace_is_private_in_proportion_to_the_distance(scale: float, radius: 
 
 
 def test_classical_privacy_is_radius_one_between_data_sets() -> None:
-    # Definition 2.4 of seed 001: randomized response on one bit, data sets of at most one record.
+    # Definition 2.4 of Estrada Franco 2025: randomized response on one bit, data sets of at most one record.
     databases = [[], [0], [1]]
     apart = np.array([[distance(one, other) for other in databases] for one in databases])
     outputs = np.array([[0.5, 0.5], [0.75, 0.25], [0.25, 0.75]])
@@ -75,3 +75,19 @@ def test_bad_radius_and_divergence() -> None:
         metric_privacy([[1.0], [1.0]], [[0, 1], [1, 0]], 1, lambda _p, _q: math.nan)
     with pytest.raises(ParameterError, match="epsilon_out"):
         metric_privacy([[1.0]], [[0]], 1).holds(math.nan)
+
+
+def test_a_pair_on_the_rim_is_counted() -> None:
+    grid = np.arange(4) * 0.1  # 0.1 * 3 is above 0.3
+    outputs = [[0.5, 0.5], [0.4, 0.6], [0.3, 0.7], [0.2, 0.8]]
+    assert metric_privacy(outputs, abs(grid[:, None] - grid), 0.3).worst == (0, 3)
+
+
+def test_wrong_types_are_named() -> None:
+    table, metric = [[0.5, 0.5], [0.4, 0.6]], [[0, 1], [1, 0]]
+    with pytest.raises(ParameterError, match=r"^outputs must be a sequence"):
+        metric_privacy(5, metric, 1)  # type: ignore[arg-type]  # that is the point
+    with pytest.raises(ParameterError, match=r"^divergence must be a function"):
+        metric_privacy(table, metric, 1, 5)  # type: ignore[arg-type]  # that is the point
+    with pytest.raises(ParameterError, match=r"^divergence of inputs 0 and 1 must be a number, not None"):
+        metric_privacy(table, metric, 1, lambda _p, _q: None)  # type: ignore[arg-type,return-value]  # likewise

@@ -85,5 +85,9 @@ def test_bad_input() -> None:
             obeys_post_processing(kl, size=size)  # type: ignore[arg-type]  # that is the point
     with pytest.raises(ParameterError, match="trials"):
         obeys_post_processing(kl, trials=-1)
-    with pytest.raises(ParameterError, match="divergence must return a number"):
+    with pytest.raises(ParameterError, match=r"^divergence of .* must be a number, not nan"):
         obeys_post_processing(lambda _p, _q: math.nan)
+    with pytest.raises(ParameterError, match=r"^divergence of .* must be a number, not None"):
+        obeys_post_processing(lambda _p, _q: None)  # type: ignore[arg-type,return-value]  # that is the point
+    with pytest.raises(ParameterError, match=r"^divergence must be a function"):
+        obeys_post_processing(5)  # type: ignore[arg-type]  # that is the point

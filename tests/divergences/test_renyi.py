@@ -87,14 +87,14 @@ def test_it_adds_up_over_products(first: Two, second: Two, order: float) -> None
 
 @given(twos(), ORDERS, st.data())
 def test_post_processing(pair: Two, order: float, data: st.DataObject) -> None:
-    # Proposition 2.3.7 of seed 004, proposition 3.1 of seed 001.
+    # Proposition 2.3.7 of the Rényi thesis, proposition 3.1 of Estrada Franco 2025.
     kernel = data.draw(kernels(len(pair[0])))
     assert renyi(pair[0] @ kernel, pair[1] @ kernel, order) <= renyi(*pair, order) * (1 + 1e-9) + 1e-9
 
 
 @given(fours(), st.floats(0, 1), st.sampled_from([0.0, 0.3, 0.5, 1.0]))
 def test_it_is_jointly_convex_up_to_order_one(four: Four, share: float, order: float) -> None:
-    # Proposition 2.1.1 (2) of seed 004 is order 1; van Erven and Harremoës 2014, theorem 11, the orders below.
+    # Proposition 2.1.1 (2) of the Rényi thesis is order 1; van Erven and Harremoës 2014, theorem 11, the orders below.
     p1, q1, p2, q2 = four
     mixed = renyi(share * p1 + (1 - share) * p2, share * q1 + (1 - share) * q2, order)
     parts = [(share, renyi(p1, q1, order)), (1 - share, renyi(p2, q2, order))]
@@ -103,7 +103,7 @@ def test_it_is_jointly_convex_up_to_order_one(four: Four, share: float, order: f
 
 @given(twos(least=1), ABOVE_ONE, st.data())
 def test_probability_preservation(pair: Two, order: float, data: st.DataObject) -> None:
-    # Proposition 2.3.4 of seed 004; the exponent is (alpha - 1) / alpha.
+    # Proposition 2.3.4 of the Rényi thesis; the exponent is (alpha - 1) / alpha.
     event = np.array(data.draw(st.lists(st.booleans(), min_size=len(pair[0]), max_size=len(pair[0]))))
     p, q = pair[0][event].sum(), pair[1][event].sum()
     assert p <= (math.exp(renyi(*pair, order)) * q) ** ((order - 1) / order) * (1 + 1e-9)
@@ -111,7 +111,7 @@ def test_probability_preservation(pair: Two, order: float, data: st.DataObject) 
 
 @given(threes(least=1), ABOVE_ONE, st.floats(1.05, 20))
 def test_weak_triangle_inequality(three: Three, order: float, p: float) -> None:
-    # Proposition 2.3.5 of seed 004, and the three cases of its corollary 2.3.1.
+    # Proposition 2.3.5 of the Rényi thesis, and the three cases of its corollary 2.3.1.
     first, middle, last = three
     q = p / (p - 1)
     bounds = [
@@ -136,7 +136,7 @@ def test_pinsker(pair: Two) -> None:
 
 @given(twos(least=1), ABOVE_ONE)
 def test_bounded_loss_bounds_every_order(pair: Two, order: float) -> None:
-    # Lemma 2.3.3 of seed 004: at most 2 alpha zeta^2 (loose; the spec's randomized response curve is tight).
+    # Lemma 2.3.3 of the Rényi thesis: at most 2 alpha zeta^2 (loose; the randomized response curve is tight).
     zeta = max(renyi(*pair, math.inf), renyi(*pair[::-1], math.inf))
     assert renyi(*pair, order) <= 2 * order * zeta**2 + 1e-9
 
@@ -182,7 +182,7 @@ def test_bernoulli_is_proposition_2_4_1_of_seed_004() -> None:
 
 
 def test_missing_mass_is_infinite_from_order_one_on() -> None:
-    # Seed 001 asks for Q << P below its definition of D_KL; what is needed is P << Q, as in its definition 3.1.
+    # Estrada Franco 2025 asks for Q << P below its definition of D_KL; what is needed is P << Q, as in its definition 3.1.
     p, q = [0.5, 0.5], [1.0, 0.0]
     assert [renyi(p, q, order) for order in (1, 2, math.inf)] == [math.inf] * 3
     assert renyi(p, q, 0.5) == pytest.approx(math.log(2))
@@ -233,3 +233,32 @@ def test_samples_estimate() -> None:
 def test_what_cannot_be_resolved_is_an_error() -> None:
     with pytest.raises(InputError, match="lost"):
         renyi(stats.moyal(), stats.moyal(5), 2)
+
+
+@pytest.mark.parametrize(
+    ("p", "q"),
+    [([0.5, 0.5], [1, 0]), (stats.uniform(0, 2), stats.uniform(0, 1)), (stats.randint(0, 4), stats.randint(0, 2))],
+)
+@pytest.mark.parametrize("order", [1 - 1e-5, 1 - 1e-6, 1 - 1e-9])
+def test_just_below_order_one_a_gap_is_large_and_not_zero(p: object, q: object, order: float) -> None:
+    assert renyi(p, q, order) == pytest.approx(math.log(2) * order / (1 - order), rel=1e-6)
+
+
+@pytest.mark.parametrize("order", [0.95, 1 - 1e-7, 1 + 1e-12, 1 + 5e-6, 1.00002, 1.05])
+def test_close_distributions_keep_their_digits_near_order_one(order: float) -> None:
+    p, q = [0.25, 0.75], [0.25 + 1e-8, 0.75 - 1e-8]
+    with mpmath.workdps(50):
+        exact = [(mpmath.mpf(a), mpmath.mpf(b)) for a, b in zip(p, q, strict=True)]
+        power = mpmath.fsum(a ** mpmath.mpf(order) * b ** (1 - mpmath.mpf(order)) for a, b in exact)
+        truth = float(mpmath.log(power) / (mpmath.mpf(order) - 1))
+    assert renyi(p, q, order) == pytest.approx(truth, rel=1e-6)
+
+
+def test_what_q_lacks_is_not_level_with_what_it_nearly_lacks() -> None:
+    assert max_divergence([0.5, 0.3, 0.2], [1e-320, 0, 1.0], 0.2) == math.inf
+
+
+@pytest.mark.parametrize(("p", "q"), [(Normal(0, 1), Normal(2000, 1)), (stats.norm(0, 1), stats.norm(2000, 1))])
+def test_a_large_epsilon_is_finite(p: object, q: object) -> None:
+    epsilon = max_divergence(p, q, 1e-5)
+    assert epsilon == pytest.approx(2000**2 / 2 + 2000 * stats.norm.isf(1e-5), rel=1e-6)

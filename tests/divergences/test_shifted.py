@@ -1,4 +1,4 @@
-"""The shifted Rényi divergence: against linear programmes, and the lemmas of seed 001 that build on it."""
+"""The shifted Rényi divergence: against linear programmes, and the lemmas of Estrada Franco 2025 that build on it."""
 
 import itertools
 import math
@@ -226,3 +226,7 @@ def test_normal_parameters_without_a_meaning_are_refused(name: str, changes: dic
         shifted_renyi_gaussian(2, **(given | changes))
     with pytest.raises(ParameterError, match="beyond the doubles"):
         shifted_renyi_gaussian(2, 1e200, 1, 0)
+
+
+def test_the_smallest_double_is_a_mass() -> None:
+    assert shifted_renyi(2, [0, 1.0], [1.0, 5e-324], 0) == pytest.approx(-math.log(5e-324), rel=1e-12)

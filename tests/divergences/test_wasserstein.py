@@ -1,4 +1,4 @@
-"""Wasserstein distances against SciPy, brute force and the laws of seed 001."""
+"""Wasserstein distances against SciPy, brute force and the laws of Estrada Franco 2025."""
 
 import itertools
 import math
@@ -50,7 +50,7 @@ def test_it_is_the_best_matching(seed: int, order: float, norm: float) -> None:
 @settings(max_examples=30)
 @given(ROWS, ROWS)
 def test_it_rises_to_infinity(x: list[tuple[int, int]], y: list[tuple[int, int]]) -> None:
-    # Lemma 4.1 of seed 001.
+    # Lemma 4.1 of Estrada Franco 2025.
     values = [wasserstein(Samples(x), Samples(y), order) for order in (1, 1.5, 2, 4, 16, math.inf)]
     for low, high in itertools.pairwise(values):
         assert low <= high * (1 + 1e-6) + 1e-6
@@ -116,3 +116,18 @@ def test_mass_needs_a_place() -> None:
         wasserstein(Normal(0, 1), Laplace(0, 1))
     with pytest.raises(ParameterError, match="order"):
         wasserstein(Samples([[1, 2]]), Samples([[2, 3]]), norm=0.5)
+
+
+@pytest.mark.parametrize("order", [5, 20, 50, 300, 1e6])
+def test_high_orders_do_not_pass_the_limit(order: float) -> None:
+    x = Samples(np.array([[0, 0], [0, 0], [0, 0], [0, -1], [0, 5]]))
+    y = Samples(np.array([[0, 0], [0, 0], [0, 0], [0, 4], [-1, -1]]))
+    assert wasserstein(x, y, order) == pytest.approx((2 / 5) ** (1 / order), rel=1e-9)
+
+
+def test_distances_beyond_the_doubles_are_refused() -> None:
+    with pytest.raises(ParameterError, match=r"^p and q have points too far apart"):
+        wasserstein(Samples([-1.5e308]), Samples([1.5e308]))
+    with pytest.raises(ParameterError, match=r"^p and q have points too far apart"):
+        wasserstein(Samples([[-1.5e308, 0.0], [0.0, 1.0]]), Samples([[1.5e308, 0.0], [1.0, 1.0]]))
+    assert wasserstein(Samples([[1e200, 0.0], [0.0, 1.0]]), Samples([[2e200, 0.0], [0.0, 1.0]]), math.inf) == 1e200

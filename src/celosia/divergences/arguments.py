@@ -40,15 +40,15 @@ def as_number(value: object, *, name: str, least: float = -math.inf, above: floa
     return number
 
 
-def as_order(value: object, *, least: float = 0.0) -> float:
-    """Return the order of a divergence or of a norm: a number of at least ``least``, infinity included.
+def as_order(value: object, *, least: float = 0.0, name: str = "order") -> float:
+    """Return the order of a divergence or of a norm, or a divergence: a number of at least ``least``, or infinity.
 
     >>> as_order(2), as_order(float("inf"))
     (2.0, inf)
     """
-    number = _real(value, "order")
+    number = _real(value, name)
     if not number >= least:
-        message = f"order must be at least {least:g} (infinity is allowed), not {quote(value)}."
+        message = f"{name} must be at least {least:g} (infinity is allowed), not {quote(value)}."
         raise ParameterError(message)
     return number
 
@@ -59,6 +59,9 @@ def as_array(value: object, *, name: str, dimensions: tuple[int, ...] = (1,)) ->
     >>> as_array([1, 2], name="points")
     array([1., 2.])
     """
+    if np.ma.is_masked(value):
+        message = f"{name} must have no masked entries: drop them, or fill them in."
+        raise ParameterError(message)
     try:
         array = np.asarray(value)
     except ValueError as error:  # rows of different lengths

@@ -2,13 +2,14 @@
 
 Rényi divergences of normal and Laplace pairs with unequal spreads are those of Gil, Alajaji and Linder (2013). They are
 infinite where the order weighs the wider tail more than the narrower one can bear: between normals from the order at
-which (1 - order) variance_p + order variance_q is zero, between Laplace distributions from
-order / scale_p = (order - 1) / scale_q. Seed 004 proves the cases of common spread. Sets where one density exceeds a
-multiple of the other are intervals, so the hockey-stick divergence is a difference of two probabilities.
+which (1 - order) variance_p + order variance_q is zero, between Laplace distributions from order / scale_p = (order -
+1) / scale_q. The Rényi thesis proves the cases of common spread. Sets where one density exceeds a multiple of the other
+are intervals, so the hockey-stick divergence is a difference of two probabilities.
 """
 
 import itertools
 import math
+from fractions import Fraction
 
 import numpy as np
 from scipy import special
@@ -26,8 +27,9 @@ __all__ = [
     "whiten",
 ]
 
+_LEVEL = 1e-14
 _FAR = 1e140  # squares of it are still doubles
-_NEAR_ONE = 1e-5  # closer to order 1 than this the quotient by (order - 1) would lose more digits than a chord does
+_NEAR_ONE = 1e-5  # closer to order 1 than this, a chord loses fewer digits than the quotient by (order - 1)
 
 
 def renyi_normal(p: Normal, q: Normal, order: float) -> float:
@@ -39,7 +41,15 @@ def renyi_normal(p: Normal, q: Normal, order: float) -> float:
     inf
     """
     shift, ratio = _standardised(p, q)
-    return _normal_terms(np.array([shift]), np.array([ratio]), order)
+    if order in {0, 1, math.inf} or ratio == 1:
+        return _normal_terms(np.array([shift]), np.array([ratio]), order)
+    # Exact: next to the order at which the divergence becomes infinite nothing would be left of a rounded difference.
+    excess = (Fraction(order) - 1) * (1 - Fraction(p.variance) / Fraction(q.variance))
+    mixed = float(1 + excess)
+    if excess <= -1 or mixed == 0:
+        return math.inf
+    logs = -math.log(ratio) / 2 - (math.log1p(excess) if excess > -0.5 else math.log(mixed)) / (2 * (order - 1))
+    return max(0.0, order * shift**2 / (2 * mixed) + logs)
 
 
 def _standardised(p: Normal, q: Normal) -> tuple[float, float]:
@@ -75,7 +85,14 @@ def whiten(p: MultivariateNormal, q: MultivariateNormal) -> "tuple[np.ndarray, n
     root = np.linalg.cholesky(q.covariance)
     half = np.linalg.solve(root, p.covariance)
     variances, basis = np.linalg.eigh(np.linalg.solve(root, half.T))
-    return basis.T @ np.linalg.solve(root, p.mean - q.mean), variances
+    with np.errstate(over="ignore", invalid="ignore"):
+        shifts = basis.T @ np.linalg.solve(root, p.mean - q.mean)
+    if not ((np.abs(shifts) < _FAR) & (variances > 1 / _FAR) & (variances < _FAR)).all():
+        message = f"p and q are too far apart for doubles: {quote(p)} and {quote(q)}."
+        raise ParameterError(message)
+    # A variance that is 1 up to rounding is 1: there the highest orders change between a number and infinity.
+    same = np.array_equal(p.covariance, q.covariance) | (np.abs(variances - 1) < _LEVEL * len(variances))
+    return shifts, np.where(same, 1.0, variances)
 
 
 def _normal_terms(shifts: "np.ndarray", ratios: "np.ndarray", order: float) -> float:
@@ -113,14 +130,12 @@ def renyi_laplace(p: Laplace, q: Laplace, order: float) -> float:
         return 0.0
     if order == math.inf:  # the log ratio is largest at p's own peak, unless p's tails are the wider ones
         return log_ratio + shift / q.scale if p.scale <= q.scale else math.inf
-    rate = order / p.scale + (1 - order) / q.scale
-    if rate <= 0:
-        return math.inf
     if order == 1:
         return max(0.0, log_ratio + shift / q.scale + p.scale / q.scale * math.exp(-shift / p.scale) - 1)
-    if abs(order - 1) >= _NEAR_ONE:
+    kl = renyi_laplace(p, q, 1)
+    end = math.copysign(_NEAR_ONE / max(1.0, kl), order - 1)  # the larger, the sooner the curve bends
+    if abs(order - 1) >= abs(end):
         return _laplace_power(p, q, order)
-    kl, end = renyi_laplace(p, q, 1), math.copysign(_NEAR_ONE, order - 1)
     return kl + (_laplace_power(p, q, 1 + end) - kl) * (order - 1) / end
 
 
@@ -133,7 +148,9 @@ def _laplace_shift(p: Laplace, q: Laplace) -> float:
 
 
 def _laplace_power(p: Laplace, q: Laplace, order: float) -> float:
-    shift, rate = abs(p.location - q.location), order / p.scale + (1 - order) / q.scale
+    # Exact: next to the order at which the divergence becomes infinite nothing would be left of a rounded difference.
+    exact = Fraction(order) / Fraction(p.scale) + (1 - Fraction(order)) / Fraction(q.scale)
+    shift, rate = abs(p.location - q.location), float(exact)
     if rate <= 0:
         return math.inf
     # The integrand is exp of a function that is linear between the locations and on either side of them.
@@ -153,14 +170,20 @@ def hockey_stick_normal(p: Normal, q: Normal, epsilon: float) -> float:
     >>> round(hockey_stick_normal(Normal(1, 1), Normal(0, 1), 1), 6)
     0.126937
     """
-    # With x in units of q: log p/q - epsilon is a x^2 + b x + c, a parabola or a line.
     shift, ratio = _standardised(p, q)
-    a, b, c = (1 - 1 / ratio) / 2, shift / ratio, -(shift**2) / (2 * ratio) - math.log(ratio) / 2 - epsilon
     spread = math.sqrt(ratio)
+    # With x in units of the narrower side, which in those of the other may be less than a last digit wide,
+    # log p/q - epsilon is a x^2 + b x + c, a parabola or a line.
+    if ratio < 1:
+        a, b, c = (ratio - 1) / 2, shift * spread, shift**2 / 2 - math.log(ratio) / 2 - epsilon
+    else:
+        a, b, c = (1 - 1 / ratio) / 2, shift / ratio, -(shift**2) / (2 * ratio) - math.log(ratio) / 2 - epsilon
 
     def excess(low: float, high: float) -> float:
-        log_p = _log_normal_between((low - shift) / spread, (high - shift) / spread)
-        log_q = _log_normal_between(low, high) + epsilon
+        ends = (low, high)
+        of_p = ends if ratio < 1 else tuple((end - shift) / spread for end in ends)
+        of_q = tuple(shift + spread * end for end in ends) if ratio < 1 else ends
+        log_p, log_q = _log_normal_between(*of_p), _log_normal_between(*of_q) + epsilon
         return -math.exp(log_p) * math.expm1(log_q - log_p) if log_p > log_q else 0.0
 
     if a == 0:
@@ -191,6 +214,9 @@ def hockey_stick_laplace(p: Laplace, q: Laplace, epsilon: float) -> float:
     (0.221199217, 0.0)
     """
     _laplace_shift(p, q)
+    # Seen from the narrower side, which far from zero may be less than a last digit wide.
+    centre = p.location if p.scale < q.scale else q.location
+    p, q = (Laplace(side.location - centre, side.scale) for side in (p, q))
     low, high = min(p.location, q.location), max(p.location, q.location)
 
     def loss(x: float) -> float:
@@ -204,7 +230,7 @@ def hockey_stick_laplace(p: Laplace, q: Laplace, epsilon: float) -> float:
             x for x in (high + loss(high) / slope,) if x > high
         ]
     if loss(low) * loss(high) < 0:
-        edges.append(low + (high - low) * loss(low) / (loss(low) - loss(high)))
+        edges.append((low * loss(high) - high * loss(low)) / (loss(high) - loss(low)))  # one of low and high is 0
     edges.sort()
     total = 0.0
     for left, right in itertools.pairwise(edges):
@@ -222,7 +248,7 @@ def _between(left: float, right: float) -> float:
 
 def _log_laplace_between(side: Laplace, left: float, right: float) -> float:
     """Log of the probability of an interval that lies on one side of the location."""
+    width = (right - left) / side.scale  # before the location is taken off, which may be large beside it
     left, right = (left - side.location) / side.scale, (right - side.location) / side.scale
-    if left >= 0:
-        left, right = -right, -left
-    return right + math.log(-math.expm1(left - right) / 2) if left < right else -math.inf
+    nearest = -left if left >= 0 else right
+    return nearest + math.log(-math.expm1(-width) / 2) if width > 0 else -math.inf

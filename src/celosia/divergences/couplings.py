@@ -3,9 +3,11 @@
 A plan says how much of each point of p goes to each point of q. The product moves everything everywhere; the monotone
 one pairs quantiles on the line and is optimal for every convex cost there; the maximal one leaves in place all that can
 stay, so that the two sides differ with probability equal to their total variation; the optimal one is cheapest for a
-given cost (Villani 2003). ``witness`` gives the coupling that shows W_infinity <= s (lemma 4.2 of seed 001).
+given cost (Villani 2003). ``witness`` gives the coupling that shows W_infinity <= s (lemma 4.2 of Estrada Franco 2025).
 """
 
+import bisect
+import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,7 +15,7 @@ import numpy as np
 
 from celosia.core.errors import ParameterError
 from celosia.divergences.arguments import as_array, as_number, as_probabilities
-from celosia.divergences.discrete import Discrete, align, same_dimension
+from celosia.divergences.discrete import Discrete, align, exact_masses, same_dimension
 from celosia.divergences.families import Bernoulli
 from celosia.divergences.samples import Samples
 from celosia.divergences.transport import distances, transport
@@ -34,6 +36,8 @@ __all__ = [
 
 _ROUNDING = 4 * float(np.finfo(np.float64).eps)
 _SLACK = 1e-12  # relative to the radius: distances are rounded too
+_STEEP = 64.0  # an order at which the farthest way decides alone
+_DEAR = 1e3  # a cost beside the 1 of the unit that no more than a thousandth of the mass can bear
 _UNSOLVED = 1e-9  # mass below the tolerance of the linear programme
 
 
@@ -76,7 +80,7 @@ class Coupling:
 
     @property
     def reach(self) -> float:
-        """The farthest that any mass is carried: the essential supremum of the distance.
+        """The farthest that any mass is carried: the essential supremum of the Euclidean distance.
 
         >>> monotone_coupling(Samples([0, 1]), Samples([1, 3])).reach
         2.0
@@ -110,7 +114,7 @@ class Coupling:
 
 
 def product_coupling(p: object, q: object) -> Coupling:
-    """Return the coupling of independent sides. Table 4.1 of seed 001:
+    """Return the coupling of independent sides. Table 4.1 of Estrada Franco 2025:
 
     >>> product_coupling([0.75, 0.10, 0.10, 0.05], [0.75, 0.25]).plan.round(4).tolist()
     [[0.5625, 0.1875], [0.075, 0.025], [0.075, 0.025], [0.0375, 0.0125]]
@@ -158,16 +162,32 @@ def optimal_coupling(p: object, q: object, order: float = 1.0, *, norm: float = 
     left, right = _sides(p, q)
     if same_dimension(left, right) == 1:
         return monotone_coupling(left, right)
-    costs = distances(left, right, norm)
-    largest = costs.max()
-    scaled = (costs / largest) ** order if largest > 0 else costs  # a large order would leave the doubles
-    return _from_plan(left, right, transport(scaled, left.probabilities, right.probabilities).plan)
+    return _from_plan(left, right, _cheapest(distances(left, right, norm), order, left, right))
+
+
+def _cheapest(lengths: "NDArray[np.float64]", order: float, p: Discrete, q: Discrete) -> "NDArray[np.float64]":
+    """Go up to the order by doubling, with the farthest that the last plan went as the unit of length.
+
+    High powers of distances in units of the largest one are below the tolerance of the programme, which would then
+    find any plan as cheap as another; in units that are needed at all they are not.
+    """
+    reach, power = float(lengths.max()), 1.0
+    while reach > 0:
+        power = order if power >= _STEEP else min(2 * power, order)
+        with np.errstate(over="ignore"):
+            costs = np.minimum((lengths / reach) ** power, _DEAR)
+        plan = transport(costs, p.probabilities, q.probabilities).plan
+        if power == order:
+            return plan
+        reach = float(lengths[plan > _UNSOLVED].max())
+    return transport(lengths, p.probabilities, q.probabilities).plan
 
 
 def witness(p: object, q: object, radius: float, *, norm: float = 2.0) -> Coupling | None:
     """Return a coupling that carries nothing farther than ``radius``, which shows W_infinity <= radius; None if none.
 
-    In R^d with unequal weights it is right up to a mass of 1e-9, the resolution of the linear programme.
+    Distances are compared up to 1e-12 of the radius, for they are rounded. In R^d with unequal weights it is right up
+    to a mass of 1e-9, the resolution of the linear programme.
 
     >>> witness(Samples([0, 1]), Samples([1, 3]), 2).reach
     2.0
@@ -200,9 +220,11 @@ def quantile_cells(
     >>> [part.tolist() for part in quantile_cells(np.array([0.5, 0.5]), np.array([0.25, 0.75]))]
     [[0, 0, 1], [0, 1, 1], [0.25, 0.25, 0.5]]
     """
-    levels = [np.cumsum(side)[:-1] for side in (p, q)]
     # Levels of the two sums that are closer than the sums' rounding are the same level, rounded twice.
     sliver = _ROUNDING * (len(p) + len(q))
+    if min(side[side > 0].min() for side in (p, q)) <= 8 * sliver:
+        return _exact_cells(p, q, sliver)
+    levels = [np.cumsum(side)[:-1] for side in (p, q)]
     merged = np.sort(np.concatenate(levels))
     kept = np.concatenate([[True], np.diff(merged) > sliver]) if len(merged) else np.zeros(0, dtype=bool)
     cuts = np.clip(np.concatenate([[0.0], merged[kept], [1.0]]), 0.0, 1.0)
@@ -211,6 +233,36 @@ def quantile_cells(
     solid = widths > sliver
     cells = [np.searchsorted(level, middles[solid]) for level in levels]
     return cells[0], cells[1], widths[solid]
+
+
+def _exact_cells(
+    p: "NDArray[np.float64]", q: "NDArray[np.float64]", sliver: float
+) -> "tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]":
+    """Cut in whole numbers, where a mass below the rounding of the sums is not lost: it too must be carried."""
+    places = [np.flatnonzero(side) for side in (p, q)]
+    masses = [exact_masses(side[place]) for side, place in zip((p, q), places, strict=True)]
+    sums = [sum(side) for side in masses]
+    ends = [[level * sums[1 - k] for level in itertools.accumulate(masses[k])] for k in (0, 1)]
+    ends[1] = _snapped(ends[1], ends[0], int(sliver * 2**60) * ends[0][-1] >> 60)
+    cuts = sorted({*ends[0], *ends[1]})
+    widths = np.array([(high - low) / cuts[-1] for low, high in itertools.pairwise([0, *cuts])])
+    cells = [place[[bisect.bisect_left(side, cut) for cut in cuts]] for place, side in zip(places, ends, strict=True)]
+    return cells[0], cells[1], widths
+
+
+def _snapped(levels: list[int], onto: list[int], within: int) -> list[int]:
+    """Move levels to those of ``onto`` that are ``within`` reach, the nearest one to each: none disappears."""
+    nearest: dict[int, int] = {}
+    for index, level in enumerate(levels):
+        after = bisect.bisect_left(onto, level)
+        target = min(onto[max(after - 1, 0) : after + 1], key=lambda end: abs(end - level))
+        rival = nearest.get(target)
+        if abs(target - level) <= within and (rival is None or abs(target - level) < abs(target - levels[rival])):
+            nearest[target] = index
+    moved = list(levels)
+    for target, index in nearest.items():
+        moved[index] = target
+    return moved
 
 
 def as_discrete(side: object, name: str) -> Discrete:

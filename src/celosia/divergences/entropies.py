@@ -25,7 +25,7 @@ __all__ = ["cross_entropy", "entropy"]
 def entropy(p: object, *, base: float = math.e) -> float:
     """Return the entropy of ``p``: probabilities, a family, a frozen SciPy distribution or samples.
 
-    Seed 001's code of four colours takes 1.75 questions per square:
+    Estrada Franco's code of four colours takes 1.75 questions per square:
 
     >>> entropy([1 / 2, 1 / 4, 1 / 8, 1 / 8], base=2)
     1.75

@@ -12,6 +12,7 @@ import numpy as np
 
 from celosia.core.errors import ParameterError
 from celosia.core.exact import quote
+from celosia.divergences.arguments import as_number
 from celosia.divergences.pairs import pair_of
 from celosia.divergences.renyi import renyi
 
@@ -24,7 +25,8 @@ __all__ = ["chi_square", "f_divergence", "hellinger"]
 
 _Convex: TypeAlias = "Callable[[NDArray[np.float64]], NDArray[np.float64]]"
 
-_STEEP = 200.0  # beyond the ratio e^200 f is continued as a power of the ratio: it would soon leave the doubles
+# Beyond the first of these powers of e that leaves f among the doubles, f is continued as t^b (log t)^c.
+_STEEP = (200.0, 100.0, 50.0)
 _PROBES = np.array([0.0625, 0.125, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 4.0, 8.0, 16.0])
 
 
@@ -41,9 +43,8 @@ def f_divergence(p: object, q: object, f: _Convex, *, slope_at_infinity: float =
     ...
     celosia.core.errors.ParameterError: f must be convex: it is not between the ratios 0.0625 and 0.25.
     """
-    if isinstance(slope_at_infinity, bool) or math.isnan(slope_at_infinity) or slope_at_infinity == -math.inf:
-        message = f"slope_at_infinity must be a number or infinity, not {quote(slope_at_infinity)}."
-        raise ParameterError(message)
+    if slope_at_infinity != math.inf:
+        slope_at_infinity = as_number(slope_at_infinity, name="slope_at_infinity")
     _check_convex(f)
     pair = pair_of(p, q)
     positive, negative = (pair.log_integral(_signed(f, slope_at_infinity, sign)) for sign in (1, -1))
@@ -72,6 +73,9 @@ def chi_square(p: object, q: object) -> float:
 
 
 def _check_convex(f: _Convex) -> None:
+    if not callable(f):
+        message = f"f must be a function of an array of ratios, not {quote(f)}."
+        raise ParameterError(message)
     values = np.asarray(f(_PROBES), dtype=np.float64)
     if values.shape != _PROBES.shape or not np.isfinite(values).all() or abs(values[5]) > 1e-12:
         message = "f must map an array of ratios to an array of finite numbers, with f(1) = 0."
@@ -88,23 +92,39 @@ def _signed(
     f: _Convex, slope: float, sign: int
 ) -> "Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]":
     """The log of the positive or of the negative part of Q f(P / Q)."""
-    at = np.asarray(f(np.exp(np.array([_STEEP - 10, _STEEP]))), dtype=np.float64)
-    with np.errstate(all="ignore"):
-        heights = np.log(np.maximum(sign * at, 0.0))
-        power = (heights[1] - heights[0]) / 10 if np.isfinite(heights).all() else 0.0
+    start, beyond = _continued(f, sign)
 
     def integrand(log_p: "NDArray[np.float64]", log_q: "NDArray[np.float64]") -> "NDArray[np.float64]":
         with np.errstate(all="ignore"):
             loss = np.where(log_p == -math.inf, -math.inf, log_p - log_q)
-            steep = loss > _STEEP
+            steep = loss > start
             values = np.asarray(f(np.exp(np.where(steep, 0.0, loss))), dtype=np.float64)
             if np.isnan(values[log_q > -math.inf]).any():
                 message = "f must not return NaN: see to it that f(0) is its limit, which may be infinite."
                 raise ParameterError(message)
             usual = log_q + np.log(np.maximum(sign * values, 0.0))
-            far = log_q + heights[1] + power * (loss - _STEEP)
+            far = log_q + beyond(np.where(steep, loss, start))
             gap = log_p + np.log(np.maximum(sign * slope, 0.0))
         value = np.where(log_q == -math.inf, gap, np.where(steep, far, usual))
         return np.where((log_q == -math.inf) & (log_p == -math.inf), -math.inf, value)
 
     return integrand
+
+
+def _continued(f: _Convex, sign: int) -> "tuple[float, Callable[[NDArray[np.float64]], NDArray[np.float64]]]":
+    """Return from which log of the ratio on f is continued, and the log of its positive or negative part there.
+
+    The continuation a + b x + c log x goes through three points: powers, logarithms and their products are met exactly.
+    """
+    with np.errstate(all="ignore"):
+        for start in _STEEP:
+            x = start * np.array([0.5, 0.75, 1.0])
+            values = np.asarray(f(np.exp(x)), dtype=np.float64)
+            if np.isfinite(values).all():
+                break
+        heights = np.log(np.maximum(sign * values, 0.0))
+    if np.isfinite(heights).all():
+        a, b, c = np.linalg.solve(np.column_stack([np.ones(3), x, np.log(x)]), heights).tolist()
+    else:  # zero or infinite at a point: as it is at the last one, at most as steep as the ratio itself
+        a, b, c = (heights[2] - start, 1.0, 0.0) if np.isfinite(heights[2]) else (heights[2], 0.0, 0.0)
+    return start, lambda loss: a + b * loss + c * np.log(loss)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Countable", "Densities", "Integrand"]
+__all__ = ["Countable", "Densities", "Integrand", "log_density_of"]
 
 Integrand: TypeAlias = "Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]"
 """From log p and log q, entry by entry, to the log of what is to be summed."""
@@ -99,6 +99,7 @@ class Countable:
         >>> round(Countable(stats.poisson(3), stats.poisson(4)).log_integral(lambda log_p, log_q: log_p), 12) + 0.0
         0.0
         """
+        _check_whole(self.p, self.q)
         (p_low, p_high), (q_low, q_high) = self.p.support(), self.q.support()
         low, high = min(p_low, q_low), max(p_high, q_high)
         values = _log_values(self.p, self.q, integrand)
@@ -136,6 +137,7 @@ class Countable:
         >>> round(Countable(stats.geom(0.5), stats.geom(0.25)).log_supremum(), 9)
         0.693147181
         """
+        _check_whole(self.p, self.q)
         loss = _loss(self.p, self.q)
         stretch = Stretch(low=-math.inf, high=math.inf, centre=float(self.p.median()), scale=1.0)
         return supremum(lambda x: loss(np.rint(x)), stretch, _marks(self.p, self.q, _MODERATE))
@@ -146,6 +148,17 @@ def _marks(p: Any, q: Any, levels: "NDArray[np.float64]" = _LEVELS) -> "NDArray[
     marks = np.concatenate([side.ppf(levels) for side in (p, q)] + [np.asarray(side.support()) for side in (p, q)])
     finite: NDArray[np.float64] = np.unique(marks[np.isfinite(marks)])
     return finite
+
+
+def _check_whole(p: Any, q: Any) -> None:  # noqa: ANN401 - likewise
+    """Refuse atoms between the whole numbers: a sum over whole numbers would not see them."""
+    for side, name in ((p, "p"), (q, "q")):
+        atoms = np.concatenate(
+            [np.asarray(getattr(side.dist, "xk", [0.0]), dtype=np.float64), _marks(side, side, _MODERATE)]
+        )
+        if (atoms != np.rint(atoms)).any():
+            message = f"{name} must have its mass on whole numbers: give Discrete(points=..., probabilities=...)."
+            raise InputError(message)
 
 
 def _scale(p: Any, q: Any) -> float:  # noqa: ANN401 - likewise
@@ -170,7 +183,7 @@ def _log_densities(
 
     def densities(x: "NDArray[np.float64]") -> "tuple[NDArray[np.float64], NDArray[np.float64]]":
         with np.errstate(all="ignore"):  # densities of zero have no logarithm, and that is meant
-            log_p, log_q = (np.asarray(_log_density(side)(x), dtype=np.float64) for side in (p, q))
+            log_p, log_q = (np.asarray(log_density_of(side)(x), dtype=np.float64) for side in (p, q))
             lost = (log_q == -math.inf) & (log_p > -math.inf) & (x > low) & (x < high)
             if lost.any():  # a gap in the middle of q, or a tail below the smallest double?
                 tail = np.minimum(q.cdf(x[lost]), q.sf(x[lost])) < _TAIL
@@ -180,8 +193,13 @@ def _log_densities(
     return densities
 
 
-def _log_density(side: Any) -> "Callable[[NDArray[np.float64]], NDArray[np.float64]]":  # noqa: ANN401 - likewise
-    """SciPy's log-density, or ours where SciPy takes the logarithm of a density that has underflowed."""
+def log_density_of(side: Any) -> "Callable[[NDArray[np.float64]], NDArray[np.float64]]":  # noqa: ANN401 - likewise
+    """Return SciPy's log-density, or ours where SciPy takes the logarithm of a density that has underflowed.
+
+    >>> from scipy import stats
+    >>> float(log_density_of(stats.laplace(0, 0.5))(np.array([1000.0]))[0])
+    -2000.0
+    """
     name = getattr(side.dist, "name", "")
     if name == "laplace":
         centre, scale = float(side.mean()), float(side.std()) / math.sqrt(2)

@@ -1,8 +1,8 @@
 """A data set as its histogram: how often each value of the universe occurs, and how far two data sets are apart.
 
 The l1 distance of histograms, ||D - D'||_1, counts the records to add or remove to turn one data set into the other
-(seed 004, definition 3.1.2): at most 1 for add-remove neighbours, 0 or 2 for replace-one neighbours. Both functions
-see true data. They are for analysis and tests, inside the house: what they return is not private.
+(the Rényi thesis, definition 3.1.2): at most 1 for add-remove neighbours, 0 or 2 for replace-one neighbours. Both
+functions see true data. They are for analysis and tests, inside the house: what they return is not private.
 """
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -19,7 +19,7 @@ def histogram(dataset: object, universe: Iterable[Hashable] | None = None) -> di
     """Count the records of ``dataset``: an array, an Arrow or pandas column, or a sequence of hashable values.
 
     Rows of a two-dimensional array are records. ``universe`` fixes the keys and their order, and a value outside of it
-    is an error; without one the keys are the values that occur. Table 3.1 of seed 004, eight blood groups:
+    is an error; without one the keys are the values that occur. Table 3.1 of the Rényi thesis, eight blood groups:
 
     >>> blood = ["A+", "A+", "AB-", "B+", "A-", "AB+", "O+", "O+"]
     >>> list(histogram(blood, universe=["A+", "A-", "B+", "B-", "AB+", "AB-", "O+", "O-"]).values())
@@ -55,9 +55,14 @@ def _counts(dataset: object) -> dict[Any, int]:
     ):
         message = f"dataset must be an array, a column or a sequence of records, not {type(dataset).__name__}."
         raise InputError(message)
+    if np.ma.is_masked(dataset):
+        message = "dataset holds masked records: impute or drop them first."
+        raise InputError(message)
     array = np.asarray(dataset) if hasattr(dataset, "__array__") else None
-    if array is None or array.dtype.kind == "O":
-        return _count_hashable(list(cast("Iterable[Any]", dataset)) if array is None else array.tolist())
+    if array is None:
+        return _count_hashable(list(cast("Iterable[Any]", dataset)))
+    if array.dtype.kind in "OV" and array.ndim in {1, 2}:  # objects, or rows with named fields
+        return _count_hashable([tuple(row) for row in array.tolist()] if array.ndim == 2 else array.tolist())
     if array.ndim not in {1, 2}:
         message = f"dataset must have one record per row, not {array.ndim} dimensions."
         raise InputError(message)
@@ -85,6 +90,8 @@ def _count_hashable(records: list[Any]) -> dict[Any, int]:
 
 
 def _missing(key: object) -> bool:
-    """Whether a record is None, NaN or pandas' NA, which do not equal themselves."""
+    """Whether a record is or holds None, NaN or pandas' NA, which do not equal themselves."""
+    if isinstance(key, (tuple, frozenset)):  # equal to itself already because its parts are the same objects
+        return any(map(_missing, key))
     equal: object = key == key  # noqa: PLR0124 - that is the question
     return key is None or not isinstance(equal, (bool, np.bool_)) or not equal

@@ -17,6 +17,7 @@ from scipy import special
 from celosia.core.errors import ParameterError
 from celosia.core.exact import exact_positive, quote
 from celosia.divergences.arguments import as_number
+from celosia.divergences.frozen import log_density_of
 from celosia.divergences.quadrature import Stretch, log_integral
 
 if TYPE_CHECKING:
@@ -171,9 +172,13 @@ def _log_ratio(
     noise: Any,  # noqa: ANN401 - likewise
     shift: float,
 ) -> "Callable[[NDArray[np.float64]], NDArray[np.float64]]":
+    log_density = log_density_of(noise)
+
     def values(x: "NDArray[np.float64]") -> "NDArray[np.float64]":
         with np.errstate(all="ignore"):  # far out both densities are zero, and count for nothing
-            moved, still = noise.logpdf(x - shift), noise.logpdf(x)
-            return np.where(moved == -math.inf, -math.inf, alpha * moved + (1 - alpha) * still)
+            moved, still = log_density(x - shift), log_density(x)
+            # The support is the line: a density of zero has underflowed, and what it is divided by is not known.
+            value = np.where(still == -math.inf, math.nan, alpha * moved + (1 - alpha) * still)
+            return np.where(moved == -math.inf, -math.inf, value)
 
     return values

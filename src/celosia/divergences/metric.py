@@ -1,11 +1,13 @@
 """Privacy with respect to any metric between inputs, any radius and any divergence between outputs.
 
 An algorithm is (epsilon_in, epsilon_out)-private if inputs within epsilon_in of each other have outputs within
-epsilon_out (definition 2.4 of seed 001; Chatzikokolakis et al. 2013 for metrics). Classical privacy is radius 1 in the
-number of differing records and the max divergence. For a mechanism given as a table, one output distribution per
-input, the smallest epsilon_out is a maximum over pairs, in both directions since divergences are not symmetric.
+epsilon_out (definition 2.4 of Estrada Franco 2025; Chatzikokolakis et al. 2013 for metrics). Classical privacy is
+radius 1 in the number of differing records and the max divergence. For a mechanism given as a table, one output
+distribution per input, the smallest epsilon_out is a maximum over pairs, in both directions since divergences are not
+symmetric.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -14,13 +16,15 @@ import numpy as np
 
 from celosia.core.errors import ParameterError
 from celosia.core.exact import quote
-from celosia.divergences.arguments import as_array, as_number
+from celosia.divergences.arguments import as_array, as_number, as_order
 from celosia.divergences.renyi import max_divergence
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["MetricPrivacy", "metric_privacy"]
+
+_SLACK = 1e-12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +68,11 @@ def metric_privacy(
     """
     radius = as_number(epsilon_in, name="epsilon_in", least=0)
     matrix = as_array(distances, name="distances", dimensions=(2,))
+    if not hasattr(outputs, "__len__") or not callable(divergence):
+        wrong = ("divergence", "a function of two outputs", divergence)
+        name, wanted, given = wrong if hasattr(outputs, "__len__") else ("outputs", "a sequence", outputs)
+        message = f"{name} must be {wanted}, not {quote(given)}."
+        raise ParameterError(message)
     if len(outputs) == 0 or matrix.shape != (len(outputs), len(outputs)):
         message = f"distances must have a row and a column for each of the {len(outputs)} outputs, not {matrix.shape}."
         raise ParameterError(message)
@@ -71,11 +80,9 @@ def metric_privacy(
         message = "distances must be a metric: at least 0, symmetric, and 0 from an input to itself."
         raise ParameterError(message)
     largest, worst = 0.0, None
-    for i, j in np.argwhere((matrix <= radius) & ~np.eye(len(matrix), dtype=bool)).tolist():
-        value = float(divergence(outputs[i], outputs[j]))
-        if np.isnan(value):
-            message = f"divergence must return a number, not {quote(value)}, as for inputs {i} and {j}."
-            raise ParameterError(message)
+    # Distances are rounded: a pair on the rim of the ball is counted in, or privacy would seem better than it is.
+    for i, j in np.argwhere((matrix <= radius * (1 + _SLACK)) & ~np.eye(len(matrix), dtype=bool)).tolist():
+        value = as_order(divergence(outputs[i], outputs[j]), least=-math.inf, name=f"divergence of inputs {i} and {j}")
         if value > largest or worst is None:
             largest, worst = max(value, largest), (i, j)
     return MetricPrivacy(epsilon_in=radius, epsilon_out=largest, worst=worst)

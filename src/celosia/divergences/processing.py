@@ -1,9 +1,9 @@
 """Does a divergence obey post-processing? A search for a counterexample.
 
-A measure of privacy must not grow when both sides are put through the same kernel (definition 2.3 of seed 001), or
-privacy could be lost after the release. The search tries every merging of outcomes on small grids of distributions,
-then random distributions and kernels from a seeded source. Finding nothing proves nothing; finding something is
-conclusive, and the counterexample is returned to be looked at.
+A measure of privacy must not grow when both sides are put through the same kernel (definition 2.3 of Estrada Franco
+2025), or privacy could be lost after the release. The search tries every merging of outcomes on small grids of
+distributions, then random distributions and kernels from a seeded source. Finding nothing proves nothing; finding
+something is conclusive, and the counterexample is returned to be looked at.
 """
 
 import itertools
@@ -16,6 +16,7 @@ import numpy as np
 
 from celosia.core.errors import ParameterError
 from celosia.core.exact import quote, whole
+from celosia.divergences.arguments import as_order
 from celosia.noise import Seeded
 
 if TYPE_CHECKING:
@@ -66,6 +67,9 @@ def obeys_post_processing(
     if size > 5:
         message = f"size must be at most 5, not {size}: the enumeration grows with its power."
         raise ParameterError(message)
+    if not callable(divergence):
+        message = f"divergence must be a function of two arrays of probabilities, not {quote(divergence)}."
+        raise ParameterError(message)
     stream = Seeded(_SEED) if source is None else source
     for p, q, kernel in itertools.chain(_enumerated(size), _drawn(size, trials, stream)):
         before, after = _value(divergence, p, q), _value(divergence, p @ kernel, q @ kernel)
@@ -79,11 +83,7 @@ def _value(
     p: "NDArray[np.float64]",
     q: "NDArray[np.float64]",
 ) -> float:
-    value = float(divergence(p, q))
-    if math.isnan(value):
-        message = f"divergence must return a number, not {quote(value)}, as for {p.tolist()} and {q.tolist()}."
-        raise ParameterError(message)
-    return value
+    return as_order(divergence(p, q), least=-math.inf, name=f"divergence of {p.tolist()} and {q.tolist()}")
 
 
 _Trial = tuple["NDArray[np.float64]", "NDArray[np.float64]", "NDArray[np.float64]"]

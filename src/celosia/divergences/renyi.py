@@ -1,10 +1,10 @@
 """The Rényi divergence of every order from 0 to infinity, and the max divergence with its approximate form.
 
 D_alpha(P || Q) = 1 / (alpha - 1) log of the sum of P^alpha Q^(1 - alpha), with the limits: order 0 is minus the log of
-Q's mass on P's support, order 1 is Kullback-Leibler, order infinity is the largest log ratio (Rényi 1961; van Erven
-and Harremoës 2014). Where P has mass that Q has not, orders from 1 on are infinite: that is the mathematical answer.
-The condition is P << Q (seed 001 prints it the other way round). Values are correct to rounding, not rounded upwards:
-the accountants, which promise, see to that themselves.
+Q's mass on P's support, order 1 is Kullback-Leibler, order infinity is the largest log ratio (Rényi 1961; van Erven and
+Harremoës 2014). Where P has mass that Q has not, orders from 1 on are infinite: that is the mathematical answer. The
+condition is P << Q (Estrada Franco 2025 prints it the other way round). Values are correct to rounding, not rounded
+upwards: the accountants, which promise, see to that themselves.
 """
 
 import math
@@ -29,7 +29,10 @@ __all__ = ["kl", "max_divergence", "renyi"]
 
 _LARGEST = 1e12
 _LEVEL = 1e-13
-_NEAR_ONE = 1e-5  # closer to order 1 than this the quotient by (order - 1) would lose more digits than a chord does
+_NEAR_ONE = 1e-5  # closer to order 1 than this the quotient by (order - 1) loses too many digits
+_NEAR_ONE_SUM = 0.1  # sums are cheap: there close distributions keep their digits farther out
+_STEEP = 700.0  # e to this is still a double
+_FAR = 1e15  # an epsilon beyond which a numeric integral is not asked
 
 
 def renyi(p: object, q: object, order: float) -> float:
@@ -38,7 +41,7 @@ def renyi(p: object, q: object, order: float) -> float:
     ``p`` and ``q`` are two aligned arrays of probabilities, two ``Discrete``, two of ``Bernoulli``, ``Normal``,
     ``MultivariateNormal`` or ``Laplace``, two frozen SciPy distributions, or two ``Samples`` (then it is an estimate,
     not a bound). Of SciPy distributions order infinity is found by search, and orders of thousands lose digits: where
-    there is a closed form, ask for it by ``Normal`` or ``Laplace``. Example 3.1 of seed 001:
+    there is a closed form, ask for it by ``Normal`` or ``Laplace``. Example 3.1 of Estrada Franco 2025:
 
     >>> p, q = [0.1] * 10, [0.1] * 8 + [0.11, 0.09]
     >>> [round(renyi(p, q, order), 6) for order in (1, 2, 10, math.inf)]
@@ -61,7 +64,8 @@ def renyi(p: object, q: object, order: float) -> float:
     pair = pair_of(p, q)
     if order == math.inf:
         return max(0.0, pair.log_supremum())
-    value = _near_one(pair, order) if abs(order - 1) < _NEAR_ONE else _power(pair, order)
+    near = _NEAR_ONE_SUM if isinstance(pair, Masses) else _NEAR_ONE
+    value = _near_one(pair, order) if abs(order - 1) < near else _power(pair, order)
     return max(0.0, value)
 
 
@@ -98,8 +102,8 @@ def max_divergence(p: object, q: object, delta: float = 0.0) -> float:
     high = 1.0
     while hockey_stick(p, q, high) > delta:
         high *= 2
-        if high > 1e6:  # the mass that q lacks alone exceeds delta
-            return math.inf
+        if high > _FAR and not (isinstance(p, closed) and isinstance(q, closed)):
+            return math.inf  # the mass that q lacks alone exceeds delta
     from scipy import optimize  # a fifth of a second to import, and seldom used
 
     return float(optimize.brentq(lambda epsilon: hockey_stick(p, q, epsilon) - delta, 0, high, xtol=1e-12))
@@ -109,7 +113,8 @@ def _approximate(p: "NDArray[np.float64]", q: "NDArray[np.float64]", delta: floa
     """The largest log of (P(S) - delta) / Q(S): attained where S takes the largest ratios first."""
     with np.errstate(divide="ignore", invalid="ignore"):
         kept = p > 0
-        order = np.argsort(-np.where(kept, p / q, -1.0), kind="stable")[: kept.sum()]
+        # In logarithms: a quotient that overflowed would stand on a level with what q lacks.
+        order = np.argsort(np.where(kept, np.log(q) - np.log(p), math.inf), kind="stable")[: kept.sum()]
         above, below = np.cumsum(p[order]) - delta, np.cumsum(q[order])
         logs = np.where(above > 0, np.log(np.maximum(above, 0)) - np.log(below), -math.inf)
     return max(0.0, float(logs.max()))
@@ -142,26 +147,53 @@ def _signed_kl(pair: Countable) -> float:
 
 
 def _near_one(pair: Pair, order: float) -> float:
-    """Kullback-Leibler, or for orders close to 1 the chord from there: its error is of the size of the square."""
+    """Kullback-Leibler, and orders close to 1, where the quotient by (order - 1) would lose its digits.
+
+    With d = order - 1 the power sum is 1 + d S, where S adds P (L + e^-L - 1) + P (e^(d L) - 1 - d L) / d over the log
+    ratios L: nothing cancels there, and S is the Kullback-Leibler divergence at d = 0.
+    """
+    if isinstance(pair, Countable):
+        return _near_one_countable(pair, order)
+    over = order - 1
 
     def integrand(log_p: "NDArray[np.float64]", log_q: "NDArray[np.float64]") -> "NDArray[np.float64]":
-        # P log(P/Q) - P + Q is nowhere negative and has the same integral, so that nothing cancels in the sum.
         with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
             loss = np.where(log_p == -math.inf, -math.inf, log_p - log_q)
-            small = np.abs(loss) < 1e-2
-            series = loss**2 * (0.5 - loss / 6 + loss**2 / 24 - loss**3 / 120 + loss**4 / 720)
-            direct = np.where(loss > 0, loss - 1 + np.exp(-loss), np.expm1(-loss) + loss)
-            value = log_p + np.log(np.where(small, series, direct))
-            value = np.where(loss < -700, log_q, value)  # there P is nothing beside Q
-        return np.where(log_p == -math.inf, log_q, np.where(loss == math.inf, math.inf, value))
+            value = log_p + np.log(_bent(loss, over))
+            value = np.where(over * loss > _STEEP, log_p + over * loss - math.log(abs(over) or 1.0), value)
+            value = np.where(loss < -_STEEP, log_q, value)  # there P is nothing beside Q
+        gap = math.inf if over >= 0 else log_p + math.log(order / -over)
+        return np.where(log_p == -math.inf, log_q, np.where(loss == math.inf, gap, value))
 
-    if isinstance(pair, Countable):
-        value = _signed_kl(pair)
-    else:
-        log_value = pair.log_integral(integrand)
-        value = math.exp(log_value) if log_value < 709 else math.inf
+    log_sum = pair.log_integral(integrand)
+    total = math.exp(log_sum) if log_sum < 709 else math.inf
+    if over == 0 or total == math.inf:
+        return total
+    return math.log1p(over * total) / over if over * total > -0.5 else _power(pair, order)
+
+
+def _first_two_terms_off(x: "NDArray[np.float64]") -> "NDArray[np.float64]":
+    """Return e^x - 1 - x, by its series where that would cancel."""
+    small = np.abs(x) < 1e-2
+    series = x**2 * (0.5 + x / 6 + x**2 / 24 + x**3 / 120 + x**4 / 720)
+    return np.where(small, series, np.where(x < 0, -x - 1 + np.exp(x), np.expm1(x) - x))
+
+
+def _bent(loss: "NDArray[np.float64]", over: float) -> "NDArray[np.float64]":
+    """Return L + e^-L - 1 + (e^(d L) - 1 - d L) / d for d = ``over``: its second part vanishes with d."""
+    if over == 0:
+        return _first_two_terms_off(-loss)
+    near = _first_two_terms_off(-loss) + _first_two_terms_off(over * loss) / over
+    # Farther out the linear parts would swallow the rest; without them nothing cancels there.
+    return np.where(np.abs(over * loss) < 0.5, near, np.expm1(over * loss) / over + np.expm1(-loss))
+
+
+def _near_one_countable(pair: Countable, order: float) -> float:
+    """Kullback-Leibler, or the chord from there to an order at which the quotient has its digits."""
+    value = _signed_kl(pair)
+    end = math.copysign(_NEAR_ONE / max(1.0, value), order - 1)  # the larger, the sooner the curve bends
     if order == 1:
         return value
-    end = math.copysign(_NEAR_ONE, order - 1)
-    far = _power(pair, 1 + end)
-    return value + (far - value) * (order - 1) / end if far < math.inf else _power(pair, order)
+    if value == math.inf or abs(order - 1) >= abs(end):
+        return _power(pair, order)
+    return value + (_power(pair, 1 + end) - value) * (order - 1) / end

@@ -1,10 +1,10 @@
 """The shifted Rényi divergence: the least that remains when the first distribution may be moved a little.
 
 D^(z)_alpha(mu || nu) is the infimum of D_alpha(mu' || nu) over the mu' with W_infinity(mu, mu') <= z (Feldman, Mironov,
-Talwar and Thakurta 2018; definition 5.4 of seed 001). On the line W_infinity <= z says that the distribution function
-of mu' lies between two bounds. Drawn against the distribution function of nu, the best one is the string pulled taut
-between them, for every order at once (Barlow, Bartholomew, Bremner and Brunk 1972; proofs/iteration.md). So the answer
-is found exactly, up to rounding, without a search.
+Talwar and Thakurta 2018; definition 5.4 of Estrada Franco 2025). On the line W_infinity <= z says that the distribution
+function of mu' lies between two bounds. Drawn against the distribution function of nu, the best one is the string
+pulled taut between them, for every order at once (Barlow, Bartholomew, Bremner and Brunk 1972; proofs/iteration.md). So
+the answer is found exactly, up to rounding, without a search.
 """
 
 import math
@@ -19,6 +19,7 @@ from scipy import special
 from celosia.core.errors import ParameterError
 from celosia.core.exact import exact_positive
 from celosia.divergences.arguments import as_array, as_number, as_probabilities
+from celosia.divergences.discrete import exact_masses
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -113,29 +114,22 @@ def _moved(
         message = f"nu must have one probability for each point: {q.size} for {y.size} points."
         raise ParameterError(message)
     carried, kept = p > 0, q > 0
-    masses = _whole(p[carried])
+    masses = exact_masses(p[carried])
     low, high = _bounds(x[carried], masses, y[kept], shift)
     if any(below > above for below, above in zip(low, high, strict=True)):
         return None
-    widths = _whole(q[kept])
-    scale, total = sum(widths), sum(masses)
+    widths = exact_masses(q[kept])
+    total = sum(masses)
     corners = taut_string([0, *accumulate(widths)], low, high)
     moved = np.zeros_like(q)
-    moved[kept] = np.concatenate(
-        [
-            # A quotient of whole numbers is rounded once, so that small masses keep all their digits.
-            q[kept][i:j] * ((there - here) * scale / (sum(widths[i:j]) * total))
-            for (i, here), (j, there) in pairwise(corners)
-        ]
-    )
+    moved[kept] = [
+        # A quotient of whole numbers is rounded once, so that small masses keep all their digits.
+        width * (there - here) / (whole * total)
+        for (i, here), (j, there) in pairwise(corners)
+        for whole in (sum(widths[i:j]),)
+        for width in widths[i:j]
+    ]
     return moved
-
-
-def _whole(masses: "NDArray[np.float64]") -> list[int]:
-    """Return the masses exactly, as multiples of a power of two: sums of them lose nothing in the tails."""
-    ratios = [mass.as_integer_ratio() for mass in masses.tolist()]
-    finest = max(bottom for _, bottom in ratios)
-    return [top * (finest // bottom) for top, bottom in ratios]
 
 
 def _positions(points: "ArrayLike | None", size: int, *, name: str) -> "NDArray[np.float64]":

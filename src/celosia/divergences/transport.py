@@ -38,7 +38,7 @@ class Transport:
 def transport(costs: "ArrayLike", p: "ArrayLike", q: "ArrayLike") -> Transport:
     """Return a plan of least mean cost from ``p`` to ``q``, for any finite cost matrix.
 
-    Example 4.1 of seed 001, with cost 1 for going to the second point:
+    Example 4.1 of Estrada Franco 2025, with cost 1 for going to the second point:
 
     >>> round(transport([[0, 1]] * 4, [0.75, 0.10, 0.10, 0.05], [0.75, 0.25]).cost, 9)
     0.25
@@ -77,11 +77,21 @@ def distances(p: Discrete, q: Discrete, norm: float = 2.0) -> "NDArray[np.float6
 
     same_dimension(p, q)
     norm = as_order(norm, least=1)
+    # In units of a power of two near the largest coordinate, which is exact, no power leaves the doubles.
+    size = math.ldexp(1.0, math.frexp(max(float(np.abs(side.rows).max()) for side in (p, q)))[1] - 1)
+    x, y = p.rows / size, q.rows / size
     if norm == math.inf:
-        return distance.cdist(p.rows, q.rows, "chebyshev")
-    if norm == 2:
-        return distance.cdist(p.rows, q.rows, "euclidean")
-    return distance.cdist(p.rows, q.rows, "minkowski", p=norm)
+        lengths = distance.cdist(x, y, "chebyshev")
+    elif norm == 2:
+        lengths = distance.cdist(x, y, "euclidean")
+    else:
+        lengths = distance.cdist(x, y, "minkowski", p=norm)
+    with np.errstate(over="ignore"):
+        lengths *= size
+    if not np.isfinite(lengths).all():
+        message = "p and q have points too far apart for doubles: rescale both."
+        raise ParameterError(message)
+    return lengths
 
 
 def _programme(

@@ -3,7 +3,8 @@
 On the line quantiles are paired, which is exact and takes one sort. In R^d, W_p is a transport programme; W_infinity is
 the smallest of the distances between points at which a coupling exists that carries nothing farther, found by
 bisection: by matchings between equally many samples, by a transport programme else. W_p rises with p to W_infinity
-(lemma 4.1 of seed 001). Of samples it is the distance between the samples, an estimate for what they came from.
+(lemma 4.1 of Estrada Franco 2025). Of samples it is the distance between the samples, an estimate for what they came
+from.
 """
 
 import math
@@ -54,8 +55,7 @@ def wasserstein(p: object, q: object, order: float = 1.0, *, norm: float = 2.0) 
     if same_dimension(left, right) == 1:
         orders = [np.argsort(side.rows[:, 0], kind="stable") for side in (left, right)]
         first, second, masses = quantile_cells(left.probabilities[orders[0]], right.probabilities[orders[1]])
-        gaps = left.rows[orders[0][first], 0] - right.rows[orders[1][second], 0]
-        return _mean_power(np.abs(gaps), masses, order)
+        return _mean_power(_gaps(left.rows[orders[0][first], 0], right.rows[orders[1][second], 0]), masses, order)
     if order == math.inf:
         return _bottleneck(left, right, norm)
     coupling = optimal_coupling(left, right, order, norm=norm)
@@ -65,7 +65,7 @@ def wasserstein(p: object, q: object, order: float = 1.0, *, norm: float = 2.0) 
 
 def _sorted_samples(x: "NDArray[np.float64]", y: "NDArray[np.float64]", order: float) -> float:
     if len(x) == len(y):
-        return _mean_power(np.abs(x - y), np.full(len(x), 1 / len(x)), order)
+        return _mean_power(_gaps(x, y), np.full(len(x), 1 / len(x)), order)
     if len(x) * len(y) >= _EXACT:
         message = f"p and q have too many samples for whole numbers to count: {len(x)} and {len(y)}."
         raise ParameterError(message)
@@ -75,11 +75,19 @@ def _sorted_samples(x: "NDArray[np.float64]", y: "NDArray[np.float64]", order: f
     cuts = merged[np.concatenate([[True], merged[1:] != merged[:-1]])]
     cells = [-(-cuts // len(y)) - 1, -(-cuts // len(x)) - 1]
     masses = np.diff(cuts, prepend=0) / (len(x) * len(y))
-    return _mean_power(np.abs(x[cells[0]] - y[cells[1]]), masses, order)
+    return _mean_power(_gaps(x[cells[0]], y[cells[1]]), masses, order)
+
+
+def _gaps(x: "NDArray[np.float64]", y: "NDArray[np.float64]") -> "NDArray[np.float64]":
+    with np.errstate(over="ignore"):
+        return np.abs(x - y)
 
 
 def _mean_power(lengths: "NDArray[np.float64]", masses: "NDArray[np.float64]", order: float) -> float:
     largest = float(lengths.max())
+    if largest == math.inf:
+        message = "p and q have points too far apart for doubles: rescale both."
+        raise ParameterError(message)
     if order == math.inf or largest == 0:
         return largest
     return float(largest * ((lengths / largest) ** order @ masses) ** (1 / order))  # scaled: no power overflows
