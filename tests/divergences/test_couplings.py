@@ -47,7 +47,7 @@ def test_marginals(pair: Two) -> None:
 
 
 def test_table_4_1_of_seed_001() -> None:
-    # The column of row sums is headed V and the row of column sums U: the seed has exchanged the two names.
+    # The column of row sums is headed V and the row of column sums U: the thesis has exchanged the two names.
     coupling = product_coupling([0.75, 0.10, 0.10, 0.05], [0.75, 0.25])
     table = [[0.5625, 0.1875], [0.075, 0.025], [0.075, 0.025], [0.0375, 0.0125]]
     assert coupling.plan == pytest.approx(np.array(table), abs=1e-15)

@@ -1,4 +1,4 @@
-"""Entropy and cross-entropy against SciPy and the seed's colours."""
+"""Entropy and cross-entropy against SciPy and the colours of Estrada Franco 2025."""
 
 import math
 
@@ -32,8 +32,8 @@ def test_entropy_is_scipys(pair: Two) -> None:
 
 
 def test_questions_per_square() -> None:
-    # Estrada Franco 2025: one question for black, two for yellow, three for blue and red. (The relative frequency is two to the
-    # power of *minus* the number of questions; the seed drops the sign.)
+    # Estrada Franco 2025: one question for black, two for yellow, three for blue and red. (The relative frequency is
+    # two to the power of *minus* the number of questions; the thesis drops the sign.)
     assert entropy(COLOURS, base=2) == 1.75
     assert cross_entropy(COLOURS, [1 / 4] * 4, base=2) == 2
     assert kl(COLOURS, [1 / 4] * 4) / math.log(2) == pytest.approx(0.25)

@@ -1,4 +1,4 @@
-"""The laws of Rényi divergences, with the seeds' statements and numbers."""
+"""The laws of Rényi divergences, with the statements and numbers of the theses."""
 
 import itertools
 import math
@@ -182,7 +182,7 @@ def test_bernoulli_is_proposition_2_4_1_of_seed_004() -> None:
 
 
 def test_missing_mass_is_infinite_from_order_one_on() -> None:
-    # Estrada Franco 2025 asks for Q << P below its definition of D_KL; what is needed is P << Q, as in its definition 3.1.
+    # Estrada Franco 2025 asks for Q << P below the definition of D_KL; what is needed is P << Q, as in definition 3.1.
     p, q = [0.5, 0.5], [1.0, 0.0]
     assert [renyi(p, q, order) for order in (1, 2, math.inf)] == [math.inf] * 3
     assert renyi(p, q, 0.5) == pytest.approx(math.log(2))
