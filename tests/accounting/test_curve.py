@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from celosia.accounting.curve import Curve
@@ -31,6 +31,7 @@ def by_definition(cells: Cells, epsilons: np.ndarray) -> np.ndarray:
 
 @settings(deadline=None)
 @given(distributions())
+@example(Cells(interval=0.03125, first=0, masses=np.array([1.0, 0.0, 4.45014772e-309]), infinity=0.0))
 def test_delta_is_the_definition_rounded_up(cells: Cells) -> None:
     ends = np.array([cells.first - 3, cells.first + len(cells.masses) + 2]) * cells.interval
     epsilons = np.linspace(ends[0], ends[1], 41)
