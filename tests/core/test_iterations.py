@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from celosia.core import AddRemove, Event, FormatError, ParameterError, ReplaceOne
 from celosia.core.iterations import ContractiveIterationEvent, PNSGDEvent
+from celosia.core.record import Record
 
 # What version 1 writes. Ledgers keep these texts for years: a change here is a new version, never an edit.
 GOLDEN: list[tuple[Event, str]] = [
@@ -92,6 +93,11 @@ _events: st.SearchStrategy[Event] = st.one_of(
         order=st.sampled_from(["fixed", "secret permutation"]),
     ),
 )
+
+
+def test_every_iteration_has_a_golden_text() -> None:
+    known = {kind for kind in Record._kinds.values() if kind.__module__ == "celosia.core.iterations"}
+    assert known == {type(event) for event, _ in GOLDEN}
 
 
 @pytest.mark.parametrize(("event", "text"), GOLDEN)
