@@ -33,6 +33,7 @@ from celosia.core import (
     ReplaceOne,
 )
 from celosia.core.enclosure import log_at_least
+from celosia.core.events import KeySelectionEvent
 from celosia.core.record import Record
 
 # What version 1 writes. Ledgers keep these texts for years: a change here is a new version, never an edit.
@@ -102,6 +103,20 @@ GOLDEN: list[tuple[Event, str]] = [
             '"kind": "AboveThresholdEvent", "unit": "row", "version": 1}'
         ),
     ),
+    (
+        KeySelectionEvent(scale="2.5", threshold=35),
+        (
+            '{"adjacency": "add-remove", "arithmetic": "integer", "groups": 1, "kind": "KeySelectionEvent", '
+            '"scale": "5/2", "threshold": 35, "unit": "row", "version": 1}'
+        ),
+    ),
+    (
+        KeySelectionEvent(scale=20, threshold=300, groups=3, adjacency=ReplaceOne, unit="person"),
+        (
+            '{"adjacency": "replace-one", "arithmetic": "integer", "groups": 3, "kind": "KeySelectionEvent", '
+            '"scale": "20", "threshold": 300, "unit": "person", "version": 1}'
+        ),
+    ),
 ]
 EVENTS = [event for event, _ in GOLDEN]
 
@@ -144,6 +159,7 @@ _events: st.SearchStrategy[Event] = st.one_of(
         for kind in (ExponentialEvent, PermuteAndFlipEvent, NoisyMaxEvent)
     ],
     st.builds(AboveThresholdEvent, epsilon=_positive, answers=_wholes, adjacency=_adjacency, **_scope),
+    st.builds(KeySelectionEvent, scale=_positive, threshold=_wholes, groups=_wholes, adjacency=_adjacency, **_scope),
 )
 
 
@@ -245,6 +261,9 @@ _CASES: list[tuple[str, Callable[..., Event], list[Any]]] = [
     ("epsilon", lambda v: NoisyMaxEvent(epsilon=v), _NOT_POSITIVE),
     ("epsilon", lambda v: AboveThresholdEvent(epsilon=v), _NOT_POSITIVE),
     ("answers", lambda v: AboveThresholdEvent(epsilon=1, answers=v), _NOT_WHOLE),
+    ("scale", lambda v: KeySelectionEvent(scale=v, threshold=1), _NOT_POSITIVE),
+    ("threshold", lambda v: KeySelectionEvent(scale=1, threshold=v), _NOT_WHOLE),
+    ("groups", lambda v: KeySelectionEvent(scale=1, threshold=1, groups=v), _NOT_WHOLE),
     ("unit", lambda v: ExponentialEvent(epsilon=1, unit=v), ["", "\n", "x" * 201, None, 1, b"row"]),
     ("adjacency", lambda v: ExponentialEvent(epsilon=1, adjacency=v), ["", "bounded", None, 1, []]),
     ("arithmetic", lambda v: ExponentialEvent(epsilon=1, arithmetic=v), ["", "float", None, 1, [], np.array([1, 2])]),
@@ -262,6 +281,11 @@ def test_parameters_without_a_meaning_are_refused_by_name(name: str, make: Calla
 def test_a_sensitivity_of_zero_is_a_constant_query() -> None:
     assert LaplaceEvent(scale=1, sensitivity=0).sensitivity == 0
     assert GaussianEvent(variance=1, sensitivity_squared=0).sensitivity_squared == 0
+
+
+def test_a_replaced_unit_reaches_twice_as_many_keys() -> None:
+    assert KeySelectionEvent(scale=1, threshold=9, groups=3).touched == 3
+    assert KeySelectionEvent(scale=1, threshold=9, groups=3, adjacency=ReplaceOne).touched == 6
 
 
 # ---- randomized response

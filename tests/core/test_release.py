@@ -47,7 +47,8 @@ def test_a_release_is_not_seeded_unless_it_says_so() -> None:
 
 def test_a_release_holds_what_it_was_given() -> None:
     release = Release(value=109, event=EVENT, guarantee=GUARANTEE, seeded=True)
-    assert {field.name for field in dataclasses.fields(release)} == {"value", "event", "guarantee", "seeded", "margin"}
+    names = {"value", "event", "guarantee", "seeded", "margin", "interval"}
+    assert {field.name for field in dataclasses.fields(release)} == names
     assert (release.value, release.event, release.guarantee, release.seeded) == (109, EVENT, GUARANTEE, True)
 
 
@@ -85,6 +86,19 @@ def test_an_interval_of_an_array_is_taken_coordinate_by_coordinate() -> None:
     low, high = release.confidence_interval(0.9)
     assert low.tolist() == [[-1, 0], [1, 2]]
     assert high.tolist() == [[3, 4], [5, 6]]
+
+
+def test_an_interval_need_not_be_the_same_to_both_sides() -> None:
+    def interval(level: float) -> tuple[float, float]:
+        assert type(level) is float
+        return 100 - level, 100 + 2 * level
+
+    release = Release(value=100, event=EVENT, guarantee=GUARANTEE, interval=interval)
+    assert release.confidence_interval("0.5") == (99.5, 101)
+    assert release == Release(value=100, event=EVENT, guarantee=GUARANTEE)
+    assert repr(release) == repr(Release(value=100, event=EVENT, guarantee=GUARANTEE))
+    with pytest.raises(ParameterError, match=r"^level must be "):
+        release.confidence_interval(2)
 
 
 @pytest.mark.parametrize(

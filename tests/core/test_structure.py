@@ -13,6 +13,7 @@ import celosia.core
 from celosia.core import (
     ApproxDP,
     CelosiaError,
+    CertifiedEvent,
     ComposedEvent,
     Event,
     ExponentialEvent,
@@ -85,6 +86,10 @@ GOLDEN: list[tuple[Event, str]] = [
     ),
     (GroupEvent(event=COUNT, size=3), f'{{{_SCOPE}, "event": <COUNT>, "kind": "GroupEvent", "size": 3, {_ROW}}}'),
     (ReplacedEvent(event=COUNT), f'{{{_REPLACED}, "event": <COUNT>, "kind": "ReplacedEvent", {_ROW}}}'),
+    (
+        CertifiedEvent(event=COUNT, epsilon=1, delta="1e-6"),
+        f'{{{_SCOPE}, "delta": "1/1000000", "epsilon": "1", "event": <COUNT>, "kind": "CertifiedEvent", {_ROW}}}',
+    ),
     (
         PostProcessedEvent(event=COUNT, by="rounding"),
         f'{{{_SCOPE}, "by": "rounding", "event": <COUNT>, "kind": "PostProcessedEvent", {_ROW}}}',
@@ -181,6 +186,8 @@ BAD: list[tuple[str, Callable[[], object]]] = [
     ("adjacency", lambda: ReplacedEvent(event=ANSWER)),
     ("adjacency", lambda: ReplacedEvent(event=COUNT, adjacency=celosia.core.AddRemove)),
     ("by", lambda: PostProcessedEvent(event=COUNT, by="")),
+    ("epsilon", lambda: CertifiedEvent(event=COUNT, epsilon=0, delta="1e-6")),
+    ("delta", lambda: CertifiedEvent(event=COUNT, epsilon=1, delta=2)),
     ("guarantee", lambda: GuaranteedEvent(guarantee=1)),  # type: ignore[arg-type]
     ("unit", lambda: GuaranteedEvent(guarantee=PureDP(epsilon=1), unit="person")),
     ("probability", lambda: PoissonSampledEvent(event=COUNT, probability="1.5")),

@@ -10,6 +10,7 @@ from celosia.accounting.accountant import Accountant, AdaptiveAccountant
 from celosia.accounting.basic import basic
 from celosia.accounting.best import Best, best
 from celosia.accounting.calibration import Calibration, calibrate
+from celosia.accounting.certified import certificate_holds
 from celosia.accounting.classical import AdvancedAccountant, BasicAccountant, PureAccountant
 from celosia.accounting.comparison import budget_curves, comparison_table, renyi_advanced
 from celosia.accounting.concentrated import rho
@@ -47,6 +48,7 @@ __all__ = [
     "best",
     "budget_curves",
     "calibrate",
+    "certificate_holds",
     "comparison_table",
     "contractive_iteration",
     "dominating",

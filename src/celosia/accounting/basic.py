@@ -17,6 +17,7 @@ import numpy as np
 from scipy import special
 
 from celosia.accounting.gaussian import concentrated_delta
+from celosia.accounting.key_selection import tail_at_least
 from celosia.accounting.simplify import inner, leaves, simplified, touched
 from celosia.core import (
     ApproxDP,
@@ -37,7 +38,13 @@ from celosia.core import (
     ShuffledEvent,
 )
 from celosia.core.enclosure import exp_at_least, log_at_least
-from celosia.core.events import AboveThresholdEvent, ExponentialEvent, NoisyMaxEvent, PermuteAndFlipEvent
+from celosia.core.events import (
+    AboveThresholdEvent,
+    ExponentialEvent,
+    KeySelectionEvent,
+    NoisyMaxEvent,
+    PermuteAndFlipEvent,
+)
 from celosia.core.exact import short_at_least
 
 __all__ = ["advanced_epsilon", "basic", "not_priced", "optimal_delta", "pure", "steps"]
@@ -109,6 +116,13 @@ def _(
     event: RandomizedResponseEvent | ExponentialEvent | PermuteAndFlipEvent | NoisyMaxEvent | AboveThresholdEvent,
 ) -> tuple[Fraction, Fraction]:
     return event.epsilon, Fraction(0)
+
+
+@basic.register
+def _(event: KeySelectionEvent) -> tuple[Fraction, Fraction]:
+    # Each key that the unit is in moves by one step, or shows by its mere presence.
+    lone = tail_at_least(event.scale, event.threshold)
+    return event.touched / event.scale, min(event.touched * lone, Fraction(1))
 
 
 @basic.register

@@ -23,6 +23,7 @@ from celosia.accounting.atoms import (
 from celosia.accounting.basic import not_priced, pure, steps
 from celosia.accounting.discretise import Pair
 from celosia.accounting.gdp import mu
+from celosia.accounting.key_selection import tail_at_least
 from celosia.accounting.normal import Normal, SampledNormal
 from celosia.accounting.pld import LossDistribution
 from celosia.accounting.shuffling import shuffled_atoms
@@ -45,6 +46,7 @@ from celosia.core import (
     RepeatedEvent,
     ShuffledEvent,
 )
+from celosia.core.events import KeySelectionEvent
 from celosia.core.exact import double_at_least, double_at_most
 
 __all__ = ["dominating", "loss_distribution", "normal", "sampled"]
@@ -118,6 +120,13 @@ def _(event: RandomizedResponseEvent) -> Pair:
 @dominating.register
 def _(event: ExponentialEvent) -> Pair:
     return bounded_range(double_at_least(event.epsilon))
+
+
+@dominating.register
+def _(event: KeySelectionEvent) -> Pair:
+    # Keys have noise of their own, so that those which one unit reaches compose.
+    lone = min(double_at_least(tail_at_least(event.scale, event.threshold)), 1.0)
+    return _composed([(approximate(double_at_least(1 / event.scale), lone), event.touched)])
 
 
 @dominating.register

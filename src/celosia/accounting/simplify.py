@@ -14,6 +14,7 @@ from celosia.core import (
     AboveThresholdEvent,
     AddRemove,
     Adjacency,
+    CertifiedEvent,
     ComposedEvent,
     Event,
     ExponentialEvent,
@@ -35,10 +36,12 @@ from celosia.core import (
     ReplaceOne,
     ShuffledEvent,
 )
+from celosia.core.events import KeySelectionEvent
 
 __all__ = ["inner", "leaves", "simplified", "touched"]
 
 _WRAPPED = (
+    CertifiedEvent,
     FixedSampledEvent,
     GroupEvent,
     PoissonSampledEvent,
@@ -168,6 +171,14 @@ def _(
 ) -> Event:
     # Utilities move size times as far, so the mechanism is the one of size times the epsilon.
     return dataclasses.replace(event, epsilon=size * event.epsilon, adjacency=adjacency)
+
+
+@_for_group.register
+def _(event: KeySelectionEvent, size: int, adjacency: Adjacency) -> Event:
+    if adjacency is event.adjacency:  # several units may be in one key, which then shows more easily
+        return _group(event, size, adjacency)
+    replaced = dataclasses.replace(event, adjacency=adjacency)
+    return replaced if size == 2 else GroupEvent(event=replaced, size=size // 2)
 
 
 @_for_group.register

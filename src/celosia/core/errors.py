@@ -5,12 +5,15 @@
     CelosiaError
     ├── ParameterError       (ValueError)       a parameter that makes no sense: epsilon=-1, delta=2, two targets
     ├── InputError           (ValueError)       a value that cannot be released: NaN, an empty array, text
+    ├── SchemaError          (ValueError)       a schema that is not complete, or does not fit the columns' types
+    ├── QueryError           (ValueError)       a question that cannot be answered privately, or is not understood
     ├── FormatError          (ValueError)       JSON that is not one of our records, or of a version we do not know
     ├── GuaranteeMismatch    (TypeError)        arithmetic between guarantees that do not speak of the same thing
     ├── NoInterval           (TypeError)        an error bar was asked of an answer that has none (a chosen index)
     ├── NotPriced            (TypeError)        an accountant was given an event that it has no theorem for
     ├── Exhausted            (PermissionError)  the declared number of answers has been given
     ├── BudgetExceeded       (PermissionError)  a filter refused an event that does not fit into what is left
+    ├── EngineError          (RuntimeError)     the database did not answer; its own words are kept back
     ├── MissingExtra         (ImportError)      a feature whose optional dependency is not installed
     └── ConformanceError     (AssertionError)   a mechanism was caught breaking its promise
 
@@ -21,6 +24,7 @@ __all__ = [
     "BudgetExceeded",
     "CelosiaError",
     "ConformanceError",
+    "EngineError",
     "Exhausted",
     "FormatError",
     "GuaranteeMismatch",
@@ -29,6 +33,8 @@ __all__ = [
     "NoInterval",
     "NotPriced",
     "ParameterError",
+    "QueryError",
+    "SchemaError",
 ]
 
 
@@ -42,6 +48,14 @@ class ParameterError(CelosiaError, ValueError):
 
 class InputError(CelosiaError, ValueError):
     """A value handed to a mechanism cannot be released."""
+
+
+class SchemaError(CelosiaError, ValueError):
+    """A schema is not complete, or does not fit the types of the columns."""
+
+
+class QueryError(CelosiaError, ValueError):
+    """A question is not one of those that can be answered privately; the message says which can."""
 
 
 class FormatError(CelosiaError, ValueError):
@@ -66,6 +80,10 @@ class Exhausted(CelosiaError, PermissionError):  # noqa: N818 - says what happen
 
 class BudgetExceeded(CelosiaError, PermissionError):  # noqa: N818 - says what happened; the tree says it is an error
     """An event does not fit into the budget; nothing was spent."""
+
+
+class EngineError(CelosiaError, RuntimeError):
+    """A database failed. What it said may quote the data, so it is not repeated."""
 
 
 class MissingExtra(CelosiaError, ImportError):  # noqa: N818 - says what happened; the tree says that it is an error

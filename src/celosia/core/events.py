@@ -22,6 +22,7 @@ __all__ = [
     "Event",
     "ExponentialEvent",
     "GaussianEvent",
+    "KeySelectionEvent",
     "LaplaceEvent",
     "NoisyMaxEvent",
     "PermuteAndFlipEvent",
@@ -254,3 +255,45 @@ class AboveThresholdEvent(_Selection):
             epsilon=epsilon, adjacency=adjacency, unit=unit, arithmetic=arithmetic
         )
         self._set(answers=whole(answers, name="answers"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
+class KeySelectionEvent(Event):
+    """The keys of a table that are not known beforehand: those whose noisy number of units reaches ``threshold``.
+
+    Every key that occurs gets discrete Laplace noise of ratio ``exp(-1/scale)`` on its number of units, one for each
+    unit; keys that reach the threshold are shown with their noisy numbers. A unit is in at most ``groups`` keys.
+
+    >>> KeySelectionEvent(scale=2, threshold=27, groups=2)
+    KeySelectionEvent(scale=2, threshold=27, groups=2)
+    """
+
+    scale: Fraction
+    threshold: int
+    groups: int = 1
+
+    def __init__(
+        self,
+        *,
+        scale: Exact,
+        threshold: int,
+        groups: int = 1,
+        adjacency: Adjacency = AddRemove,
+        unit: str = "row",
+        arithmetic: Arithmetic = "integer",
+    ) -> None:
+        self._scope(adjacency, unit, arithmetic)
+        self._set(
+            scale=exact_positive(scale, name="scale"),
+            threshold=whole(threshold, name="threshold"),
+            groups=whole(groups, name="groups"),
+        )
+
+    @property
+    def touched(self) -> int:
+        """How many keys a change of one unit can reach: a replaced one leaves its keys and enters as many others.
+
+        >>> KeySelectionEvent(scale=2, threshold=27, groups=2, adjacency=ReplaceOne).touched
+        4
+        """
+        return self.groups if self.adjacency is AddRemove else 2 * self.groups

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     Margin = Callable[[float], Any]
+    Interval = Callable[[float], tuple[Any, Any]]
 
 __all__ = ["Release"]
 
@@ -27,6 +28,7 @@ class Release(Generic[T_co]):
     """A private answer.
 
     ``margin(level)`` gives half the width of the error bar; mechanisms that choose rather than add noise have none.
+    ``interval(level)`` gives its two ends instead, where it is not the same to both sides.
 
     >>> from celosia.mechanisms import Laplace
     >>> from celosia.noise import Seeded
@@ -39,6 +41,7 @@ class Release(Generic[T_co]):
     guarantee: Guarantee
     seeded: bool = False
     margin: "Margin | None" = field(default=None, compare=False)
+    interval: "Interval | None" = field(default=None, compare=False)
 
     def confidence_interval(self, level: Exact = 0.95) -> tuple[Any, Any]:
         """Return the bounds between which each coordinate's true value lies with probability ``level`` or more.
@@ -51,6 +54,8 @@ class Release(Generic[T_co]):
         >>> high - low
         6
         """
+        if self.interval is not None:
+            return self.interval(exact_level(level))
         if self.margin is None:
             message = (
                 f"What was released by {type(self.event).__name__} is a choice, not a number with noise: it has no "

@@ -12,11 +12,12 @@ from fractions import Fraction
 from celosia.core.adjacency import AddRemove, Adjacency, ReplaceOne, exact_adjacency
 from celosia.core.errors import GuaranteeMismatch, ParameterError
 from celosia.core.events import Arithmetic, Event
-from celosia.core.exact import Exact, exact_probability, quote, whole
+from celosia.core.exact import Exact, exact_positive, exact_probability, quote, whole
 from celosia.core.guarantees import Guarantee
 from celosia.core.record import exact_text
 
 __all__ = [
+    "CertifiedEvent",
     "ComposedEvent",
     "FixedSampledEvent",
     "GroupEvent",
@@ -248,6 +249,41 @@ class PostProcessedEvent(_Structure):
         arithmetic: Arithmetic | None = None,
     ) -> None:
         self._set(event=_event(event), by=exact_text(by, name="by"))
+        self._scope_of((self.event,), adjacency, unit, arithmetic)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
+class CertifiedEvent(_Structure):
+    """An event with one point of its privacy profile: accountants that add epsilons and deltas take it there.
+
+    Gaussian noise has a delta for every epsilon, so a sum of epsilons and deltas has to be told which pair was meant.
+    Accountants check the pair, and those that know more than sums price the event inside.
+
+    >>> from celosia.core import GaussianEvent
+    >>> noise = GaussianEvent(variance=25, sensitivity_squared=1)
+    >>> CertifiedEvent(event=noise, epsilon=1, delta="1e-6")
+    CertifiedEvent(event=GaussianEvent(variance=25, sensitivity_squared=1), epsilon=1, delta='1e-06')
+    """
+
+    event: Event
+    epsilon: Fraction
+    delta: Fraction
+
+    def __init__(
+        self,
+        *,
+        event: Event,
+        epsilon: Exact,
+        delta: Exact,
+        adjacency: Adjacency | None = None,
+        unit: str | None = None,
+        arithmetic: Arithmetic | None = None,
+    ) -> None:
+        self._set(
+            event=_event(event),
+            epsilon=exact_positive(epsilon, name="epsilon"),
+            delta=exact_probability(delta, name="delta"),
+        )
         self._scope_of((self.event,), adjacency, unit, arithmetic)
 
 

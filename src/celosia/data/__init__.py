@@ -1,10 +1,41 @@
-"""Data sets that come with the package; later also schemas (bounds, categories, privacy unit) and frames in and out.
+"""What may be asked about and where it is: schemas, tables, frames in and out, and the data sets of the package.
 
-Nothing here is private, and nothing here is about anybody: the bundled tables are synthetic. What a schema states
-(bounds, categories) is public knowledge by definition, because it is written down before the data are looked at.
+What a schema states (bounds, categories, null rules) is public knowledge by definition, because it is written down
+before the data are looked at. The bundled tables are synthetic: nothing here is about anybody.
 """
 
+from celosia.data.axis import Axis, axis_between
+from celosia.data.columns import Boolean, Category, Date, Integer, Kind, Real, Text, Timestamp
 from celosia.data.deaths import AGES, CAUSES, DIABETES, SEXES, STATES, VIOLENCE, deaths
+from celosia.data.draft import draft_schema
+from celosia.data.schema import Schema
+from celosia.data.schema_file import SchemaFile, read_schema_file
 from celosia.data.synthetic import make_deaths
+from celosia.data.table import Table, table
 
-__all__ = ["AGES", "CAUSES", "DIABETES", "SEXES", "STATES", "VIOLENCE", "deaths", "make_deaths"]
+__all__ = [
+    "AGES",
+    "CAUSES",
+    "DIABETES",
+    "SEXES",
+    "STATES",
+    "VIOLENCE",
+    "Axis",
+    "Boolean",
+    "Category",
+    "Date",
+    "Integer",
+    "Kind",
+    "Real",
+    "Schema",
+    "SchemaFile",
+    "Table",
+    "Text",
+    "Timestamp",
+    "axis_between",
+    "deaths",
+    "draft_schema",
+    "make_deaths",
+    "read_schema_file",
+    "table",
+]

@@ -8,6 +8,7 @@ from celosia.mechanisms.noisy_max import NoisyMax
 from celosia.mechanisms.permute_and_flip import PermuteAndFlip
 from celosia.mechanisms.proportions import Proportions
 from celosia.mechanisms.randomized_response import RandomizedResponse
+from celosia.mechanisms.stable_keys import SelectedKeys, StableKeys
 
 __all__ = [
     "AboveThreshold",
@@ -18,5 +19,7 @@ __all__ = [
     "PermuteAndFlip",
     "Proportions",
     "RandomizedResponse",
+    "SelectedKeys",
+    "StableKeys",
     "ThresholdSession",
 ]

@@ -38,6 +38,7 @@ from celosia.core import (
     ReplaceOne,
     ShuffledEvent,
 )
+from celosia.core.events import KeySelectionEvent
 
 __all__ = ["Witness", "divergence", "witnesses"]
 
@@ -99,7 +100,7 @@ def witnesses() -> tuple[Witness, ...]:
     >>> {type(witness.event).__name__ for witness in witnesses()} >= {"LaplaceEvent", "ShuffledEvent", "GroupEvent"}
     True
     """
-    return (*_noise(), *_guarantees(), *_samples(), *_parts(), *_answers(), *_replaced())
+    return (*_noise(), *_keys(), *_guarantees(), *_samples(), *_parts(), *_answers(), *_replaced())
 
 
 def _laplace(scale: float, shift: int, cells: int) -> Table:
@@ -139,6 +140,28 @@ def _noise() -> list[Witness]:
             event=PermuteAndFlipEvent(epsilon=1),
             here=np.array([0.5, 0.5]),
             there=np.array([1 - math.exp(-1) / 2, math.exp(-1) / 2]),
+        ),
+    ]
+
+
+def _keys() -> list[Witness]:
+    """Return keys that a unit is in alone, and keys that it shares with as many others as the threshold."""
+    ratio, threshold = math.exp(-1 / 2), 6
+    chance = ratio ** (threshold - 1) / (1 + ratio)
+    alone, absent = np.array([1 - chance, chance]), np.array([1.0, 0.0])
+    shared, left = _laplace(2, 1, 1), _laplace(2, 0, 1)  # below the threshold, and at each number above it
+    return [
+        Witness(event=KeySelectionEvent(scale=2, threshold=threshold), here=alone, there=absent),
+        Witness(
+            event=KeySelectionEvent(scale=2, threshold=threshold, groups=2),
+            here=np.outer(alone, shared).ravel(),
+            there=np.outer(absent, left).ravel(),
+        ),
+        # Somebody leaves a key that nobody else is in, and enters one that is shared.
+        Witness(
+            event=KeySelectionEvent(scale=2, threshold=threshold, adjacency=ReplaceOne),
+            here=np.outer(alone, left).ravel(),
+            there=np.outer(absent, shared).ravel(),
         ),
     ]
 

@@ -1,0 +1,169 @@
+"""The whole-number axis on which a numeric column is summed: steps of a grid between two public ends.
+
+A value is a whole number of steps, ``value = step * grid``. Values are clipped to the bounds and rounded to the nearest
+step *before* anything is summed, so sums are integers, exact in any order, and what one row can change is known in
+steps (Mironov 2012 and Casacuberta et al. 2022 show what sums of floats give away). ``k = step - lowest`` counts from
+the lower end and is what every summary is made of. No axis has more than 2^30 steps: that bounds every sum.
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final
+
+from celosia.core.errors import ParameterError
+from celosia.core.exact import Exact, exact, exact_positive, quote, show, whole
+
+__all__ = ["MOST_STEPS", "Axis", "axis_between", "whole_axis"]
+
+MOST_STEPS: Final = 2**30
+"""Steps of the finest axis: sums of four thousand million rows stay below 2^62."""
+
+_EXACT = 2**52  # steps beyond would not be exact doubles, nor half a step more
+_LARGEST = Fraction(10) ** 30  # bounds beyond, or grids below its inverse, leave no room for products in doubles
+_LONGEST = 2**200  # of a grid's numerator and denominator: engines multiply by one and divide by the other
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """Whole steps from ``lowest`` to ``highest``, both included, each worth ``grid``.
+
+    >>> age = Axis(0, 120, Fraction(1))
+    >>> age.steps, age.low, age.high
+    (120, Fraction(0, 1), Fraction(120, 1))
+    """
+
+    lowest: int
+    highest: int
+    grid: Fraction
+
+    def __post_init__(self) -> None:
+        lowest = int(whole(self.lowest, name="lowest", least=-_EXACT))
+        highest = int(whole(self.highest, name="highest", least=-_EXACT))
+        if not 0 < highest - lowest <= MOST_STEPS or highest > _EXACT:
+            message = f"An axis has 1 to 2^30 steps, none beyond 2^52, not those from {lowest} to {quote(highest)}."
+            raise ParameterError(message)
+        grid = exact_positive(self.grid, name="grid")
+        for name, value in (("lowest", lowest), ("highest", highest), ("grid", grid)):
+            object.__setattr__(self, name, value)
+
+    @property
+    def steps(self) -> int:
+        """How many steps lie between the ends: ``k`` runs from 0 to this.
+
+        >>> Axis(-5, 5, Fraction(1)).steps
+        10
+        """
+        return self.highest - self.lowest
+
+    @property
+    def low(self) -> Fraction:
+        """The value of the lowest step.
+
+        >>> Axis(-5, 5, Fraction(1, 2)).low
+        Fraction(-5, 2)
+        """
+        return self.lowest * self.grid
+
+    @property
+    def high(self) -> Fraction:
+        """The value of the highest step.
+
+        >>> Axis(-5, 5, Fraction(1, 2)).high
+        Fraction(5, 2)
+        """
+        return self.highest * self.grid
+
+    @property
+    def whole(self) -> bool:
+        """Whether every step is a whole number.
+
+        >>> Axis(0, 30, Fraction(4)).whole, Axis(0, 30, Fraction(1, 4)).whole
+        (True, False)
+        """
+        return self.grid.denominator == 1
+
+    def coarsened(self, most: int) -> "Axis":
+        """Return the finest axis of at most ``most`` steps that covers this one, its grid a power of two times ours.
+
+        ``most`` is at least 2: an axis around zero has two steps however coarse it is.
+
+        >>> Axis(0, 1000, Fraction(1)).coarsened(256)
+        Axis(0, 250, 4)
+        """
+        return _covering(self.lowest, self.highest, self.grid, whole(most, name="most", least=2))
+
+    def __repr__(self) -> str:
+        return f"Axis({self.lowest}, {self.highest}, {show(self.grid)})"
+
+
+def whole_axis(low: int, high: int) -> Axis:
+    """Return the axis of the whole numbers between two, both included, in steps of one.
+
+    Where that would be more than 2^30 steps, or some beyond 2^52, a step is a power of two. One number alone still gets
+    a step, so that something can be divided by the length.
+
+    >>> whole_axis(0, 120), whole_axis(7, 7), whole_axis(0, 2**40)
+    (Axis(0, 120, 1), Axis(7, 8, 1), Axis(0, 1073741824, 1024))
+    """
+    return _covering(low, max(high, low + 1), Fraction(1), MOST_STEPS)
+
+
+def axis_between(low: Exact, high: Exact, grid: Exact | None = None) -> Axis:
+    """Return the axis between two bounds; without a ``grid`` a power of two that cuts it into at most 2^30 steps.
+
+    Bounds that are no multiples of the grid are moved outwards to the next one.
+
+    >>> axis_between(0, 300, "0.1")
+    Axis(0, 3000, '0.1')
+    >>> axis_between(0, 1).steps == 2**30
+    True
+    """
+    first, last = exact(low, name="low"), exact(high, name="high")
+    if not first < last:
+        message = f"low must be less than high, not {quote(low)} and {quote(high)}."
+        raise ParameterError(message)
+    if max(abs(first), abs(last)) > _LARGEST:
+        message = f"low and high must lie between -1e30 and 1e30, not {quote(low)} and {quote(high)}."
+        raise ParameterError(message)
+    step = _default(first, last) if grid is None else exact_positive(grid, name="grid")
+    if grid is not None:
+        _check_grid(grid, step, first, last)
+    elif step < 1 / _LARGEST:
+        message = f"low and high must be further apart than {quote(low)} and {quote(high)}."
+        raise ParameterError(message)
+    return Axis(math.floor(first / step), math.ceil(last / step), step)
+
+
+def _check_grid(given: Exact, step: Fraction, low: Fraction, high: Fraction) -> None:
+    if step > high - low:
+        message = f"grid must be at most the distance of the bounds, not {quote(given)}."
+        raise ParameterError(message)
+    if step < 1 / _LARGEST or not _fits(low, high, step):
+        message = f"grid must be coarser than {quote(given)}: at most 2^30 steps fit between bounds, none beyond 2^52."
+        raise ParameterError(message)
+    if max(step.numerator, step.denominator) > _LONGEST:
+        message = f"grid must be a ratio of numbers of at most 60 digits, not {quote(given)}."
+        raise ParameterError(message)
+
+
+def _default(low: Fraction, high: Fraction) -> Fraction:
+    """The finest power of two that fits, whatever its size."""
+    least = max((high - low) / MOST_STEPS, max(abs(low), abs(high)) / _EXACT)
+    step = Fraction(2) ** (least.numerator.bit_length() - least.denominator.bit_length() - 1)
+    while not _fits(low, high, step):  # at most four times: this starts at least/4 or above
+        step *= 2
+    return step
+
+
+def _fits(low: Fraction, high: Fraction, step: Fraction) -> bool:
+    first, last = low / step, high / step
+    return math.ceil(last) - math.floor(first) <= MOST_STEPS and max(abs(first), abs(last)) <= _EXACT
+
+
+def _covering(lowest: int, highest: int, grid: Fraction, most: int) -> Axis:
+    first, last, factor = lowest, highest, 1
+    while last - first > most or max(-first, last) > _EXACT:
+        factor *= 2
+        first, last = lowest // factor, -(-highest // factor)
+    return Axis(first, last, grid * factor)

@@ -1,0 +1,173 @@
+"""Public tables: code books, populations, key lists. They are about nobody, so their rows may be looked at.
+
+A private table is joined with one by its key, so every key must be there once: else a join would multiply rows. Their
+bounds and categories may be read from the rows, which for a private table would tell about people.
+"""
+
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Final
+
+from celosia.core.errors import CelosiaError, SchemaError
+from celosia.core.exact import quote
+from celosia.data.column_types import ask_database, column_types
+from celosia.data.columns import DROP, MOST_KEYS, Boolean, Category, Date, Integer, Kind, Real, Text, Timestamp
+from celosia.data.files import Files
+from celosia.data.frames import to_arrow
+from celosia.data.schema import Schema
+from celosia.data.sources import Database, DataSource, Frame, IbisSource, SparkSource
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["check_key", "read_public", "schema_of_public"]
+
+_KEYS: Final = (Boolean, Category, Date, Integer, Text)
+
+
+def read_public(source: DataSource, schema: Mapping[str, Kind] | None = None) -> "pa.Table":
+    """Return the rows of a public table; texts that look like numbers stay texts where the schema says so.
+
+    >>> import pyarrow as pa
+    >>> read_public(Frame(pa.table({"code": ["A", "B"]}))).num_rows
+    2
+    """
+    match source:
+        case Files(paths=paths, format="parquet"):
+            import pyarrow as pa
+            import pyarrow.parquet as pq
+
+            _ = column_types(source)  # says what is wrong with files that cannot be read
+            return pa.concat_tables([pq.ParquetFile(path).read() for path in paths], promote_options="permissive")
+        case Files():
+            return _read_csv(source, schema or {})
+        case Frame(frame=frame):
+            return to_arrow(frame)
+        case IbisSource(expression=expression):
+            return expression.to_pyarrow()
+        case SparkSource(frame=frame):
+            return frame.toArrow() if hasattr(frame, "toArrow") else to_arrow(frame.toPandas())  # before Spark 4
+        case Database():
+            return ask_database(source, lambda table: table.to_pyarrow())
+
+
+def _read_csv(source: Files, schema: Mapping[str, Kind]) -> "pa.Table":
+    import pyarrow as pa
+    from pyarrow import csv
+
+    texts = {name: pa.string() for name, kind in schema.items() if _is_text(kind)}
+    parse, convert = csv.ParseOptions(delimiter=source.delimiter), csv.ConvertOptions(column_types=texts)
+    try:
+        tables = [csv.read_csv(path, parse_options=parse, convert_options=convert) for path in source.paths]
+        return pa.concat_tables(tables, promote_options="permissive")
+    except (OSError, pa.ArrowException):
+        message = "source: the public CSV file cannot be read: every line needs as many values as the first."
+        raise SchemaError(message) from None
+
+
+def _is_text(kind: Kind) -> bool:
+    return isinstance(kind, Text) or (isinstance(kind, Category) and isinstance(kind.values[0], str))
+
+
+def schema_of_public(table: "pa.Table") -> Schema:
+    """Return the schema of a public table, with bounds and categories as they are in its rows.
+
+    Columns of types that cannot be asked about, or without a single value, are left out.
+
+    >>> import pyarrow as pa
+    >>> schema_of_public(pa.table({"code": ["A", "B"], "beds": [10, 250]}))
+    Schema(code=Category('A', 'B'), beds=Integer(10, 250))
+    """
+    kinds: dict[str, Kind] = {}
+    for found in column_types(Frame(table)):
+        try:
+            kind = None if found.kind is None else _kind_of(found.kind, table.column(found.name))
+        except CelosiaError as error:
+            message = f"The public column {quote(found.name)} needs a kind in schema=: {error}"
+            raise SchemaError(message) from error
+        if kind is not None:
+            kinds[found.name] = kind
+    return Schema(kinds)
+
+
+def _kind_of(word: str, column: "pa.ChunkedArray") -> Kind | None:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    values = column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+    values = values.drop_null()
+    if word == "real" and pa.types.is_floating(values.type):
+        values = values.filter(pc.is_finite(values))
+    if word == "timestamp":
+        values = pc.floor_temporal(values, unit="second").cast(pa.timestamp("s", tz=values.type.tz))
+    if len(values) == 0:
+        return None
+    if word == "boolean":
+        return Boolean()
+    if word == "text":
+        return _texts(values)
+    return _between(word, *(end.as_py() for end in pc.min_max(values).values()))
+
+
+def _between(word: str, low: Any, high: Any) -> Kind:  # noqa: ANN401 - numbers, dates or times
+    match word:
+        case "integer":
+            return Integer(low, high)
+        case "date":
+            return Date(low, high)
+        case "timestamp":
+            return Timestamp(low, high)
+        case _:
+            return _real(Fraction(low), Fraction(high))
+
+
+def _real(low: Fraction, high: Fraction) -> Real:
+    """Return the kind for reals between two values, moved outwards to numbers with few digits and some room."""
+    largest = max(abs(low), abs(high), Fraction(1, 2**20))
+    step = Fraction(2) ** (largest.numerator.bit_length() - largest.denominator.bit_length() - 40)
+    first, last = math.floor(low / step) * step, math.ceil(high / step) * step
+    return Real(first, last if last > first else first + max(step, Fraction(1)))
+
+
+def _texts(values: "pa.ChunkedArray") -> Kind:
+    words = values.unique().to_pylist()
+    return Category(sorted(words)) if len(words) <= MOST_KEYS and DROP not in words else Text()
+
+
+def check_key(table: "pa.Table", key: tuple[str, ...], schema: Mapping[str, Kind]) -> None:
+    """Refuse a key that is there twice, or would be after its column was cleaned as the schema says.
+
+    >>> import pyarrow as pa
+    >>> check_key(pa.table({"code": ["A", "A"]}), ("code",), Schema(code=Text()))
+    Traceback (most recent call last):
+    ...
+    celosia.core.errors.SchemaError: The public table has a key twice in 'code': a join would multiply rows.
+    """
+    for name in key:
+        _check_key_kind(name, schema[name], table.column(name))
+    known = table.select(list(key)).drop_null()
+    if known.group_by(list(key)).aggregate([]).num_rows < known.num_rows:
+        message = f"The public table has a key twice in {quote(', '.join(key))}: a join would multiply rows."
+        raise SchemaError(message)
+
+
+def _check_key_kind(name: str, kind: Kind, column: "pa.ChunkedArray") -> None:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not isinstance(kind, _KEYS):
+        message = f"The key {quote(name)} must be an Integer, Boolean, Category, Text or Date, not {quote(kind)}."
+        raise SchemaError(message)
+    if kind.null != DROP:
+        message = f'The key {quote(name)} must have the null rule "drop": an imputed key could be there twice.'
+        raise SchemaError(message)
+    if isinstance(kind, Integer | Date):
+        plain = column.drop_null()
+        if len(plain) and not (pa.types.is_integer(plain.type) or pa.types.is_date(plain.type)):
+            message = f"The key {quote(name)} holds {column.type}, which is not what {quote(kind)} says."
+            raise SchemaError(message)
+        low, high = (end.as_py() for end in pc.min_max(plain).values())
+        if len(plain) and not kind.low <= low <= high <= kind.high:
+            message = f"The key {quote(name)} has values outside {quote(kind)}: clipped, some would be the same."
+            raise SchemaError(message)

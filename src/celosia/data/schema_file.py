@@ -1,0 +1,166 @@
+"""The schema file: a TOML text with the columns, and with what else has to be said of a table.
+
+::
+
+    [table]
+    name = "visits"
+    person = "person_id"
+    max_groups_per_person = 2
+    max_rows_per_group = 3
+
+    [columns.age]
+    kind = "integer"
+    low = 0
+    high = 120
+
+A draft whose question marks are not yet replaced is refused with a list of all that is missing.
+"""
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any, Final
+
+from celosia.core.adjacency import AddRemove, Adjacency, exact_adjacency
+from celosia.core.errors import SchemaError
+from celosia.core.exact import quote
+from celosia.data.schema import KINDS, Schema
+from celosia.data.table import Table, table
+
+__all__ = ["SchemaFile", "parse_schema_file", "read_schema_file"]
+
+_OPTIONS: Final = ("name", "person", "max_groups_per_person", "max_rows_per_group", "adjacency")
+_OPEN: Final = re.compile(r"^(\s*[\w-]+\s*=)\s*\?\s*(#.*)?$", re.MULTILINE)
+_UNKNOWN: Final = "? to be filled in ?"
+_NEEDED: Final = ("low", "high", "values")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SchemaFile:
+    r"""What a schema file says; ``table`` puts it together with the rows.
+
+    >>> import pyarrow as pa
+    >>> file = parse_schema_file('[columns.sex]\nkind = "category"\nvalues = ["F", "M"]')
+    >>> file.table(pa.table({"sex": ["F", "M", "F"]}))
+    <Table data(sex), unit row>
+    """
+
+    schema: Schema
+    name: str | None = None
+    person: str | None = None
+    max_groups_per_person: int | None = None
+    max_rows_per_group: int | None = None
+    adjacency: Adjacency = AddRemove
+
+    def table(self, source: object, *, name: str | None = None) -> Table:
+        r"""Return the table whose rows are in ``source``, as ``celosia.data.table`` does.
+
+        >>> import pyarrow as pa
+        >>> file = parse_schema_file('[columns.hale]\nkind = "boolean"')
+        >>> file.table(pa.table({"hale": [True]}), name="people").name
+        'people'
+        """
+        return table(
+            source,
+            schema=self.schema,
+            name=self.name if name is None else name,
+            person=self.person,
+            max_groups_per_person=self.max_groups_per_person,
+            max_rows_per_group=self.max_rows_per_group,
+            adjacency=self.adjacency,
+        )
+
+
+def read_schema_file(path: str | PathLike[str]) -> SchemaFile:
+    """Read a schema file.
+
+    >>> read_schema_file("nowhere.toml")
+    Traceback (most recent call last):
+    ...
+    celosia.core.errors.SchemaError: The schema file 'nowhere.toml' cannot be read as a text.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        message = f"The schema file {quote(str(path))} cannot be read as a text."
+        raise SchemaError(message) from error
+    return parse_schema_file(text)
+
+
+def parse_schema_file(text: str) -> SchemaFile:
+    r"""Read the text of a schema file; see the module.
+
+    >>> parse_schema_file("[columns.age]\nkind = 'integer'\nlow = 0\nhigh = ?")
+    Traceback (most recent call last):
+    ...
+    celosia.core.errors.SchemaError: The schema is not filled in: [columns.age] needs high.
+    """
+    filled = _OPEN.sub(rf'\1 "{_UNKNOWN}"', text)
+    try:
+        document = tomllib.loads(filled)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        message = f"The schema is not TOML: {error}"
+        raise SchemaError(message) from error
+    unknown = sorted(document.keys() - {"table", "columns"})
+    if unknown:
+        message = f"The schema has a section {quote(unknown[0])}; there are only [table] and [columns.NAME]."
+        raise SchemaError(message)
+    missing = [*_missing_in_table(document), *_missing_in_columns(document)]
+    if missing:
+        message = f"The schema is not filled in: {'; '.join(missing)}."
+        raise SchemaError(message)
+    return SchemaFile(schema=Schema.from_toml(filled), **_options(document))
+
+
+def _section(document: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    section = document.get(name, {})
+    if not isinstance(section, dict):
+        message = f"The schema needs {name} as a section, [{name}], not as a value."
+        raise SchemaError(message)
+    return section
+
+
+def _missing_in_table(document: Mapping[str, Any]) -> list[str]:
+    missing = [name for name, value in _section(document, "table").items() if value == _UNKNOWN]
+    return [f"[table] needs {_listed(missing)}"] if missing else []
+
+
+def _missing_in_columns(document: Mapping[str, Any]) -> list[str]:
+    found = []
+    for name, fields in _section(document, "columns").items():
+        given = {key for key, value in fields.items() if value != _UNKNOWN} if isinstance(fields, dict) else set()
+        kind = fields["kind"] if "kind" in given else None
+        needed = _needed(kind) if isinstance(kind, str) else ["kind"]
+        missing = [key for key in needed if key not in given]
+        missing += [key for key in (fields if isinstance(fields, dict) else ()) if key not in {*given, *missing}]
+        if missing:
+            found.append(f"[columns.{name}] needs {_listed(missing)}")
+    return found
+
+
+def _needed(kind: str) -> list[str]:
+    """Return the lines that a column of this kind cannot do without."""
+    fields = getattr(KINDS.get(kind), "__dataclass_fields__", {})
+    return [name for name in _NEEDED if name in fields]
+
+
+def _listed(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _options(document: Mapping[str, Any]) -> dict[str, Any]:
+    options = dict(_section(document, "table"))
+    unknown = sorted(options.keys() - set(_OPTIONS))
+    if unknown:
+        message = f"The section [table] has {quote(unknown[0])}; it knows {', '.join(_OPTIONS)}."
+        raise SchemaError(message)
+    for name, value in options.items():
+        if not isinstance(value, int if name.startswith("max_") else str) or isinstance(value, bool):
+            message = f"The line {name} of [table] is {quote(value)}, which is of the wrong type."
+            raise SchemaError(message)
+    if "adjacency" in options:
+        options["adjacency"] = exact_adjacency(options["adjacency"])
+    return options

@@ -1,0 +1,223 @@
+"""A table that can be asked about: where its rows are, what its columns may hold, and whom it protects.
+
+Nothing is read when a table is made, but the names of its columns; only public tables, which are about nobody, are read
+at once. With ``person=`` all rows of one person are protected together, and two limits say how much of them counts: in
+how many groups of a query, and how many rows in each. What is beyond them is left out when a query runs.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from celosia.core.adjacency import AddRemove, Adjacency, exact_adjacency
+from celosia.core.errors import ParameterError, SchemaError
+from celosia.core.exact import quote, whole
+from celosia.data.column_types import column_types
+from celosia.data.columns import Kind
+from celosia.data.public import check_key, read_public, schema_of_public
+from celosia.data.schema import Schema
+from celosia.data.sources import Database, DataSource, Frame, classify, suggested_name
+
+__all__ = ["Table", "table"]
+
+_LONGEST_NAME = 63  # of PostgreSQL's identifiers
+_LARGEST_LIMIT = 2**31
+_NAME: Final = re.compile(r"[^\W\d]\w*")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Table:
+    """A table with its schema and its privacy unit. Made by ``table``.
+
+    >>> import pyarrow as pa
+    >>> from celosia.data.columns import Integer
+    >>> table(pa.table({"age": [34, 71]}), schema=Schema(age=Integer(0, 120)), name="deaths")
+    <Table deaths(age), unit row>
+    """
+
+    name: str
+    source: DataSource
+    schema: Schema
+    person: str | None = None
+    max_groups_per_person: int | None = None
+    max_rows_per_group: int | None = None
+    adjacency: Adjacency = AddRemove
+    public: bool = False
+    key: tuple[str, ...] = ()
+
+    @property
+    def unit(self) -> str:
+        """What one neighbour has more, less or different: a ``row``, or a ``person`` with all rows."""
+        return "row" if self.person is None else "person"
+
+    def __repr__(self) -> str:
+        columns = f"{self.name}({', '.join(self.schema)})"
+        if self.public:
+            return f"<Table {columns}, public by {', '.join(self.key)}>"
+        limits = f": {self.person}, {self.max_groups_per_person} groups, {self.max_rows_per_group} rows in each"
+        adjacency = "" if self.adjacency is AddRemove else f", {self.adjacency!r}"
+        return f"<Table {columns}, unit {self.unit}{'' if self.person is None else limits}{adjacency}>"
+
+
+def table(  # noqa: PLR0913 - all that has to be said of a table, by name
+    source: object,
+    *,
+    schema: Mapping[str, Kind] | None = None,
+    name: str | None = None,
+    person: str | None = None,
+    max_groups_per_person: int | None = None,
+    max_rows_per_group: int | None = None,
+    adjacency: Adjacency = AddRemove,
+    public: bool = False,
+    key: str | Sequence[str] | None = None,
+) -> Table:
+    """Return a table that a session can be opened on.
+
+    Parameters
+    ----------
+    source
+        A path or glob of Parquet or CSV files; a DataFrame of pandas, Polars, Arrow or another library that speaks
+        Arrow; an Ibis table; a Spark DataFrame; or ``"postgresql://..."``, with ``name`` the table there.
+    schema
+        The columns that may be asked about. A public table may leave it out.
+    name
+        What the table is called in SQL: by default the file's stem, or ``data``.
+    person
+        The column that says whose row it is, which is then itself not asked about. None: each row is somebody else's.
+    max_groups_per_person, max_rows_per_group
+        With ``person``: in how many groups of a query one person counts, and with how many rows in each.
+    adjacency
+        ``AddRemove``, or ``ReplaceOne`` if the number of persons (rows) is public.
+    public
+        For a table about nobody, to join with.
+    key
+        Of a public table: the column or columns by which it is joined, different in every row.
+
+    Examples
+    --------
+    >>> from celosia.data import deaths
+    >>> from celosia.data.columns import Category, Integer
+    >>> table(deaths(), schema=Schema(age=Integer(0, 120), sex=Category("F", "M")), name="deaths")
+    <Table deaths(age, sex), unit row>
+    """
+    found = classify(source, name=name)
+    called = _name(name, source, found)
+    if not isinstance(public, bool):
+        message = f"public must be True or False, not {quote(public)}."
+        raise ParameterError(message)
+    limits = {"max_groups_per_person": max_groups_per_person, "max_rows_per_group": max_rows_per_group}
+    if public:
+        _refuse_given(person=person, **limits)
+        return _public(found, called, schema, key)
+    if key is not None:
+        message = "key is for public tables: a private table is joined on its person."
+        raise ParameterError(message)
+    declared = _schema(schema)
+    _check_person(person, declared, limits)
+    _check_columns(found, tuple(declared), person)
+    return Table(
+        name=called,
+        source=found,
+        schema=declared,
+        person=person,
+        max_groups_per_person=_limit(max_groups_per_person, "max_groups_per_person"),
+        max_rows_per_group=_limit(max_rows_per_group, "max_rows_per_group"),
+        adjacency=exact_adjacency(adjacency),
+    )
+
+
+def _name(name: object, source: object, found: DataSource) -> str:
+    if isinstance(found, Database):
+        return suggested_name(found)
+    if name is None:
+        return suggested_name(source)
+    if not isinstance(name, str) or not _NAME.fullmatch(name) or len(name) > _LONGEST_NAME:
+        message = f"name must be letters, digits and underscores, such as deaths_2021, not {quote(name)}."
+        raise ParameterError(message)
+    return name
+
+
+def _schema(schema: object) -> Schema:
+    if isinstance(schema, Schema):
+        return schema
+    if not isinstance(schema, Mapping):
+        message = "schema must be a Schema, such as Schema(age=Integer(0, 120)): bounds are never read from the data."
+        raise ParameterError(message)
+    return Schema(schema)
+
+
+def _check_person(person: object, schema: Schema, limits: Mapping[str, object]) -> None:
+    if person is None:
+        _refuse_given(**limits)
+        return
+    if not isinstance(person, str) or not person:
+        message = f"person must be the name of a column, not {quote(person)}."
+        raise ParameterError(message)
+    if person in schema:
+        message = f"person={quote(person)} must not be in the schema: a person's identity cannot be asked about."
+        raise SchemaError(message)
+    missing = [name for name, value in limits.items() if value is None]
+    if missing:
+        message = (
+            f"person={quote(person)} needs {' and '.join(missing)}: in how many groups of a query one person counts, "
+            "and with how many rows in each. What is beyond is left out; smaller limits need less noise."
+        )
+        raise ParameterError(message)
+
+
+def _refuse_given(**given: object) -> None:
+    extra = [name for name, value in given.items() if value is not None]
+    if extra:
+        message = f"{' and '.join(extra)} can only be given for a private table with person=."
+        raise ParameterError(message)
+
+
+def _limit(value: Any, name: str) -> int | None:  # noqa: ANN401 - whatever the caller passed
+    if value is None:
+        return None
+    number = whole(value, name=name)
+    if number > _LARGEST_LIMIT:
+        message = f"{name} must be at most 2^31, not {quote(value)}."
+        raise ParameterError(message)
+    return number
+
+
+def _check_columns(source: DataSource, wanted: Sequence[str], person: str | None = None) -> None:
+    """Refuse columns that are not there, twice there, or of a type that is no value.
+
+    The names that are there are not listed: the first line of a CSV file without a header is a row.
+    """
+    if isinstance(source, Database):
+        return  # it is opened by the engine, which looks for itself
+    found = column_types(source)
+    names = {column.name for column in found}
+    alike = Counter(column.name.casefold() for column in found)  # engines do not tell capitals
+    for name in (*wanted, *(() if person is None else (person,))):
+        if name not in names or alike[name.casefold()] > 1:
+            problem = "does not have" if name not in names else "has twice (capitals do not count)"
+            message = f"The column {quote(name)} of the schema, or of person=, is one that the source {problem}."
+            raise SchemaError(message)
+    for column in found:
+        if column.name in wanted and column.type is not None and column.kind is None:
+            message = f"The column {quote(column.name)} is of the type {column.type}, which cannot be asked about."
+            raise SchemaError(message)
+
+
+def _public(source: DataSource, name: str, schema: object, key: str | Sequence[str] | None) -> Table:
+    columns = (key,) if isinstance(key, str) else tuple(key or ())
+    if not columns or not all(isinstance(column, str) for column in columns):
+        message = f"key must name the column or columns by which the public table is joined, not {quote(key)}."
+        raise ParameterError(message)
+    declared = None if schema is None else _schema(schema)
+    rows = read_public(source, declared)
+    if declared is None:
+        declared = schema_of_public(rows)
+    _check_columns(Frame(rows), tuple(declared))
+    absent = [column for column in columns if column not in declared]
+    if absent:
+        message = f"key names {quote(absent[0])}, which is not in the schema or has no values."
+        raise SchemaError(message)
+    check_key(rows, columns, declared)
+    return Table(name=name, source=Frame(rows.select(list(declared))), schema=declared, public=True, key=columns)

@@ -1,0 +1,187 @@
+"""What an owner writes in a schema, read as plain Python values: whole numbers, truth values, categories, dates, times.
+
+NumPy's and pandas' scalars, enumerations and other subclasses become Python's own types, so that equal schemas look and
+compare alike, and so that no engine and no file gets what it cannot hold: whole numbers beyond 2^62, half a surrogate
+pair, a NUL, a time outside the years 1 to 9999.
+"""
+
+import datetime as dt
+from collections.abc import Iterable
+from itertools import islice
+from typing import Final
+
+from celosia.core.errors import ParameterError
+from celosia.core.exact import quote, whole
+
+__all__ = ["as_categories", "as_category", "as_date", "as_moment", "as_text", "as_truth", "as_whole"]
+
+_LARGEST = 2**62
+_MOST_CATEGORIES: Final = 1_000_000
+_LONGEST_TEXT: Final = 1_000
+
+
+def as_whole(value: object, *, name: str) -> int:
+    """Return a whole number of at most 2^62 in magnitude; a float, even 2.0, and a truth value are none.
+
+    >>> as_whole(120, name="high")
+    120
+    """
+    number = int(whole(value, name=name, least=-_LARGEST))  # type: ignore[arg-type] # looks at the type itself
+    if number > _LARGEST:
+        message = f"{name} must be at most 2^62, not {quote(value)}."
+        raise ParameterError(message)
+    return number
+
+
+def as_truth(value: object, *, name: str) -> bool:
+    """Return True or False, also if they are NumPy's.
+
+    >>> as_truth(True, name="null")
+    True
+    """
+    plain = _plain(value)
+    if not isinstance(plain, bool):
+        message = f"{name} must be True or False, not {quote(value)}."
+        raise ParameterError(message)
+    return plain
+
+
+def as_text(value: object, *, name: str) -> str:
+    """Return a text that every engine can hold.
+
+    >>> as_text("año", name="null")
+    'año'
+    """
+    if not isinstance(value, str):
+        message = f"{name} must be a text, not {quote(value)}."
+        raise ParameterError(message)
+    text = str.__str__(value)  # of an enumeration the value, not its name
+    if len(text) > _LONGEST_TEXT or "\0" in text or not _is_unicode(text):
+        message = (
+            f"{name} must be a text of at most {_LONGEST_TEXT} characters, all of them Unicode and none NUL, "
+            f"not {quote(text)}."
+        )
+        raise ParameterError(message)
+    return text
+
+
+def as_category(value: object, *, name: str) -> str | int:
+    """Return a value of a category: a text or a whole number.
+
+    >>> as_category("F", name="null"), as_category(7, name="null")
+    ('F', 7)
+    """
+    if isinstance(value, str):
+        return as_text(value, name=name)
+    try:
+        return as_whole(value, name=name)
+    except ParameterError:
+        message = f"{name} must be a text, or a whole number between -2^62 and 2^62, not {quote(value)}."
+        raise ParameterError(message) from None
+
+
+def as_categories(given: tuple[object, ...]) -> tuple[str | int, ...]:
+    """Return the values of a category, given one by one or as one list: all texts or all whole numbers, all different.
+
+    One text is one value, not its letters.
+
+    >>> as_categories(("F", "M")), as_categories((["F", "M"],)), as_categories(("FM",))
+    (('F', 'M'), ('F', 'M'), ('FM',))
+    """
+    values = tuple(as_category(value, name="A value of Category") for value in _listed(given))
+    if not values:
+        message = "Category needs at least one value, such as Category('F', 'M')."
+        raise ParameterError(message)
+    if len(values) > _MOST_CATEGORIES:
+        message = f"Category takes at most {_MOST_CATEGORIES:,} values: for more, Text() keeps them private."
+        raise ParameterError(message)
+    if len(set(map(type, values))) > 1:
+        message = f"The values of Category must be all texts or all whole numbers, not {quote(values)}."
+        raise ParameterError(message)
+    if len(set(values)) < len(values):
+        seen: set[str | int] = set()
+        twice = next(value for value in values if value in seen or seen.add(value))  # type: ignore[func-returns-value]
+        message = f"The values of Category must be different, but {quote(twice)} is given twice."
+        raise ParameterError(message)
+    return values
+
+
+def as_date(value: object, *, name: str) -> dt.date:
+    """Return a date, given as one or as a text; a time of day is refused rather than cut off.
+
+    >>> as_date("2021-12-31", name="high")
+    datetime.date(2021, 12, 31)
+    """
+    plain = _plain(value)
+    if isinstance(plain, str):
+        try:
+            plain = dt.date.fromisoformat(plain)
+        except ValueError:
+            plain = None
+    if isinstance(plain, dt.date) and not isinstance(plain, dt.datetime):
+        return dt.date(plain.year, plain.month, plain.day)
+    message = f"{name} must be a date such as '2021-12-31', not {quote(value)}."
+    raise ParameterError(message)
+
+
+def as_moment(value: object, *, name: str) -> dt.datetime:
+    """Return a time in UTC, cut to the second; a time without a zone is taken as UTC, a date as its first second.
+
+    >>> as_moment("2021-12-31 23:59:59.5", name="high").isoformat()
+    '2021-12-31T23:59:59+00:00'
+    >>> as_moment("2021-12-31T23:00-05:00", name="high").isoformat()
+    '2022-01-01T04:00:00+00:00'
+    """
+    plain = _plain(value)
+    try:
+        if isinstance(plain, str):
+            plain = dt.datetime.fromisoformat(plain)
+        if isinstance(plain, dt.datetime):
+            return _in_utc(plain)
+        if isinstance(plain, dt.date):
+            return dt.datetime(plain.year, plain.month, plain.day, tzinfo=dt.UTC)
+    except (ValueError, TypeError, OverflowError):  # no time, pandas' "not a time", outside the years 1 to 9999
+        pass
+    message = f"{name} must be a time such as '2021-12-31 23:59:59', in the years 1 to 9999, not {quote(value)}."
+    raise ParameterError(message)
+
+
+def _in_utc(moment: dt.datetime) -> dt.datetime:
+    # Member by member: pandas has a subclass with nanoseconds.
+    second = dt.datetime(
+        moment.year,
+        moment.month,
+        moment.day,
+        moment.hour,
+        moment.minute,
+        moment.second,
+        tzinfo=moment.tzinfo,
+        fold=moment.fold,
+    )
+    # A zone may say of itself that it has no offset; Python would then take the computer's own.
+    return second.replace(tzinfo=dt.UTC, fold=0) if second.utcoffset() is None else second.astimezone(dt.UTC)
+
+
+def _listed(given: tuple[object, ...]) -> Iterable[object]:
+    if len(given) != 1 or isinstance(given[0], str | bytes) or not isinstance(given[0], Iterable):
+        return given
+    if isinstance(given[0], set | frozenset):
+        message = "Category needs its values in an order, which a set has not: give a list, such as sorted(values)."
+        raise ParameterError(message)
+    try:
+        return tuple(islice(given[0], _MOST_CATEGORIES + 1))  # a generator may have no end
+    except TypeError:  # an array without dimensions
+        return given
+
+
+def _plain(value: object) -> object:
+    """Return one of NumPy's scalars as Python's own."""
+    return value.item() if hasattr(value, "item") and getattr(value, "ndim", None) == 0 else value
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -1,0 +1,123 @@
+"""Schema files: columns, the table's own section, and messages that name the line to mend."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from celosia.core import AddRemove, ReplaceOne
+from celosia.core.errors import CelosiaError, SchemaError
+from celosia.data.columns import Category, Integer, Text
+from celosia.data.schema import Schema
+from celosia.data.schema_file import SchemaFile, parse_schema_file, read_schema_file
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TEXT = """
+[table]
+name = "visits"
+person = "who"
+max_groups_per_person = 2
+max_rows_per_group = 3
+adjacency = "replace-one"
+
+[columns.age]
+kind = "integer"
+low = 0
+high = 120
+
+[columns.sex]
+kind = "category"
+values = ["F", "M"]
+"""
+SCHEMA = Schema(age=Integer(0, 120), sex=Category("F", "M"))
+ROWS = pa.table({"who": [1, 1], "age": [34, 35], "sex": ["F", "F"]})
+
+
+def test_a_file_with_everything(tmp_path: Path) -> None:
+    file = tmp_path / "schema.toml"
+    file.write_text("\ufeff" + TEXT, encoding="utf-8")
+    found = read_schema_file(file)
+    assert found == SchemaFile(
+        schema=SCHEMA,
+        name="visits",
+        person="who",
+        max_groups_per_person=2,
+        max_rows_per_group=3,
+        adjacency=ReplaceOne,
+    )
+    made = found.table(ROWS)
+    assert (made.name, made.person, made.adjacency, made.unit) == ("visits", "who", ReplaceOne, "person")
+    assert found.table(ROWS, name="people").name == "people"
+    assert read_schema_file(str(file)) == found
+
+
+def test_a_schema_alone_is_a_file() -> None:
+    found = parse_schema_file(SCHEMA.to_toml())
+    assert found == SchemaFile(schema=SCHEMA)
+    assert found.adjacency is AddRemove
+    assert found.table(ROWS).unit == "row"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("high = 120", "high = ?", r"not filled in: \[columns\.age\] needs high\."),
+        ("high = 120", "high = ?  # years", r"not filled in: \[columns\.age\] needs high\."),
+        ("high = 120", "# high = ?", r"not filled in: \[columns\.age\] needs high\."),
+        ("high = 120", "high = 120\nnull = ?", r"\[columns\.age\] needs null\."),
+        ('kind = "integer"\nlow = 0', "kind = ?\nlow = ?", r"\[columns\.age\] needs kind and low\."),
+        ('values = ["F", "M"]', "", r"\[columns\.sex\] needs values\."),
+        ('person = "who"', "person = ?", r"\[table\] needs person\."),
+        ('"who"\nmax_groups_per_person = 2', "?\nmax_groups_per_person = ?", "needs person and max_groups_per_person"),
+        ('kind = "integer"', 'kind = "number"', "one of integer, real"),
+        ('kind = "integer"', "kind = 3", "needs a line kind"),
+        ("low = 0", "low = 200", "column 'age' is not valid"),
+        ("low = 0", "lowest = 0\nlow = 0", "'lowest'"),
+        ("[table]", "[tables]", "section 'tables'"),
+        ("[table]", "[table", "not TOML"),
+        ('name = "visits"', 'title = "visits"', r"\[table\] has 'title'"),
+        ('name = "visits"', "name = 3", "line name.*wrong type"),
+        ("max_rows_per_group = 3", "max_rows_per_group = true", "line max_rows_per_group.*wrong type"),
+        ("max_rows_per_group = 3", 'max_rows_per_group = "3"', "line max_rows_per_group.*wrong type"),
+        ('"replace-one"', '"bounded"', "adjacency must be"),
+    ],
+)
+def test_what_has_to_be_mended_is_named(old: str, new: str, message: str) -> None:
+    assert old in TEXT
+    with pytest.raises(CelosiaError, match=message):
+        parse_schema_file(TEXT.replace(old, new))
+
+
+@pytest.mark.parametrize(
+    "text", ["", "columns = 3", "table = 3\n" + SCHEMA.to_toml(), "[columns]", "[columns]\nage = 3"]
+)
+def test_what_is_no_schema_is_refused(text: str) -> None:
+    with pytest.raises(SchemaError):
+        parse_schema_file(text)
+
+
+def test_a_question_mark_may_be_a_value() -> None:
+    found = parse_schema_file('[columns.note]\nkind = "text"\nnull = "?"\n')
+    assert found.schema == Schema(note=Text(null="?"))
+    found = parse_schema_file('[columns.answer]\nkind = "category"\nvalues = ["yes", "no", "?"]\n')
+    assert found.schema == Schema(answer=Category("yes", "no", "?"))
+
+
+def test_files_that_cannot_be_read_are_named(tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_bytes(b"\xff\xfe\x00")
+    for path in (tmp_path / "a.toml", tmp_path / "none.toml", tmp_path):
+        with pytest.raises(SchemaError, match="cannot be read as a text"):
+            read_schema_file(path)
+
+
+@given(st.text())
+def test_any_text_is_read_or_refused(text: str) -> None:
+    with contextlib.suppress(CelosiaError):
+        parse_schema_file(text)
