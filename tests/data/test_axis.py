@@ -223,6 +223,21 @@ def test_the_axis_of_whole_numbers_has_steps_of_one_wherever_they_fit(low: int, 
     assert (axis.grid == 1) == (last - low <= MOST_STEPS and max(-low, last) <= EXACT)
 
 
+@given(st.integers(-(2**62), 2**62), st.integers(0, 2**63), st.fractions(0, 1), st.integers(2, MOST_STEPS))
+@example(2**53 + 1, 2, Fraction(0), 2)
+@example(2**61 + 1, 10**6, Fraction(1), 2**16)
+@example(-(2**62), 2**63, Fraction(1, 2), MOST_STEPS)
+def test_steps_that_are_computed_in_doubles_never_leave_the_axis(
+    low: int, length: int, share: Fraction, most: int
+) -> None:
+    """As engines do it, for whole numbers of up to 62 bits of which doubles hold 53."""
+    high = min(low + length, 2**62)
+    value = low + math.floor(share * (high - low))
+    for axis in (whole_axis(low, high), whole_axis(low, high).coarsened(most)):
+        step = math.floor(float(value) / float(axis.grid) + 0.5) if axis.grid > 1 else value
+        assert axis.lowest <= step <= axis.highest
+
+
 def test_one_number_alone_still_has_a_step() -> None:
     assert whole_axis(7, 7) == Axis(7, 8, Fraction(1))
     assert whole_axis(2**62, 2**62).steps == 1

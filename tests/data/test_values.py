@@ -3,6 +3,7 @@ from __future__ import annotations
 import datetime as dt
 import enum
 import itertools
+import time
 from fractions import Fraction
 from zoneinfo import ZoneInfo
 
@@ -239,6 +240,17 @@ def test_times_become_pythons_own_in_utc(value: object) -> None:
     assert moment == NOON
     assert type(moment) is dt.datetime
     assert moment.tzinfo is dt.UTC
+
+
+def test_the_zone_of_the_computer_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "America/Mexico_City")
+    time.tzset()
+    try:
+        for zone in (None, Nowhere()):
+            assert as_moment(NOON.replace(tzinfo=zone), name="low") == NOON
+    finally:
+        monkeypatch.undo()
+        time.tzset()
 
 
 def test_a_date_is_its_first_second() -> None:

@@ -20,7 +20,9 @@ MOST_STEPS: Final = 2**30
 """Steps of the finest axis: sums of four thousand million rows stay below 2^62."""
 
 _EXACT = 2**52  # steps beyond would not be exact doubles, nor half a step more
-_LARGEST = Fraction(10) ** 30  # bounds beyond, or grids below its inverse, leave no room for products in doubles
+_LARGEST = Fraction(
+    1e30
+)  # the double; bounds beyond, or grids below its inverse, leave no room for products in doubles
 _LONGEST = 2**200  # of a grid's numerator and denominator: engines multiply by one and divide by the other
 
 
