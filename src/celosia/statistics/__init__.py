@@ -1,8 +1,67 @@
-"""Count, sum, mean, variance, histogram, mode, quantiles: from exact summary to noisy answer.
+"""Count, sum, mean, variance, quantiles, mode: from an exact integer summary to a noisy answer with its interval.
 
-Here will live one small file per statistic: which exact integer summary it needs from an engine, how far one person
-can move it, and which mechanism answers. A statistic is private because the summary never leaves the function that
-noises it; what comes back is a ``Release`` with its event, guarantee and error bar.
+A *measure* is made of whole numbers that are summed and noised; a *choice* picks a candidate by exact counts. Each says
+what it needs of a row, how much one unit can change it, and what the noisy numbers answer. Queries run them in a
+database; the functions here run the same ones on plain arrays.
 """
 
-__all__: list[str] = []
+from celosia.statistics.all_rows import MomentsOfAll
+from celosia.statistics.averages import mean, sum  # noqa: A004 - the field's word
+from celosia.statistics.choice import Choice
+from celosia.statistics.contribution import Bounding, Footprint, Sensitivity
+from celosia.statistics.counting import count, count_distinct, histogram
+from celosia.statistics.cross_moments import CrossMoments
+from celosia.statistics.dependence import correlation, covariance
+from celosia.statistics.estimate import Estimate
+from celosia.statistics.half_half import HalfHalfMean
+from celosia.statistics.measures import Bins, CentredSum, Distinct, Measure, RowCount, Total
+from celosia.statistics.modes import mode, top_k
+from celosia.statistics.moments import FirstMoments, SecondMoments
+from celosia.statistics.most_common import Mode
+from celosia.statistics.noise import Noise
+from celosia.statistics.on_interval import choose
+from celosia.statistics.order_statistics import maximum, median, minimum, quantile, quantiles
+from celosia.statistics.peeling import TopK
+from celosia.statistics.ranks import Quantiles, bins_for
+from celosia.statistics.spread import std, variance
+
+__all__ = [
+    "Bins",
+    "Bounding",
+    "CentredSum",
+    "Choice",
+    "CrossMoments",
+    "Distinct",
+    "Estimate",
+    "FirstMoments",
+    "Footprint",
+    "HalfHalfMean",
+    "Measure",
+    "Mode",
+    "MomentsOfAll",
+    "Noise",
+    "Quantiles",
+    "RowCount",
+    "SecondMoments",
+    "Sensitivity",
+    "TopK",
+    "Total",
+    "bins_for",
+    "choose",
+    "correlation",
+    "count",
+    "count_distinct",
+    "covariance",
+    "histogram",
+    "maximum",
+    "mean",
+    "median",
+    "minimum",
+    "mode",
+    "quantile",
+    "quantiles",
+    "std",
+    "sum",
+    "top_k",
+    "variance",
+]

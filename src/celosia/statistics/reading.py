@@ -1,0 +1,225 @@
+"""Columns from outside: NumPy arrays, lists, and the columns of pandas, Polars and Arrow.
+
+How a column is read follows from its type, never from what is in it: an array of integers stays one, a list is read
+item by item as real numbers, whatever its items are. So no row decides how another is read, and no row can raise an
+error. What is no value (None, NaN, an infinity, a text that is no number) is missing.
+"""
+
+import math
+import numbers
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from celosia.core.errors import InputError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["Column", "read_column", "read_numbers"]
+
+_MOST = 2**62
+_LARGEST = sys.float_info.max
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
+class Column:
+    """Values and which of them are there; ``nullable`` if, by its type, some could be missing.
+
+    >>> column = read_column([34, None, 71])
+    >>> column.present.tolist(), column.nullable
+    ([True, False, True], True)
+    """
+
+    values: NDArray[Any]
+    present: NDArray[np.bool_]
+    nullable: bool
+
+    @property
+    def integral(self) -> bool:
+        """Whether the type holds whole numbers only.
+
+        >>> read_column(np.array([34, 71])).integral, read_column([34, 71]).integral
+        (True, False)
+        """
+        return self.values.dtype.kind == "i"
+
+
+def read_column(array: object, *, name: str = "array") -> Column:
+    """Return a column of any values: numbers, texts, times.
+
+    >>> read_column(["F", "M", None]).present.tolist()
+    [True, True, False]
+    >>> read_column("F")
+    Traceback (most recent call last):
+    ...
+    celosia.core.errors.InputError: array must be an array, a list or a column of a frame, not str.
+    """
+    if isinstance(array, np.ndarray):
+        return _from_numpy(array, name)
+    framed = _from_frame(array, name)
+    if framed is not None:
+        return framed
+    if isinstance(array, str | bytes) or not isinstance(array, Sequence) or hasattr(array, "dtype"):
+        message = f"{name} must be an array, a list or a column of a frame, not {type(array).__name__}."
+        raise InputError(message)
+    items = np.empty(len(array), dtype=object)
+    items[:] = list(array)
+    return _from_objects(items)
+
+
+def read_numbers(array: object, *, name: str = "array") -> Column:
+    """Return a column of numbers: whole ones if the type says so, else doubles; texts are read as numbers.
+
+    >>> read_numbers(["34", 71.5, "many", None]).values.tolist()
+    [34.0, 71.5, nan, nan]
+    """
+    if isinstance(array, list | tuple):
+        quick = _quick(array)
+        if quick is not None:
+            return _reals(quick)
+    column = read_column(array, name=name)
+    if column.values.dtype.kind in "if":
+        return column
+    if column.values.dtype.kind != "O":
+        message = f"{name} must hold numbers, not {column.values.dtype.name}."
+        raise InputError(message)
+    return _reals(np.array([_number(item) for item in column.values], dtype=np.float64))
+
+
+def _quick(items: Sequence[object]) -> "NDArray[np.float64] | None":
+    """Return a list of plain numbers as doubles, at once; None if something else is among them."""
+    try:
+        array = np.asarray(items)
+    except (ValueError, TypeError, OverflowError):
+        return None
+    return array.astype(np.float64) if array.ndim == 1 and array.dtype.kind in "biuf" else None
+
+
+def _reals(values: NDArray[np.float64]) -> Column:
+    return Column(values=values, present=np.isfinite(values), nullable=True)
+
+
+def _from_numpy(array: NDArray[Any], name: str) -> Column:
+    if array.ndim != 1:
+        message = f"{name} must be one column, not an array of {array.ndim} dimensions."
+        raise InputError(message)
+    masked = isinstance(array, np.ma.MaskedArray)
+    mask = np.ma.getmaskarray(array) if masked else np.zeros(array.shape, dtype=bool)
+    plain = np.asarray(np.ma.getdata(array))
+    match plain.dtype.kind:
+        case "b" | "i" | "u":
+            return Column(values=_whole(plain), present=~mask, nullable=masked)
+        case "f":
+            with np.errstate(over="ignore"):
+                values = plain.astype(np.float64)
+            return Column(values=values, present=np.isfinite(values) & ~mask, nullable=True)
+        case "M" | "m":
+            return Column(values=plain, present=~np.isnat(plain) & ~mask, nullable=True)
+        case "O" | "U" | "S" | "T":
+            column = _from_objects(plain.astype(object))
+            return Column(values=column.values, present=column.present & ~mask, nullable=True)
+        case _:
+            message = f"{name} must hold numbers, texts or times, not {plain.dtype.name}."
+            raise InputError(message)
+
+
+def _whole(array: NDArray[Any]) -> NDArray[np.int64]:
+    """Return integers of any width, clipped at 2^62: bounds are never beyond."""
+    if array.dtype.kind == "u" and array.dtype.itemsize == 8:
+        array = np.minimum(array, np.uint64(_MOST))
+    values: NDArray[np.int64] = array.astype(np.int64)
+    return np.clip(values, -_MOST, _MOST)
+
+
+def _from_objects(items: NDArray[np.object_]) -> Column:
+    present = np.fromiter((_is_value(item) for item in items), dtype=bool, count=len(items))
+    return Column(values=items, present=present, nullable=True)
+
+
+def _is_value(item: object) -> bool:
+    """Tell whether an object is a text, a number or a time, and not one of the ways to write that there is none."""
+    if isinstance(item, str | bytes):
+        return True
+    if isinstance(item, numbers.Number | Decimal | np.generic):
+        return not isinstance(item, complex | np.complexfloating) and math.isfinite(_number(item))
+    return hasattr(item, "isoformat") and item == item  # noqa: PLR0124 - pandas' NaT is unlike itself
+
+
+def _number(item: Any) -> float:  # noqa: ANN401 - whatever a list may hold
+    """Return a number, or the number that a text is, as a double; NaN for anything else."""
+    try:
+        return float(item)
+    except OverflowError:  # a whole number beyond the doubles, and beyond any bounds
+        return math.copysign(_LARGEST, 1 if item > 0 else -1)
+    except (TypeError, ValueError):
+        return math.nan
+
+
+# ------------------------------------------------------------------------------------------------------------ frames
+
+
+def _from_frame(array: object, name: str) -> Column | None:
+    """Return a column of pandas, Polars or Arrow; None for anything else."""
+    if isinstance(array, list | tuple | range):
+        return None
+    from narwhals.dependencies import is_pandas_series, is_polars_series
+
+    try:
+        if is_pandas_series(array):
+            if array.dtype == object:
+                return _from_objects(array.to_numpy())
+            arrow = _one_array(_to_arrow(array))
+        else:
+            arrow = _one_array(array.to_arrow() if is_polars_series(array) else array)
+    except Exception:  # noqa: BLE001 - whatever a library raises here may quote values
+        message = f"{name} could not be read: convert the {type(array).__name__} to numbers, texts or times before."
+        raise InputError(message) from None
+    return None if arrow is None else _from_arrow(arrow, name)
+
+
+def _to_arrow(series: Any) -> "pa.Array":  # noqa: ANN401 - a Series of pandas, which need not be installed
+    import pyarrow as pa
+
+    return pa.array(series, from_pandas=True)
+
+
+def _one_array(array: object) -> "pa.Array | None":
+    if type(array).__module__.partition(".")[0] != "pyarrow":
+        return None
+    import pyarrow as pa
+
+    if isinstance(array, pa.ChunkedArray):
+        array = array.combine_chunks()
+    if isinstance(array, pa.ChunkedArray):  # none, or several where one cannot hold all texts
+        array = pa.concat_arrays(array.chunks) if array.num_chunks else pa.array([], type=array.type)
+    if isinstance(array, pa.DictionaryArray):
+        array = array.dictionary_decode()
+    return array if isinstance(array, pa.Array) else None
+
+
+def _from_arrow(array: "pa.Array", name: str) -> Column:
+    import pyarrow as pa
+
+    kind = array.type
+    present = array.is_valid().to_numpy(zero_copy_only=False)
+    if pa.types.is_boolean(kind) or pa.types.is_integer(kind):
+        whole = (array.cast(pa.int8()) if pa.types.is_boolean(kind) else array).fill_null(0).to_numpy()
+        return Column(values=_whole(whole), present=present, nullable=True)
+    if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        return _reals(array.cast(pa.float64()).to_numpy(zero_copy_only=False))
+    if pa.types.is_temporal(kind):
+        moments = array.cast(pa.int64() if array.type.bit_width == 64 else pa.int32()).fill_null(0)
+        values = moments.to_numpy(zero_copy_only=False).astype("datetime64[s]")
+        return Column(values=values, present=present, nullable=True)
+    if pa.types.is_null(kind):
+        return _reals(np.full(len(array), math.nan))
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+        return Column(values=array.to_numpy(zero_copy_only=False), present=present, nullable=True)
+    message = f"{name} must hold numbers, texts or times, not {kind}."
+    raise InputError(message)

@@ -1,0 +1,239 @@
+"""All quantiles at once, by splitting: choose the middle one, then go on with the rows on either side of it.
+
+On each level of the recursion the problems hold disjoint parts of the rows, so a row counts once on each level and not
+once for each quantile (Kaplan, Schnapp and Stemmer 2022). Real data has ties, which that paper excludes: here the rows
+of a bin are spread evenly over the points inside it, the cut may fall between them, and a row that is cut counts partly
+on either side, with weights that sum to one. Answers are in order by construction. ``proofs/quantiles.md``.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from celosia.mechanisms.choices import choose_each, choose_in_segments
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from celosia.core.mechanism import Source
+
+    Integers: TypeAlias = NDArray[np.int64]
+
+__all__ = ["POINTS", "Line", "Problem", "problems"]
+
+POINTS = 64
+"""Points over which the rows of a bin are spread: a tie can be cut to one part in 128."""
+
+_FINEST = 2**16  # denominators of the share that a problem looks for
+_MOST = 2**62
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """One quantile to be found between two that were found before.
+
+    ``share`` of the problem's rows shall lie below it; ``left`` and ``right`` are the numbers of the quantiles that
+    bound it, or None for the ends of the axis. It is ``last`` if nothing is split by its answer, and ``alone`` on its
+    level if there is no other problem.
+
+    >>> first, _ = problems((Fraction(1, 4), Fraction(1, 2), Fraction(3, 4)))[1]
+    >>> first.share, first.left, first.right, first.last
+    (Fraction(1, 2), None, 1, True)
+    """
+
+    number: int
+    share: Fraction
+    left: int | None
+    right: int | None
+    last: bool
+    alone: bool
+
+    @property
+    def side(self) -> Fraction:
+        """How far one row can move the problem's utility, when it is there or not.
+
+        >>> problems((Fraction(1, 4),))[0][0].side
+        Fraction(3, 4)
+        """
+        return max(self.share, 1 - self.share)
+
+
+def problems(quantiles: tuple[Fraction, ...]) -> tuple[tuple[Problem, ...], ...]:
+    """Return the problems for quantiles in increasing order, level by level.
+
+    >>> [[problem.number for problem in level] for level in problems(tuple(Fraction(i, 10) for i in range(1, 10)))]
+    [[4], [2, 7], [1, 3, 6, 8], [0, 5]]
+    """
+    levels = []
+    spans = [(0, len(quantiles))]
+    while spans:
+        level = [_problem(quantiles, first, end, alone=len(spans) == 1) for first, end in spans]
+        levels.append(tuple(level))
+        halves = [
+            half
+            for (first, end), problem in zip(spans, level, strict=True)
+            for half in ((first, problem.number), (problem.number + 1, end))
+        ]
+        spans = [(first, end) for first, end in halves if first < end]
+    return tuple(levels)
+
+
+def _problem(quantiles: tuple[Fraction, ...], first: int, end: int, *, alone: bool) -> Problem:
+    middle = (first + end) // 2
+    if quantiles[middle] == 1 and middle > first:
+        middle -= 1  # a maximum is looked for a few rows from the end: others are not to be counted from there
+    left = first - 1 if first > 0 else None
+    right = end if end < len(quantiles) else None
+    low = Fraction(0) if left is None else quantiles[left]
+    high = Fraction(1) if right is None else quantiles[right]
+    share = (quantiles[middle] - low) / (high - low)
+    if 0 < share < 1:  # an end would be a minimum or a maximum, which are looked for otherwise
+        share = share.limit_denominator(_FINEST)
+        share = min(max(share, Fraction(1, _FINEST)), 1 - Fraction(1, _FINEST))
+    return Problem(number=middle, share=share, left=left, right=right, last=end - first == 1, alone=alone)
+
+
+class Line:
+    """The rows of some cells along the axis: a table of counts, cells by bins, of which nothing is copied.
+
+    A *place* on the line is a whole number of half points from its start; a bin has ``2 * points`` of them. Ranks are
+    in units of one ``2 * points``-th of a row.
+
+    >>> line = Line(np.array([[100, 0, 300, 100]]), points=2)
+    >>> median = problems((Fraction(1, 2),))[0][0]
+    >>> start, end = np.array([0]), np.array([line.length])
+    >>> line.choose(median, start, end, Fraction(1), whole_bins=True).tolist()
+    [10]
+    """
+
+    __slots__ = ("_counts", "_edges", "_half", "_points")
+
+    def __init__(self, counts: "Integers", *, points: int = POINTS) -> None:
+        self._points, self._half = points, 2 * points
+        wide = float(counts.sum(axis=1, dtype=np.float64).max(initial=0)) * self._half * _FINEST >= _MOST / 2
+        numbers: NDArray[Any] = counts.astype(object) if wide else counts  # Python's integers have any length
+        self._counts = numbers
+        self._edges = np.zeros((len(counts), counts.shape[1] + 1), dtype=numbers.dtype)
+        np.cumsum(numbers, axis=1, out=self._edges[:, 1:])
+        self._edges *= self._half
+
+    @property
+    def length(self) -> int:
+        """The place at the end of the line."""
+        return self._half * int(self._counts.shape[1])
+
+    def choose(
+        self,
+        problem: Problem,
+        start: "Integers",
+        end: "Integers",
+        rate: Fraction,
+        *,
+        rank: int = 0,
+        whole_bins: bool,
+        source: "Source | None" = None,
+    ) -> "Integers":
+        """Return a place between ``start`` and ``end`` in each cell, by exponential weights.
+
+        The utility of a point is the distance, in rows, between the problem's target and the ranks that the point
+        spans; ``rate`` is what one row counts. A share of 0 or 1 has a ``rank`` from the end as its target.
+        With ``whole_bins`` the points are the bins themselves.
+        """
+        part = _Part(self._counts, self._edges, self._points, start, end)
+        part.aim(problem.share, rank)
+        step = rate / (self._half * part.scale)
+        if whole_bins:
+            chosen = choose_each(step, part.gaps(), allowed=part.present(), source=source)
+            return (part.first + chosen) * self._half + self._points
+        bins, points = choose_in_segments(
+            step, part.gaps(), part.crowds(float(step)), part.inside, points=self._points, source=source
+        )
+        return (part.first + bins) * self._half + 2 * points + 1
+
+
+class _Part:
+    """A problem's part of the line in every cell: which bins, which target, and how far they are from it."""
+
+    __slots__ = (
+        "_cells",
+        "_counts",
+        "_edges",
+        "_end",
+        "_high",
+        "_low",
+        "_points",
+        "_start",
+        "_target",
+        "first",
+        "scale",
+    )
+
+    def __init__(
+        self, counts: "NDArray[Any]", edges: "NDArray[Any]", points: int, start: "Integers", end: "Integers"
+    ) -> None:
+        self._points, self._start, self._end = points, start, end
+        self._cells = np.arange(len(counts))
+        self.first = int(start.min()) // (2 * points)
+        last = (int(end.max()) - 1) // (2 * points)
+        self._counts = counts[:, self.first : last + 1]
+        self._edges = edges[:, self.first : last + 2]
+        self._low, self._high = self._rank(start), self._rank(end)
+
+    def _rank(self, places: "Integers") -> "NDArray[Any]":
+        bins = np.minimum(places // (2 * self._points) - self.first, self._counts.shape[1] - 1)
+        within = places - (bins + self.first) * (2 * self._points)
+        return np.asarray(self._edges[self._cells, bins] + self._counts[self._cells, bins] * within)
+
+    def aim(self, share: Fraction, rank: int) -> None:
+        """Set the target; all ranks are multiplied by ``scale``, so that it is a whole number."""
+        if share in (0, 1):
+            # So many rows from the end, or in the middle where there are fewer: a place that the rows determine.
+            self.scale = 2
+            reach = np.minimum(self._high - self._low, min(4 * self._points * rank, _MOST))
+            self._target = 2 * self._low + reach if share == 0 else 2 * self._high - reach
+        else:
+            self.scale = share.denominator
+            self._target = self.scale * self._low + share.numerator * (self._high - self._low)
+
+    def _distance(self, low: "NDArray[Any]", high: "NDArray[Any]", target: "NDArray[Any]") -> "Integers":
+        """Return how far the target is from the ranks between ``low`` and ``high``; clipping keeps neighbours near."""
+        gaps = np.maximum(self.scale * low - target, target - self.scale * high)
+        return np.asarray(np.minimum(np.maximum(gaps, 0), _MOST), dtype=np.int64)
+
+    def gaps(self) -> "Integers":
+        """Return the least distance of each bin."""
+        low = np.maximum(self._edges[:, :-1], self._low[:, None])
+        high = np.minimum(self._edges[:, 1:], self._high[:, None])
+        return self._distance(low, high, self._target[:, None])
+
+    def present(self) -> "NDArray[np.bool_]":
+        """Return which bins have points between the ends of the part."""
+        bins = self.first + np.arange(self._counts.shape[1])
+        first, last = self._start // (2 * self._points), (self._end - 1) // (2 * self._points)
+        return np.asarray((bins >= first[:, None]) & (bins <= last[:, None]))
+
+    def crowds(self, step: float) -> "NDArray[np.float64]":
+        """Return an upper bound of the weight of all points of a bin, in units of its best point's.
+
+        Away from the target the gaps grow by the same amount from point to point: a geometric series to either side,
+        and one point more for an end that is cut.
+        """
+        if self._counts.dtype == object:  # distances may have been clipped, and grow by less
+            return np.where(self.present(), float(self._points), 0.0)
+        growth = self._counts.astype(np.float64) * (2 * self.scale * step)
+        with np.errstate(divide="ignore"):
+            series = 2 - 2 / np.expm1(-growth)
+        return np.where(self.present(), np.minimum(series, self._points), 0.0)
+
+    def inside(self, cells: "Integers", bins: "Integers") -> "Integers":
+        """Return the distances of the points of one bin in each of some cells."""
+        within = 2 * np.arange(self._points)
+        begin = (bins + self.first)[:, None] * (2 * self._points)
+        start, end = self._start[cells][:, None] - begin, self._end[cells][:, None] - begin
+        edges, counts = self._edges[cells, bins][:, None], self._counts[cells, bins][:, None]
+        low = edges + counts * np.maximum(within, start)
+        high = edges + counts * np.minimum(within + 2, end)
+        gaps = self._distance(low, high, self._target[cells][:, None])
+        return np.where((within + 2 > start) & (within < end), gaps, -1)
