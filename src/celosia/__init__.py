@@ -27,9 +27,11 @@ from celosia.core import (
 )
 
 if TYPE_CHECKING:
-    from types import ModuleType
+    from typing import Any
 
-    from celosia import accounting, audit, data, divergences, mechanisms, noise, plots, testing
+    from celosia import accounting, audit, data, divergences, mechanisms, noise, plots, query, statistics, testing
+    from celosia.data import Boolean, Category, Date, Integer, Real, Schema, Text, Timestamp, table
+    from celosia.query import Session
 
 __version__ = "0.1.0"
 
@@ -57,18 +59,36 @@ _ROOMS = (
     "testing",
 )
 
+# What a session needs is at hand as celosia.table, celosia.Schema …, and loaded with the first of them.
+_NAMES = {
+    **dict.fromkeys(
+        ("Boolean", "Category", "Date", "Integer", "Real", "Schema", "Text", "Timestamp", "table"),
+        "data",
+    ),
+    "Session": "query",
+}
+
 __all__ = [
     "ZCDP",
     "AddRemove",
     "Adjacency",
     "ApproxDP",
+    "Boolean",
+    "Category",
     "CelosiaError",
+    "Date",
     "GaussianDP",
     "Guarantee",
+    "Integer",
     "PureDP",
+    "Real",
     "Release",
     "RenyiDP",
     "ReplaceOne",
+    "Schema",
+    "Session",
+    "Text",
+    "Timestamp",
     "accounting",
     "audit",
     "data",
@@ -76,16 +96,21 @@ __all__ = [
     "mechanisms",
     "noise",
     "plots",
+    "query",
+    "statistics",
+    "table",
     "testing",
 ]
 
 
-def __getattr__(name: str) -> "ModuleType":
+def __getattr__(name: str) -> "Any":  # noqa: ANN401 - a room, or a name of one
     if name in _ROOMS:
         return importlib.import_module(f"celosia.{name}")
+    if name in _NAMES:
+        return getattr(importlib.import_module(f"celosia.{_NAMES[name]}"), name)
     message = f"module 'celosia' has no attribute {name!r}"
     raise AttributeError(message)
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_ROOMS})
+    return sorted({*globals(), *_ROOMS, *_NAMES})

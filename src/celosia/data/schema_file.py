@@ -80,10 +80,13 @@ def read_schema_file(path: str | PathLike[str]) -> SchemaFile:
     >>> read_schema_file("nowhere.toml")
     Traceback (most recent call last):
     ...
-    celosia.core.errors.SchemaError: The schema file 'nowhere.toml' cannot be read as a text.
+    celosia.core.errors.SchemaError: There is no schema file 'nowhere.toml'.
     """
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
+    except FileNotFoundError as error:
+        message = f"There is no schema file {quote(str(path))}."
+        raise SchemaError(message) from error
     except (OSError, UnicodeDecodeError) as error:
         message = f"The schema file {quote(str(path))} cannot be read as a text."
         raise SchemaError(message) from error

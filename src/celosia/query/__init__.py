@@ -1,9 +1,14 @@
-"""Private SQL and dataframe queries on DuckDB, PostgreSQL and Spark.
+"""Private questions to a database: a table with a schema, a session with a budget, and answers with error bars.
 
-Here will live the session, the plan, and the compilers: a query is parsed, checked against the schema, rewritten to
-bound what one person contributes, and sent to the engine, which returns exact integer summaries and no rows. Answers
-are private because noise is added to those summaries by :mod:`celosia.statistics` after the cost was reserved in the
-:mod:`celosia.ledger`. Engines are reached through Ibis.
+Questions come from a builder in Python or from SQL and become the same plan. The plan is priced from the schema alone;
+an engine (DuckDB, PostgreSQL, Spark) computes exact integer summaries; noise is added; a table is released. Only
+``session.py`` wires these stages.
 """
 
-__all__: list[str] = []
+from celosia.query.builder import Query
+from celosia.query.plan import Plan
+from celosia.query.preview import Preview
+from celosia.query.release import TableRelease
+from celosia.query.session import Entry, Session
+
+__all__ = ["Entry", "Plan", "Preview", "Query", "Session", "TableRelease"]

@@ -182,7 +182,7 @@ class CentredSum(Measure):
     rows: int
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "rows", whole(self.rows, name="rows"))
+        object.__setattr__(self, "rows", whole(self.rows, name="rows", least=0))
 
     @property
     def axes(self) -> tuple[Axis, ...]:
@@ -234,6 +234,10 @@ class CentredSum(Measure):
         if quantity == "sum":
             return Estimate.within(middle + noisy[:, 0] * half, lambda level: noise.margin(level) * half)
 
+        if self.rows == 0:  # nothing to average: anywhere in the range
+            whole_range = np.full(len(noisy), low), np.full(len(noisy), high)
+            return Estimate(value=np.full(len(noisy), middle), interval=lambda _: whole_range)
+
         def interval(level: float) -> tuple[Any, Any]:
             reach = noise.margin(level)
             ends = middle + (noisy[:, 0] - reach) * half, middle + (noisy[:, 0] + reach) * half
@@ -250,7 +254,7 @@ class CentredSum(Measure):
         return (self.rows if quantity == "sum" else 1), float(self.axis.low), float(self.axis.high)
 
     def _half(self, quantity: str) -> float:
-        return float(self.axis.grid / 2 / (1 if quantity == "sum" else self.rows))
+        return float(self.axis.grid / 2 / (1 if quantity == "sum" else max(self.rows, 1)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ _LARGEST = sys.float_info.max
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class Column:
-    """Values and which of them are there; ``nullable`` if, by its type, some could be missing.
+    """Values and which of them are there; ``nullable`` if, by its type, some could be missing, ``texts`` if all are.
 
     >>> column = read_column([34, None, 71])
     >>> column.present.tolist(), column.nullable
@@ -39,6 +39,7 @@ class Column:
     values: NDArray[Any]
     present: NDArray[np.bool_]
     nullable: bool
+    texts: bool = False
 
     @property
     def integral(self) -> bool:
@@ -84,6 +85,9 @@ def read_numbers(array: object, *, name: str = "array") -> Column:
         if quick is not None:
             return _reals(quick)
     column = read_column(array, name=name)
+    if column.texts:
+        message = f"{name} must hold numbers, not texts: convert it before."
+        raise InputError(message)
     if column.values.dtype.kind in "if":
         return column
     if column.values.dtype.kind != "O":
@@ -123,7 +127,8 @@ def _from_numpy(array: NDArray[Any], name: str) -> Column:
             return Column(values=plain, present=~np.isnat(plain) & ~mask, nullable=True)
         case "O" | "U" | "S" | "T":
             column = _from_objects(plain.astype(object))
-            return Column(values=column.values, present=column.present & ~mask, nullable=True)
+            texts = plain.dtype.kind != "O"
+            return Column(values=column.values, present=column.present & ~mask, nullable=True, texts=texts)
         case _:
             message = f"{name} must hold numbers, texts or times, not {plain.dtype.name}."
             raise InputError(message)
@@ -220,6 +225,6 @@ def _from_arrow(array: "pa.Array", name: str) -> Column:
     if pa.types.is_null(kind):
         return _reals(np.full(len(array), math.nan))
     if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
-        return Column(values=array.to_numpy(zero_copy_only=False), present=present, nullable=True)
+        return Column(values=array.to_numpy(zero_copy_only=False), present=present, nullable=True, texts=True)
     message = f"{name} must hold numbers, texts or times, not {kind}."
     raise InputError(message)

@@ -1,0 +1,191 @@
+"""From exact summaries to a released table: private keys, noise, estimates, and what is done with the noisy answers.
+
+This is the only place where exact numbers are held in Python, and they do not leave it. Once the noise is in, all that
+follows (computed columns, HAVING, ORDER BY, LIMIT) is post-processing.
+"""
+
+import dataclasses
+import datetime as dt
+import functools
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from celosia.query.cells import Cells
+from celosia.query.evaluate import evaluate
+from celosia.query.needs import Need
+from celosia.query.preview import notes_of
+from celosia.query.release import TableRelease
+from celosia.query.strategy import Part, Strategy
+from celosia.statistics import CentredSum, Choice, Estimate, Measure, RowCount, TopK
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    from celosia.core import Guarantee, Source
+    from celosia.query.engine import Engine
+
+    Interval = Callable[[float], tuple[NDArray[Any], NDArray[Any]]]
+
+__all__ = ["answer"]
+
+_FIRST = dt.date(1970, 1, 1).toordinal()
+_SECONDS_A_DAY = 86_400
+
+
+def answer(
+    strategy: Strategy, engine: "Engine", secret: Sequence[int], source: "Source", promise: "Guarantee"
+) -> TableRelease:
+    """Read the data through the engine and return the noisy answer; the event must have been paid for.
+
+    >>> import celosia as cl
+    >>> from celosia.noise import Seeded
+    >>> from celosia.query.plan import Aggregate, Base, Plan
+    >>> from celosia.query.question import question_of
+    >>> from celosia.query.strategy import strategy_for
+    >>> from celosia.query.summaries import open_engine
+    >>> from celosia.query.target import Target
+    >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
+    >>> plan = Plan(relation=Base("deaths"), aggregates=(Aggregate(kind="count", name="count"),))
+    >>> target = Target.of(cl.PureDP(epsilon=1), epsilon=1)
+    >>> strategy = strategy_for(question_of(plan, {"deaths": deaths}), target)
+    >>> with open_engine({"deaths": deaths}) as engine:
+    ...     answer(strategy, engine, (1, 2, 3, 4), Seeded(7), cl.PureDP(epsilon=1)).item()
+    200004
+    """
+    question = strategy.question
+    cells = _chosen(strategy, engine, secret, source) if question.cells is None else question.cells
+    parts = [dataclasses.replace(part, need=part.need.for_cells(len(cells))) for part in strategy.parts]
+    needs = [part.need for part in parts]
+    extra = [Need(measure=RowCount(), columns=(), serves=())] if any(need.public_rows for need in needs) else []
+    requests = [*needs, *extra]
+    if len(cells):
+        summaries = engine.summaries(question.plan, requests, question.bounding, secret, cells)
+    else:  # no key was shown: there is nothing to read
+        summaries = tuple(np.zeros((0, need.measure.width), dtype=np.int64) for need in requests)
+    columns: dict[str, Estimate] = {}
+    for part, summary in zip(parts, summaries, strict=False):
+        rows = int(summaries[-1][0, 0]) if part.need.public_rows else None
+        columns |= _estimates(part, strategy, summary, source, rows)
+    return _table(strategy, cells, columns, seeded=source.seeded, promise=promise)
+
+
+def _chosen(strategy: Strategy, engine: "Engine", secret: Sequence[int], source: "Source") -> Cells:
+    """Choose private keys by their noisy numbers of units, a batch at a time, and sort those that are shown."""
+    question = strategy.question
+    found: list[tuple[Any, ...]] = []
+    assert strategy.keys is not None  # noqa: S101 - for the type checker: private keys have a threshold
+    for batch in engine.key_counts(question.plan, question.bounding, secret):
+        *names, units = batch.columns
+        mask = strategy.keys.select(units.to_numpy(zero_copy_only=False).astype(np.int64), source=source).mask
+        places = np.flatnonzero(mask)
+        found += zip(*(column.take(places).to_pylist() for column in names), strict=True)
+    # The engine's order could depend on keys that are not shown.
+    return Cells.listed(
+        sorted(found, key=lambda row: [(str(type(item)), item) for item in row]), len(question.plan.keys)
+    )
+
+
+def _estimates(
+    part: Part, strategy: Strategy, summary: "NDArray[Any]", source: "Source", rows: int | None
+) -> dict[str, Estimate]:
+    measure, need = part.need.measure, part.need
+    if isinstance(measure, Measure) and part.noise is not None:
+        if isinstance(measure, CentredSum) and rows is not None:
+            measure = dataclasses.replace(measure, rows=rows)
+        noise = dataclasses.replace(part.noise, cells=len(summary))
+        noisy = noise.release(summary, source) if len(summary) else summary
+        return {name: measure.answer(quantity, noisy, noise) for name, quantity in need.serves}
+    assert isinstance(measure, Choice)  # noqa: S101 - for the type checker: what has no noise chooses
+    epsilon, rho = (part.share, None) if strategy.pure else (None, part.share)
+    chosen = measure.release(summary, epsilon, strategy.question.bounding, rho=rho, source=source)
+    return {name: _picked(chosen, need, int(position)) for name, position in need.serves}
+
+
+def _picked(chosen: Estimate, need: Need, position: int) -> Estimate:
+    """One column of what was chosen, with categories in place of their indices and dates in place of days."""
+    value = np.asarray(chosen.value)
+    labels = need.labels
+    if labels is not None and isinstance(need.measure, TopK):
+        return Estimate(value=_objects([[labels[i] for i in row] for row in value.tolist()]))
+    flat = value[:, position] if value.ndim == 2 else value
+    if labels is not None:
+        last = len(labels) - 1  # the axis of a single category still has two ends
+        return Estimate(value=_objects([labels[min(int(i), last)] for i in flat]))
+    if need.unit is not None:
+        days, seconds = (flat, 0 * flat) if need.unit == "days" else np.divmod(flat, _SECONDS_A_DAY)
+        return Estimate(value=_objects([_moment(*pair, need.unit) for pair in zip(days, seconds, strict=True)]))
+    return Estimate(value=flat)
+
+
+def _moment(days: float, seconds: float, unit: str) -> dt.date | dt.datetime:
+    """What so many days and seconds after 1970 are; a step may reach beyond the calendar, which the ends bound."""
+    day = dt.date.fromordinal(min(max(_FIRST + int(days), 1), dt.date.max.toordinal()))
+    if unit == "days":
+        return day
+    return dt.datetime(day.year, day.month, day.day, tzinfo=dt.UTC) + dt.timedelta(seconds=int(seconds))
+
+
+def _objects(values: list[Any]) -> "NDArray[Any]":
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
+
+
+# ------------------------------------------------------------------------------------------------- post-processing
+
+
+def _table(
+    strategy: Strategy, cells: Cells, estimates: dict[str, Estimate], *, seeded: bool, promise: "Guarantee"
+) -> TableRelease:
+    import pyarrow as pa
+
+    plan, rows = strategy.question.plan, len(cells)
+    keys = dict(zip((key.name for key in plan.keys), cells.columns(), strict=True))
+    known: dict[str, list[Any]] = keys | {name: estimate.value.tolist() for name, estimate in estimates.items()}
+    shown = {name: evaluate(expression, known, rows) for name, expression in plan.outputs}
+    places = _kept(strategy, known | shown, rows)
+    table = pa.table({name: _column(column, places) for name, column in shown.items()})
+    intervals: dict[str, Interval] = {}
+    for name, expression in plan.outputs:
+        estimate = estimates.get(getattr(expression, "name", ""))
+        if estimate is not None and estimate.interval is not None and not hasattr(expression, "arguments"):
+            intervals[name] = functools.partial(_taken, estimate.interval, np.asarray(places, dtype=np.int64))
+    names = {name for name, expression in plan.outputs if getattr(expression, "name", None) in keys}
+    return TableRelease(
+        value=table,
+        event=strategy.event,
+        guarantee=promise,
+        seeded=seeded,
+        keys=tuple(name for name, _ in plan.outputs if name in names),
+        intervals=intervals,
+        notes=notes_of(strategy),
+    )
+
+
+def _taken(interval: "Interval", places: "NDArray[np.int64]", level: float) -> "tuple[NDArray[Any], NDArray[Any]]":
+    low, high = interval(level)
+    return np.asarray(low)[places], np.asarray(high)[places]
+
+
+def _kept(strategy: Strategy, columns: dict[str, list[Any]], rows: int) -> list[int]:
+    """The rows that HAVING and LIMIT leave, in the order that ORDER BY says; nulls come last."""
+    plan = strategy.question.plan
+    places = list(range(rows))
+    if plan.having is not None:
+        true = evaluate(plan.having, columns, rows)
+        places = [place for place in places if true[place] is True]
+    for order in reversed(plan.order):
+        values = evaluate(order.expression, columns, rows)
+        empty = [place for place in places if values[place] is None]
+        full = [place for place in places if values[place] is not None]
+        places = sorted(full, key=lambda place: values[place], reverse=order.descending) + empty
+    return places[: plan.limit] if plan.limit is not None else places
+
+
+def _column(column: list[Any], places: list[int]) -> "pa.Array":
+    import pyarrow as pa
+
+    return pa.array([column[place] for place in places])

@@ -1,0 +1,363 @@
+"""Questions put together step by step in Python; each step gives a new query and leaves the old one as it was.
+
+A query is nothing but a plan and the session that may answer it. ``preview`` spends nothing and reads nothing private;
+``release`` pays first and reads then.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from celosia.core.errors import QueryError
+from celosia.core.exact import Exact, exact_probability, quote, whole
+from celosia.query.expressions import Call, Column, Expression, Literal, conjunction
+from celosia.query.parse import parse_expression
+from celosia.query.plan import Aggregate, Base, Joined, Key, Order, Plan, Projected, Relation, default_name
+from celosia.query.relations import columns_of
+from celosia.query.render import render
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from celosia.data.columns import Value
+    from celosia.query.preview import Preview
+    from celosia.query.release import TableRelease
+    from celosia.query.session import Session
+
+__all__ = ["Query", "Scalar"]
+
+Scalar: TypeAlias = "str | Expression"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Query:
+    """A question to a session. Columns are names or SQL expressions over the columns of the table.
+
+    >>> import celosia as cl
+    >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120), sex=cl.Category("F", "M")))
+    >>> session = cl.Session(deaths, budget=cl.PureDP(epsilon=1))
+    >>> session.query().where("age < 18").group_by("sex").count().mean("age").plan.outputs
+    (('sex', Column('sex')), ('count', Column('count')), ('mean_age', Column('mean_age')))
+    """
+
+    session: Session
+    relation: Relation
+    filter: Expression | None = None
+    keys: tuple[Key, ...] = ()
+    cells: tuple[tuple[Value, ...], ...] | None = None
+    aggregates: tuple[Aggregate, ...] = ()
+    outputs: tuple[tuple[str, Expression], ...] = ()
+    conditions: Expression | None = None
+    ordering: tuple[Order, ...] = ()
+    most: int | None = None
+
+    @classmethod
+    def of_plan(cls, session: Session, plan: Plan) -> Query:
+        """Return the query whose plan is given, to preview and release what was written in SQL."""
+        return cls(
+            session=session,
+            relation=plan.relation,
+            filter=plan.filter,
+            keys=plan.keys,
+            cells=plan.cells,
+            aggregates=plan.aggregates,
+            outputs=plan.outputs,
+            conditions=plan.having,
+            ordering=plan.order,
+            most=plan.limit,
+        )
+
+    @property
+    def plan(self) -> Plan:
+        """The question as a value: equal for equal questions, however they were put."""
+        return Plan(
+            relation=self.relation,
+            filter=self.filter,
+            keys=self.keys,
+            aggregates=self.aggregates,
+            outputs=self.outputs,
+            cells=self.cells,
+            having=self.conditions,
+            order=self.ordering,
+            limit=self.most,
+        )
+
+    # ------------------------------------------------------------------------------------------------- which rows
+
+    def where(self, condition: Scalar) -> Query:
+        """Keep the rows for which the condition is true; several conditions must all hold.
+
+        >>> import celosia as cl
+        >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
+        >>> session = cl.Session(deaths, budget=cl.PureDP(epsilon=1))
+        >>> session.query().where("age >= 18").where("age < 65").count()
+        <Query SELECT COUNT(*) FROM deaths WHERE age >= 18 AND age < 65>
+        """
+        return self._with(filter=conjunction(self.filter, _expression(condition)))
+
+    def derive(self, **columns: Scalar) -> Query:
+        """Add columns computed from others; their bounds follow from those of the schema (see ``preview``).
+
+        >>> import celosia as cl
+        >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
+        >>> session = cl.Session(deaths, budget=cl.PureDP(epsilon=1))
+        >>> dict(session.query().derive(months="12 * age").mean("months / 2").preview(epsilon=1).bounds)
+        {'months / 2': 'Real(0, 720)'}
+        """
+        if not columns:
+            message = "derive() needs at least one column, such as derive(months='12 * age')."
+            raise QueryError(message)
+        if self.filter is not None or self.keys or self.aggregates:
+            message = "derive() comes first, before where(), group_by() and the aggregates."
+            raise QueryError(message)
+        kinds = columns_of(self.relation, self.session.tables)
+        made = {
+            **{name: Column(name) for name in kinds},
+            **{name: self._column(text) for name, text in columns.items()},
+        }
+        return self._with(relation=Projected(relation=self.relation, columns=tuple(made.items())))
+
+    def join(
+        self, table: str, *, on: str | Sequence[str] | Mapping[str, str] | None = None, how: str = "inner"
+    ) -> Query:
+        """Add the columns of another table: a public one by its key, a private one (``on=None``) by the person."""
+        if self.filter is not None or self.keys or self.aggregates:
+            message = "join() comes first, before where(), group_by() and the aggregates."
+            raise QueryError(message)
+        if how not in ("inner", "left"):
+            message = f"how must be 'inner' or 'left', not {quote(how)}."
+            raise QueryError(message)
+        if on is None:
+            return self._with(relation=Joined(left=self.relation, right=Base(table), by="person", how=how))
+        names = [on] if isinstance(on, str) else on if isinstance(on, Mapping) else _listed(on, "on")
+        pairs = tuple(names.items()) if isinstance(names, Mapping) else tuple((name, name) for name in names)
+        return self._with(relation=Joined(left=self.relation, right=Base(table), on=pairs, by="key", how=how))
+
+    def group_by(self, *columns: Scalar, keys: Sequence[Any] | None = None, **named: Scalar) -> Query:
+        """Answer for each value of the columns, or each combination of them.
+
+        Categories, truth values, short ranges of whole numbers and dates have public keys: all of them appear. A text
+        has private keys, which are chosen by their number of persons (this needs a delta), unless ``keys`` lists them:
+        values for one column, tuples for several.
+
+        >>> import celosia as cl
+        >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
+        >>> session = cl.Session(deaths, budget=cl.PureDP(epsilon=1))
+        >>> session.query().group_by(old="age > 65").count().preview(epsilon=1).cells
+        2
+        """
+        if not columns and not named:
+            message = "group_by() needs at least one column."
+            raise QueryError(message)
+        if len(columns) == 1 and isinstance(columns[0], list | tuple):
+            columns = tuple(columns[0])  # as one writes it for a DataFrame
+        found = [self._key(column) for column in columns]
+        added = [Key(name=_name_of(expression), expression=expression) for expression in found]
+        added += [Key(name=name, expression=self._key(text)) for name, text in named.items()]
+        if keys is None:
+            return self._with(keys=(*self.keys, *added))
+        if self.keys or self.cells is not None:
+            message = "keys= goes with all the columns at once: give them in one group_by()."
+            raise QueryError(message)
+        listed = _listed(keys, "keys")
+        if len(added) == 1:
+            return self._with(keys=(dataclasses.replace(added[0], values=tuple(listed)),))
+        if any(not isinstance(row, tuple | list) or len(row) != len(added) for row in listed):
+            message = f"keys must be a list of tuples of {len(added)}, one item for each column."
+            raise QueryError(message)
+        return self._with(keys=tuple(added), cells=tuple(tuple(row) for row in listed))
+
+    # ------------------------------------------------------------------------------------------------- aggregates
+
+    def count(self, column: Scalar | None = None, *, name: str | None = None) -> Query:
+        """Count rows, or those in which the column has a value."""
+        return self._aggregate("count", () if column is None else (column,), name)
+
+    def count_distinct(self, column: Scalar, *, name: str | None = None) -> Query:
+        """Count the different values of a column."""
+        return self._aggregate("count_distinct", (column,), name)
+
+    def count_persons(self, *, name: str | None = None) -> Query:
+        """Count persons; in a table of rows, every row is one."""
+        return self._aggregate("count_persons", (), name)
+
+    def sum(self, column: Scalar, *, name: str | None = None) -> Query:
+        """Add up a column."""
+        return self._aggregate("sum", (column,), name)
+
+    def mean(self, column: Scalar, *, method: str | None = None, name: str | None = None) -> Query:
+        """Average a column; ``method="half-half"`` is the textbook's algorithm, for comparison."""
+        if method not in (None, "half-half"):
+            message = f"method must be 'half-half' or None, not {quote(method)}."
+            raise QueryError(message)
+        return self._aggregate("mean", (column,), name, () if method is None else (method,))
+
+    def variance(self, column: Scalar, *, name: str | None = None) -> Query:
+        """Return the variance of a column."""
+        return self._aggregate("variance", (column,), name)
+
+    def std(self, column: Scalar, *, name: str | None = None) -> Query:
+        """Return the standard deviation of a column."""
+        return self._aggregate("std", (column,), name)
+
+    def covariance(self, x: Scalar, y: Scalar, *, name: str | None = None) -> Query:
+        """Return the covariance of two columns."""
+        return self._aggregate("covariance", (x, y), name)
+
+    def correlation(self, x: Scalar, y: Scalar, *, name: str | None = None) -> Query:
+        """Return the correlation of two columns."""
+        return self._aggregate("correlation", (x, y), name)
+
+    def median(self, column: Scalar, *, name: str | None = None) -> Query:
+        """Return the median of a column."""
+        return self._aggregate("median", (column,), name)
+
+    def quantile(self, column: Scalar, q: Exact, *, name: str | None = None) -> Query:
+        """Return the value below which a share ``q`` of the rows lies."""
+        return self._aggregate("quantile", (column,), name, (exact_probability(q, name="q"),))
+
+    def quantiles(self, column: Scalar, qs: Sequence[Exact]) -> Query:
+        """Return several quantiles at once, one column each; they never cross."""
+        query = self
+        for q in _listed(qs, "qs"):
+            query = query.quantile(column, q)
+        return query
+
+    def min(self, column: Scalar, *, name: str | None = None) -> Query:
+        """Return a value near the smallest: the true smallest would be somebody's own."""
+        return self._aggregate("min", (column,), name)
+
+    def max(self, column: Scalar, *, name: str | None = None) -> Query:
+        """Return a value near the largest: the true largest would be somebody's own."""
+        return self._aggregate("max", (column,), name)
+
+    def mode(self, column: Scalar, *, name: str | None = None) -> Query:
+        """Return the most frequent category, or nearly."""
+        return self._aggregate("mode", (column,), name)
+
+    def top_k(self, column: Scalar, k: int, *, name: str | None = None) -> Query:
+        """Return the ``k`` most frequent categories, or nearly, as a list in order."""
+        return self._aggregate("top_k", (column,), name, (whole(k, name="k"),))
+
+    def histogram(self, column: Scalar, edges: Sequence[float], *, name: str | None = None) -> Query:
+        """Count rows between edges: a group-by of intervals that are closed on the left, and a count."""
+        found = self._column(column)
+        bucket = Call("bucket", (found, *(Literal(edge) for edge in edges)))
+        key = Key(name=name or f"{_name_of(found)}_bin", expression=bucket)
+        return self._with(keys=(*self.keys, key)).count()
+
+    # ------------------------------------------------------------------------------- of the noisy answer: no cost
+
+    def having(self, condition: Scalar) -> Query:
+        """Show only the cells whose noisy answers satisfy the condition."""
+        return self._with(conditions=conjunction(self.conditions, _expression(condition)))
+
+    def order_by(self, column: Scalar, *, descending: bool = False) -> Query:
+        """Sort by a key or a noisy answer."""
+        return self._with(ordering=(*self.ordering, Order(expression=_expression(column), descending=descending)))
+
+    def limit(self, rows: int) -> Query:
+        """Show only the first rows."""
+        return self._with(most=whole(rows, name="rows"))
+
+    # ------------------------------------------------------------------------------------------------------ answers
+
+    def preview(
+        self,
+        *,
+        epsilon: Exact | None = None,
+        delta: Exact | None = None,
+        rho: Exact | None = None,
+        error: Exact | Mapping[str, Exact] | None = None,
+        confidence: Exact = 0.95,
+        rows: float | None = None,
+        level: Exact = 0.95,
+    ) -> Preview:
+        """Tell what the query would cost and how far off it would be; the parameters are those of the session.
+
+        >>> import celosia as cl
+        >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
+        >>> session = cl.Session(deaths, budget=cl.PureDP(epsilon=1))
+        >>> session.query().count().preview(epsilon=1).affordable, session.spent.epsilon
+        (True, Fraction(0, 1))
+        """
+        target = {"epsilon": epsilon, "delta": delta, "rho": rho, "error": error, "confidence": confidence}
+        return self.session.preview(self.plan, rows=rows, level=level, **target)
+
+    def release(
+        self,
+        *,
+        epsilon: Exact | None = None,
+        delta: Exact | None = None,
+        rho: Exact | None = None,
+        error: Exact | Mapping[str, Exact] | None = None,
+        confidence: Exact = 0.95,
+        rows: float | None = None,
+    ) -> TableRelease:
+        """Pay, read the data once, and answer; the parameters are those of the session.
+
+        >>> import celosia as cl
+        >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
+        >>> session = cl.Session(deaths, budget=cl.PureDP(epsilon=1))
+        >>> session.query().count().release(epsilon=1).guarantee
+        PureDP(epsilon=1)
+        """
+        return self.session.release(
+            self.plan, epsilon=epsilon, delta=delta, rho=rho, error=error, confidence=confidence, rows=rows
+        )
+
+    def _column(self, text: Scalar) -> Expression:
+        """A column by its name, whatever is in the name, or else an expression."""
+        if isinstance(text, str) and text in columns_of(self.relation, self.session.tables):
+            return Column(text)
+        return _expression(text)
+
+    def _key(self, text: Scalar) -> Expression:
+        persons = {table.person for table in self.session.tables.values() if table.person is not None}
+        if isinstance(text, str) and text in persons:
+            message = f"{quote(text)} says whose row it is: an answer for each person would not be private."
+            raise QueryError(message)
+        return self._column(text)
+
+    def _with(self, **changes: object) -> Query:
+        return dataclasses.replace(self, **changes)  # type: ignore[arg-type] # names and types are those of the fields
+
+    def _aggregate(
+        self,
+        kind: str,
+        columns: Sequence[Scalar],
+        name: str | None,
+        parameters: tuple[int | Fraction | str, ...] = (),
+    ) -> Query:
+        arguments = tuple(map(self._column, columns))
+        taken = {key.name for key in self.keys} | {aggregate.name for aggregate in self.aggregates}
+        named = name or default_name(kind, arguments, parameters, taken)
+        made = Aggregate(kind=kind, columns=arguments, name=named, parameters=parameters)
+        return self._with(aggregates=(*self.aggregates, made))
+
+    def __repr__(self) -> str:
+        return f"<Query {render(self.plan) if self.aggregates else 'without aggregates yet'}>"
+
+
+def _expression(text: object) -> Expression:
+    if isinstance(text, Column | Literal | Call):
+        return text
+    if isinstance(text, str):
+        return parse_expression(text)
+    # Its type only: what is passed by mistake is often the data.
+    message = f"A column or condition is a text such as 'age' or 'age < 18', not a {type(text).__name__}."
+    raise QueryError(message)
+
+
+def _listed(items: object, name: str) -> list[Any]:
+    if isinstance(items, str | bytes) or not isinstance(items, Iterable):
+        message = f"{name} must be a list, not {quote(items)}."
+        raise QueryError(message)
+    return list(items)
+
+
+def _name_of(expression: Expression) -> str:
+    return expression.name if isinstance(expression, Column) else render(expression)

@@ -1,0 +1,164 @@
+"""What the engines say in different words, and what all of them say alike.
+
+Summaries must be the same to the last bit on every engine, and no content of a column may raise an error, for an error
+would tell something about a row. So everything is built from what IEEE 754, 64-bit integers and SQL fix: comparisons,
+``CASE``, four operations on doubles, ``floor``, integer remainders. An engine adds how it counts days and seconds, how
+it sums without overflow, and how it turns a text into a number that nobody can choose.
+"""
+
+import functools
+import inspect
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from ibis.expr import types as ir
+
+__all__ = ["PRIME", "Dialect", "closed", "double", "function", "no", "quotient", "whole"]
+
+PRIME: Final = 2**31 - 1
+"""Hashes are remainders by this prime: products of two fit 64 bits."""
+
+_DIGITS = 8  # of a digest, hexadecimal
+
+
+class Dialect(ABC):
+    """How one engine counts days, sums integers and digests texts, as Ibis expressions.
+
+    >>> from celosia.query.duckdb_engine import DuckDBDialect
+    >>> import ibis
+    >>> day = ibis.table({"born": "date"}, name="deaths").born
+    >>> str(DuckDBDialect().days(day).type())
+    'int64'
+    """
+
+    @abstractmethod
+    def days(self, date: "ir.Value") -> "ir.Value":
+        """Return whole days since 1970-01-01; null where a date is infinite."""
+
+    @abstractmethod
+    def seconds(self, moment: "ir.Value") -> "ir.Value":
+        """Return whole seconds since 1970 in UTC, rounded down; null where a time is infinite."""
+
+    @abstractmethod
+    def from_hexadecimal(self, digits: "ir.Value") -> "ir.Value":
+        """Return a text of eight hexadecimal digits as an integer."""
+
+    @abstractmethod
+    def small_table(self, table: "pa.Table") -> "ir.Table":
+        """Return a public table that was made or read here, as a table of the engine; nothing is written for it."""
+
+    def numeric(self, number: "ir.Value") -> "ir.Value":
+        """Return a decimal number as it is; null where it is not a number."""
+        return number
+
+    def from_decimal(self, number: "ir.Value") -> "ir.Value":
+        """Return a decimal number as the nearest double; null where it is not a number."""
+        return number.cast("float64")
+
+    def from_text(self, text: "ir.Value", kind: str) -> "ir.Value | None":  # noqa: ARG002 - for engines that can
+        """Return what a text says as a ``float64``, ``boolean``, ``date`` or ``timestamp``, null where it says none.
+
+        None: the engine does not read texts, and a column of texts can only be a Category or Text.
+        """
+        return None
+
+    def total(self, number: "ir.Value", where: "ir.Value | None" = None) -> "ir.Value":
+        """Return the sum of 64-bit integers, wide enough for any number of rows."""
+        return number.sum(where=where).cast("decimal(38, 0)")
+
+    def divisible(self, number: "ir.Value") -> "ir.Value":
+        """Return a double that can be divided: some engines raise an error where a quotient is nearly zero."""
+        return number
+
+    def digest(self, text: "ir.Value", secret: str) -> "ir.Value":
+        """Return 32 bits of a text, keyed with a secret: the same on every engine."""
+        import ibis
+
+        md5 = function("md5", ("string",), "string")  # all engines write it in the same 32 digits
+        left = function("left", ("string", "int64"), "string")
+        return self.from_hexadecimal(left(md5(ibis.literal(secret) + text), _DIGITS))
+
+
+@functools.cache
+def function(name: str, arguments: tuple[str, ...], result: str) -> Any:  # noqa: ANN401 - a function of Ibis
+    """Return a function that an engine has under this name, for use in Ibis expressions.
+
+    >>> str(function("md5", ("string",), "string")(whole(7).cast("string")).type())
+    'string'
+    """
+    import ibis
+    from ibis.expr import datatypes
+
+    def stub() -> None:
+        """The engine has it: only the name and the types count."""
+
+    types = [datatypes.dtype(argument) for argument in arguments]
+    parameters = [
+        inspect.Parameter(f"x{place}", inspect.Parameter.POSITIONAL_ONLY, annotation=type_)
+        for place, type_ in enumerate(types)
+    ]
+    stub.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined] # what Ibis looks at
+    return ibis.udf.scalar.builtin(stub, name=name, signature=(tuple(types), datatypes.dtype(result)))
+
+
+def double(value: float) -> "ir.Value":
+    """Return a literal that is this very double: decimal literals have another type in each engine.
+
+    >>> str(double(0.1).type())
+    'float64'
+    """
+    import ibis
+
+    return ibis.literal(
+        "Infinity" if value == float("inf") else "-Infinity" if value == -float("inf") else repr(value)
+    ).cast("float64")
+
+
+def whole(value: int) -> "ir.Value":
+    """Return an integer literal, to compute with 64-bit columns; two literals may be 32 bits to an engine.
+
+    >>> str(whole(7).type())
+    'int64'
+    """
+    import ibis
+
+    return ibis.literal(value, type="int64")
+
+
+def no(kind: str) -> "ir.Value":
+    """Return a null of a type.
+
+    >>> str(no("int64").type())
+    'int64'
+    """
+    import ibis
+
+    return ibis.literal(None, type=kind)
+
+
+def closed(condition: "ir.Value") -> "ir.Value":
+    """Return a condition that can be an operand: Ibis puts no parentheses around NOT and IN, which bind loosely.
+
+    >>> str(closed(whole(7) == whole(7)).type())
+    'boolean'
+    """
+    import ibis
+
+    if not condition.type().is_boolean():
+        return condition
+    true, false = ibis.literal(True), ibis.literal(False)  # noqa: FBT003 - literals
+    return ibis.cases((condition, true), (~condition, false), else_=no("boolean"))
+
+
+def quotient(number: "ir.Value", divisor: int) -> "ir.Value":
+    """Return the integer quotient, rounded down, of an integer below 2^53 by a positive one.
+
+    Integer division differs between engines. A quotient of doubles is exact where it is whole; elsewhere it is further
+    from a whole number than its rounding error, because dividend times 2^-53 is less than one.
+
+    >>> str(quotient(whole(-7), 2).type())
+    'int64'
+    """
+    return (number.cast("float64") / double(float(divisor))).floor().cast("int64")

@@ -1,0 +1,97 @@
+"""What an engine does: exact whole-number summaries of private rows, and nothing else.
+
+An engine is opened on the tables of a session. It looks at types when it is opened, which are public, and at rows when
+it is asked for summaries, which by then are paid for. What it raises never repeats what the database said.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, Self
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    from celosia.data.table import Table
+    from celosia.query.cells import Cells
+    from celosia.query.expressions import Expression
+    from celosia.query.plan import Plan
+    from celosia.statistics import Bounding, Choice, Measure
+
+__all__ = ["Engine", "Request"]
+
+
+class Request(Protocol):
+    """What is to be summed or counted in every cell: a measure or choice, and the columns that it is taken of.
+
+    ``distinct`` is None, ``"persons"`` or ``"values"``.
+
+    >>> from celosia.query.needs import Need
+    >>> from celosia.statistics import RowCount
+    >>> request: Request = Need(measure=RowCount(), columns=(), serves=())
+    """
+
+    @property
+    def measure(self) -> "Measure | Choice":
+        """What is taken."""
+        ...
+
+    @property
+    def columns(self) -> "tuple[Expression, ...]":
+        """Of what it is taken."""
+        ...
+
+    @property
+    def distinct(self) -> str | None:
+        """Whether different persons or values are counted."""
+        ...
+
+
+class Engine(ABC):
+    """Opened on tables, it answers in exact integers.
+
+    An engine of your own is found under the entry point group ``celosia.engines``: a function that takes the tables by
+    name and returns an engine, or None if it does not know their kind. ``celosia.testing.check_engine`` tells whether
+    it computes what it should.
+
+    >>> from celosia.query.summaries import open_engine
+    >>> import celosia as cl, pyarrow as pa
+    >>> deaths = cl.table(pa.table({"age": [34, 71]}), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
+    >>> with open_engine({"deaths": deaths}) as engine:
+    ...     isinstance(engine, Engine)
+    True
+    """
+
+    tables: "Mapping[str, Table]"
+
+    @abstractmethod
+    def check(self, plan: "Plan") -> None:
+        """Refuse a plan that the engine cannot run, without looking at a row."""
+
+    @abstractmethod
+    def key_counts(self, plan: "Plan", bounding: "Bounding", secret: Sequence[int]) -> "Iterator[pa.RecordBatch]":
+        """Yield the keys that occur, ``k0``, ``k1``, …, and the number of units of each, ``units``.
+
+        Units are persons, at most ``bounding.groups`` keys of each, or rows where there is no person.
+        """
+
+    @abstractmethod
+    def summaries(
+        self,
+        plan: "Plan",
+        requests: Sequence[Request],
+        bounding: "Bounding",
+        secret: Sequence[int],
+        cells: "Cells",
+    ) -> "tuple[NDArray[np.int64] | NDArray[Any], ...]":
+        """Return an array for each request, cells by width: integers of 64 bits, or Python's where one is larger."""
+
+    def close(self) -> None:  # noqa: B027 - most have nothing to close
+        """Let go of what was opened."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

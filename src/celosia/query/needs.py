@@ -1,0 +1,257 @@
+"""Which whole numbers the aggregates of a query need, so that those that can share a measurement do.
+
+A mean is made of the two sums of its distances to the bounds, which together say how many rows there are: a count and a
+sum over the same rows come with it, at no further cost. Quantiles of one column are found together and never cross.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Final
+
+from celosia.core.adjacency import ReplaceOne
+from celosia.core.errors import QueryError
+from celosia.data.axis import Axis
+from celosia.data.columns import Category, Date, Kind, Timestamp
+from celosia.query.cells import MOST_CELLS
+from celosia.query.expressions import Expression, kind_of
+from celosia.query.plan import Aggregate, Base, Plan
+from celosia.query.render import render
+from celosia.statistics import (
+    CentredSum,
+    Choice,
+    CrossMoments,
+    Distinct,
+    FirstMoments,
+    HalfHalfMean,
+    Measure,
+    Mode,
+    MomentsOfAll,
+    Quantiles,
+    RowCount,
+    SecondMoments,
+    TopK,
+    Total,
+    bins_for,
+)
+
+if TYPE_CHECKING:
+    from celosia.data.columns import Value
+    from celosia.statistics import Bounding
+
+__all__ = ["Need", "needs_of"]
+
+_LARGEST = Fraction(2) ** 60  # bounds beyond stand for none
+_MANY_KEYS = 1_000
+_MOMENTS: Final = ("count", "sum", "mean", "variance", "std")
+_CROSS: Final = ("covariance", "correlation")
+_QUANTILES: Final = {"min": Fraction(0), "median": Fraction(1, 2), "quantile": None, "max": Fraction(1)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Need:
+    """A measurement of the columns in every cell, and which aggregates it answers: (name, quantity or position).
+
+    ``distinct`` is "persons" or "values" where different ones are counted; ``public_rows`` means that the number of
+    rows is public and taken as it is; ``labels`` are the categories that the answer is an index into; ``unit`` is
+    "days" or "seconds" where the answer is a date or a time, counted since 1970.
+
+    >>> Need(measure=RowCount(), columns=(), serves=(("count", "count"),)).distinct is None
+    True
+    """
+
+    measure: "Measure | Choice"
+    columns: tuple[Expression, ...]
+    serves: tuple[tuple[str, str], ...]
+    distinct: str | None = None
+    public_rows: bool = False
+    labels: "tuple[Value, ...] | None" = None
+    unit: str | None = None
+
+    def bounding(self, bounding: "Bounding") -> "Bounding":
+        """Return what one unit contributes to this measurement at the most: it is one person, whatever its rows.
+
+        >>> from celosia.statistics import Bounding
+        >>> persons = Need(measure=Distinct(), columns=(), serves=(), distinct="persons")
+        >>> persons.bounding(Bounding(groups=2, rows=3, cells=5)).rows
+        1
+        """
+        return replace(bounding, rows=1) if self.distinct == "persons" else bounding
+
+    def for_cells(self, cells: int) -> "Need":
+        """Return the measurement with as many bins as so many cells leave room for.
+
+        >>> axis = Axis(0, 120, Fraction(1))
+        >>> few = Need(measure=Quantiles(axis=axis, quantiles=("1/2",), bins=4), columns=(), serves=())
+        >>> few.for_cells(10).measure.width
+        121
+        """
+        if not isinstance(self.measure, Quantiles):
+            return self
+        axis, quantiles = self.measure.axis, self.measure.quantiles
+        finest = Quantiles(axis=axis, quantiles=quantiles, bins=bins_for(axis, max(cells, 1)))
+        return replace(self, measure=finest)
+
+
+def needs_of(plan: Plan, kinds: Mapping[str, Kind], bounding: "Bounding") -> tuple[Need, ...]:
+    """Return the measurements that a plan needs; refuse an aggregate that its columns cannot have.
+
+    >>> from celosia.data.columns import Integer
+    >>> from celosia.query.expressions import Column
+    >>> from celosia.statistics import Bounding
+    >>> age = (Column("age"),)
+    >>> asked = (Aggregate(kind="mean", columns=age, name="m"), Aggregate(kind="sum", columns=age, name="s"))
+    >>> (need,) = needs_of(Plan(relation=Base("deaths"), aggregates=asked), {"age": Integer(0, 120)}, Bounding())
+    >>> need.serves
+    (('m', 'mean'), ('s', 'sum'))
+    """
+    found: list[Need] = []
+    by_column: dict[Expression, list[Aggregate]] = {}
+    by_pair: dict[tuple[Expression, ...], list[Aggregate]] = {}
+    rows: list[str] = []
+    for aggregate in plan.aggregates:
+        if aggregate.kind in _MOMENTS and not aggregate.columns:
+            rows.append(aggregate.name)
+        elif aggregate.kind == "count_persons" and bounding.unit == "row":
+            rows.append(aggregate.name)  # in a table of rows every row is somebody
+        elif aggregate.kind in _CROSS:
+            by_pair.setdefault(aggregate.columns, []).append(aggregate)
+        elif (aggregate.kind in _MOMENTS and not aggregate.parameters) or aggregate.kind in _QUANTILES:
+            by_column.setdefault(aggregate.columns[0], []).append(aggregate)
+        else:
+            found.append(_single(aggregate, kinds))
+    found += [_cross(aggregates, columns, kinds) for columns, aggregates in by_pair.items()]
+    for column, aggregates in by_column.items():
+        kind = kind_of(column, kinds)
+        moments = [aggregate for aggregate in aggregates if aggregate.kind in _MOMENTS]
+        quantiles = [aggregate for aggregate in aggregates if aggregate.kind in _QUANTILES]
+        if moments:
+            found.append(_moments(moments, column, kind, plan, bounding))
+        if quantiles:
+            found.append(_quantiles(quantiles, column, kind, bounding))
+    whole = _with_rows(found, rows, kinds)
+    if bounding.unit == "row":
+        return tuple(whole)
+    # The rows of a person are averaged, which needs parts finer than a step.
+    return tuple(
+        replace(need, measure=need.measure.averaged()) if isinstance(need.measure, Measure) else need for need in whole
+    )
+
+
+def _moments(aggregates: list[Aggregate], column: Expression, kind: Kind, plan: Plan, bounding: "Bounding") -> Need:
+    wanted = {aggregate.kind for aggregate in aggregates}
+    serves = tuple((aggregate.name, aggregate.kind) for aggregate in aggregates)
+    if wanted == {"count"}:
+        return Need(measure=RowCount(), columns=(column,), serves=serves)
+    axis = _axis(column, kind)
+    if wanted & {"variance", "std"}:
+        return Need(measure=SecondMoments(axis=axis), columns=(column,), serves=serves)
+    if wanted <= {"sum", "mean"} and not kind.nullable and _rows_are_public(plan, bounding):
+        return Need(measure=CentredSum(axis=axis, rows=1), columns=(column,), serves=serves, public_rows=True)
+    if wanted == {"sum"}:
+        return Need(measure=Total(axis=axis), columns=(column,), serves=serves)
+    return Need(measure=FirstMoments(axis=axis), columns=(column,), serves=serves)
+
+
+def _cross(aggregates: list[Aggregate], columns: tuple[Expression, ...], kinds: Mapping[str, Kind]) -> Need:
+    x, y = (_axis(column, kind_of(column, kinds)) for column in columns)
+    degree = 2 if any(aggregate.kind == "correlation" for aggregate in aggregates) else 1
+    serves = tuple((aggregate.name, aggregate.kind) for aggregate in aggregates)
+    return Need(measure=CrossMoments(x=x, y=y, degree=degree), columns=columns, serves=serves)
+
+
+def _rows_are_public(plan: Plan, bounding: "Bounding") -> bool:
+    """Under replace-one a table of rows has a public length; a filter or keys would make the number private again."""
+    whole = isinstance(plan.relation, Base) and plan.filter is None and not plan.keys
+    return whole and bounding.adjacency is ReplaceOne and bounding.unit == "row"
+
+
+def _quantiles(aggregates: list[Aggregate], column: Expression, kind: Kind, bounding: "Bounding") -> Need:
+    axis, labels = _ordered_axis(column, kind)
+    fixed = [_QUANTILES[aggregate.kind] for aggregate in aggregates]
+    wanted = [Fraction(a.parameters[0]) if q is None else q for a, q in zip(aggregates, fixed, strict=True)]
+    chosen = tuple(sorted(set(wanted)))
+    serves = tuple((a.name, str(chosen.index(q))) for a, q in zip(aggregates, wanted, strict=True))
+    # How many private keys will be shown is not known yet; when it is, the bins are cut anew (``for_cells``).
+    cells = bounding.cells if bounding.cells < MOST_CELLS else _MANY_KEYS
+    unit = "days" if isinstance(kind, Date) else "seconds" if isinstance(kind, Timestamp) else None
+    measure = Quantiles(axis=axis, quantiles=chosen, bins=bins_for(axis, cells))
+    return Need(measure=measure, columns=(column,), serves=serves, labels=labels, unit=unit)
+
+
+def _single(aggregate: Aggregate, kinds: Mapping[str, Kind]) -> Need:
+    """The measurement of an aggregate that shares with no other."""
+    columns, name = aggregate.columns, aggregate.name
+    found = [kind_of(column, kinds) for column in columns]
+    match aggregate.kind:
+        case "count_persons":
+            return Need(measure=Distinct(), columns=(), serves=((name, "distinct"),), distinct="persons")
+        case "count_distinct":
+            return Need(measure=Distinct(), columns=columns, serves=((name, "distinct"),), distinct="values")
+        case "mean":
+            return Need(
+                measure=HalfHalfMean(axis=_axis(columns[0], found[0])), columns=columns, serves=((name, "mean"),)
+            )
+        case _:
+            return _of_categories(aggregate, found[0])
+
+
+def _of_categories(aggregate: Aggregate, kind: Kind) -> Need:
+    values = kind.domain()
+    if values is None:
+        message = (
+            f"{aggregate.kind} needs a column whose values are public, such as a Category; "
+            f"{render(aggregate.columns[0])} is {kind!r}."
+        )
+        raise QueryError(message)
+    serves = ((aggregate.name, "0"),)
+    if aggregate.kind == "mode":
+        return Need(measure=Mode(candidates=len(values)), columns=aggregate.columns, serves=serves, labels=values)
+    k = aggregate.parameters[0]
+    if not isinstance(k, int) or not 1 <= k <= len(values):
+        message = f"top_k needs a k between 1 and the number of categories, {len(values)}."
+        raise QueryError(message)
+    return Need(measure=TopK(candidates=len(values), k=k), columns=aggregate.columns, serves=serves, labels=values)
+
+
+def _with_rows(found: list[Need], names: list[str], kinds: Mapping[str, Kind]) -> Iterable[Need]:
+    """Let counts of rows come with the measurement of a column, or be measured by themselves."""
+    if not names:
+        return found
+    for kind in (FirstMoments, Total, SecondMoments, RowCount):
+        for i, need in enumerate(found):
+            shared = _shared(need, names, kinds) if type(need.measure) is kind and not need.public_rows else None
+            if shared is not None:
+                found[i] = shared
+                return found
+    return [*found, Need(measure=RowCount(), columns=(), serves=tuple((name, "count") for name in names))]
+
+
+def _shared(need: Need, names: list[str], kinds: Mapping[str, Kind]) -> Need | None:
+    """The same measurement with counts of rows, if it can have them; beside a count a sum is better taken as two."""
+    measure = FirstMoments(axis=need.measure.axis) if isinstance(need.measure, Total) else need.measure
+    counted = "count"
+    if any(kind_of(column, kinds).nullable for column in need.columns):
+        if not isinstance(measure, FirstMoments):
+            return None
+        measure, counted = MomentsOfAll(measure), "rows"
+    return replace(need, measure=measure, serves=(*need.serves, *((name, counted) for name in names)))
+
+
+def _ordered_axis(column: Expression, kind: Kind) -> "tuple[Axis, tuple[Value, ...] | None]":
+    """The axis of something that has quantiles: numbers, or the positions of ordered categories."""
+    if isinstance(kind, Category) and kind.ordered:
+        return Axis(0, max(len(kind.values) - 1, 1), Fraction(1)), kind.values
+    return _axis(column, kind), None
+
+
+def _axis(column: Expression, kind: Kind) -> "Axis":
+    axis = kind.axis
+    if axis is None:
+        hint = " (its categories are ordered: ask for quantiles)" if isinstance(kind, Category) and kind.ordered else ""
+        message = f"{render(column)} is {type(kind).__name__}, not a number{hint}: it can be counted and grouped by."
+        raise QueryError(message)
+    if max(abs(axis.low), abs(axis.high)) >= _LARGEST:
+        message = f"{render(column)} has no bounds: put LEAST, GREATEST or CLIP around it, such as CLIP(x, 0, 100)."
+        raise QueryError(message)
+    return axis

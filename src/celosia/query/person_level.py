@@ -1,0 +1,181 @@
+"""Summaries in which each person counts within bounds: cells chosen, rows averaged or sampled, then added up.
+
+Keys become the numbers of cells inside the engine, by joins with short public lists; rows that belong to no cell are
+gone before a person's cells are chosen, so a person loses nothing to keys that nobody asked for.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from celosia.query.bounding import (
+    CELL,
+    averaged,
+    chosen_cells,
+    first_in_order,
+    person_number,
+    sampled_rows,
+)
+from celosia.query.collect import Sums, integers, labels
+from celosia.query.dialect import whole
+from celosia.query.expressions import kind_of
+from celosia.query.hashing import KeyedOrder
+from celosia.query.inputs import Counted, Summed
+from celosia.query.rows import PERSON
+
+if TYPE_CHECKING:
+    from ibis.expr import types as ir
+    from numpy.typing import NDArray
+
+    from celosia.query.cells import Cells
+    from celosia.query.plan import Key
+    from celosia.query.row_level import Run
+    from celosia.query.rows import Rows
+    from celosia.statistics import Bounding
+
+__all__ = ["PersonLevel"]
+
+
+class PersonLevel:
+    """Queries over persons, within bounds; ``run`` makes the engine run one.
+
+    >>> import celosia as cl, pyarrow as pa
+    >>> from celosia.query.duckdb_engine import DuckDBEngine
+    >>> from celosia.query.cells import Cells
+    >>> from celosia.query.inputs import summed
+    >>> from celosia.query.needs import Need
+    >>> from celosia.query.plan import Base
+    >>> from celosia.query.rows import rows_of
+    >>> from celosia.statistics import Bounding, RowCount
+    >>> count = Need(measure=RowCount(), columns=(), serves=())
+    >>> visits = cl.table(
+    ...     pa.table({"who": [1, 1, 1, 2], "age": [34, 34, 34, 71]}), schema=cl.Schema(age=cl.Integer(0, 120)),
+    ...     name="visits", person="who", max_groups_per_person=1, max_rows_per_group=2,
+    ... )
+    >>> with DuckDBEngine({"visits": visits}) as engine:
+    ...     rows, bounds = rows_of(Base("visits"), engine), Bounding(rows=2)
+    ...     PersonLevel(rows, (), Cells.product([]), bounds, KeyedOrder((1, 2)), engine.run).sums(summed([count], rows))
+    [array([[3]])]
+    """
+
+    def __init__(
+        self, rows: "Rows", keys: "Sequence[Key]", cells: "Cells", bounding: "Bounding", order: KeyedOrder, run: "Run"
+    ) -> None:
+        self._rows, self._keys, self._cells, self._bounding, self._order, self._run = (
+            rows, keys, cells, bounding, order, run,
+        )  # fmt: skip
+
+    def sums(self, requests: Sequence[Summed]) -> "list[NDArray[Any]]":
+        """Return the sums of all requests, averaged down for persons with too many rows, in one query."""
+        dialect, most = self._rows.dialect, self._bounding.rows
+        table = self._chosen({name: value for request in requests for name, value in request.columns.items()})
+        numbers = {f"n{place}": request.count(table) for place, request in enumerate(requests)}
+        made = [request.sums(table, dialect) for request in requests]
+        names = [[f"f{place}_{j}" for j in range(len(values))] for place, values in enumerate(made)]
+        sums = {
+            name: value
+            for group, values in zip(names, made, strict=True)
+            for name, value in zip(group, values, strict=True)
+        }
+        each = table.group_by([PERSON, CELL]).aggregate(**numbers, **sums)
+        bounded = {
+            name: averaged(each[name], each[f"n{place}"], most, signed=request.signed)
+            for place, (request, group) in enumerate(zip(requests, names, strict=True))
+            for name in group
+        }
+        return self._by_cell(each.select(CELL, **bounded), names)
+
+    def counts(self, counted: Counted) -> "NDArray[Any]":
+        """Return the number of rows by value, of each person at most as many as are allowed."""
+        table = self._chosen({"value": counted.value})
+        if counted.known is not None:
+            table = self._looked_up(table, "value", pa.array(counted.known))
+        table = sampled_rows(
+            table.filter(table.value.notnull()), "value", self._bounding.rows, self._order, self._rows.dialect
+        )
+        sums = Sums(len(self._cells), counted.request.measure.width)
+        for batch in self._run(table.group_by([CELL, "value"]).aggregate(rows=table.count())):
+            places, values, numbers = (integers(column) for column in batch.columns)
+            sums.add(places, values, numbers)
+        return sums.array
+
+    def distinct(self, value: "ir.Value") -> "NDArray[Any]":
+        """Return the number of different values, of each person at most as many as rows are allowed."""
+        dialect, order = self._rows.dialect, self._order
+        table = self._chosen({"value": value})
+        table = table.filter(table.value.notnull()).distinct()
+        number = (
+            dialect.digest(table.value, order.salt) if table.value.type().is_string() else order.folded(table.value)
+        )
+        ranked = table.mutate(rank=order.mixed(person_number(table, order, dialect), table[CELL], number))
+        kept = first_in_order(ranked, [PERSON, CELL], ["value"], self._bounding.rows).select(CELL, "value").distinct()
+        return self._counted(kept)
+
+    def persons(self) -> "NDArray[Any]":
+        """Return the number of different persons."""
+        return self._counted(self._chosen({}).select(PERSON, CELL).distinct())
+
+    def _counted(self, table: "ir.Table") -> "NDArray[Any]":
+        sums = Sums(len(self._cells), 1)
+        for batch in self._run(table.group_by(CELL).aggregate(rows=table.count())):
+            sums.add(integers(batch.columns[0]), 0, integers(batch.columns[1]))
+        return sums.array
+
+    def _by_cell(self, table: "ir.Table", names: list[list[str]]) -> "list[NDArray[Any]]":
+        found = [Sums(len(self._cells), len(group)) for group in names]
+        where = [(sums, column) for sums, group in zip(found, names, strict=True) for column in range(len(group))]
+        total = {name: self._rows.dialect.total(table[name]) for group in names for name in group}
+        for batch in self._run(table.group_by(CELL).aggregate(**total)):
+            places = integers(batch.columns[0])
+            for (sums, place), column in zip(where, batch.columns[1:], strict=True):
+                sums.add(places, place, integers(column))
+        return [sums.array for sums in found]
+
+    def _chosen(self, inputs: "dict[str, ir.Value]") -> "ir.Table":
+        """The rows of the cells that count, with their persons, cells and inputs."""
+        table = self._in_cells(inputs)
+        if self._bounding.groups >= len(self._cells):
+            return table
+        return chosen_cells(table, self._bounding.groups, self._order, self._rows.dialect)
+
+    def _in_cells(self, inputs: "dict[str, ir.Value]") -> "ir.Table":
+        """The rows that belong to a cell, with its number."""
+        rows = self._rows
+        keys = {f"k{place}": rows.label(key.expression) for place, key in enumerate(self._keys)}
+        table = rows.table.select(PERSON, **keys, **inputs)
+        known = {
+            name: labels(values, kind_of(key.expression, rows.kinds))
+            for name, key, values in zip(keys, self._keys, self._cells.values, strict=True)
+        }
+        if self._cells.rows is not None:
+            return table.join(self._listed(known), list(keys)).select(PERSON, CELL, *inputs)
+        for name, column in known.items():
+            table = self._looked_up(table, name, column)
+        cell = None
+        for name, column in known.items():
+            cell = table[name] if cell is None else cell * whole(len(column)) + table[name]
+        return table.select(PERSON, *inputs, **{CELL: whole(0) if cell is None else cell})
+
+    def _listed(self, known: "dict[str, pa.Array]") -> "ir.Table":
+        """The combinations of keys that make a cell, with its number."""
+        rows = np.array(self._cells.rows, dtype=np.int64).reshape(len(self._cells), len(known))
+        columns = {name: column.take(pa.array(rows[:, place])) for place, (name, column) in enumerate(known.items())}
+        return self._rows.dialect.small_table(pa.table(columns | {CELL: pa.array(np.arange(len(rows)))}))
+
+    def _looked_up(self, table: "ir.Table", name: str, known: pa.Array) -> "ir.Table":
+        """The rows whose label is known, with its place in the list instead."""
+        first = _first_of_consecutive(known)
+        if first is not None:
+            inside = table.filter(table[name].between(whole(first), whole(first + len(known) - 1)))
+            return inside.mutate(**{name: inside[name] - whole(first)})
+        lookup = self._rows.dialect.small_table(pa.table({name: known, "place": pa.array(np.arange(len(known)))}))
+        return table.join(lookup, name).drop(name).rename(**{name: "place"})
+
+
+def _first_of_consecutive(known: pa.Array) -> int | None:
+    if not pa.types.is_integer(known.type) or not len(known):
+        return None
+    numbers = known.to_numpy()
+    return int(numbers[0]) if bool((np.diff(numbers) == 1).all()) else None

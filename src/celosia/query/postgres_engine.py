@@ -1,0 +1,164 @@
+"""PostgreSQL where it is: transactions that only read, results through a cursor on the server, nothing left behind.
+
+Public lists travel in the text of a query, as arrays, so that no temporary table is needed. Some arithmetic is an error
+there that is none elsewhere: a quotient that is nearly zero, a decimal beyond the doubles, a difference of infinite
+dates. Each is caught by a test that comes before it.
+"""
+
+import itertools
+from typing import TYPE_CHECKING, Any
+
+from celosia.core.errors import QueryError
+from celosia.core.extras import require
+from celosia.data.frames import to_arrow
+from celosia.data.sources import Database, Frame, IbisSource
+from celosia.query.dialect import Dialect, double, function, no, whole
+from celosia.query.ibis_engine import IbisEngine
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pyarrow as pa
+    from ibis.expr import types as ir
+
+    from celosia.data.table import Table
+
+__all__ = ["PostgresDialect", "PostgresEngine"]
+
+_BATCH = 50_000
+_NEGLIGIBLE = 1e-200  # a grid is at most 1e30: so near to zero, a number is at step 0
+_FAR = 10**40  # bounds are within 1e30
+_PLACES = 60  # a grid is at least 1e-30
+
+_NUMBERS = itertools.count()  # for names that are used once
+
+
+class PostgresDialect(Dialect):
+    """How PostgreSQL counts and digests.
+
+    >>> import ibis
+    >>> str(PostgresDialect().days(ibis.table({"born": "date"}, name="deaths").born).type())
+    'int64'
+    """
+
+    def days(self, date: "ir.Value") -> "ir.Value":
+        """Return whole days since 1970; null for an infinite date."""
+        import ibis
+
+        finite, minus = function("isfinite", ("date",), "boolean"), function("date_mi", ("date", "date"), "int64")
+        return ibis.cases((finite(date), minus(date, ibis.date("1970-01-01"))), else_=no("int64"))
+
+    def seconds(self, moment: "ir.Value") -> "ir.Value":
+        """Return whole seconds since 1970; null for an infinite time."""
+        import ibis
+
+        kind = "timestamp" if moment.type().timezone is None else "timestamp('UTC')"
+        finite, part = function("isfinite", (kind,), "boolean"), function("date_part", ("string", kind), "float64")
+        number = part("epoch", moment.truncate("s")).cast("int64")
+        return ibis.cases((finite(moment), number), else_=no("int64"))
+
+    def from_hexadecimal(self, digits: "ir.Value") -> "ir.Value":
+        """Return the integer that eight hexadecimal digits write."""
+        octets = function("decode", ("string", "string"), "binary")(digits, "hex")
+        octet = function("get_byte", ("binary", "int32"), "int32")
+        number = whole(0)
+        for place in range(4):
+            number = number * whole(256) + octet(octets, place).cast("int64")
+        return number
+
+    def numeric(self, number: "ir.Value") -> "ir.Value":
+        """Return a decimal number, or null for NaN and infinities; NaN counts as largest."""
+        import ibis
+
+        infinity = ibis.literal("Infinity").cast("decimal")
+        beyond = (number >= infinity) | (number <= ibis.literal("-Infinity").cast("decimal"))
+        return ibis.cases((beyond, no("decimal")), else_=number)
+
+    def from_decimal(self, number: "ir.Value") -> "ir.Value":
+        """Return a decimal number as a double; what is too far away is clipped later, what is too near is zero."""
+        import ibis
+
+        far = ibis.literal(str(_FAR)).cast("decimal")
+        round_ = function("round", ("decimal", "int32"), "decimal")
+        clean = self.numeric(number)
+        return ibis.cases(
+            (clean > far, double(float(_FAR))),
+            (clean < -far, double(-float(_FAR))),
+            else_=round_(clean, _PLACES).cast("float64"),
+        )
+
+    def divisible(self, number: "ir.Value") -> "ir.Value":
+        """Return zero for what is so near to it that a quotient could vanish."""
+        import ibis
+
+        near = (number < double(_NEGLIGIBLE)) & (number > double(-_NEGLIGIBLE))
+        return ibis.cases((near, double(0.0)), else_=number)
+
+    def small_table(self, table: "pa.Table") -> "ir.Table":
+        """Return a table as arrays in the query itself, unnested side by side."""
+        import ibis
+        from ibis.expr import datatypes, schema
+
+        types = schema.Schema.from_pyarrow(table.schema)
+        arrays = {
+            name: ibis.literal(table.column(name).to_pylist(), type=datatypes.Array(kind))
+            for name, kind in types.items()
+        }
+        one = ibis.literal(1).name("one").as_table()
+        return one.select(**{name: array.unnest() for name, array in arrays.items()})
+
+
+class PostgresEngine(IbisEngine):
+    """An engine over the tables of one PostgreSQL database.
+
+    >>> PostgresEngine.__name__
+    'PostgresEngine'
+    """
+
+    _dialect = PostgresDialect()
+
+    def dialect_of(self, name: str) -> Dialect:  # noqa: ARG002 - the same for all
+        """Return how the tables are read."""
+        return self._dialect
+
+    def run(self, query: "ir.Table") -> "Iterator[pa.RecordBatch]":
+        """Run a query in a transaction that can only read; results come through a cursor on the server."""
+        import pyarrow as pa
+
+        schema = query.schema().to_pyarrow()
+        connection = self._backend.con
+        with connection.transaction(), connection.cursor(name=f"celosia_{next(_NUMBERS)}") as cursor:
+            connection.execute("SET TRANSACTION READ ONLY")
+            cursor.execute(self._backend.compile(query))
+            while rows := cursor.fetchmany(_BATCH):
+                columns = zip(*rows, strict=True)
+                arrays = [pa.array(column, type=field.type) for column, field in zip(columns, schema, strict=True)]
+                yield pa.record_batch(arrays, schema=schema)
+
+    def _connected(self) -> Any:  # noqa: ANN401 - a backend of Ibis
+        require("psycopg", extra="postgres")
+        import ibis
+
+        sources = [table.source for table in self.tables.values() if not table.public]
+        given = [source.expression.get_backend() for source in sources if isinstance(source, IbisSource)]
+        urls = {source.url for source in sources if isinstance(source, Database)}
+        if len(urls) + len({id(backend) for backend in given}) > 1:
+            message = "The tables are in different databases: they must all be in one."
+            raise QueryError(message)
+        if given:
+            return given[0]
+        backend = ibis.connect(urls.pop())
+        self._finally(backend.disconnect)
+        return backend
+
+    def _table(self, name: str, table: "Table") -> "ir.Table":  # noqa: ARG002 - it has another there
+        match table.source:
+            case IbisSource(expression=expression):
+                return expression
+            case Database(table=there, schema=schema):
+                return self._backend.table(there, database=schema)
+            case Frame(frame=frame):  # of a public table
+                return self._dialect.small_table(to_arrow(frame, list(table.schema)))
+            case _:
+                message = "A table in a database can be joined with others there, and with public ones."
+                raise QueryError(message)

@@ -1,0 +1,160 @@
+"""The answer to a query: a table of noisy numbers, what they cost, and how far off each of them may be.
+
+It holds nothing that was not noised or public. Intervals speak of the noise alone: not of values that were clipped to
+their bounds, nor of rows that were left out because a person had more than the declared number.
+"""
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from celosia.core.errors import NoInterval, ParameterError
+from celosia.core.exact import Exact, exact_level, quote
+from celosia.core.release import Release
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    import altair as alt
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    Interval = Callable[[float], "tuple[NDArray[Any], NDArray[Any]]"]
+
+__all__ = ["TableRelease"]
+
+_MOST_SHOWN = 20
+_MOST_BARS = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
+class TableRelease(Release["pa.Table"]):
+    """A private table: one row for each cell, keys first unless the query says otherwise.
+
+    >>> import celosia as cl
+    >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(sex=cl.Category("F", "M")), name="deaths")
+    >>> session = cl.Session(deaths, budget=cl.PureDP(epsilon=1))
+    >>> release = session.query().group_by("sex").count().release(epsilon=1)
+    >>> release.to_arrow().column_names, release.guarantee
+    (['sex', 'count'], PureDP(epsilon=1))
+    >>> low, high = release.confidence_interval(0.95)
+    >>> low.column_names
+    ['sex', 'count']
+    """
+
+    keys: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    intervals: "Mapping[str, Interval]" = field(default_factory=dict)
+
+    def to_arrow(self, level: Exact | None = None) -> "pa.Table":
+        """Return the answer as an Arrow table; with a ``level`` each number has its interval beside it.
+
+        The ends of the interval of ``count`` are called ``count_low`` and ``count_high``.
+        """
+        if level is None:
+            return self.value
+        import pyarrow as pa
+
+        names: list[str] = []
+        columns: list[object] = []
+        for name in self.value.column_names:
+            names.append(name)
+            columns.append(self.value[name])
+            if name in self.intervals:
+                names += [f"{name}_low", f"{name}_high"]
+                columns += [pa.array(end) for end in self.intervals[name](exact_level(level))]
+        return pa.table(columns, names=names)
+
+    def to_pandas(self, level: Exact | None = None) -> "pd.DataFrame":
+        """Return the answer as a pandas DataFrame, with intervals beside the numbers if a ``level`` is given."""
+        from celosia.data.frames import to_pandas
+
+        return to_pandas(self.to_arrow(level))
+
+    def to_polars(self, level: Exact | None = None) -> "pl.DataFrame":
+        """Return the answer as a Polars DataFrame, with intervals beside the numbers if a ``level`` is given."""
+        from celosia.data.frames import to_polars
+
+        return to_polars(self.to_arrow(level))
+
+    def item(self) -> Any:  # noqa: ANN401 - a number or a category
+        """Return the answer of a query that has just one.
+
+        >>> import celosia as cl
+        >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)))
+        >>> session = cl.Session(deaths, budget=cl.PureDP(epsilon=1))
+        >>> 199_900 < session.query().count().release(epsilon=1).item() < 200_100
+        True
+        """
+        if self.value.num_rows != 1 or self.value.num_columns != 1:
+            message = "item() is for an answer of one row and one column: take to_arrow() or to_pandas()."
+            raise ParameterError(message)
+        return self.value.column(0)[0].as_py()
+
+    def confidence_interval(self, level: Exact = 0.95) -> "tuple[pa.Table, pa.Table]":
+        """Return two tables of the shape of the answer, without what has no interval: the lower and the upper ends.
+
+        Each number's interval holds its true value with probability ``level`` or more, as far as the noise goes.
+        """
+        if not self.intervals:
+            message = "Nothing in this answer has an interval: they are choices, not numbers with noise."
+            raise NoInterval(message)
+        import pyarrow as pa
+
+        ends = {name: interval(exact_level(level)) for name, interval in self.intervals.items()}
+        shown = [name for name in self.value.column_names if name in self.keys or name in ends]
+        low, high = (
+            pa.table([self.value[name] if name not in ends else pa.array(ends[name][i]) for name in shown], names=shown)
+            for i in (0, 1)
+        )
+        return low, high
+
+    def plot(self, column: str | None = None, *, level: Exact = 0.95, title: str = "") -> "alt.LayerChart":
+        """Draw one column of the answer as bars with their intervals; the first that has intervals by default."""
+        from celosia.plots import Labels, intervals
+
+        name = self._plotted(column)
+        if self.value.num_rows > _MOST_BARS:
+            message = f"There are more than {_MOST_BARS} bars: give the query a having or a limit."
+            raise ParameterError(message)
+        low, high = self.intervals[name](exact_level(level))
+        keys = [key for key in self.value.column_names if key in self.keys]
+        rows = zip(*(self.value[key].to_pylist() for key in keys), strict=True) if keys else [("all",)]
+        return intervals(
+            [", ".join(map(str, row)) for row in rows],
+            np.asarray(self.value[name].to_pylist(), dtype=np.float64),
+            (low, high),
+            labels=Labels(title=title or name, x=", ".join(keys), y=name),
+            interval=f"{100 * exact_level(level):g} % interval",
+        )
+
+    def _plotted(self, column: str | None) -> str:
+        if not self.intervals:
+            message = "Nothing in this answer has an interval to draw."
+            raise NoInterval(message)
+        name = next(iter(self.intervals)) if column is None else column
+        if name not in self.intervals:
+            message = f"column must be one of {', '.join(self.intervals)}, not {quote(column)}."
+            raise ParameterError(message)
+        return name
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        head = "".join(f"<th>{escape(name)}</th>" for name in self.value.column_names)
+        rows = self.value.slice(0, _MOST_SHOWN).to_pylist()
+        body = "".join(
+            "<tr>" + "".join(f"<td>{escape(str(item))}</td>" for item in row.values()) + "</tr>" for row in rows
+        )
+        more = f"<p>… {self.value.num_rows - _MOST_SHOWN} more rows</p>" if self.value.num_rows > _MOST_SHOWN else ""
+        return f"<table><tr>{head}</tr>{body}</table>{more}<p>{escape(str(self.guarantee))}</p>"
+
+    def __repr__(self) -> str:
+        rows = [tuple(row.values()) for row in self.value.slice(0, 3).to_pylist()]
+        more = ", …" if self.value.num_rows > 3 else ""
+        shown = f"{', '.join(self.value.column_names)}: {', '.join(map(str, rows))}{more}"
+        marks = ", seeded=True" if self.seeded else ""
+        return f"<TableRelease {shown}; {self.guarantee}{marks}>"

@@ -1,0 +1,325 @@
+"""Relations as tables of the engine: raw columns at the bottom, clean ones above every join and subquery.
+
+A column of a table is cleaned where it is used, so that the common question reads raw columns in one pass; what a
+subquery hands on is clean, with reals rounded to their grid, as the bounds of the outer question suppose. Whose row it
+is stays beside the columns all the way up. Columns have short names of their own here: the schema's may be anything.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Protocol
+
+from celosia.core.errors import QueryError
+from celosia.data.axis import Axis
+from celosia.data.columns import DROP, Boolean, Category, Kind, Real
+from celosia.query.clean import clean, coarser, imputed, settled, steps, whole_of, whole_of_value
+from celosia.query.compile import compiled
+from celosia.query.dialect import Dialect, double, no, whole
+from celosia.query.expressions import Call, Column, Expression, Literal, kind_of
+from celosia.query.plan import Base, Joined, PerPerson, Projected, Relation
+from celosia.query.relations import columns_of
+
+if TYPE_CHECKING:
+    from ibis.expr import types as ir
+
+    from celosia.data.table import Table
+
+__all__ = ["PERSON", "Rows", "Tables", "rows_of"]
+
+PERSON = "person"
+"""The name of the column that says whose row it is."""
+
+_LARGEST_EXACT = 2.0**53
+
+
+class Tables(Protocol):
+    """What rows are made of: the tables of a session, as raw tables of an engine.
+
+    >>> from celosia.query.ibis_engine import IbisEngine
+    >>> hasattr(IbisEngine, "raw") and hasattr(IbisEngine, "dialect_of")
+    True
+    """
+
+    tables: "Mapping[str, Table]"
+
+    def raw(self, name: str) -> "ir.Table":
+        """Return a table with its columns as they are."""
+        ...
+
+    def dialect_of(self, name: str) -> Dialect:
+        """Return how the engine reads the columns of a table."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rows:
+    """Rows with clean columns to be had from them.
+
+    ``single``: each person has one row, by construction.
+
+    >>> import ibis
+    >>> from celosia.data.columns import Integer
+    >>> from celosia.query.duckdb_engine import DuckDBDialect
+    >>> ages = ibis.table({"c0": "int16"}, name="deaths")
+    >>> rows = Rows(
+    ...     table=ages, kinds={"age": Integer(0, 120)}, names={"age": "c0"},
+    ...     dialect=DuckDBDialect(), raw=True, persons=False,
+    ... )
+    >>> str(rows.value(Column("age")).type())
+    'int64'
+    """
+
+    table: "ir.Table"
+    kinds: Mapping[str, Kind]
+    names: Mapping[str, str]
+    dialect: Dialect
+    raw: bool
+    persons: bool
+    single: bool = False
+
+    def column(self, name: str) -> "ir.Value":
+        """Return a column as its clean value."""
+        found = self.table[self.names[name]]
+        return clean(found, self.kinds[name], self.dialect) if self.raw else found
+
+    def value(self, expression: Expression) -> "ir.Value":
+        """Return the value of an expression."""
+        return compiled(expression, self.column, self.kinds)
+
+    def number(self, expression: Expression) -> "ir.Value":
+        """Return a numeric expression as a 64-bit integer: itself, days, seconds, or steps of a real."""
+        kind = kind_of(expression, self.kinds)
+        if self.raw and isinstance(expression, Column):
+            return whole_of(self.table[self.names[expression.name]], kind, self.dialect)
+        return whole_of_value(self.value(expression), kind, self.dialect)
+
+    def step(self, expression: Expression, axis: Axis) -> "ir.Value":
+        """Return the step of a numeric expression on an axis, counted from its lower end."""
+        kind = kind_of(expression, self.kinds)
+        if isinstance(kind, Category):
+            places = Axis(0, max(len(kind.values) - 1, 1), Fraction(1))
+            return coarser(self._position(expression, kind), places, axis)
+        if kind.axis is None:
+            message = f"{type(kind).__name__} is no number."
+            raise QueryError(message)
+        return coarser(steps(self.number(expression), kind), kind.axis, axis)
+
+    def label(self, expression: Expression) -> "ir.Value":
+        """Return what stands for a value when it is looked up: a text, or a 64-bit integer.
+
+        A text that no category has may remain: it is found in no list of them.
+        """
+        kind = kind_of(expression, self.kinds)
+        if kind.axis is not None:
+            return self.number(expression)
+        plain = self._plain_category(expression)
+        return self.value(expression) if plain is None else plain
+
+    def kept(self, condition: Expression | None) -> "Rows":
+        """Return the rows in which a condition is true."""
+        return self if condition is None else replace(self, table=self.table.filter(self._condition(condition)))
+
+    def _condition(self, condition: Expression) -> "ir.Value":
+        """A condition of which only counts where it is true.
+
+        An unknown category is null, but to tell it from the known ones takes time; compared with one of them, and not
+        negated, false does as well.
+        """
+        import ibis
+
+        match condition:
+            case Call(name="and" | "or" as name, arguments=arguments):
+                parts = [self._condition(argument) for argument in arguments]
+                return ibis.and_(*parts) if name == "and" else ibis.or_(*parts)
+            case Call(name="=" | "in", arguments=(Column() as column, *others)):
+                plain = self._plain_category(column)
+                written = [other.value for other in others if isinstance(other, Literal)]
+                if plain is not None and len(written) == len(others):
+                    return plain.isin(written)
+        return self.value(condition)
+
+    def _plain_category(self, expression: Expression) -> "ir.Value | None":
+        """The raw column of a category that drops what is unknown, as texts or 64-bit integers."""
+        if not (self.raw and isinstance(expression, Column)):
+            return None
+        kind, raw = self.kinds[expression.name], self.table[self.names[expression.name]]
+        if not (isinstance(kind, Category) and kind.null == DROP):
+            return None
+        type_ = raw.type()
+        if isinstance(kind.values[0], str):
+            return raw if type_.is_string() else None
+        # Not of 64 bits without a sign: half of those would not fit.
+        fits = type_.is_integer() and not (type_.is_unsigned_integer() and type_.nbytes == 8)
+        return raw.cast("int64") if fits else None
+
+    def _position(self, expression: Expression, kind: Category) -> "ir.Value":
+        """The place of an ordered category in its list."""
+        import ibis
+
+        label = self.value(expression)
+        cases = [(label == value, whole(place)) for place, value in enumerate(kind.values)]
+        return ibis.cases(*cases, else_=no("int64"))
+
+
+def rows_of(relation: Relation, engine: Tables) -> Rows:
+    """Return the rows of a relation, in an engine.
+
+    >>> import celosia as cl, pyarrow as pa
+    >>> from celosia.query.duckdb_engine import DuckDBEngine
+    >>> deaths = cl.table(pa.table({"age": [34, 71]}), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
+    >>> with DuckDBEngine({"deaths": deaths}) as engine:
+    ...     rows_of(Base("deaths"), engine).names
+    {'age': 'c0'}
+    """
+    match relation:
+        case Base(table=name):
+            return _base(name, engine)
+        case Projected(relation=inner, columns=columns, filter=condition):
+            rows = rows_of(inner, engine).kept(condition)
+            kinds = columns_of(relation, engine.tables)
+            values = {name: _handed_on(rows, expression, kinds[name]) for name, expression in columns}
+            return _clean_rows(rows, kinds, values)
+        case PerPerson():
+            return _per_person(relation, engine)
+        case Joined():
+            return _joined(relation, engine)
+
+
+def _base(name: str, engine: Tables) -> Rows:
+    table, raw, dialect = engine.tables[name], engine.raw(name), engine.dialect_of(name)
+    names = {column: f"c{place}" for place, column in enumerate(table.schema)}
+    columns = {alias: _plain(raw[column]) for column, alias in names.items()}
+    if table.person is None:
+        kept = raw.select(**columns)
+    else:
+        kept = raw.select(**{PERSON: _identity(raw[table.person])}, **columns)
+        kept = kept.filter(kept[PERSON].notnull())
+    return Rows(
+        table=kept, kinds=table.schema, names=names, dialect=dialect, raw=True, persons=table.person is not None
+    )
+
+
+def _plain(raw: "ir.Value") -> "ir.Value":
+    """A column as it is; texts of a fixed length without what fills them up."""
+    return raw.cast("string") if raw.type().is_string() else raw
+
+
+def _identity(raw: "ir.Value") -> "ir.Value":
+    """Who a row belongs to, as int64 or text; two persons must never become one, nor one become two."""
+    import ibis
+
+    type_ = raw.type()
+    if type_.is_floating():  # whole numbers with gaps, in frames that have no nulls for integers
+        number = raw.cast("float64")
+        inside = ibis.cases((number == number.floor().cast("float64"), number.floor().cast("int64")), else_=no("int64"))
+        return ibis.cases((number.abs() <= double(_LARGEST_EXACT), inside), else_=no("int64"))
+    if type_.is_integer() and not (type_.is_unsigned_integer() and type_.nbytes == 8):
+        return raw.cast("int64")
+    return raw.cast("string")
+
+
+def _handed_on(rows: Rows, expression: Expression, kind: Kind) -> "ir.Value":
+    """A value of a subquery; a real is rounded to the grid that its kind has from now on."""
+    return settled(rows.number(expression), kind) if isinstance(kind, Real) else rows.value(expression)
+
+
+def _clean_rows(
+    rows: Rows, kinds: Mapping[str, Kind], values: "Mapping[str, ir.Value]", *, single: bool | None = None
+) -> Rows:
+    names = {column: f"c{place}" for place, column in enumerate(values)}
+    person = {PERSON: rows.table[PERSON]} if rows.persons else {}
+    table = rows.table.select(**person, **{names[column]: value for column, value in values.items()})
+    return Rows(
+        table=table,
+        kinds=kinds,
+        names=names,
+        dialect=rows.dialect,
+        raw=False,
+        persons=rows.persons,
+        single=rows.single if single is None else single,
+    )
+
+
+def _per_person(relation: PerPerson, engine: Tables) -> Rows:
+    rows = rows_of(relation.relation, engine).kept(relation.filter)
+    kinds = columns_of(relation, engine.tables)
+    inputs = {
+        f"a{place}": whole(1) if expression is None else _countable(rows, function, expression)
+        for place, (_, function, expression) in enumerate(relation.columns)
+    }
+    table = rows.table.select(rows.table[PERSON], **inputs)
+    made = {
+        f"c{place}": _aggregated(function, table[f"a{place}"], rows.dialect)
+        for place, (_, function, _) in enumerate(relation.columns)
+    }
+    grouped = table.group_by(PERSON).aggregate(**made)
+    values = {}
+    for place, (name, _, expression) in enumerate(relation.columns):
+        inner = None if expression is None else kind_of(expression, rows.kinds)
+        values[name] = _restored(grouped[f"c{place}"], inner, kinds[name], rows.dialect)
+    return _clean_rows(replace(rows, table=grouped), kinds, values, single=True)
+
+
+def _countable(rows: Rows, function: str, expression: Expression) -> "ir.Value":
+    return rows.value(expression) if function == "count" else rows.number(expression)
+
+
+def _aggregated(function: str, column: "ir.Value", dialect: Dialect) -> "ir.Value":
+    match function:
+        case "count":
+            return column.count()
+        case "sum":
+            return dialect.total(column)
+        case "min":
+            return column.min()
+        case _:
+            return column.max()
+
+
+def _restored(number: "ir.Value", inner: Kind | None, kind: Kind, dialect: Dialect) -> "ir.Value":
+    """What was computed with whole numbers, as a value of the new column's kind."""
+    if isinstance(kind, Boolean):
+        return number == whole(1)
+    if isinstance(kind, Real):
+        axis = None if inner is None else inner.axis
+        grid = axis.grid if isinstance(inner, Real) and axis is not None else 1
+        return settled(whole_of_value(number.cast("float64") * double(float(grid)), kind, dialect), kind)
+    return whole_of_value(number, kind, dialect)
+
+
+def _joined(relation: Joined, engine: Tables) -> Rows:
+    left, right = (
+        _all_clean(rows_of(side, engine), mark) for side, mark in ((relation.left, "l"), (relation.right, "r"))
+    )
+    kinds = columns_of(relation, engine.tables)
+    old = [*left.names.values(), *right.names.values()]
+    if len(kinds) != len(old):
+        message = (
+            "A table is joined with itself, and its columns cannot be told apart: join subqueries with other names."
+        )
+        raise QueryError(message)
+    if relation.by == "key":
+        pairs = [(left.table[left.names[a]], right.table[right.names[b]]) for a, b in relation.on]
+    else:
+        pairs = [(left.table[PERSON], right.table[f"r{PERSON}"])]
+    table = left.table.join(right.table, [_same(a, b) for a, b in pairs], how=relation.how)
+    values = dict(zip(kinds, (table[name] for name in old), strict=True))
+    if relation.how == "left":
+        values |= {name: imputed(values[name], kinds[name]) for name in list(kinds)[len(left.names) :]}
+    rows = replace(left, table=table, persons=left.persons)
+    return _clean_rows(rows, kinds, values, single=left.single and relation.by == "key")
+
+
+def _all_clean(rows: Rows, mark: str) -> Rows:
+    """The rows with clean columns only, whose names begin with a mark."""
+    values = {f"{mark}{alias}": _handed_on(rows, Column(name), rows.kinds[name]) for name, alias in rows.names.items()}
+    person = {(PERSON if mark == "l" else f"{mark}{PERSON}"): rows.table[PERSON]} if rows.persons else {}
+    names = {name: f"{mark}{alias}" for name, alias in rows.names.items()}
+    return replace(rows, table=rows.table.select(**person, **values), names=names, raw=False)
+
+
+def _same(a: "ir.Value", b: "ir.Value") -> "ir.Value":
+    if a.type().is_string() != b.type().is_string():
+        return a.cast("string") == b.cast("string")
+    return a == b

@@ -1,0 +1,251 @@
+"""How a query will be answered, decided before anything is read: measurements, their shares of the budget, the noise.
+
+Shares go by expected error. A measurement with error ``e / epsilon`` gets a share in proportion to ``e^(2/3)``, which
+makes the sum of the squared errors smallest; for Gaussian noise, where the square of the error is ``e^2 / rho``, in
+proportion to ``e``. Numbers get Laplace or Gaussian noise, whichever has the smaller error at the given delta: Gaussian
+wins when a person is in many cells or many numbers are wanted. Choices are permute-and-flip where the budget is a sum
+of epsilons, exponential where it is a rho. The shares add up exactly to what was asked for.
+"""
+
+import contextlib
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from celosia.core import CertifiedEvent, ComposedEvent, Event
+from celosia.core.errors import ParameterError, QueryError
+from celosia.mechanisms import StableKeys
+from celosia.query.needs import Need
+from celosia.query.question import Question
+from celosia.query.target import Target
+from celosia.statistics import Bounding, Choice, Measure, Noise
+
+__all__ = ["Part", "Strategy", "strategies_for", "strategy_for"]
+
+_FINE = 10_000  # shares are whole multiples of one part in this, so that they add up exactly
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """One measurement with its share: of epsilon, or of rho where the noise is Gaussian or the budget is one.
+
+    ``weight`` is the part of the whole cost; ``noise`` is None for choices.
+
+    >>> from celosia.statistics import Mode
+    >>> mode = Need(measure=Mode(candidates=3), columns=(), serves=())
+    >>> Part(need=mode, share=Fraction(1, 2), weight=Fraction(1), noise=None).weight
+    Fraction(1, 1)
+    """
+
+    need: Need
+    share: Fraction
+    weight: Fraction
+    noise: Noise | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Strategy:
+    """All decisions about a query, and the event that a session reserves.
+
+    >>> import celosia as cl
+    >>> from celosia.query.plan import Aggregate, Base, Plan
+    >>> from celosia.query.question import question_of
+    >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
+    >>> plan = Plan(relation=Base("deaths"), aggregates=(Aggregate(kind="count", name="count"),))
+    >>> strategy = strategy_for(question_of(plan, {"deaths": deaths}), Target.of(cl.ZCDP(rho=1), rho="0.5"))
+    >>> strategy.event, strategy.pure
+    (GaussianEvent(variance=1, sensitivity_squared=1), False)
+    """
+
+    question: Question
+    target: Target
+    parts: tuple[Part, ...]
+    keys: StableKeys | None
+    event: Event
+
+    @property
+    def pure(self) -> bool:
+        """Whether choices are paid by a sum of epsilons."""
+        return self.target.rho is None
+
+
+def strategy_for(question: Question, target: Target) -> Strategy:
+    """Decide how to spend the target on a question: with the noise that has the smaller error.
+
+    >>> import celosia as cl
+    >>> from celosia.query.plan import Aggregate, Base, Plan
+    >>> from celosia.query.question import question_of
+    >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
+    >>> plan = Plan(relation=Base("deaths"), aggregates=(Aggregate(kind="count", name="count"),))
+    >>> strategy_for(question_of(plan, {"deaths": deaths}), Target.of(cl.PureDP(epsilon=1), epsilon="0.5")).event
+    LaplaceEvent(scale=2, sensitivity=1)
+    """
+    return min(strategies_for(question, target), key=_squared_error)
+
+
+def strategies_for(question: Question, target: Target) -> list[Strategy]:
+    """Return the ways to spend the target: Laplace and, with a delta, Gaussian noise; of a rho only the latter.
+
+    >>> import celosia as cl
+    >>> from celosia.query.plan import Aggregate, Base, Plan
+    >>> from celosia.query.question import question_of
+    >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
+    >>> plan = Plan(relation=Base("deaths"), aggregates=(Aggregate(kind="count", name="count"),))
+    >>> target = Target.of(cl.ApproxDP(epsilon=1, delta="1e-6"), epsilon="0.5")
+    >>> [strategy.parts[0].noise.kind for strategy in strategies_for(question_of(plan, {"deaths": deaths}), target)]
+    ['Laplace', 'Gaussian']
+    """
+    if question.cells is None and target.delta == 0:
+        message = (
+            "The keys are private (a Text column), so they are chosen by a noisy threshold, which needs a delta: take "
+            "a budget ApproxDP(epsilon=…, delta=…), or list keys in the schema (Category) or in group_by(keys=…)."
+        )
+        raise QueryError(message)
+    if target.rho is not None:
+        return [_concentrated(question, target)]
+    found = [_laplace(question, target)]
+    if target.delta > 0 and any(isinstance(need.measure, Measure) for need in question.needs):
+        with contextlib.suppress(ParameterError):  # a delta can be too small for any Gaussian noise
+            found.append(_gaussian(question, target))
+    return found
+
+
+# ---------------------------------------------------------------------------------------------------------- shares
+
+
+def _laplace(question: Question, target: Target) -> Strategy:
+    keys = 1.0 if question.cells is None else None
+    shares, rest = _split([_error(need, question) for need in question.needs], keys, target.epsilon, power=2 / 3)
+    parts = tuple(
+        Part(
+            need=need,
+            share=share,
+            weight=share / target.epsilon,
+            noise=_noise(need, question, epsilon=share),
+        )
+        for need, share in zip(question.needs, shares, strict=True)
+    )
+    stable = None if question.cells is not None else _stable(question, rest, target.delta)
+    events = [_event(part, question, pure=True) for part in parts]
+    return _strategy(question, target, parts, stable, events)
+
+
+def _gaussian(question: Question, target: Target) -> Strategy:
+    """Numbers together get a part of epsilon and of delta, which Gaussian noise divides among them as a rho."""
+    from celosia.accounting.gaussian import largest_rho
+
+    numbers = [need for need in question.needs if isinstance(need.measure, Measure)]
+    choices = [need for need in question.needs if not isinstance(need.measure, Measure)]
+    private = question.cells is None
+    together = sum(_error(need, question) for need in numbers)
+    errors = [together, *(_error(need, question) for need in choices)]
+    (first, *others), rest = _split(errors, 1.0 if private else None, target.epsilon, power=2 / 3)
+    delta = target.delta / 2 if private else target.delta
+    rho = largest_rho(first, delta)
+    divided, _ = _split([_error(need, question) for need in numbers], None, rho, power=1)
+    shares = dict(zip(map(id, numbers), divided, strict=True)) | dict(zip(map(id, choices), others, strict=True))
+    parts = tuple(
+        Part(
+            need=need,
+            share=shares[id(need)],
+            weight=shares[id(need)] / target.epsilon
+            if not isinstance(need.measure, Measure)
+            else first / target.epsilon * shares[id(need)] / rho,
+            noise=_noise(need, question, rho=shares[id(need)]),
+        )
+        for need in question.needs
+    )
+    noisy = [part.noise.event for part in parts if part.noise is not None]
+    certified = CertifiedEvent(event=_together(noisy), epsilon=first, delta=delta)
+    stable = _stable(question, rest, target.delta / 2) if private else None
+    events = [certified, *(_event(part, question, pure=True) for part in parts if part.noise is None)]
+    return _strategy(question, target, parts, stable, events)
+
+
+def _concentrated(question: Question, target: Target) -> Strategy:
+    rho = target.rho or Fraction(0)
+    shares, _ = _split([_error(need, question) for need in question.needs], None, rho, power=1)
+    parts = tuple(
+        Part(
+            need=need,
+            share=share,
+            weight=share / rho,
+            noise=_noise(need, question, rho=share),
+        )
+        for need, share in zip(question.needs, shares, strict=True)
+    )
+    return _strategy(question, target, parts, None, [_event(part, question, pure=False) for part in parts])
+
+
+def _split(
+    errors: Sequence[float], keys: float | None, total: Fraction, *, power: float
+) -> tuple[list[Fraction], Fraction]:
+    """Divide a total by the power of the errors; what the keys get comes second. All together is exactly the total."""
+    everything = [*errors, *(() if keys is None else (keys,))]
+    raw = [error**power for error in everything]
+    parts = [max(1, round(_FINE * value / sum(raw))) for value in raw]
+    shares = [total * Fraction(part, sum(parts)) for part in parts]
+    return (shares, Fraction(0)) if keys is None else (shares[:-1], shares[-1])
+
+
+def _error(need: Need, question: Question) -> float:
+    """The expected error in rows at an epsilon of one: what makes measurements of different kinds comparable."""
+    measure = need.measure
+    if isinstance(measure, Measure):
+        return math.sqrt(measure.width)
+    return max(1.0, measure.parts(question.bounding) * math.log(max(measure.width, 2)))
+
+
+def _noise(
+    need: Need, question: Question, *, epsilon: Fraction | None = None, rho: Fraction | None = None
+) -> Noise | None:
+    """The noise of a measurement; None for choices."""
+    measure, bounding = need.measure, need.bounding(question.bounding)
+    if not isinstance(measure, Measure):
+        return None
+    shape: tuple[int, int, Bounding] = (question.dimension, measure.width, bounding)
+    if epsilon is not None:
+        return Noise.laplace(epsilon, measure.sensitivity(bounding), *shape)
+    return Noise.gaussian(rho or Fraction(0), measure.sensitivity(bounding), *shape)
+
+
+def _stable(question: Question, epsilon: Fraction, delta: Fraction) -> StableKeys:
+    return StableKeys(
+        epsilon=epsilon,
+        delta=delta,
+        groups=question.bounding.groups,
+        adjacency=question.bounding.adjacency,
+        unit=question.bounding.unit,
+    )
+
+
+def _event(part: Part, question: Question, *, pure: bool) -> Event:
+    if part.noise is not None:
+        return part.noise.event
+    choice = part.need.measure
+    assert isinstance(choice, Choice)  # noqa: S101 - for the type checker: what has no noise chooses
+    return choice.event(part.share if pure else None, question.bounding, rho=None if pure else part.share)
+
+
+def _together(events: Sequence[Event]) -> Event:
+    return events[0] if len(events) == 1 else ComposedEvent(events=events)
+
+
+def _strategy(
+    question: Question, target: Target, parts: tuple[Part, ...], keys: StableKeys | None, events: list[Event]
+) -> Strategy:
+    paid = [*([] if keys is None else [keys.event]), *events]
+    return Strategy(question=question, target=target, parts=parts, keys=keys, event=_together(paid))
+
+
+def _squared_error(strategy: Strategy) -> float:
+    """The sum of the variances of what is measured, each relative to what one row can do to it."""
+    total = 0.0
+    for part in strategy.parts:
+        if part.noise is not None and isinstance(part.need.measure, Measure):
+            row = part.need.measure.footprint.l1
+            total += part.need.measure.width * part.noise.variance / row**2
+        else:
+            total += (_error(part.need, strategy.question) / float(part.share)) ** 2
+    return total

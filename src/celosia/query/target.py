@@ -1,0 +1,102 @@
+"""How much a query may spend: an epsilon with or without a delta, or a rho, in exact numbers.
+
+A delta that was not asked for is the budget's in proportion to the epsilon, so that queries which add up to the
+budget's epsilon add up to at most its delta. Where such a share is too long to be written down, it is rounded down:
+the query then spends less.
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Final
+
+from celosia.core.errors import ParameterError
+from celosia.core.exact import Exact, exact_epsilon, exact_non_negative, exact_positive, quote
+from celosia.core.guarantees import ZCDP, ApproxDP, PureDP
+
+if TYPE_CHECKING:
+    from celosia.core.guarantees import Guarantee
+
+__all__ = ["Target"]
+
+_SMALLEST_DELTA: Final = Fraction(1, 10**200)
+_LARGEST_RHO: Final = 2**16
+_LONG_BITS: Final = 1_000  # a share is divided further, and events take three times as many
+_SHORT_BITS: Final = 128
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """What one query may spend. With a ``rho`` the noise is Gaussian and choices are exponential.
+
+    >>> Target.of(ApproxDP(epsilon=3, delta="1e-6"), epsilon="0.5").delta
+    Fraction(1, 6000000)
+    """
+
+    epsilon: Fraction = Fraction(0)
+    delta: Fraction = Fraction(0)
+    rho: Fraction | None = None
+
+    @classmethod
+    def of(
+        cls, budget: "Guarantee", *, epsilon: Exact | None = None, delta: Exact | None = None, rho: Exact | None = None
+    ) -> "Target":
+        """Return the target that a budget of this kind allows; a delta not given is in proportion to the epsilon.
+
+        >>> Target.of(PureDP(epsilon=3), epsilon="0.5")
+        Target(epsilon=Fraction(1, 2), delta=Fraction(0, 1), rho=None)
+        >>> Target.of(ZCDP(rho=1), rho="0.01").rho
+        Fraction(1, 100)
+        """
+        if not isinstance(budget, PureDP | ApproxDP | ZCDP):
+            message = f"budget must be a PureDP, an ApproxDP or a ZCDP, not {quote(budget)}."
+            raise ParameterError(message)
+        if isinstance(budget, ZCDP):
+            if rho is None or epsilon is not None or delta is not None:
+                message = "The budget is a rho, so a query spends one: give rho= alone, such as rho='0.01', or error=."
+                raise ParameterError(message)
+            return cls(rho=_exact_rho(rho))
+        if rho is not None or epsilon is None:
+            message = (
+                "The budget is an epsilon, so a query spends one: give epsilon=, such as epsilon='0.5', or error=."
+            )
+            raise ParameterError(message)
+        spent = exact_epsilon(epsilon)
+        if isinstance(budget, ApproxDP):
+            return cls(epsilon=spent, delta=_share(budget, spent) if delta is None else _exact_delta(delta))
+        if delta is not None and exact_non_negative(delta, name="delta") != 0:
+            message = f"The budget has no delta, so delta must not be given, not {quote(delta)}."
+            raise ParameterError(message)
+        return cls(epsilon=spent)
+
+
+def _share(budget: ApproxDP, spent: Fraction) -> Fraction:
+    if budget.delta >= 1:
+        message = f"A delta of 1 promises nothing: take a budget with a smaller one than {quote(budget)}."
+        raise ParameterError(message)
+    # More epsilon than there is gets no more delta: the session refuses it anyway.
+    share = budget.delta if spent >= budget.epsilon else _short_at_most(budget.delta * spent / budget.epsilon)
+    return share if share >= _SMALLEST_DELTA else Fraction(0)
+
+
+def _short_at_most(share: Fraction) -> Fraction:
+    if share.denominator.bit_length() <= _LONG_BITS:
+        return share
+    unit = Fraction(2) ** (share.numerator.bit_length() - share.denominator.bit_length() - _SHORT_BITS)
+    return math.floor(share / unit) * unit
+
+
+def _exact_delta(delta: Exact) -> Fraction:
+    number = exact_non_negative(delta, name="delta")
+    if number >= 1 or 0 < number < _SMALLEST_DELTA:
+        message = f"delta must be 0, or at least 1e-200 and below 1, not {quote(delta)}."
+        raise ParameterError(message)
+    return number
+
+
+def _exact_rho(rho: Exact) -> Fraction:
+    number = exact_positive(rho, name="rho")
+    if number > _LARGEST_RHO:
+        message = f"rho must be at most {_LARGEST_RHO}, not {quote(rho)}: beyond that nothing is promised."
+        raise ParameterError(message)
+    return number

@@ -1,0 +1,176 @@
+"""Columns of an answer as arrays with a mask: what expressions over noisy answers are computed on.
+
+Numbers are 64-bit integers or IEEE doubles, dates are days and times are seconds since 1970, texts stay as they are.
+A column is of one family, found from the *types* of its values alone, so that whether something can be computed never
+depends on the values. A column without a single value fits every family.
+"""
+
+import datetime as dt
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from celosia.core.errors import QueryError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["LARGEST", "Vector", "aligned", "to_list", "vector_of"]
+
+LARGEST: Final = 2**62
+"""Whole numbers beyond plus or minus this become null: a sum of two must fit 64 bits."""
+
+_MIDNIGHT = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+_SECOND = dt.timedelta(seconds=1)
+_FAMILIES: "Final[tuple[tuple[tuple[type, ...], str], ...]]" = (
+    ((bool, np.bool_), "truth"),
+    ((int, float, Fraction, Decimal, np.integer, np.floating), "number"),
+    ((str,), "text"),
+    ((dt.datetime,), "timestamp"),
+    ((dt.date,), "date"),
+)
+_WORDS: Final = {
+    "truth": "what is true or false",
+    "number": "numbers",
+    "text": "texts",
+    "timestamp": "times",
+    "date": "dates",
+    "list": "lists",
+    "null": "NULL",
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Vector:
+    """Items of one family; where ``null`` is true there is no value, whatever the item says.
+
+    >>> ages = vector_of([34, None, 71])
+    >>> ages.family, ages.null.tolist()
+    ('number', [False, True, False])
+    """
+
+    family: str
+    items: "NDArray[Any]"
+    null: "NDArray[np.bool_]"
+
+    @property
+    def called(self) -> str:
+        """What a message calls the items.
+
+        >>> vector_of(["F", "M"]).called
+        'texts'
+        """
+        return _WORDS[self.family]
+
+    @property
+    def whole(self) -> bool:
+        """Whether the items are kept as whole numbers.
+
+        >>> vector_of([1, 2]).whole, vector_of([1, 2.5]).whole
+        (True, False)
+        """
+        return self.items.dtype.kind == "i"
+
+    def repeated(self, rows: int) -> "Vector":
+        """Return one item as a column of ``rows`` rows.
+
+        >>> to_list(vector_of([7]).repeated(3))
+        [7, 7, 7]
+        """
+        items, null = (np.broadcast_to(array, (rows,)) for array in (self.items, self.null))
+        return Vector(self.family, items, null)
+
+
+def vector_of(values: "Sequence[Any] | NDArray[Any]") -> Vector:
+    """Return a column of an answer as an array; None, NaN and infinities are null.
+
+    >>> vector_of([0.5, float("nan")]).null.tolist()
+    [False, True]
+    """
+    plain = values.tolist() if isinstance(values, np.ndarray) else values
+    types = set(map(type, plain))
+    missing = type(None) in types
+    null = np.array([value is None for value in plain], dtype=bool) if missing else np.zeros(len(plain), dtype=bool)
+    families = {_family(kind) for kind in types - {type(None)}}
+    if len(families) > 1:
+        message = f"A column of the answer mixes {' and '.join(sorted(_WORDS[family] for family in families))}."
+        raise QueryError(message)
+    family = next(iter(families), "null")
+    if family == "number":
+        return _numbers(plain, types, null)
+    if family == "date":
+        return Vector(family, np.array(plain, dtype="datetime64[D]").astype(np.int64), null)
+    if family in {"truth", "null"}:
+        filled = [value is not None and bool(value) for value in plain] if missing else plain
+        return Vector(family, np.array(filled, dtype=bool), null)
+    if family == "timestamp":
+        return Vector(family, np.array([_seconds(value) for value in plain], dtype=np.int64), null)
+    filled = ["" if value is None else value for value in plain] if missing and family == "text" else plain
+    return Vector(family, np.fromiter(filled, dtype=object, count=len(plain)), null)
+
+
+def to_list(vector: Vector) -> list[Any]:
+    """Return a column as a list of Python's own values, None for null.
+
+    >>> to_list(vector_of([dt.date(2021, 12, 31), None]))
+    [datetime.date(2021, 12, 31), None]
+    """
+    items = vector.items
+    if vector.family == "date":
+        items = items.astype("datetime64[D]")
+    if vector.family == "timestamp":
+        plain = np.where(vector.null, 0, items).astype("datetime64[s]").tolist()
+        items = np.fromiter((moment.replace(tzinfo=dt.UTC) for moment in plain), dtype=object, count=len(plain))
+    if vector.null.any():
+        items = items.astype(object)
+        items[vector.null] = None
+    return list(items.tolist())
+
+
+def aligned(name: str, vectors: Sequence[Vector]) -> list[Vector]:
+    """Return columns of one family and type; refuse to mix families. ``name`` is the operation, for the message.
+
+    >>> [vector.items.dtype.name for vector in aligned("+", [vector_of([1]), vector_of([0.5])])]
+    ['float64', 'float64']
+    """
+    given = [vector for vector in vectors if vector.family != "null"]
+    other = next((vector for vector in given if vector.family != given[0].family), None)
+    if other is not None:
+        message = f"{name.upper()} cannot combine {given[0].called} with {other.called} in an answer."
+        raise QueryError(message)
+    if not given:
+        return list(vectors)
+    kind = np.result_type(*(vector.items.dtype for vector in given))
+    return [
+        Vector(given[0].family, np.full(vector.items.shape, "" if kind.kind == "O" else 0, kind), vector.null)
+        if vector.family == "null"
+        else Vector(vector.family, vector.items.astype(kind, copy=False), vector.null)
+        for vector in vectors
+    ]
+
+
+def _family(kind: type) -> str:
+    return next((family for types, family in _FAMILIES if issubclass(kind, types)), "list")
+
+
+def _numbers(values: "Sequence[Any]", types: set[type], null: "NDArray[np.bool_]") -> Vector:
+    filled = [0 if value is None else value for value in values] if type(None) in types else values
+    if not all(issubclass(kind, int | np.integer) for kind in types - {type(None)}):
+        items = np.array(filled, dtype=np.float64)
+        return Vector("number", items, null | ~np.isfinite(items))
+    try:
+        return Vector("number", np.array(filled, dtype=np.int64), null)
+    except OverflowError:  # still whole numbers: the type must not depend on the values
+        far = np.array([abs(value) > LARGEST for value in filled])
+        kept = [0 if abs(value) > LARGEST else value for value in filled]
+        return Vector("number", np.array(kept, dtype=np.int64), null | far)
+
+
+def _seconds(value: dt.datetime | None) -> int:
+    if value is None:
+        return 0
+    return ((value.replace(tzinfo=dt.UTC) if value.utcoffset() is None else value) - _MIDNIGHT) // _SECOND

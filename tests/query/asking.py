@@ -1,0 +1,393 @@
+"""Random small tables with all that a column can hold, random schemas over them, and random questions.
+
+Columns go by one letter: ``i`` Integer, ``r`` Real, ``b`` Boolean, ``c`` Category, ``o`` ordered, ``n`` of numbers,
+``t`` Text, ``d`` Date, ``s`` Timestamp, ``p`` person. Raw types vary: what a kind declares may come as whole numbers,
+doubles, decimals, dates or times, with nulls, NaN, infinities, subnormals, and the ends of 64 bits.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import functools
+import math
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from hypothesis import strategies as st
+
+import celosia as cl
+from celosia.core import CelosiaError
+from celosia.query.expressions import Column, Expression, columns_in, kind_of
+from celosia.query.parse import parse_expression
+from celosia.query.plan import Aggregate, Base, Joined, Key, PerPerson, Plan, Projected, Relation
+from celosia.query.question import question_of
+from celosia.query.relations import columns_of
+from tests.query.worlds import Neighbours
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from celosia.data.columns import Kind
+    from celosia.data.table import Table
+
+    Row = dict[str, Any]
+
+_WHOLE = [-(2**63), -(2**62) - 1, -11, -5, -1, 0, 1, 2, 3, 5, 7, 10, 11, 127, 2**31, 2**53 + 1, 2**62 + 1, 2**63 - 1]
+_DOUBLES = [
+    math.nan, math.inf, -math.inf, 5e-324, -5e-324, 2.2e-308, 1.7976931348623157e308, -1.7976931348623157e308,
+    0.0, -0.0, 0.05, 0.1, 0.15, 0.25, 0.5, -0.5, 0.95, 1.0, 1.5, 2.5, 3.4999999999999996, 7.0, 10.5, 9007199254740993.0,
+    9.223372036854775807e18, 1e30, -1e30, 1e-30,
+]  # fmt: skip
+_DATES = [dt.date(1, 1, 1), dt.date(1969, 12, 31), dt.date(2020, 1, 1), dt.date(2020, 2, 29), dt.date(2020, 7, 1)]
+_DATES += [dt.date(2020, 12, 31), dt.date(2021, 1, 1), dt.date(9999, 12, 31)]
+_TIMES = [dt.datetime.combine(day, dt.time(hour, 59, 59, 500_000)) for day in _DATES for hour in (0, 23)]
+_NEAR_TIMES = [time for time in _TIMES if 1900 < time.year < 2200]
+
+_RAW_NUMBERS: list[tuple[pa.DataType, list[Any]]] = [
+    (pa.int64(), _WHOLE),
+    (pa.int8(), [value for value in _WHOLE if abs(value) < 128]),
+    (pa.uint64(), [*(value for value in _WHOLE if value >= 0), 2**64 - 1]),
+    (pa.float64(), _DOUBLES),
+    (pa.float32(), [value for value in _DOUBLES if not math.isfinite(value) or abs(value) < 1e38]),
+    (pa.decimal128(38, 0), [Decimal(value) for value in (*_WHOLE, 10**37, -(10**37))]),
+    (pa.decimal128(12, 2), [Decimal("0.05"), Decimal("-0.5"), Decimal("2.50"), Decimal("9999999999.99"), Decimal(3)]),
+    (pa.bool_(), [False, True]),
+]
+_RAW: dict[str, list[tuple[pa.DataType, list[Any]]]] = {
+    "i": _RAW_NUMBERS,
+    "r": _RAW_NUMBERS,
+    "b": [(pa.bool_(), [False, True]), (pa.int64(), _WHOLE), (pa.float64(), _DOUBLES)],
+    "c": [(pa.string(), ["a", "b", "c", "a", "b", "c", "A", "", "unknown", "ä"])],
+    "o": [(pa.string(), ["lo", "mid", "hi", "lo", "mid", "hi", "none"])],
+    "n": [(pa.int64(), [1, 2, 3, *_WHOLE]), (pa.float64(), [1.0, 2.0, 3.0, *_DOUBLES])],
+    "t": [(pa.string(), ["a", "b", "c", "", " a", "A", "ñ", "x" * 40])],
+    "d": [(pa.date32(), _DATES), (pa.timestamp("us"), _TIMES), (pa.timestamp("ns"), _NEAR_TIMES)],
+    "s": [(pa.timestamp("us"), _TIMES), (pa.timestamp("us", tz="UTC"), _TIMES), (pa.date32(), _DATES)],
+    "y": [(pa.int64(), _WHOLE)],
+    "h": [(pa.string(), ["m", "f", "x"])],
+}
+_PERSONS: list[tuple[pa.DataType, list[Any], list[Any]]] = [  # and what is nobody
+    (pa.int64(), [1, 2, 3, -(2**63), 2**63 - 1], [None]),
+    (pa.string(), ["anna", "ben", "", "ANNA", "x" * 50], [None]),
+    (pa.float64(), [1.0, 2.0, -3.0, 2.0**53], [None, math.nan, 1.5, math.inf]),
+    (pa.uint64(), [1, 2, 2**63, 2**64 - 1], [None]),
+]
+
+_KINDS: dict[str, list[Kind]] = {
+    "i": [
+        cl.Integer(0, 10),
+        cl.Integer(0, 10, null=3),
+        cl.Integer(-5, 5),
+        cl.Integer(-5, 5, null=-5),
+        cl.Integer(7, 7),
+        cl.Integer(0, 2**40),
+        cl.Integer(-(2**62), 2**62, null=0),
+    ],
+    "r": [
+        cl.Real(0, 1),
+        cl.Real(0, 1, grid="0.1", null="0.5"),
+        cl.Real(-1, 1, null=0),
+        cl.Real(-3, 3, grid="0.25"),
+        cl.Real(0, 10**30),
+        cl.Real("-1e-20", "1e-20"),
+    ],
+    "b": [cl.Boolean(), cl.Boolean(null=True)],
+    "c": [cl.Category("a", "b", "c"), cl.Category("a", "b", "c", null="b"), cl.Category("a", "b")],
+    "o": [cl.Category("lo", "mid", "hi", ordered=True), cl.Category("lo", "hi", ordered=True, null="lo")],
+    "n": [cl.Category(1, 2, 3), cl.Category(1, 2, null=2)],
+    "t": [cl.Text(), cl.Text(null="none")],
+    "d": [cl.Date("2020-01-01", "2020-12-31"), cl.Date("2020-02-01", "2020-03-01", null="2020-02-29")],
+    "s": [cl.Timestamp("2020-01-01", "2021-01-01"), cl.Timestamp("2020-07-01", "2020-07-02", null="2020-07-01")],
+    "y": [cl.Integer(-3, 3), cl.Integer(0, 4, null=1)],
+    "h": [cl.Category("m", "f"), cl.Category("m", "f", null="m")],
+}
+
+NUMBERS = [
+    "i", "r", "i", "r", "b", "d", "s", "w", "y", "x", "i + r", "2 * i - 1", "i * i", "i * r", "r / 3",
+    "i / (ABS(r) + 1)", "CLIP(r / i, -3, 3)", "CLIP(1 / r, 0, 2)", "ABS(i)", "LEAST(i, 4)", "GREATEST(i, r)", "i % 3", "FLOOR(r)",
+    "CEIL(r * 2)", "COALESCE(i, 1)", "COALESCE(NULLIF(i, 0), 2)", "CAST(b AS INTEGER)", "-r",
+    "CASE WHEN b THEN i ELSE r END", "CASE WHEN i < 3 THEN 1 WHEN c = 'a' THEN -1 ELSE NULL END",
+    "d - DATE '2020-01-01'", "YEAR(d)", "MONTH(s)", "HOUR(s)", "i + w", "i * y", "x - i",
+    "LEAST(visits, 3)", "CLIP(total, -5, 5)", "low", "top", "CLIP(total / visits, -3, 3)",
+]  # fmt: skip
+CONDITIONS = [
+    "i < 3", "i BETWEEN 1 AND 5", "r >= 0.5", "b", "NOT b", "c = 'a'", "c <> 'a'", "c IN ('a', 'b')", "NOT c = 'b'",
+    "i IS NULL", "r IS NOT NULL", "i < 3 OR r > 0.2", "i < 3 AND NOT b", "i + r > 1", "d >= DATE '2020-06-01'",
+    "s < TIMESTAMP '2020-06-01 00:00:00'", "n = 1", "o = 'lo'", "t = 'a'", "t <> 'a'", "w > 2", "g = 'u'", "h = 'm'",
+    "CASE WHEN b THEN i > 1 ELSE r > 0 END", "y >= 0", "visits > 1", "top > 2", "CLIP(total, 0, 9) < 3", "x > 0",
+]  # fmt: skip
+PUBLIC_KEYS = [
+    "c", "b", "n", "o", "g", "h", "i", "BUCKET(i, 0, 3, 6)", "BUCKET(r, 0, 0.5, 1)", "MONTH(d)", "ISODOW(s)", "y",
+    "CASE WHEN i < 3 THEN 'few' WHEN b THEN 'some' ELSE 'many' END", "i % 3", "b AND i > 2",
+    "CASE WHEN visits > 1 THEN 'many' ELSE 'one' END", "BUCKET(LEAST(visits, 5), 0, 2, 5)", "top",
+]  # fmt: skip
+PRIVATE_KEYS = ["t", "COALESCE(t, c)"]
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Columns of one table: their kinds, raw types, and what stands in them."""
+
+    kinds: dict[str, Kind]
+    types: dict[str, pa.DataType]
+    values: dict[str, st.SearchStrategy[Any]]
+
+    @property
+    def row(self) -> st.SearchStrategy[Row]:
+        return st.fixed_dictionaries(self.values)
+
+
+@st.composite
+def drawn_columns(draw: st.DrawFn, letters: Sequence[str]) -> Drawn:
+    kinds, types, values = {}, {}, {}
+    for letter in letters:
+        kinds[letter] = draw(st.sampled_from(_KINDS[letter]))
+        types[letter], pool = draw(st.sampled_from(_RAW[letter]))
+        likely = [value for value in pool if _likely(value)]
+        values[letter] = st.sampled_from([*pool, *likely, *likely, None])
+    return Drawn(kinds, types, values)
+
+
+def _likely(value: Any) -> bool:  # noqa: ANN401 - of any type
+    if isinstance(value, dt.date):
+        return 2019 < value.year < 2022
+    return isinstance(value, str) or abs(value) < 12
+
+
+def frame(rows: Sequence[Row], types: Mapping[str, pa.DataType]) -> pa.Table:
+    return pa.table({name: pa.array([row[name] for row in rows], type=type_) for name, type_ in types.items()})
+
+
+@functools.cache
+def public_table() -> Table:
+    """A public table whose key is the category ``c``."""
+    code_book = pa.table({"code": ["a", "b", "zz"], "w": [1, 9, 3], "g": ["u", "v", None]})
+    schema = cl.Schema(code=cl.Category("a", "b", "zz"), w=cl.Integer(0, 5), g=cl.Category("u", "v"))
+    return cl.table(code_book, schema=schema, name="k", public=True, key="code")
+
+
+# ------------------------------------------------------------------------------------------------------------ plans
+
+
+@functools.cache
+def _parsed(text: str) -> tuple[Expression, tuple[str, ...]]:
+    expression = parse_expression(text)
+    return expression, tuple(sorted(columns_in(expression)))
+
+
+@functools.cache
+def _kind(text: str, known: tuple[tuple[str, Kind], ...]) -> Kind | None:
+    try:
+        return kind_of(_parsed(text)[0], dict(known))
+    except CelosiaError:
+        return None
+
+
+def _fitting(texts: Sequence[str], kinds: Mapping[str, Kind], fits: Callable[[Kind], bool] = bool) -> list[Expression]:
+    """The expressions that can be asked of these columns, and whose kind is as wanted."""
+    found = []
+    for text in texts:
+        expression, names = _parsed(text)
+        if all(name in kinds for name in names):
+            kind = _kind(text, tuple((name, kinds[name]) for name in names))
+            if kind is not None and fits(kind):
+                found.append(expression)
+    return found
+
+
+def _is_condition(kind: Kind) -> bool:
+    return isinstance(kind, cl.Boolean)
+
+
+def _can_be_summed(kind: Kind) -> bool:
+    return kind.axis is not None and max(abs(kind.axis.low), abs(kind.axis.high)) < 2**60
+
+
+def _has_order(kind: Kind) -> bool:
+    return _can_be_summed(kind) or (isinstance(kind, cl.Category) and kind.ordered)
+
+
+@functools.cache
+def _is_short(kind: Kind) -> bool:
+    return kind.domain() is not None and len(kind.domain() or ()) < 400
+
+
+@st.composite
+def relations(draw: st.DrawFn, tables: Mapping[str, Table]) -> Relation:
+    """The table, with derived columns, joined with the public one or with another of persons, or one row a person."""
+    base: Relation = Base("t")
+    persons = tables["t"].person is not None
+    shapes = ["base", "base", "derived", "public"] + (["persons", "per person", "per person"] if persons else [])
+    shape = draw(st.sampled_from(shapes))
+    if shape == "public":
+        return Joined(left=base, right=Base("k"), on=(("c", "code"),), how=draw(st.sampled_from(["inner", "left"])))
+    if shape == "persons":
+        return Joined(left=base, right=Base("u"), by="person", how=draw(st.sampled_from(["inner", "left"])))
+    if shape == "base":
+        return base
+    kinds = columns_of(base, tables)
+    condition = draw(st.none() | st.sampled_from(_fitting(CONDITIONS, kinds, _is_condition)))
+    if shape == "derived":
+        new = draw(st.sampled_from(_fitting(NUMBERS, kinds)))
+        return Projected(
+            relation=base, columns=(*((name, Column(name)) for name in kinds), ("x", new)), filter=condition
+        )
+    number = draw(st.sampled_from([Column("i"), Column("r")]))
+    made = (
+        ("visits", "count", None),
+        ("total", "sum", number),
+        ("low", "min", Column("r")),
+        ("top", "max", Column("i")),
+    )
+    each: Relation = PerPerson(relation=base, columns=made, filter=condition)
+    if draw(st.booleans()):
+        inner = columns_of(each, tables)
+        each = Projected(relation=each, columns=tuple((name, Column(name)) for name in inner))
+    return each
+
+
+_ADDED = ["count", "count", "sum", "mean", "half-half", "variance", "std", "covariance", "correlation", "count column"]
+_LISTED = ["count_persons", "count_distinct", "median", "quantile", "min", "max", "mode", "top_k"]
+
+
+@st.composite
+def aggregates(draw: st.DrawFn, kinds: Mapping[str, Kind]) -> tuple[Aggregate, ...]:
+    numbers = st.sampled_from(_fitting([*NUMBERS, "1"], kinds, _can_be_summed))
+    anything = st.sampled_from(_fitting([*kinds], kinds))
+    ordered = st.sampled_from(_fitting([*NUMBERS, "o", "1"], kinds, _has_order))
+    small = _fitting([*kinds, *PUBLIC_KEYS, "1 > 0"], kinds, _is_short)
+    wanted = draw(st.lists(st.sampled_from(_ADDED), max_size=3))
+    wanted += draw(st.lists(st.sampled_from(_LISTED), min_size=0 if wanted else 1, max_size=1))
+    made = []
+    for place, kind in enumerate(wanted):
+        name, parameters, columns = f"a{place}", (), ()
+        match kind:
+            case "count" | "count_persons":
+                pass
+            case "count column" | "count_distinct":
+                columns = (draw(anything),)
+            case "covariance" | "correlation":
+                columns = (draw(numbers), draw(numbers))
+            case "median" | "quantile" | "min" | "max":
+                columns = (draw(ordered),)
+                parameters = (draw(st.sampled_from([Fraction(1, 10), Fraction(9, 10)])),) if kind == "quantile" else ()
+            case "mode" | "top_k":
+                columns = (draw(st.sampled_from(small)),)
+                most = len(kind_of(columns[0], kinds).domain() or ())
+                parameters = (draw(st.integers(1, min(2, most))),) if kind == "top_k" else ()
+            case _:
+                columns = (draw(numbers),)
+                parameters = ("half-half",) if kind == "half-half" else ()
+        real = {"half-half": "mean", "count column": "count"}.get(kind, kind)
+        made.append(Aggregate(kind=real, columns=columns, name=name, parameters=parameters))
+    return tuple(made)
+
+
+@st.composite
+def plans(draw: st.DrawFn, tables: Mapping[str, Table], *, private_keys: bool = False) -> Plan:
+    relation = draw(relations(tables))
+    kinds = columns_of(relation, tables)
+    condition = draw(st.none() | st.sampled_from(_fitting(CONDITIONS, kinds, _is_condition) or [None]))
+    keys = _keys(draw, kinds, private=private_keys)
+    return Plan(relation=relation, filter=condition, keys=keys, aggregates=draw(aggregates(kinds)))
+
+
+def _keys(draw: st.DrawFn, kinds: Mapping[str, Kind], *, private: bool) -> tuple[Key, ...]:
+    public = _fitting(PUBLIC_KEYS, kinds, _is_short)
+    chosen = draw(st.lists(st.sampled_from(public), max_size=1 if private else 2, unique=True)) if public else []
+    if private:
+        texts = _fitting(PRIVATE_KEYS, kinds)
+        chosen = [*([draw(st.sampled_from(texts))] if texts else []), *chosen]
+    keys = [Key(name=f"k{place}", expression=expression) for place, expression in enumerate(chosen)]
+    if len(keys) == 1 and not private and draw(st.booleans()):  # some of the keys, in another order
+        values = kind_of(keys[0].expression, kinds).domain() or ()
+        keys = [Key(name="k0", expression=chosen[0], values=tuple(reversed(values[:3])))]
+    return tuple(keys)
+
+
+# ----------------------------------------------------------------------------------------------------------- worlds
+
+
+@st.composite
+def row_worlds(draw: st.DrawFn, *, private_keys: bool = False) -> Neighbours:
+    """Tables of rows, one of which is there or not, or is another one."""
+    columns = draw(drawn_columns(_letters(draw, private_keys=private_keys)))
+    adjacency = draw(st.sampled_from([cl.AddRemove, cl.ReplaceOne]))
+    rows = draw(st.lists(columns.row, max_size=6))
+    more = draw(st.lists(columns.row, min_size=2, max_size=2))
+    place = draw(st.integers(0, len(rows)))
+    before, after = rows[:place], rows[place:]
+
+    def tables(some: Sequence[Row]) -> dict[str, Table]:
+        source = frame(some, columns.types)
+        private = cl.table(source, schema=cl.Schema(columns.kinds), name="t", adjacency=adjacency)
+        return {"t": private, "k": public_table()}
+
+    if adjacency is cl.AddRemove:
+        first = tables([*before, *after])
+        others = [tables([*before, row, *after]) for row in more]
+    else:
+        first, second = (tables([*before, row, *after]) for row in more)
+        others = [second]
+    plan = draw(plans(first, private_keys=private_keys))
+    return Neighbours(plan=plan, first=first, others=others)
+
+
+@st.composite
+def person_worlds(draw: st.DrawFn, *, private_keys: bool = False) -> Neighbours:
+    """Tables of persons, one of whom is there or not, or is somebody else, or has other rows."""
+    columns = draw(drawn_columns(_letters(draw, private_keys=private_keys)))
+    second = draw(drawn_columns("yh"))
+    adjacency = draw(st.sampled_from([cl.AddRemove, cl.ReplaceOne]))
+    limits = {"max_groups_per_person": draw(st.integers(1, 5)), "max_rows_per_group": draw(st.integers(1, 4))}
+    type_, people, nobody = draw(st.sampled_from(_PERSONS))
+    people = draw(st.permutations(people))
+    everybody = {who: draw(_belongings(columns, second)) for who in people[:3]}
+    stray = draw(_belongings(columns, second))
+    nobodies = st.sampled_from(nobody)
+
+    def tables(those: Mapping[Any, tuple[list[Row], list[Row]]], *, turned: bool = False) -> dict[str, Table]:
+        made = {}
+        for place, (name, own) in enumerate((("t", columns), ("u", second))):
+            rows = [{"p": who, **row} for who, belongings in those.items() for row in belongings[place]]
+            rows += [{"p": without, **row} for row in stray[place]]
+            source = frame(rows[::-1] if turned else rows, {"p": type_, **own.types})
+            schema = cl.Schema(own.kinds)
+            made[name] = cl.table(source, schema=schema, name=name, person="p", adjacency=adjacency, **limits)
+        return {**made, "k": public_table()}
+
+    without = draw(nobodies)
+    one, *rest = people[:3]
+    fewer = {who: everybody[who] for who in rest[: draw(st.integers(0, 2))]}
+    first = tables({one: everybody[one], **fewer})
+    if adjacency is cl.AddRemove:
+        other_rows = draw(_belongings(columns, second))
+        others = [tables(fewer, turned=draw(st.booleans()))]
+        others += [tables({one: everybody[one], **fewer, people[3]: other_rows}, turned=draw(st.booleans()))]
+    else:
+        others = [tables({one: draw(_belongings(columns, second)), **fewer}, turned=draw(st.booleans()))]
+        others += [tables({**fewer, people[3]: draw(_belongings(columns, second))})]
+    plan = draw(plans(first, private_keys=private_keys))
+    return Neighbours(plan=plan, first=first, others=others)
+
+
+def _belongings(columns: Drawn, second: Drawn) -> st.SearchStrategy[tuple[list[Row], list[Row]]]:
+    return st.tuples(st.lists(columns.row, max_size=7), st.lists(second.row, max_size=3))
+
+
+def _letters(draw: st.DrawFn, *, private_keys: bool) -> str:
+    always = "irbct" if private_keys else "irbc"
+    rest = "onds" if private_keys else "ontds"
+    return always + "".join(sorted(draw(st.sets(st.sampled_from(rest), max_size=2))))
+
+
+def is_refused(given: Neighbours) -> bool:
+    """Whether the plan cannot be asked; found without looking at rows, so the same in all worlds."""
+    try:
+        question_of(given.plan, given.first)
+    except CelosiaError:
+        return True
+    return False

@@ -1,0 +1,392 @@
+"""The budget holds: in any order of questions, refusals, failures and previews, and for threads that race for it."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+import celosia as cl
+from celosia.audit import compare, lower_bound
+from celosia.audit.draws import gather
+from celosia.core import ReplaceOne
+from celosia.core.errors import BudgetExceeded, CelosiaError, EngineError, ParameterError, QueryError, SchemaError
+from celosia.noise import Seeded
+from tests.query.samples import Pretending, asking, code_book, persons_table, rows_table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from celosia.query.builder import Query
+    from celosia.query.plan import Plan
+
+ASKED: list[Callable[[Query], Query]] = [
+    lambda q: q.count(),
+    lambda q: q.group_by("sex").mean("age").count(),
+    lambda q: q.median("weight").mode("risk"),
+    lambda q: q.group_by("sex", "alive").sum("weight").variance("age").count_persons(),
+]
+REFUSED: list[Callable[[Query], Query]] = [
+    lambda q: q.mean("sex"),
+    lambda q: q.where("nothing > 3").count(),
+    lambda q: q.group_by("weight").count(),
+    lambda q: q.group_by("sex", keys=["X"]).count(),
+    lambda q: q.count().having("count > 'F'"),
+]
+
+
+class _FailingCheck(Pretending):
+    def check(self, plan: Plan) -> None:  # noqa: ARG002 - whatever it is
+        message = "The engine cannot run this."
+        raise QueryError(message)
+
+
+class _Meter(RuleBasedStateMachine):
+    """A session whose engine pretends, and sometimes fails."""
+
+    budget: cl.Guarantee
+
+    @initialize(table=st.sampled_from([rows_table(), rows_table(adjacency=ReplaceOne), persons_table(groups=60)]))
+    def open(self, table: Any) -> None:  # noqa: ANN401 - a table
+        self.session = cl.Session(table, budget=self.budget, source=Seeded(1))
+        self.session._engine = Pretending()
+        self.paid: list[cl.Guarantee] = []
+        self.left_before = self.session.remaining
+
+    def target(self, amount: Fraction) -> dict[str, Any]:
+        return {"rho": amount} if isinstance(self.budget, cl.ZCDP) else {"epsilon": amount}
+
+    amounts = st.fractions(Fraction(1, 97), Fraction(3, 5), max_denominator=97)
+
+    @rule(asked=st.sampled_from(ASKED), amount=amounts)
+    def ask(self, asked: Any, amount: Fraction) -> None:  # noqa: ANN401 - a query of a query
+        query = asked(self.session.query())
+        preview = query.preview(**self.target(amount))
+        if preview.affordable:
+            release = query.release(**self.target(amount))
+            assert release.guarantee == preview.cost
+            assert self.session.history[-1].state == "answered"
+            self.paid.append(preview.cost)
+        else:
+            with pytest.raises(BudgetExceeded):
+                query.release(**self.target(amount))
+
+    @rule(
+        asked=st.sampled_from(ASKED),
+        amount=amounts,
+        error=st.sampled_from([ValueError("row 7: Anna"), EngineError("")]),
+    )
+    def fail_while_reading(self, asked: Any, amount: Fraction, error: Exception) -> None:  # noqa: ANN401 - a query of a query
+        query = asked(self.session.query())
+        preview = query.preview(**self.target(amount))
+        working, self.session._engine = self.session._engine, Pretending(error=error)
+        try:
+            with pytest.raises(EngineError if preview.affordable else BudgetExceeded) as caught:
+                query.release(**self.target(amount))
+            assert "Anna" not in str(caught.value)
+            assert caught.value.__cause__ is None
+        finally:
+            self.session._engine = working
+        if preview.affordable:
+            assert self.session.history[-1].state == "failed"
+            self.paid.append(preview.cost)
+
+    @rule(asked=st.sampled_from(ASKED), amount=amounts)
+    def fail_before_reading(self, asked: Any, amount: Fraction) -> None:  # noqa: ANN401 - a query of a query
+        working, self.session._engine = self.session._engine, _FailingCheck()
+        try:
+            with pytest.raises(QueryError):
+                asked(self.session.query()).release(**self.target(amount))
+        finally:
+            self.session._engine = working
+
+    @rule(asked=st.sampled_from(REFUSED), amount=amounts)
+    def refuse(self, asked: Any, amount: Fraction) -> None:  # noqa: ANN401 - a query of a query
+        with pytest.raises(QueryError):
+            asked(self.session.query()).release(**self.target(amount))
+
+    @rule(
+        asked=st.sampled_from(ASKED),
+        wrong=st.sampled_from([{}, {"epsilon": -1}, {"epsilon": 1, "rho": 1}, {"error": 0}]),
+    )
+    def refuse_target(self, asked: Any, wrong: dict[str, Any]) -> None:  # noqa: ANN401 - a query of a query
+        with pytest.raises(ParameterError):
+            asked(self.session.query()).release(**wrong)
+
+    @rule(asked=st.sampled_from(ASKED), amount=amounts)
+    def look_ahead(self, asked: Any, amount: Fraction) -> None:  # noqa: ANN401 - a query of a query
+        asked(self.session.query()).preview(**self.target(amount), rows=100)
+
+    @invariant()
+    def spent_and_remaining_are_the_budget(self) -> None:
+        if not hasattr(self, "session"):
+            return
+        session, budget = self.session, self.session.budget
+        for field in ("epsilon", "delta", "rho"):
+            if hasattr(budget, field):
+                whole, spent, left = (getattr(g, field) for g in (budget, session.spent, session.remaining))
+                assert spent + left == whole
+                assert 0 <= spent <= whole
+                assert spent == sum((getattr(cost, field) for cost in self.paid), Fraction(0))
+        assert len(session.history) == len(self.paid)
+        assert [entry.cost for entry in session.history] == self.paid
+
+
+class _Pure(_Meter):
+    budget = cl.PureDP(epsilon=1)
+
+
+class _Approximate(_Meter):
+    budget = cl.ApproxDP(epsilon=1, delta="1e-6")
+
+
+class _Zero(_Meter):
+    budget = cl.ZCDP(rho=1)
+
+
+for _machine in (_Pure, _Approximate, _Zero):
+    _machine.TestCase.settings = settings(max_examples=25, stateful_step_count=25, deadline=None)
+
+TestPure = _Pure.TestCase
+TestApproximate = _Approximate.TestCase
+TestZero = _Zero.TestCase
+
+
+# ---------------------------------------------------------------------------------------------------------- promises
+
+
+@pytest.mark.parametrize("asked", ASKED)
+@pytest.mark.parametrize(
+    ("budget", "target"),
+    [
+        (cl.PureDP(epsilon=2), {"epsilon": "1/7"}),
+        (cl.ApproxDP(epsilon=2, delta="1e-5"), {"epsilon": "1/7", "delta": "1e-7"}),
+        (cl.ZCDP(rho=2), {"rho": "1/7"}),
+    ],
+)
+def test_a_release_promises_what_was_asked_for_and_no_more(asked: Any, budget: Any, target: dict[str, Any]) -> None:  # noqa: ANN401 - a query of a query, a guarantee
+    session = asking(persons_table(groups=40, rows=1), budget=budget)
+    session._engine = Pretending()
+    promise: Any = asked(session.query()).release(**target).guarantee
+    assert (promise.adjacency, promise.unit) == (cl.AddRemove, "person")
+    if isinstance(budget, cl.ZCDP):
+        assert 0 < promise.rho <= Fraction(1, 7)
+    else:
+        assert promise.epsilon == Fraction(1, 7)
+        assert getattr(promise, "delta", 0) <= Fraction(target.get("delta", 0))
+    assert promise == session.spent
+
+
+def test_ten_tenths_fit_and_an_eleventh_does_not() -> None:
+    session = asking(budget=cl.PureDP(epsilon=1))
+    session._engine = Pretending()
+    for _ in range(10):
+        session.query().group_by("sex").mean("age").median("weight").release(epsilon="0.1")
+    assert session.remaining == cl.PureDP(epsilon=0)
+    with pytest.raises(BudgetExceeded):
+        session.query().count().release(epsilon="1e-9")
+
+
+def test_a_budget_is_for_the_neighbours_and_the_unit_of_the_table() -> None:
+    budget = asking(persons_table(adjacency=ReplaceOne), budget=cl.PureDP(epsilon=1)).budget
+    assert (budget.adjacency, budget.unit) == (ReplaceOne, "person")
+    explicit = cl.PureDP(epsilon=1, adjacency=ReplaceOne, unit="person")
+    assert asking(persons_table(adjacency=ReplaceOne), budget=explicit).budget == explicit
+
+
+@pytest.mark.parametrize(
+    ("tables", "budget", "words"),
+    [
+        ([], cl.PureDP(epsilon=1), "tables must be"),
+        ("deaths.parquet", cl.PureDP(epsilon=1), "tables must be"),
+        ([rows_table(), rows_table()], cl.PureDP(epsilon=1), "same name"),
+        ([code_book()], cl.PureDP(epsilon=1), "nobody to protect"),
+        ([rows_table(), persons_table("visits")], cl.PureDP(epsilon=1), "same unit"),
+        ([rows_table(), rows_table("visits", adjacency=ReplaceOne)], cl.PureDP(epsilon=1), "same unit"),
+        (rows_table(), 1.0, "budget must be"),
+        (rows_table(), cl.GaussianDP(mu=1), "budget must be"),
+        (rows_table(), cl.PureDP(epsilon=1, adjacency=ReplaceOne), "ReplaceOne"),
+        (rows_table(), cl.PureDP(epsilon=1, unit="person"), "protects a"),
+    ],
+)
+def test_sessions_that_make_no_sense_are_refused(tables: Any, budget: Any, words: str) -> None:  # noqa: ANN401 - whatever is passed
+    with pytest.raises(ParameterError, match=words):
+        cl.Session(tables, budget=budget)
+
+
+def test_a_table_is_named_where_there_are_several() -> None:
+    session = asking(rows_table(), rows_table("visits"), code_book())
+    with pytest.raises(ParameterError, match="several tables"):
+        session.query()
+    for wrong in ("nothing", 7, ["deaths"]):
+        with pytest.raises(QueryError, match="no table"):
+            session.query(wrong)  # type: ignore[arg-type]
+    assert session.query("visits").count().plan.relation.table == "visits"  # type: ignore[union-attr]
+    with pytest.raises(QueryError, match="nobody to protect"):
+        session.query("towns").count().preview(epsilon=1)
+
+
+def test_the_tables_and_the_history_cannot_be_changed_from_outside() -> None:
+    session = asking()
+    with pytest.raises(TypeError):
+        session.tables["x"] = rows_table()  # type: ignore[index]
+    assert isinstance(session.history, tuple)
+    assert "ApproxDP(epsilon=10" in repr(session)
+
+
+def test_a_seeded_source_shows() -> None:
+    session = asking(source=Seeded(7))
+    assert session.query().count().release(epsilon=1).seeded
+    session.close()
+
+
+# ------------------------------------------------------------------------------------------------------------ failures
+
+
+def test_a_file_that_vanishes_while_the_session_is_open_leaves_the_question_paid(tmp_path: Path) -> None:
+    path = tmp_path / "deaths.parquet"
+    pq.write_table(pa.table({"age": [1, 2, 3]}), path)
+    table = cl.table(str(path), schema=cl.Schema(age=cl.Integer(0, 120)))
+    with asking(table, budget=cl.PureDP(epsilon=1)) as session:
+        session.query().count().release(epsilon="0.25")
+        path.unlink()
+        with pytest.raises(EngineError) as caught:
+            session.query().where("age > 2").count().release(epsilon="0.5")
+        assert str(tmp_path) not in str(caught.value)
+        assert session.spent == cl.PureDP(epsilon="0.75")
+        assert [entry.state for entry in session.history] == ["answered", "failed"]
+
+
+def test_a_file_that_is_not_there_when_it_is_opened_costs_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "deaths.parquet"
+    pq.write_table(pa.table({"age": [1, 2, 3]}), path)
+    session = asking(cl.table(str(path), schema=cl.Schema(age=cl.Integer(0, 120))))
+    path.unlink()
+    with pytest.raises(CelosiaError) as caught:
+        session.query().count().release(epsilon=1)
+    assert str(tmp_path) not in str(caught.value)
+    assert session.history == ()
+
+
+def test_a_column_of_the_wrong_type_costs_nothing() -> None:
+    table = cl.table(pa.table({"age": ["old", "young"]}), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
+    session = asking(table)
+    with pytest.raises(SchemaError, match="age"):
+        session.query().count().release(epsilon=1)
+    assert session.history == ()
+
+
+def test_closing_lets_go_of_the_engine_and_asking_again_opens_it() -> None:
+    session = asking()
+    engine = session._engine = Pretending()
+    with session:
+        session.query().count().release(epsilon=1)
+    assert engine.closed == 1
+    session.close()
+    assert engine.closed == 1
+    assert session.query().count().release(epsilon=1).value.num_rows == 1
+    session.close()
+
+
+# ------------------------------------------------------------------------------------------------------------ threads
+
+
+@pytest.mark.parametrize("real", [False, True])
+def test_threads_that_race_get_exactly_as_many_answers_as_fit(*, real: bool) -> None:
+    session = asking(rows_table(), budget=cl.PureDP(epsilon=1))
+    if not real:
+        session._engine = Pretending()
+    start = threading.Barrier(8)
+
+    def race(_: int) -> list[str]:
+        start.wait()
+        outcomes = []
+        for _ in range(3):
+            try:
+                answer = session.query().group_by("sex").count().release(epsilon="0.1")
+                outcomes.append("answered")
+                assert answer.value.num_rows == 2
+            except BudgetExceeded:
+                outcomes.append("refused")
+        return outcomes
+
+    with ThreadPoolExecutor(8) as pool:
+        outcomes = [outcome for found in pool.map(race, range(8)) for outcome in found]
+    assert outcomes.count("answered") == 10
+    assert outcomes.count("refused") == 14
+    assert session.remaining == cl.PureDP(epsilon=0)
+    assert [entry.state for entry in session.history] == ["answered"] * 10
+    session.close()
+
+
+# ---------------------------------------------------------------------------------- what an attacker learns, measured
+
+CELLS = 20_000
+
+
+def counted(rows_each: int, **options: Any) -> cl.Session:  # noqa: ANN401 - of Session
+    """A table with so many rows in each of many cells: every cell is an experiment of its own."""
+    keys = np.repeat(np.arange(CELLS), rows_each)
+    table = cl.table(pa.table({"key": keys}), schema=cl.Schema(key=cl.Integer(0, CELLS - 1)), name="t")
+    return cl.Session(table, source=Seeded(rows_each), **options)
+
+
+@pytest.mark.parametrize(
+    ("budget", "target", "delta", "least"),
+    [
+        (cl.PureDP(epsilon=1), {"epsilon": 1}, 0.0, 0.85),
+        (cl.ZCDP(rho="0.5"), {"rho": "0.5"}, 0.05, 1.0),
+    ],
+)
+def test_one_row_more_in_every_cell_tells_no_more_than_was_promised(
+    budget: Any,
+    target: dict[str, Any],
+    delta: float,
+    least: float,  # noqa: ANN401 - a guarantee
+) -> None:
+    draws = []
+    for rows_each in (5, 6):
+        with counted(rows_each, budget=budget) as session:
+            draws.append(session.query().group_by("key").count().release(**target).value["count"].to_numpy())
+    found = compare(gather(draws[0]), gather(draws[1]), 5, 6, delta=delta)
+    if isinstance(budget, cl.PureDP):
+        claim = 1.0
+    else:  # the best that (epsilon, 0.05) can be for Gaussian noise of variance 1
+        from scipy import optimize, stats
+
+        claim = optimize.brentq(lambda e: stats.norm.cdf(0.5 - e) - np.exp(e) * stats.norm.cdf(-0.5 - e) - delta, 0, 5)
+        claim += 0.05  # noise on whole numbers differs a little from the normal law
+    assert least < found.epsilon <= claim
+
+
+def test_a_person_in_two_cells_tells_no_more_than_was_promised() -> None:
+    """Two cells make one experiment: a person more is in both of them, with more rows than are allowed in each."""
+    hits = {}
+    for persons in (3, 4):
+        pairs = np.arange(CELLS // 2)
+        keys = np.concatenate([2 * pairs, 2 * pairs + 1])
+        many = np.tile(np.repeat(keys, 4), persons)  # four rows of each person in each cell
+        who = np.concatenate([np.repeat(np.tile(pairs, 2), 4) * 10 + number for number in range(persons)])
+        table = cl.table(
+            pa.table({"key": many, "who": who}),
+            schema=cl.Schema(key=cl.Integer(0, CELLS - 1)),
+            name="t",
+            person="who",
+            max_groups_per_person=2,
+            max_rows_per_group=3,
+        )
+        with cl.Session(table, budget=cl.PureDP(epsilon=1), source=Seeded(persons)) as session:
+            counts = session.query().group_by("key").count().release(epsilon=1).value["count"].to_numpy()
+        assert abs(np.median(counts) - 3 * persons) < 1  # three rows of each count
+        hits[persons] = int((counts.reshape(-1, 2) >= 12).all(axis=1).sum())  # the best guess that there are four
+    assert 0.7 < lower_bound(hits[4], CELLS // 2, hits[3], CELLS // 2) <= 1

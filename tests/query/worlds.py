@@ -1,0 +1,218 @@
+"""Neighbouring worlds: the same tables with one person or row more, less or other, behind one engine.
+
+Making a query takes far longer than running it on a few rows, so the engine here makes it once and runs it in every
+world, exchanging the rows. The connection is shared by all tests of a process.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from unittest import mock
+
+import numpy as np
+
+from celosia.core import ZCDP, AddRemove, ApproxDP, PureDP
+from celosia.noise import Seeded
+from celosia.query import person_level, row_level
+from celosia.query.cells import Cells
+from celosia.query.collect import Sums
+from celosia.query.duckdb_engine import DuckDBEngine
+from celosia.query.question import Question, question_of
+from celosia.query.relations import tables_of
+from celosia.query.session import Session
+from celosia.query.strategy import Strategy, strategy_for
+from celosia.query.target import Target
+from celosia.statistics import Measure
+from tests.query.samples import Pretending
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    import pyarrow as pa
+    from ibis.expr import types as ir
+    from numpy.typing import NDArray
+
+    from celosia.data.table import Table
+    from celosia.query.needs import Need
+    from celosia.query.plan import Plan
+    from celosia.statistics import Sensitivity
+
+    Tables = Mapping[str, Table]
+
+SECRET = (1, 2, 3, 4)
+
+
+@functools.cache
+def shared_backend() -> Any:  # noqa: ANN401 - a backend of Ibis
+    import ibis
+
+    return ibis.duckdb.connect(threads=1)  # for a few rows
+
+
+class WorldSums:
+    """Stands for the engine's own sums, one for each world; what is added is that of the world that is being read."""
+
+    worlds = 1
+    now = 0
+
+    def __init__(self, cells: int, width: int) -> None:
+        self._each = [Sums(cells, width) for _ in range(WorldSums.worlds)]
+
+    def add(self, places: NDArray[np.int64], columns: int | NDArray[np.int64], values: NDArray[Any]) -> None:
+        self._each[WorldSums.now].add(places, columns, values)
+
+    @property
+    def array(self) -> NDArray[Any]:
+        return np.stack([sums.array.astype(object) for sums in self._each])
+
+
+class WorldEngine(DuckDBEngine):
+    """DuckDB on a shared connection: each query is made once and run in every world, one after another."""
+
+    def __init__(self, *worlds: Tables) -> None:
+        self._worlds = worlds
+        super().__init__(worlds[0])
+
+    def _opened(self) -> Any:  # noqa: ANN401 - as in the parent
+        return shared_backend()
+
+    def run(self, query: ir.Table) -> Iterator[pa.RecordBatch]:
+        text = self._backend.compile(query)
+        for WorldSums.now, tables in enumerate(self._worlds):
+            for name in self.tables:
+                self._backend.con.register(f"celosia_{name}", tables[name].source.frame)  # type: ignore[union-attr]
+            yield from self._backend.con.sql(text).to_arrow_reader(100_000)
+
+    def summaries_of_all(
+        self, question: Question, needs: Sequence[Need], cells: Cells
+    ) -> list[tuple[NDArray[Any], ...]]:
+        """Return the exact summaries in each world."""
+        WorldSums.worlds = len(self._worlds)
+        with mock.patch.multiple(person_level, Sums=WorldSums), mock.patch.multiple(row_level, Sums=WorldSums):
+            found = self.summaries(question.plan, needs, question.bounding, SECRET, cells)
+        return list(zip(*found, strict=True))
+
+    def key_counts_of_all(self, question: Question) -> list[dict[tuple[Any, ...], int]]:
+        """Return the private keys and their numbers of units in each world."""
+        found: list[dict[tuple[Any, ...], int]] = [{} for _ in self._worlds]
+        for batch in self.key_counts(question.plan, question.bounding, SECRET):
+            *keys, units = (column.to_pylist() for column in batch.columns)
+            for key, number in zip(zip(*keys, strict=True), units, strict=True):
+                assert key not in found[WorldSums.now], "a key comes once"
+                assert None not in key
+                assert number >= 1, "a key that nobody has does not come at all"
+                found[WorldSums.now][key] = number
+        return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class Neighbours:
+    """A plan, the tables in one world, and those in several worlds that differ from it by one unit."""
+
+    plan: Plan
+    first: Tables
+    others: Sequence[Tables]
+
+
+def check_neighbours(given: Neighbours) -> None:
+    """Raise AssertionError if the exact summaries of two worlds differ by more than the events of the plan state."""
+    question = question_of(given.plan, given.first)
+    with _engine(given) as engine:
+        engine.check(given.plan)
+        cells = _check_keys(question, engine) if question.cells is None else question.cells
+        needs = [need.for_cells(len(cells)) for need in question.needs]
+        if not len(cells):
+            return
+        first, *others = engine.summaries_of_all(question, needs, cells)
+    claims = [_claimed(question, position) for position in range(len(needs))]
+    for other in others:
+        for one, two, need, claimed in zip(first, other, needs, claims, strict=True):
+            assert one.shape == two.shape == (len(cells), need.measure.width)
+            if claimed is None:
+                _check_counts(question, two - one)
+            else:
+                _check_numbers(claimed, two - one)
+    if question.cells is not None:
+        _check_answers(given, [first, *others])
+
+
+def _engine(given: Neighbours) -> WorldEngine:
+    read = set(tables_of(given.plan.relation))
+    return WorldEngine(
+        *({name: world[name] for name in world if name in read} for world in (given.first, *given.others))
+    )
+
+
+def _check_answers(given: Neighbours, summaries: Sequence[tuple[NDArray[Any], ...]]) -> None:
+    """What is reported of all worlds has the same form and the same price."""
+    shapes = []
+    for world, exact in zip((given.first, *given.others), summaries, strict=True):
+        session = Session(list(world.values()), budget=PureDP(epsilon=1), source=Seeded(1))
+        session._engine = Pretending([*exact, np.array([[3]])])  # and a number of rows, if that is public
+        release = session.release(given.plan, epsilon=1)
+        shapes.append(
+            (release.value.schema.names, release.value.num_rows, release.event, session.spent, release.guarantee)
+        )
+    assert all(shape == shapes[0] for shape in shapes)
+    assert shapes[0][-1].epsilon == 1
+
+
+def _check_numbers(claimed: Sensitivity, change: NDArray[Any]) -> None:
+    steps = [int(step) for step in change.ravel()]
+    assert sum(map(abs, steps)) <= claimed.l1, "further apart than stated, in L1"
+    assert sum(step * step for step in steps) <= claimed.l2_squared, "further apart than stated, in L2"
+
+
+def _claimed(question: Question, position: int) -> Sensitivity | None:
+    """The sensitivity of a measurement, as the events state it that a session pays; None of a choice."""
+    need = question.needs[position]
+    if not isinstance(need.measure, Measure):
+        return None
+    stated = need.measure.sensitivity(need.bounding(question.bounding))
+    for strategy in strategies_of(question):
+        noise = strategy.parts[position].noise
+        assert noise is not None
+        event: Any = noise.event
+        if noise.kind == "Laplace":
+            assert event.sensitivity == stated.l1
+        else:
+            assert event.sensitivity_squared == stated.l2_squared
+        assert (event.adjacency, event.unit) == (question.bounding.adjacency, question.bounding.unit)
+    return stated
+
+
+def strategies_of(question: Question) -> list[Strategy]:
+    """The ways in which a session may answer: paid by an epsilon, or by a rho; by a delta too, if keys are private."""
+    if question.cells is None:
+        return [strategy_for(question, Target.of(ApproxDP(epsilon=1, delta="1e-6"), epsilon=1))]
+    pure, zero = Target.of(PureDP(epsilon=1), epsilon=1), Target.of(ZCDP(rho=1), rho=1)
+    return [strategy_for(question, target) for target in (pure, zero)]
+
+
+def _check_counts(question: Question, change: NDArray[Any]) -> None:
+    """Of what is chosen from: a unit brings at most ``rows`` rows to each of at most ``groups`` cells."""
+    bounding = question.bounding
+    more, less = np.maximum(change, 0).sum(axis=1), np.maximum(-change, 0).sum(axis=1)
+    for moved in (more, less):
+        assert max(moved) <= bounding.rows
+        assert np.count_nonzero(moved) <= bounding.groups
+    if bounding.adjacency is AddRemove:
+        assert not (more.any() and less.any())
+
+
+def _check_keys(question: Question, engine: WorldEngine) -> Cells:
+    """Check the numbers of units of private keys; return all keys of all worlds as cells."""
+    (strategy,) = strategies_of(question)
+    assert strategy.keys is not None
+    groups, touched = question.bounding.groups, strategy.keys.event.touched
+    first, *others = engine.key_counts_of_all(question)
+    for other in others:
+        change = [other.get(key, 0) - first.get(key, 0) for key in first.keys() | other.keys()]
+        assert all(abs(step) <= 1 for step in change)
+        assert sum(step > 0 for step in change) <= groups
+        assert sum(step < 0 for step in change) <= groups
+        assert sum(map(abs, change)) <= touched
+    everything = sorted({key for found in (first, *others) for key in found}, key=repr)
+    return Cells.listed(everything, len(question.plan.keys))
