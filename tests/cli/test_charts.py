@@ -1,11 +1,16 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 
-from celosia.cli.answers import Bars
-from celosia.cli.charts import age_histogram, laplace_neighbours
+from celosia.cli.answers import Bars, Ranks
+from celosia.cli.attack import Attack, Try
+from celosia.cli.charts import age_histogram, age_quantiles, attacked, drawn, laplace_neighbours
+from celosia.cli.story import tell
+from celosia.core import PureDP
+from celosia.noise import Seeded
 
 
 def test_two_settings_and_two_neighbours_are_drawn() -> None:
@@ -35,3 +40,25 @@ def test_the_histogram_says_what_was_promised_and_why_truth_is_shown() -> None:
     assert "ε = 1, δ = 1e-06" in spec["title"]["subtitle"]
     assert "synthetic" in spec["title"]["subtitle"]
     assert [row["true"] for row in spec["datasets"][spec["data"]["name"]]] == [6, 8]
+
+
+def test_the_quantiles_are_drawn_beside_the_true_ones() -> None:
+    ranks = Ranks(shares=(10, 50, 90), values=(39, 64, 84), true=(39, 65, 84))
+    spec = age_quantiles(ranks, promise="ε = 1").to_dict()
+    rows = [row for rows in spec["datasets"].values() for row in rows]
+    assert {row["name"] for row in rows if "name" in row} >= {"private", "true"}
+    assert "synthetic" in " ".join(spec["title"]["subtitle"])
+
+
+def test_the_attack_is_drawn_with_the_age_that_was_looked_for() -> None:
+    tries = (Try(age=90.0, low=-300.0, high=400.0), Try(age=-71.0, low=-500.0, high=300.0))
+    found = Attack(plain=(61.9, 61.9), rows=9, revealed=24.0, tries=tries, cost=PureDP(epsilon=2))
+    spec = attacked(found).to_dict()
+    rows = spec["datasets"][spec["data"]["name"]]
+    assert [(row["value"], row["true"]) for row in rows] == [(90.0, 24.0), (-71.0, 24.0)]
+    assert "ε = 2" in spec["title"]["subtitle"]
+
+
+def test_all_charts_of_a_story_go_by_the_names_of_their_files() -> None:
+    charts = drawn(tell(Fraction(1), Seeded(7), lambda _: None))
+    assert list(charts) == ["laplace-neighbours", "age-histogram", "age-quantiles", "attack"]

@@ -68,3 +68,13 @@ def test_values_that_make_no_sense_are_refused(
 def test_an_unknown_mark_is_refused() -> None:
     with pytest.raises(ParameterError, match="'bar' or 'point', not 'pie'"):
         intervals(["a"], [1], ([0], [2]), labels=LABELS, mark="pie")  # type: ignore[arg-type]
+
+
+def test_long_names_are_slanted_and_short_ones_are_not() -> None:
+    def angle(names: list[str]) -> int:
+        count = len(names)
+        chart = intervals(names, [1.0] * count, ([0.0] * count, [2.0] * count), labels=Labels(title="Ages"))
+        return int(chart.to_dict()["layer"][0]["encoding"]["x"]["axis"]["labelAngle"])
+
+    assert angle(["0-9", "10-19"]) == 0
+    assert angle([f"female, between {i} and {i + 10}" for i in range(12)]) == -45

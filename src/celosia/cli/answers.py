@@ -1,33 +1,52 @@
-"""The questions that the demonstration asks, each with its mechanism.
+"""The questions that the demonstration asks, each through a session that pays for it.
 
-Every question is an exact integer summary of the table, a bound on how far one person moves it, and one release. The
-true answer is kept beside the private one because the table is synthetic; a program for real data would have no such
-field. Domains (causes, sexes, decades of age) are public, never read off the records.
+They are the worked questions of the textbook. The true answer is kept beside the private one because the table is
+synthetic; a program for real data would have no such field. Domains (causes, sexes, decades of age) are public, never
+read off the records. The last question is another model: a survey whose replies are randomized before anybody sees
+them, which needs no session.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from celosia.core import Guarantee, Release, Source
-from celosia.data import AGES, CAUSES, DIABETES, SEXES, VIOLENCE
-from celosia.mechanisms import Gaussian, Laplace, PermuteAndFlip, RandomizedResponse
+from celosia.core import Guarantee, PureDP, Release, Source
+from celosia.data import AGES, CAUSES, DIABETES, SEXES, STATES, VIOLENCE, Category, Integer, Schema, table
+from celosia.mechanisms import RandomizedResponse
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-__all__ = ["DECADES", "QUESTIONS", "Answer", "Bars", "Columns"]
+    from celosia.query import Query, Session
+    from celosia.query.release import TableRelease
+
+__all__ = ["DECADES", "QUESTIONS", "Answer", "Bars", "Columns", "Ranks", "open_session", "share_of_women"]
 
 _LEVEL = 0.95
 _ADULT = 18
-_DELTA = Fraction(1, 10**6)
+_EDGES = (*range(0, 120, 10), 120)
+_SHARES = (10, 25, 50, 75, 90)
+_HALVES = "The same as in the textbook: half of ε for the sum, half for the count"
 
 DECADES: Final = (*(f"{start}–{start + 9}" for start in range(0, 110, 10)), "110–120")
 """The public cells of a histogram of ages."""
+
+
+def open_session(deaths: "pa.Table", budget: Fraction, source: Source | None = None) -> "Session":
+    """Return a session on the synthetic deaths, in which every row is one person's.
+
+    >>> from celosia.data import deaths
+    >>> open_session(deaths(), Fraction(3)).remaining
+    PureDP(epsilon=3)
+    """
+    from celosia.query import Session
+
+    schema = Schema(age=Integer(*AGES), sex=Category(*SEXES), cause=Category(*CAUSES), state=Category(*STATES))
+    return Session(table(deaths, schema=schema, name="deaths"), budget=PureDP(epsilon=budget), source=source)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,127 +104,200 @@ class Bars:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """One question with its true and its private answer, as text, and what the private one promises.
+class Ranks:
+    """Private quantiles, ready to draw: the shares in percent, and the ages below which that share died.
 
-    >>> from celosia import PureDP
-    >>> Answer(question="How many?", true="108", private="109", interval="", guarantee=PureDP(epsilon=1)).local
-    False
+    >>> Ranks(shares=(50,), values=(66,), true=(66,)).shares
+    (50,)
     """
 
+    shares: tuple[int, ...]
+    values: tuple[float, ...]
+    true: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    r"""One question with its true and its private answer, as text, what it promises, and what is left afterwards.
+
+    An answer of several numbers has a line for each, in all of its texts. ``asked`` is the question as the session
+    understood it and ``mechanism`` how it was answered.
+
+    >>> promise = PureDP(epsilon=1)
+    >>> texts = {"question": "Women\nMen", "true": "3\n4", "private": "2\n4", "interval": "0 – 4\n2 – 6"}
+    >>> Answer(title="By sex", guarantee=promise, mechanism="", **texts).lines[1]
+    ('Men', '4', '4', '2 – 6')
+    """
+
+    title: str
     question: str
     true: str
     private: str
     interval: str
     guarantee: Guarantee
-    local: bool = False
+    mechanism: str
+    asked: str = ""
+    left: Guarantee | None = None
     bars: Bars | None = None
+    ranks: Ranks | None = None
+
+    @property
+    def lines(self) -> list[tuple[str, str, str, str]]:
+        """Question, true value, private value and interval, number by number."""
+        texts = (self.question, self.true, self.private, self.interval)
+        return list(zip(*(text.split("\n") for text in texts), strict=True))
 
 
-def _minors_by_diabetes(columns: Columns, epsilon: Fraction, source: Source | None) -> Answer:
+def _minors_by_diabetes(session: "Session", columns: Columns, epsilon: Fraction) -> Answer:
     true = int((columns.caused_by(DIABETES) & (columns.ages < _ADULT)).sum())
-    release = Laplace(epsilon=epsilon, sensitivity=1).release(true, source=source)
-    low, high = release.confidence_interval(_LEVEL)
+    query = session.query().where(f"age < {_ADULT} AND {_caused_by(DIABETES)}").count()
+    release, paid = _paid(session, query, epsilon)
+    (value,), (low,), (high,) = _numbers(release, "count", level=_LEVEL)
     return Answer(
+        title="Deaths of minors by diabetes",
         question="Deaths of minors by diabetes",
         true=f"{true:,}",
-        private=f"{release.value:,}",
+        private=f"{value:,}",
         interval=_range(low, high),
-        guarantee=release.guarantee,
+        **paid,
     )
 
 
-def _deaths_by_sex(columns: Columns, epsilon: Fraction, source: Source | None) -> Answer:
-    # A person is in one cell, so that all cells together move by one.
+def _deaths_by_sex(session: "Session", columns: Columns, epsilon: Fraction) -> Answer:
     true = np.bincount(columns.sexes, minlength=len(SEXES))
-    release = Laplace(epsilon=epsilon, sensitivity=1).release(true, source=source)
-    low, high = release.confidence_interval(_level_of_each(true.size))
+    release, paid = _paid(session, session.query().group_by("sex").count(), epsilon)
+    values, low, high = _numbers(release, "count", level=_level_of_each(true.size))
     return Answer(
+        title="Deaths by sex",
         question="Deaths of women\nDeaths of men",
         true="\n".join(f"{count:,}" for count in true),
-        private="\n".join(f"{count:,}" for count in release.value),
-        interval="\n".join(_range(*bounds) for bounds in zip(low, high, strict=True)),
-        guarantee=release.guarantee,
+        private="\n".join(f"{count:,}" for count in values),
+        interval="\n".join(map(_range, low, high)),
+        **paid,
     )
 
 
-def _mean_age(columns: Columns, epsilon: Fraction, source: Source | None) -> Answer:
-    # One person adds (x - least) to the one sum and (greatest - x) to the other: the width of the range, together.
-    least, greatest = AGES
-    sums = np.array([(columns.ages - least).sum(), (greatest - columns.ages).sum()])
-    release = Laplace(epsilon=epsilon, sensitivity=greatest - least).release(sums, source=source)
-    # Both sums are within their intervals with probability 0.95, and the mean grows with the one, falls with the other.
-    low, high = release.confidence_interval(_level_of_each(sums.size))
+def _mean_age(session: "Session", columns: Columns, epsilon: Fraction) -> Answer:
+    query = session.query().mean("age")
+    return _mean(session, columns, epsilon, query, ("Mean age", "Mean age, in years"))
+
+
+def _mean_age_by_halves(session: "Session", columns: Columns, epsilon: Fraction) -> Answer:
+    query = session.query().mean("age", method="half-half", name="mean_age")
+    return _mean(session, columns, epsilon, query, ("Mean age by halves", _HALVES))
+
+
+def _mean(session: "Session", columns: Columns, epsilon: Fraction, query: "Query", names: tuple[str, str]) -> Answer:
+    release, paid = _paid(session, query, epsilon)
+    (value,), (low,), (high,) = _numbers(release, "mean_age", level=_LEVEL)
     return Answer(
-        question="Mean age, in years",
+        title=names[0],
+        question=names[1],
         true=f"{columns.ages.mean():.3f}",
-        private=f"{_mean(*release.value):.3f}",
-        interval=f"{_mean(low[0], high[1]):.3f} – {_mean(high[0], low[1]):.3f}",
-        guarantee=release.guarantee,
+        private=f"{value:.3f}",
+        interval=f"{low:.3f} – {high:.3f}",
+        **paid,
     )
 
 
-def _mean(above: int, below: int) -> float:
-    """The mean from the sums of what lies above the least and below the greatest age, which are never negative."""
-    least, greatest = AGES
-    above, below = max(int(above), 0), max(int(below), 0)
-    return least + (greatest - least) * (above / (above + below) if above + below else 0.5)
-
-
-def _most_common_cause(columns: Columns, epsilon: Fraction, source: Source | None) -> Answer:
+def _most_common_cause(session: "Session", columns: Columns, epsilon: Fraction) -> Answer:
     codes = tuple(CAUSES)
-    counts = np.bincount(columns.causes, minlength=len(codes))
-    release = PermuteAndFlip(epsilon=epsilon, sensitivity=1).release(counts, source=source)
+    release, paid = _paid(session, session.query().mode("cause"), epsilon)
     return Answer(
+        title="Most common cause",
         question="Most common cause of death",
-        true=codes[int(counts.argmax())],
-        private=codes[release.value],
+        true=codes[int(np.bincount(columns.causes).argmax())],
+        private=str(release.item()),
         interval="—",
-        guarantee=release.guarantee,
+        **paid,
     )
 
 
-def _violence_by_decade(columns: Columns, epsilon: Fraction, source: Source | None) -> Answer:
+def _violence_by_decade(session: "Session", columns: Columns, epsilon: Fraction) -> Answer:
     ages = columns.ages[columns.caused_by(VIOLENCE)]
     true = np.bincount(np.minimum(ages // 10, len(DECADES) - 1), minlength=len(DECADES))
-    release = Gaussian(epsilon=epsilon, delta=_DELTA, sensitivity=1).release(true, source=source)
-    low, high = release.confidence_interval(_level_of_each(true.size))
-    first, top = int(true.argmax()), int(release.value.argmax())
+    query = session.query().where(_caused_by(VIOLENCE)).histogram("age", _EDGES)
+    release, paid = _paid(session, query, epsilon)
+    values, low, high = map(np.asarray, _numbers(release, "count", level=_level_of_each(true.size)))
+    first, top = int(true.argmax()), int(values.argmax())
     return Answer(
-        question="Deaths by violence: the decade of age with most",
+        title="Deaths by violence, by age",
+        question="Decade of age with most deaths by violence\nDeaths by violence in that decade",
         true=f"{DECADES[first]}\n{true[top]:,}",  # the number belongs to the decade that the interval is about
-        private=f"{DECADES[top]}\n{release.value[top]:,}",
-        interval=f"\n{_range(low[top], high[top])}",
-        guarantee=release.guarantee,
-        bars=Bars(names=DECADES, values=release.value, low=low, high=high, true=true),
+        private=f"{DECADES[top]}\n{values[top]:,}",
+        interval=f"—\n{_range(low[top], high[top])}",
+        bars=Bars(names=DECADES, values=values, low=low, high=high, true=true),
+        **paid,
     )
 
 
-def _share_of_women(columns: Columns, epsilon: Fraction, source: Source | None) -> Answer:
+def _quantiles_of_age(session: "Session", columns: Columns, epsilon: Fraction) -> Answer:
+    shares = [Fraction(share, 100) for share in _SHARES]
+    release, paid = _paid(session, session.query().quantiles("age", shares), epsilon)
+    values = tuple(release.to_arrow().to_pylist()[0].values())
+    true = tuple(np.quantile(columns.ages, [float(share) for share in shares], method="inverted_cdf").tolist())
+    return Answer(
+        title="Quantiles of age",
+        question="\n".join(f"Quantile of age, {share} %" for share in _SHARES),
+        true="\n".join(f"{age:g}" for age in true),
+        private="\n".join(f"{age:g}" for age in values),
+        interval="\n".join("—" for _ in _SHARES),
+        ranks=Ranks(shares=_SHARES, values=values, true=true),
+        **paid,
+    )
+
+
+def share_of_women(columns: Columns, epsilon: Fraction, source: Source | None = None) -> Answer:
+    """Ask everybody for their sex by randomized response: each reply is private before anybody sees it.
+
+    >>> from celosia.data import deaths
+    >>> share_of_women(Columns.of(deaths()), Fraction(1)).true
+    '41.99%'
+    """
     truth = columns.sexes == SEXES.index("F")
     mechanism = RandomizedResponse(epsilon=epsilon)
     release: Release[Any] = mechanism.release(truth, source=source)
     estimate = mechanism.estimate(release.value)
     low, high = estimate.confidence_interval(_LEVEL)
     return Answer(
+        title="Share of women",
         question="Share of women, by randomized response",
         true=f"{truth.mean():.2%}",
         private=f"{estimate.proportion:.2%}",
         interval=f"{low:.2%} – {high:.2%}",
         guarantee=release.guarantee,
-        local=True,
+        mechanism="randomized response",
     )
 
 
-QUESTIONS: Final[tuple[Callable[[Columns, Fraction, Source | None], Answer], ...]] = (
+QUESTIONS: Final[tuple[Callable[["Session", Columns, Fraction], Answer], ...]] = (
     _minors_by_diabetes,
     _deaths_by_sex,
     _mean_age,
+    _mean_age_by_halves,
     _most_common_cause,
     _violence_by_decade,
-    _share_of_women,
+    _quantiles_of_age,
 )
-"""What is asked, in order: each takes the columns, an epsilon and a source of randomness."""
+"""What is asked, in order: each takes the session, the columns for the true answer, and an epsilon."""
+
+
+def _paid(session: "Session", query: "Query", epsilon: Fraction) -> "tuple[TableRelease, dict[str, Any]]":
+    """Release a query, and return with it what the receipt says."""
+    mechanism = query.preview(epsilon=epsilon).lines[0].mechanism
+    release = query.release(epsilon=epsilon)
+    receipt = {"mechanism": mechanism, "asked": session.history[-1].question, "left": session.remaining}
+    return release, {"guarantee": release.guarantee, **receipt}
+
+
+def _numbers(release: "TableRelease", column: str, *, level: float) -> tuple[list[Any], list[Any], list[Any]]:
+    low, high = release.confidence_interval(level)
+    values, least, greatest = (part[column].to_pylist() for part in (release.to_arrow(), low, high))
+    return values, least, greatest
+
+
+def _caused_by(codes: Sequence[str]) -> str:
+    return f"cause IN ({', '.join(map(repr, codes))})"
 
 
 def _level_of_each(count: int) -> float:
@@ -220,5 +312,5 @@ def _positions(column: "pa.ChunkedArray", domain: tuple[str, ...]) -> "NDArray[n
     return in_domain[np.from_dlpack(encoded.indices).astype(np.int64)]
 
 
-def _range(low: int, high: int) -> str:
-    return f"{low:,} – {high:,}"
+def _range(low: float, high: float) -> str:
+    return f"{round(low):,} – {round(high):,}"

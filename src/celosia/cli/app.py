@@ -20,10 +20,23 @@ from typer.core import TyperGroup
 import celosia
 from celosia.cli.account import account
 from celosia.cli.demo import demo
+from celosia.cli.query import query
+from celosia.cli.schema import schema
 from celosia.core.errors import CelosiaError
 
 __all__ = ["app", "main"]
 
+_SCHEMA = (
+    "Draft a schema for FILE from the types of its columns, and say what is left for its owner to fill in.\n\n"
+    "FILE is a path or glob of Parquet or CSV files, or a postgresql:// URL with --table. Nothing but names and types "
+    "is looked at: bounds are never read from the data."
+)
+_QUERY = (
+    "Ask FILE a question in SQL and print the private answer with its intervals.\n\n"
+    "FILE is a path or glob of Parquet or CSV files, or a postgresql:// URL with --table. SQL is a SELECT of "
+    "aggregates FROM the table, which goes by the name in the schema, by --table, or by the stem of the file.\n\n"
+    "Nothing is remembered between calls: every call spends anew, and what they spend adds up."
+)
 _WRONG = 2
 _INTERRUPTED = 130
 
@@ -74,6 +87,8 @@ app = typer.Typer(
 
 
 app.add_typer(account)
+app.command("schema", help=_SCHEMA)(schema)
+app.command("query", help=_QUERY)(query)
 
 
 def _print_version(wanted: bool) -> None:
@@ -99,13 +114,17 @@ def _demo(
     epsilon: Annotated[
         str, typer.Option(metavar="NUMBER", help="What each answer may cost: 1, 0.1 or 1/3. Smaller is more private.")
     ] = "1",
-    output: Annotated[Path, typer.Option(metavar="DIR", help="Where the charts go.")] = Path("celosia-demo"),
+    output: Annotated[Path, typer.Option(metavar="DIR", help="Where the charts and the report go.")] = Path(
+        "celosia-demo"
+    ),
     seed: Annotated[
         int | None, typer.Option(metavar="N", help="Repeat the same noise every time. For teaching: protects nobody.")
     ] = None,
-    charts: Annotated[bool, typer.Option("--charts/--no-charts", help="Whether to draw the charts.")] = True,
+    charts: Annotated[
+        bool, typer.Option("--charts/--no-charts", help="Whether to draw charts and write a report.")
+    ] = True,
 ) -> None:
-    """Ask six questions about 200,000 synthetic deaths and show true and private answers side by side."""
+    """Ask about 200,000 synthetic deaths until the budget is used up, and attack them with and without privacy."""
     demo(epsilon=epsilon, output=output if charts else None, seed=seed)
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["intervals"]
 
 _WIDTH, _HEIGHT = 640, 320
+_LETTER = 7  # pixels, about
 
 
 def intervals(
@@ -63,7 +64,9 @@ def intervals(
     columns = {"value": values, "low": bounds[0], "high": bounds[1]} | ({} if true is None else {"true": true})
     rows = _rows(names, columns)
     base = alt.Chart().encode(
-        x=alt.X("name:N", sort=None, title=labels.x, axis=alt.Axis(labelAngle=0, ticks=False, labelPadding=6)),
+        x=alt.X(
+            "name:N", sort=None, title=labels.x, axis=alt.Axis(labelAngle=_angle(names), ticks=False, labelPadding=6)
+        ),
         tooltip=[alt.Tooltip("name:N", title=labels.x), *(alt.Tooltip(f"{name}:Q", format=",") for name in columns)],
     )
     series = ("private value", interval, *(() if true is None else ("true value",)))
@@ -75,6 +78,11 @@ def intervals(
         title=alt.TitleParams(labels.title, subtitle=labels.subtitle),
     )
     return styled(chart)
+
+
+def _angle(names: Sequence[str]) -> int:
+    """Names stand upright beside each other, or slanted where the longest would run into its neighbour."""
+    return 0 if max(map(len, names)) * _LETTER <= _WIDTH / len(names) else -45
 
 
 def _layers(base: "alt.Chart", series: tuple[str, ...], *, mark: str, y_title: str) -> "list[alt.Chart]":

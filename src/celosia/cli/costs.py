@@ -1,0 +1,54 @@
+"""What a guarantee costs, as it is written on a line (ε, δ and ρ) and in JSON.
+
+On a line, numbers that are short are exact; a long one is rounded up and says so with a ≤. A δ of nothing is left out.
+In JSON they are the doubles next to them, never below.
+"""
+
+import math
+from fractions import Fraction
+
+from celosia.cli.account_events import plain_number
+from celosia.cli.account_show import at_least
+from celosia.core import ZCDP, ApproxDP, Guarantee, PureDP
+
+__all__ = ["cost", "spent"]
+
+
+def cost(guarantee: Guarantee) -> str:
+    """Write a guarantee's numbers.
+
+    >>> cost(PureDP(epsilon="0.1")), cost(ApproxDP(epsilon=1, delta="1e-6")), cost(ApproxDP(epsilon=1, delta=0))
+    ('ε = 0.1', 'ε = 1, δ = 1e-6', 'ε = 1')
+    >>> cost(ZCDP(rho="0.5"))
+    'ρ = 0.5'
+    """
+    match guarantee:
+        case PureDP(epsilon=epsilon):
+            return _is("ε", epsilon)
+        case ApproxDP(epsilon=epsilon, delta=delta):
+            return f"{_is('ε', epsilon)}, {_is('δ', delta)}" if delta else _is("ε", epsilon)
+        case ZCDP(rho=rho):
+            return _is("ρ", rho)
+        case _:
+            return str(guarantee)
+
+
+def spent(guarantee: Guarantee) -> dict[str, float]:
+    """Return a guarantee's numbers by name, for JSON.
+
+    >>> spent(ApproxDP(epsilon=1, delta="1e-6"))
+    {'epsilon': 1.0, 'delta': 1e-06}
+    """
+    names = [name for name in ("epsilon", "delta", "rho", "mu") if hasattr(guarantee, name)]
+    return {name: _at_least(getattr(guarantee, name)) for name in names}
+
+
+def _is(letter: str, number: Fraction) -> str:
+    text = plain_number(number)
+    return f"{letter} ≤ {at_least(_at_least(number))}" if text.startswith("≈") else f"{letter} = {text}"
+
+
+def _at_least(number: Fraction) -> float:
+    """Return the nearest double that is written as the number, or else one that is not below it."""
+    near = float(number)
+    return near if Fraction(repr(near)) == number or Fraction(near) >= number else math.nextafter(near, math.inf)

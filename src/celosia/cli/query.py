@@ -1,0 +1,257 @@
+"""``celosia query``: one question in SQL, one private answer.
+
+The answer is a table on standard output, everything else goes to standard error. The command is a session of its own
+with the budget that it is given, and remembers nothing: whoever calls it again spends again. What can be found wrong
+with the question or its options is found before anything is read.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from celosia.cli.account_options import spread
+from celosia.cli.account_show import waiting
+from celosia.cli.costs import cost
+from celosia.cli.schema import refuse_nameless
+from celosia.cli.writing import check_chart
+from celosia.core import ZCDP, ApproxDP, Guarantee, ParameterError, PureDP
+from celosia.core.exact import exact_epsilon, exact_level, exact_non_negative, exact_positive, quote
+
+if TYPE_CHECKING:
+    from celosia.core.exact import Exact
+    from celosia.data import Table
+    from celosia.query import Query
+    from celosia.query.preview import Preview
+    from celosia.query.release import TableRelease
+
+__all__ = ["Asked", "Shown", "Spending", "query"]
+
+_FORGETFUL = "Nothing is remembered between calls: every call spends anew, and what they spend adds up."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """The question and the tables that it is about, as given on the command line.
+
+    >>> Asked(file="deaths.parquet", sql="SELECT COUNT(*) FROM deaths", schema=Path("schema.toml")).public is None
+    True
+    """
+
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="A path or glob of Parquet or CSV files, or a postgresql:// URL.")
+    ]
+    sql: Annotated[
+        str, typer.Argument(metavar="SQL", help="SELECT aggregates FROM the table; its name is the file's stem.")
+    ]
+    schema: Annotated[
+        Path, typer.Option(metavar="SCHEMA", help="The schema file of the table; celosia schema FILE drafts one.")
+    ]
+    table: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The table of a database, or what SQL calls a file.")
+    ] = None
+    public: Annotated[
+        list[str] | None, typer.Option(metavar="FILE", help="A table about nobody, to join with. May be repeated.")
+    ] = None
+    key: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMNS", help="For each --public the column, or columns a,b, that it is joined by."),
+    ] = None
+
+    def tables(self) -> "list[Table]":
+        """Return the private table and the public ones; of the private one nothing is read."""
+        from celosia.data import table
+        from celosia.data.schema_file import read_schema_file
+
+        files, keys = self.public or [], self.key or []
+        if len(files) != len(keys):
+            message = (
+                f"key must be given once for each --public, in the same order: there are {len(files)} tables and "
+                f"{len(keys)} keys."
+            )
+            raise ParameterError(message)
+        declared = read_schema_file(self.schema)
+        if self.table is None and declared.name is None:
+            refuse_nameless(self.file)
+        private = declared.table(self.file, name=self.table)
+        return [
+            private,
+            *(table(file, public=True, key=key.split(",")) for file, key in zip(files, keys, strict=True)),
+        ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spending:
+    """What the answer may cost, or how good it has to be, as given on the command line.
+
+    >>> Spending(epsilon="0.5").budget(), Spending(epsilon="0.5", delta="1e-6").target()
+    (PureDP(epsilon=0.5), {'epsilon': '0.5', 'delta': '1e-6'})
+    >>> Spending(epsilon="1", error=["50"]).target()
+    {'error': '50', 'confidence': '0.95'}
+    """
+
+    epsilon: Annotated[
+        str | None,
+        typer.Option(metavar="NUMBER", help="What the answer may cost, such as 0.5; with --error, the most."),
+    ] = None
+    delta: Annotated[
+        str | None, typer.Option(metavar="NUMBER", help="A delta beside it, such as 1e-6: private keys need one.")
+    ] = None
+    rho: Annotated[
+        str | None, typer.Option(metavar="NUMBER", help="In place of epsilon: zero-concentrated, Gaussian noise.")
+    ] = None
+    error: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NUMBER", help="Spend only what this error needs; of one column: count=50. May be repeated."
+        ),
+    ] = None
+    confidence: Annotated[
+        str, typer.Option(metavar="LEVEL", help="The probability with which intervals and --error hold.")
+    ] = "0.95"
+    rows: Annotated[
+        str | None,
+        typer.Option(metavar="N", help="A public guess of the rows in a group: errors of means depend on it."),
+    ] = None
+
+    def budget(self) -> Guarantee:
+        """Return all that may be spent."""
+        if (self.epsilon is None) == (self.rho is None):
+            message = "Give --epsilon or --rho, one of them: what may the answer cost? Such as --epsilon 0.5."
+            raise ParameterError(message)
+        if self.rho is not None:
+            if self.delta is not None:
+                message = "delta goes with --epsilon: a rho has none."
+                raise ParameterError(message)
+            return ZCDP(rho=exact_positive(self.rho, name="rho"))
+        epsilon = exact_epsilon(self.epsilon or "")
+        if self.delta is None or exact_non_negative(self.delta, name="delta") == 0:
+            return PureDP(epsilon=epsilon)
+        return ApproxDP(epsilon=epsilon, delta=self.delta)
+
+    def target(self) -> dict[str, Any]:
+        """Return what the session is told to spend."""
+        exact_level(self.confidence)
+        delta = {} if self.delta is None else {"delta": self.delta}
+        rows = {} if self.rows is None else {"rows": float(exact_positive(self.rows, name="rows"))}
+        if self.error:
+            return {"error": self._errors(self.error), "confidence": self.confidence, **delta, **rows}
+        spent = {"epsilon": self.epsilon} if self.rho is None else {"rho": self.rho}
+        return {**spent, **delta, **rows}
+
+    def _errors(self, given: list[str]) -> "Exact | Mapping[str, Exact]":
+        if len(given) == 1 and "=" not in given[0]:
+            return given[0]
+        named = dict(text.rpartition("=")[::2] for text in given)
+        if "" in named or len(named) != len(given):
+            message = f"error must be one number, or NAME=NUMBER for different columns, not {quote(' '.join(given))}."
+            raise ParameterError(message)
+        return named
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """What is made of the answer, as given on the command line.
+
+    >>> Shown(as_json=True, as_csv=True).check()
+    Traceback (most recent call last):
+    ...
+    celosia.core.errors.ParameterError: json and csv cannot both be printed: choose one.
+    """
+
+    preview: Annotated[
+        bool, typer.Option("--preview", help="Say what it would cost and how far off it would be; spend nothing.")
+    ] = False
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON: rows, intervals, guarantee, event.")] = False
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV, with a low and a high beside each number.")] = False
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw bars with intervals into a .svg, .png or .html.")
+    ] = None
+
+    def check(self) -> None:
+        """Refuse what does not go together, before anything is read."""
+        if self.as_json and self.as_csv:
+            message = "json and csv cannot both be printed: choose one."
+            raise ParameterError(message)
+        if self.preview and (self.as_csv or self.plot is not None):
+            message = "preview releases nothing that --csv could print or --plot could draw: leave them out."
+            raise ParameterError(message)
+        if self.plot is not None:
+            check_chart(self.plot, name="plot")
+
+
+@spread
+def query(asked: Asked, spending: Spending, shown: Shown) -> None:
+    """Ask a file or database a question in SQL and print the private answer with its intervals.
+
+    >>> query(file="deaths.parquet", sql="SELECT COUNT(*) FROM deaths", schema=Path("schema.toml"))
+    Traceback (most recent call last):
+    ...
+    celosia.core.errors.ParameterError: Give --epsilon or --rho, one of them: what may the answer cost? ...
+    """
+    shown.check()
+    budget, target = spending.budget(), spending.target()
+    with waiting("Reading the question"):
+        from celosia.query import Session
+
+        question = Session(asked.tables(), budget=budget, progress=_bar_of_our_own).sql(asked.sql)
+        told = question.preview(level=spending.confidence, **target)
+    if shown.preview:
+        _print_preview(question, told, as_json=shown.as_json)
+        return
+    if shown.plot is not None:
+        _check_plot(question, told)
+    with waiting("Asking"):
+        release = question.release(**target)
+    _print_answer(question, release, shown, spending.confidence)
+    promise = (
+        f"Spent {cost(release.guarantee)} for each {release.guarantee.unit} ({release.guarantee.adjacency.value})."
+    )
+    console = Console(stderr=True, highlight=False)
+    for note in release.notes:
+        console.print(Text(f"Note: {note}", style="dim"), soft_wrap=True)
+    console.print(Text(f"{promise} {_FORGETFUL}", style="dim"), soft_wrap=True)
+
+
+def _print_preview(question: "Query", told: "Preview", *, as_json: bool) -> None:
+    from celosia.cli.account_show import print_json
+    from celosia.cli.query_show import preview_object
+
+    if as_json:
+        print_json(preview_object(question, told))
+    else:
+        Console(highlight=False).print(Text(str(told)), soft_wrap=True)
+    Console(stderr=True, highlight=False).print(Text("Nothing was spent.", style="dim"))
+
+
+def _print_answer(question: "Query", release: "TableRelease", shown: Shown, level: str) -> None:
+    from celosia.cli.account_show import print_json
+    from celosia.cli.query_show import answer_object, csv_text, print_table
+
+    if shown.as_json:
+        print_json(answer_object(question, release, level))
+    elif shown.as_csv:
+        print(csv_text(release, level), end="")  # noqa: T201 - what --csv is for
+    else:
+        print_table(release, level)
+    if shown.plot is not None:
+        from celosia.plots import save
+
+        save(release.plot(level=level), shown.plot)
+        Console(stderr=True, highlight=False).print(Text(str(shown.plot)), soft_wrap=True)
+
+
+def _check_plot(question: "Query", told: "Preview") -> None:
+    """Refuse to draw an answer without a number that has an interval, before it is paid for."""
+    numbers = {line.name for line in told.lines if line.unit == "value"}
+    if not any(getattr(expression, "name", None) in numbers for _, expression in question.plan.outputs):
+        message = "plot: nothing in this answer has an interval to draw; leave --plot out, or ask for a count."
+        raise ParameterError(message)
+
+
+def _bar_of_our_own(share: float) -> None:
+    """Keep the session's bar away: one moves already."""

@@ -1,0 +1,76 @@
+"""Files that a command writes: checked before anything is computed, and never half there.
+
+A file is written beside its place and renamed into it. What is there already stays, unless the caller says otherwise.
+"""
+
+import tempfile
+from pathlib import Path
+
+from celosia.core.errors import ParameterError
+
+__all__ = ["check_chart", "check_place", "write_whole"]
+
+_CHARTS = (".html", ".png", ".svg")
+
+
+def check_place(path: Path, *, name: str, force: bool = True) -> None:
+    """Refuse a file that cannot be written, or (without ``force``) that is there already.
+
+    >>> check_place(Path("nowhere/schema.toml"), name="output")
+    Traceback (most recent call last):
+    ...
+    celosia.core.errors.ParameterError: output: there is no directory 'nowhere'; make it first.
+    """
+    if not path.parent.is_dir():
+        message = f"{name}: there is no directory {str(path.parent)!r}; make it first."
+        raise ParameterError(message)
+    if path.is_dir():
+        message = f"{name}: {str(path)!r} is a directory; name a file."
+        raise ParameterError(message)
+    if path.exists() and not force:
+        raise ParameterError(_taken(path, name))
+
+
+def check_chart(path: Path, *, name: str) -> None:
+    """Refuse a file that a chart cannot be saved to.
+
+    >>> check_chart(Path("chart.bmp"), name="plot")
+    Traceback (most recent call last):
+    ...
+    celosia.core.errors.ParameterError: plot must end in .html, .png or .svg, not 'chart.bmp'.
+    """
+    if path.suffix.lower() not in _CHARTS:
+        message = f"{name} must end in .html, .png or .svg, not {path.name!r}."
+        raise ParameterError(message)
+    check_place(path, name=name)
+
+
+def write_whole(path: Path, text: str, *, name: str, force: bool = True) -> None:
+    """Write a text into a file, all of it or nothing.
+
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "schema.toml"
+    ...     write_whole(file, "[columns]", name="output")
+    ...     file.read_text()
+    '[columns]'
+    """
+    check_place(path, name=name, force=force)
+    try:
+        # In the file's own directory, because a rename is atomic only within one file system.
+        with tempfile.TemporaryDirectory(dir=path.parent, prefix=".celosia-") as folder:
+            part = Path(folder) / path.name
+            part.write_text(text, encoding="utf-8")
+            if force:
+                part.replace(path)
+                return
+            path.open("x").close()  # whoever was quicker keeps the name
+            part.replace(path)
+    except FileExistsError:
+        raise ParameterError(_taken(path, name)) from None
+    except OSError as error:
+        message = f"{name}: {str(path)!r} cannot be written: {error.strerror}."
+        raise ParameterError(message) from error
+
+
+def _taken(path: Path, name: str) -> str:
+    return f"{name}: {str(path)!r} is there already; name another file, or add --force to replace it."
