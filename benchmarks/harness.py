@@ -44,6 +44,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.peers.cache import cache
 from benchmarks.peers.stopwatch import seconds
 
 if TYPE_CHECKING:
@@ -53,7 +54,8 @@ __all__ = ["Case", "Outcome", "PeerError", "rooms", "run_room"]
 
 FOLDER = Path(__file__).parent
 ROOT = FOLDER.parent
-PEER_TIMEOUT = 900  # seconds; the slowest vector case of a peer takes about 70
+INSTALL_TIMEOUT = 900  # seconds
+PEER_TIMEOUT = 300  # seconds; the slowest vector case of a peer takes about 70
 
 
 class PeerError(Exception):
@@ -191,14 +193,9 @@ def _version(peer: str) -> str:
     return _requirements(peer)[0].partition("==")[2]
 
 
-def _cache() -> Path:
-    chosen = os.environ.get("CELOSIA_PEERS") or os.environ.get("XDG_CACHE_HOME")
-    return Path(chosen or Path.home() / ".cache") / "celosia" / "peers"
-
-
 def _environment(peer: str) -> Path:
     """Path of the Python that has the peer, installed on first use."""
-    folder = _cache() / f"{peer}-{_version(peer)}"
+    folder = cache() / "peers" / f"{peer}-{_version(peer)}"
     python = folder / "bin" / "python"
     stamp = folder / "installed.json"
     wanted = json.dumps({"python": platform.python_version(), "requirements": _requirements(peer)})
@@ -209,18 +206,19 @@ def _environment(peer: str) -> Path:
         message = "not installed: there is no uv; run through ./dev bench"
         raise PeerError(message)
     shutil.rmtree(folder, ignore_errors=True)
-    _run([uv, "venv", "--quiet", "--python", sys.executable, str(folder)], "not installed")
-    _run([uv, "pip", "install", "--quiet", "--python", str(python), *_requirements(peer)], "not installed")
+    _run([uv, "venv", "--quiet", "--python", sys.executable, str(folder)], "not installed", INSTALL_TIMEOUT)
+    install = [uv, "pip", "install", "--quiet", "--python", str(python), *_requirements(peer)]
+    _run(install, "not installed", INSTALL_TIMEOUT)
     # Written last: an interrupted installation is done again.
     stamp.write_text(wanted, encoding="utf-8")
     return python
 
 
-def _run(command: list[str], trouble: str) -> str:
+def _run(command: list[str], trouble: str, limit: float = PEER_TIMEOUT) -> str:
     try:
-        answer = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True, timeout=PEER_TIMEOUT)
+        answer = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True, timeout=limit)
     except subprocess.TimeoutExpired:
-        message = f"{trouble}: no answer in {PEER_TIMEOUT} s"
+        message = f"{trouble}: no answer in {limit} s"
         raise PeerError(message) from None
     if answer.returncode:
         last = (answer.stderr.strip() or "no message").splitlines()[-1]

@@ -1,10 +1,15 @@
-"""IBM's diffprivlib: its mechanisms release one number per call."""
+"""IBM's diffprivlib: its mechanisms release one number per call.
+
+It has no queries: a grouped question is written by hand, NumPy's counts and sums with its noise on each.
+"""
 
 from __future__ import annotations
 
+import numpy as np
 from diffprivlib import mechanisms
 
-from benchmarks.peers.stopwatch import correlation_with_time, main, seconds
+from benchmarks.peers.question import BOUNDS, GROUPS, path
+from benchmarks.peers.stopwatch import correlation_with_time, main, peak_megabytes, seconds
 
 LAPLACE = mechanisms.Laplace(epsilon=1, sensitivity=1)
 GAUSSIAN = mechanisms.GaussianAnalytic(epsilon=1, delta=1e-6, sensitivity=1)
@@ -13,6 +18,30 @@ GEOMETRIC = mechanisms.Geometric(epsilon=1, sensitivity=1)
 GEOMETRIC_TRUNCATED = mechanisms.GeometricTruncated(epsilon=1, sensitivity=1, lower=-1000, upper=1000)
 EXPONENTIAL = mechanisms.Exponential(epsilon=1, sensitivity=1, utility=[float(index) for index in range(100)])
 BINARY = mechanisms.Binary(epsilon=1, value0="no", value1="yes")
+
+
+def by_group(column: str) -> list[tuple[float, float, float]]:
+    """Count, sum and mean of each group of the table of ``benchmarks/query.py``."""
+    import pyarrow.parquet as pq
+
+    low, high = BOUNDS[column]
+    table = pq.read_table(path(), columns=["g", column])
+    groups = table["g"].to_numpy()
+    counts = np.bincount(groups, minlength=GROUPS)
+    sums = np.bincount(groups, weights=np.clip(table[column].to_numpy(), low, high), minlength=GROUPS)
+    count = mechanisms.Geometric(epsilon=0.5, sensitivity=1)
+    total = mechanisms.Laplace(epsilon=0.5, sensitivity=high)
+    noisy = [
+        (count.randomise(int(rows)), total.randomise(float(value))) for rows, value in zip(counts, sums, strict=True)
+    ]
+    return [(rows, value, value / max(rows, 1)) for rows, value in noisy]
+
+
+def peak() -> float:
+    """Most memory held while a grouped question is answered."""
+    by_group("age")
+    return peak_megabytes()
+
 
 CASES = {
     "laplace-scalar": lambda: seconds(lambda: LAPLACE.randomise(108), calls=2000),
@@ -25,6 +54,9 @@ CASES = {
     "laplace-timing": lambda: correlation_with_time(lambda: LAPLACE.randomise(0)),
     "geometric-timing": lambda: correlation_with_time(lambda: GEOMETRIC.randomise(0)),
     "gaussian-discrete-timing": lambda: correlation_with_time(lambda: DISCRETE_GAUSSIAN.randomise(0)),
+    "parquet-age": lambda: seconds(lambda: by_group("age"), repeats=3),
+    "parquet-weight": lambda: seconds(lambda: by_group("weight"), repeats=3),
+    "peak": peak,
 }
 
 if __name__ == "__main__":

@@ -13,14 +13,17 @@ A peer module is a table from case names to functions that return one number, ha
 from __future__ import annotations
 
 import json
+import os
+import resource
 import sys
+from pathlib import Path
 from time import perf_counter, perf_counter_ns
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-__all__ = ["correlation_with_time", "main", "seconds", "spearman"]
+__all__ = ["correlation_with_time", "main", "peak_megabytes", "seconds", "spearman"]
 
 
 def seconds(action: Callable[[], object], *, calls: int = 1, repeats: int = 5, warm: bool = True) -> float:
@@ -74,6 +77,41 @@ def correlation_with_time(draw: Callable[[], float], *, value: float = 0, calls:
         durations.append(float(perf_counter_ns() - start))
         sizes.append(abs(float(noisy) - value))
     return spearman(durations, sizes)
+
+
+def peak_megabytes() -> float:
+    """Most memory that this process has held, in MB, with the most that each one it started has held (Spark's JVM).
+
+    The kernel's figure for the memory of the program that runs now: ``getrusage``, the way out where there is no
+    ``/proc``, counts from the fork, and so what the starting process held.
+    """
+    try:
+        return sum(_high_water(process) for process in _family()) / 1024
+    except OSError:
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
+
+
+def _high_water(process: int) -> int:
+    for line in Path(f"/proc/{process}/status").read_text(encoding="utf-8").splitlines():
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1])
+    return 0
+
+
+def _family() -> list[int]:
+    """Numbers of this process and of its descendants."""
+    parents = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                # The name, in parentheses, may hold spaces; the state and the parent follow it.
+                parents[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+            except OSError:  # it has ended meanwhile
+                continue
+    family = [os.getpid()]
+    for member in family:
+        family += [process for process, parent in parents.items() if parent == member]
+    return family
 
 
 def main(cases: Mapping[str, Callable[[], float]]) -> None:
