@@ -107,8 +107,8 @@ _KINDS: dict[str, list[Kind]] = {
 
 NUMBERS = [
     "i", "r", "i", "r", "b", "d", "s", "w", "y", "x", "i + r", "2 * i - 1", "i * i", "i * r", "r / 3",
-    "i / (ABS(r) + 1)", "CLIP(r / i, -3, 3)", "CLIP(1 / r, 0, 2)", "ABS(i)", "LEAST(i, 4)", "GREATEST(i, r)", "i % 3", "FLOOR(r)",
-    "CEIL(r * 2)", "COALESCE(i, 1)", "COALESCE(NULLIF(i, 0), 2)", "CAST(b AS INTEGER)", "-r",
+    "i / (ABS(r) + 1)", "CLIP(r / i, -3, 3)", "CLIP(1 / r, 0, 2)", "ABS(i)", "LEAST(i, 4)", "GREATEST(i, r)", "i % 3",
+    "FLOOR(r)", "CEIL(r * 2)", "COALESCE(i, 1)", "COALESCE(NULLIF(i, 0), 2)", "CAST(b AS INTEGER)", "-r",
     "CASE WHEN b THEN i ELSE r END", "CASE WHEN i < 3 THEN 1 WHEN c = 'a' THEN -1 ELSE NULL END",
     "d - DATE '2020-01-01'", "YEAR(d)", "MONTH(s)", "HOUR(s)", "i + w", "i * y", "x - i",
     "LEAST(visits, 3)", "CLIP(total, -5, 5)", "low", "top", "CLIP(total / visits, -3, 3)",
@@ -263,7 +263,8 @@ def aggregates(draw: st.DrawFn, kinds: Mapping[str, Kind]) -> tuple[Aggregate, .
     wanted += draw(st.lists(st.sampled_from(_LISTED), min_size=0 if wanted else 1, max_size=1))
     made = []
     for place, kind in enumerate(wanted):
-        name, parameters, columns = f"a{place}", (), ()
+        columns: tuple[Expression, ...] = ()
+        parameters: tuple[Any, ...] = ()
         match kind:
             case "count" | "count_persons":
                 pass
@@ -282,7 +283,7 @@ def aggregates(draw: st.DrawFn, kinds: Mapping[str, Kind]) -> tuple[Aggregate, .
                 columns = (draw(numbers),)
                 parameters = ("half-half",) if kind == "half-half" else ()
         real = {"half-half": "mean", "count column": "count"}.get(kind, kind)
-        made.append(Aggregate(kind=real, columns=columns, name=name, parameters=parameters))
+        made.append(Aggregate(kind=real, columns=columns, name=f"a{place}", parameters=parameters))
     return tuple(made)
 
 
@@ -290,7 +291,8 @@ def aggregates(draw: st.DrawFn, kinds: Mapping[str, Kind]) -> tuple[Aggregate, .
 def plans(draw: st.DrawFn, tables: Mapping[str, Table], *, private_keys: bool = False) -> Plan:
     relation = draw(relations(tables))
     kinds = columns_of(relation, tables)
-    condition = draw(st.none() | st.sampled_from(_fitting(CONDITIONS, kinds, _is_condition) or [None]))
+    conditions: list[Any] = _fitting(CONDITIONS, kinds, _is_condition) or [None]
+    condition = draw(st.none() | st.sampled_from(conditions))
     keys = _keys(draw, kinds, private=private_keys)
     return Plan(relation=relation, filter=condition, keys=keys, aggregates=draw(aggregates(kinds)))
 
@@ -342,7 +344,10 @@ def person_worlds(draw: st.DrawFn, *, private_keys: bool = False) -> Neighbours:
     columns = draw(drawn_columns(_letters(draw, private_keys=private_keys)))
     second = draw(drawn_columns("yh"))
     adjacency = draw(st.sampled_from([cl.AddRemove, cl.ReplaceOne]))
-    limits = {"max_groups_per_person": draw(st.integers(1, 5)), "max_rows_per_group": draw(st.integers(1, 4))}
+    limits: dict[str, Any] = {
+        "max_groups_per_person": draw(st.integers(1, 5)),
+        "max_rows_per_group": draw(st.integers(1, 4)),
+    }
     type_, people, nobody = draw(st.sampled_from(_PERSONS))
     people = draw(st.permutations(people))
     everybody = {who: draw(_belongings(columns, second)) for who in people[:3]}

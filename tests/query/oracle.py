@@ -42,7 +42,7 @@ def clean(raw: Any, kind: Kind) -> Any:  # noqa: ANN401 - whatever stands in a c
     return value
 
 
-def _value(raw: Any, kind: Kind) -> Any:  # noqa: ANN401 - whatever stands in a column
+def _value(raw: Any, kind: Kind) -> Any:  # noqa: ANN401, PLR0911 - whatever stands in a column; a line for each kind
     match kind:
         case _ if raw is None or (isinstance(raw, float) and not math.isfinite(raw)):
             return None
@@ -79,15 +79,15 @@ def _seconds(raw: Any) -> int:  # noqa: ANN401 - a date, a time, or already a nu
     if isinstance(raw, int):
         return raw
     if not isinstance(raw, dt.datetime):
-        return (raw - _FIRST).days * 86_400
+        return int((raw - _FIRST).days) * 86_400
     moment = raw.replace(tzinfo=dt.UTC) if raw.tzinfo is None else raw
-    return (moment - dt.datetime(1970, 1, 1, tzinfo=dt.UTC)) // dt.timedelta(seconds=1)
+    return int((moment - dt.datetime(1970, 1, 1, tzinfo=dt.UTC)) // dt.timedelta(seconds=1))
 
 
 # ------------------------------------------------------------------------------------------------------ expressions
 
 
-def value_of(expression: Expression, row: Row, kinds: Mapping[str, Kind]) -> Any:  # noqa: ANN401 - a clean value
+def value_of(expression: Expression, row: Row, kinds: Mapping[str, Kind]) -> Any:  # noqa: ANN401, C901, PLR0911 - by form
     """Return the value of an expression in a row of clean values; None is null."""
     match expression:
         case Column(name=name):
@@ -145,7 +145,7 @@ _SIMPLE: dict[str, Callable[..., Any]] = {
     "ceil": math.ceil,
     "least": min,
     "greatest": max,
-    "clip": lambda x, low, high: low if x < low else high if x > high else x,
+    "clip": lambda x, low, high: low if x < low else min(x, high),
     "integer": int,
     "real": float,
     "not": lambda a: not a,
@@ -162,7 +162,7 @@ _SIMPLE: dict[str, Callable[..., Any]] = {
 def _bucket(value: Any, edges: Sequence[Any]) -> str | None:  # noqa: ANN401 - a number
     if value is None or not edges[0] <= value <= edges[-1]:
         return None
-    place = sum(value >= edge for edge in edges[1:-1])
+    place = sum(bool(value >= edge) for edge in edges[1:-1])
     return bucket_labels(edges)[place]
 
 
@@ -205,7 +205,7 @@ def _derived(expression: Expression, row: Row, kinds: Mapping[str, Kind]) -> Any
     return _value(value, kind)
 
 
-def _summary(need: Need, rows: list[tuple[int, Row]], kinds: Mapping[str, Kind], cells: int) -> NDArray[Any]:
+def _summary(need: Need, rows: Sequence[tuple[int, Row]], kinds: Mapping[str, Kind], cells: int) -> NDArray[Any]:
     answer = np.zeros((cells, need.measure.width), dtype=object)
     if need.distinct == "values":
         found = {(cell, _derived(need.columns[0], row, kinds)) for cell, row in rows}

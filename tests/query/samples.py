@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +15,8 @@ from celosia.query.plan import Base, Plan
 from celosia.query.question import Question, question_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
     from numpy.typing import NDArray
 
     from celosia.data.table import Table
@@ -49,7 +50,7 @@ def rows_table(name: str = "deaths", *, schema: cl.Schema = SCHEMA, **options: A
 
 
 def persons_table(name: str = "deaths", *, groups: int = 2, rows: int = 3, **options: Any) -> Table:  # noqa: ANN401 - of table()
-    limits = {"max_groups_per_person": groups, "max_rows_per_group": rows}
+    limits: dict[str, Any] = {"max_groups_per_person": groups, "max_rows_per_group": rows}
     return rows_table(name, person="who", **limits, **options)
 
 

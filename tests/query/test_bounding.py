@@ -141,10 +141,12 @@ def test_ties_are_broken(run: Run) -> None:
 # ---------------------------------------------------------------------------------------------------------- averages
 
 
-def shares(run: Run, sums: list[tuple[int | None, int]], rows: int, *, signed: bool = True) -> list[int]:
+def shares(
+    run: Run, sums: list[tuple[int | None, int]], rows: int, reach: tuple[int, int] = (-(2**62), 2**62)
+) -> list[int]:
     totals, counts = zip(*sums, strict=True)
     table = pa.table({"total": pa.array(totals, pa.decimal128(38, 0)), "count": pa.array(counts, pa.int64())})
-    made = run(table, lambda t: t.select(share=averaged(t.total, t["count"], rows, signed=signed)))
+    made = run(table, lambda t: t.select(share=averaged(t.total, t["count"], rows, reach)))
     return made.column("share").to_pylist()  # type: ignore[no-any-return]
 
 
@@ -187,4 +189,10 @@ def test_averages_are_never_more_than_the_rows_that_are_allowed(run: Run, rows: 
 def test_averages_at_the_edges(run: Run, total: int | None, count: int, rows: int, share: int) -> None:
     assert shares(run, [(total, count)], rows) == [share]
     if total is None or total >= 0:
-        assert shares(run, [(total, count)], rows, signed=False) == [share]
+        assert shares(run, [(total, count)], rows, (0, 2**62)) == [share]
+
+
+def test_averages_stay_within_what_so_many_rows_can_have(run: Run) -> None:
+    sums: list[tuple[int | None, int]] = [(10**9, 10), (-(10**9), 10), (10**9, 1), (7, 10)]
+    assert shares(run, sums, 2, (-5, 8)) == [16, -10, 16, 1]
+    assert shares(run, sums[:1], 2, (0, 8)) == [16]

@@ -28,7 +28,8 @@ def test_each_step_leaves_the_query_before_as_it_was(session: cl.Session) -> Non
     second = first.where("age < 18")
     third = second.group_by("sex").count()
     assert first.filter is None
-    assert second.keys == second.aggregates == ()
+    assert second.keys == ()
+    assert second.aggregates == ()
     assert third.plan.keys == (Key(name="sex", expression=Column("sex")),)
 
 
@@ -123,7 +124,7 @@ def test_sorting_is_kept_in_order(session: cl.Session) -> None:
     assert query.plan.order == (Order(expression=Column("count"), descending=True), Order(expression=Column("sex")))
 
 
-WRONG: list[tuple[Callable[[Query], Any], type[CelosiaError], str]] = [
+WRONG: list[tuple[Callable[[Any], Any], type[CelosiaError], str]] = [
     (lambda q: q.plan, QueryError, "at least one aggregate"),
     (lambda q: q.where("age <"), QueryError, "."),
     (lambda q: q.where("age < 18").derive(x="age"), QueryError, "comes first"),
@@ -136,7 +137,7 @@ WRONG: list[tuple[Callable[[Query], Any], type[CelosiaError], str]] = [
     (lambda q: q.quantile("age", 2), ParameterError, "q"),
     (lambda q: q.quantile("age", "much"), ParameterError, "q"),
     (lambda q: q.top_k("sex", 0), ParameterError, "k"),
-    (lambda q: q.top_k("sex", True), ParameterError, "k"),
+    (lambda q: q.top_k("sex", k=True), ParameterError, "k"),
     (lambda q: q.count().limit(-1), ParameterError, "rows"),
     (lambda q: q.count(name="n").sum("age", name="n").plan, QueryError, "called 'n'"),
     (lambda q: q.count().having("nothing > 1").plan, QueryError, "no column 'nothing'"),

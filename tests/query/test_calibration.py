@@ -111,7 +111,7 @@ def test_the_error_of_a_session_is_what_its_preview_says() -> None:
     preview = query.preview(error=20)
     assert preview.lines[0].error is not None
     assert preview.lines[0].error <= 20
-    assert preview.cost.epsilon < 1  # type: ignore[union-attr]
+    assert preview.cost.epsilon < 1  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("budget", BUDGETS)

@@ -161,7 +161,6 @@ def test_bounds_of_whole_numbers_may_be_anything(type_: str) -> None:
         assert column == [wanted(raw, WIDE[name]) for raw in rows["x"].to_pylist()], name
 
 
-@pytest.mark.xfail(reason="bounds of whole numbers that are not the ends of an axis are refused over doubles")
 @pytest.mark.parametrize("name", WIDE)
 def test_wide_bounds_over_doubles(name: str) -> None:
     rows = pa.table({"x": pa.array([*DOUBLES, None], pa.float64())})

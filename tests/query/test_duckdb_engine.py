@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import gc
+import gzip
 import math
 from decimal import Decimal
 from pathlib import Path
@@ -31,6 +32,7 @@ from celosia.query.summaries import open_engine
 from celosia.statistics import Bounding, Distinct, FirstMoments, Mode, Quantiles, RowCount, Total
 from celosia.testing.engine_tables import SCHEMA, nasty_rows
 from celosia.testing.reference_engine import ReferenceEngine
+from tests.query import face
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -127,7 +129,12 @@ def written_tsv(folder: Path) -> Path:
     return folder / "t.tsv"
 
 
-@pytest.mark.parametrize("write", [written_parquet, written_csv, written_tsv])
+def written_gz(folder: Path) -> Path:
+    (folder / "t.csv.gz").write_bytes(gzip.compress(Path(written_csv(folder)).read_bytes()))
+    return folder / "t.csv.gz"
+
+
+@pytest.mark.parametrize("write", [written_parquet, written_csv, written_tsv, written_gz])
 def test_files_are_read(tmp_path: Path, write: Callable[[Path], object]) -> None:
     assert of_people(write(tmp_path)) == expected()
 
@@ -197,7 +204,11 @@ def test_numbers_in_texts_do_not_depend_on_the_other_rows(tmp_path: Path) -> Non
         (pa.array([-128, 127], pa.int8()), AGE, 120),
         (pa.array([-1500, 2**62, None], pa.timestamp("ms")), cl.Timestamp("1969-12-31", "1970-01-02"), -2),
         (pa.array([-1, 2**40], pa.timestamp("s")), cl.Timestamp("1969-12-31", "1970-01-02"), 86_399),
-        (pa.array([-1000, 10**9], pa.timestamp("ns")), cl.Timestamp("1969-12-31", "1970-01-02"), 0),
+        (
+            pa.array([-1, 10**9, 2**63 - 1, 2 - 2**63], pa.timestamp("ns")),
+            cl.Timestamp("1969-12-31", "1970-01-02"),
+            -86_400,
+        ),
         (pa.array([-1], pa.timestamp("us", tz="Asia/Kathmandu")), cl.Timestamp("1969-12-31", "1970-01-02"), -1),
         (pa.array([2**31 - 1, -(2**31) + 1, 3], pa.date32()), cl.Date("1970-01-01", "1970-01-09"), 3),
         (pa.array([-1], pa.timestamp("us")), cl.Date("1969-12-01", "1970-01-09"), -1),
@@ -274,7 +285,7 @@ NEEDS = [
 ]
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(
     rows=st.lists(
         st.fixed_dictionaries({name: st.sampled_from(values) for name, values in COLUMNS.items()}), max_size=12
@@ -359,16 +370,19 @@ def test_what_does_not_fit_is_written_aside(tmp_path: Path, monkeypatch: pytest.
     assert found[:100].tolist() == [[rows // 100]] * 100
 
 
-def test_progress_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("celosia.query.duckdb_engine._POLL_SECONDS", 0.001)
     seen: list[float] = []
     rng = np.random.default_rng(1)
-    source = pa.table({"who": rng.integers(0, 10**6, 300_000), "age": rng.integers(0, 100, 300_000)})
-    table = of_persons(source, cl.Schema(age=AGE), "who")
+    source = pa.table({"who": rng.integers(0, 10**6, 500_000), "age": rng.integers(0, 100, 500_000)})
+    pq.write_table(source, tmp_path / "t.parquet", row_group_size=20_000)
+    table = of_persons(tmp_path / "t.parquet", cl.Schema(age=AGE), "who")
     with open_engine({"t": table}, progress=seen.append) as engine:
-        engine.summaries(ONE, [need(RowCount())], Bounding(unit="person"), SECRET, Cells.product([]))
+        for _ in range(5):
+            engine.summaries(ONE, [need(RowCount())], Bounding(unit="person"), SECRET, Cells.product([]))
     assert seen[-1] == 1.0
     assert all(0 <= part <= 1 for part in seen)
+    assert any(0 < part < 1 for part in seen)
 
 
 def test_errors_do_not_repeat_what_duckdb_said(tmp_path: Path) -> None:
@@ -419,3 +433,34 @@ def test_an_ibis_table_is_asked_on_its_own_connection() -> None:
     for more in (other, frame):
         with pytest.raises(QueryError, match="several DuckDB connections"):
             open_engine({"t": table, more.name: more})
+
+
+def test_a_session_asks_a_file(tmp_path: Path) -> None:
+    pq.write_table(face.people(), tmp_path / "face.parquet")
+    face.ask_everything(cl.table(tmp_path / "face.parquet", schema=face.SCHEMA, person="person_id", **face.LIMITS))
+
+
+def test_types_that_only_duckdb_has() -> None:
+    backend = backend_with([])
+    backend.con.execute("CREATE TYPE sexes AS ENUM ('F', 'M', 'D')")
+    backend.con.execute(
+        "CREATE TABLE people AS SELECT unnest([2::HUGEINT ** 126, -(2::HUGEINT ** 126), 7, NULL])::HUGEINT AS x, "
+        "unnest(['F', 'D', 'F', NULL])::sexes AS sex, "
+        "unnest([gen_random_uuid(), gen_random_uuid(), NULL, gen_random_uuid()]) AS who"
+    )
+    schema = cl.Schema(x=AGE, sex=cl.Category("F", "M", "Q"))
+    table = of_persons(backend.table("people"), schema, "who")
+    keys = (Key(name="sex", expression=Column("sex")),)
+    plan = Plan(relation=Base("t"), keys=keys, aggregates=COUNT)
+    needs = [need(Total(AGE.axis), "x"), need(Distinct(), distinct="persons")]
+    cells = Cells.product([("F", "M", "Q")])
+    with open_engine({"t": table}) as engine:
+        found = engine.summaries(plan, needs, Bounding(cells=3, unit="person"), SECRET, cells)
+        keys_found = list(engine.key_counts(plan, Bounding(cells=3, unit="person"), SECRET))
+    assert [array[:, 0].tolist() for array in found] == [[120, 0, 0], [1, 0, 0]]
+    assert [batch.to_pydict() for batch in keys_found] == [{"k0": ["F"], "units": [1]}]
+    rowwise = cl.table(backend.table("people"), schema=schema, name="t")
+    with open_engine({"t": rowwise}) as engine:
+        (total,) = engine.summaries(plan, needs[:1], Bounding(cells=3), SECRET, cells)
+    assert total[:, 0].tolist() == [127, 0, 0]
+    backend.disconnect()

@@ -20,6 +20,7 @@ from celosia.query.postgres_engine import PostgresDialect, PostgresEngine
 from celosia.query.summaries import open_engine
 from celosia.statistics import Bounding, FirstMoments, RowCount, Total
 from celosia.testing.engine import check_engine
+from tests.query.face import LIMITS, SCHEMA, ask_everything, people
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -268,3 +269,13 @@ def test_small_tables_travel_in_the_query() -> None:
     text = ibis.to_sql(PostgresDialect().small_table(table), dialect="postgres")
     assert "a''b" in text
     assert "CREATE" not in text
+
+
+def test_a_session_asks_a_database(postgres: str) -> None:
+    rows = people()
+    executed(
+        postgres, "CREATE TABLE face (person_id bigint, age bigint, weight double precision, sex text, cause text)"
+    )
+    placed = "INSERT INTO face VALUES (%s, %s, %s, %s, %s)"
+    executed(postgres, placed, *zip(*(column.to_pylist() for column in rows.columns), strict=True))
+    ask_everything(cl.table(postgres, name="face", schema=SCHEMA, person="person_id", **LIMITS))

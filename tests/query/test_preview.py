@@ -51,7 +51,7 @@ def test_a_preview_spends_nothing_and_reads_nothing(asked: Callable[[Query], Que
     preview = asked(session.query()).preview(epsilon="0.5", rows=1000)
     assert session.remaining == before
     assert session.history == ()
-    assert preview.cost.epsilon == cl.PureDP(epsilon="0.5").epsilon  # type: ignore[union-attr]
+    assert preview.cost.epsilon == cl.PureDP(epsilon="0.5").epsilon  # type: ignore[attr-defined]
     assert {line.name for line in preview.lines} == {a.name for a in asked(session.query()).plan.aggregates}
     assert all(line.error is not None and line.error > 0 for line in preview.lines)
     assert json.loads(json.dumps(preview.to_dict()))["affordable"] is True

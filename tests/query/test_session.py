@@ -349,10 +349,10 @@ def counted(rows_each: int, **options: Any) -> cl.Session:  # noqa: ANN401 - of 
     ],
 )
 def test_one_row_more_in_every_cell_tells_no_more_than_was_promised(
-    budget: Any,
+    budget: Any,  # noqa: ANN401 - a guarantee
     target: dict[str, Any],
     delta: float,
-    least: float,  # noqa: ANN401 - a guarantee
+    least: float,
 ) -> None:
     draws = []
     for rows_each in (5, 6):

@@ -20,6 +20,7 @@ from celosia.query.plan import Aggregate, Base, Plan
 from celosia.query.summaries import open_engine
 from celosia.statistics import Bounding, FirstMoments, RowCount, Total
 from celosia.testing.engine import check_engine
+from tests.query.face import LIMITS, SCHEMA, ask_everything, people
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -131,3 +132,7 @@ def test_whoever_has_a_day_has_it_in_any_zone(spark: Any) -> None:  # noqa: ANN4
     table = cl.table(frame, schema=cl.Schema(x=kind), name="t")
     day = (dt.date(2020, 6, 30) - dt.date(1970, 1, 1)).days
     assert totals(table, Total(kind.axis)) == [[day]]
+
+
+def test_a_session_asks_spark(spark: Any) -> None:  # noqa: ANN401 - a session of Spark
+    ask_everything(cl.table(spark.createDataFrame(people()), name="face", schema=SCHEMA, person="person_id", **LIMITS))

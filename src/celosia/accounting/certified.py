@@ -43,9 +43,7 @@ def certificate_holds(event: CertifiedEvent) -> bool:
 @basic.register
 def _(event: CertifiedEvent) -> tuple[Fraction, Fraction]:
     if not certificate_holds(event):
-        message = (
-            "A CertifiedEvent cannot be priced: the noise inside is not enough for its epsilon and delta."
-        )
+        message = "A CertifiedEvent cannot be priced: the noise inside is not enough for its epsilon and delta."
         raise NotPriced(message)
     return event.epsilon, event.delta
 

@@ -2,8 +2,8 @@
 
 Which cells count follows from a keyed order of that person's own cells. Within a cell, sums of a person with too many
 rows are averaged down to as many rows as are allowed, rounded towards zero; counts of values take as many rows as are
-allowed, in a keyed order. Both depend on one person's rows alone, and what they let through lies inside the bounds that
-sensitivities are computed from: whole multiples of one row's features, or less. Proof in ``proofs/bounding.md``.
+allowed, in a keyed order. Both depend on one person's rows alone, so a summary is a sum of one part for each person,
+and each part lies inside the bounds that sensitivities are computed from (``proofs/moments.md``).
 """
 
 from typing import TYPE_CHECKING, Final
@@ -62,28 +62,32 @@ def chosen_cells(table: "ir.Table", groups: int, order: KeyedOrder, dialect: Dia
     return joined.filter(kept if groups == 1 else kept | (joined["rank"] == joined.high)).select(*table.columns)
 
 
-def averaged(total: "ir.Value", count: "ir.Value", rows: int, *, signed: bool) -> "ir.Value":
+def averaged(total: "ir.Value", count: "ir.Value", rows: int, reach: tuple[int, int]) -> "ir.Value":
     """Return a person's sum over ``count`` rows of a cell as that of ``rows``, where there are more; never above it.
 
     Exact where the product is below 2^53: then a quotient that is not whole is further from the next whole number than
     its rounding error. Beyond, the quotient is made smaller by more than all rounding errors. Towards zero for either
-    sign.
+    sign. ``reach`` are the least and the largest feature of a row: whatever the arithmetic did, the result is within as
+    many times that.
 
     >>> import ibis
     >>> each = ibis.table({"total": "decimal(38, 0)", "rows": "int64"}, name="each")
-    >>> str(averaged(each.total, each.rows, 3, signed=False).type())
+    >>> str(averaged(each.total, each.rows, 3, (0, 120)).type())
     'int64'
     """
     import ibis
 
+    low, high = reach
     # Here nulls stand for no rows, and engines pass over them when they look for the least.
     most = ibis.literal(_LARGEST_SUM).cast("decimal(38, 0)")
     held = ibis.least(total.coalesce(ibis.literal(0).cast("decimal(38, 0)")), most)
-    held = (ibis.greatest(held, -most) if signed else held).cast("int64")
-    size = (held.abs() if signed else held).cast("float64") * double(float(rows))
+    held = (ibis.greatest(held, -most) if low < 0 else held).cast("int64")
+    size = (held.abs() if low < 0 else held).cast("float64") * double(float(rows))
     exact = ibis.cases((size < double(float(_EXACT)), double(1.0)), else_=double(_DOWN))
     share = (size / count.cast("float64") * exact).floor().cast("int64")
-    return ibis.cases((count <= whole(rows), held), else_=share * held.sign() if signed else share)
+    counted = ibis.cases((count <= whole(rows), held), else_=share * held.sign() if low < 0 else share)
+    below = ibis.least(counted, whole(min(high * rows, _LARGEST_SUM)))
+    return ibis.greatest(below, whole(max(low * rows, -_LARGEST_SUM))) if low < 0 else below
 
 
 def sampled_rows(table: "ir.Table", value: str, rows: int, order: KeyedOrder, dialect: Dialect) -> "ir.Table":

@@ -9,7 +9,7 @@ the two bounds, computed here, bound it everywhere: what one row can change hold
 import datetime as dt
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from celosia.core.errors import QueryError
 from celosia.data.axis import Axis
@@ -223,6 +223,14 @@ def _text(raw: "ir.Value", wanted: str, dialect: Dialect) -> "ir.Value":
 # ------------------------------------------------------------------------------------------------------- into bounds
 
 
+class _Whole(NamedTuple):
+    """Whole numbers between two ends, however far apart: what an axis would be, were it not for sums."""
+
+    lowest: int
+    highest: int
+    grid: Fraction = Fraction(1)
+
+
 def _inside(number: "ir.Value", kind: Kind, dialect: Dialect) -> "ir.Value":
     """Clip a number to the bounds of its kind and return it as int64; null, NaN and infinities become null."""
     import ibis
@@ -231,7 +239,7 @@ def _inside(number: "ir.Value", kind: Kind, dialect: Dialect) -> "ir.Value":
         return _on_grid(number.cast("float64"), kind.low, kind.high, kind.axis, dialect)
     low, high = (int(whole_number(end, kind)) for end in _bounds(kind))
     if number.type().is_floating():
-        return _on_grid(number, Fraction(low), Fraction(high), Axis(low, high, Fraction(1)), dialect)
+        return _on_grid(number, Fraction(low), Fraction(high), _Whole(low, high), dialect)
     below = [] if number.type().is_unsigned_integer() and low <= 0 else [(number < whole(low), whole(low))]
     return ibis.cases(*below, (number > whole(high), whole(high)), else_=number.cast("int64"))
 
@@ -240,7 +248,7 @@ def _bounds(kind: Kind) -> tuple[Any, Any]:
     return kind.low, kind.high  # type: ignore[attr-defined] # every kind that is a number has both
 
 
-def _on_grid(x: "ir.Value", low: Fraction, high: Fraction, axis: Axis, dialect: Dialect) -> "ir.Value":
+def _on_grid(x: "ir.Value", low: Fraction, high: Fraction, axis: "Axis | _Whole", dialect: Dialect) -> "ir.Value":
     """The nearest step of a double, clipped. NaN counts as largest on every engine, so it ends in the second case."""
     import ibis
 
@@ -260,17 +268,17 @@ def _on_grid(x: "ir.Value", low: Fraction, high: Fraction, axis: Axis, dialect: 
     )
 
 
-def _rounded(x: "ir.Value", axis: Axis) -> "ir.Value":
+def _rounded(x: "ir.Value", axis: "Axis | _Whole") -> "ir.Value":
     scaled = x if axis.grid == 1 else x / double(float(axis.grid))
     return (scaled + double(0.5)).floor().cast("int64")
 
 
-def _nearest(x: float, axis: Axis) -> int:
+def _nearest(x: float, axis: "Axis | _Whole") -> int:
     """The same in Python: division, sum and floor of doubles are the same everywhere."""
     return math.floor(x / float(axis.grid) + 0.5)
 
 
-def _held(step: int, axis: Axis) -> int:
+def _held(step: int, axis: "Axis | _Whole") -> int:
     return max(axis.lowest, min(axis.highest, step))
 
 

@@ -109,4 +109,4 @@ def decoded(column: "pa.Array", kind: Kind) -> "pa.Array":
         case Real():
             return pc.multiply(column.cast(pa.float64()), float(kind.axis.grid))
         case _:
-            return column
+            return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column

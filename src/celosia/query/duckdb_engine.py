@@ -16,7 +16,7 @@ from celosia.core.errors import QueryError, SchemaError
 from celosia.data.files import Files, csv_header
 from celosia.data.frames import to_arrow
 from celosia.data.sources import Frame, IbisSource
-from celosia.query.dialect import Dialect
+from celosia.query.dialect import Dialect, double, function, whole
 from celosia.query.ibis_engine import IbisEngine
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ __all__ = ["DuckDBDialect", "DuckDBEngine", "DuckDBTexts"]
 
 _BATCH = 100_000
 _POLL_SECONDS = 0.1
+_NANOSECONDS, _A_SECOND = 9, 10**9
 
 
 class DuckDBDialect(Dialect):
@@ -56,6 +57,8 @@ class DuckDBDialect(Dialect):
         if moment.type().timezone is not None:
             first = ibis.literal("1970-01-01 00:00:00+00").cast("timestamp('UTC')")
             return moment.delta(first, unit="second")
+        if moment.type().scale == _NANOSECONDS:  # DuckDB would round them to microseconds first
+            return _seconds_of(function("epoch_ns", ("timestamp(9)",), "int64")(moment))
         return moment.try_cast("timestamp(6)").delta(ibis.timestamp("1970-01-01 00:00:00"), unit="second")
 
     def from_hexadecimal(self, digits: "ir.Value") -> "ir.Value":
@@ -78,7 +81,12 @@ class DuckDBDialect(Dialect):
 
 
 class DuckDBTexts(DuckDBDialect):
-    """How DuckDB reads columns of texts, as CSV files have them."""
+    """How DuckDB reads columns of texts, as CSV files have them.
+
+    >>> import ibis
+    >>> str(DuckDBTexts().from_text(ibis.table({"age": "string"}, name="deaths").age, "float64").type())
+    'float64'
+    """
 
     def from_text(self, text: "ir.Value", kind: str) -> "ir.Value":
         """Return what a text says, or null."""
@@ -146,6 +154,8 @@ class DuckDBEngine(IbisEngine):
         self._finally(shutil.rmtree, self._folder)
         backend = ibis.duckdb.connect(temp_directory=self._folder)
         self._finally(backend.disconnect)
+        if self.progress is not None:  # DuckDB only counts what it would show, but need not show it
+            backend.con.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false")
         return backend
 
     def _table(self, name: str, table: "Table") -> "ir.Table":
@@ -201,6 +211,15 @@ class DuckDBEngine(IbisEngine):
             done.set()
             thread.join()
             report(1.0)
+
+
+def _seconds_of(nanoseconds: "ir.Value") -> "ir.Value":
+    """Whole seconds, rounded down; the remainder has the sign of the number, so nothing can overflow."""
+    import ibis
+
+    rest = nanoseconds % whole(_A_SECOND)
+    towards_zero = ((nanoseconds - rest).cast("float64") / double(float(_A_SECOND)) + double(0.5)).floor().cast("int64")
+    return towards_zero - ibis.cases((rest < whole(0), whole(1)), else_=whole(0))
 
 
 def _reader(source: Files) -> str:

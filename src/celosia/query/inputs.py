@@ -44,17 +44,17 @@ class Summed:
 
     >>> from celosia.query.needs import Need
     >>> from celosia.statistics import RowCount
-    >>> Summed(request=Need(measure=RowCount(), columns=(), serves=()), columns={}).signed
-    False
+    >>> Summed(request=Need(measure=RowCount(), columns=(), serves=()), columns={}).reach
+    ((0, 1),)
     """
 
     request: "Request"
     columns: "dict[str, ir.Value]"
 
     @property
-    def signed(self) -> bool:
-        """Whether a feature can be negative."""
-        return any(low < 0 for low, _ in self.request.measure.reach)  # type: ignore[union-attr] # no choice
+    def reach(self) -> tuple[tuple[int, int], ...]:
+        """The least and the largest of each feature."""
+        return self.request.measure.reach  # type: ignore[union-attr] # no choice
 
     def count(self, table: "ir.Table") -> "ir.Value":
         """Return how many rows of the table count."""

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
 
 from celosia.query.bounding import (
     CELL,
@@ -26,6 +25,7 @@ from celosia.query.inputs import Counted, Summed
 from celosia.query.rows import PERSON
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from ibis.expr import types as ir
     from numpy.typing import NDArray
 
@@ -81,14 +81,16 @@ class PersonLevel:
         }
         each = table.group_by([PERSON, CELL]).aggregate(**numbers, **sums)
         bounded = {
-            name: averaged(each[name], each[f"n{place}"], most, signed=request.signed)
+            name: averaged(each[name], each[f"n{place}"], most, reach)
             for place, (request, group) in enumerate(zip(requests, names, strict=True))
-            for name in group
+            for name, reach in zip(group, request.reach, strict=True)
         }
         return self._by_cell(each.select(CELL, **bounded), names)
 
     def counts(self, counted: Counted) -> "NDArray[Any]":
         """Return the number of rows by value, of each person at most as many as are allowed."""
+        import pyarrow as pa
+
         table = self._chosen({"value": counted.value})
         if counted.known is not None:
             table = self._looked_up(table, "value", pa.array(counted.known))
@@ -160,12 +162,16 @@ class PersonLevel:
 
     def _listed(self, known: "dict[str, pa.Array]") -> "ir.Table":
         """The combinations of keys that make a cell, with its number."""
+        import pyarrow as pa
+
         rows = np.array(self._cells.rows, dtype=np.int64).reshape(len(self._cells), len(known))
         columns = {name: column.take(pa.array(rows[:, place])) for place, (name, column) in enumerate(known.items())}
         return self._rows.dialect.small_table(pa.table(columns | {CELL: pa.array(np.arange(len(rows)))}))
 
-    def _looked_up(self, table: "ir.Table", name: str, known: pa.Array) -> "ir.Table":
+    def _looked_up(self, table: "ir.Table", name: str, known: "pa.Array") -> "ir.Table":
         """The rows whose label is known, with its place in the list instead."""
+        import pyarrow as pa
+
         first = _first_of_consecutive(known)
         if first is not None:
             inside = table.filter(table[name].between(whole(first), whole(first + len(known) - 1)))
@@ -174,7 +180,9 @@ class PersonLevel:
         return table.join(lookup, name).drop(name).rename(**{name: "place"})
 
 
-def _first_of_consecutive(known: pa.Array) -> int | None:
+def _first_of_consecutive(known: "pa.Array") -> int | None:
+    import pyarrow as pa
+
     if not pa.types.is_integer(known.type) or not len(known):
         return None
     numbers = known.to_numpy()

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
 
 from celosia.query.collect import Sums, codes_of, integers, labels
 from celosia.query.expressions import kind_of
@@ -17,6 +16,7 @@ from celosia.query.inputs import Counted, Summed
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    import pyarrow as pa
     from ibis.expr import types as ir
     from numpy.typing import NDArray
 
@@ -70,6 +70,8 @@ class RowLevel:
 
     def counts(self, counted: Counted) -> "NDArray[Any]":
         """Return the number of rows by value."""
+        import pyarrow as pa
+
         table = self._table({"value": counted.value})
         table = table.filter(table.value.notnull())
         sums = Sums(len(self._cells), counted.request.measure.width)

@@ -189,7 +189,7 @@ class Session:
         >>> session = cl.Session(deaths, budget=cl.PureDP(epsilon=1))
         >>> print(session.query().mean("age").preview(epsilon="0.5", rows=200_000))
         Cost PureDP(epsilon=0.5): fits into the remaining PureDP(epsilon=1); 1 cell.
-          mean_age: Laplace noise of scale 240, 100% of the cost; within ±0.003595 with probability 0.95
+          mean_age: Laplace noise of scale 2 times what a row can add, 100% of the cost; within ±0.003595 ...
         """
         rows = _guess(rows)
         strategy = self._strategy(plan, rows=rows, **target)

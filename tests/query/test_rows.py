@@ -1,0 +1,167 @@
+"""Relations as rows of an engine, value by value as the reference has them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pytest
+
+import celosia as cl
+from celosia.core.errors import QueryError
+from celosia.data.axis import Axis
+from celosia.query.collect import decoded
+from celosia.query.duckdb_engine import DuckDBEngine
+from celosia.query.expressions import Column, kind_of
+from celosia.query.parse import parse_expression
+from celosia.query.plan import Base, Joined, PerPerson, Projected
+from celosia.query.rows import PERSON, rows_of
+from celosia.testing.engine_tables import SCHEMA, nasty_tables
+from celosia.testing.reference_rows import clean_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from celosia.query.expressions import Expression
+    from celosia.query.plan import Relation
+
+TABLES = nasty_tables()
+PEOPLE = Base("people")
+NEW = (
+    ("half", parse_expression("weight / 2")),
+    ("sex", Column("sex")),
+    ("born", Column("born")),
+    ("flag", Column("flag")),
+)
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[DuckDBEngine]:
+    with DuckDBEngine(TABLES) as opened:
+        yield opened
+
+
+def values(
+    engine: DuckDBEngine, relation: Relation, *expressions: Expression, where: Expression | None = None
+) -> Counter[Any]:
+    """The values of expressions in all rows, with whose they are, in any order."""
+    rows = rows_of(relation, engine).kept(where)
+    made = {f"v{place}": rows.value(expression) for place, expression in enumerate(expressions)}
+    who = {PERSON: rows.table[PERSON]} if rows.persons else {}
+    batches = list(engine.run(rows.table.select(**who, **made)))
+    kinds = [kind_of(expression, rows.kinds) for expression in expressions]
+    columns = []
+    for place, kind in enumerate(kinds):
+        column = pa.concat_arrays([batch.column(f"v{place}") for batch in batches]) if batches else pa.array([])
+        as_is = isinstance(kind, cl.Real | cl.Boolean)  # already values, and not numbers that stand for them
+        columns.append((column if as_is else decoded(column, kind)).to_pylist())
+    persons = [person for batch in batches for person in batch.column(PERSON).to_pylist()] if rows.persons else None
+    return Counter(zip(persons or [None] * len(columns[0]), *columns, strict=True))
+
+
+def expected(relation: Relation, *expressions: Expression, where: Expression | None = None) -> Counter[Any]:
+    rows = clean_rows(relation, TABLES).kept(where)
+    return Counter(zip(rows.persons, *(rows.values(expression) for expression in expressions), strict=True))
+
+
+@pytest.mark.parametrize("name", SCHEMA)
+def test_columns_are_clean(engine: DuckDBEngine, name: str) -> None:
+    assert values(engine, Base("visits"), Column(name)) == expected(Base("visits"), Column(name))
+
+
+@pytest.mark.parametrize("table", ["people", "texts"])
+def test_rows_belong_to_somebody(engine: DuckDBEngine, table: str) -> None:
+    assert values(engine, Base(table), Column("age")) == expected(Base(table), Column("age"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sex = 'F'",
+        "sex IN ('F', 'ñandú') AND age > 10",
+        "sex = 'F' OR level = 'low'",
+        "NOT (sex = 'F')",
+        "NOT (sex IN ('F', 'M') AND alive)",
+        "(sex = 'F') IS NULL",
+        "level = 'low' AND code IN (1, 2)",
+        "sex <> 'F'",
+    ],
+)
+def test_filters_keep_what_is_true(engine: DuckDBEngine, text: str) -> None:
+    condition = parse_expression(text)
+    found = values(engine, PEOPLE, Column("sex"), Column("age"), where=condition)
+    assert found == expected(PEOPLE, Column("sex"), Column("age"), where=condition)
+    assert 0 < found.total() < 225
+
+
+@pytest.mark.parametrize(
+    "relation",
+    [
+        Projected(relation=PEOPLE, columns=NEW),
+        Projected(relation=Base("visits"), columns=NEW, filter=parse_expression("age < 100")),
+        Projected(
+            relation=Projected(relation=PEOPLE, columns=NEW),
+            columns=(("sex", Column("sex")), ("half", parse_expression("half + 1"))),
+        ),
+    ],
+)
+def test_subqueries_hand_on_clean_columns(engine: DuckDBEngine, relation: Relation) -> None:
+    names = [Column(name) for name in cl.query.relations.columns_of(relation, TABLES)]
+    assert values(engine, relation, *names) == expected(relation, *names)
+
+
+@pytest.mark.parametrize("how", ["inner", "left"])
+@pytest.mark.parametrize(
+    "join",
+    [
+        {"left": PEOPLE, "right": Base("book"), "on": (("code", "code"),)},
+        {"left": PEOPLE, "right": Base("notes"), "by": "person"},
+        {"left": Projected(relation=PEOPLE, columns=NEW), "right": Base("notes"), "by": "person"},
+    ],
+    ids=["public", "private", "subquery"],
+)
+def test_joins_put_rows_side_by_side(engine: DuckDBEngine, join: dict[str, Any], how: str) -> None:
+    relation = Joined(**join, how=how)
+    wanted = ["sex", "title", "factor"] if "on" in join else ["sex", "score"]
+    names = [Column(name) for name in wanted]
+    assert values(engine, relation, *names) == expected(relation, *names)
+
+
+def test_columns_of_both_sides_go_by_their_table(engine: DuckDBEngine) -> None:
+    relation = Joined(left=PEOPLE, right=Base("book"), on=(("code", "code"),))
+    names = [Column("people.code"), Column("book.code")]
+    assert values(engine, relation, *names) == expected(relation, *names)
+
+
+def test_a_table_joined_with_itself_is_refused(engine: DuckDBEngine) -> None:
+    with pytest.raises(QueryError):
+        rows_of(Joined(left=PEOPLE, right=PEOPLE, by="person"), engine)
+
+
+def test_a_person_becomes_one_row(engine: DuckDBEngine) -> None:
+    columns = (
+        ("n", "count", None),
+        ("known", "count", Column("weight")),
+        ("most", "max", Column("weight")),
+        ("first", "min", Column("seen")),
+        ("ages", "sum", Column("age")),
+        ("lived", "min", Column("alive")),
+    )
+    relation = PerPerson(relation=PEOPLE, columns=columns, filter=parse_expression("age > 3"))
+    names = [Column(name) for name, _, _ in columns]
+    assert values(engine, relation, *names) == expected(relation, *names)
+    assert rows_of(relation, engine).single
+    joined = Joined(left=relation, right=Base("notes"), by="person")
+    assert not rows_of(joined, engine).single
+
+
+def test_labels_of_categories_are_raw_where_that_is_enough(engine: DuckDBEngine) -> None:
+    rows = rows_of(Base("visits"), engine)
+    assert rows.label(Column("sex")).get_name() == rows.names["sex"]
+    assert rows.label(Column("level")).get_name() != rows.names["level"]  # its null rule puts something in
+
+
+def test_only_numbers_and_ordered_categories_have_steps(engine: DuckDBEngine) -> None:
+    with pytest.raises(QueryError, match="Text is no number"):
+        rows_of(Base("visits"), engine).step(Column("city"), Axis(0, 1, SCHEMA["age"].axis.grid))  # type: ignore[union-attr]
