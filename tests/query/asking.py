@@ -220,14 +220,20 @@ def relations(draw: st.DrawFn, tables: Mapping[str, Table]) -> Relation:
     """The table, with derived columns, joined with the public one or with another of persons, or one row a person."""
     base: Relation = Base("t")
     persons = tables["t"].person is not None
-    shapes = ["base", "base", "derived", "public"] + (["persons", "per person", "per person"] if persons else [])
+    shapes = ["base", "base", "derived", "public"]
+    shapes += ["persons", "beside each", "each beside", "per person", "per person"] if persons else []
     shape = draw(st.sampled_from(shapes))
-    if shape == "public":
-        return Joined(left=base, right=Base("k"), on=(("c", "code"),), how=draw(st.sampled_from(["inner", "left"])))
-    if shape == "persons":
-        return Joined(left=base, right=Base("u"), by="person", how=draw(st.sampled_from(["inner", "left"])))
-    if shape == "base":
-        return base
+    how = draw(st.sampled_from(["inner", "left"]))
+    visits = PerPerson(relation=Base("u"), columns=(("visits", "count", None), ("top", "max", Column("y"))))
+    joins: dict[str, Relation] = {
+        "base": base,
+        "public": Joined(left=base, right=Base("k"), on=(("c", "code"),), how=how),
+        "persons": Joined(left=base, right=Base("u"), by="person", how=how),
+        "beside each": Joined(left=base, right=visits, by="person", how=how),
+        "each beside": Joined(left=visits, right=base, by="person", how=how),
+    }
+    if shape in joins:
+        return joins[shape]
     kinds = columns_of(base, tables)
     condition = draw(st.none() | st.sampled_from(_fitting(CONDITIONS, kinds, _is_condition)))
     if shape == "derived":
@@ -242,6 +248,9 @@ def relations(draw: st.DrawFn, tables: Mapping[str, Table]) -> Relation:
         ("low", "min", Column("r")),
         ("top", "max", Column("i")),
     )
+    if draw(st.booleans()):  # what stands in a public table, of each person
+        base = Joined(left=base, right=Base("k"), on=(("c", "code"),), how=how)
+        made = (*made[:3], ("top", "max", Column("w")))
     each: Relation = PerPerson(relation=base, columns=made, filter=condition)
     if draw(st.booleans()):
         inner = columns_of(each, tables)
@@ -294,7 +303,11 @@ def plans(draw: st.DrawFn, tables: Mapping[str, Table], *, private_keys: bool = 
     conditions: list[Any] = _fitting(CONDITIONS, kinds, _is_condition) or [None]
     condition = draw(st.none() | st.sampled_from(conditions))
     keys = _keys(draw, kinds, private=private_keys)
-    return Plan(relation=relation, filter=condition, keys=keys, aggregates=draw(aggregates(kinds)))
+    cells = None
+    if len(keys) == 2 and not private_keys and draw(st.booleans()):  # some of the combinations
+        first, second = (kind_of(key.expression, kinds).domain() or () for key in keys)
+        cells = tuple(zip(first, reversed(second), strict=False))
+    return Plan(relation=relation, filter=condition, keys=keys, cells=cells, aggregates=draw(aggregates(kinds)))
 
 
 def _keys(draw: st.DrawFn, kinds: Mapping[str, Kind], *, private: bool) -> tuple[Key, ...]:

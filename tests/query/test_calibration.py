@@ -69,7 +69,7 @@ def test_the_epsilon_is_enough_and_a_little_less_is_not(
     assert worst(strategy, 1000, level) <= error
     spent = amount(strategy)
     if spent > Fraction(2, 10**6):  # where the search begins
-        less = spent * Fraction(99, 100)
+        less = spent * Fraction(98, 100)  # three digits, rounded up, are up to a hundredth too much
         other = Target.of(budget, rho=less) if isinstance(budget, cl.ZCDP) else Target.of(budget, epsilon=less)
         assert all(worst(way, 1000, level) > error for way in strategies_for(found, other))
 

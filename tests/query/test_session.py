@@ -94,7 +94,7 @@ class _Meter(RuleBasedStateMachine):
             with pytest.raises(EngineError if preview.affordable else BudgetExceeded) as caught:
                 query.release(**self.target(amount))
             assert "Anna" not in str(caught.value)
-            assert caught.value.__cause__ is None
+            assert caught.value.__cause__ is caught.value.__context__ is None
         finally:
             self.session._engine = working
         if preview.affordable:

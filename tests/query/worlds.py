@@ -24,7 +24,7 @@ from celosia.query.relations import tables_of
 from celosia.query.session import Session
 from celosia.query.strategy import Strategy, strategy_for
 from celosia.query.target import Target
-from celosia.statistics import Measure
+from celosia.statistics import Measure, ranks
 from tests.query.samples import Pretending
 
 if TYPE_CHECKING:
@@ -117,6 +117,7 @@ class Neighbours:
     others: Sequence[Tables]
 
 
+@mock.patch.object(ranks, "_MOST_COUNTS", 2**12)  # few bins: the arrays of many take longer than all the rest
 def check_neighbours(given: Neighbours) -> None:
     """Raise AssertionError if the exact summaries of two worlds differ by more than the events of the plan state."""
     question = question_of(given.plan, given.first)

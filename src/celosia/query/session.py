@@ -241,13 +241,16 @@ class Session:
             self._history.append(
                 Entry(question=render(strategy.question.plan), event=strategy.event, cost=promise, state="failed")
             )
+        released: TableRelease | None = None
         try:
             released = answer(strategy, engine, self._secret, self._source, promise)
         except CelosiaError:
             raise
-        except Exception:  # noqa: BLE001 - its message could quote the data
+        except Exception:  # noqa: BLE001, S110 - it could quote the data: raised below, where it is no longer attached
+            pass
+        if released is None:
             message = "The query could not be answered. It stays paid for, because data may have been read."
-            raise EngineError(message) from None
+            raise EngineError(message)
         with self._lock:
             self._history[place] = replace(self._history[place], state="answered")
         return released
