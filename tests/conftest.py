@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import os
 import shutil
+import tempfile
+import warnings
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 # Examples are drawn anew on a developer's machine, to find new failures, and are fixed in CI, to give one verdict.
 settings.register_profile("default", deadline=None)
@@ -37,3 +43,16 @@ def chromium() -> str:
     if path is None:
         pytest.skip(f"needs {' or '.join(PROGRAMS['needs_chromium'])}, which is not installed")
     return path
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[str]:
+    """The address of a PostgreSQL server of this process alone."""
+    pgserver = pytest.importorskip("pgserver")
+    folder = tempfile.mkdtemp(prefix="pg")  # short: the path of a socket may have 107 characters
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about folders of the user, which pgserver looks for
+        server = pgserver.get_server(folder)
+    yield server.get_uri()
+    server.cleanup()
+    shutil.rmtree(folder, ignore_errors=True)

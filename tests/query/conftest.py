@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
 import tempfile
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -75,19 +73,6 @@ def hospital() -> dict[str, Table]:
         schema=Schema({"x": Integer(0, 10), "y": Real(-1, 1), "Group": Category("a", "b")}),
     )
     return {"deaths": deaths, "visits": visits, "icd": icd, "measurements": rows}
-
-
-@pytest.fixture(scope="session")
-def postgres() -> Iterator[str]:
-    """The address of a PostgreSQL server of this process alone."""
-    pgserver = pytest.importorskip("pgserver")
-    folder = tempfile.mkdtemp(prefix="pg")  # short: the path of a socket may have 107 characters
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about folders of the user, which pgserver looks for
-        server = pgserver.get_server(folder)
-    yield server.get_uri()
-    server.cleanup()
-    shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture(scope="session")

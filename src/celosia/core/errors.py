@@ -13,7 +13,12 @@
     ├── NotPriced            (TypeError)        an accountant was given an event that it has no theorem for
     ├── Exhausted            (PermissionError)  the declared number of answers has been given
     ├── BudgetExceeded       (PermissionError)  a filter refused an event that does not fit into what is left
+    ├── RequestConflict      (ValueError)       an idempotency key that was used before, for another request
+    ├── NotAllowed           (PermissionError)  nobody who may do this: no valid key, or a role without the right
+    ├── TooManyRequests      (PermissionError)  more requests than are allowed in a time
     ├── EngineError          (RuntimeError)     the database did not answer; its own words are kept back
+    ├── LedgerError          (RuntimeError)     the ledger cannot be reached, or what it holds was tampered with
+    ├── GuardUnreachable     (ConnectionError)  a privacy guard did not answer
     ├── MissingExtra         (ImportError)      a feature whose optional dependency is not installed
     └── ConformanceError     (AssertionError)   a mechanism was caught breaking its promise
 
@@ -28,13 +33,18 @@ __all__ = [
     "Exhausted",
     "FormatError",
     "GuaranteeMismatch",
+    "GuardUnreachable",
     "InputError",
+    "LedgerError",
     "MissingExtra",
     "NoInterval",
+    "NotAllowed",
     "NotPriced",
     "ParameterError",
     "QueryError",
+    "RequestConflict",
     "SchemaError",
+    "TooManyRequests",
 ]
 
 
@@ -92,3 +102,23 @@ class MissingExtra(CelosiaError, ImportError):  # noqa: N818 - says what happene
 
 class ConformanceError(CelosiaError, AssertionError):
     """A conformance check failed: the message says which one and by how much."""
+
+
+class RequestConflict(CelosiaError, ValueError):  # noqa: N818 - says what happened; the tree says that it is an error
+    """An idempotency key was used before for another request: draw a new key."""
+
+
+class NotAllowed(CelosiaError, PermissionError):  # noqa: N818 - says what happened; the tree says that it is an error
+    """Whoever asks has no valid key, or a role that does not include this."""
+
+
+class TooManyRequests(CelosiaError, PermissionError):  # noqa: N818 - says what happened; the tree says that it is an error
+    """More requests came than are allowed in a time: wait, then go on."""
+
+
+class LedgerError(CelosiaError, RuntimeError):
+    """The ledger cannot be reached, or what it holds does not fit together."""
+
+
+class GuardUnreachable(CelosiaError, ConnectionError):  # noqa: N818 - says what happened; the tree says that it is an error
+    """A privacy guard did not answer, or not in a way that is understood."""
