@@ -325,3 +325,16 @@ def test_a_release_says_what_it_is() -> None:
     assert release.event == made.event
     assert release.seeded
     assert release.guarantee == cl.PureDP(epsilon=1)
+
+
+def test_an_answer_without_rows_has_the_types_that_it_would_have_with_some() -> None:
+    rows = pa.table({"i": [1, 2] * 500, "c": ["F", "M"] * 500, "s": ["x", "y"] * 500})
+    schema = cl.Schema(i=cl.Integer(0, 9), c=cl.Category("F", "M"), s=cl.Text())
+    session = cl.Session(cl.table(rows, schema=schema, name="t"), budget=cl.ApproxDP(epsilon=1000, delta="0.1"))
+    asked = (
+        "SELECT s, c, COUNT(*) AS n, AVG(i) AS a, 2 * AVG(i) AS z, MODE(c) AS m, MEDIAN(i) AS q FROM t GROUP BY s, c"
+    )
+    full = session.sql(asked, epsilon=100).to_arrow()
+    none = session.sql(f"{asked} HAVING COUNT(*) > 100000", epsilon=100).to_arrow()
+    assert full.num_rows > 0 == none.num_rows
+    assert none.schema.equals(full.schema)

@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 
 import celosia as cl
 from celosia.core.errors import EngineError, QueryError, SchemaError
+from celosia.noise import Seeded
 from celosia.query.cells import Cells
 from celosia.query.collect import integers
 from celosia.query.duckdb_engine import DuckDBEngine
@@ -464,3 +465,44 @@ def test_types_that_only_duckdb_has() -> None:
         (total,) = engine.summaries(plan, needs[:1], Bounding(cells=3), SECRET, cells)
     assert total[:, 0].tolist() == [127, 0, 0]
     backend.disconnect()
+
+
+# ---- NaN and what files say about themselves
+
+
+def _answers(source: object) -> list[int]:
+    schema = cl.Schema(r=cl.Real(-3, 3, grid="0.25"), n=cl.Category(1, 2), b=cl.Boolean())
+    table = cl.table(source, schema=schema, name="x")
+    with cl.Session(table, budget=cl.PureDP(epsilon=10**6), source=Seeded(7)) as session:
+        return [
+            session.sql(f"SELECT {what} FROM x {where}", epsilon=1000).item()
+            for what in ("COUNT(*)", "COUNT(r)", "COUNT(n)", "COUNT(b)")
+            for where in ("", "WHERE r <= 1", "WHERE r > 2", "WHERE n = 1", "WHERE b", "WHERE NOT r > 2")
+        ]
+
+
+@pytest.mark.parametrize("others", [[0.5], [1.0], [1.0, 1.0], [0.5, 9.0], [0.5, math.inf], [-9.0, 2.0], []])
+def test_what_becomes_of_nan_depends_on_no_other_row(others: list[float], tmp_path: Path) -> None:
+    # The statistics of a Parquet file leave NaN out, and DuckDB folds conditions by them.
+    values = [*others, math.nan, math.nan]
+    frame = pa.table({name: pa.array(values, pa.float64()) for name in "rnb"})
+    pq.write_table(frame, tmp_path / "x.parquet", row_group_size=2)
+    rid = pa.table({name: pa.array(others, pa.float64()) for name in "rnb"})
+    assert _answers(tmp_path / "x.parquet") == _answers(frame)
+    counted = _answers(frame)
+    assert counted[6:] == _answers(rid)[6:]  # NaN is no value
+
+
+def test_doubles_of_views_are_refused_and_those_of_tables_are_not(tmp_path: Path) -> None:
+    import ibis
+
+    frame = pa.table({name: [0.5, math.nan] for name in "rnb"})
+    pq.write_table(frame, tmp_path / "x.parquet")
+    backend = ibis.duckdb.connect()
+    view = backend.read_parquet(tmp_path / "x.parquet")
+    for source in (view, view.mutate(r=view.r + 1)):
+        with pytest.raises(SchemaError, match=r"pass the path of the file .*or store the rows"):
+            _answers(source)
+    backend.raw_sql(f"CREATE TABLE stored AS FROM '{tmp_path / 'x.parquet'}'")
+    stored = backend.table("stored")
+    assert _answers(stored) == _answers(frame) == _answers(stored.mutate(z=stored.r))

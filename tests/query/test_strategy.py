@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,7 +23,7 @@ from celosia.core import (
     RepeatedEvent,
     ReplaceOne,
 )
-from celosia.core.errors import QueryError
+from celosia.core.errors import CelosiaError, QueryError
 from celosia.core.events import KeySelectionEvent
 from celosia.query.strategy import Strategy, strategy_for
 from celosia.query.target import Target
@@ -231,3 +232,18 @@ def test_a_choice_is_permute_and_flip_for_an_epsilon_and_exponential_for_a_rho()
     strategy = planned(query, Target.of(ZERO, rho="1/8"), rows_table())
     assert strategy.event == ExponentialEvent(epsilon=1)
     assert not strategy.pure
+
+
+@pytest.mark.parametrize("amount", ["1e-300", "1e-308", "5e-324", "1e-200", "1e-150"])
+@pytest.mark.parametrize("budget", [cl.ZCDP(rho=1), cl.PureDP(epsilon=1), cl.ApproxDP(epsilon=1, delta="1e-6")])
+def test_hardly_anything_spent_on_a_count_and_a_choice_is_refused_or_priced(budget: cl.Guarantee, amount: str) -> None:
+    schema = cl.Schema(c=cl.Category("F", "M"))
+    session = cl.Session(cl.table(pa.table({"c": ["F"]}), schema=schema, name="t"), budget=budget)
+    query = session.sql("SELECT COUNT(*) AS n, MODE(c) AS m FROM t")
+    target = {"rho" if isinstance(budget, cl.ZCDP) else "epsilon": amount}
+    try:
+        told = query.preview(**target)
+    except CelosiaError as error:
+        assert "epsilon" in str(error) or "rho" in str(error) or "priced" in str(error)  # noqa: PT017 - or it is priced
+    else:
+        assert getattr(told.cost, next(iter(target))) > 0

@@ -147,7 +147,18 @@ def _table(
     known: dict[str, list[Any]] = keys | {name: estimate.value.tolist() for name, estimate in estimates.items()}
     shown = {name: evaluate(expression, known, rows) for name, expression in plan.outputs}
     places = _kept(strategy, known | shown, rows)
-    table = pa.table({name: _column(column, places) for name, column in shown.items()})
+    examples: dict[str, list[Any]] = {name: [value] for name, value in strategy.question.samples().items()}
+    examples |= {
+        name: np.zeros(1, estimate.value.dtype).tolist()
+        for name, estimate in estimates.items()
+        if estimate.value.dtype != object
+    }
+    table = pa.table(
+        {
+            name: _column(shown[name], places, functools.partial(evaluate, expression, examples, 1))
+            for name, expression in plan.outputs
+        }
+    )
     intervals: dict[str, Interval] = {}
     for name, expression in plan.outputs:
         estimate = estimates.get(getattr(expression, "name", ""))
@@ -185,7 +196,10 @@ def _kept(strategy: Strategy, columns: dict[str, list[Any]], rows: int) -> list[
     return places[: plan.limit] if plan.limit is not None else places
 
 
-def _column(column: list[Any], places: list[int]) -> "pa.Array":
+def _column(column: list[Any], places: list[int], example: "Callable[[], list[Any]]") -> "pa.Array":
+    """The values of a column; where none is left that would tell their type, it is that of an example."""
     import pyarrow as pa
 
-    return pa.array([column[place] for place in places])
+    values = [column[place] for place in places]
+    found = pa.array(values)
+    return found if not pa.types.is_null(found.type) else pa.array(values, type=pa.array(example()).type)

@@ -9,10 +9,11 @@ import contextlib
 import shutil
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from celosia.core.errors import QueryError, SchemaError
+from celosia.core.exact import quote
 from celosia.data.files import Files, csv_header
 from celosia.data.frames import to_arrow
 from celosia.data.sources import Frame, IbisSource
@@ -162,6 +163,7 @@ class DuckDBEngine(IbisEngine):
         view, backend = f"celosia_{name}", self._dialects[0].backend
         match table.source:
             case IbisSource(expression=expression):
+                self._check_nan(expression, [*table.schema, *(() if table.person is None else (table.person,))])
                 return expression
             case Frame(frame=frame):
                 wanted = [*table.schema, *(() if table.person is None else (table.person,))]
@@ -174,6 +176,34 @@ class DuckDBEngine(IbisEngine):
                 message = "DuckDB reads files and frames."
                 raise QueryError(message)
         return backend.table(view)
+
+    def _check_nan(self, expression: Any, wanted: "Sequence[str]") -> None:  # noqa: ANN401 - a table of Ibis
+        """Refuse doubles that may come from a Parquet file by another way than ours: see ``_reader``."""
+        from ibis.expr import operations as ops
+
+        types = expression.schema()
+        doubles = [name for name in wanted if name in types and types[name].is_floating()]
+        leaves = expression.op().find(ops.PhysicalTable)
+        if doubles and not all(isinstance(leaf, ops.InMemoryTable) or self._is_stored(leaf) for leaf in leaves):
+            message = (
+                f"The column {quote(doubles[0])} has doubles, and the Ibis table is a view or a query whose rows may "
+                "be in a Parquet file, about whose NaN DuckDB is mistaken: pass the path of the file to celosia.table, "
+                "or store the rows in a table of the database."
+            )
+            raise SchemaError(message)
+
+    def _is_stored(self, leaf: Any) -> bool:  # noqa: ANN401 - of Ibis
+        """Whether a table is one of DuckDB's own, whose statistics count NaN as the largest number."""
+        from ibis.expr import operations as ops
+
+        if not isinstance(leaf, ops.DatabaseTable):
+            return False
+        found = self._dialects[0].backend.con.execute(
+            "SELECT count(*) FROM duckdb_tables() WHERE table_name = ? AND schema_name = coalesce(?, schema_name) AND "
+            "database_name = coalesce(?, database_name) AND NOT EXISTS (FROM duckdb_views() WHERE view_name = ?)",
+            [leaf.name, leaf.namespace.database, leaf.namespace.catalog, leaf.name],
+        )
+        return bool(found.fetchall()[0][0])
 
     def _lock_down(self) -> None:
         """Allow the files of the tables and the folder aside, and no other; and let nothing change that."""
@@ -226,7 +256,9 @@ def _reader(source: Files) -> str:
     paths = f"[{', '.join(map(_text, source.paths))}]"
     if source.format == "parquet":
         _check_types(source.paths)
-        return f"read_parquet({paths}, union_by_name = true)"
+        # The statistics of Parquet leave NaN out. DuckDB would believe them, and then what becomes of a NaN, an error
+        # even, would depend on the smallest and the largest of the other rows.
+        return f"read_parquet({paths}, union_by_name = true, can_have_nan = true)"
     _, header = csv_header(source.paths[0])
     columns = ", ".join(f"{_text(name)}: 'VARCHAR'" for name in header)
     return (

@@ -70,6 +70,10 @@ class Question:
         """How many cells there are, or may be."""
         return MOST_CELLS if self.cells is None else len(self.cells)
 
+    def samples(self) -> dict[str, Any]:
+        """Return one made-up value for each key and aggregate: of what type the answer is, before there is one."""
+        return dict(_samples(self.plan, self.key_kinds, self.needs))
+
 
 def question_of(plan: Plan, tables: "Mapping[str, Table]") -> Question:
     """Read a plan in the light of the schemas; refuse what cannot be asked.

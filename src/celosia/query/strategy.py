@@ -23,6 +23,7 @@ from celosia.statistics import Bounding, Choice, Measure, Noise
 
 __all__ = ["Part", "Strategy", "strategies_for", "strategy_for"]
 
+_SMALLEST_SHARE = 1e-300
 _FINE = 10_000  # shares are whole multiples of one part in this, so that they add up exactly
 
 
@@ -247,5 +248,8 @@ def _squared_error(strategy: Strategy) -> float:
             row = part.need.measure.footprint.l1
             total += part.need.measure.width * part.noise.variance / row**2
         else:
-            total += (_error(part.need, strategy.question) / float(part.share)) ** 2
+            # A share may be too small for a double: then its error is beyond all, which is all that is asked here.
+            share = float(part.share)
+            error = _error(part.need, strategy.question) / share if share > _SMALLEST_SHARE else math.inf
+            total += error * error
     return total
