@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import math
 import typing
 from fractions import Fraction
@@ -320,3 +321,31 @@ def test_a_copy_of_a_filter_shares_no_spending() -> None:
     one = Filter(PureAccountant(), PureDP(epsilon=1)).spend(TENTH)
     other = copy.copy(one).spend(TENTH)
     assert (one.events, other.events) == (((TENTH, 1),), ((TENTH, 2),))
+
+
+@pytest.mark.parametrize(("make", "budget"), ADAPTIVE)
+def test_the_limit_is_the_budget_in_the_accountants_own_kind(
+    make: Callable[[], AdaptiveAccountant], budget: Guarantee
+) -> None:
+    watch = Filter(make(), budget)
+    assert type(watch.limit) is type(watch.spent)
+    assert watch.remaining <= watch.limit  # Rényi sums are doubles, rounded
+    scoped = dataclasses.replace(budget, adjacency=ReplaceOne, unit="person")
+    assert Filter(make(), scoped).limit == dataclasses.replace(watch.limit, adjacency=ReplaceOne, unit="person")
+
+
+@pytest.mark.parametrize(("make", "budget"), ADAPTIVE)
+def test_what_has_happened_is_counted_beyond_the_limit(
+    make: Callable[[], AdaptiveAccountant], budget: Guarantee
+) -> None:
+    spent = Filter(make(), budget).spend(TENTH) if Filter(make(), budget).admits(TENTH) else Filter(make(), budget)
+    counted = Filter(make(), budget)
+    for event, times in spent.events:
+        counted.count(event, times)
+    assert (counted.spent, counted.remaining, counted.events) == (spent.spent, spent.remaining, spent.events)
+    over = Filter(make(), budget).count(TENTH, times=1000)
+    assert over.events == ((TENTH, 1000),)
+    assert not over.admits(TENTH)
+    assert not over.admits(LaplaceEvent(scale=10**9, sensitivity=1))
+    with pytest.raises(GuaranteeMismatch):
+        over.count(LaplaceEvent(scale=10, sensitivity=1, adjacency=ReplaceOne))

@@ -76,6 +76,11 @@ class Filter:
         return self._budget
 
     @property
+    def limit(self) -> Guarantee:
+        """The same in the accountant's own kind of guarantee: what the sum is held against."""
+        return self._scoped(self._limit)
+
+    @property
     def events(self) -> tuple[tuple[Event, int], ...]:
         """What was spent: simplified events, each with its number."""
         return self._accountant.events
@@ -105,6 +110,20 @@ class Filter:
             message = f"A {type(event).__name__} does not fit into what is left, {self.remaining}."
             raise BudgetExceeded(message)
         self._accountant = after
+        return self
+
+    def count(self, event: Event, times: int = 1) -> "Filter":
+        """Count an event that has happened already, also where it does not fit: nothing more will.
+
+        A ledger reads its history with this; the limit may have been lowered since.
+
+        >>> from celosia.accounting import PureAccountant
+        >>> from celosia.core import LaplaceEvent
+        >>> watch = Filter(PureAccountant(), PureDP(epsilon=1)).count(LaplaceEvent(scale=1, sensitivity=2))
+        >>> watch.spent, watch.remaining
+        (PureDP(epsilon=2), PureDP(epsilon=0))
+        """
+        self._accountant = self._after(event, times)
         return self
 
     def _after(self, event: Event, times: int) -> AdaptiveAccountant:

@@ -1,9 +1,66 @@
 """Who spent what: the memory of every release.
 
-Here will live budgets, reservations and stores (memory, SQLite, PostgreSQL). The ledger stores events, never an
-epsilon, so that history can be repriced by a better accountant. It is two-phase: a cost is reserved before data is
-touched and committed with the release; a crash leaves the reservation spent, and two concurrent askers can never
-spend the same budget twice.
+``celosia.ledger("sqlite:///budget.db")`` opens a ledger: budgets, reservations and answers in one append-only log of
+events, in memory, in a file or in PostgreSQL. It stores events, never an epsilon, so that history can be repriced by a
+better accountant. It is two-phase: a cost is reserved, durably, before data are touched, and committed with the
+release; a crash leaves the reservation spent, and two who ask at the same moment can never spend the same budget twice.
 """
 
-__all__: list[str] = []
+import importlib
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from celosia.ledger.chain import Head, LogLine, Verification
+from celosia.ledger.door import Door
+from celosia.ledger.policy import Policy, Window
+from celosia.ledger.purse import Purse
+from celosia.ledger.reservation import Request, Reservation
+from celosia.ledger.scope import Scope
+from celosia.ledger.statement import Line
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from celosia.ledger.account import Account
+    from celosia.ledger.ledger import Ledger
+    from celosia.ledger.opening import open_ledger
+
+__all__ = [
+    "Account",
+    "Door",
+    "Head",
+    "Ledger",
+    "Line",
+    "LogLine",
+    "Policy",
+    "Purse",
+    "Request",
+    "Reservation",
+    "Scope",
+    "Verification",
+    "Window",
+    "open_ledger",
+]
+
+# These need SQLAlchemy, which a session without a ledger does not.
+_LATER = {"Account": "account", "Ledger": "ledger", "open_ledger": "opening"}
+
+
+def __getattr__(name: str) -> "Any":  # noqa: ANN401 - one of three names
+    if name in _LATER:
+        return getattr(importlib.import_module(f"celosia.ledger.{_LATER[name]}"), name)
+    message = f"module 'celosia.ledger' has no attribute {name!r}"
+    raise AttributeError(message)
+
+
+class _Room(ModuleType):
+    """The room can be called: ``celosia.ledger(url)`` is ``celosia.ledger.open_ledger(url)``."""
+
+    def __call__(self, url: str, **options: "Any") -> "Ledger":  # noqa: ANN401 - those of open_ledger
+        from celosia.ledger.opening import open_ledger
+
+        return open_ledger(url, **options)
+
+
+sys.modules[__name__].__class__ = _Room

@@ -1,0 +1,163 @@
+"""Lines that hold each other: every line of the log carries the hash of the one before.
+
+An edit, a deletion or a swap anywhere changes every hash from there on, so that the last hash, the *head*, stands for
+the whole history: kept elsewhere (on paper, in a mail), it proves that the log was not rewritten. The hash is SHA-256
+over canonical JSON ``[sequence, at, kind, body, previous]``: sorted keys, no spaces, ASCII. Haber and Stornetta 1991.
+"""
+
+import hashlib
+import json
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from celosia.core.errors import LedgerError, ParameterError
+from celosia.core.exact import quote
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+__all__ = ["GENESIS", "JSON", "Head", "LogLine", "Verification", "canonical", "line_hash", "moment", "read_moment"]
+
+JSON: TypeAlias = "bool | int | float | str | Sequence[JSON] | Mapping[str, JSON] | None"
+"""What the body of a line may hold."""
+
+GENESIS: Final = "0" * 64
+"""What the first line gives for the hash of the line before it."""
+
+_WRITER: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+_quoted: Final = json.encoder.encode_basestring_ascii  # what the writer does with a text, without the way there
+_HASH = re.compile(r"[0-9a-f]{64}", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Head:
+    """The last line of a log: its number and its hash, which stands for all lines before.
+
+    >>> head = Head(sequence=12, hash="ab" * 32)
+    >>> Head.read(str(head)) == head
+    True
+    """
+
+    sequence: int
+    hash: str
+
+    def __str__(self) -> str:
+        return f"{self.sequence}:{self.hash}"
+
+    @classmethod
+    def read(cls, text: str) -> "Head":
+        """Read what ``str`` wrote.
+
+        >>> Head.read("twelve")
+        Traceback (most recent call last):
+        ...
+        celosia.core.errors.ParameterError: head must be written as a number, a colon and 64 hexadecimal digits, ...
+        """
+        given: object = text
+        number, _, digest = given.strip().partition(":") if isinstance(given, str) else ("", "", "")
+        if not (number.isascii() and number.isdigit() and len(number) <= 18 and _HASH.fullmatch(digest)):
+            message = f"head must be written as a number, a colon and 64 hexadecimal digits, not {quote(text)}."
+            raise ParameterError(message)
+        return cls(sequence=int(number), hash=digest)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogLine:
+    """One line of the log.
+
+    >>> line = LogLine(sequence=1, at=datetime(2026, 1, 1, tzinfo=UTC), kind="note", body={}, previous=GENESIS, hash="")
+    >>> line.to_json()
+    '{"at":"2026-01-01T00:00:00.000000Z","body":{},"hash":"","kind":"note","previous":"0000...","sequence":1}'
+    """
+
+    sequence: int
+    at: datetime
+    kind: str
+    body: dict[str, JSON]
+    previous: str
+    hash: str
+
+    def to_json(self) -> str:
+        """Return the line as canonical JSON, as it is exported.
+
+        >>> LogLine(
+        ...     sequence=1, at=datetime(2026, 1, 1, tzinfo=UTC), kind="note", body={}, previous=GENESIS, hash="ab"
+        ... ).to_json()[-14:]
+        ',"sequence":1}'
+        """
+        return canonical(
+            {
+                "sequence": self.sequence,
+                "at": moment(self.at),
+                "kind": self.kind,
+                "body": self.body,
+                "previous": self.previous,
+                "hash": self.hash,
+            }
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verification:
+    """Whether a log is as it was written: how many lines hold, up to which head, and what is wrong.
+
+    >>> import celosia as cl
+    >>> cl.ledger("memory://").verify().ok
+    True
+    """
+
+    ok: bool
+    lines: int
+    head: Head | None
+    problem: str | None = None
+
+
+def canonical(value: JSON) -> str:
+    r"""Return the one way to write a value as JSON: sorted keys, no spaces, ASCII, no NaN.
+
+    >>> print(canonical({"b": 1, "a": [None, "é"]}))
+    {"a":[null,"\u00e9"],"b":1}
+    """
+    try:
+        return _WRITER.encode(value)
+    except (TypeError, ValueError, RecursionError):
+        pass
+    message = "The body of a line must be JSON: texts, finite numbers, lists and objects with texts for keys."
+    raise ParameterError(message)
+
+
+def line_hash(*, sequence: int, at: str, kind: str, body: str, previous: str) -> str:
+    """Return the hash of a line whose ``body`` is canonical JSON already.
+
+    >>> line_hash(sequence=1, at="2026-01-01T00:00:00.000000Z", kind="note", body="{}", previous=GENESIS)[:16]
+    '...'
+    """
+    text = f"[{sequence:d},{_quoted(at)},{_quoted(kind)},{body},{_quoted(previous)}]"
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def moment(at: datetime) -> str:
+    """Write a moment to the microsecond, in UTC: texts are in order when moments are.
+
+    >>> moment(datetime(2026, 1, 1, tzinfo=UTC))
+    '2026-01-01T00:00:00.000000Z'
+    """
+    return at.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def read_moment(text: str) -> datetime:
+    """Read a moment back; what was not written by ``moment`` is refused.
+
+    >>> read_moment("2026-01-01T00:00:00.000000Z").year
+    2026
+    """
+    try:
+        at = datetime.fromisoformat(text)
+    except (TypeError, ValueError):
+        at = None
+    if at is None or at.tzinfo is None or moment(at) != text:
+        message = "The log holds a time that is not written as it should be."
+        raise LedgerError(message)
+    return at

@@ -1,0 +1,72 @@
+"""The one door through which a cost is paid: what a session needs to know of whoever keeps its budget.
+
+A ``Purse`` keeps it in memory, for one session; an ``Account`` keeps it in a ledger, for all who ask about a data set.
+Rooms that read data take a door and follow its order: reserve, read, commit or fail. Nothing is ever given back.
+"""
+
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    from celosia.core.events import Event
+    from celosia.core.guarantees import Guarantee
+    from celosia.core.release import Release
+    from celosia.ledger.reservation import Request, Reservation
+
+__all__ = ["Door"]
+
+
+@runtime_checkable
+class Door(Protocol):
+    """What ``Purse`` and ``Account`` have in common.
+
+    >>> import celosia as cl
+    >>> ledger = cl.ledger("memory://")
+    >>> ledger.set_budget(cl.PureDP(epsilon=1), dataset="deaths")
+    >>> isinstance(ledger.account("deaths"), Door)
+    True
+    """
+
+    @property
+    def budget(self) -> "Guarantee":
+        """What is promised in all, whatever is asked."""
+
+    @property
+    def limit(self) -> "Guarantee":
+        """The same in the accountant's own kind of guarantee: what the targets of single questions are made of."""
+
+    @property
+    def spent(self) -> "Guarantee":
+        """What was paid so far, in the accountant's own kind."""
+
+    @property
+    def remaining(self) -> "Guarantee":
+        """What may still be paid, in the accountant's own kind."""
+
+    @property
+    def history(self) -> "tuple[Reservation, ...]":
+        """What was reserved through this door, the earliest first."""
+
+    @property
+    def allows_seeded(self) -> bool:
+        """Whether noise may come from a stream that can be repeated; never where others rely on it."""
+
+    @property
+    def caches(self) -> bool:
+        """Whether answers are stored, to be given again."""
+
+    def admits(self, event: "Event") -> bool:
+        """Tell whether an event fits into what is left. Nothing is spent."""
+
+    def cost(self, event: "Event") -> "Guarantee":
+        """Return what an event promises on its own, in the accountant's own kind."""
+
+    def reserve(
+        self, event: "Event", *, question: str, fingerprint: str | None = None, request: "Request | None" = None
+    ) -> "Reservation":
+        """Pay for an event before data are read, or raise ``BudgetExceeded`` and pay nothing."""
+
+    def commit(self, reservation: "Reservation", release: "Release[Any]", *, text: str | None = None) -> None:
+        """Tell that the answer is there, before it is handed out."""
+
+    def fail(self, reservation: "Reservation") -> None:
+        """Tell that there will be no answer. What was reserved stays spent."""

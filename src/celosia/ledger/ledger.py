@@ -1,0 +1,360 @@
+"""A ledger: budgets, what was spent of them, and the answers that were given.
+
+It is two-phase (Gray 1978, for money): ``reserve`` is durable before data are read, ``commit`` stores the answer before
+it is handed out, and nothing is ever given back. What a crash leaves between the two is counted as spent, and can be
+seen. The order of everything that was ever decided is one hash-chained log.
+"""
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, Self, TextIO
+
+from celosia.core.errors import LedgerError, ParameterError
+from celosia.core.exact import quote, whole
+from celosia.core.record import exact_text
+from celosia.core.release import Release
+from celosia.ledger.account import Account
+from celosia.ledger.budgets import bears_on, line_of, set_policy
+from celosia.ledger.chain import JSON, Head, LogLine, Verification
+from celosia.ledger.log import append, head_of, lines_after, read_line
+from celosia.ledger.records import answer_digest, close, find, find_request, listing, store_answer
+from celosia.ledger.reserving import Question, reserve
+from celosia.ledger.scope import Scope
+from celosia.ledger.verification import expected_head, verify
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from celosia.core.events import Event
+    from celosia.core.guarantees import Guarantee
+    from celosia.ledger.book import Book
+    from celosia.ledger.policy import Policy
+    from celosia.ledger.reservation import Request, Reservation
+    from celosia.ledger.statement import Line
+    from celosia.ledger.store import Store
+
+__all__ = ["Ledger"]
+
+_OWN_KINDS: Final = ("budget", "committed", "failed", "opened", "repeated", "reserved")
+_PAGE: Final = 1_000
+
+
+class Ledger:
+    """The memory of every release; ``celosia.ledger(url)`` opens one.
+
+    >>> import celosia as cl
+    >>> from celosia.mechanisms import Laplace
+    >>> ledger = cl.ledger("memory://")
+    >>> ledger.set_budget(cl.PureDP(epsilon=1), dataset="deaths")
+    >>> count = Laplace(epsilon="0.1", sensitivity=1)
+    >>> reservation = ledger.reserve(count.event, dataset="deaths", question="How many?")
+    >>> release = count.release(108)                       # only now are data read
+    >>> ledger.commit(reservation, release, text=str(release.value))
+    >>> ledger.account("deaths").remaining
+    PureDP(epsilon='0.9')
+    """
+
+    def __init__(self, book: "Book") -> None:
+        self.book = book
+
+    @property
+    def store(self) -> "Store":
+        """The database; who keeps tables beside the ledger's changes them in ``store.transaction()``."""
+        return self.book.store
+
+    def set_budget(
+        self,
+        limit: "Guarantee | Policy",
+        *,
+        dataset: str | None = None,
+        analyst: str | None = None,
+        by: str = "owner",
+    ) -> None:
+        """Open or change the budget of a data set, of an analyst, or of an analyst on a data set.
+
+        The accountant stays once something was spent. A limit below what was spent is allowed: nothing is left then.
+
+        >>> import celosia as cl
+        >>> ledger = cl.ledger("memory://")
+        >>> ledger.set_budget(cl.ApproxDP(epsilon=3, delta="1e-6"), dataset="deaths")
+        >>> ledger.set_budget(cl.ApproxDP(epsilon=1, delta="1e-7"), dataset="deaths", analyst="ana")
+        >>> len(ledger.budgets)
+        2
+        """
+        scope = Scope(dataset=dataset, analyst=analyst)
+        with self.book.writing() as page:
+            set_policy(page, scope, limit, by)
+
+    @property
+    def budgets(self) -> "Mapping[Scope, Policy]":
+        """The policies that hold now, by scope."""
+        with self.book.reading() as page:
+            return MappingProxyType(dict(page.state.policies))
+
+    def account(self, dataset: str, analyst: str | None = None) -> Account:
+        """Return the door through which an analyst asks about a data set.
+
+        >>> import celosia as cl
+        >>> cl.ledger("memory://").account("deaths")
+        Traceback (most recent call last):
+        ...
+        celosia.core.errors.ParameterError: The ledger has no budget for data set 'deaths': open one with ...
+        """
+        return Account(self, dataset, analyst)
+
+    def statement(self, dataset: str | None = None, analyst: str | None = None) -> "tuple[Line, ...]":
+        """Return every budget that bears on what an analyst asks of a data set; left out, either means any.
+
+        >>> import celosia as cl
+        >>> ledger = cl.ledger("memory://")
+        >>> ledger.set_budget(cl.PureDP(epsilon=1), dataset="deaths")
+        >>> [str(line.scope) for line in ledger.statement()]
+        ["data set 'deaths'"]
+        """
+        with self.book.reading() as page:
+            scopes = [scope for scope in page.state.policies if bears_on(scope, dataset, analyst)]
+            scopes.sort(key=lambda scope: (scope.dataset or "", scope.analyst or ""))
+            return tuple(line_of(page, scope) for scope in scopes)
+
+    def reserve(
+        self,
+        event: "Event",
+        *,
+        dataset: str,
+        analyst: str | None = None,
+        question: str = "",
+        fingerprint: str | None = None,
+        request: "Request | None" = None,
+    ) -> "Reservation":
+        """Spend an event before data are read, or raise ``BudgetExceeded`` and spend nothing.
+
+        With a ``request`` that was seen before, its reservation is returned and nothing is spent. With a
+        ``fingerprint`` (of the question, the data and the parameters) whose answer is stored, that answer is returned:
+        it costs the data set nothing, and the analyst only if it was not paid for before.
+
+        >>> import celosia as cl
+        >>> ledger = cl.ledger("memory://")
+        >>> ledger.set_budget(cl.PureDP(epsilon="0.15"), dataset="deaths")
+        >>> event = cl.mechanisms.Laplace(epsilon="0.1", sensitivity=1).event
+        >>> ledger.reserve(event, dataset="deaths").state
+        'reserved'
+        >>> ledger.reserve(event, dataset="deaths")
+        Traceback (most recent call last):
+        ...
+        celosia.core.errors.BudgetExceeded: The question costs PureDP(epsilon='0.1'), and data set 'deaths' has ...
+        """
+        asked = Question(
+            event=event, dataset=dataset, analyst=analyst, text=question, fingerprint=fingerprint, request=request
+        )
+        with self.book.writing() as page:
+            return reserve(page, asked)
+
+    def commit(self, reservation: "Reservation", release: Release[Any], *, text: str | None = None) -> None:
+        """Store the answer to a reservation, before it is handed out. Doing it twice with one answer is doing it once.
+
+        >>> import celosia as cl
+        >>> ledger = cl.ledger("memory://")
+        >>> ledger.set_budget(cl.PureDP(epsilon=1), dataset="deaths")
+        >>> count = cl.mechanisms.Laplace(epsilon="0.1", sensitivity=1)
+        >>> reservation = ledger.reserve(count.event, dataset="deaths")
+        >>> ledger.commit(reservation, count.release(108, source=cl.noise.Seeded(7)))
+        Traceback (most recent call last):
+        ...
+        celosia.core.errors.ParameterError: release: its noise came from a seeded source, which protects nobody; ...
+        """
+        _check_release(release, text)
+        digest = None if text is None else answer_digest(text)
+        with self.store.transaction() as connection:
+            known = self._known(connection, reservation)
+            if known.event != release.event:
+                message = "release: it is not of the event that was reserved."
+                raise ParameterError(message)
+            if known.state == "committed" and (known.answer is None) == (text is None) and known.answer == text:
+                return
+            self._open(known)
+            line = append(connection, "committed", {"id": known.id, "answer": digest}, self.book.clock)
+            close(connection, known.id, state="committed", closed=line.sequence)
+            if text is not None:
+                store_answer(connection, known.id, text)
+
+    def fail(self, reservation: "Reservation") -> None:
+        """Tell that a reservation will have no answer. It stays spent.
+
+        >>> import celosia as cl
+        >>> ledger = cl.ledger("memory://")
+        >>> ledger.set_budget(cl.PureDP(epsilon=1), dataset="deaths")
+        >>> event = cl.mechanisms.Laplace(epsilon="0.1", sensitivity=1).event
+        >>> ledger.fail(ledger.reserve(event, dataset="deaths"))
+        >>> ledger.account("deaths").spent
+        PureDP(epsilon='0.1')
+        """
+        with self.store.transaction() as connection:
+            known = self._known(connection, reservation)
+            if known.state == "failed":
+                return
+            self._open(known)
+            line = append(connection, "failed", {"id": known.id}, self.book.clock)
+            close(connection, known.id, state="failed", closed=line.sequence)
+
+    @staticmethod
+    def _known(connection: "Connection", reservation: "Reservation") -> "Reservation":
+        found = find(connection, str(getattr(reservation, "id", "")))
+        if found is None:
+            message = "reservation: this ledger has none of that id."
+            raise LedgerError(message)
+        return found.reservation
+
+    @staticmethod
+    def _open(reservation: "Reservation") -> None:
+        if reservation.state != "reserved":
+            message = f"The reservation is {reservation.state} already: it is not changed any more."
+            raise LedgerError(message)
+
+    def reservation(self, id: str) -> "Reservation | None":  # noqa: A002 - the name that it has everywhere else
+        """Return a reservation, with its answer if there is one.
+
+        >>> import celosia as cl
+        >>> cl.ledger("memory://").reservation("00") is None
+        True
+        """
+        wanted: object = id
+        with self.store.reading() as connection:
+            found = find(connection, wanted) if isinstance(wanted, str) and wanted.isprintable() else None
+            return None if found is None else found.reservation
+
+    def request(self, analyst: str | None, key: str) -> "tuple[Request, Reservation] | None":
+        """Return what an analyst sent with a key, and the reservation that paid for it.
+
+        >>> import celosia as cl
+        >>> cl.ledger("memory://").request("ana", "7f3a") is None
+        True
+        """
+        with self.store.reading() as connection:
+            known = find_request(connection, analyst, exact_text(key, name="key"))
+            return None if known is None else (known[0], known[1].reservation)
+
+    def open_reservations(self) -> "tuple[Reservation, ...]":
+        """Return what is being answered, or was left by a crash: it counts as spent.
+
+        >>> import celosia as cl
+        >>> cl.ledger("memory://").open_reservations()
+        ()
+        """
+        with self.store.reading() as connection:
+            return listing(connection, state="reserved")
+
+    def reservations(
+        self, *, dataset: str | None = None, analyst: str | None = None, limit: int | None = None
+    ) -> "tuple[Reservation, ...]":
+        """Return the latest reservations, the earliest of them first, without their answers.
+
+        >>> import celosia as cl
+        >>> cl.ledger("memory://").reservations(analyst="ana", limit=10)
+        ()
+        """
+        most = None if limit is None else whole(limit, name="limit")
+        with self.store.reading() as connection:
+            return listing(connection, dataset=dataset, analyst=analyst, most=most)
+
+    def record(self, kind: str, body: Mapping[str, JSON], *, connection: "Connection | None" = None) -> None:
+        """Write a line that costs nothing: who was given a key, which bound was changed.
+
+        With a ``connection`` of ``store.transaction()`` the line stands or falls with what else is done in it.
+
+        >>> import celosia as cl
+        >>> ledger = cl.ledger("memory://")
+        >>> ledger.record("user", {"name": "ana", "role": "analyst"})
+        >>> [line.kind for line in ledger.entries()]
+        ['opened', 'user']
+        """
+        name = exact_text(kind, name="kind")
+        if name in _OWN_KINDS or not isinstance(body, Mapping):
+            message = f"kind must be none of {', '.join(_OWN_KINDS)}, and body a mapping, not {quote(kind)}."
+            raise ParameterError(message)
+        if connection is not None:
+            append(connection, name, dict(body), self.book.clock)
+            return
+        with self.store.transaction() as own:
+            append(own, name, dict(body), self.book.clock)
+
+    def entries(self, after: int = 0, limit: int | None = None) -> Iterator[LogLine]:
+        """Return the lines of the log behind a number, at most ``limit`` of them.
+
+        >>> import celosia as cl
+        >>> next(cl.ledger("memory://").entries()).sequence
+        1
+        """
+        after = whole(after, name="after", least=0)
+        left = None if limit is None else whole(limit, name="limit")
+        return self._entries(after, left)
+
+    def _entries(self, after: int, left: int | None) -> Iterator[LogLine]:
+        while left is None or left > 0:
+            most = _PAGE if left is None else min(left, _PAGE)
+            with self.store.reading() as connection:  # lines never change: a page at a time sees them all
+                lines = [read_line(raw) for raw in lines_after(connection, after, most)]
+            yield from lines
+            if len(lines) < most:
+                return
+            after, left = lines[-1].sequence, None if left is None else left - most
+
+    @property
+    def head(self) -> Head:
+        """The last line's number and hash: kept elsewhere, it proves later that nothing was rewritten."""
+        with self.store.reading() as connection:
+            return head_of(connection)[0]
+
+    def verify(self, head: Head | str | None = None) -> Verification:
+        """Look through the whole ledger; with a ``head`` that was kept elsewhere, also whether it was rewritten.
+
+        >>> import celosia as cl
+        >>> ledger = cl.ledger("memory://")
+        >>> ledger.verify(ledger.head).ok, ledger.verify("0" * 64).ok
+        (True, False)
+        """
+        expected = expected_head(head)
+        with self.store.reading() as connection:
+            return verify(connection, expected)
+
+    def export(self, stream: TextIO) -> int:
+        """Write the log as JSON, a line for each, and return how many.
+
+        >>> import io
+        >>> import celosia as cl
+        >>> cl.ledger("memory://").export(io.StringIO())
+        1
+        """
+        number = 0
+        for line in self.entries():
+            stream.write(line.to_json() + "\n")
+            number += 1
+        return number
+
+    def close(self) -> None:
+        """Let go of the database. A ledger in memory is gone.
+
+        >>> import celosia as cl
+        >>> cl.ledger("memory://").close()
+        """
+        self.store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Ledger in {self.store.name}>"
+
+
+def _check_release(release: object, text: object) -> None:
+    if not isinstance(release, Release):
+        message = f"release must be what a mechanism released, not {quote(type(release))}."
+        raise ParameterError(message)
+    if release.seeded:
+        message = "release: its noise came from a seeded source, which protects nobody; a ledger does not take it."
+        raise ParameterError(message)
+    if text is not None and not isinstance(text, str):
+        message = f"text must be the answer as a text, not {quote(type(text))}."
+        raise ParameterError(message)

@@ -1,0 +1,51 @@
+"""Opening a ledger by its URL."""
+
+from collections.abc import Callable
+from datetime import datetime
+
+from celosia.core.errors import ParameterError
+from celosia.ledger.book import Book
+from celosia.ledger.ledger import Ledger
+from celosia.ledger.log import begin, system_clock
+from celosia.ledger.reserving import drawn_id
+from celosia.ledger.state import FORMAT
+from celosia.ledger.store import Store
+
+__all__ = ["open_ledger"]
+
+
+def open_ledger(url: str, *, create: bool = True, clock: Callable[[], datetime] | None = None) -> Ledger:
+    """Open the ledger at a URL; one that is not there yet begins.
+
+    Parameters
+    ----------
+    url
+        ``memory://`` (gone with the process), ``sqlite:///budget.db`` (a file, for one machine) or
+        ``postgresql://host/database`` (shared by many).
+    create
+        Whether to begin one where there is none.
+    clock
+        Tells the time, in UTC; the system's clock if left out.
+
+    Examples
+    --------
+    >>> import celosia as cl
+    >>> cl.ledger("memory://")
+    <Ledger in memory>
+    """
+    store = Store(url, create=create)
+    told = system_clock if clock is None else clock
+    try:
+        if not create:
+            _check_begun(store)
+        store.create(lambda connection: begin(connection, {"format": FORMAT, "ledger": drawn_id()}, told))
+    except BaseException:
+        store.close()
+        raise
+    return Ledger(Book(store, told))
+
+
+def _check_begun(store: Store) -> None:
+    if not store.has_begun():
+        message = f"url: there is no ledger in {store.name}."
+        raise ParameterError(message)

@@ -1,0 +1,172 @@
+"""A budget in memory, for one session: the door of those who need no ledger.
+
+A filter holds the budget and a lock its order, so that two threads never spend the same part twice. Nothing is kept
+beyond the session, no answer is stored, and noise may come from a stream that can be repeated, for tests.
+"""
+
+import dataclasses
+import threading
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from celosia.core.errors import BudgetExceeded, ParameterError
+from celosia.core.exact import quote
+from celosia.core.guarantees import ZCDP, Guarantee
+from celosia.ledger.policy import Policy
+from celosia.ledger.reservation import Request, Reservation, State
+from celosia.noise.source import SYSTEM
+
+if TYPE_CHECKING:
+    from celosia.core.events import Event
+    from celosia.core.release import Release
+
+__all__ = ["Purse"]
+
+
+class Purse:
+    """A door whose budget is kept in memory.
+
+    >>> import celosia as cl
+    >>> purse = Purse(cl.PureDP(epsilon=1), name="deaths")
+    >>> event = cl.mechanisms.Laplace(epsilon="0.4", sensitivity=1).event
+    >>> reservation = purse.reserve(event, question="How many?")
+    >>> purse.remaining, purse.history[0].state
+    (PureDP(epsilon='0.6'), 'reserved')
+    >>> purse.fail(reservation)
+    >>> purse.remaining, purse.history[0].state
+    (PureDP(epsilon='0.6'), 'failed')
+    """
+
+    def __init__(self, budget: Guarantee, *, name: str = "data") -> None:
+        self._policy = Policy(limit=budget)
+        self._filter = self._policy.open()
+        self._name = name
+        self._history: dict[str, Reservation] = {}
+        self._lock = threading.RLock()
+
+    @property
+    def budget(self) -> Guarantee:
+        """What is promised in all, whatever is asked."""
+        return self._filter.budget
+
+    @property
+    def limit(self) -> Guarantee:
+        """The same in the accountant's own kind of guarantee."""
+        return self._filter.limit
+
+    @property
+    def spent(self) -> Guarantee:
+        """What was paid so far."""
+        return self._filter.spent
+
+    @property
+    def remaining(self) -> Guarantee:
+        """What may still be paid."""
+        return self._filter.remaining
+
+    @property
+    def history(self) -> tuple[Reservation, ...]:
+        """What was reserved, the earliest first."""
+        with self._lock:
+            return tuple(self._history.values())
+
+    @property
+    def allows_seeded(self) -> bool:
+        """True: nobody else relies on this purse."""
+        return True
+
+    @property
+    def caches(self) -> bool:
+        """False: answers are not kept."""
+        return False
+
+    def admits(self, event: "Event") -> bool:
+        """Tell whether an event fits into what is left. Nothing is spent.
+
+        >>> import celosia as cl
+        >>> Purse(cl.PureDP(epsilon=1)).admits(cl.mechanisms.Laplace(epsilon=2, sensitivity=1).event)
+        False
+        """
+        return self._filter.admits(event)
+
+    def cost(self, event: "Event") -> Guarantee:
+        """Return what an event promises on its own.
+
+        >>> import celosia as cl
+        >>> Purse(cl.PureDP(epsilon=1)).cost(cl.mechanisms.Laplace(epsilon="0.4", sensitivity=1).event)
+        PureDP(epsilon='0.4')
+        """
+        single = self._policy.watcher().spend(event).guarantee()
+        return dataclasses.replace(single, adjacency=self.budget.adjacency, unit=self.budget.unit)
+
+    def reserve(
+        self,
+        event: "Event",
+        *,
+        question: str,
+        fingerprint: str | None = None,  # noqa: ARG002 - no answer is stored, so none is looked for
+        request: Request | None = None,
+    ) -> Reservation:
+        """Pay for an event before data are read, or raise ``BudgetExceeded`` and pay nothing.
+
+        >>> import celosia as cl
+        >>> purse = Purse(cl.PureDP(epsilon=1))
+        >>> purse.reserve(cl.mechanisms.Laplace(epsilon=2, sensitivity=1).event, question="How many?")
+        Traceback (most recent call last):
+        ...
+        celosia.core.errors.BudgetExceeded: The query costs PureDP(epsilon=2), and PureDP(epsilon=1) is left: ...
+        """
+        if request is not None:
+            message = f"request={quote(request)} needs a ledger, which remembers requests: open the session with one."
+            raise ParameterError(message)
+        with self._lock:
+            if not self._filter.admits(event):
+                left = self._filter.remaining
+                message = f"The query costs {self.cost(event)}, and {left} is left: {_advice(left)}."
+                raise BudgetExceeded(message)
+            self._filter.spend(event)
+            drawn = "".join(f"{word:016x}" for word in SYSTEM.words(2).tolist())
+            reservation = Reservation(
+                id=drawn, dataset=self._name, event=event, question=question, at=datetime.now(tz=UTC)
+            )
+            self._history[drawn] = reservation
+        return reservation
+
+    def commit(self, reservation: Reservation, release: "Release[Any]", *, text: str | None = None) -> None:  # noqa: ARG002 - no answer is stored
+        """Tell that the answer is there.
+
+        >>> import celosia as cl
+        >>> purse, laplace = Purse(cl.PureDP(epsilon=1)), cl.mechanisms.Laplace(epsilon="0.4", sensitivity=1)
+        >>> purse.commit(purse.reserve(laplace.event, question="How many?"), laplace.release(108))
+        >>> purse.history[0].state
+        'committed'
+        """
+        self._settle(reservation, "committed")
+
+    def fail(self, reservation: Reservation) -> None:
+        """Tell that there will be no answer. What was reserved stays spent.
+
+        >>> import celosia as cl
+        >>> purse = Purse(cl.PureDP(epsilon=1))
+        >>> purse.fail(purse.reserve(cl.mechanisms.Laplace(epsilon=1, sensitivity=1).event, question="How many?"))
+        >>> purse.remaining
+        PureDP(epsilon=0)
+        """
+        self._settle(reservation, "failed")
+
+    def _settle(self, reservation: Reservation, state: State) -> None:
+        with self._lock:
+            known = self._history.get(reservation.id)
+            if known is None or known.state != "reserved":
+                message = f"{quote(reservation)} is not open in this purse."
+                raise ParameterError(message)
+            self._history[known.id] = dataclasses.replace(known, state=state)
+
+    def __repr__(self) -> str:
+        return f"<Purse: {self.remaining} of {self.budget} left>"
+
+
+def _advice(remaining: Guarantee) -> str:
+    word = "rho" if isinstance(remaining, ZCDP) else "epsilon"
+    left = getattr(remaining, word, None)
+    return "the budget is used up" if left == 0 else f"give it a smaller {word}"

@@ -1,0 +1,55 @@
+"""Whose budget is meant: that of a data set, of an analyst, or of an analyst on a data set.
+
+A question is charged in every scope that it falls into. The data set's own scope is what protects the people in the
+data, whoever asks and however many ask together; the other two only share it out.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from celosia.core.errors import ParameterError
+from celosia.core.record import exact_text
+
+__all__ = ["Scope", "scopes_of"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """A data set, an analyst, or both.
+
+    >>> print(Scope(dataset="deaths"), "and", Scope(dataset="deaths", analyst="ana"))
+    data set 'deaths' and analyst 'ana' on data set 'deaths'
+    >>> Scope()
+    Traceback (most recent call last):
+    ...
+    celosia.core.errors.ParameterError: A budget is for a data set, for an analyst or for both: give dataset or analyst.
+    """
+
+    dataset: str | None = None
+    analyst: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.dataset is None and self.analyst is None:
+            message = "A budget is for a data set, for an analyst or for both: give dataset or analyst."
+            raise ParameterError(message)
+        if self.dataset is not None:
+            object.__setattr__(self, "dataset", exact_text(self.dataset, name="dataset"))
+        if self.analyst is not None:
+            object.__setattr__(self, "analyst", exact_text(self.analyst, name="analyst"))
+
+    def __str__(self) -> str:
+        if self.analyst is None:
+            return f"data set {self.dataset!r}"
+        return f"analyst {self.analyst!r}" + ("" if self.dataset is None else f" on data set {self.dataset!r}")
+
+
+def scopes_of(dataset: str, analyst: str | None) -> Iterator[Scope]:
+    """Return the scopes that a question falls into, the data set's own first.
+
+    >>> [str(scope) for scope in scopes_of("deaths", "ana")]
+    ["data set 'deaths'", "analyst 'ana'", "analyst 'ana' on data set 'deaths'"]
+    """
+    yield Scope(dataset=dataset)
+    if analyst is not None:
+        yield Scope(analyst=analyst)
+        yield Scope(dataset=dataset, analyst=analyst)

@@ -1,0 +1,76 @@
+"""The tables of a ledger: the log and its head, and what is derived from the log to be found quickly.
+
+Everything that decides what may still be spent is in the log alone. Reservations and requests repeat what the log says,
+by id and by key; answers hold the texts, of which the log has the digests. ``verify`` compares them all.
+"""
+
+from typing import Final
+
+from sqlalchemy import BigInteger, Column, Index, Integer, LargeBinary, MetaData, Table, Text
+
+__all__ = ["ANSWERS", "HEAD", "LOG", "METADATA", "REQUESTS", "RESERVATIONS"]
+
+METADATA: Final = MetaData()
+"""The tables of a ledger together; whoever keeps tables in the same database has metadata of their own."""
+
+_NUMBER: Final = BigInteger().with_variant(Integer, "sqlite")
+
+LOG: Final = Table(
+    "celosia_log",
+    METADATA,
+    Column("sequence", _NUMBER, primary_key=True, autoincrement=False),
+    Column("at", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("body", Text, nullable=False),
+    Column("previous", Text, nullable=False),
+    Column("hash", Text, nullable=False),
+    Index("celosia_log_at", "at"),
+)
+"""The log: one row for each line, never changed."""
+
+HEAD: Final = Table(
+    "celosia_head",
+    METADATA,
+    Column("id", Integer, primary_key=True, autoincrement=False),
+    Column("sequence", _NUMBER, nullable=False),
+    Column("at", Text, nullable=False),
+    Column("hash", Text, nullable=False),
+)
+"""One row, the last line of the log: a tail that was cut off is missed, and whoever writes holds it."""
+
+RESERVATIONS: Final = Table(
+    "celosia_reservations",
+    METADATA,
+    Column("id", Text, primary_key=True),
+    Column("dataset", Text, nullable=False),
+    Column("analyst", Text),
+    Column("opened", _NUMBER, nullable=False, unique=True),
+    Column("closed", _NUMBER),
+    Column("state", Text, nullable=False),
+    Column("fingerprint", Text),
+    Column("source", Text),
+    Index("celosia_reservations_fingerprint", "dataset", "fingerprint"),
+    Index("celosia_reservations_analyst", "analyst", "dataset", "opened"),
+    Index("celosia_reservations_source", "source"),
+    Index("celosia_reservations_state", "state"),
+)
+"""Reservations by id: which lines of the log opened and closed them, and whose answer was repeated."""
+
+REQUESTS: Final = Table(
+    "celosia_requests",
+    METADATA,
+    Column("analyst", Text, primary_key=True),  # empty for the owner, who has no name
+    Column("key", Text, primary_key=True),
+    Column("digest", Text, nullable=False),
+    Column("reservation", Text, nullable=False),
+)
+"""Requests by whoever sent them and by the key that came with them."""
+
+ANSWERS: Final = Table(
+    "celosia_answers",
+    METADATA,
+    Column("id", Text, primary_key=True),
+    Column("digest", Text, nullable=False),
+    Column("text", LargeBinary, nullable=False),
+)
+"""Answers by the id of the reservation that paid for them."""

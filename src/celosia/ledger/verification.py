@@ -1,0 +1,191 @@
+"""Is the ledger as it was written? Every line, every hash, and everything that was derived from them.
+
+Edits, deletions, insertions and swaps break the chain; a tail that was cut off is missed by the head; a chain that was
+rewritten as a whole no longer holds the head that was kept elsewhere. Reservations, requests and answers are compared
+with what the log says of them.
+"""
+
+import json
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, Final
+
+from sqlalchemy import Table, select
+
+from celosia.core.errors import CelosiaError, LedgerError, ParameterError
+from celosia.core.exact import quote
+from celosia.ledger.chain import Head, Verification, canonical
+from celosia.ledger.log import Raw, head_of, lines_after, read_line
+from celosia.ledger.records import bytes_digest
+from celosia.ledger.state import State
+from celosia.ledger.tables import ANSWERS, REQUESTS, RESERVATIONS
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+__all__ = ["expected_head", "verify"]
+
+_HASH_LENGTH: Final = 64
+
+
+def expected_head(head: Head | str | None) -> Head | str | None:
+    """Return a head that was kept elsewhere, as it was printed or as a value; or its hash alone.
+
+    >>> expected_head("12:" + "ab" * 32).sequence
+    12
+    >>> expected_head("ab")
+    Traceback (most recent call last):
+    ...
+    celosia.core.errors.ParameterError: head must be written as a number, a colon and 64 hexadecimal digits, not 'ab'.
+    """
+    if head is None or isinstance(head, Head):
+        return head
+    if not isinstance(head, str):
+        message = f"head must be a Head or its text, not {quote(head)}."
+        raise ParameterError(message)
+    if len(head.strip()) == _HASH_LENGTH and ":" not in head:
+        return Head.read(f"0:{head.strip()}").hash
+    return Head.read(head)
+
+
+def verify(connection: "Connection", expected: Head | str | None) -> Verification:
+    """Look through a ledger, within one reading; see ``Ledger.verify``.
+
+    >>> import celosia as cl
+    >>> with cl.ledger("memory://").store.reading() as connection:
+    ...     verify(connection, None).lines
+    1
+    """
+    replay = _Replay()
+    problem = _first_problem(lambda: _walk(connection, replay, expected), lambda: _compare(connection, replay))
+    head = Head(sequence=replay.state.sequence, hash=replay.state.hash) if replay.state.sequence else None
+    return Verification(ok=problem is None, lines=replay.state.sequence, head=head, problem=problem)
+
+
+def _first_problem(*steps: Callable[[], None]) -> str | None:
+    try:
+        for step in steps:
+            step()
+    except LedgerError as error:
+        return str(error)
+    return None
+
+
+def _walk(connection: "Connection", replay: "_Replay", expected: Head | str | None) -> None:
+    head, at = head_of(connection)
+    wanted = expected.hash if isinstance(expected, Head) else expected
+    met = wanted is None
+    for line in lines_after(connection, 0):
+        replay.take(line)
+        if line.hash == wanted and (not isinstance(expected, Head) or line.sequence == expected.sequence):
+            met = True
+    state = replay.state
+    if (state.sequence, state.hash, state.at) != (head.sequence, head.hash, at):
+        _say(f"The log ends at line {state.sequence}, but its head says that it ends at line {head.sequence}.")
+    if not met:
+        _say("The log holds, but it is not the one whose head was given: it was rewritten, or is another one.")
+
+
+def _say(problem: str) -> None:
+    raise LedgerError(problem)
+
+
+class _Replay:
+    """What the derived tables must hold, by the log."""
+
+    def __init__(self) -> None:
+        self.state = State()
+        self.reservations: dict[str, dict[str, Any]] = {}
+        self.requests: dict[tuple[str, str], tuple[str, str]] = {}
+        self.answers: dict[str, str] = {}
+        self._paid: set[tuple[str | None, str]] = set()
+
+    def take(self, line: Raw) -> None:
+        self.state.feed([line])
+        read_line(line)
+        body = json.loads(line.body)
+        if canonical(body) != line.body:
+            _say(f"Line {line.sequence} of the log is not written as it should be.")
+        try:
+            if line.kind in ("reserved", "repeated"):
+                self._opened(line, body)
+            elif line.kind in ("committed", "failed"):
+                self._closed(line, body)
+        except (LookupError, TypeError, CelosiaError):
+            _say(f"Line {line.sequence} of the log does not agree with the lines before it.")
+
+    def _opened(self, line: Raw, body: dict[str, Any]) -> None:
+        identity, request, analyst = body["id"], body["request"], body["analyst"]
+        source: Any = body.get("answer")
+        self._agree(identity not in self.reservations)
+        self.state.event(canonical(body["event"]))
+        if line.kind == "repeated":
+            known = self.reservations[source]
+            self._agree(known["dataset"] == body["dataset"] and known["fingerprint"] == body["fingerprint"])
+            self._agree(source in self.answers and body["fingerprint"] is not None)
+            paid = analyst is None or known["analyst"] == analyst or (analyst, source) in self._paid
+            self._agree(body["charged"] is (not paid))
+            self._paid.add((analyst, source))
+        if request is not None:
+            key = (analyst or "", request["key"])
+            self._agree(key not in self.requests)
+            self.requests[key] = (request["digest"], identity)
+        self.reservations[identity] = {
+            "id": identity,
+            "dataset": body["dataset"],
+            "analyst": analyst,
+            "opened": line.sequence,
+            "closed": None,
+            "state": line.kind,
+            "fingerprint": body["fingerprint"],
+            "source": source,
+        }
+
+    def _closed(self, line: Raw, body: dict[str, Any]) -> None:
+        known = self.reservations[body["id"]]
+        self._agree(known["state"] == "reserved")
+        known["state"], known["closed"] = line.kind, line.sequence
+        if line.kind == "committed" and body["answer"] is not None:
+            self.answers[body["id"]] = body["answer"]
+
+    @staticmethod
+    def _agree(holds: bool) -> None:  # noqa: FBT001 - what holds
+        if not holds:
+            raise LookupError
+
+
+def _compare(connection: "Connection", replay: _Replay) -> None:
+    _same(
+        "reservation",
+        ((row["id"], row) for row in _rows(connection, RESERVATIONS)),
+        replay.reservations,
+    )
+    _same(
+        "request",
+        (((row["analyst"], row["key"]), (row["digest"], row["reservation"])) for row in _rows(connection, REQUESTS)),
+        replay.requests,
+    )
+    _same(
+        "answer",
+        ((row["id"], _digest(row)) for row in _rows(connection, ANSWERS)),
+        replay.answers,
+    )
+
+
+def _rows(connection: "Connection", table: Table) -> Iterable[dict[str, Any]]:
+    statement = select(table).execution_options(yield_per=1_000)
+    return (dict(row) for row in connection.execute(statement).mappings())
+
+
+def _digest(row: dict[str, Any]) -> str | None:
+    digest = bytes_digest(bytes(row["text"]))
+    return digest if digest == row["digest"] else None
+
+
+def _same(what: str, found: Iterable[tuple[Any, Any]], expected: dict[Any, Any]) -> None:
+    number = 0
+    for key, value in found:
+        number += 1
+        if key not in expected or expected[key] != value:
+            _say(f"A stored {what} is not the one that the log speaks of.")
+    if number != len(expected):
+        _say(f"The log speaks of {len(expected)} {what}s, but {number} are stored.")
