@@ -207,7 +207,7 @@ def test_from_a_draft_to_an_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         (["--epsilon", "0"], "epsilon must be greater than 0, not '0'."),
         (["--epsilon", "much"], "epsilon must be a number"),
         (["--epsilon", "nan"], "epsilon must be a number"),
-        (["--epsilon", "1", "--delta", "1"], "delta must"),
+        (["--epsilon", "1", "--delta", "1"], "A delta of 1 promises nothing"),
         (["--epsilon", "1", "--delta", "-1"], "delta must"),
         (["--rho", "1", "--delta", "1e-6"], "delta goes with --epsilon"),
         (["--rho", "0"], "rho must be greater than 0"),
@@ -336,3 +336,27 @@ def test_a_database_is_drafted_and_asked(postgres: str, tmp_path: Path) -> None:
     asked = runner.invoke(app, [*command, "--schema", str(tmp_path / "schema.toml")])
     assert asked.exit_code == 0, asked.stderr
     assert all(abs(row["count"] - 2500) < 40 for row in json.loads(asked.stdout)["rows"])
+
+
+# ---- ledgers
+
+
+def test_a_ledger_remembers_between_calls(folder: Path, tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'budget.db'}"
+    with cl.ledger(url) as ledger:
+        ledger.set_budget(cl.PureDP(epsilon=1), dataset="deaths")
+    paid = ask(folder, BY_SEX, "--epsilon", "0.6", "--ledger", url, "--analyst", "ana", "--json")
+    assert "ε = 0.4 is left in the ledger" in paid[1]
+    again = ask(folder, BY_SEX, "--epsilon", "0.6", "--ledger", url, "--analyst", "ana", "--json")
+    assert again[0] == paid[0]  # the answer of before, which costs nothing
+    assert "ε = 0.4 is left in the ledger" in again[1]
+    refused = ask(folder, "SELECT COUNT(*) FROM deaths", "--epsilon", "0.6", "--ledger", url, code=2)[1]
+    assert "0.4" in refused
+    with cl.ledger(url) as ledger:
+        assert [entry.analyst for entry in ledger.account("deaths", "ana").history] == ["ana", "ana"]
+
+
+def test_a_ledger_that_has_no_budget_says_what_to_do(folder: Path, tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'budget.db'}"
+    assert "budget" in ask(folder, BY_SEX, "--epsilon", "1", "--ledger", url, code=2)[1]
+    assert "goes with --ledger" in ask(folder, BY_SEX, "--epsilon", "1", "--analyst", "ana", code=2)[1]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import celosia as cl
 from celosia.core import ReplaceOne
 from celosia.core.errors import ParameterError
-from celosia.query import session as session_module
+from celosia.query import desk as desk_module
 from tests.query.samples import FULL, Pretending, asking, persons_table, rows_table
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def blind(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> None:
         pytest.fail("a preview opened the data")
 
-    monkeypatch.setattr(session_module, "open_engine", refuse)
+    monkeypatch.setattr(desk_module, "open_engine", refuse)
 
 
 @pytest.mark.usefixtures("blind")

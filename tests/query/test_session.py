@@ -19,14 +19,26 @@ import celosia as cl
 from celosia.audit import compare, lower_bound
 from celosia.audit.draws import gather
 from celosia.core import ReplaceOne
-from celosia.core.errors import BudgetExceeded, CelosiaError, EngineError, ParameterError, QueryError, SchemaError
+from celosia.core.errors import (
+    BudgetExceeded,
+    CelosiaError,
+    EngineError,
+    LedgerError,
+    ParameterError,
+    QueryError,
+    RequestConflict,
+    SchemaError,
+)
+from celosia.ledger import Policy, Request, Scope
+from celosia.ledger.opening import open_ledger
 from celosia.noise import Seeded
-from tests.query.samples import Pretending, asking, code_book, persons_table, rows_table
+from tests.query.samples import FULL, Pretending, asking, code_book, persons_table, rows_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from celosia.ledger.ledger import Ledger
     from celosia.query.builder import Query
     from celosia.query.plan import Plan
 
@@ -390,3 +402,327 @@ def test_a_person_in_two_cells_tells_no_more_than_was_promised() -> None:
         assert abs(np.median(counts) - 3 * persons) < 1  # three rows of each count
         hits[persons] = int((counts.reshape(-1, 2) >= 12).all(axis=1).sum())  # the best guess that there are four
     assert 0.7 < lower_bound(hits[4], CELLS // 2, hits[3], CELLS // 2) <= 1
+
+
+# ------------------------------------------------------------------------------------------------------ with a ledger
+
+
+def ledger_of(
+    url: str = "memory://", *, budget: cl.Guarantee | Policy | None = None, **analysts: cl.Guarantee
+) -> Ledger:
+    ledger = open_ledger(url)
+    ledger.set_budget(budget or cl.PureDP(epsilon=1), dataset="deaths")
+    for name, limit in analysts.items():
+        ledger.set_budget(limit, analyst=name)
+    return ledger
+
+
+def session_on(ledger: Ledger, engine: Pretending | None = None, **options: Any) -> cl.Session:  # noqa: ANN401 - of Session
+    session = cl.Session(rows_table(), ledger=ledger, **{"version": "2021", **options})
+    session._engine = engine or Pretending()
+    return session
+
+
+def left(ledger: Ledger, **scope: str) -> Any:  # noqa: ANN401 - what a scope has left, in epsilon
+    [line] = [line for line in ledger.statement() if line.scope == Scope(**scope)]
+    return line.remaining.epsilon  # type: ignore[attr-defined]
+
+
+def test_the_same_question_is_read_once_and_paid_once() -> None:
+    ledger, engine = ledger_of(ana=cl.PureDP(epsilon="0.5")), Pretending()
+    session = session_on(ledger, engine, analyst="ana")
+    first = session.query().where("age < 18 AND alive").group_by("sex").count().release(epsilon="0.3")
+    for _ in range(3):
+        again = session.query().where("alive AND age < 18").group_by("sex").count().release(epsilon="0.3")
+        assert again == first
+        assert again.confidence_interval(0.95) == first.confidence_interval(0.95)
+        assert (again.keys, again.notes, repr(again)) == (first.keys, first.notes, repr(first))
+    assert engine.reads == 1
+    assert (left(ledger, dataset="deaths"), left(ledger, analyst="ana")) == (Fraction(7, 10), Fraction(1, 5))
+    assert [entry.state for entry in session.history] == ["answered", "repeated", "repeated", "repeated"]
+    assert session.spent == cl.PureDP(epsilon="0.3")
+    assert session.remaining == cl.PureDP(epsilon="0.2")
+    assert ledger.verify().ok
+
+
+def test_a_second_analyst_pays_from_the_own_budget_once() -> None:
+    ledger, engine = (
+        ledger_of(ana=cl.PureDP(epsilon=1), ben=cl.PureDP(epsilon="0.4"), cor=cl.PureDP(epsilon="0.1")),
+        Pretending(),
+    )
+    ana = session_on(ledger, engine, analyst="ana")
+    first = ana.query().count().release(epsilon="0.3")
+    ben = ana.for_analyst("ben")
+    assert ben._engine is engine
+    assert [ben.query().count().release(epsilon="0.3") for _ in range(2)] == [first, first]
+    assert engine.reads == 1
+    assert left(ledger, dataset="deaths") == Fraction(7, 10)
+    assert left(ledger, analyst="ben") == Fraction(1, 10)
+    with pytest.raises(BudgetExceeded, match="analyst 'cor'"):
+        ana.for_analyst("cor").query().count().release(epsilon="0.3")
+    assert left(ledger, analyst="cor") == Fraction(1, 10)
+    assert [entry.question for entry in ben.history] == ["SELECT COUNT(*) FROM deaths"] * 2
+    assert ana.for_analyst("dora").history == ()
+
+
+def test_another_epsilon_or_another_question_is_a_new_question() -> None:
+    ledger, engine = ledger_of(), Pretending()
+    session = session_on(ledger, engine)
+    session.query().count().release(epsilon="0.1")
+    session.query().count().release(epsilon="0.2")
+    session.query().count(name="n").release(epsilon="0.1")
+    session.query().where("alive").count().release(epsilon="0.1")
+    assert engine.reads == 4
+    assert left(ledger, dataset="deaths") == Fraction(1, 2)
+
+
+def test_what_is_declared_otherwise_is_asked_anew() -> None:
+    ledger, engine = ledger_of(budget=cl.PureDP(epsilon=1)), Pretending()
+    wider = cl.Schema(age=cl.Integer(0, 130), sex=cl.Category("F", "M"))
+    for table, version in [
+        (rows_table(), "2021"),
+        (rows_table(), "2022"),
+        (rows_table(schema=FULL), "2022"),
+        (rows_table(schema=wider), "2022"),
+        (rows_table(schema=wider), None),  # a frame without a version is never known again
+        (rows_table(schema=wider), None),
+    ]:
+        session = cl.Session(table, ledger=ledger, version=version)
+        session._engine = engine
+        session.query().where("sex = 'F'").count().release(epsilon="0.1")
+    assert engine.reads == 6
+    assert left(ledger, dataset="deaths") == Fraction(4, 10)
+
+
+def test_public_tables_are_part_of_the_question() -> None:
+    ledger, engine = ledger_of(), Pretending()
+    other = cl.table(pa.table({"town": ["A", "B"], "region": ["n", "n"]}), name="towns", public=True, key="town")
+    for book in (code_book(), code_book(), other):
+        session = cl.Session([rows_table(), book], ledger=ledger, version="1")
+        session._engine = engine
+        session.query("deaths").join("towns", on="town").group_by("region").count().release(epsilon="0.1")
+        session.query("deaths").count().release(epsilon="0.1")  # reads no public table
+    assert engine.reads == 3
+    assert left(ledger, dataset="deaths") == Fraction(7, 10)
+
+
+def test_a_file_that_changed_is_asked_anew_and_a_ledger_outlives_its_process(tmp_path: Path) -> None:
+    path, url = tmp_path / "deaths.parquet", f"sqlite:///{tmp_path / 'budget.db'}"
+
+    def ask(ages: list[int] | None) -> int:
+        if ages is not None:
+            pq.write_table(pa.table({"age": ages}), path)
+        table = cl.table(str(path), schema=cl.Schema(age=cl.Integer(0, 120)))
+        with open_ledger(url) as ledger, cl.Session(table, budget=cl.PureDP(epsilon=1), ledger=ledger) as session:
+            answer: int = session.query().count().release(epsilon="0.25").item()
+            spent.append(session.spent.epsilon)  # type: ignore[attr-defined]
+        return answer
+
+    spent: list[Fraction] = []
+    first, again = ask([1, 2, 3]), ask(None)
+    assert first == again
+    ask([1, 2, 3, 4] * 1_000)
+    ask(None)
+    assert spent == [Fraction(1, 4), Fraction(1, 4), Fraction(1, 2), Fraction(1, 2)]
+
+
+def test_a_ledger_takes_no_noise_that_can_be_repeated() -> None:
+    ledger = open_ledger("memory://")
+    with pytest.raises(ParameterError, match="repeated"):
+        cl.Session(rows_table(), budget=cl.PureDP(epsilon=1), ledger=ledger, source=Seeded(1))
+    assert ledger.budgets == {}
+
+
+# ------------------------------------------------------------------------------------------------- failures, with one
+
+
+@pytest.mark.parametrize("error", [ValueError("row 7: Anna"), EngineError("no answer"), MemoryError()])
+def test_a_failure_after_the_reservation_stays_spent(error: Exception) -> None:
+    ledger, engine = ledger_of(), Pretending(error=error)
+    session = session_on(ledger, engine)
+    with pytest.raises(EngineError) as caught:
+        session.query().count().release(epsilon="0.3")
+    assert "Anna" not in str(caught.value)
+    assert caught.value.__cause__ is caught.value.__context__ is None
+    assert [entry.state for entry in session.history] == ["failed"]
+    engine.error = None
+    session.query().count().release(epsilon="0.3")  # a failure is no answer: it is read, and paid, again
+    assert left(ledger, dataset="deaths") == Fraction(4, 10)
+    assert [entry.state for entry in session.history] == ["failed", "answered"]
+
+
+def test_an_interrupted_question_stays_reserved() -> None:
+    ledger, engine = ledger_of(), Pretending(error=KeyboardInterrupt())
+    session = session_on(ledger, engine)
+    with pytest.raises(KeyboardInterrupt):
+        session.query().count().release(epsilon="0.3")
+    assert [reservation.state for reservation in ledger.open_reservations()] == ["reserved"]
+    assert session.history[0].state == "reserved"
+    assert left(ledger, dataset="deaths") == Fraction(7, 10)
+    without = asking(budget=cl.PureDP(epsilon=1))
+    without._engine = engine
+    with pytest.raises(KeyboardInterrupt):
+        without.query().count().release(epsilon="0.3")
+    assert (without.remaining, without.history[0].state) == (cl.PureDP(epsilon="0.7"), "reserved")
+
+
+@pytest.mark.parametrize("step", ["commit", "fail"])
+def test_an_answer_that_cannot_be_stored_is_not_handed_out(monkeypatch: pytest.MonkeyPatch, step: str) -> None:
+    ledger, engine = ledger_of(), Pretending(error=None if step == "commit" else ValueError("row 7: Anna"))
+    session = session_on(ledger, engine)
+
+    def lost(*_: object, **__: object) -> None:
+        message = "The ledger cannot be reached."
+        raise LedgerError(message)
+
+    monkeypatch.setattr(ledger, step, lost)
+    with pytest.raises(LedgerError if step == "commit" else EngineError):
+        session.query().count().release(epsilon="0.3")
+    assert left(ledger, dataset="deaths") == Fraction(7, 10)
+    assert len(ledger.open_reservations()) == 1
+
+
+def test_what_is_refused_or_fails_before_reading_costs_nothing() -> None:
+    ledger = ledger_of()
+    session = session_on(ledger, _FailingCheck())
+    before = ledger.head
+    with pytest.raises(QueryError):
+        session.query().count().release(epsilon="0.3")
+    for refuse in REFUSED:
+        with pytest.raises(QueryError):
+            refuse(session.query()).release(epsilon="0.3")
+    session._engine = Pretending()
+    with pytest.raises(BudgetExceeded, match="data set 'deaths'"):
+        session.query().count().release(epsilon=2)
+    session.query().count().preview(epsilon="0.3")
+    assert ledger.head == before
+
+
+def test_threads_that_race_for_a_ledger_get_exactly_as_many_answers_as_fit() -> None:
+    ledger, engine = ledger_of(), Pretending()
+    session = session_on(ledger, engine)
+    start = threading.Barrier(8)
+
+    def race(number: int) -> list[str]:
+        own, outcomes = session.for_analyst(f"analyst-{number}"), []
+        start.wait()
+        for turn in range(3):
+            try:
+                own.query().where(f"age > {3 * number + turn}").count().release(epsilon="0.1")
+                outcomes.append("answered")
+            except BudgetExceeded:
+                outcomes.append("refused")
+        return outcomes
+
+    with ThreadPoolExecutor(8) as pool:
+        outcomes = [outcome for found in pool.map(race, range(8)) for outcome in found]
+    assert outcomes.count("answered") == engine.reads == 10
+    assert left(ledger, dataset="deaths") == 0
+    assert ledger.verify().ok
+
+
+# -------------------------------------------------------------------------------------------------- requests, opening
+
+
+def test_a_request_is_answered_once_however_often_it_is_sent() -> None:
+    ledger, engine = ledger_of(), Pretending()
+    session = session_on(ledger, engine, version=None)
+    plan, request = session.query().count().plan, Request(key="k", digest="d")
+    first = session.ask(plan, epsilon="0.3", request=request)
+    assert (first.reservation.state, first.reservation.fresh) == ("committed", True)
+    with ThreadPoolExecutor(8) as pool:
+        same = list(pool.map(lambda _: session.ask(plan, epsilon="0.3", request=request), range(20)))
+    assert all(asked.release == first.release and not asked.reservation.fresh for asked in same)
+    assert {asked.reservation.id for asked in same} == {first.reservation.id}
+    assert engine.reads == 1
+    with pytest.raises(RequestConflict):
+        session.release(plan, epsilon="0.2", request=Request(key="k", digest="e"))
+    assert left(ledger, dataset="deaths") == Fraction(7, 10)
+
+
+@pytest.mark.parametrize(("error", "words"), [(ValueError(), "failed"), (KeyboardInterrupt(), "not answered yet")])
+def test_a_request_without_an_answer_is_told_and_not_charged_again(error: BaseException, words: str) -> None:
+    ledger, engine = ledger_of(), Pretending(error=error)
+    session = session_on(ledger, engine)
+    plan, request = session.query().count().plan, Request(key="k", digest="d")
+    with pytest.raises((EngineError, KeyboardInterrupt)):
+        session.ask(plan, epsilon="0.3", request=request)
+    engine.error = None
+    again = session.ask(plan, epsilon="0.3", request=request)
+    assert again.release is None
+    assert not again.reservation.fresh
+    with pytest.raises(EngineError, match=words):
+        session.release(plan, epsilon="0.3", request=request)
+    assert (engine.reads, left(ledger, dataset="deaths")) == (1, Fraction(7, 10))
+    with pytest.raises(ParameterError, match="needs a ledger"):
+        asking().release(plan, epsilon=1, request=request)
+
+
+def test_a_question_with_very_many_keys_is_remembered_in_short() -> None:
+    ledger = ledger_of()
+    session = session_on(ledger)
+    towns = [f"town {number}" for number in range(2_000)]
+    session.query().group_by("town", keys=towns).count().release(epsilon="0.1")
+    session.query().group_by("town", keys=[*towns[:-1], "another"]).count().release(epsilon="0.1")
+    assert {len(entry.question) for entry in session.history} <= set(range(10_001))
+    assert [entry.state for entry in session.history] == ["answered", "answered"]
+
+
+@pytest.mark.parametrize(
+    ("budget", "target", "kind"),
+    [
+        (cl.ApproxDP(epsilon=1, delta="1e-6"), {"epsilon": "0.1"}, cl.ApproxDP),
+        (cl.ZCDP(rho=1), {"rho": "0.1"}, cl.ZCDP),
+        (Policy(limit=cl.ApproxDP(epsilon=1, delta="1e-6"), accountant="zcdp"), {"rho": "0.01"}, cl.ZCDP),
+        (Policy(limit=cl.ApproxDP(epsilon=1, delta="1e-6"), accountant="renyi"), {"epsilon": "0.1"}, cl.RenyiDP),
+        (Policy(limit=cl.ApproxDP(epsilon=1, delta="1e-6"), accountant="gdp"), {"epsilon": "0.1"}, cl.GaussianDP),
+    ],
+)
+def test_any_accountant_of_a_ledger_can_watch(budget: Any, target: dict[str, Any], kind: type) -> None:  # noqa: ANN401 - a guarantee or a policy
+    session = session_on(ledger_of(budget=budget))
+    preview = session.query().group_by("sex").count().preview(**target)
+    release = session.query().group_by("sex").count().release(**target)
+    assert isinstance(release.guarantee, kind)
+    assert release.guarantee == preview.cost == session.spent
+    assert preview.affordable
+    assert session.query().group_by("sex").count().release(**target) == release
+
+
+def test_a_session_opens_the_budget_of_its_data_set_or_keeps_to_it() -> None:
+    ledger, budget = open_ledger("memory://"), cl.PureDP(epsilon=1)
+    with pytest.raises(ParameterError, match="no budget for data set 'deaths'"):
+        cl.Session(rows_table(), ledger=ledger)
+    opened = cl.Session(rows_table(), ledger=ledger, budget=budget)
+    assert opened.budget == cl.Session(rows_table(), ledger=ledger).budget == budget
+    assert cl.Session(rows_table(), ledger=ledger, budget=budget).remaining == budget
+    with pytest.raises(ParameterError, match="leave budget= out"):
+        cl.Session(rows_table(), ledger=ledger, budget=cl.PureDP(epsilon=2))
+    with pytest.raises(ParameterError, match="declared for something else"):
+        cl.Session(persons_table(), ledger=ledger)
+    with pytest.raises(ParameterError, match="declared for something else"):
+        cl.Session(rows_table(adjacency=ReplaceOne), ledger=ledger)
+    assert cl.Session(persons_table(), ledger=ledger, budget=budget, dataset="persons").budget.unit == "person"
+    with pytest.raises(ParameterError, match=r"dataset="):
+        cl.Session([rows_table(), rows_table("visits")], ledger=ledger, budget=budget)
+    both = cl.Session([rows_table(), rows_table("visits")], ledger=ledger, budget=budget, dataset="both")
+    assert {scope.dataset for scope in ledger.budgets} == {"deaths", "persons", "both"}
+    assert both.for_analyst("ana").remaining == budget
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"analyst": "ana"}, "analyst= goes with a ledger"),
+        ({"dataset": "deaths"}, "dataset= goes with a ledger"),
+        ({"version": "1"}, "version= goes with a ledger"),
+        ({"ledger": "sqlite:///budget.db"}, "ledger must be one opened by"),
+        ({"ledger": open_ledger("memory://"), "version": 7}, "version must be a text"),
+        ({"ledger": open_ledger("memory://"), "dataset": ""}, "dataset must be a text"),
+        ({"ledger": open_ledger("memory://"), "analyst": 7}, "analyst must be a text"),
+    ],
+)
+def test_what_goes_with_a_ledger_is_looked_at(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(ParameterError, match=words):
+        cl.Session(rows_table(), budget=cl.PureDP(epsilon=1), **options)
+    with pytest.raises(ParameterError, match="open the session with ledger="):
+        asking().for_analyst("ana")

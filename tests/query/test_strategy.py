@@ -247,3 +247,24 @@ def test_hardly_anything_spent_on_a_count_and_a_choice_is_refused_or_priced(budg
         assert "epsilon" in str(error) or "rho" in str(error) or "priced" in str(error)  # noqa: PT017 - or it is priced
     else:
         assert getattr(told.cost, next(iter(target))) > 0
+
+
+@pytest.mark.parametrize("amount", ["1e-12", "1e-20", "1e-50", "1e-100"])
+@pytest.mark.parametrize("budget", [cl.ZCDP(rho=1), cl.PureDP(epsilon=1), cl.ApproxDP(epsilon=1, delta="1e-6")])
+@pytest.mark.parametrize("asked", ["COUNT(*)", "AVG(age)", "SUM(age)", "VARIANCE(age)"])
+def test_noise_that_cannot_be_drawn_is_refused_before_it_is_paid_for(
+    budget: cl.Guarantee, amount: str, asked: str
+) -> None:
+    schema = cl.Schema(age=cl.Integer(0, 120))
+    session = cl.Session(cl.table(pa.table({"age": [34]}), schema=schema, name="t"), budget=budget)
+    target = {"rho" if isinstance(budget, cl.ZCDP) else "epsilon": amount}
+    query = session.sql(f"SELECT {asked} FROM t")
+    try:
+        query.preview(**target)
+    except CelosiaError:
+        with pytest.raises(CelosiaError):
+            query.release(**target)
+        assert session.history == ()
+    else:
+        query.release(**target)
+        assert len(session.history) == 1

@@ -1,8 +1,9 @@
 """``celosia query``: one question in SQL, one private answer.
 
-The answer is a table on standard output, everything else goes to standard error. The command is a session of its own
-with the budget that it is given, and remembers nothing: whoever calls it again spends again. What can be found wrong
-with the question or its options is found before anything is read.
+The answer is a table on standard output, everything else goes to standard error. Without ``--ledger`` the command is a
+session of its own with the budget that it is given, and remembers nothing: whoever calls it again spends again. With it
+the cost is reserved in the ledger before anything is read, and a question that was answered before is not read again.
+What can be found wrong with the question or its options is found first.
 """
 
 from collections.abc import Mapping
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from celosia.query.preview import Preview
     from celosia.query.release import TableRelease
 
-__all__ = ["Asked", "Shown", "Spending", "query"]
+__all__ = ["Asked", "Remembered", "Shown", "Spending", "query"]
 
 _FORGETFUL = "Nothing is remembered between calls: every call spends anew, and what they spend adds up."
 
@@ -136,6 +137,9 @@ class Spending:
     def target(self) -> dict[str, Any]:
         """Return what the session is told to spend."""
         exact_level(self.confidence)
+        if self.epsilon is None and self.rho is None and not self.error:
+            message = "Give --epsilon, --rho or --error: what may the answer cost, or how good has it to be?"
+            raise ParameterError(message)
         delta = {} if self.delta is None else {"delta": self.delta}
         rows = {} if self.rows is None else {"rows": float(exact_positive(self.rows, name="rows"))}
         if self.error:
@@ -151,6 +155,41 @@ class Spending:
             message = f"error must be one number, or NAME=NUMBER for different columns, not {quote(' '.join(given))}."
             raise ParameterError(message)
         return named
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remembered:
+    """Who keeps the budget, as given on the command line.
+
+    >>> Remembered(analyst="ana").check()
+    Traceback (most recent call last):
+    ...
+    celosia.core.errors.ParameterError: analyst goes with --ledger: without one nobody is remembered.
+    """
+
+    ledger: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="Pay from the budget in this ledger, such as sqlite:///budget.db."),
+    ] = None
+    analyst: Annotated[str | None, typer.Option(metavar="NAME", help="With --ledger: who asks.")] = None
+    dataset: Annotated[
+        str | None, typer.Option(metavar="NAME", help="With --ledger: whose budget it is; by default the table's name.")
+    ] = None
+
+    def check(self) -> None:
+        """Refuse a name that nobody would remember."""
+        for name in ("analyst", "dataset"):
+            if self.ledger is None and getattr(self, name) is not None:
+                message = f"{name} goes with --ledger: without one nobody is remembered."
+                raise ParameterError(message)
+
+    def keeper(self, spending: Spending) -> dict[str, Any]:
+        """Return what a session is told about its budget."""
+        if self.ledger is None:
+            return {"budget": spending.budget()}
+        from celosia.ledger import open_ledger
+
+        return {"ledger": open_ledger(self.ledger), "analyst": self.analyst, "dataset": self.dataset}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,7 +224,7 @@ class Shown:
 
 
 @spread
-def query(asked: Asked, spending: Spending, shown: Shown) -> None:
+def query(asked: Asked, spending: Spending, remembered: Remembered, shown: Shown) -> None:
     """Ask a file or database a question in SQL and print the private answer with its intervals.
 
     >>> query(file="deaths.parquet", sql="SELECT COUNT(*) FROM deaths", schema=Path("schema.toml"))
@@ -194,11 +233,15 @@ def query(asked: Asked, spending: Spending, shown: Shown) -> None:
     celosia.core.errors.ParameterError: Give --epsilon or --rho, one of them: what may the answer cost? ...
     """
     shown.check()
-    budget, target = spending.budget(), spending.target()
+    remembered.check()
+    if remembered.ledger is None:
+        spending.budget()
+    target = spending.target()
     with waiting("Reading the question"):
         from celosia.query import Session
 
-        question = Session(asked.tables(), budget=budget, progress=_bar_of_our_own).sql(asked.sql)
+        session = Session(asked.tables(), progress=_bar_of_our_own, **remembered.keeper(spending))
+        question = session.sql(asked.sql)
         told = question.preview(level=spending.confidence, **target)
     if shown.preview:
         _print_preview(question, told, as_json=shown.as_json)
@@ -214,7 +257,8 @@ def query(asked: Asked, spending: Spending, shown: Shown) -> None:
     console = Console(stderr=True, highlight=False)
     for note in release.notes:
         console.print(Text(f"Note: {note}", style="dim"), soft_wrap=True)
-    console.print(Text(f"{promise} {_FORGETFUL}", style="dim"), soft_wrap=True)
+    left = _FORGETFUL if remembered.ledger is None else f"{cost(session.remaining)} is left in the ledger."
+    console.print(Text(f"{promise} {left}", style="dim"), soft_wrap=True)
 
 
 def _print_preview(question: "Query", told: "Preview", *, as_json: bool) -> None:

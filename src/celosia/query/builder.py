@@ -23,13 +23,14 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from celosia.data.columns import Value
+    from celosia.query.asking import Asking
     from celosia.query.preview import Preview
     from celosia.query.release import TableRelease
-    from celosia.query.session import Session
 
 __all__ = ["Query", "Scalar"]
 
 Scalar: TypeAlias = "str | Expression"
+"""A column by its name, or an expression."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -43,7 +44,7 @@ class Query:
     (('sex', Column('sex')), ('count', Column('count')), ('mean_age', Column('mean_age')))
     """
 
-    session: Session
+    session: Asking
     relation: Relation
     filter: Expression | None = None
     keys: tuple[Key, ...] = ()
@@ -55,7 +56,7 @@ class Query:
     most: int | None = None
 
     @classmethod
-    def of_plan(cls, session: Session, plan: Plan) -> Query:
+    def of_plan(cls, session: Asking, plan: Plan) -> Query:
         """Return the query whose plan is given, to preview and release what was written in SQL."""
         return cls(
             session=session,

@@ -5,57 +5,45 @@ is then reserved by a filter, which refuses what does not fit into the budget. O
 happens from there on, the event stays spent, because a failure may itself have told something.
 """
 
-import threading
+import contextlib
+import copy
+import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self, overload
 
-from celosia.accounting import BasicAccountant, Filter, PureAccountant, ZCDPAccountant
-from celosia.core.adjacency import AddRemove, ReplaceOne
-from celosia.core.errors import BudgetExceeded, CelosiaError, EngineError, ParameterError, QueryError
-from celosia.core.exact import Exact, exact_positive, quote
+from celosia.core.errors import CelosiaError, EngineError, ParameterError
+from celosia.core.exact import Exact, exact_positive
 from celosia.core.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 from celosia.data.table import Table
 from celosia.noise.source import source_or_system
 from celosia.query.answering import answer
+from celosia.query.asking import begin, begin_sql
 from celosia.query.builder import Query
 from celosia.query.calibration import strategy_within
-from celosia.query.plan import Base, Plan
+from celosia.query.desk import Desk
+from celosia.query.history import Asked, Entry, entry_of
+from celosia.query.json_fields import parse_json
+from celosia.query.opening import open_door, tables_by_name
+from celosia.query.plan import Plan
 from celosia.query.preview import Preview, preview_of
-from celosia.query.progress import Bar
 from celosia.query.question import question_of
+from celosia.query.release_json import release_from_json, release_to_json
 from celosia.query.render import render
-from celosia.query.sql import parse_sql
-from celosia.query.strategy import Strategy, strategy_for
-from celosia.query.summaries import open_engine
+from celosia.query.strategy import Strategy, check_noise, strategy_for
 from celosia.query.target import Target
 
 if TYPE_CHECKING:
-    from celosia.core import Event, Source
+    from celosia.core import Source
+    from celosia.ledger.ledger import Ledger
+    from celosia.ledger.reservation import Request, Reservation
     from celosia.query.engine import Engine
     from celosia.query.release import TableRelease
 
-__all__ = ["Entry", "Session"]
+__all__ = ["Session"]
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
-    """One line of a session's history: the question, what was paid, and whether it was answered.
-
-    ``state`` is ``"answered"``, or ``"failed"`` if the data could not be read: the price stays paid.
-
-    >>> import celosia as cl
-    >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
-    >>> session = cl.Session(deaths, budget=cl.PureDP(epsilon=1))
-    >>> release = session.sql("SELECT COUNT(*) FROM deaths WHERE age < 18", epsilon="0.1")
-    >>> session.history[0].question, session.history[0].cost, session.history[0].state
-    ('SELECT COUNT(*) FROM deaths WHERE age < 18', PureDP(epsilon='0.1'), 'answered')
-    """
-
-    question: str
-    event: "Event"
-    cost: Guarantee
-    state: str
+_LONGEST_ANSWER = 2**30  # characters of a stored answer
+_LONGEST_QUESTION = 10_000
 
 
 class Session:
@@ -67,9 +55,19 @@ class Session:
         One table or several, made by ``celosia.table``; public ones can be joined.
     budget
         All that may be spent: ``ApproxDP``, ``PureDP`` or ``ZCDP``. Unless it says otherwise it is read for the
-        tables' own neighbours and unit.
+        tables' own neighbours and unit. With a ledger that has one already it may be left out, and must be the same.
+    ledger
+        Where the budget is kept, opened by ``celosia.ledger``: then it is shared by all sessions on the data set, what
+        was spent is remembered, and the answer to a question that was asked before is given again.
+    analyst
+        With a ledger: who asks. Limits that the ledger has for this analyst hold beside that of the data set.
+    dataset
+        With a ledger: the name of the data set there; by default that of the one private table.
+    version
+        With a ledger: what the owner calls the present state of the data. Files have one by themselves (their last
+        change); without any, every question is a new one.
     source
-        Where the noise comes from; a seeded source is for tests, and shows in every release.
+        Where the noise comes from; a seeded source is for tests, shows in every release, and is refused by a ledger.
     progress
         Told which share of the files is read; by default a bar on the terminal, for what takes long.
 
@@ -87,53 +85,75 @@ class Session:
     (Fraction(1, 1), 2)
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - all that has to be said of a session, by name
         self,
         tables: "Table | Sequence[Table]",
         *,
-        budget: Guarantee,
+        budget: Guarantee | None = None,
+        ledger: "Ledger | None" = None,
+        analyst: str | None = None,
+        dataset: str | None = None,
+        version: str | None = None,
         source: "Source | None" = None,
         progress: "Callable[[float], None] | None" = None,
     ) -> None:
-        self._tables = _by_name(tables)
-        first = next(table for table in self._tables.values() if not table.public)
-        unit = "row" if first.person is None else "person"
-        self._budget = _scoped(budget, first, unit)
-        self._filter = Filter(_accountant(self._budget), self._budget)
-        self._source = source_or_system(source)
-        # The order in which a person's surplus rows are left out follows from a secret, drawn once.
-        self._secret = tuple(int(word) for word in self._source.words(4))
-        self._progress = Bar() if progress is None else progress
-        self._history: list[Entry] = []
-        self._engine: Engine | None = None
-        self._lock = threading.RLock()
+        named, drawn = tables_by_name(tables), source_or_system(source)
+        if version is not None and ledger is None:
+            message = "version= goes with a ledger, which keeps answers while the data stay as they are: give ledger=."
+            raise ParameterError(message)
+        if drawn.seeded and ledger is not None:
+            message = "A ledger takes no answers whose noise can be repeated: leave source= out."
+            raise ParameterError(message)
+        self._door = open_door(named, budget=budget, ledger=ledger, analyst=analyst, dataset=dataset)
+        self._ledger, self._dataset = ledger, dataset
+        self._desk = Desk(named, drawn, version=version, progress=progress)
+        self._costs: dict[str, Guarantee] = {}
+
+    def for_analyst(self, name: str | None) -> "Session":
+        """Return a session for another analyst, on the same tables and through the same engine; it needs a ledger.
+
+        >>> import celosia as cl
+        >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
+        >>> session = cl.Session(deaths, budget=cl.PureDP(epsilon=1), ledger=cl.ledger("memory://"))
+        >>> release = session.for_analyst("ana").query().count().release(epsilon="0.1")
+        >>> session.spent
+        PureDP(epsilon='0.1')
+        """
+        if self._ledger is None:
+            message = "Analysts are told apart by a ledger: open the session with ledger=."
+            raise ParameterError(message)
+        other = copy.copy(self)
+        other._costs = {}  # noqa: SLF001 - of a copy of this very object
+        dataset = next(table.name for table in self._desk.tables.values() if not table.public)
+        other._door = self._ledger.account(self._dataset or dataset, name)  # noqa: SLF001 - likewise
+        return other
 
     @property
     def tables(self) -> Mapping[str, Table]:
         """The tables by name."""
         from types import MappingProxyType
 
-        return MappingProxyType(self._tables)
+        return MappingProxyType(self._desk.tables)
 
     @property
     def budget(self) -> Guarantee:
         """What the whole session promises, whatever is asked."""
-        return self._budget
+        return self._door.budget
 
     @property
     def spent(self) -> Guarantee:
         """What was paid so far."""
-        return self._filter.spent
+        return self._door.spent
 
     @property
     def remaining(self) -> Guarantee:
         """What may still be paid."""
-        return self._filter.remaining
+        return self._door.remaining
 
     @property
     def history(self) -> tuple[Entry, ...]:
         """The questions so far, with what each cost."""
-        return tuple(self._history)
+        return tuple([entry_of(reservation, self._paid(reservation)) for reservation in self._door.history])
 
     def query(self, table: str | None = None) -> Query:
         """Begin a question about a table; the name may be left out if there is only one private table.
@@ -143,15 +163,7 @@ class Session:
         >>> cl.Session(deaths, budget=cl.PureDP(epsilon=1)).query().mean("age")
         <Query SELECT AVG(age) FROM deaths>
         """
-        private = [name for name, known in self._tables.items() if not known.public]
-        if table is None and len(private) != 1:
-            message = f"The session has several tables: say which, such as query({private[0]!r})."
-            raise ParameterError(message)
-        name: object = private[0] if table is None else table
-        if not isinstance(name, str) or name not in self._tables:
-            message = f"There is no table {quote(name)}; this session has {', '.join(self._tables)}."
-            raise QueryError(message)
-        return Query(session=self, relation=Base(name))
+        return begin(self, table)
 
     @overload
     def sql(self, text: str) -> Query: ...
@@ -176,7 +188,7 @@ class Session:
         >>> session.sql("SELECT AVG(age) FROM deaths").plan == session.query().mean("age").plan
         True
         """
-        query = Query.of_plan(self, parse_sql(text, self._tables))
+        query = begin_sql(self, text)
         return query.release(**target) if target else query
 
     def preview(self, plan: Plan, *, rows: float | None = None, level: Exact = 0.95, **target: Any) -> Preview:  # noqa: ANN401 - as in release
@@ -195,14 +207,14 @@ class Session:
         strategy = self._strategy(plan, rows=rows, **target)
         return preview_of(
             strategy,
-            self._cost(strategy),
+            self._door.cost(strategy.event),
             self.remaining,
-            affordable=self._filter.admits(strategy.event),
+            affordable=self._door.admits(strategy.event),
             rows=rows,
             level=level,
         )
 
-    def release(
+    def release(  # noqa: PLR0913 - all that a question can be given, by name
         self,
         plan: Plan,
         *,
@@ -212,8 +224,12 @@ class Session:
         error: "Exact | Mapping[str, Exact] | None" = None,
         confidence: Exact = 0.95,
         rows: float | None = None,
+        request: "Request | None" = None,
     ) -> "TableRelease":
         """Pay for a plan, read the data once, and answer.
+
+        With a ledger, a question that was answered before is not read again; and a ``request`` that was made before,
+        by its key, is answered as it was then and not charged again.
 
         Instead of an ``epsilon`` an ``error`` can be given: the smallest epsilon with which every number is off by no
         more than that with probability ``confidence`` is then spent, if the budget allows. For means this needs
@@ -226,34 +242,66 @@ class Session:
         >>> release.guarantee
         PureDP(epsilon='0.0594')
         """
-        strategy = self._strategy(
-            plan, epsilon=epsilon, delta=delta, rho=rho, error=error, confidence=confidence, rows=_guess(rows)
-        )
-        promise = self._cost(strategy)
-        with self._lock:
-            engine = self._opened()  # looks at the types of columns, which are public
-            engine.check(strategy.question.plan)
-            if not self._filter.admits(strategy.event):
-                message = f"The query costs {promise}, and {self.remaining} is left: {_advice(self.remaining)}."
-                raise BudgetExceeded(message)
-            self._filter.spend(strategy.event)
-            place = len(self._history)
-            self._history.append(
-                Entry(question=render(strategy.question.plan), event=strategy.event, cost=promise, state="failed")
+        target: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "rho": rho, "error": error}
+        asked = self.ask(plan, confidence=confidence, rows=rows, request=request, **target)
+        if asked.release is None:
+            failed = asked.reservation.state == "failed"
+            message = (
+                f"This request was made before, and {'failed' if failed else 'is not answered yet, or never will be'}: "
+                "it stays paid for. Ask anew with another key."
             )
+            raise EngineError(message)
+        return asked.release
+
+    def ask(self, plan: Plan, *, request: "Request | None" = None, rows: float | None = None, **target: Any) -> Asked:  # noqa: ANN401 - as in release
+        """Do as ``release`` does, and return the reservation beside the answer.
+
+        >>> import celosia as cl
+        >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
+        >>> session = cl.Session(deaths, budget=cl.PureDP(epsilon=1), ledger=cl.ledger("memory://"), version="2021")
+        >>> count = session.query().count().plan
+        >>> session.ask(count, epsilon="0.1").reservation.state, session.ask(count, epsilon="0.1").reservation.state
+        ('committed', 'repeated')
+        """
+        strategy = self._strategy(plan, rows=_guess(rows), **target)
+        promise = self._door.cost(strategy.event)
+        engine = self._desk.check(strategy.question.plan)
+        mark = self._desk.mark(strategy, promise) if self._door.caches else None
+        question = _shortened(render(strategy.question.plan))
+        reservation = self._door.reserve(strategy.event, question=question, fingerprint=mark, request=request)
+        if not reservation.fresh:
+            return Asked(reservation=reservation, release=_stored(reservation.answer))
+        self._costs[reservation.id] = promise
+        return self._answered(strategy, promise, engine, reservation)
+
+    def _answered(self, strategy: Strategy, promise: Guarantee, engine: "Engine", reservation: "Reservation") -> Asked:
+        """Read the data and answer what was paid for; whatever happens here, it stays paid for."""
         released: TableRelease | None = None
+        text: str | None = None
         try:
-            released = answer(strategy, engine, self._secret, self._source, promise)
+            released = answer(strategy, engine, self._desk.secret, self._desk.source, promise)
+            if self._door.caches:
+                text = json.dumps(release_to_json(released), allow_nan=False, separators=(",", ":"))
         except CelosiaError:
+            self._failed(reservation)
             raise
-        except Exception:  # noqa: BLE001, S110 - it could quote the data: raised below, where it is no longer attached
-            pass
+        except Exception:  # noqa: BLE001 - it could quote the data: raised below, where it is no longer attached
+            released = None
         if released is None:
+            self._failed(reservation)
             message = "The query could not be answered. It stays paid for, because data may have been read."
             raise EngineError(message)
-        with self._lock:
-            self._history[place] = replace(self._history[place], state="answered")
-        return released
+        self._door.commit(reservation, released, text=text)
+        return Asked(reservation=replace(reservation, state="committed", answer=text), release=released)
+
+    def _failed(self, reservation: "Reservation") -> None:
+        with contextlib.suppress(CelosiaError):  # then it stays reserved, which is as spent
+            self._door.fail(reservation)
+
+    def _paid(self, reservation: "Reservation") -> Guarantee:
+        if reservation.id not in self._costs:
+            self._costs[reservation.id] = self._door.cost(reservation.event)
+        return self._costs[reservation.id]
 
     def _strategy(
         self,
@@ -266,23 +314,28 @@ class Session:
         confidence: Exact = 0.95,
         rows: float | None = None,
     ) -> Strategy:
-        question = question_of(plan, self._tables)
+        question = question_of(plan, self._desk.tables)
         if error is None:
-            return strategy_for(question, Target.of(self._budget, epsilon=epsilon, delta=delta, rho=rho))
+            return check_noise(strategy_for(question, Target.of(self._limit, epsilon=epsilon, delta=delta, rho=rho)))
         if epsilon is not None or rho is not None:
             message = "Give epsilon= (or rho=) or error=, not both: the error says how much is spent."
             raise ParameterError(message)
-        return strategy_within(question, self._budget, error, delta=delta, confidence=confidence, rows=rows)
+        found = strategy_within(question, self._limit, error, delta=delta, confidence=confidence, rows=rows)
+        return check_noise(found)
 
-    def _opened(self) -> "Engine":
-        if self._engine is None:
-            self._engine = open_engine(self._tables, progress=self._progress)
-        return self._engine
+    @property
+    def _limit(self) -> Guarantee:
+        """What targets are made of: the limit in its accountant's kind, if questions can be given one of that kind."""
+        limit = self._door.limit
+        return limit if isinstance(limit, PureDP | ApproxDP | ZCDP) else self._door.budget
 
-    def _cost(self, strategy: Strategy) -> Guarantee:
-        """What one query promises, in the kind of the budget."""
-        single = _accountant(self._budget).spend(strategy.event).guarantee()
-        return replace(single, adjacency=self._budget.adjacency, unit=self._budget.unit)
+    @property
+    def _engine(self) -> "Engine | None":
+        return self._desk.engine
+
+    @_engine.setter
+    def _engine(self, engine: "Engine | None") -> None:
+        self._desk.engine = engine
 
     def close(self) -> None:
         """Let go of files and connections; the next question opens them again.
@@ -292,10 +345,7 @@ class Session:
         >>> with cl.Session(deaths, budget=cl.PureDP(epsilon=1)) as session:
         ...     release = session.query().count().release(epsilon="0.1")
         """
-        with self._lock:
-            engine, self._engine = self._engine, None
-        if engine is not None:
-            engine.close()
+        self._desk.close()
 
     def __enter__(self) -> Self:
         return self
@@ -304,7 +354,7 @@ class Session:
         self.close()
 
     def __repr__(self) -> str:
-        return f"<Session on {', '.join(self._tables)}: {self.remaining} of {self._budget} left>"
+        return f"<Session on {', '.join(self._desk.tables)}: {self.remaining} of {self.budget} left>"
 
 
 def _guess(rows: object) -> float | None:
@@ -312,46 +362,10 @@ def _guess(rows: object) -> float | None:
     return None if rows is None else float(exact_positive(rows, name="rows"))  # type: ignore[arg-type] # looks for itself
 
 
-def _by_name(tables: object) -> dict[str, Table]:
-    given = [tables] if isinstance(tables, Table) else list(tables) if isinstance(tables, Sequence) else []
-    if not given or not all(isinstance(table, Table) for table in given):
-        message = f"tables must be a table or a list of tables made by celosia.table(...), not {quote(tables)}."
-        raise ParameterError(message)
-    named = {table.name: table for table in given}
-    if len(named) != len(given):
-        message = "Two tables have the same name: give one of them another (name=)."
-        raise ParameterError(message)
-    private = [table for table in given if not table.public]
-    if not private:
-        message = "All tables are public: there is nobody to protect."
-        raise ParameterError(message)
-    if len({(table.adjacency, table.person is None) for table in private}) != 1:
-        message = "The private tables of a session must protect the same unit (row or person) and adjacency."
-        raise ParameterError(message)
-    return named
+def _shortened(text: str) -> str:
+    """A question as a ledger keeps it: one with very many listed keys is cut off, its fingerprint is not."""
+    return text if len(text) <= _LONGEST_QUESTION else f"{text[: _LONGEST_QUESTION - 1]}…"
 
 
-def _scoped(budget: object, table: Table, unit: str) -> Guarantee:
-    if not isinstance(budget, PureDP | ApproxDP | ZCDP):
-        message = f"budget must be a PureDP, an ApproxDP or a ZCDP, such as PureDP(epsilon=1), not {quote(budget)}."
-        raise ParameterError(message)
-    if budget.adjacency is ReplaceOne and table.adjacency is AddRemove:
-        message = "The budget is for ReplaceOne, the table for AddRemove: say table(..., adjacency=ReplaceOne)."
-        raise ParameterError(message)
-    if budget.unit not in ("row", unit):
-        message = f"The budget protects a {quote(budget.unit)}, the table a {unit}."
-        raise ParameterError(message)
-    return replace(budget, adjacency=table.adjacency, unit=unit)
-
-
-def _accountant(budget: Guarantee) -> "BasicAccountant | PureAccountant | ZCDPAccountant":
-    if isinstance(budget, ZCDP):
-        return ZCDPAccountant()
-    return PureAccountant() if isinstance(budget, PureDP) else BasicAccountant()
-
-
-def _advice(remaining: Guarantee) -> str:
-    left = remaining.rho if isinstance(remaining, ZCDP) else getattr(remaining, "epsilon", None)
-    if not left:
-        return "the budget is used up"
-    return f"give it a smaller {'rho' if isinstance(remaining, ZCDP) else 'epsilon'}"
+def _stored(text: str | None) -> "TableRelease | None":
+    return None if text is None else release_from_json(parse_json(text, most=_LONGEST_ANSWER))

@@ -10,18 +10,21 @@ of epsilons, exponential where it is a rho. The shares add up exactly to what wa
 import contextlib
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+
+import numpy as np
 
 from celosia.core import CertifiedEvent, ComposedEvent, Event
 from celosia.core.errors import ParameterError, QueryError
 from celosia.mechanisms import StableKeys
+from celosia.noise.source import Seeded
 from celosia.query.needs import Need
 from celosia.query.question import Question
 from celosia.query.target import Target
 from celosia.statistics import Bounding, Choice, Measure, Noise
 
-__all__ = ["Part", "Strategy", "strategies_for", "strategy_for"]
+__all__ = ["Part", "Strategy", "check_noise", "strategies_for", "strategy_for"]
 
 _SMALLEST_SHARE = 1e-300
 _FINE = 10_000  # shares are whole multiples of one part in this, so that they add up exactly
@@ -110,6 +113,25 @@ def strategies_for(question: Question, target: Target) -> list[Strategy]:
         with contextlib.suppress(ParameterError):  # a delta can be too small for any Gaussian noise
             found.append(_gaussian(question, target))
     return found
+
+
+def check_noise(strategy: Strategy) -> Strategy:
+    """Return a strategy whose noise can be drawn; one whose noise is too wide is refused, before it is paid for.
+
+    Whether noise fits follows from its scale alone, so it is tried on nothing, with draws that nobody sees.
+
+    >>> import celosia as cl
+    >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
+    >>> cl.Session(deaths, budget=cl.PureDP(epsilon=1)).query().mean("age").preview(epsilon="1e-30")
+    Traceback (most recent call last):
+    ...
+    celosia.core.errors.ParameterError: The noise does not fit in 64-bit integers: use a larger epsilon, ...
+    """
+    for part in strategy.parts:
+        if part.noise is not None and isinstance(part.need.measure, Measure):
+            nothing = np.zeros((1, part.need.measure.width), dtype=np.int64)
+            replace(part.noise, cells=1).release(nothing, Seeded(0))
+    return strategy
 
 
 # ---------------------------------------------------------------------------------------------------------- shares

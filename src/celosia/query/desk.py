@@ -1,0 +1,98 @@
+"""What the sessions of several analysts share: the tables, the engine that reads them, the noise, and a secret.
+
+The secret decides which rows of a person with too many are left out. It is drawn once, so that the same question reads
+the same rows whoever asks it.
+"""
+
+import threading
+from typing import TYPE_CHECKING, Final
+
+from celosia.core.recent import Recent
+from celosia.core.record import exact_text
+from celosia.query.fingerprint import content_digest, fingerprint
+from celosia.query.progress import Bar
+from celosia.query.summaries import open_engine
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from celosia.core import Guarantee, Source
+    from celosia.data.table import Table
+    from celosia.query.engine import Engine
+    from celosia.query.plan import Plan
+    from celosia.query.strategy import Strategy
+
+__all__ = ["Desk"]
+
+_MOST_CHECKED: Final = 1_000  # plans that the engine has agreed to
+
+
+class Desk:
+    """Tables, and an engine that is opened with the first question.
+
+    >>> import celosia as cl
+    >>> from celosia.noise import System
+    >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
+    >>> desk = Desk({"deaths": deaths}, System())
+    >>> len(desk.secret), desk.engine is None
+    (4, True)
+    """
+
+    def __init__(
+        self,
+        tables: "Mapping[str, Table]",
+        source: "Source",
+        *,
+        version: str | None = None,
+        progress: "Callable[[float], None] | None" = None,
+    ) -> None:
+        self.tables = dict(tables)
+        self.source = source
+        self.secret = tuple(int(word) for word in source.words(4))
+        self.engine: Engine | None = None
+        self._version = None if version is None else exact_text(version, name="version")
+        self._progress = Bar() if progress is None else progress
+        self._contents: dict[str, str] | None = None
+        self._checked = Recent[None](_MOST_CHECKED)
+        self._lock = threading.RLock()
+
+    def check(self, plan: "Plan") -> "Engine":
+        """Return the engine, once it has said that it can run a plan; it looks at the types of columns, not at rows.
+
+        >>> import celosia as cl
+        >>> from celosia.noise import System
+        >>> from celosia.query.plan import Aggregate, Base, Plan
+        >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
+        >>> desk = Desk({"deaths": deaths}, System())
+        >>> plan = Plan(relation=Base("deaths"), aggregates=(Aggregate(kind="count", name="count"),))
+        >>> type(desk.check(plan)).__name__
+        'DuckDBEngine'
+        >>> desk.close()
+        """
+        with self._lock:
+            if self.engine is None:
+                self.engine = open_engine(self.tables, progress=self._progress)
+                self._checked = Recent(_MOST_CHECKED)
+            engine = self.engine
+        self._checked.find((id(engine), plan), lambda: engine.check(plan))
+        return engine
+
+    def mark(self, strategy: "Strategy", promise: "Guarantee") -> str | None:
+        """Return the fingerprint of a question that is to be answered; None where every question is a new one."""
+        with self._lock:
+            if self._contents is None:
+                public = {name: content_digest(table) for name, table in self.tables.items() if table.public}
+                self._contents = {name: digest for name, digest in public.items() if digest is not None}
+        plan = strategy.question.plan
+        return fingerprint(plan, self.tables, strategy.event, promise, version=self._version, contents=self._contents)
+
+    def close(self) -> None:
+        """Let go of files and connections; the next question opens them again.
+
+        >>> from celosia.noise import System
+        >>> Desk({}, System()).close()
+        """
+        with self._lock:
+            engine, self.engine = self.engine, None
+        if engine is not None:
+            engine.close()

@@ -1,0 +1,271 @@
+"""JSON that came from elsewhere, read narrowly: of bounded size, each field of its type, and none that is not known.
+
+What a guard is sent was perhaps written to harm it. So a text is refused that names a field twice, holds NaN or a very
+long number, or is nested without end; a value is measured before anything walks it; and a reader that meets a field it
+does not know refuses it, because whoever wrote it meant something by it. Numbers that JSON has no word for (NaN and the
+infinities) are written as texts, so that every reader of JSON can read what is written here.
+"""
+
+import json
+import math
+import re
+from collections.abc import Iterable
+from typing import Any, Final, NoReturn, TypeAlias
+
+from celosia.core.errors import FormatError
+from celosia.core.exact import quote
+
+__all__ = [
+    "JSON",
+    "bounded",
+    "fields",
+    "listed",
+    "number_from_json",
+    "number_to_json",
+    "one_of",
+    "parse_json",
+    "text",
+    "truth",
+    "versioned",
+    "whole_number",
+]
+
+JSON: TypeAlias = dict[str, Any] | list[Any] | str | int | float | bool | None
+"""What JSON can say."""
+
+_LONGEST_NUMBER = 40  # characters; what is longer is no number of ours
+_LARGEST = 2**64
+_HALF_A_PAIR: Final = re.compile("[\ud800-\udfff]")  # of surrogates: no such text can be written down in UTF-8
+_UNUSUAL: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+
+
+def parse_json(data: object, *, most: int = 2**24) -> Any:  # noqa: ANN401 - whatever the text says
+    """Read a JSON text of at most ``most`` characters: no field twice, no NaN, no number of very many digits.
+
+    >>> parse_json('{"epsilon": "0.1"}')
+    {'epsilon': '0.1'}
+    >>> parse_json('{"epsilon": NaN}')
+    Traceback (most recent call last):
+    ...
+    celosia.core.errors.FormatError: The text holds the number 'NaN', which is none that is read here.
+    """
+    if not isinstance(data, str | bytes) or len(data) > most:
+        message = f"JSON is read from a text of at most {most:,} characters."
+        raise FormatError(message)
+    try:
+        return json.loads(
+            data, object_pairs_hook=_unique, parse_constant=_refuse, parse_int=_parse_int, parse_float=_parse_float
+        )
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, FormatError):
+            raise
+        message = "The text is not JSON, or nested too deeply."
+        raise FormatError(message) from None
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(found := dict(pairs)) != len(pairs):
+        message = "The text gives a field twice."
+        raise FormatError(message)
+    return found
+
+
+def _refuse(number: str) -> NoReturn:
+    message = f"The text holds the number {quote(number)}, which is none that is read here."
+    raise FormatError(message)
+
+
+def _parse_int(digits: str) -> int:
+    return int(digits) if len(digits) <= _LONGEST_NUMBER else _refuse(digits)
+
+
+def _parse_float(digits: str) -> float:
+    number = float(digits) if len(digits) <= _LONGEST_NUMBER else math.inf
+    return number if math.isfinite(number) else _refuse(digits)
+
+
+def bounded(value: object, *, name: str, most: int, deepest: int, longest: int) -> None:
+    """Refuse a value of more than ``most`` parts, deeper than ``deepest``, or with a text longer than ``longest``.
+
+    It is walked without recursion, and no further than it is allowed to go.
+
+    >>> bounded([[[]]], name="plan", most=10, deepest=1, longest=10)
+    Traceback (most recent call last):
+    ...
+    celosia.core.errors.FormatError: The plan is nested deeper than 1 levels.
+    """
+    level: list[object] = [value]
+    parts = 0
+    for depth in range(deepest + 2):
+        parts += len(level)
+        if parts > most:
+            message = f"The {name} has more than {most:,} parts."
+            raise FormatError(message)
+        if not level:
+            return
+        if depth > deepest:
+            break
+        level = _inside(level, name, most, longest)
+    message = f"The {name} is nested deeper than {deepest} levels."
+    raise FormatError(message)
+
+
+def _inside(level: list[object], name: str, most: int, longest: int) -> list[object]:
+    """What the values of one level are made of."""
+    inner: list[object] = []
+    for value in level:
+        if isinstance(value, dict):
+            for key in value:
+                _check_leaf(key if isinstance(key, str) else b"", name, longest)
+            inner.extend(value.values())
+        elif isinstance(value, list):
+            inner.extend(value)
+        else:
+            _check_leaf(value, name, longest)
+        if len(inner) > most:
+            break
+    return inner
+
+
+def _check_leaf(value: object, name: str, longest: int) -> None:
+    match value:
+        case None | bool():
+            return
+        case str():
+            if len(value) <= longest and not _HALF_A_PAIR.search(value):
+                return
+            message = f"The {name} holds a text of more than {longest:,} characters, or one that is not Unicode."
+        case int():
+            if abs(value) <= _LARGEST:
+                return
+            message = f"The {name} holds a whole number beyond 2^64."
+        case float():
+            if math.isfinite(value):
+                return
+            message = f"The {name} holds a number that is not finite: JSON has none."
+        case _:
+            message = f"The {name} holds a {type(value).__name__}: JSON has objects, lists, texts, numbers and no more."
+    raise FormatError(message)
+
+
+def fields(value: object, name: str, needed: Iterable[str], optional: Iterable[str] = ()) -> dict[str, Any]:
+    """Return the fields of an object; refuse one that lacks a needed field or has one that nobody knows.
+
+    >>> fields({"name": "sex"}, "key", ["name", "expression"])
+    Traceback (most recent call last):
+    ...
+    celosia.core.errors.FormatError: A key needs the field expression.
+    """
+    required = list(needed)
+    allowed = [*required, *optional]
+    if not isinstance(value, dict):
+        message = f"A {name} is an object with the fields {', '.join(allowed)}, not {quote(value)}."
+        raise FormatError(message)
+    missing = [field for field in required if field not in value]
+    if missing:
+        message = f"A {name} needs the field {missing[0]}."
+        raise FormatError(message)
+    unknown = [field for field in value if field not in allowed]
+    if unknown:
+        message = f"A {name} has no field {quote(unknown[0])}; it has {', '.join(allowed)}."
+        raise FormatError(message)
+    return value
+
+
+def versioned(value: object, name: str, version: int) -> dict[str, Any]:
+    """Return an object of the version that is read; refuse others before their fields are looked at.
+
+    >>> versioned({"version": 1}, "plan", 1)
+    {'version': 1}
+    """
+    given = value.get("version") if isinstance(value, dict) else None
+    if not isinstance(value, dict) or type(given) is not int or given != version:
+        message = f'A {name} is an object with "version": {version}, not {quote(given)}: is it of a newer release?'
+        raise FormatError(message)
+    return value
+
+
+def text(value: object, name: str) -> str:
+    """Return a text.
+
+    >>> text("sex", "name")
+    'sex'
+    """
+    if type(value) is not str:  # a guard reads numbers with a point as texts of a kind of their own
+        message = f"{name} must be a text, not {quote(value)}."
+        raise FormatError(message)
+    return value
+
+
+def one_of(value: object, name: str, words: Iterable[str]) -> str:
+    """Return one of several words.
+
+    >>> one_of("left", "how", ("inner", "left"))
+    'left'
+    """
+    known = list(words)
+    if not isinstance(value, str) or value not in known:
+        message = f"{name} must be one of {', '.join(known)}, not {quote(value)}."
+        raise FormatError(message)
+    return value
+
+
+def truth(value: object, name: str) -> bool:
+    """Return true or false; 0 and 1 are neither.
+
+    >>> truth(True, "descending")
+    True
+    """
+    if not isinstance(value, bool):
+        message = f"{name} must be true or false, not {quote(value)}."
+        raise FormatError(message)
+    return value
+
+
+def whole_number(value: object, name: str) -> int:
+    """Return a whole number; true is none, and neither is 1.0.
+
+    >>> whole_number(3, "limit")
+    3
+    """
+    if not isinstance(value, int) or isinstance(value, bool):
+        message = f"{name} must be a whole number, not {quote(value)}."
+        raise FormatError(message)
+    return value
+
+
+def listed(value: object, name: str) -> list[Any]:
+    """Return a list.
+
+    >>> listed([1, 2], "values")
+    [1, 2]
+    """
+    if not isinstance(value, list):
+        message = f"{name} must be a list, not {quote(value)}."
+        raise FormatError(message)
+    return value
+
+
+def number_to_json(value: float) -> float | str:
+    """Return a number as JSON can say it: those that are not finite as texts.
+
+    >>> number_to_json(0.5), number_to_json(-math.inf)
+    (0.5, '-Infinity')
+    """
+    if math.isfinite(value):
+        return float(value)
+    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+
+
+def number_from_json(value: object, name: str) -> float:
+    """Read a number back.
+
+    >>> number_from_json(0.5, "error"), number_from_json("Infinity", "error")
+    (0.5, inf)
+    """
+    if isinstance(value, str) and value in _UNUSUAL:
+        return _UNUSUAL[value]
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        message = f"{name} must be a number, not {quote(value)}."
+        raise FormatError(message)
+    return float(value)

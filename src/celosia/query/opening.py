@@ -1,0 +1,128 @@
+"""What is looked at when a session opens: that its tables fit together, that the budget fits them, and who keeps it.
+
+A budget in a ledger belongs to a data set, not to a session: it is opened once, and every session on the data set, of
+whatever process, spends from it. So a session may name the budget it expects, and is refused if the ledger has another.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from celosia.core.adjacency import AddRemove, ReplaceOne
+from celosia.core.errors import ParameterError
+from celosia.core.exact import quote
+from celosia.core.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
+from celosia.data.table import Table
+from celosia.ledger.purse import Purse
+from celosia.ledger.scope import Scope
+
+if TYPE_CHECKING:
+    from celosia.ledger.door import Door
+    from celosia.ledger.ledger import Ledger
+
+__all__ = ["open_door", "scoped_budget", "tables_by_name"]
+
+
+def tables_by_name(tables: object) -> dict[str, Table]:
+    """Return one table or several by name; refuse those that cannot be asked about together.
+
+    >>> import celosia as cl
+    >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
+    >>> tables_by_name(deaths)
+    {'deaths': <Table deaths(age), unit row>}
+    """
+    given = [tables] if isinstance(tables, Table) else list(tables) if isinstance(tables, Sequence) else []
+    if not given or not all(isinstance(table, Table) for table in given):
+        message = f"tables must be a table or a list of tables made by celosia.table(...), not {quote(tables)}."
+        raise ParameterError(message)
+    named = {table.name: table for table in given}
+    if len(named) != len(given):
+        message = "Two tables have the same name: give one of them another (name=)."
+        raise ParameterError(message)
+    private = [table for table in given if not table.public]
+    if not private:
+        message = "All tables are public: there is nobody to protect."
+        raise ParameterError(message)
+    if len({(table.adjacency, table.person is None) for table in private}) != 1:
+        message = "The private tables of a session must protect the same unit (row or person) and adjacency."
+        raise ParameterError(message)
+    return named
+
+
+def scoped_budget(budget: object, table: Table) -> Guarantee:
+    """Return a budget for the neighbours and the unit of a table; refuse one that was meant for others.
+
+    >>> import celosia as cl
+    >>> schema = cl.Schema(age=cl.Integer(0, 120))
+    >>> deaths = cl.table(cl.data.deaths(), schema=schema, adjacency=cl.ReplaceOne)
+    >>> scoped_budget(cl.PureDP(epsilon=1), deaths)
+    PureDP(epsilon=1, adjacency=ReplaceOne)
+    """
+    if not isinstance(budget, PureDP | ApproxDP | ZCDP):
+        message = f"budget must be a PureDP, an ApproxDP or a ZCDP, such as PureDP(epsilon=1), not {quote(budget)}."
+        raise ParameterError(message)
+    if budget.adjacency is ReplaceOne and table.adjacency is AddRemove:
+        message = "The budget is for ReplaceOne, the table for AddRemove: say table(..., adjacency=ReplaceOne)."
+        raise ParameterError(message)
+    if budget.unit not in ("row", table.unit):
+        message = f"The budget protects a {quote(budget.unit)}, the table a {table.unit}."
+        raise ParameterError(message)
+    return replace(budget, adjacency=table.adjacency, unit=table.unit)
+
+
+def open_door(
+    tables: Mapping[str, Table],
+    *,
+    budget: Guarantee | None = None,
+    ledger: "Ledger | None" = None,
+    analyst: str | None = None,
+    dataset: str | None = None,
+) -> "Door":
+    """Return who keeps the budget: a purse, or the account of an analyst on a data set of a ledger.
+
+    >>> import celosia as cl
+    >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
+    >>> open_door({"deaths": deaths}, budget=cl.PureDP(epsilon=1))
+    <Purse: PureDP(epsilon=1) of PureDP(epsilon=1) left>
+    """
+    private = [table for table in tables.values() if not table.public]
+    if ledger is None:
+        given = [name for name, value in (("analyst", analyst), ("dataset", dataset)) if value is not None]
+        if given:
+            message = f"{given[0]}= goes with a ledger, which remembers who asked about what: give ledger=."
+            raise ParameterError(message)
+        return Purse(scoped_budget(budget, private[0]), name=private[0].name)
+    if not all(hasattr(ledger, name) for name in ("account", "budgets", "set_budget")):
+        message = f"ledger must be one opened by celosia.ledger('sqlite:///budget.db'), not {quote(ledger)}."
+        raise ParameterError(message)
+    if dataset is None and len(private) != 1:
+        message = "The session has several private tables: say by which name the ledger knows them (dataset=)."
+        raise ParameterError(message)
+    scope = Scope(dataset=private[0].name if dataset is None else dataset)
+    wanted = None if budget is None else scoped_budget(budget, private[0])
+    if scope not in ledger.budgets:
+        if wanted is None:
+            message = f"The ledger has no budget for {scope}: give budget=, or ledger.set_budget(..., dataset=...)."
+            raise ParameterError(message)
+        ledger.set_budget(wanted, dataset=str(scope.dataset))
+    _check_budget(ledger.budgets[scope].limit, wanted, scope, private[0])
+    return ledger.account(str(scope.dataset), analyst)
+
+
+def _check_budget(limit: Guarantee, wanted: Guarantee | None, scope: Scope, table: Table) -> None:
+    """Refuse a ledger's budget that protects others than the table does, or is not the one that was expected."""
+    if limit.adjacency is not table.adjacency or limit.unit != table.unit:
+        message = (
+            f"The ledger's budget for {scope} is for {limit.adjacency!r} and a {limit.unit}, the table for "
+            f"{table.adjacency!r} and a {table.unit}: one of them was declared for something else."
+        )
+        raise ParameterError(message)
+    if not isinstance(limit, PureDP | ApproxDP | ZCDP):
+        message = f"Queries spend from a PureDP, an ApproxDP or a ZCDP; the ledger's budget for {scope} is {limit}."
+        raise ParameterError(message)
+    if wanted is not None and limit != wanted:
+        message = (
+            f"budget is {wanted}, but the ledger has {limit} for {scope}: leave budget= out, or change it with "
+            "ledger.set_budget(...)."
+        )
+        raise ParameterError(message)

@@ -1,0 +1,31 @@
+"""A line of a history says what was asked, what it cost, and how it ended, in the words of a session."""
+
+from __future__ import annotations
+
+from dataclasses import FrozenInstanceError, replace
+
+import pytest
+
+import celosia as cl
+from celosia.ledger.purse import Purse
+from celosia.query.history import Asked, Entry, entry_of
+
+EVENT = cl.mechanisms.Laplace(epsilon="0.1", sensitivity=1).event
+COST = cl.PureDP(epsilon="0.1")
+
+
+@pytest.mark.parametrize(
+    ("state", "word"),
+    [("committed", "answered"), ("failed", "failed"), ("reserved", "reserved"), ("repeated", "repeated")],
+)
+def test_every_state_has_its_word(state: str, word: str) -> None:
+    reservation = Purse(cl.PureDP(epsilon=1)).reserve(EVENT, question="How many?")
+    entry = entry_of(replace(reservation, state=state), COST)  # type: ignore[arg-type]
+    assert entry == Entry(question="How many?", event=EVENT, cost=COST, state=word)
+    with pytest.raises(FrozenInstanceError):
+        entry.state = "answered"  # type: ignore[misc]
+
+
+def test_what_was_asked_may_have_no_answer() -> None:
+    reservation = Purse(cl.PureDP(epsilon=1)).reserve(EVENT, question="How many?")
+    assert Asked(reservation=reservation, release=None).release is None

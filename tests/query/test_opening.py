@@ -1,0 +1,121 @@
+"""A session opens only where tables, budget and ledger fit together; the session's own tests ask for the rest."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import celosia as cl
+from celosia.core.errors import ParameterError
+from celosia.ledger import Policy, Scope
+from celosia.ledger.opening import open_ledger
+from celosia.ledger.purse import Purse
+from celosia.query.opening import open_door, scoped_budget, tables_by_name
+from tests.query.samples import code_book, persons_table, rows_table
+
+PURE = cl.PureDP(epsilon=1)
+
+
+def test_tables_go_by_their_names() -> None:
+    assert list(tables_by_name(rows_table())) == ["deaths"]
+    assert list(tables_by_name([code_book(), rows_table()])) == ["towns", "deaths"]
+    assert list(tables_by_name((persons_table(), persons_table("visits")))) == ["deaths", "visits"]
+
+
+@pytest.mark.parametrize(
+    ("tables", "words"),
+    [
+        (None, "tables must be"),
+        ([], "tables must be"),
+        ({"deaths": rows_table()}, "tables must be"),
+        ([rows_table(), None], "tables must be"),
+        ([rows_table(), rows_table()], "same name"),
+        ([code_book()], "nobody to protect"),
+        ([rows_table(), persons_table("visits")], "same unit"),
+    ],
+)
+def test_tables_that_cannot_be_asked_together(tables: Any, words: str) -> None:  # noqa: ANN401 - whatever is passed
+    with pytest.raises(ParameterError, match=words):
+        tables_by_name(tables)
+
+
+def test_a_budget_is_read_for_the_table() -> None:
+    assert scoped_budget(PURE, persons_table()).unit == "person"
+    assert scoped_budget(PURE, rows_table(adjacency=cl.ReplaceOne)).adjacency is cl.ReplaceOne
+    assert scoped_budget(PURE, rows_table()) == PURE
+
+
+@pytest.mark.parametrize(
+    ("budget", "words"),
+    [
+        (None, "budget must be"),
+        (1, "budget must be"),
+        (cl.GaussianDP(mu=1), "budget must be"),
+        (cl.PureDP(epsilon=1, adjacency=cl.ReplaceOne), "ReplaceOne"),
+        (cl.PureDP(epsilon=1, unit="household"), "protects a 'household'"),
+    ],
+)
+def test_budgets_that_do_not_fit(budget: Any, words: str) -> None:  # noqa: ANN401 - whatever is passed
+    with pytest.raises(ParameterError, match=words):
+        scoped_budget(budget, rows_table())
+
+
+def test_without_a_ledger_the_budget_is_in_a_purse() -> None:
+    door = open_door({"deaths": rows_table()}, budget=PURE)
+    assert isinstance(door, Purse)
+    with pytest.raises(ParameterError, match="budget must be"):
+        open_door({"deaths": rows_table()})
+
+
+def test_two_sessions_spend_from_one_budget() -> None:
+    ledger, event = open_ledger("memory://"), cl.mechanisms.Laplace(epsilon="0.1", sensitivity=1).event
+    ana = open_door({"deaths": rows_table()}, budget=PURE, ledger=ledger, analyst="ana")
+    ben = open_door({"deaths": rows_table()}, ledger=ledger, analyst="ben")
+    ana.reserve(event, question="")
+    ben.reserve(event, question="")
+    assert ana.spent == ben.spent == cl.PureDP(epsilon="0.2")
+    assert (len(ana.history), len(ben.history)) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("limit", "words"),
+    [
+        (cl.GaussianDP(mu=1), "Queries spend from"),
+        (cl.RenyiDP(orders=(2,), epsilons=(1,)), "Queries spend from"),
+        (cl.PureDP(epsilon=1, unit="person"), "declared for something else"),
+        (cl.PureDP(epsilon=1, adjacency=cl.ReplaceOne), "declared for something else"),
+        (cl.PureDP(epsilon=2), "leave budget= out"),
+        (cl.ApproxDP(epsilon=1, delta="1e-6"), "leave budget= out"),
+    ],
+)
+def test_a_ledger_whose_budget_is_another_is_refused_and_left_alone(limit: cl.Guarantee, words: str) -> None:
+    ledger = open_ledger("memory://")
+    ledger.set_budget(limit, dataset="deaths")
+    before = ledger.head
+    with pytest.raises(ParameterError, match=words):
+        open_door({"deaths": rows_table()}, budget=PURE, ledger=ledger)
+    assert ledger.head == before
+
+
+def test_a_policy_may_say_more_than_the_limit() -> None:
+    ledger = open_ledger("memory://")
+    ledger.set_budget(Policy(limit=cl.ApproxDP(epsilon=1, delta="1e-6"), accountant="zcdp"), dataset="deaths")
+    door = open_door({"deaths": rows_table()}, budget=cl.ApproxDP(epsilon=1, delta="1e-6"), ledger=ledger)
+    assert isinstance(door.limit, cl.ZCDP)
+
+
+def test_the_data_set_has_the_name_of_its_only_private_table() -> None:
+    ledger = open_ledger("memory://")
+    open_door({"towns": code_book(), "deaths": rows_table()}, budget=PURE, ledger=ledger)
+    two = {"deaths": rows_table(), "visits": rows_table("visits")}
+    with pytest.raises(ParameterError, match="dataset="):
+        open_door(two, budget=PURE, ledger=ledger)
+    open_door(two, budget=PURE, ledger=ledger, dataset="registry")
+    assert set(ledger.budgets) == {Scope(dataset="deaths"), Scope(dataset="registry")}
+
+
+@pytest.mark.parametrize("wrong", ["sqlite:///budget.db", 7, {}, Purse(PURE)])
+def test_what_is_no_ledger(wrong: Any) -> None:  # noqa: ANN401 - whatever is passed
+    with pytest.raises(ParameterError, match=r"celosia\.ledger"):
+        open_door({"deaths": rows_table()}, budget=PURE, ledger=wrong)
