@@ -76,3 +76,11 @@ def test_postgresql_commits_to_disk(postgres: str) -> None:
     with open_ledger(f"{postgres}&options=-csynchronous_commit%3Doff") as ledger, ledger.store.reading() as connection:
         assert connection.exec_driver_sql("SHOW synchronous_commit").scalar() == "on"
         assert connection.exec_driver_sql("SHOW lock_timeout").scalar() == "1min"
+
+
+def test_a_writer_that_is_stopped_loses_the_lock(postgres: str) -> None:
+    engine, _, _ = engine_for(postgres)
+    with engine.connect() as connection:
+        for name in ("idle_in_transaction_session_timeout", "lock_timeout"):
+            assert connection.exec_driver_sql(f"SHOW {name}").scalar() == "1min"
+    engine.dispose()

@@ -144,11 +144,12 @@ def test_a_mean_needs_a_guess_of_the_rows() -> None:
 
 
 def test_epsilon_and_error_do_not_go_together() -> None:
-    query = asking().query().count()
+    session = asking()
+    query = session.query().count()
     for extra in ({"epsilon": 1}, {"rho": 1}):
         with pytest.raises(ParameterError, match="not both"):
             query.release(error=5, **extra)
-    assert query.session.history == ()
+    assert session.history == ()
 
 
 def test_a_delta_may_be_given_with_an_error() -> None:

@@ -165,3 +165,31 @@ def test_labels_of_categories_are_raw_where_that_is_enough(engine: DuckDBEngine)
 def test_only_numbers_and_ordered_categories_have_steps(engine: DuckDBEngine) -> None:
     with pytest.raises(QueryError, match="Text is no number"):
         rows_of(Base("visits"), engine).step(Column("city"), Axis(0, 1, SCHEMA["age"].axis.grid))  # type: ignore[union-attr]
+
+
+def _number(relation: Relation, engine: DuckDBEngine) -> int:
+    table = rows_of(relation, engine).table
+    (batch,) = engine.run(table.aggregate(number=table.count()))
+    return int(batch["number"][0].as_py())
+
+
+@pytest.mark.parametrize("declared", [1, 20])
+def test_a_join_on_the_person_cannot_grow_without_end(declared: int) -> None:
+    # A person with 1,000 rows, four times side by side: 10^12 rows without a cap.
+    rows = pa.table({"who": [1] * 1000 + [2, 3], "cost": [7] * 1002})
+    limits = {"max_groups_per_person": declared, "max_rows_per_group": declared}
+    visits = cl.table(rows, schema=cl.Schema(cost=cl.Integer(0, 9)), name="visits", person="who", **limits)  # type: ignore[arg-type]
+    relation: Relation = Projected(relation=Base("visits"), columns=(("c0", Column("cost")),))
+    for place in range(1, 5):
+        other = Projected(relation=Base("visits"), columns=((f"c{place}", Column("cost")),))
+        relation = Joined(left=relation, right=other, by="person")
+    with DuckDBEngine({"visits": visits}) as engine:
+        if declared == 1:
+            assert _number(relation, engine) == 256 * 256 + 2
+        else:  # what is declared to count is never cut
+            side = Joined(
+                left=Projected(relation=Base("visits"), columns=(("a", Column("cost")),)),
+                right=Projected(relation=Base("visits"), columns=(("b", Column("cost")),)),
+                by="person",
+            )
+            assert _number(side, engine) == 400 * 400 + 2

@@ -240,7 +240,7 @@ def test_hardly_anything_spent_on_a_count_and_a_choice_is_refused_or_priced(budg
     schema = cl.Schema(c=cl.Category("F", "M"))
     session = cl.Session(cl.table(pa.table({"c": ["F"]}), schema=schema, name="t"), budget=budget)
     query = session.sql("SELECT COUNT(*) AS n, MODE(c) AS m FROM t")
-    target = {"rho" if isinstance(budget, cl.ZCDP) else "epsilon": amount}
+    target: dict[str, Any] = {"rho" if isinstance(budget, cl.ZCDP) else "epsilon": amount}
     try:
         told = query.preview(**target)
     except CelosiaError as error:
@@ -257,7 +257,7 @@ def test_noise_that_cannot_be_drawn_is_refused_before_it_is_paid_for(
 ) -> None:
     schema = cl.Schema(age=cl.Integer(0, 120))
     session = cl.Session(cl.table(pa.table({"age": [34]}), schema=schema, name="t"), budget=budget)
-    target = {"rho" if isinstance(budget, cl.ZCDP) else "epsilon": amount}
+    target: dict[str, Any] = {"rho" if isinstance(budget, cl.ZCDP) else "epsilon": amount}
     query = session.sql(f"SELECT {asked} FROM t")
     try:
         query.preview(**target)

@@ -57,7 +57,11 @@ def engine_for(url: str, *, create: bool = True) -> "tuple[Engine, str, str]":
         return _sqlite(engine), "sqlite", str(path)
     require("psycopg", extra="postgres")
     engine = create_engine(
-        parsed.set(drivername="postgresql+psycopg"), hide_parameters=True, pool_pre_ping=True, pool_size=8
+        parsed.set(drivername="postgresql+psycopg"),
+        connect_args={"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3},
+        hide_parameters=True,
+        pool_pre_ping=True,
+        pool_size=8,
     )
     event.listen(engine, "connect", _connect_postgresql)
     return engine, "postgresql", f"postgresql://{parsed.host or ''}/{parsed.database or ''}"
@@ -153,6 +157,8 @@ def _begin_writing(connection: Any) -> bool:  # noqa: ANN401 - whatever the driv
 def _connect_postgresql(connection: Any, _record: object) -> None:  # noqa: ANN401 - whatever the driver gives
     with connection.cursor() as cursor:
         cursor.execute(f"SET lock_timeout = {_PATIENCE}")
+        # A writer that was stopped, or cut off, must not keep the lock until somebody notices.
+        cursor.execute(f"SET idle_in_transaction_session_timeout = {_PATIENCE}")
         cursor.execute("SHOW synchronous_commit")
         if cursor.fetchone()[0] == "off":  # a server may trade the last seconds for speed: a ledger may not
             cursor.execute("SET synchronous_commit = on")

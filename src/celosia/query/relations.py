@@ -18,7 +18,7 @@ from celosia.query.plan import Base, Joined, PerPerson, Projected, Relation
 if TYPE_CHECKING:
     from celosia.data.table import Table
 
-__all__ = ["Unit", "columns_of", "tables_of", "unit_of"]
+__all__ = ["Unit", "columns_of", "limits_of", "tables_of", "unit_of"]
 
 _MOST_ROWS = 2**62
 _MOST_SUMMED = 2**14  # rows of one person whose reals are summed without being cut off
@@ -79,24 +79,30 @@ def unit_of(relation: Relation, tables: "Mapping[str, Table]") -> Unit:
     if any((table.person is None) != (first.person is None) for table in private):
         message = "The query joins a table of persons with one of rows: both need a person column."
         raise QueryError(message)
-    groups, rows = (1, 1) if first.person is None else _limits(relation, tables)
+    groups, rows = (1, 1) if first.person is None else limits_of(relation, tables)
     return Unit(table=first, groups=min(groups, _LARGEST_LIMIT), rows=min(rows, _LARGEST_LIMIT))
 
 
-def _limits(relation: Relation, tables: "Mapping[str, Table]") -> tuple[int, int]:
-    """In how many groups a person may be, and with how many rows in each, as the limits of the tables allow.
+def limits_of(relation: Relation, tables: "Mapping[str, Table]") -> tuple[int, int]:
+    """Return in how many groups a person may be, and with how many rows in each, as the limits of the tables allow.
 
     Public joins and row-wise subqueries change neither. Where tables are joined on the person, each row of one meets
     each of the other, so limits multiply, whichever table comes first.
+
+    >>> import celosia as cl, pyarrow as pa
+    >>> visits = cl.table(pa.table({"who": [1, 1], "cost": [5, 7]}), schema=cl.Schema(cost=cl.Integer(0, 9)),
+    ...     name="visits", person="who", max_groups_per_person=2, max_rows_per_group=3)
+    >>> limits_of(Base("visits"), {"visits": visits})
+    (2, 3)
     """
     match relation:
         case Base(table=name):
             table = _table(name, tables)
             return table.max_groups_per_person or 1, table.max_rows_per_group or 1
         case Projected(relation=inner) | Joined(left=inner, by="key"):
-            return _limits(inner, tables)
+            return limits_of(inner, tables)
         case Joined(left=left, right=right):
-            (groups, rows), (more_groups, more_rows) = _limits(left, tables), _limits(right, tables)
+            (groups, rows), (more_groups, more_rows) = limits_of(left, tables), limits_of(right, tables)
             return groups * more_groups, rows * more_rows
         case _:
             return 1, 1  # a subquery per person makes one row

@@ -8,7 +8,7 @@ is stays beside the columns all the way up. Columns have short names of their ow
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from celosia.core.errors import QueryError
 from celosia.data.axis import Axis
@@ -18,7 +18,7 @@ from celosia.query.compile import compiled
 from celosia.query.dialect import Dialect, double, no, whole
 from celosia.query.expressions import Call, Column, Expression, Literal, kind_of
 from celosia.query.plan import Base, Joined, PerPerson, Projected, Relation
-from celosia.query.relations import columns_of
+from celosia.query.relations import columns_of, limits_of
 
 if TYPE_CHECKING:
     from ibis.expr import types as ir
@@ -30,6 +30,7 @@ __all__ = ["PERSON", "Rows", "Tables", "rows_of"]
 PERSON = "person"
 """The name of the column that says whose row it is."""
 
+_MOST_JOINED: Final = 256  # rows of one person that meet those of another table
 _LARGEST_EXACT = 2.0**53
 
 
@@ -302,6 +303,8 @@ def _joined(relation: Joined, engine: Tables) -> Rows:
     if relation.by == "key":
         pairs = [(left.table[left.names[a]], right.table[right.names[b]]) for a, b in relation.on]
     else:
+        left = _capped(left, PERSON, limits_of(relation.left, engine.tables))
+        right = _capped(right, f"r{PERSON}", limits_of(relation.right, engine.tables))
         pairs = [(left.table[PERSON], right.table[f"r{PERSON}"])]
     table = left.table.join(right.table, [_same(a, b) for a, b in pairs], how=relation.how)
     values = dict(zip(kinds, (table[name] for name in old), strict=True))
@@ -317,6 +320,22 @@ def _all_clean(rows: Rows, mark: str) -> Rows:
     person = {(PERSON if mark == "l" else f"{mark}{PERSON}"): rows.table[PERSON]} if rows.persons else {}
     names = {name: f"{mark}{alias}" for name, alias in rows.names.items()}
     return replace(rows, table=rows.table.select(**person, **values), names=names, raw=False)
+
+
+def _capped(rows: Rows, person: str, limits: tuple[int, int]) -> Rows:
+    """The rows before they meet those of another table: so many of each person at most that a join stays small.
+
+    What is declared to count is never cut. Without a cap each row of a person would meet each other one, and the time
+    of a question about tables that are joined again and again would tell whether one person has one row or two.
+    """
+    import ibis
+
+    if rows.single:
+        return rows
+    most, table = max(_MOST_JOINED, limits[0] * limits[1]), rows.table
+    others = [name for name in table.columns if name != person]
+    placed = table.mutate(place=ibis.row_number().over(group_by=person, order_by=others or [person]))
+    return replace(rows, table=placed.filter(placed.place < most).drop("place"))
 
 
 def _same(a: "ir.Value", b: "ir.Value") -> "ir.Value":
