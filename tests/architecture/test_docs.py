@@ -46,7 +46,9 @@ def test_the_site_builds_without_a_warning(root: Path, tmp_path: Path) -> None:
         assert not torn, proof
 
 
-@pytest.mark.parametrize("name", ["start.md", "api/accounting.md", "api/data.md", "api/divergences.md", "api/query.md"])
+@pytest.mark.parametrize(
+    "name", ["start.md", "api/accounting.md", "api/data.md", "api/divergences.md", "api/ledger.md", "api/query.md"]
+)
 def test_the_pages_do_what_they_say(root: Path, name: str) -> None:
     text = (root / "docs" / name).read_text()
     # A fence would be taken for the last line of what is expected.
