@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import celosia as cl
 from celosia.core import (
     ZCDP,
     BudgetExceeded,
@@ -234,3 +235,16 @@ def test_costs_are_in_the_kind_of_the_accountant() -> None:
         epsilon="0.5", unit="person"
     )
     assert isinstance(cost_under(Policy(limit=ZCDP(rho=1)), LAPLACE), ZCDP)
+
+
+def test_the_tightest_limit_is_named() -> None:
+    ledger = cl.ledger("memory://")
+    week = Window(seconds=7 * 86_400, limit=cl.PureDP(epsilon="0.7"))
+    ledger.set_budget(Policy(limit=cl.PureDP(epsilon=3), window=week), dataset="deaths")
+    ledger.set_budget(cl.PureDP(epsilon="0.5"), dataset="deaths", analyst="ana")
+    event = cl.mechanisms.Laplace(epsilon=5, sensitivity=1).event
+    with pytest.raises(BudgetExceeded, match=r"analyst 'ana' on data set 'deaths' has PureDP\(epsilon=0.5\) left"):
+        ledger.reserve(event, dataset="deaths", analyst="ana")
+    with pytest.raises(BudgetExceeded, match=r"data set 'deaths' has PureDP\(epsilon='?0.7'?\) left until"):
+        ledger.reserve(event, dataset="deaths", analyst="leo")
+    assert len(list(ledger.entries())) == 3

@@ -20,6 +20,8 @@ from typer.core import TyperGroup
 import celosia
 from celosia.cli.account import account
 from celosia.cli.demo import demo
+from celosia.cli.guard import guard
+from celosia.cli.ledger import ledger
 from celosia.cli.query import query
 from celosia.cli.schema import schema
 from celosia.core.errors import CelosiaError
@@ -35,7 +37,7 @@ _QUERY = (
     "Ask FILE a question in SQL and print the private answer with its intervals.\n\n"
     "FILE is a path or glob of Parquet or CSV files, or a postgresql:// URL with --table. SQL is a SELECT of "
     "aggregates FROM the table, which goes by the name in the schema, by --table, or by the stem of the file.\n\n"
-    "Nothing is remembered between calls: every call spends anew, and what they spend adds up."
+    "Without --ledger nothing is remembered between calls: every call spends anew, and what they spend adds up."
 )
 _WRONG = 2
 _INTERRUPTED = 130
@@ -87,6 +89,8 @@ app = typer.Typer(
 
 
 app.add_typer(account)
+app.add_typer(ledger)
+app.add_typer(guard)
 app.command("schema", help=_SCHEMA)(schema)
 app.command("query", help=_QUERY)(query)
 

@@ -5,13 +5,18 @@ In JSON they are the doubles next to them, never below.
 """
 
 import math
+from decimal import ROUND_FLOOR, Decimal, localcontext
 from fractions import Fraction
+from typing import Final
 
 from celosia.cli.account_events import plain_number
 from celosia.cli.account_show import at_least
 from celosia.core import ZCDP, ApproxDP, Guarantee, PureDP
 
-__all__ = ["cost", "spent"]
+__all__ = ["cost", "left", "spent"]
+
+
+_LETTERS: Final = (("ε", "epsilon"), ("δ", "delta"), ("ρ", "rho"), ("μ", "mu"))
 
 
 def cost(guarantee: Guarantee) -> str:
@@ -33,6 +38,19 @@ def cost(guarantee: Guarantee) -> str:
             return str(guarantee)
 
 
+def left(guarantee: Guarantee) -> str:
+    """Write what is left of a budget: a long number is rounded down, so that what is written can be spent.
+
+    >>> left(PureDP(epsilon="0.1")), left(ApproxDP(epsilon="0.123456789", delta="1e-6"))
+    ('ε = 0.1', 'ε ≥ 0.123456, δ = 1e-6')
+    """
+    names = [(letter, name) for letter, name in _LETTERS if hasattr(guarantee, name)]
+    numbers = [(letter, getattr(guarantee, name)) for letter, name in names]
+    if not numbers or not all(isinstance(number, Fraction) for _, number in numbers):
+        return str(guarantee)
+    return ", ".join(_has(letter, number) for letter, number in numbers if number or letter != "δ")
+
+
 def spent(guarantee: Guarantee) -> dict[str, float]:
     """Return a guarantee's numbers by name, for JSON.
 
@@ -46,6 +64,15 @@ def spent(guarantee: Guarantee) -> dict[str, float]:
 def _is(letter: str, number: Fraction) -> str:
     text = plain_number(number)
     return f"{letter} ≤ {at_least(_at_least(number))}" if text.startswith("≈") else f"{letter} = {text}"
+
+
+def _has(letter: str, number: Fraction) -> str:
+    text = plain_number(number)
+    if not text.startswith("≈"):
+        return f"{letter} = {text}"
+    with localcontext(prec=6, rounding=ROUND_FLOOR):
+        down = Decimal(number.numerator) / Decimal(number.denominator)
+    return f"{letter} ≥ {float(down):.6g}"
 
 
 def _at_least(number: Fraction) -> float:

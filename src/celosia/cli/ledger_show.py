@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from celosia.cli.costs import cost
+from celosia.cli.costs import cost, left
 from celosia.core import Guarantee, RenyiDP
 
 if TYPE_CHECKING:
@@ -81,13 +81,15 @@ def print_statement(lines: "Sequence[Line]") -> None:
     """
     table = Table(box=SIMPLE_HEAD, show_edge=False)
     for name in ("data set", "analyst", "limit", "spent", "left", "accountant"):
-        table.add_column(name, no_wrap=name in {"limit", "spent", "left"})
+        # On a narrow terminal numbers are folded; whose they are must never be lost.
+        names = name in {"data set", "analyst"}
+        table.add_column(name, overflow="fold", min_width=8 if names else None)
     for line in lines:
         dataset, analyst = line.scope.dataset or "any", line.scope.analyst or "any"
-        row = [dataset, analyst, shown(line.policy.limit), shown(line.spent), shown(line.remaining)]
+        row = [dataset, analyst, shown(line.policy.limit), shown(line.spent), left(line.remaining)]
         table.add_row(*map(Text, [*row, str(line.policy.accountant)]))
         if line.policy.window is not None and line.window_spent and line.window_remaining and line.renews:
             span = f"until {line.renews:%Y-%m-%d %H:%M} UTC"
-            window = ["", span, shown(line.policy.window.limit), shown(line.window_spent), shown(line.window_remaining)]
+            window = ["", span, shown(line.policy.window.limit), shown(line.window_spent), left(line.window_remaining)]
             table.add_row(*(Text(text, style="dim") for text in [*window, ""]))
     Console(highlight=False).print(table)

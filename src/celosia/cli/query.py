@@ -17,7 +17,7 @@ from rich.text import Text
 
 from celosia.cli.account_options import spread
 from celosia.cli.account_show import waiting
-from celosia.cli.costs import cost
+from celosia.cli.costs import cost, left
 from celosia.cli.schema import refuse_nameless
 from celosia.cli.writing import check_chart
 from celosia.core import ZCDP, ApproxDP, Guarantee, ParameterError, PureDP
@@ -183,13 +183,19 @@ class Remembered:
                 message = f"{name} goes with --ledger: without one nobody is remembered."
                 raise ParameterError(message)
 
-    def keeper(self, spending: Spending) -> dict[str, Any]:
-        """Return what a session is told about its budget."""
+    def keeper(self, spending: Spending, table: str) -> dict[str, Any]:
+        """Return what a session on a table is told about its budget."""
         if self.ledger is None:
             return {"budget": spending.budget()}
-        from celosia.ledger import open_ledger
+        from celosia.ledger import Scope, open_ledger
 
-        return {"ledger": open_ledger(self.ledger), "analyst": self.analyst, "dataset": self.dataset}
+        ledger, name = open_ledger(self.ledger), self.dataset or table
+        if Scope(dataset=name) not in ledger.budgets:
+            message = (
+                f"The ledger has no budget for {quote(name)}: celosia ledger budget URL --dataset {name} opens one."
+            )
+            raise ParameterError(message)
+        return {"ledger": ledger, "analyst": self.analyst, "dataset": name}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -240,7 +246,8 @@ def query(asked: Asked, spending: Spending, remembered: Remembered, shown: Shown
     with waiting("Reading the question"):
         from celosia.query import Session
 
-        session = Session(asked.tables(), progress=_bar_of_our_own, **remembered.keeper(spending))
+        tables = asked.tables()
+        session = Session(tables, progress=_bar_of_our_own, **remembered.keeper(spending, tables[0].name))
         question = session.sql(asked.sql)
         told = question.preview(level=spending.confidence, **target)
     if shown.preview:
@@ -249,7 +256,9 @@ def query(asked: Asked, spending: Spending, remembered: Remembered, shown: Shown
     if shown.plot is not None:
         _check_plot(question, told)
     with waiting("Asking"):
-        release = question.release(**target)
+        done = session.ask(question.plan, **target)
+        release = done.release or question.release(**target)
+    repeated = done.reservation.state == "repeated"
     _print_answer(question, release, shown, spending.confidence)
     promise = (
         f"Spent {cost(release.guarantee)} for each {release.guarantee.unit} ({release.guarantee.adjacency.value})."
@@ -257,8 +266,10 @@ def query(asked: Asked, spending: Spending, remembered: Remembered, shown: Shown
     console = Console(stderr=True, highlight=False)
     for note in release.notes:
         console.print(Text(f"Note: {note}", style="dim"), soft_wrap=True)
-    left = _FORGETFUL if remembered.ledger is None else f"{cost(session.remaining)} is left in the ledger."
-    console.print(Text(f"{promise} {left}", style="dim"), soft_wrap=True)
+    if repeated:
+        promise = f"Answered before on the same data, for {cost(release.guarantee)}: the data set pays nothing more."
+    rest = _FORGETFUL if remembered.ledger is None else f"{left(session.remaining)} is left in the ledger."
+    console.print(Text(f"{promise} {rest}", style="dim"), soft_wrap=True)
 
 
 def _print_preview(question: "Query", told: "Preview", *, as_json: bool) -> None:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["engine_for"]
 
 _PATIENCE: Final = 60_000  # milliseconds that a writer waits for the others
+_IDLE: Final = 60_000  # milliseconds after which a writer that does nothing loses its turn
 _GLANCE: Final = 8  # milliseconds that SQLite itself waits before it is asked again
 _EXAMPLES: Final = "memory://, sqlite:///budget.db or postgresql://host/database"
 
@@ -158,7 +159,7 @@ def _connect_postgresql(connection: Any, _record: object) -> None:  # noqa: ANN4
     with connection.cursor() as cursor:
         cursor.execute(f"SET lock_timeout = {_PATIENCE}")
         # A writer that was stopped, or cut off, must not keep the lock until somebody notices.
-        cursor.execute(f"SET idle_in_transaction_session_timeout = {_PATIENCE}")
+        cursor.execute(f"SET idle_in_transaction_session_timeout = {_IDLE}")
         cursor.execute("SHOW synchronous_commit")
         if cursor.fetchone()[0] == "off":  # a server may trade the last seconds for speed: a ledger may not
             cursor.execute("SET synchronous_commit = on")

@@ -9,6 +9,7 @@ into the log, and from that moment it is spent.
 import dataclasses
 import json
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 from celosia.core.errors import BudgetExceeded, ParameterError, RequestConflict
@@ -23,6 +24,8 @@ from celosia.ledger.scope import Scope, scopes_of
 from celosia.noise.source import SYSTEM
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from celosia.ledger.book import Page
     from celosia.ledger.policy import Policy
 
@@ -102,8 +105,7 @@ def reserve(page: "Page", question: Question) -> Reservation:
     answered = _answered(page, question)
     if answered is not None:
         return _repeat(page, question, *answered)
-    for scope in scopes_of(question.dataset, question.analyst):
-        _check_room(page, scope, question.event)
+    _check_room(page, scopes_of(question.dataset, question.analyst), question.event)
     return _write(page, question)
 
 
@@ -165,8 +167,7 @@ def _answered(page: "Page", question: Question) -> tuple[Found, bool] | None:
 def _repeat(page: "Page", question: Question, found: Found, paid: bool) -> Reservation:  # noqa: FBT001 - as found
     scopes = [scope for scope in scopes_of(question.dataset, question.analyst) if scope.analyst is not None]
     if not paid:
-        for scope in scopes:
-            _check_room(page, scope, question.event)
+        _check_room(page, scopes, question.event)
     reservation = _reservation(page, question, state="repeated", answer=found.reservation.answer)
     source = found.reservation.id
     line = page.append("repeated", question.body(reservation.id) | {"answer": source, "charged": not paid})
@@ -228,15 +229,24 @@ def has_room(page: "Page", scope: Scope, event: Event) -> bool:
     return page.state.meter(scope).admits(event) and (window is None or window.admits(event))
 
 
-def _check_room(page: "Page", scope: Scope, event: Event) -> None:
+def _check_room(page: "Page", scopes: "Iterable[Scope]", event: Event) -> None:
+    """Refuse an event that does not fit into every scope, and name the tightest: what fits there fits everywhere."""
+    refusals = [refusal for scope in scopes for refusal in _refusals(page, scope, event)]
+    if refusals:
+        # Guarantees of different kinds cannot be compared: among those of the first kind the least counts.
+        alike = [one for one in refusals if type(one[0]) is type(refusals[0][0])]
+        raise BudgetExceeded(min(alike, key=lambda one: _number(one[0]))[1])
+
+
+def _refusals(page: "Page", scope: Scope, event: Event) -> "Iterator[tuple[Guarantee, str]]":
+    """Yield what a scope, and its window, have left if the event does not fit there, and how that is said."""
     policy = page.state.policies.get(scope)
     if policy is None:
         return
     meter = page.state.meter(scope)
     if not meter.admits(event):
         left = meter.remaining
-        message = f"The question costs {cost_under(policy, event)}, and {scope} has {left} left: {_advice(left)}."
-        raise BudgetExceeded(message)
+        yield left, f"The question costs {cost_under(policy, event)}, and {scope} has {left} left: {_advice(left)}."
     window = page.window(scope)
     if window is not None and policy.window is not None and not window.admits(event):
         renews = moment(policy.window.end(page.at))[:16].replace("T", " ")
@@ -244,7 +254,11 @@ def _check_room(page: "Page", scope: Scope, event: Event) -> None:
             f"The question costs {cost_under(policy, event)}, and {scope} has {window.remaining} left until "
             f"{renews} UTC: {_advice(window.remaining)}, or wait."
         )
-        raise BudgetExceeded(message)
+        yield window.remaining, message
+
+
+def _number(left: Guarantee) -> Fraction:
+    return next((getattr(left, name) for name in ("rho", "mu", "epsilon") if hasattr(left, name)), Fraction(0))
 
 
 def _advice(left: Guarantee) -> str:

@@ -81,6 +81,11 @@ def _walk(connection: "Connection", replay: "_Replay", expected: Head | str | No
     state = replay.state
     if (state.sequence, state.hash, state.at) != (head.sequence, head.hash, at):
         _say(f"The log ends at line {state.sequence}, but its head says that it ends at line {head.sequence}.")
+    if not met and isinstance(expected, Head) and expected.sequence > state.sequence:
+        _say(
+            f"The log has {state.sequence} lines, and the head that was given is of line {expected.sequence}: this is "
+            "an older copy, or its end was cut off."
+        )
     if not met:
         _say("The log holds, but it is not the one whose head was given: it was rewritten, or is another one.")
 

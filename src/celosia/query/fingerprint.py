@@ -42,8 +42,8 @@ def fingerprint(
 ) -> str | None:
     """Return the digest of all that the answer depends on besides chance, or None where a version is not known.
 
-    ``version`` is what the owner calls the state of the data; without it files have that of their last change, and
-    other sources have none. ``contents`` are digests of public tables that are known already.
+    ``version`` is what the owner calls the state of the data. Files also have that of their last change, so that a file
+    that was replaced is never answered for by the one before; other sources have no state of their own. ``contents`` are digests of public tables that are known already.
 
     >>> import celosia as cl
     >>> from celosia.query.plan import Aggregate, Base, Plan
@@ -59,12 +59,17 @@ def fingerprint(
     declared = []
     for name in sorted(set(tables_of(plan.relation))):
         table = tables[name]
-        state = (known.get(name) or content_digest(table)) if table.public else version or data_version(table)
+        state = (known.get(name) or content_digest(table)) if table.public else _state(table, version)
         if state is None:
             return None
         declared.append([declaration(table), state])
     parts = [_FORMAT, canonical(plan), declared, event.to_json(), promise.to_json()]
     return hashlib.sha256(json.dumps(parts, sort_keys=True, allow_nan=False).encode()).hexdigest()
+
+
+def _state(table: "Table", version: str | None) -> str | None:
+    own = data_version(table)
+    return None if version is None and own is None else json.dumps([version, own])
 
 
 def declaration(table: "Table") -> dict[str, Any]:
