@@ -29,8 +29,24 @@ from celosia.core import (
 if TYPE_CHECKING:
     from typing import Any
 
-    from celosia import accounting, audit, data, divergences, mechanisms, noise, plots, query, statistics, testing
+    from celosia import (
+        accounting,
+        audit,
+        data,
+        divergences,
+        guard,
+        mechanisms,
+        noise,
+        plots,
+        query,
+        statistics,
+        testing,
+    )
     from celosia.data import Boolean, Category, Date, Integer, Real, Schema, Text, Timestamp, table
+    from celosia.guard.client import connect
+
+    # The room is itself the function that opens a ledger; to type checkers it can be only one of the two.
+    from celosia.ledger import open_ledger as ledger
     from celosia.query import Session
 
 __version__ = "0.1.0"
@@ -66,6 +82,7 @@ _NAMES = {
         "data",
     ),
     "Session": "query",
+    "connect": "guard.client",
 }
 
 __all__ = [
@@ -91,8 +108,11 @@ __all__ = [
     "Timestamp",
     "accounting",
     "audit",
+    "connect",
     "data",
     "divergences",
+    "guard",
+    "ledger",
     "mechanisms",
     "noise",
     "plots",

@@ -74,6 +74,8 @@ def calibrate(
     tolerance
         How much smaller, relative to the answer, an amount that fails may be.
 
+    Examples
+    --------
     >>> from celosia.core import LaplaceEvent
     >>> round(calibrate(lambda scale: LaplaceEvent(scale=scale, sensitivity=1), PureDP(epsilon="0.5")).noise, 3)
     2.0

@@ -65,6 +65,8 @@ def renyi_budget(
     orders
         From 1 to 10 when left out.
 
+    Examples
+    --------
     >>> renyi_budget("laplace", [1, 2]).to_dict()["title"]["text"]
     'Rényi budget of Laplace noise'
     """

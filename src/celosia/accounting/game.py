@@ -50,6 +50,8 @@ class Game:
     guarantee
         A guarantee, or an accountant: anything with a method ``delta(epsilon)``.
 
+    Examples
+    --------
     >>> from celosia import ApproxDP
     >>> round(Game(guarantee=ApproxDP(epsilon=1, delta="1e-6")).success, 6)
     0.731059

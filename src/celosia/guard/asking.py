@@ -1,0 +1,222 @@
+"""A question as it is sent to the guard, and the answer as it is handed back: plain values with one JSON form each.
+
+Numbers are kept as the texts that were sent, so that ``0.1`` is one tenth, and a question sent twice has one digest,
+by which a repeated request is known. Nothing is interpreted here but shapes; what a question means is the query room's.
+"""
+
+import datetime as dt
+import hashlib
+import json
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Final
+
+from celosia.core.errors import FormatError
+from celosia.core.exact import quote
+
+__all__ = ["Answer", "Ask"]
+
+_LONGEST_NUMBER: Final = 400
+_LONGEST_NAME: Final = 200
+_LONGEST_SQL: Final = 100_000
+_NUMBERS: Final = ("epsilon", "rho", "delta", "confidence", "rows", "level")
+_MOST_ERRORS: Final = 1_000
+_NO_TEXT: Final = re.compile("[\0\ud800-\udfff]")  # a half of a pair, which JSON can hold, is no text to a database
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """A question about a data set, in SQL or as a plan, with what it may cost or how far off it may be.
+
+    One of ``sql`` and ``plan`` is given. What it costs is one of ``epsilon`` (with a ``delta`` or without), ``rho`` and
+    ``error``, which is one number, or one for each aggregate by name, and holds with probability ``confidence``.
+    ``rows`` is a public guess of the rows in a cell; ``level`` is that of the errors in a preview.
+
+    >>> ask = Ask.from_json({"dataset": "deaths", "sql": "SELECT COUNT(*) FROM deaths", "epsilon": 0.1})
+    >>> ask.epsilon, ask.target()
+    ('0.1', {'epsilon': '0.1'})
+    """
+
+    dataset: str
+    sql: str | None = None
+    plan: Mapping[str, Any] | None = None
+    epsilon: str | None = None
+    delta: str | None = None
+    rho: str | None = None
+    error: str | Mapping[str, str] | None = None
+    confidence: str | None = None
+    rows: str | None = None
+    level: str | None = None
+
+    def __post_init__(self) -> None:
+        _check_text(self.dataset, "dataset", _LONGEST_NAME)
+        if (self.sql is None) == (self.plan is None):
+            message = "Give sql or plan, one of them: what is asked?"
+            raise FormatError(message)
+        if self.sql is not None:
+            _check_text(self.sql, "sql", _LONGEST_SQL)
+        elif not isinstance(self.plan, Mapping):
+            message = f"plan must be a JSON object, not {quote(self.plan)}."
+            raise FormatError(message)
+        for name in _NUMBERS:
+            value = getattr(self, name)
+            if value is not None:
+                _check_text(value, name, _LONGEST_NUMBER)
+        _check_errors(self.error)
+
+    @classmethod
+    def from_json(cls, value: object) -> "Ask":
+        """Read a question from a JSON object; numbers may be JSON's or texts, other fields are refused.
+
+        >>> Ask.from_json({"dataset": "deaths", "sql": "SELECT 1", "epsilon": True})
+        Traceback (most recent call last):
+        ...
+        celosia.core.errors.FormatError: epsilon must be a number or a text such as "0.1", not True.
+        """
+        if not isinstance(value, Mapping):
+            message = f"A question is a JSON object with dataset, sql or plan, and epsilon, not {quote(value)}."
+            raise FormatError(message)
+        known = [field.name for field in fields(cls)]
+        unknown = [name for name in value if name not in known]
+        if unknown:
+            message = f"A question has no field {quote(unknown[0])}; it has {', '.join(known)}."
+            raise FormatError(message)
+        given: dict[str, Any] = {name: value[name] for name in known if value.get(name) is not None}
+        given |= {name: _number(given[name], name) for name in _NUMBERS if name in given}
+        if "error" in given:
+            given["error"] = _errors(given["error"])
+        return cls(**{"dataset": None, **given})
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the question as a JSON object, without what was not given.
+
+        >>> Ask(dataset="deaths", sql="SELECT COUNT(*) FROM deaths", rho="0.01").to_json()
+        {'dataset': 'deaths', 'sql': 'SELECT COUNT(*) FROM deaths', 'rho': '0.01'}
+        """
+        return {name: value for field in fields(self) if (value := getattr(self, name := field.name)) is not None}
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of the canonical JSON: what makes a repeated request the same request.
+
+        >>> one = {"dataset": "deaths", "sql": "SELECT COUNT(*) FROM deaths", "epsilon": 0.5}
+        >>> Ask.from_json(one).digest == Ask.from_json(one | {"epsilon": "0.5"}).digest
+        True
+        """
+        return _digest(self.to_json())
+
+    @property
+    def asked(self) -> str:
+        """The SHA-256 of what is asked, whatever it may cost: equal texts, or equal plans, have one plan.
+
+        >>> Ask(dataset="deaths", sql="SELECT 1", epsilon="1").asked == Ask(dataset="deaths", sql="SELECT 1").asked
+        True
+        """
+        return _digest([self.dataset, self.sql, self.plan])
+
+    def target(self) -> dict[str, Any]:
+        """Return what the question may cost, as a session takes it.
+
+        >>> Ask(dataset="deaths", sql="SELECT COUNT(*) FROM deaths", error="50", confidence="0.9").target()
+        {'error': '50', 'confidence': '0.9'}
+        """
+        names = ("epsilon", "delta", "rho", "error", "confidence", "rows")
+        return {name: value for name in names if (value := getattr(self, name)) is not None}
+
+
+def _digest(value: object) -> str:
+    try:
+        text = json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    except (ValueError, TypeError, RecursionError):
+        message = "The question is no plain JSON: its plan holds something else, or is too deep."
+        raise FormatError(message) from None
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What became of a question.
+
+    ``state`` is ``"committed"`` if there is an answer, ``"reserved"`` while it is computed, ``"failed"`` if the data
+    could not be read, or the work was interrupted: all three are paid for. ``release`` is the versioned JSON of the
+    release, left out of lists; ``cost`` that of a guarantee; ``repeated`` says that the data set did not pay again.
+
+    >>> from datetime import datetime, UTC
+    >>> at = datetime(2026, 1, 1, tzinfo=UTC)
+    >>> Answer(id="0f", state="reserved", dataset="deaths", question="SELECT COUNT(*) FROM deaths", at=at).to_json()
+    {'id': '0f', 'state': 'reserved', 'dataset': 'deaths', 'question': 'SELECT COUNT(*) FROM deaths',
+     'at': '2026-01-01T00:00:00+00:00', 'cost': None, 'release': None, 'repeated': False}
+    """
+
+    id: str
+    state: str
+    dataset: str
+    question: str
+    at: dt.datetime
+    cost: Mapping[str, Any] | None = None
+    release: Mapping[str, Any] | None = None
+    repeated: bool = False
+    text: str | None = field(default=None, repr=False, compare=False)
+
+    def to_text(self) -> str:
+        """Return the text of the JSON object; a release that is stored as a text is put in as it is.
+
+        >>> from datetime import datetime, UTC
+        >>> answer = Answer(id="0f", state="failed", dataset="d", question="", at=datetime(2026, 1, 1, tzinfo=UTC))
+        >>> json.loads(answer.to_text()) == answer.to_json()
+        True
+        """
+        told = self.to_json()
+        release = told.pop("release")
+        text = json.dumps(release, separators=(",", ":"), allow_nan=False) if self.text is None else self.text
+        return f'{json.dumps(told, separators=(",", ":"), allow_nan=False)[:-1]},"release":{text}}}'
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the answer as a JSON object.
+
+        >>> from datetime import datetime, UTC
+        >>> answer = Answer(id="0f", state="failed", dataset="d", question="", at=datetime(2026, 1, 1, tzinfo=UTC))
+        >>> answer.to_json()["state"]
+        'failed'
+        """
+        plain = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "text"}
+        return plain | {"at": self.at.isoformat()}
+
+
+def _check_text(value: object, name: str, longest: int) -> None:
+    if not isinstance(value, str) or not 0 < len(value) <= longest or _NO_TEXT.search(value):
+        message = f"{name} must be a text of 1 to {longest} characters, not {quote(value)}."
+        raise FormatError(message)
+
+
+def _check_errors(error: object) -> None:
+    if error is None:
+        return
+    if isinstance(error, str):
+        _check_text(error, "error", _LONGEST_NUMBER)
+    elif isinstance(error, Mapping) and 0 < len(error) <= _MOST_ERRORS:
+        for name, value in error.items():
+            _check_text(name, "error", _LONGEST_NAME)
+            _check_text(value, "error", _LONGEST_NUMBER)
+    else:
+        message = f"error must be a number, or an object with one for each aggregate by name, not {quote(error)}."
+        raise FormatError(message)
+
+
+def _errors(value: object) -> str | dict[str, str]:
+    if isinstance(value, Mapping):
+        return {name: _number(one, "error") for name, one in value.items()}
+    return _number(value, "error")
+
+
+def _number(value: object, name: str) -> str:
+    """The text of a number: a JSON number stands for the decimal that was written, not for the nearest double."""
+    if isinstance(value, str):
+        return value
+    plain = isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**_LONGEST_NUMBER
+    if plain or (isinstance(value, float) and math.isfinite(value)):
+        return str(value)
+    message = f'{name} must be a number or a text such as "0.1", not {quote(value)}.'
+    raise FormatError(message)

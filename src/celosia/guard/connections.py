@@ -1,0 +1,114 @@
+"""Connections that must get to the point: so many at a time, and a request's head within seconds.
+
+A reply to a request has its limits elsewhere; a connection on which no request ever arrives passes none of them, and
+holds a file of the process. So the line and the headers of a request must be there some seconds after their first
+byte, or after the connection was made; and neither one address nor all of them together can take all files.
+"""
+
+import asyncio
+from collections import Counter
+from typing import Any, Final
+
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+try:
+    import resource
+except ImportError:  # a system without it does not serve either
+    resource = None  # type: ignore[assignment]
+
+__all__ = ["HEAD_SECONDS", "Connection", "most_connections"]
+
+HEAD_SECONDS: Final = 10.0
+"""How long the head of a request may take."""
+
+_FEW: Final = 64
+_MANY: Final = 1 << 16
+
+
+def most_connections() -> int:
+    """Return how many connections a process holds: half of the files that it may open.
+
+    >>> most_connections() >= 64
+    True
+    """
+    files = 2 * _FEW
+    if resource is not None:
+        files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return max(_FEW, min(files if files > 0 else _MANY, _MANY) // 2)
+
+
+class Connection(H11Protocol):
+    """One connection.
+
+    Parameters
+    ----------
+    seconds
+        How long the head of a request may take.
+    most
+        How many connections the process holds.
+    each
+        How many one address holds; behind a proxy, which is one address, as many as all.
+    held
+        How many each address has, counted for all connections of the process.
+
+    Examples
+    --------
+    >>> issubclass(Connection, asyncio.Protocol)
+    True
+    """
+
+    def __init__(
+        self,
+        *args: Any,  # noqa: ANN401 - what uvicorn gives
+        seconds: float,
+        most: int,
+        each: int,
+        held: Counter[str],
+        **kwargs: Any,  # noqa: ANN401 - uvicorn's
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        self._seconds, self._most, self._each, self._held = seconds, most, each, held
+        self._head: asyncio.TimerHandle | None = None
+
+    @property
+    def _address(self) -> str:
+        return self.client[0] if self.client else "-"
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn's
+        """Begin, or end at once if there are too many."""
+        super().connection_made(transport)
+        self._held[self._address] += 1
+        if len(self.connections) > self._most or self._held[self._address] > self._each:
+            transport.abort()
+            return
+        self._expect()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """End."""
+        self._arrived()
+        self._held[self._address] -= 1
+        if self._held[self._address] <= 0:
+            del self._held[self._address]
+        super().connection_lost(exc)
+
+    def handle_events(self) -> None:
+        """Take in what has arrived, and see whether a head is still on its way."""
+        super().handle_events()
+        if self.conn.their_state is h11.IDLE and self.conn.trailing_data[0]:
+            self._expect()
+        elif self.conn.their_state is not h11.IDLE or self.cycle is not None:
+            self._arrived()
+
+    def _expect(self) -> None:
+        if self._head is None:  # bytes that drip in do not wind the clock up again
+            self._head = self.loop.call_later(self._seconds, self._give_up)
+
+    def _arrived(self) -> None:
+        if self._head is not None:
+            self._head.cancel()
+            self._head = None
+
+    def _give_up(self) -> None:
+        if not self.transport.is_closing():
+            self.transport.abort()

@@ -1,0 +1,120 @@
+"""Numbers as people write them: with the marks of their language, and no more digits than mean something.
+
+What was spent is rounded up and what is left is rounded down, so that a page never promises more than the ledger does.
+The marks are those of the Unicode CLDR: ``12,345.6`` in English, ``12.345,6`` in Spanish, which leaves four digits
+together.
+"""
+
+import math
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
+from fractions import Fraction
+from typing import Final
+
+from celosia.core.guarantees import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP
+
+__all__ = ["decimals_for", "numeral", "promise", "share"]
+
+_MARKS: Final = {"en": (",", "."), "es": (".", ",")}
+_RAISED: Final = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+_SMALLEST, _LARGEST = -5, 15  # powers of ten between which digits are written out
+_DIGITS: Final = 4
+_MOST_DECIMALS: Final = 9
+_ROUNDINGS: Final = {"up": ROUND_CEILING, "down": ROUND_FLOOR, "near": ROUND_HALF_EVEN}
+_TIED: Final = "\N{NO-BREAK SPACE}"
+_SYMBOLS: Final = {"epsilon": "ε", "delta": "δ", "rho": "ρ", "mu": "μ"}
+
+
+def numeral(
+    value: "float | Fraction | Decimal",
+    code: str,
+    *,
+    decimals: int | None = None,
+    digits: int = _DIGITS,
+    rounded: str = "near",
+    grouped: bool = False,
+) -> str:
+    r"""Return a number with so many decimals, or with so many significant digits where whole numbers are kept whole.
+
+    ``grouped`` marks the thousands of four digits too, as a column of a table wants where other rows have more.
+
+    >>> numeral(12345.678, "en", decimals=1), numeral(12345.678, "es", decimals=1)
+    ('12,345.7', '12.345,7')
+    >>> numeral(Fraction(1, 3), "en", rounded="up"), numeral(Fraction(1, 10**9), "es")
+    ('0.3334', '1\xa0×\xa010⁻⁹')
+    """
+    if isinstance(value, float) and not math.isfinite(value):
+        return "–" if math.isnan(value) else ("∞" if value > 0 else "−∞")
+    exact = _decimal(value, digits, decimals, rounded)
+    power = exact.adjusted() if exact else 0
+    if not _SMALLEST <= power < _LARGEST:
+        mantissa = _grouped(_trimmed(exact.scaleb(-power)), code)
+        return f"{mantissa}{_TIED}×{_TIED}10{str(power).translate(_RAISED)}"
+    return _grouped(f"{exact:f}" if decimals is not None else _trimmed(exact), code, always=grouped)
+
+
+def _decimal(value: "float | Fraction | Decimal", digits: int, decimals: int | None, rounded: str) -> Decimal:
+    """The number, rounded once from its exact value."""
+    fraction = Fraction(value)
+    if decimals is None:
+        whole = len(str(abs(int(fraction))))
+        context = Context(prec=max(digits, whole), rounding=_ROUNDINGS[rounded])
+        return context.divide(Decimal(fraction.numerator), Decimal(fraction.denominator))
+    scaled = fraction * 10**decimals
+    steps = math.ceil(scaled) if rounded == "up" else math.floor(scaled) if rounded == "down" else round(scaled)
+    return Decimal((int(steps < 0), tuple(map(int, str(abs(steps)))), -decimals))
+
+
+def _trimmed(number: Decimal) -> str:
+    text = f"{number:f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _grouped(text: str, code: str, *, always: bool = False) -> str:
+    group, point = _MARKS[code]
+    sign = "−" if text.startswith("-") else ""
+    whole, _, rest = text.removeprefix("-").partition(".")
+    if len(whole) > (4 if code == "es" and not always else 3):
+        whole = f"{int(whole):,}".replace(",", group)
+    return f"{sign}{whole}{point}{rest}" if rest else f"{sign}{whole}"
+
+
+def decimals_for(width: float) -> int:
+    """Return how many decimals a number deserves whose interval is so wide: two digits of the width.
+
+    >>> decimals_for(250.0), decimals_for(0.031)
+    (0, 3)
+    """
+    if not math.isfinite(width) or width <= 0:
+        return 0
+    return min(_MOST_DECIMALS, max(0, 1 - math.floor(math.log10(width))))
+
+
+def promise(guarantee: Guarantee, code: str, *, rounded: str = "up") -> str:
+    r"""Return a guarantee in symbols; a delta of zero that was spent is not worth a word, one that is left is.
+
+    >>> promise(ApproxDP(epsilon="0.5", delta="1e-6"), "es").replace("\xa0", " ")
+    'ε = 0,5; δ = 1 × 10⁻⁶'
+    >>> promise(ApproxDP(epsilon=1, delta=0), "en"), promise(ApproxDP(epsilon=1, delta=0), "en", rounded="down")
+    ('ε\xa0=\xa01', 'ε\xa0=\xa01; δ\xa0=\xa00')
+    """
+    if not isinstance(guarantee, PureDP | ApproxDP | ZCDP | GaussianDP):
+        return str(guarantee)
+    parts = [(sign, getattr(guarantee, name)) for name, sign in _SYMBOLS.items() if hasattr(guarantee, name)]
+    shown = [part for part in parts if part[1] or part[0] != "δ" or rounded != "up"]
+    return "; ".join(f"{sign}{_TIED}={_TIED}{numeral(number, code, rounded=rounded)}" for sign, number in shown)
+
+
+def share(spent: Guarantee, limit: Guarantee) -> float | None:
+    """Return which part of a limit is spent, between 0 and 1: the larger of its numbers' parts; None if incomparable.
+
+    >>> share(PureDP(epsilon=1), PureDP(epsilon=4))
+    0.25
+    """
+    if type(spent) is not type(limit) or not isinstance(spent, PureDP | ApproxDP | ZCDP | GaussianDP):
+        return None
+    parts = [_part(getattr(spent, name), getattr(limit, name)) for name in _SYMBOLS if hasattr(spent, name)]
+    return min(1.0, max(parts))
+
+
+def _part(spent: Fraction, limit: Fraction) -> float:
+    return float(spent / limit) if limit else float(spent > 0)

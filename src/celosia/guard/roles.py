@@ -1,0 +1,114 @@
+"""Who may do what: four roles, and a table of permissions that is the only place where this is decided.
+
+Duties are kept apart: who sets budgets and bounds does not ask, who asks does not read the log, and nobody but an
+analyst gets an answer. The table is small enough to be read, and tests go through all of it.
+"""
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final
+
+from celosia.core.errors import NotAllowed, ParameterError
+from celosia.core.exact import quote
+
+if TYPE_CHECKING:
+    from celosia.guard.identity import Identity
+
+__all__ = ["PERMISSIONS", "Permission", "Role", "require"]
+
+
+class Role(StrEnum):
+    """What somebody is to the guard.
+
+    >>> Role.of("analyst") is Role.ANALYST
+    True
+    """
+
+    OWNER = "owner"
+    CURATOR = "curator"
+    ANALYST = "analyst"
+    AUDITOR = "auditor"
+
+    @classmethod
+    def of(cls, word: object) -> "Role":
+        """Return the role that a word names.
+
+        >>> Role.of("king")
+        Traceback (most recent call last):
+        ...
+        celosia.core.errors.ParameterError: role must be one of owner, curator, analyst, auditor, not 'king'.
+        """
+        if isinstance(word, str) and word in cls._value2member_map_:
+            return cls(word)
+        message = f"role must be one of {', '.join(cls)}, not {quote(word)}."
+        raise ParameterError(message)
+
+
+class Permission(StrEnum):
+    """What can be permitted; the value completes the sentence "a … may not …".
+
+    >>> Permission.ASK.value
+    'ask questions'
+    """
+
+    READ_SCHEMAS = "see data sets"
+    PREVIEW = "preview questions"
+    ASK = "ask questions"
+    READ_ANSWERS = "read answers"
+    READ_OWN_BUDGET = "see the own budget"
+    READ_BUDGETS = "see all budgets"
+    SET_BUDGETS = "set budgets"
+    SET_SCHEMAS = "change schemas"
+    SET_VERSIONS = "declare new versions of data"
+    ADD_DATASETS = "add data sets"
+    MANAGE_USERS = "manage users and keys"
+    READ_LOG = "read the log"
+
+
+PERMISSIONS: Final[dict[Role, frozenset[Permission]]] = {
+    Role.OWNER: frozenset(
+        {
+            Permission.READ_SCHEMAS,
+            Permission.READ_BUDGETS,
+            Permission.SET_BUDGETS,
+            Permission.SET_VERSIONS,
+            Permission.ADD_DATASETS,
+            Permission.MANAGE_USERS,
+        }
+    ),
+    Role.CURATOR: frozenset(
+        {
+            Permission.READ_SCHEMAS,
+            Permission.READ_BUDGETS,
+            Permission.SET_BUDGETS,
+            Permission.SET_SCHEMAS,
+            Permission.SET_VERSIONS,
+            Permission.ADD_DATASETS,
+        }
+    ),
+    Role.ANALYST: frozenset(
+        {
+            Permission.READ_SCHEMAS,
+            Permission.PREVIEW,
+            Permission.ASK,
+            Permission.READ_ANSWERS,
+            Permission.READ_OWN_BUDGET,
+        }
+    ),
+    Role.AUDITOR: frozenset({Permission.READ_SCHEMAS, Permission.READ_BUDGETS, Permission.READ_LOG}),
+}
+"""What each role may do; nothing else is permitted to anybody."""
+
+
+def require(identity: "Identity", *permissions: Permission) -> None:
+    """Refuse whoever has none of the permissions.
+
+    >>> from celosia.guard.identity import Identity
+    >>> require(Identity(name="eva", role=Role.AUDITOR), Permission.ASK)
+    Traceback (most recent call last):
+    ...
+    celosia.core.errors.NotAllowed: An auditor may not ask questions.
+    """
+    if not PERMISSIONS[identity.role].intersection(permissions):
+        article = "An" if identity.role.value[0] in "ao" else "A"
+        message = f"{article} {identity.role} may not {permissions[0]}."
+        raise NotAllowed(message)

@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import pytest
+
+from celosia.core.errors import NotAllowed, ParameterError
+from celosia.guard.identity import Identity
+from celosia.guard.roles import PERMISSIONS, Permission, Role, require
+
+P = Permission
+# Written out a second time, so that a slip of the table is seen.
+TABLE = {
+    P.READ_SCHEMAS: {"owner", "curator", "analyst", "auditor"},
+    P.PREVIEW: {"analyst"},
+    P.ASK: {"analyst"},
+    P.READ_ANSWERS: {"analyst"},
+    P.READ_OWN_BUDGET: {"analyst"},
+    P.READ_BUDGETS: {"owner", "curator", "auditor"},
+    P.SET_BUDGETS: {"owner", "curator"},
+    P.SET_SCHEMAS: {"curator"},
+    P.SET_VERSIONS: {"owner", "curator"},
+    P.ADD_DATASETS: {"owner", "curator"},
+    P.MANAGE_USERS: {"owner"},
+    P.READ_LOG: {"auditor"},
+}
+
+
+@pytest.mark.parametrize("role", list(Role))
+@pytest.mark.parametrize("permission", list(Permission))
+def test_every_role_has_its_permissions_and_no_other(role: Role, permission: Permission) -> None:
+    identity = Identity(name="somebody", role=role)
+    if role.value in TABLE[permission]:
+        require(identity, permission)
+        assert identity.may(permission)
+    else:
+        with pytest.raises(NotAllowed, match=f"An? {role} may not {permission}"):
+            require(identity, permission)
+        assert not identity.may(permission)
+
+
+def test_nobody_but_an_analyst_asks_and_analysts_change_nothing() -> None:
+    changing = {P.SET_BUDGETS, P.SET_SCHEMAS, P.SET_VERSIONS, P.ADD_DATASETS, P.MANAGE_USERS}
+    assert [role for role in Role if P.ASK in PERMISSIONS[role]] == [Role.ANALYST]
+    assert not PERMISSIONS[Role.ANALYST] & changing
+    assert not PERMISSIONS[Role.AUDITOR] & changing
+
+
+def test_one_of_several_permissions_is_enough() -> None:
+    require(Identity(name="ana", role=Role.ANALYST), P.READ_BUDGETS, P.READ_OWN_BUDGET)
+
+
+@pytest.mark.parametrize("word", ["king", "", "Owner", None, 3, ["owner"]])
+def test_a_role_that_is_none_is_refused(word: object) -> None:
+    with pytest.raises(ParameterError, match="role must be one of owner, curator, analyst, auditor"):
+        Role.of(word)

@@ -1,0 +1,747 @@
+from __future__ import annotations
+
+import datetime as dt
+import json
+import os
+import shutil
+import threading
+import time
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import celosia as cl
+from celosia.core.errors import (
+    BudgetExceeded,
+    CelosiaError,
+    EngineError,
+    LedgerError,
+    NotAllowed,
+    ParameterError,
+    QueryError,
+    RequestConflict,
+)
+from celosia.guard.asking import Ask
+from celosia.guard.config import Config, Limits
+from celosia.guard.dataset import PublicTable
+from celosia.guard.identity import Identity
+from celosia.guard.missing import NotThere
+from celosia.guard.pace import visible_after
+from celosia.guard.roles import Role
+from celosia.guard.service import Guard
+from celosia.ledger import Policy, Window
+from celosia.query import Session, answering
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+SCHEMA = """
+[columns.age]
+kind = "integer"
+low = 0
+high = 120
+
+[columns.sex]
+kind = "category"
+values = ["F", "M"]
+"""
+COUNT = Ask(dataset="deaths", sql="SELECT COUNT(*) FROM deaths", epsilon="0.1")
+BY_SEX = Ask(dataset="deaths", sql="SELECT sex, COUNT(*) FROM deaths GROUP BY sex", epsilon="0.1")
+LOCAL = Identity.local()
+FOLDER = "CELOSIA_TEST_FOLDER"
+
+
+@dataclass
+class Place:
+    """A guard with a data set, a budget, and one user of each role."""
+
+    guard: Guard
+    folder: Path
+    keys: dict[str, str]
+
+    def who(self, name: str) -> Identity:
+        return self.guard.authenticate(self.keys[name])
+
+    def spent(self) -> Any:  # noqa: ANN401 - whatever a caller may pass
+        return self.guard.ledger.account("deaths").spent.epsilon  # type: ignore[attr-defined]
+
+
+def write_rows(folder: Path, name: str = "deaths") -> None:
+    lines = ["age,sex"] + [f"{20 + n % 60},{'FM'[n % 2]}" for n in range(1_000)]
+    (folder / f"{name}.csv").write_text("\n".join(lines), encoding="utf-8")
+
+
+def opened(folder: Path, store: str) -> Place:
+    write_rows(folder)
+    guard = Guard.open(Config(store=store, limits=Limits(cells=200)))
+    names = {"olga": "owner", "cora": "curator", "ana": "analyst", "eva": "analyst", "alda": "auditor"}
+    keys = {name: guard.add_user(LOCAL, name, role) for name, role in names.items()}
+    guard.add_dataset(LOCAL, "deaths", f"${{{FOLDER}}}/deaths.csv", SCHEMA, title="Deaths in 2021")
+    guard.set_budget(LOCAL, cl.PureDP(epsilon=1), dataset="deaths")
+    return Place(guard, folder, keys)
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Place:
+    """A guard that is closed, to be copied: its data set is wherever the environment says."""
+    folder = tmp_path_factory.mktemp("template")
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv(FOLDER, str(folder))
+        there = opened(folder, f"sqlite:///{folder}/ledger.db")
+        there.guard.close()
+    return there
+
+
+@pytest.fixture
+def place(template: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
+    monkeypatch.setenv(FOLDER, str(tmp_path))
+    for name in ("ledger.db", "deaths.csv"):
+        shutil.copy(template.folder / name, tmp_path / name)
+    with Guard.open(Config(store=f"sqlite:///{tmp_path}/ledger.db", limits=Limits(cells=200))) as guard:
+        yield Place(guard, tmp_path, template.keys)
+
+
+# ------------------------------------------------------------------------------------------- every role, every method
+
+METHODS: dict[str, tuple[set[str], Callable[[Place, Identity], Any]]] = {
+    "datasets": ({"owner", "curator", "analyst", "auditor"}, lambda p, w: p.guard.datasets(w)),
+    "dataset": ({"owner", "curator", "analyst", "auditor"}, lambda p, w: p.guard.dataset(w, "deaths")),
+    "add_dataset": ({"owner", "curator"}, lambda p, w: p.guard.add_dataset(w, "births", _births(p), SCHEMA)),
+    "share_dataset": ({"owner", "curator"}, lambda p, w: p.guard.share_dataset(w, "deaths", ["ana"])),
+    "set_schema": ({"curator"}, lambda p, w: p.guard.set_schema(w, "deaths", SCHEMA)),
+    "set_bounds": ({"curator"}, lambda p, w: p.guard.set_bounds(w, "deaths", "age", 0, 100)),
+    "new_version": ({"owner", "curator"}, lambda p, w: p.guard.new_version(w, "deaths")),
+    "preview": ({"analyst"}, lambda p, w: p.guard.preview(w, COUNT)),
+    "ask": ({"analyst"}, lambda p, w: p.guard.ask(w, COUNT, "k")),
+    "answer": ({"analyst"}, lambda p, w: p.guard.answer(w, p.guard.ask(p.who("ana"), COUNT, "a").id)),
+    "answers": ({"analyst"}, lambda p, w: p.guard.answers(w)),
+    "budget": ({"owner", "curator", "analyst", "auditor"}, lambda p, w: p.guard.budget(w)),
+    "set_budget": ({"owner", "curator"}, lambda p, w: p.guard.set_budget(w, cl.PureDP(epsilon=9), dataset="deaths")),
+    "users": ({"owner"}, lambda p, w: p.guard.users(w)),
+    "add_user": ({"owner"}, lambda p, w: p.guard.add_user(w, "new", "owner")),
+    "add_key": ({"owner"}, lambda p, w: p.guard.add_key(w, "olga")),
+    "revoke": ({"owner"}, lambda p, w: p.guard.revoke(w, "eva")),
+    "log": ({"auditor"}, lambda p, w: p.guard.log(w)),
+    "verify": ({"auditor"}, lambda p, w: p.guard.verify(w)),
+}
+NOT_BY_ROLE = {"authenticate", "close", "health", "open", "sign_in", "sign_out", "signed_in"}
+PEOPLE = {"owner": "olga", "curator": "cora", "analyst": "ana", "auditor": "alda"}
+
+
+def _births(place: Place) -> str:
+    write_rows(place.folder, "births")
+    return str(place.folder / "births.csv")
+
+
+def test_the_table_has_every_method() -> None:
+    public = {
+        name for name, value in vars(Guard).items() if not name.startswith("_") and callable(getattr(Guard, name))
+    }
+    assert public == METHODS.keys() | NOT_BY_ROLE
+
+
+@pytest.mark.parametrize("role", PEOPLE)
+def test_a_role_that_may_not_changes_and_learns_nothing(place: Place, role: str) -> None:
+    identity = place.who(PEOPLE[role])
+    place.guard.ask(place.who("ana"), COUNT, "a")
+    head = place.guard.ledger.head
+    for method, (allowed, call) in METHODS.items():
+        if role not in allowed:
+            with pytest.raises(NotAllowed, match=f"An? {role} may not"):
+                call(place, identity)
+            assert place.guard.ledger.head == head, method
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_roles_that_may_do(place: Place, method: str) -> None:
+    allowed, call = METHODS[method]
+    identities = [place.who(PEOPLE[role]) for role in sorted(allowed)]
+    for number, identity in enumerate(identities):
+        if method in {"add_dataset", "add_user"} and number:
+            continue  # what is there cannot be added again
+        call(place, identity)
+    assert place.guard.ledger.verify().ok
+
+
+# ------------------------------------------------------------------------------------------------------------ who it is
+
+
+def test_keys_and_only_keys_let_in(place: Place) -> None:
+    assert place.who("ana").role is Role.ANALYST
+    wrong: list[Any] = ["", "x", "a.b.c", place.keys["ana"][:-1], "x" * 20_000, None, 7, b"celosia_"]
+    for token in wrong:
+        with pytest.raises(NotAllowed):
+            place.guard.authenticate(token)
+    place.guard.revoke(place.who("olga"), "ana")
+    with pytest.raises(NotAllowed):
+        place.who("ana")
+
+
+def test_a_visit_is_opened_looked_up_and_ended(place: Place) -> None:
+    secret, identity = place.guard.sign_in(place.keys["ana"])
+    assert identity == place.who("ana") == place.guard.signed_in(secret)
+    place.guard.sign_out(secret)
+    with pytest.raises(NotAllowed):
+        place.guard.signed_in(secret)
+    secret, _ = place.guard.sign_in(place.keys["ana"])
+    place.guard.revoke(place.who("olga"), place.keys["ana"][8:20])
+    with pytest.raises(NotAllowed):
+        place.guard.signed_in(secret)
+    with pytest.raises(NotAllowed):
+        place.guard.sign_in(place.keys["ana"])
+
+
+def test_an_expired_key_lets_nobody_in(place: Place) -> None:
+    soon = dt.datetime.now(dt.UTC) + dt.timedelta(milliseconds=30)
+    key = place.guard.add_key(LOCAL, "ana", expires=soon)
+    while dt.datetime.now(dt.UTC) <= soon:
+        pass
+    with pytest.raises(NotAllowed):
+        place.guard.authenticate(key)
+
+
+def test_tokens_are_accepted_beside_keys(tmp_path: Path) -> None:
+    import time
+
+    import jwt
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    private = ec.generate_private_key(ec.SECP256R1())
+    jwk = json.loads(jwt.algorithms.ECAlgorithm.to_jwk(private.public_key())) | {"kid": "1"}
+    (tmp_path / "keys.json").write_text(json.dumps({"keys": [jwk]}), encoding="utf-8")
+    (tmp_path / "guard.toml").write_text(
+        'store = "sqlite:///ledger.db"\n[oidc]\nissuer = "i"\naudience = "a"\njwks = "keys.json"\n'
+        'roles = {x = "analyst"}',
+        encoding="utf-8",
+    )
+    claims = {"iss": "i", "aud": "a", "sub": "ana", "roles": ["x"], "exp": int(time.time()) + 60}
+    token = jwt.encode(claims, private, algorithm="ES256", headers={"kid": "1"})
+    with Guard.open(Config.read(tmp_path / "guard.toml")) as guard:
+        key = guard.add_user(LOCAL, "ana", "analyst")
+        local, foreign = guard.authenticate(key), guard.authenticate(token)
+        assert (local.name, foreign.name) == ("ana", "oidc:ana")  # never the same person, so never one's budget
+        secret, _ = guard.sign_in(token)
+        assert guard.signed_in(secret).name == "oidc:ana"
+        write_rows(tmp_path)
+        guard.add_dataset(LOCAL, "deaths", str(tmp_path / "deaths.csv"), SCHEMA, analysts=["oidc:ana"])
+        guard.set_budget(LOCAL, cl.PureDP(epsilon=1), dataset="deaths", analyst="oidc:ana")
+        guard.set_budget(LOCAL, cl.PureDP(epsilon=1), dataset="deaths")
+        assert guard.ask(foreign, COUNT, "k").state == "committed"
+        with pytest.raises(NotThere):
+            guard.ask(local, COUNT, "k")
+
+
+# ------------------------------------------------------------------------------------------------------------ data sets
+
+
+def test_a_data_set_that_is_not_there_and_one_that_may_not_be_seen_look_alike(place: Place) -> None:
+    place.guard.share_dataset(LOCAL, "deaths", ["eva"])
+    ana, guard = place.who("ana"), place.guard
+    for call in (
+        lambda name: guard.dataset(ana, name),
+        lambda name: guard.preview(ana, replace(COUNT, dataset=name)),
+        lambda name: guard.ask(ana, replace(COUNT, dataset=name), "k"),
+        lambda name: guard.budget(ana, dataset=name),
+    ):
+        messages = []
+        for name in ("deaths", "nothing"):
+            with pytest.raises(NotThere) as caught:
+                call(name)
+            messages.append(str(caught.value).replace(name, "…"))
+        assert messages[0] == messages[1]
+    assert guard.datasets(ana) == ()
+    assert guard.budget(ana) == ()
+    assert [card.name for card in guard.datasets(place.who("eva"))] == ["deaths"]
+    assert guard.ask(place.who("eva"), COUNT, "k").state == "committed"
+
+
+def test_cards_say_what_was_declared_and_no_more(place: Place) -> None:
+    card = place.guard.dataset(place.who("ana"), "deaths")
+    assert (card.name, card.title, card.version) == ("deaths", "Deaths in 2021", "1")
+    text = json.dumps(card.to_json())
+    assert str(place.folder) not in text
+    assert "1000" not in text
+
+
+def test_names_of_users_are_checked_where_they_are_given(place: Place) -> None:
+    guard = place.guard
+    with pytest.raises(NotThere, match="no user 'nobody'"):
+        guard.share_dataset(LOCAL, "deaths", ["ana", "nobody"])
+    with pytest.raises(NotThere, match="no user 'nobody'"):
+        guard.add_dataset(LOCAL, "births", _births(place), SCHEMA, analysts=["nobody"])
+    with pytest.raises(NotThere, match="no user 'nobody'"):
+        guard.set_budget(LOCAL, cl.PureDP(epsilon=1), analyst="nobody")
+
+
+# ------------------------------------------------------------------------------------------------------------ questions
+
+
+def test_a_question_is_previewed_paid_for_and_answered(place: Place) -> None:
+    ana = place.who("ana")
+    told = place.guard.preview(ana, BY_SEX)
+    assert told.cost == cl.PureDP(epsilon="0.1")
+    assert told.affordable
+    assert place.spent() == 0
+    answer = place.guard.ask(ana, BY_SEX, "k1")
+    assert (answer.state, answer.dataset, answer.repeated) == ("committed", "deaths", False)
+    assert answer.release is not None
+    values = {column["name"]: column["values"] for column in answer.release["columns"]}
+    assert values["sex"] == ["F", "M"]
+    assert all(abs(count - 500) < 400 for count in values["count"])
+    assert answer.cost == answer.release["guarantee"]
+    assert place.spent() == cl.PureDP(epsilon="0.1").epsilon
+    assert place.guard.answer(ana, answer.id) == answer
+
+
+def test_plans_are_taken_as_json_too(place: Place) -> None:
+    from celosia.query.plan_json import plan_to_json
+    from celosia.query.sql import parse_sql
+
+    table = cl.table(str(place.folder / "deaths.csv"), schema=cl.Schema.from_toml(SCHEMA), name="deaths")
+    plan = plan_to_json(parse_sql(str(COUNT.sql), {"deaths": table}))
+    ask = Ask.from_json({"dataset": "deaths", "plan": plan, "epsilon": 0.1})
+    first = place.guard.ask(place.who("ana"), ask, "k1")
+    again = place.guard.ask(place.who("ana"), COUNT, "k2")  # the same question in SQL
+    assert again.repeated
+    assert again.release == first.release
+
+
+def test_targets_are_as_in_a_session(place: Place) -> None:
+    ana = place.who("ana")
+    within = replace(COUNT, epsilon=None, error="50", confidence="0.9")
+    assert place.guard.preview(ana, within).cost < cl.PureDP(epsilon="0.1")
+    mean = Ask(dataset="deaths", sql="SELECT AVG(age) FROM deaths", epsilon="0.1", rows="1000", level="0.5")
+    preview = place.guard.preview(ana, mean)
+    assert preview.level == 0.5
+    assert preview.lines[0].error is not None
+    for wrong in (
+        {"epsilon": None},
+        {"epsilon": "0"},
+        {"epsilon": "-1"},
+        {"epsilon": "nan"},
+        {"epsilon": "inf"},
+        {"epsilon": "1e-400"},
+        {"epsilon": "5e-324"},
+        {"epsilon": "1e308"},
+        {"rho": "0.1"},
+        {"delta": "0.1"},
+        {"rows": "-1"},
+        {"level": "2"},
+        {"error": "5"},
+    ):
+        changed: Any = wrong
+        with pytest.raises(ParameterError):
+            place.guard.preview(ana, replace(COUNT, **changed))
+        if "level" not in wrong:
+            with pytest.raises(ParameterError):
+                place.guard.ask(ana, replace(COUNT, **changed), "k")
+    assert place.spent() == 0
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT * FROM deaths",
+        "SELECT age FROM deaths",
+        "DROP TABLE deaths",
+        "SELECT COUNT(*) FROM births",
+        "SELECT COUNT(*) FROM deaths; SELECT 1",
+        "SELECT COUNT(*) FROM read_csv('deaths.csv')",
+        "(((((",
+        "SELECT COUNT(*) FROM deaths WHERE weight > 1",
+    ],
+)
+def test_what_cannot_be_asked_costs_nothing(place: Place, sql: str) -> None:
+    with pytest.raises(QueryError):
+        place.guard.ask(place.who("ana"), replace(COUNT, sql=sql), "k")
+    assert place.spent() == 0
+    assert place.guard.ask(place.who("ana"), COUNT, "k").state == "committed"  # nor is the key used up
+
+
+def test_limits_are_looked_at_before_anything_is_spent(place: Place) -> None:
+    ana = place.who("ana")
+    with pytest.raises(QueryError, match="would have 242 cells, and 200 are allowed"):
+        place.guard.ask(ana, replace(COUNT, sql="SELECT sex, age, COUNT(*) FROM deaths GROUP BY sex, age"), "k")
+    long = f"SELECT COUNT(*) FROM deaths WHERE {' OR '.join(f'age = {n}' for n in range(400))}"
+    with pytest.raises(QueryError, match="more than 500 parts"):
+        place.guard.preview(ana, replace(COUNT, sql=long))
+    assert place.spent() == 0
+
+
+@pytest.mark.parametrize("key", ["", "x" * 201, "é", "a\nb", "a\0", None, 7])
+def test_a_key_of_a_request_is_printable(place: Place, key: Any) -> None:  # noqa: ANN401 - whatever a caller may pass
+    with pytest.raises(ParameterError, match="An idempotency key is 1 to 200"):
+        place.guard.ask(place.who("ana"), COUNT, key)
+
+
+def test_a_repeated_request_gets_the_stored_reply_whatever_has_changed(place: Place) -> None:
+    ana, guard = place.who("ana"), place.guard
+    first = guard.ask(ana, COUNT, "k")
+    guard.set_bounds(place.who("cora"), "deaths", "age", 0, 90)
+    guard.new_version(LOCAL, "deaths")
+    (place.folder / "deaths.csv").unlink()
+    guard.share_dataset(LOCAL, "deaths", [])
+    assert guard.ask(ana, COUNT, "k") == first
+    assert place.spent() == cl.PureDP(epsilon="0.1").epsilon
+    with pytest.raises(RequestConflict, match="'k' was used before for another request"):
+        guard.ask(ana, replace(COUNT, epsilon="0.2"), "k")
+
+
+def test_keys_of_requests_are_everybodys_own(place: Place) -> None:
+    one = place.guard.ask(place.who("ana"), COUNT, "k")
+    other = place.guard.ask(place.who("eva"), BY_SEX, "k")
+    assert one.id != other.id
+    with pytest.raises(NotThere):
+        place.guard.answer(place.who("eva"), one.id)
+    assert [answer.id for answer in place.guard.answers(place.who("eva"))] == [other.id]
+
+
+def test_the_same_question_about_the_same_version_is_free_for_the_data_set(place: Place) -> None:
+    guard, ana, eva = place.guard, place.who("ana"), place.who("eva")
+    for name in ("ana", "eva"):
+        guard.set_budget(LOCAL, cl.PureDP(epsilon="0.15"), dataset="deaths", analyst=name)
+    first, again, other = guard.ask(ana, COUNT, "1"), guard.ask(ana, COUNT, "2"), guard.ask(eva, COUNT, "1")
+    assert first.release == again.release == other.release
+    assert (first.repeated, again.repeated, other.repeated) == (False, True, True)
+    assert place.spent() == cl.PureDP(epsilon="0.1").epsilon
+    own = {line.scope.analyst: line.spent.epsilon for line in guard.budget(LOCAL) if line.scope.analyst}  # type: ignore[attr-defined]
+    assert own == {"ana": place.spent(), "eva": place.spent()}
+    guard.new_version(LOCAL, "deaths")
+    with pytest.raises(BudgetExceeded, match="analyst 'ana' on data set 'deaths'"):
+        guard.ask(ana, COUNT, "3")
+
+
+def test_bounds_change_the_next_answer(place: Place) -> None:
+    ana = place.who("ana")
+    mean = Ask(dataset="deaths", sql="SELECT AVG(age) FROM deaths", epsilon="0.4")
+    place.guard.ask(ana, mean, "1")
+    place.guard.set_bounds(place.who("cora"), "deaths", "age", 0, 1)
+    answer = place.guard.ask(ana, mean, "2")
+    assert not answer.repeated
+    assert answer.release is not None
+    assert answer.release["columns"][0]["values"][0] < 2
+
+
+def test_a_data_set_without_a_budget_answers_nothing(place: Place) -> None:
+    place.guard.add_dataset(LOCAL, "births", _births(place), SCHEMA)
+    ask = Ask(dataset="births", sql="SELECT COUNT(*) FROM births", epsilon="0.1")
+    for call in (place.guard.preview, lambda who, what: place.guard.ask(who, what, "k")):
+        with pytest.raises(BudgetExceeded, match="has no budget yet"):
+            call(place.who("ana"), ask)
+
+
+def test_a_failure_after_the_reserve_stays_paid_for(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    ana = place.who("ana")
+
+    def broken(*_: object) -> None:
+        raise RuntimeError("row 7 of deaths.csv: secret")  # noqa: TRY003 - a planted error
+
+    with monkeypatch.context() as meanwhile:
+        meanwhile.setattr("celosia.query.session.answer", broken)
+        with pytest.raises(EngineError) as caught:
+            place.guard.ask(ana, COUNT, "k")
+    assert "secret" not in str(caught.value)
+    again = place.guard.ask(ana, COUNT, "k")
+    assert (again.state, again.release) == ("failed", None)
+    assert again.cost is not None
+    assert place.spent() == cl.PureDP(epsilon="0.1").epsilon
+    assert place.guard.ask(ana, COUNT, "other").state == "committed"
+    assert [answer.state for answer in place.guard.answers(ana)] == ["committed", "failed"]
+
+
+def test_a_data_set_that_is_gone_is_told_without_where_it_was(place: Place) -> None:
+    (place.folder / "deaths.csv").rename(place.folder / "away.csv")
+    with pytest.raises(EngineError, match=r"cannot be opened now.*Nothing was spent") as caught:
+        place.guard.ask(place.who("ana"), COUNT, "k")
+    assert str(place.folder) not in str(caught.value)
+    assert place.spent() == 0
+    (place.folder / "away.csv").rename(place.folder / "deaths.csv")
+    assert place.guard.ask(place.who("ana"), COUNT, "k").state == "committed"
+
+
+def test_a_request_on_its_way_elsewhere_is_reserved(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    ana, started, go_on = place.who("ana"), threading.Event(), threading.Event()
+    answered = Session._answered
+
+    def slow(session: Session, *args: Any) -> Any:  # noqa: ANN401 - whatever a caller may pass
+        started.set()
+        assert go_on.wait(30)
+        return answered(session, *args)
+
+    monkeypatch.setattr(Session, "_answered", slow)
+    found: list[Any] = []
+    thread = threading.Thread(target=lambda: found.append(place.guard.ask(ana, COUNT, "k")))
+    thread.start()
+    assert started.wait(30)
+    pending = place.guard.ask(ana, COUNT, "k")
+    assert (pending.state, pending.release) == ("reserved", None)
+    assert place.guard.answer(ana, pending.id).state == "reserved"
+    go_on.set()
+    thread.join()
+    assert found[0].state == "committed"
+    assert found[0].id == pending.id
+    assert place.guard.ask(ana, COUNT, "k") == found[0] == place.guard.answer(ana, pending.id)
+    assert place.spent() == cl.PureDP(epsilon="0.1").epsilon
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_the_end_of_the_work_is_seen_after_half_a_slot_or_more(
+    place: Place,
+    monkeypatch: pytest.MonkeyPatch,
+    fails: bool,  # noqa: FBT001
+) -> None:
+    slot, times = 40_000_000, {}
+
+    def noted(name: str, call: Callable[..., Any]) -> Callable[..., Any]:
+        def noting(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - whatever a caller may pass
+            times[f"{name} begun"] = time.monotonic_ns()
+            try:
+                return call(*args, **kwargs)
+            finally:
+                times[f"{name} ended"] = time.monotonic_ns()
+
+        return noting
+
+    read = "celosia.query.session.answer"
+    monkeypatch.setattr(read, noted("read", (lambda *_: 1 / 0) if fails else answering.answer))
+    config = replace(place.guard.config, slot_milliseconds=40)
+    with Guard.open(config) as guard:
+        for name in ("commit", "fail"):
+            monkeypatch.setattr(guard.ledger, name, noted(name, getattr(guard.ledger, name)))
+        with suppress(EngineError):
+            guard.ask(place.who("ana"), COUNT, "k")
+        [answer] = guard.answers(place.who("ana"))
+    closed = "fail" if fails else "commit"
+    assert answer.state == {"fail": "failed", "commit": "committed"}[closed]
+    assert times[f"{closed} begun"] >= times["read begun"] + visible_after(
+        times["read ended"] - times["read begun"], slot
+    )
+
+
+def test_what_has_no_answer_for_long_is_told_as_failed_and_shown_if_it_comes_after_all(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ana, answered = place.who("ana"), Session._answered
+    held: list[tuple[Any, ...]] = []
+
+    def died(*args: Any) -> Any:  # noqa: ANN401 - whatever a caller may pass
+        held.append(args)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as meanwhile:
+        meanwhile.setattr(Session, "_answered", died)
+        with pytest.raises(KeyboardInterrupt):
+            place.guard.ask(ana, COUNT, "k")
+    [asked] = place.guard.answers(ana)
+    later = asked.at + dt.timedelta(seconds=899)
+    monkeypatch.setattr("celosia.guard.service.now", lambda: later)
+    looks: list[Callable[[], Any]] = [
+        lambda: place.guard.answer(ana, asked.id),
+        lambda: place.guard.ask(ana, COUNT, "k"),
+        lambda: place.guard.answers(ana)[0],
+    ]
+    assert [look().state for look in looks] == ["reserved"] * 3
+    later += dt.timedelta(seconds=2)
+    assert [look().state for look in looks] == ["failed"] * 3
+    assert all(look().cost is not None for look in looks)
+    assert place.spent() == cl.PureDP(epsilon="0.1").epsilon
+    assert place.guard.ask(ana, COUNT, "another").state == "committed"
+    assert place.spent() == cl.PureDP(epsilon="0.2").epsilon
+    answered(*held[0])
+    assert [look().state for look in looks] == ["committed"] * 3
+
+
+def test_one_request_from_twenty_threads_is_charged_once(place: Place) -> None:
+    ana, found = place.who("ana"), []
+    threads = [threading.Thread(target=lambda: found.append(place.guard.ask(ana, COUNT, "k"))) for _ in range(20)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len({answer.id for answer in found}) == 1
+    assert len(found) == 20
+    assert place.spent() == cl.PureDP(epsilon="0.1").epsilon
+
+
+def test_many_threads_never_spend_more_than_there_is(place: Place) -> None:
+    ana, eva, found, refused = place.who("ana"), place.who("eva"), [], []
+
+    def work(number: int) -> None:
+        ask = Ask(dataset="deaths", sql=f"SELECT COUNT(*) FROM deaths WHERE age < {number + 20}", epsilon="0.1")
+        try:
+            found.append(place.guard.ask((ana, eva)[number % 2], ask, f"k{number}"))
+        except BudgetExceeded:
+            refused.append(number)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (len(found), len(refused)) == (10, 6)
+    assert place.spent() == 1
+    assert place.guard.verify(place.who("alda")).ok
+
+
+def test_two_processes_agree(place: Place) -> None:
+    with Guard.open(place.guard.config) as other:
+        ana = place.who("ana")
+        first = place.guard.ask(ana, COUNT, "1")
+        assert other.ask(ana, COUNT, "1") == first
+        other.set_bounds(place.who("cora"), "deaths", "age", 0, 50)
+        assert place.guard.dataset(ana, "deaths").tables[0].columns[0].fields["high"] == 50
+        place.guard.set_budget(LOCAL, cl.PureDP(epsilon="0.1"), dataset="deaths")
+        with pytest.raises(BudgetExceeded):
+            other.ask(ana, BY_SEX, "2")
+
+
+def test_a_forked_process_opens_the_guard_for_itself(place: Place) -> None:
+    config, key = place.guard.config, place.keys["ana"]
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            with Guard.open(config) as guard:
+                code = 0 if guard.ask(guard.authenticate(key), COUNT, "child").state == "committed" else 2
+        finally:
+            os._exit(code)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert place.guard.ask(place.who("ana"), COUNT, "child").state == "committed"
+    assert place.spent() == cl.PureDP(epsilon="0.1").epsilon
+
+
+def test_answers_are_listed_latest_first_without_releases(place: Place) -> None:
+    ana = place.who("ana")
+    ids = [place.guard.ask(ana, replace(COUNT, epsilon=f"0.0{n}"), f"k{n}").id for n in range(1, 5)]
+    listed = place.guard.answers(ana, limit=3)
+    assert [answer.id for answer in listed] == ids[::-1][:3]
+    assert all(answer.release is None and answer.cost is not None for answer in listed)
+    for wrong in (0, -1, True, "3", None, 10**9):
+        with pytest.raises(ParameterError, match="limit must be"):
+            place.guard.answers(ana, limit=wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("wrong", ["", "0" * 32, "x", "\ud800", "a\0b", None, 7])
+def test_an_answer_that_is_not_there_is_not_found(place: Place, wrong: Any) -> None:  # noqa: ANN401 - whatever a caller may pass
+    with pytest.raises(NotThere, match="no answer"):
+        place.guard.answer(place.who("ana"), wrong)
+
+
+def test_public_tables_can_be_joined(place: Place) -> None:
+    (place.folder / "sexes.csv").write_text("sex,word\nF,woman\nM,man\n", encoding="utf-8")
+    write_rows(place.folder, "births")
+    public = PublicTable(source=str(place.folder / "sexes.csv"), key=("sex",))
+    card = place.guard.add_dataset(LOCAL, "births", str(place.folder / "births.csv"), SCHEMA, public=[public])
+    assert [table.name for table in card.tables] == ["births", "sexes"]
+    place.guard.set_budget(LOCAL, cl.PureDP(epsilon=1), dataset="births")
+    sql = "SELECT word, COUNT(*) FROM births JOIN sexes USING (sex) GROUP BY word"
+    answer = place.guard.ask(place.who("ana"), Ask(dataset="births", sql=sql, epsilon="0.5"), "k")
+    assert answer.release is not None
+    assert sorted(answer.release["columns"][0]["values"]) == ["man", "woman"]
+
+
+# -------------------------------------------------------------------------------------------------------------- budgets
+
+
+def test_an_analyst_sees_the_own_budgets_and_those_of_data_sets(place: Place) -> None:
+    guard = place.guard
+    for name in ("ana", "eva"):
+        guard.set_budget(LOCAL, cl.PureDP(epsilon="0.5"), dataset="deaths", analyst=name)
+        guard.set_budget(LOCAL, cl.PureDP(epsilon="0.7"), analyst=name)
+    seen = {str(line.scope) for line in guard.budget(place.who("ana"))}
+    assert seen == {"data set 'deaths'", "analyst 'ana'", "analyst 'ana' on data set 'deaths'"}
+    assert guard.budget(place.who("ana"), analyst="ana") == guard.budget(place.who("ana"))
+    for name in ("eva", "nobody"):
+        with pytest.raises(NotThere):
+            guard.budget(place.who("ana"), analyst=name)
+    assert len(guard.budget(place.who("alda"))) == 5
+    assert len(guard.budget(place.who("alda"), analyst="eva")) == 3
+
+
+def test_a_window_holds_beside_the_whole(place: Place) -> None:
+    window = Window(seconds=365 * 86_400 * 50, limit=cl.PureDP(epsilon="0.15"))
+    place.guard.set_budget(place.who("cora"), Policy(limit=cl.PureDP(epsilon=1), window=window), dataset="deaths")
+    place.guard.ask(place.who("ana"), COUNT, "1")
+    with pytest.raises(BudgetExceeded, match="left until"):
+        place.guard.ask(place.who("ana"), BY_SEX, "2")
+    [line] = place.guard.budget(place.who("ana"))
+    assert line.window_remaining == cl.PureDP(epsilon="0.05")
+
+
+def test_budgets_are_for_whom_the_table_protects(place: Place) -> None:
+    (place.folder / "visits.csv").write_text("id,age\n1,34\n1,35\n", encoding="utf-8")
+    schema = (
+        '[table]\nperson = "id"\nmax_groups_per_person = 1\nmax_rows_per_group = 2\n'
+        + SCHEMA.partition("[columns.sex]")[0]
+    )
+    place.guard.add_dataset(LOCAL, "visits", str(place.folder / "visits.csv"), schema)
+    place.guard.set_budget(LOCAL, cl.ApproxDP(epsilon=2, delta="1e-6"), dataset="visits")
+    [line] = place.guard.budget(LOCAL, dataset="visits")
+    assert line.policy.limit.unit == "person"
+    answer = place.guard.ask(
+        place.who("ana"), Ask(dataset="visits", sql="SELECT COUNT(*) FROM visits", epsilon="0.5"), "k"
+    )
+    assert answer.cost is not None
+    assert answer.cost["unit"] == "person"
+    with pytest.raises(ParameterError, match="protect different units"):
+        place.guard.set_budget(LOCAL, cl.PureDP(epsilon=1), analyst="ana")
+
+
+# -------------------------------------------------------------------------------------------------------- log, the rest
+
+
+def test_everything_that_was_changed_is_in_the_log_with_who_did_it(place: Place) -> None:
+    guard = place.guard
+    guard.set_bounds(place.who("cora"), "deaths", "age", 0, 99)
+    guard.add_key(place.who("olga"), "ana")
+    lines = guard.log(place.who("alda"), limit=1_000)
+    assert [line.sequence for line in lines] == list(range(1, len(lines) + 1))
+    assert [line.body["by"] for line in lines[-2:]] == ["cora", "olga"]
+    text = json.dumps([line.body for line in lines])
+    assert not any(key.rpartition("_")[2] in text for key in place.keys.values())
+    assert guard.log(place.who("alda"), after=lines[-2].sequence) == lines[-1:]
+    head = str(guard.ledger.head)
+    assert guard.verify(place.who("alda"), head).ok
+    assert not guard.verify(place.who("alda"), "0" * 64).ok
+    for wrong in (0, True, 10**9):
+        with pytest.raises(ParameterError):
+            guard.log(place.who("alda"), limit=wrong)
+
+
+def test_health_tells_that_the_store_answers_and_nothing_else(place: Place) -> None:
+    assert place.guard.health() == {"status": "ok"}
+
+
+def test_a_store_that_does_not_answer_is_an_error_of_ours(tmp_path: Path) -> None:
+    (tmp_path / "ledger.db").write_bytes(b"this is no database " * 100)
+    with pytest.raises(LedgerError) as caught:
+        Guard.open(Config(store=f"sqlite:///{tmp_path}/ledger.db"))
+    assert "this is no" not in str(caught.value)
+    with pytest.raises(ParameterError, match="CELOSIA_NO_SUCH, which is not set"):
+        Guard.open(Config(store="postgresql://ana:${CELOSIA_NO_SUCH}@db.example/x"))
+
+
+def test_the_whole_works_on_postgresql_too(tmp_path: Path, postgres: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(FOLDER, str(tmp_path))
+    place = opened(tmp_path, postgres)
+    try:
+        first = place.guard.ask(place.who("ana"), COUNT, "k")
+        assert place.guard.ask(place.who("ana"), COUNT, "k") == first
+        secret, _ = place.guard.sign_in(place.keys["eva"])
+        assert place.guard.signed_in(secret).name == "eva"
+        place.guard.set_bounds(place.who("cora"), "deaths", "age", 0, 99)
+        for wrong in ("a\0b", "\ud800", "x" * 1_000):
+            with pytest.raises(NotThere):
+                place.guard.dataset(place.who("ana"), wrong)
+            with pytest.raises(NotAllowed):
+                place.guard.authenticate(wrong)
+            with pytest.raises(NotThere):
+                place.guard.revoke(LOCAL, wrong)
+            with pytest.raises(CelosiaError):
+                place.guard.ask(place.who("ana"), COUNT, wrong)
+        assert place.guard.verify(place.who("alda")).ok
+    finally:
+        place.guard.close()

@@ -1,0 +1,400 @@
+"""The pages in a real browser, against a real server: signing in, previewing, asking, curating, auditing.
+
+Every page is watched while it is used: nothing may be written to the console, no policy be broken, no request go to
+another host. Screenshots are kept in the folder that ``CELOSIA_ARTEFACTS`` names, or with the test's other files.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from celosia.core import ApproxDP
+from tests.reliability.serving import Served, start_server
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request
+
+pytestmark = pytest.mark.needs_chromium
+
+SPEECH: dict[str, dict[str, str]] = {
+    "en": {"ask": "Ask and pay", "preview": "Preview", "bounds": "The bounds were changed", "holds": "The log holds."},
+    "es": {
+        "ask": "Preguntar y pagar",
+        "preview": "Vista previa",
+        "bounds": "Los límites han cambiado",
+        "holds": "El registro está íntegro.",
+    },
+}
+SQL = "SELECT sex, COUNT(*) FROM people GROUP BY sex"
+# Chromium's advice on forms with a password field and no name is no error; a key has no name.
+QUIET = ("verbose",)
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """One server for all tests here."""
+    folder = tmp_path_factory.mktemp("browser")
+    budget = ApproxDP(epsilon=20, delta="1e-6")
+    with start_server(folder, budget=budget, workers=1, slot_milliseconds=20, analysts=("ana", "eva", "leo")) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def browser(chromium: str) -> Iterator[Browser]:
+    """One browser for all tests here; each test opens a context of its own."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def artefacts(tmp_path: Path) -> Path:
+    """Where screenshots go."""
+    folder = Path(os.environ.get("CELOSIA_ARTEFACTS") or tmp_path / "artefacts")
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+class Watch:
+    """What a page did that it must not."""
+
+    def __init__(self, context: BrowserContext, url: str) -> None:
+        self.faults: list[str] = []
+        self._url = url
+        context.on("console", self._said)
+        context.on("weberror", lambda error: self.faults.append(f"error {error.error}"))
+        context.on("request", self._asked)
+        context.on("requestfailed", self._failed)
+
+    def _said(self, message: ConsoleMessage) -> None:
+        # An answer that a test provokes (a sign-in that is refused) shows in the console as the browser's own line.
+        if message.type not in QUIET and "401" not in message.text:
+            self.faults.append(f"{message.type}: {message.text}")
+
+    def _asked(self, request: Request) -> None:
+        if not request.url.startswith((f"{self._url}/", "data:")):
+            self.faults.append(f"request to {request.url}")
+
+    def _failed(self, request: Request) -> None:
+        # A preview that a newer one overtakes is given up on purpose.
+        if "ERR_ABORTED" not in str(request.failure):
+            self.faults.append(f"failed {request.url}: {request.failure}")
+
+
+@contextmanager
+def visiting(browser: Browser, served: Served, **options: Any) -> Iterator[Page]:  # noqa: ANN401 - of a context
+    """A page in a context of its own; at the end nothing may have gone wrong in it."""
+    context = browser.new_context(**{"viewport": {"width": 1200, "height": 900}, **options})
+    context.set_default_timeout(20_000)
+    watch = Watch(context, served.url)
+    try:
+        page = context.new_page()
+        yield page
+    finally:
+        context.close()
+    assert watch.faults == []
+
+
+def sign_in(page: Page, served: Served, who: str, lang: str = "en") -> None:
+    page.goto(f"{served.url}/sign-in?lang={lang}")
+    page.fill("#key", served.keys[who])
+    page.click("main button[type=submit]")
+    page.wait_for_url("**/datasets")
+    assert page.get_attribute("html", "lang") == lang
+
+
+def shoot(page: Page, artefacts: Path, name: str) -> None:
+    page.screenshot(path=artefacts / f"{name}.png", full_page=True)
+
+
+def spent(page: Page) -> float:
+    """How much of the data set's bar is spent."""
+    return float(page.locator(".budget .bar").first.get_attribute("data-spent") or "nan")
+
+
+@pytest.mark.parametrize("lang", ["en", "es"])
+def test_an_analyst_previews_asks_and_sees_the_budget_shrink(
+    browser: Browser, served: Served, artefacts: Path, lang: str
+) -> None:
+    with visiting(browser, served) as page:
+        page.goto(f"{served.url}/?lang={lang}")
+        page.wait_for_url("**/sign-in")
+        shoot(page, artefacts, f"{lang}-1-sign-in")
+        sign_in(page, served, "ana", lang)
+        shoot(page, artefacts, f"{lang}-2-data-sets")
+        page.click("h2 a")
+        shoot(page, artefacts, f"{lang}-3-data-set")
+        page.goto(f"{served.url}/datasets/people/ask")
+        page.wait_for_selector("#cost")
+        before = spent(page)
+        page.fill("#sql", f"{SQL} ORDER BY sex" if lang == "es" else SQL)
+        move_the_slider(page)
+        shoot(page, artefacts, f"{lang}-4-ask")
+        page.click(f"text={SPEECH[lang]['ask']}")
+        page.wait_for_url("**/answers/*")
+        see_the_chart(page, bars=2)
+        shoot(page, artefacts, f"{lang}-5-answer")
+        page.goto(f"{served.url}/budget")
+        assert spent(page) > before
+        shoot(page, artefacts, f"{lang}-6-budget")
+        page.goto(f"{served.url}/answers")
+        assert page.locator("tbody tr").count() >= 1
+        shoot(page, artefacts, f"{lang}-7-answers")
+
+
+def move_the_slider(page: Page) -> None:
+    """Moving it changes the number, the cost and the expected error, without a button."""
+    from playwright.sync_api import expect
+
+    expect(page.locator("#preview .facts")).to_contain_text("2")  # groups: the preview is that of the question
+    cost, error = page.inner_text("#cost"), page.inner_text(".expected-error")
+    assert page.is_visible("#slider")
+    page.focus("#slider")
+    amount = page.input_value("#amount")
+    for _ in range(2):
+        page.keyboard.press("PageUp")
+    assert float(page.input_value("#amount").replace(",", ".")) > float(amount.replace(",", "."))
+    expect(page.locator("#cost")).not_to_have_text(cost)
+    expect(page.locator(".expected-error")).not_to_have_text(error)
+
+
+def see_the_chart(page: Page, *, bars: int) -> None:
+    page.wait_for_selector(".chart.drawn svg.marks")
+    shapes = page.locator(".chart svg [aria-roledescription=bar]")
+    assert shapes.count() == bars
+    box = shapes.first.bounding_box()
+    assert box is not None
+    assert box["height"] > 10
+
+
+@pytest.mark.parametrize("lang", ["en", "es"])
+def test_a_curator_changes_a_bound(browser: Browser, served: Served, artefacts: Path, lang: str) -> None:
+    high = "115" if lang == "en" else "118"
+    with visiting(browser, served) as page:
+        sign_in(page, served, "curator", lang)
+        page.goto(f"{served.url}/datasets/people/curation")
+        page.fill("#high-1", high)
+        page.click("form:has(#high-1) button")
+        page.wait_for_selector(f"text={SPEECH[lang]['bounds']}")
+        assert page.input_value("#high-1") == high
+        shoot(page, artefacts, f"{lang}-8-curation")
+        page.goto(f"{served.url}/datasets/people")
+        assert f"0 – {high}" in page.inner_text("main")
+        page.goto(f"{served.url}/budget")
+        shoot(page, artefacts, f"{lang}-9-budgets")
+
+
+@pytest.mark.parametrize("lang", ["en", "es"])
+def test_an_auditor_verifies_the_log(browser: Browser, served: Served, artefacts: Path, lang: str) -> None:
+    with visiting(browser, served) as page:
+        sign_in(page, served, "auditor", lang)
+        page.goto(f"{served.url}/log")
+        head = page.inner_text("#head-hash")
+        assert re.fullmatch(r"\d+:[0-9a-f]{64}", head)
+        page.fill("#head", head)
+        page.click("form:has(#head) button")
+        page.wait_for_selector(f"text={SPEECH[lang]['holds']}")
+        shoot(page, artefacts, f"{lang}-10-log")
+
+
+def test_an_owner_makes_and_revokes_a_key(browser: Browser, served: Served, artefacts: Path) -> None:
+    with visiting(browser, served) as page:
+        sign_in(page, served, "owner")
+        page.goto(f"{served.url}/users")
+        page.fill("#name", "berta")
+        page.click("form:has(#name) button")
+        key = page.inner_text("#made-key")
+        shoot(page, artefacts, "en-11-users")
+        page.goto(f"{served.url}/users")
+        assert key not in page.content()
+        page.click(f"[aria-label*='{key.split('_')[1]}']")
+        page.wait_for_url("**/users?done=revoked")
+        with visiting(browser, served) as other:
+            other.goto(f"{served.url}/sign-in")
+            other.fill("#key", key)
+            other.click("main button[type=submit]")
+            other.wait_for_selector("[role=alert]")
+
+
+@pytest.mark.parametrize("lang", ["en", "es"])
+def test_narrow_screens_never_scroll_sideways(browser: Browser, served: Served, artefacts: Path, lang: str) -> None:
+    from playwright.sync_api import expect
+
+    options = {"viewport": {"width": 360, "height": 740}, "color_scheme": "dark"}
+    with visiting(browser, served, **options) as page:
+        sign_in(page, served, "eva", lang)
+        page.goto(f"{served.url}/datasets/people/ask?tab=form")
+        page.wait_for_selector("#cost")
+        page.select_option("#group", "sex")
+        expect(page.locator("#preview pre")).to_contain_text("sex")
+        shoot(page, artefacts, f"{lang}-12-narrow-ask")
+        page.click(f"text={SPEECH[lang]['ask']}")
+        see_the_chart(page, bars=2)
+        shoot(page, artefacts, f"{lang}-13-narrow-answer")
+        answer = page.url
+        for path in ("/datasets", "/datasets/people", "/datasets/people/ask", "/answers", "/budget", answer):
+            page.goto(path if path == answer else f"{served.url}{path}")
+            assert page.evaluate("document.documentElement.scrollWidth") <= 360, path
+            assert cut_tables(page) == 0, path
+
+
+CUT = "frames => frames.filter(frame => frame.scrollWidth > frame.clientWidth + 1).length"
+
+
+def cut_tables(page: Page) -> int:
+    """How many tables are wider than their frame, so that something in them is out of sight."""
+    return int(page.eval_on_selector_all(".scroll", CUT))
+
+
+@pytest.mark.parametrize("lang", ["en", "es"])
+def test_numbers_and_their_intervals_are_whole_on_narrow_screens(
+    browser: Browser, served: Served, artefacts: Path, lang: str
+) -> None:
+    with visiting(browser, served, viewport={"width": 360, "height": 740}) as page:
+        sign_in(page, served, "eva", lang)
+        page.goto(f"{served.url}/datasets/people/ask")
+        page.fill("#sql", "SELECT sex, COUNT(*), SUM(income), AVG(income), AVG(age) FROM people GROUP BY sex")
+        page.click(f"text={SPEECH[lang]['ask']}")
+        page.wait_for_url("**/answers/*")
+        assert cut_tables(page) == 0
+        assert page.locator("tbody td").count() >= 8
+        labels = "cells => new Set(cells.map(cell => getComputedStyle(cell).display)).size"
+        assert page.eval_on_selector_all(".stack tbody [data-label]", labels) == 1
+        for cell in page.locator("tbody td:visible").all():
+            box = cell.bounding_box()
+            assert box is not None
+            assert box["x"] >= 0
+            assert box["x"] + box["width"] <= 360
+        shoot(page, artefacts, f"{lang}-16-narrow-table")
+        page.goto(f"{served.url}/answers")
+        shoot(page, artefacts, f"{lang}-17-narrow-answers")
+
+
+def test_a_question_that_is_deleted_takes_its_preview_along(browser: Browser, served: Served) -> None:
+    from playwright.sync_api import expect
+
+    with visiting(browser, served) as page:
+        sign_in(page, served, "eva")
+        page.goto(f"{served.url}/datasets/people/ask")
+        page.wait_for_selector("#cost")
+        page.fill("#sql", "")
+        expect(page.locator("#cost")).to_have_count(0)
+        assert "Write a question" in page.inner_text("#preview")
+        page.fill("#sql", SQL)
+        page.wait_for_selector("#cost")
+
+
+@pytest.mark.parametrize(
+    ("who", "paths"),
+    [("curator", ["/datasets/people/curation", "/budget"]), ("auditor", ["/log"]), ("owner", ["/users"])],
+)
+def test_nor_do_the_other_roles_pages(
+    browser: Browser, served: Served, artefacts: Path, who: str, paths: list[str]
+) -> None:
+    """In Spanish, whose words are longer."""
+    with visiting(browser, served, viewport={"width": 360, "height": 740}) as page:
+        sign_in(page, served, who, "es")
+        for path in paths:
+            page.goto(f"{served.url}{path}")
+            assert page.evaluate("document.documentElement.scrollWidth") <= 360, path
+            assert cut_tables(page) == 0, path
+            shoot(page, artefacts, f"es-18-narrow{path.replace('/', '-')}")
+
+
+def test_without_a_script_everything_can_be_read_and_asked(browser: Browser, served: Served, artefacts: Path) -> None:
+    with visiting(browser, served, java_script_enabled=False) as page:
+        sign_in(page, served, "leo")
+        page.goto(f"{served.url}/datasets/people/ask?tab=form")
+        assert not page.is_visible("#slider")
+        page.select_option("#aggregate", "mean")
+        page.select_option("#column", "income")
+        page.select_option("#group", "sex")
+        page.fill("#amount", "1.5")
+        page.get_by_role("button", name=SPEECH["en"]["preview"], exact=True).click()
+        assert "AVG(income)" in page.inner_text("#preview")
+        assert "1.5" in page.inner_text("#cost")
+        page.click(f"text={SPEECH['en']['ask']}")
+        page.wait_for_url("**/answers/*")
+        picture = page.locator("img.chart-image")
+        assert picture.evaluate("image => image.complete && image.naturalWidth") > 100
+        assert page.locator("tbody tr").count() == 2
+        shoot(page, artefacts, "en-14-without-script")
+
+
+def test_the_keyboard_is_enough(browser: Browser, served: Served) -> None:
+    with visiting(browser, served) as page:
+        page.goto(f"{served.url}/sign-in?lang=en")
+        assert page.evaluate("document.activeElement.id") == "key"  # where one begins to type
+        page.keyboard.type(served.keys["leo"])
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/datasets")
+        page.keyboard.press("Tab")
+        assert page.evaluate("document.activeElement.className") == "skip"
+        page.keyboard.press("Enter")
+        walk_to(page, "a", "Ask")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/people/ask")
+        walk_to(page, "textarea", "")
+        assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+        page.keyboard.press("Control+A")
+        page.keyboard.type("SELECT COUNT(*) FROM people WHERE age < 40")
+        walk_to(page, "button", "Ask and pay")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/answers/*")
+        see_the_chart(page, bars=1)
+
+
+def walk_to(page: Page, tag: str, words: str) -> None:
+    """Press Tab until the focus is where it should be."""
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        found = page.evaluate("[document.activeElement.tagName.toLowerCase(), document.activeElement.innerText]")
+        if found[0] == tag and found[1].startswith(words):
+            return
+    pytest.fail(f"the keyboard does not reach {tag} {words!r}")
+
+
+def test_answers_print_on_paper(browser: Browser, served: Served, artefacts: Path) -> None:
+    with visiting(browser, served) as page:
+        sign_in(page, served, "leo")
+        page.goto(f"{served.url}/datasets/people/ask")
+        page.fill("#sql", SQL)
+        page.click("text=Ask and pay")
+        see_the_chart(page, bars=2)
+        page.emulate_media(media="print")
+        assert not page.is_visible(".band nav")
+        assert page.is_visible("table")
+        shoot(page, artefacts, "en-15-print")
+
+
+def test_a_policy_that_is_broken_would_be_seen(browser: Browser, served: Served) -> None:
+    """The watch itself: inline style and script, and a request elsewhere, are told."""
+    context = browser.new_context()
+    watch = Watch(context, served.url)
+    page = context.new_page()
+    page.goto(f"{served.url}/sign-in")
+    page.evaluate(
+        """() => {
+        const part = document.createElement('div'); part.innerHTML = '<p style="color: red">x</p>';
+        document.body.append(part);
+        const script = document.createElement('script'); script.textContent = '1'; document.body.append(script);
+        const image = new Image(); image.src = 'http://127.0.0.2:9/x.png';
+        }"""
+    )
+    page.wait_for_timeout(200)
+    context.close()
+    told = "\n".join(watch.faults)
+    assert "style-src" in told
+    assert "script-src" in told
+    assert "img-src" in told

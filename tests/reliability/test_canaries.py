@@ -1,0 +1,384 @@
+"""Canaries stand in the data, in keys and in passwords: after everything was asked of a server, none has left it.
+
+Every route of the API and every page is asked, by every role, rightly and wrongly, while the data are there and after
+they were taken away, spoilt or dropped; then replies, logs, the ledger and the file of the store are searched.
+"""
+
+from __future__ import annotations
+
+import io
+import itertools
+import json
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit, urlunsplit
+
+import pytest
+
+from celosia.core import ApproxDP
+from celosia.guard.pages.routes import PAGES
+from tests.reliability.canaries import (
+    FOLDER,
+    NUMBERS,
+    PASSWORD,
+    SCHEMA,
+    TEXTS,
+    Exchange,
+    Watcher,
+    leaks,
+    write_rows,
+)
+from tests.reliability.inside import LOCAL
+from tests.reliability.serving import ROLES, start_server
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.reliability.serving import Served
+
+SMALL = "0.0000001"  # so that a noisy number is a canary with a chance of less than one in a million
+MARK = "asked_zz81"
+QUESTIONS = [
+    "SELECT COUNT(*) AS {mark} FROM {name}",
+    "SELECT sex, COUNT(*) AS {mark} FROM {name} GROUP BY sex",
+    "SELECT MEDIAN(income) AS {mark} FROM {name}",
+    "SELECT name, COUNT(*) AS {mark} FROM {name} GROUP BY name",
+]
+WRONG = [
+    "SELECT * FROM {name}",
+    "SELECT MAX(name) AS {mark} FROM {name}",
+    "SELECT COUNT(*) AS {mark} FROM {name} WHERE name LIKE 'E%'",
+    "SELECT nobody FROM {name}",
+    "SELECT SUM(income / (income - income)) AS {mark} FROM {name}",
+    "SELECT COUNT(*) FROM nowhere",
+    "'",
+]
+
+
+@dataclass
+class Everything:
+    """A server and all who ask it."""
+
+    served: Served
+    names: list[str]
+    watchers: dict[str, Watcher]
+    shown: dict[str, Exchange] = field(default_factory=dict)
+    stored: bytes = b""
+    exported: str = ""
+
+    @property
+    def exchanges(self) -> Iterator[Exchange]:
+        return itertools.chain.from_iterable(watcher.kept for watcher in self.watchers.values())
+
+    @property
+    def secrets(self) -> list[str]:
+        """The secret parts of all keys, and what browsers were given to be known by."""
+        keys = [key.rpartition("_")[2] for key in (*self.served.keys.values(), *self.shown)]
+        return keys + [value for one in self.watchers.values() for value in one.cookies.values() if len(value) == 64]
+
+    def may_see(self, exchange: Exchange) -> set[str]:
+        """The secrets that a reply is there to tell: a new key, this once, and the browser's own cookies."""
+        new = {key.rpartition("_")[2] for key, shown in self.shown.items() if shown is exchange}
+        return new | set(self.watchers[exchange.who].cookies.values())
+
+
+def _postgres(request: pytest.FixtureRequest) -> str | None:
+    """An address with a password in it, of a database with the same rows; None where there is no PostgreSQL."""
+    try:
+        address: str = request.getfixturevalue("postgres")
+    except pytest.skip.Exception:
+        return None
+    parts = urlsplit(address)
+    user = parts.username or "postgres"
+    return urlunsplit(parts._replace(netloc=f"{user}:{PASSWORD}@{parts.hostname or ''}"))
+
+
+def _write_table(address: str) -> None:
+    import psycopg
+
+    with psycopg.connect(address, autocommit=True) as connection:
+        connection.execute("DROP TABLE IF EXISTS canary_rows")
+        connection.execute("CREATE TABLE canary_rows (who BIGINT, income DOUBLE PRECISION, name TEXT, sex TEXT)")
+        connection.execute(
+            "INSERT INTO canary_rows SELECT n, n %% 9000 + 0.25, 'Ana', CASE WHEN n <= %s THEN 'F' ELSE 'M' END "
+            "FROM generate_series(1, %s) AS n",
+            [NUMBERS[1], NUMBERS[0]],
+        )
+        connection.execute(
+            "UPDATE canary_rows SET who = %s, income = %s, name = %s WHERE who = 77",
+            [int(TEXTS[2]), float(TEXTS[0]), TEXTS[1]],
+        )
+
+
+def _drop_table(address: str) -> None:
+    import psycopg
+
+    with psycopg.connect(address, autocommit=True) as connection:
+        connection.execute("DROP TABLE canary_rows")
+
+
+# ---------------------------------------------------------------------------------------------------- asking everything
+
+
+def _questions(one: Watcher) -> list[str]:
+    """All of them by those who may ask; to the others one is refused as the next."""
+    return [*QUESTIONS, *WRONG] if one.who == "analyst" else [QUESTIONS[0], WRONG[0]]
+
+
+def ask_the_api(one: Watcher, names: list[str], turn: str) -> None:
+    """Every route with something right and something wrong."""
+    one.api("GET", "/v1/health")
+    one.api("GET", "/v1/datasets")
+    for name in (*names, "nowhere"):
+        one.api("GET", "/v1/datasets/{name}", name=name)
+        for place, sql in enumerate(_questions(one)):
+            asked = {"dataset": name, "sql": sql.format(name=name, mark=f"{MARK}_{place}"), "epsilon": SMALL}
+            delta = {"delta": "1e-9"} if "GROUP BY name" in sql else {}
+            one.api("POST", "/v1/previews", asked | delta)
+            one.api("POST", "/v1/queries", asked | delta, key=f"{turn} {name} {place}")
+        one.api("GET", "/v1/budget", query=f"dataset={name}")
+    one.api("POST", "/v1/queries", b"{", key="broken")
+    one.api("POST", "/v1/queries", {"dataset": names[0], "sql": "SELECT 1", "epsilon": "x"}, key="wrong")
+    one.api("POST", "/v1/queries", {"dataset": names[0]})
+    listed = one.api("GET", "/v1/queries", query="limit=50")
+    ids = [answer["id"] for answer in listed.json["queries"]] if listed.status == 200 else []
+    for number in [*ids, "0" * 32]:
+        one.api("GET", "/v1/queries/{id}", id=number)
+    one.api("GET", "/v1/queries", query="limit=x")
+    one.api("GET", "/v1/budget")
+    one.api("PUT", "/v1/budget", {"analyst": "analyst", "epsilon": "0.5", "delta": "1e-6"})
+    one.api("PUT", "/v1/budget", {"dataset": names[0], "epsilon": "nan"})
+    one.api(
+        "PUT", "/v1/datasets/{name}/columns/{column}/bounds", {"low": 0, "high": 10000}, name=names[0], column="income"
+    )
+    one.api("PUT", "/v1/datasets/{name}/columns/{column}/bounds", {"low": 9, "high": 1}, name=names[0], column="income")
+    one.api("POST", "/v1/datasets/{name}/versions", name=names[0])
+    one.api("GET", "/v1/log", query="limit=1000")
+    one.api("GET", "/v1/log/verify")
+    one.api("GET", "/v1/log/verify", query="head=x")
+    one.api("GET", "/v1/users")
+    one.api("POST", "/v1/users", {"name": "ana", "role": "root"})
+    one.api("POST", "/v1/users/{name}/keys", {"days": 0}, name="analyst")
+    one.api("DELETE", "/v1/users/{name}", name="nobody")
+    for path in ("/v1/docs", "/v1/docs.css", "/v1/openapi.json", "/v1/nowhere"):
+        one.api("GET", path)
+
+
+def ask_the_pages(one: Watcher, names: list[str], turn: str) -> None:
+    """Every page with something right and something wrong."""
+    for name in (*names, "nowhere"):
+        for page in PAGES:
+            if page.method == "GET" and "{id}" not in page.path:
+                one.look(page.path, name=name)
+        one.look("/datasets/{name}/ask", name=name)
+        for place, sql in enumerate(_questions(one)):
+            form = {"tab": "sql", "sql": sql.format(name=name, mark=f"{MARK}_{place}"), "epsilon": SMALL}
+            form |= {"delta": "1e-9"} if "GROUP BY name" in sql else {}
+            one.fill("/datasets/{name}/preview", form, name=name, fragment=place % 2 == 0)
+            one.fill("/datasets/{name}/ask", form | {"key": f"page {turn} {name} {place}"}, name=name)
+        chosen = {"tab": "form", "aggregate": "mean", "column": "income", "group": "sex", "epsilon": "0.0001"}
+        one.fill("/datasets/{name}/preview", chosen, name=name)
+        one.fill("/datasets/{name}/bounds", {"column": "income", "low": "0", "high": "10000"}, name=name)
+        one.fill("/datasets/{name}/bounds", {"column": "income", "low": "9", "high": "1"}, name=name)
+        one.fill("/datasets/{name}/versions", {}, name=name)
+    answers = one.look("/answers")
+    ids = [part[:32] for part in answers.body.decode().split('href="/answers/')[1:]]
+    for number in [*ids[:8], "0" * 32]:
+        for part in (
+            "/answers/{id}",
+            *(f"/answers/{{id}}/{kind}" for kind in ("chart.json", "chart.svg", "answer.csv", "answer.json")),
+        ):
+            one.look(part, id=number)
+    one.fill("/budget", {"dataset": names[0], "kind": "approx", "epsilon": "x", "delta": "1e-6"})
+    one.fill("/log", {"head": ""})
+    one.fill("/log", {"head": "x"})
+    one.fill("/users", {"name": "ana", "role": "root", "days": "x"})
+    one.fill("/users/revoke", {"name": "nobody"})
+    one.send("POST", "/sign-out", content=b"token=0", headers={"Content-Type": "application/x-www-form-urlencoded"})
+
+
+@pytest.fixture(scope="module")
+def everything(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[Everything]:
+    folder = tmp_path_factory.mktemp("canaries")
+    (folder / FOLDER).mkdir()
+    files = {name: folder / FOLDER / f"{name}.parquet" for name in ("kept", "taken", "spoilt")}
+    for path in files.values():
+        write_rows(path)
+    address = _postgres(request)
+    names = [*files]
+    with start_server(folder, workers=1) as served:
+        with served.guard() as guard:
+            for name, path in files.items():
+                guard.add_dataset(LOCAL, name, str(path), SCHEMA)
+            if address is not None:
+                _write_table(address)
+                guard.add_dataset(LOCAL, "dropped", address, SCHEMA, table="canary_rows")
+                names.append("dropped")
+            for name in names:
+                guard.set_budget(LOCAL, ApproxDP(epsilon=1, delta="1e-6"), dataset=name)
+        watchers = {role: Watcher(served.url, role, served.keys[role]) for role in ROLES}
+        watchers["nobody"] = Watcher(served.url, "nobody")
+        asked = Everything(served, names, watchers)
+        ask(asked, names, "with the data")
+        files["taken"].unlink()
+        files["spoilt"].write_bytes(b"PAR1" + TEXTS[1].encode() * 1_000 + b"PAR1")
+        if address is not None:
+            _drop_table(address)
+        ask(asked, names[1:], "without")
+        add_users(asked)
+        with served.guard() as guard:
+            written = io.StringIO()
+            guard.ledger.export(written)
+            asked.exported = written.getvalue()
+            assert guard.ledger.verify().ok
+        asked.stored = b"".join(path.read_bytes() for path in folder.glob("ledger.db*"))
+        for path in folder.glob("ledger.db*"):
+            path.write_bytes(TEXTS[1].encode() * 1_000)
+        ask(asked, names[:1], "without a ledger")
+        yield asked
+
+
+def add_users(asked: Everything) -> None:
+    """Add users as a program and on a page: their keys are shown once, and belong nowhere else from then on."""
+    owner = asked.watchers["owner"]
+    reply = owner.api("POST", "/v1/users", {"name": "eva", "role": "analyst"})
+    asked.shown[reply.json["key"]] = reply
+    owner.look("/users")
+    page = owner.fill("/users", {"name": "ada", "role": "auditor", "days": "7"})
+    found = re.search(r"celosia_[0-9a-f]{12}_[0-9a-f]{64}", page.body.decode())
+    assert found
+    asked.shown[found[0]] = page
+    for one in ("/v1/users", "/v1/log", "/users", "/log"):
+        owner.api("GET", one)
+        owner.look(one)
+        asked.watchers["auditor"].look(one)
+    asked.watchers["auditor"].api("GET", "/v1/log", query="limit=1000")
+
+
+def ask(asked: Everything, names: list[str], turn: str) -> None:
+    for who, watcher in asked.watchers.items():
+        if turn == "with the data" and watcher.key:
+            watcher.sign_in("es" if who in {"curator", "analyst"} else "en")
+        # All of it by those who may ask; one data set is enough to see what others are told.
+        ask_the_api(watcher, names if who == "analyst" else names[:1], turn)
+        ask_the_pages(watcher, names if who == "analyst" else names[:1], turn)
+
+
+# ------------------------------------------------------------------------------------------------------ finding nothing
+
+
+def found_in_replies(asked: Everything) -> list[str]:
+    """The leaks in all replies, each with where it was."""
+    found = []
+    for one in asked.exchanges:
+        secrets = sorted(set(asked.secrets) - asked.may_see(one))
+        told = list(leaks(one.text, secrets=secrets, pictures=one.is_picture))
+        told += [FOLDER] if one.who in {"analyst", "nobody"} and FOLDER in one.text else []
+        found += [f"{one.who} {one.method} {one.route} {one.status}: {leak}" for leak in told]
+    return found
+
+
+def test_everything_was_asked(everything: Everything) -> None:
+    document = everything.watchers["owner"].api("GET", "/v1/openapi.json").json
+    routes = {(method.upper(), path) for path, methods in document["paths"].items() for method in methods}
+    routes |= {(page.method, page.path) for page in PAGES}
+    for who in everything.watchers:
+        asked = {(one.method, one.route) for one in everything.watchers[who].kept}
+        missing = (
+            routes
+            - asked
+            - ({("POST", "/sign-in"), ("GET", "/sign-in"), ("GET", "/datasets")} if who == "nobody" else set())
+        )
+        assert not missing, (who, missing)
+    statuses = {one.status for one in everything.exchanges}
+    assert {200, 201, 303, 400, 401, 403, 404, 422, 502, 503} <= statuses
+    assert 500 not in statuses, [(one.method, one.route) for one in everything.exchanges if one.status == 500]
+
+
+def test_questions_were_answered_and_then_failed(everything: Everything) -> None:
+    asked = [one for one in everything.watchers["analyst"].kept if (one.method, one.route) == ("POST", "/v1/queries")]
+    answered = [one for one in asked if one.status == 200]
+    failed = [one for one in asked if one.status == 502]
+    assert len(answered) >= len(everything.names) * len(QUESTIONS)
+    assert len(failed) >= (len(everything.names) - 1) * len(QUESTIONS)
+    assert len({one.json["detail"] for one in failed}) == 1
+
+
+def test_no_canary_is_in_any_reply(everything: Everything) -> None:
+    assert found_in_replies(everything) == []
+
+
+def test_no_canary_is_in_the_servers_log(everything: Everything) -> None:
+    printed = everything.served.log.read_text() + everything.served.errors.read_text()
+    assert "POST /v1/queries 200" in printed
+    assert list(leaks(printed, secrets=[*everything.secrets, FOLDER, MARK, "SELECT"])) == []
+
+
+def test_no_canary_is_in_the_ledger(everything: Everything) -> None:
+    assert len(everything.exported.splitlines()) > 50
+    assert list(leaks(everything.exported, secrets=everything.secrets)) == []
+
+
+def test_keys_are_in_the_store_only_as_hashes(everything: Everything) -> None:
+    stored = everything.stored
+    assert len(stored) > 10_000
+    for secret in (*everything.secrets, *TEXTS):
+        assert secret.encode() not in stored
+    for key in (*everything.served.keys.values(), *everything.shown):
+        assert key.encode() not in stored
+        assert bytes.fromhex(key.rpartition("_")[2]) not in stored
+        assert key.split("_")[1].encode() in stored, "the id by which a key is revoked"
+
+
+# -------------------------------------------------------------------------------------------- leaks that must be found
+
+
+def _told(text: str, who: str = "analyst", kind: str = "application/json") -> Exchange:
+    return Exchange(who, "GET", "/v1/datasets", 200, [("content-type", kind)], text.encode())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"There are {NUMBERS[0]} rows.",
+        json.dumps({"rows": NUMBERS[0]}),
+        f"<td>{NUMBERS[1]:,}</td>",
+        f"<td>{NUMBERS[1]:,}</td>".replace(",", "."),
+        f"{NUMBERS[2]:,}".replace(",", "\u202f"),
+        f"n={NUMBERS[2]}.",
+        f"Could not convert '{TEXTS[1]}' to INT64",
+        f'{{"values": [{TEXTS[0]}]}}',
+        f"person {TEXTS[2]}",
+        'Traceback (most recent call last):\n  File "x.py", line 1, in y',
+        f"connection to postgresql://postgres:{PASSWORD}@db failed",
+        f"No files found that match /srv/{FOLDER}/kept.parquet",
+    ],
+    ids=lambda text: text[:30],
+)
+def test_a_planted_leak_is_found(text: str, everything: Everything) -> None:
+    watcher = everything.watchers["analyst"]
+    watcher.kept.append(_told(text))
+    try:
+        assert found_in_replies(everything)
+    finally:
+        watcher.kept.pop()
+
+
+def test_a_planted_key_is_found_in_replies_and_logs(everything: Everything) -> None:
+    key = everything.served.keys["owner"]
+    line = f"2026-01-01T00:00:00Z GET /v1/users 200 Authorization: Bearer {key}\n"
+    assert list(leaks(line, secrets=everything.secrets))
+    headers = Exchange("owner", "GET", "/v1/users", 200, [("location", f"/users?key={key}")], b"")
+    everything.watchers["owner"].kept.append(headers)
+    try:
+        assert found_in_replies(everything)
+    finally:
+        everything.watchers["owner"].kept.pop()
+
+
+@pytest.mark.parametrize(
+    "text", ["1047290", "0.104729", "104729a", "ab104729", "1104729", "104729.5", "2026-01-01T00:00:00.104729+00:00"]
+)
+def test_numbers_that_only_look_alike_are_no_leak(text: str) -> None:
+    assert list(leaks(text)) == []

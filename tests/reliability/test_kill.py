@@ -1,0 +1,196 @@
+"""Workers are killed while they answer: what was released is paid for, the log holds, and the server serves again."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import os
+import random
+import signal
+import sys
+import threading
+import time
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from celosia.core import PureDP
+from tests.reliability.serving import DATASET, Served, question, start_server
+from tests.reliability.stores import STORES, store_url
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.reliability.serving import Client, Reply
+
+KILLS, ASKERS = 100, 3
+UNIT = Fraction(1, 1000)
+BUDGET = PureDP(epsilon=100)
+GONE = (OSError, http.client.HTTPException)
+
+
+@dataclass
+class Asker(threading.Thread):
+    """Asks one question after the other, each until there is a reply; what is lost stays lost."""
+
+    client: Client
+    number: int
+    enough: threading.Event
+    answered: dict[str, dict[str, Any]] = field(default_factory=dict)
+    unanswered: set[str] = field(default_factory=set)
+    odd: list[Reply] = field(default_factory=list)
+    begun: int = 0
+
+    def __post_init__(self) -> None:
+        super().__init__(daemon=True)
+
+    __hash__ = threading.Thread.__hash__
+
+    def body(self, key: str) -> dict[str, str]:
+        return question(int(key))
+
+    def run(self) -> None:
+        while not self.enough.is_set():
+            key = str(self.begun * ASKERS + self.number)
+            self.begun += 1
+            self.settle(key)
+
+    def settle(self, key: str) -> None:
+        while not self.enough.is_set():
+            try:
+                reply = self.client.ask(self.body(key), key, wait=0)
+            except GONE:
+                continue
+            if reply.status == 200:
+                self.answered[key] = reply.json
+            elif reply.status == 202:  # reserved by a process that was killed before it answered
+                self.unanswered.add(key)
+            else:
+                self.odd.append(reply)
+            return
+
+
+def kill_at_random(served: Served, kills: int, replies: Callable[[], int], chance: random.Random) -> None:
+    """Kill one worker after the other, every second time only after some reply, so that both sides get on."""
+    killed = 0
+    while killed < kills:
+        before, deadline = replies(), time.monotonic() + 5
+        while killed % 2 and replies() == before and time.monotonic() < deadline:
+            time.sleep(0.002)
+        time.sleep(chance.uniform(0.0, 0.1))
+        workers = served.workers()
+        if workers:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(chance.choice(workers), signal.SIGKILL)
+                killed += 1
+        assert served.process.poll() is None
+
+
+@pytest.mark.parametrize("kind", STORES)
+def test_a_hundred_kills_lose_no_charge_and_no_service(
+    kind: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    with start_server(tmp_path, store_url(kind, request), budget=BUDGET, workers=2) as served:
+        enough = threading.Event()
+        askers = [Asker(served.client(timeout=20), number, enough) for number in range(ASKERS)]
+        for asker in askers:
+            asker.start()
+        kill_at_random(served, KILLS, lambda: sum(asker.begun for asker in askers), random.Random(20))
+        enough.set()
+        for asker in askers:
+            asker.join(60)
+            assert not asker.is_alive()
+        served.wait_until_serving()
+        assert not [reply for asker in askers for reply in asker.odd]
+        answered = {key: told for asker in askers for key, told in asker.answered.items()}
+        unanswered = {key for asker in askers for key in asker.unanswered}
+        assert len(answered) >= 20
+        check_books(served, answered, unanswered, sum(asker.begun for asker in askers))
+        check_retries(served, answered, unanswered)
+        check_books(served, answered, unanswered, sum(asker.begun for asker in askers))
+        assert served.client().ask(question(10**6), "one more").status == 200
+
+
+def check_books(served: Served, answered: dict[str, dict[str, Any]], unanswered: set[str], begun: int) -> None:
+    """Spent is what was reserved, which is at least what was released; each request paid once; the chain holds."""
+    with served.guard() as guard:
+        reservations = guard.ledger.reservations(analyst="analyst", limit=10_000)
+        [line] = guard.ledger.statement(dataset=DATASET)
+        assert line.spent == PureDP(epsilon=len(reservations) * UNIT)
+        assert len(answered) + len(unanswered) <= len(reservations) <= begun
+        committed = {one.id for one in reservations if one.state == "committed"}
+        assert {told["id"] for told in answered.values()} <= committed
+        assert len({told["id"] for told in answered.values()}) == len(answered)
+        found = guard.ledger.verify()
+        assert found.ok, found.problem
+
+
+def check_retries(served: Served, answered: dict[str, dict[str, Any]], unanswered: set[str]) -> None:
+    """A retry gives the same answer, or the same silence."""
+    client = served.client()
+    for key in sorted(answered)[:30]:
+        reply = client.ask(question(int(key)), key)
+        assert reply.status == 200
+        assert reply.json == answered[key]
+    for key in sorted(unanswered)[:10]:
+        assert client.ask(question(int(key)), key, wait=0).status == 202
+
+
+@pytest.mark.parametrize("kind", STORES)
+def test_a_kill_between_commit_and_reply_costs_nothing_twice(
+    kind: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    script = [sys.executable, str(Path(__file__).with_name("dying_server.py"))]
+    with start_server(tmp_path, store_url(kind, request), command=script, budget=BUDGET, workers=2) as served:
+        client = served.client()
+        for number in range(5):
+            (tmp_path / "die after commit").touch()
+            with pytest.raises(GONE):
+                client.ask(question(number), str(number))
+            first, second = (client.ask(question(number), str(number)) for _ in range(2))
+            assert first.status == second.status == 200
+            assert first.json == second.json
+            assert spent(served) == (number + 1) * UNIT
+        (tmp_path / "die before commit").touch()
+        with pytest.raises(GONE):
+            client.ask(question(5), "5")
+        lost = [client.ask(question(5), "5", wait=0) for _ in range(2)]
+        assert [reply.status for reply in lost] == [202, 202]
+        assert lost[0].json == lost[1].json
+        assert lost[0].json["release"] is None
+        assert lost[0].headers["location"] == f"/v1/queries/{lost[0].json['id']}"
+        assert spent(served) == 6 * UNIT
+        assert client.ask(question(5), "another key").status == 200
+        with served.guard() as guard:
+            assert [one.id for one in guard.ledger.open_reservations()] == [lost[0].json["id"]]
+            assert guard.ledger.verify().ok
+
+
+def spent(served: Served) -> Fraction:
+    with served.guard() as guard:
+        [line] = guard.ledger.statement(dataset=DATASET)
+    assert isinstance(line.spent, PureDP)
+    return line.spent.epsilon
+
+
+def test_workers_do_not_outlive_their_supervisor(tmp_path: Path) -> None:
+    with start_server(tmp_path, workers=2) as served:
+        workers = served.workers()
+        assert len(workers) == 2
+        served.process.kill()
+        served.process.wait(30)
+        deadline = time.monotonic() + 30
+        while any(Path(f"/proc/{pid}/exe").exists() and is_running(pid) for pid in workers):
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+
+
+def is_running(pid: int) -> bool:
+    """Whether a process runs, and is not only waiting to be reaped by whoever inherited it."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False

@@ -1,0 +1,56 @@
+"""Eight clients race for a budget of a thousand questions, through two processes: a thousand are answered, no more."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections import Counter
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import pytest
+
+from celosia.core import PureDP
+from tests.reliability.serving import DATASET, start_server
+from tests.reliability.stores import STORES, store_url
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CLIENTS, REQUESTS, UNITS = 8, 200, 1000
+
+RACER = """
+import json, sys
+from tests.reliability.racing import race
+print(json.dumps(race(*sys.argv[1:])))
+"""
+
+
+@pytest.mark.parametrize("kind", STORES)
+def test_a_thousand_units_answer_a_thousand_questions(
+    kind: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    store = store_url(kind, request)
+    with start_server(tmp_path, store, budget=PureDP(epsilon=1), workers=2) as served:
+        racers = [
+            subprocess.Popen(
+                [sys.executable, "-c", RACER, served.url, served.keys["analyst"], str(number), str(REQUESTS)],
+                stdout=subprocess.PIPE,
+                cwd=request.config.rootpath,
+            )
+            for number in range(CLIENTS)
+        ]
+        told = [json.loads(racer.communicate(timeout=600)[0]) for racer in racers]
+        statuses = Counter(status for one in told for status, _ in one["replies"])
+        assert statuses == {200: UNITS, 403: CLIENTS * REQUESTS - UNITS}
+        assert {error for one in told for status, error in one["replies"] if status == 403} == {"BudgetExceeded"}
+        numbers = [number for one in told for number in one["ids"]]
+        assert len(set(numbers)) == UNITS
+        with served.guard() as guard:
+            [line] = guard.ledger.statement(dataset=DATASET)
+            assert line.spent == PureDP(epsilon=1)
+            assert line.remaining == PureDP(epsilon=0)
+            assert sum(Fraction(1, 1000) for _ in numbers) == 1
+            assert guard.ledger.verify().ok
+            assert not guard.ledger.open_reservations()
