@@ -130,10 +130,10 @@ def test_an_answer_is_plain_json() -> None:
 
 
 def test_a_stored_release_is_put_into_the_text_as_it_is() -> None:
-    at, stored = dt.datetime(2026, 1, 1, tzinfo=dt.UTC), '{"guarantee":{"epsilon":"0.1"},"name":"Espa\\u00f1a"}'
-    plain = {"id": "0f", "state": "committed", "dataset": "d", "question": 'say "ñ"', "at": at}
-    spliced = Answer(**plain, release=json.loads(stored), text=stored)  # type: ignore[arg-type]
+    at, stored = datetime(2026, 1, 1, tzinfo=UTC), '{"guarantee":{"epsilon":"0.1"},"name":"Espa\\u00f1a"}'
+    plain: dict[str, Any] = {"id": "0f", "state": "committed", "dataset": "d", "question": 'say "ñ"', "at": at}
+    spliced = Answer(**plain, release=json.loads(stored), text=stored)
     assert stored in spliced.to_text()
     assert json.loads(spliced.to_text()) == spliced.to_json()
-    assert spliced == Answer(**plain, release=json.loads(stored))  # type: ignore[arg-type]
+    assert spliced == Answer(**plain, release=json.loads(stored))
     assert "text" not in spliced.to_json()

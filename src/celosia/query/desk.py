@@ -74,7 +74,7 @@ class Desk:
                 self.engine = open_engine(self.tables, progress=self._progress)
                 self._checked = Recent(_MOST_CHECKED)
             engine = self.engine
-        self._checked.find((id(engine), plan), lambda: engine.check(plan))
+        self._checked.find((engine, plan), lambda: engine.check(plan))
         return engine
 
     def mark(self, strategy: "Strategy", promise: "Guarantee") -> str | None:

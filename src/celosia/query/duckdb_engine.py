@@ -2,35 +2,46 @@
 
 Files are read as they stream by; what does not fit in memory is written to a folder of this engine alone, which goes
 away with it. The engine may read the files of its tables and nothing else. CSV files are read as texts, whatever is in
-them, and each text as what the schema says: nothing is guessed from the rows.
+them, and each text as what the schema says: nothing is guessed from the rows. If DuckDB stumbles on what a row of a
+Parquet file holds, the question is run again on a mended copy, which nobody can tell from the answer.
 """
 
 import contextlib
+import os
 import shutil
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from celosia.core.errors import QueryError, SchemaError
-from celosia.core.exact import quote
-from celosia.data.files import Files, csv_header
+from celosia.core.errors import EngineError, QueryError
+from celosia.data.files import Files
 from celosia.data.frames import to_arrow
 from celosia.data.sources import Frame, IbisSource
 from celosia.query.dialect import Dialect, double, function, whole
-from celosia.query.ibis_engine import IbisEngine
+from celosia.query.duckdb_views import check_parquet, check_stored, quoted_name, quoted_text, reader
+from celosia.query.ibis_engine import IbisEngine, quietly
+from celosia.query.mended_copy import fragile_columns, mended_copy, readable
+from celosia.query.relations import tables_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from ibis.expr import types as ir
+    from numpy.typing import NDArray
 
     from celosia.data.table import Table
+    from celosia.query.cells import Cells
+    from celosia.query.engine import Request
+    from celosia.query.plan import Plan
+    from celosia.statistics import Bounding
 
 __all__ = ["DuckDBDialect", "DuckDBEngine", "DuckDBTexts"]
 
+T = TypeVar("T")
+
 _BATCH = 100_000
 _POLL_SECONDS = 0.1
-_NANOSECONDS, _A_SECOND = 9, 10**9
+_NANOSECONDS = 9
 
 
 class DuckDBDialect(Dialect):
@@ -55,11 +66,10 @@ class DuckDBDialect(Dialect):
         """Return whole seconds since 1970; null for an infinite time, or one too far away to be converted."""
         import ibis
 
-        if moment.type().timezone is not None:
-            first = ibis.literal("1970-01-01 00:00:00+00").cast("timestamp('UTC')")
-            return moment.delta(first, unit="second")
+        if moment.type().timezone is not None:  # a difference would go through a calendar, which has a first year
+            return _seconds_of(function("epoch_us", ("timestamp('UTC')",), "int64")(moment), 10**6)
         if moment.type().scale == _NANOSECONDS:  # DuckDB would round them to microseconds first
-            return _seconds_of(function("epoch_ns", ("timestamp(9)",), "int64")(moment))
+            return _seconds_of(function("epoch_ns", ("timestamp(9)",), "int64")(moment), 10**9)
         return moment.try_cast("timestamp(6)").delta(ibis.timestamp("1970-01-01 00:00:00"), unit="second")
 
     def from_hexadecimal(self, digits: "ir.Value") -> "ir.Value":
@@ -78,7 +88,8 @@ class DuckDBDialect(Dialect):
     def forget(self) -> None:
         """Let go of the small tables."""
         while self._small:
-            self.backend.con.unregister(self._small.pop())
+            with contextlib.suppress(Exception):  # of a connection that is lost
+                self.backend.con.unregister(self._small.pop())
 
 
 class DuckDBTexts(DuckDBDialect):
@@ -116,6 +127,8 @@ class DuckDBEngine(IbisEngine):
     def __init__(self, tables: "Mapping[str, Table]", *, progress: Callable[[float], None] | None = None) -> None:
         self.progress = progress
         self._folder: str | None = None
+        self._copies: dict[str, Files] = {}
+        self._mended: set[str] = set()
         super().__init__(tables)
         self._lock_down()
 
@@ -130,6 +143,66 @@ class DuckDBEngine(IbisEngine):
             relation = self._backend.con.sql(self._backend.compile(query))
             reader = relation.to_arrow_reader if hasattr(relation, "to_arrow_reader") else relation.fetch_arrow_reader
             yield from reader(_BATCH)
+
+    def key_counts(self, plan: "Plan", bounding: "Bounding", secret: Sequence[int]) -> "Iterator[pa.RecordBatch]":
+        """Yield keys and their numbers of units."""
+        ask = super().key_counts
+
+        def begun() -> "tuple[pa.RecordBatch | None, Iterator[pa.RecordBatch]]":
+            batches = ask(plan, bounding, secret)
+            return next(batches, None), batches  # DuckDB groups: when the first comes, every row has been read
+
+        with self._lock:
+            first, rest = self._surely(plan, begun)
+            if first is not None:
+                yield first
+                yield from rest
+
+    def summaries(
+        self,
+        plan: "Plan",
+        requests: "Sequence[Request]",
+        bounding: "Bounding",
+        secret: Sequence[int],
+        cells: "Cells",
+    ) -> "tuple[NDArray[Any], ...]":
+        """Return the exact integers of each request."""
+        ask = super().summaries
+        with self._lock:
+            return self._surely(plan, lambda: ask(plan, requests, bounding, secret, cells))
+
+    def _surely(self, plan: "Plan", attempt: Callable[[], T]) -> T:
+        """Ask; and if DuckDB could not read the rows, ask once more, from the beginning, when they are mended."""
+        try:
+            return attempt()
+        except EngineError as error:
+            failure = error
+        if not quietly(self._mend)(plan):
+            raise failure
+        return attempt()
+
+    def _mend(self, plan: "Plan") -> bool:
+        """Copy the Parquet files that a plan reads; False if none of them is left that a copy could help.
+
+        The connection is a new one: DuckDB may have given up the old one for good.
+        """
+        broken = [name for name in tables_of(plan.relation) if name not in self._mended and self._is_fragile(name)]
+        if not broken or self._folder is None:
+            return False
+        self._mended.update(broken)
+        for name in dict.fromkeys(broken):
+            table = self.tables[name]
+            self._copies[name] = mended_copy(table.source, _wanted(table), table.person, self._folder)  # type: ignore[arg-type] # files
+        with contextlib.suppress(Exception):
+            self._backend.disconnect()
+        self._open()
+        self._lock_down()
+        return True
+
+    def _is_fragile(self, name: str) -> bool:
+        table = self.tables[name]
+        is_parquet = isinstance(table.source, Files) and table.source.format == "parquet"
+        return is_parquet and bool(fragile_columns(table.source.paths[0], _wanted(table)))  # type: ignore[union-attr] # files
 
     def forget(self) -> None:
         """Let go of small tables."""
@@ -151,8 +224,9 @@ class DuckDBEngine(IbisEngine):
             raise QueryError(message)
         if given:
             return given[0]
-        self._folder = tempfile.mkdtemp(prefix="celosia-")
-        self._finally(shutil.rmtree, self._folder)
+        if self._folder is None:
+            self._folder = tempfile.mkdtemp(prefix="celosia-")
+            self._finally(_remove, self._folder, os.getpid())
         backend = ibis.duckdb.connect(temp_directory=self._folder)
         self._finally(backend.disconnect)
         if self.progress is not None:  # DuckDB only counts what it would show, but need not show it
@@ -161,49 +235,22 @@ class DuckDBEngine(IbisEngine):
 
     def _table(self, name: str, table: "Table") -> "ir.Table":
         view, backend = f"celosia_{name}", self._dialects[0].backend
-        match table.source:
+        match self._copies.get(name, table.source):
             case IbisSource(expression=expression):
-                self._check_nan(expression, [*table.schema, *(() if table.person is None else (table.person,))])
+                check_stored(expression, _wanted(table), backend.con)
                 return expression
             case Frame(frame=frame):
-                wanted = [*table.schema, *(() if table.person is None else (table.person,))]
-                backend.con.register(view, to_arrow(frame, wanted))
+                backend.con.register(view, readable(to_arrow(frame, _wanted(table)), table.person))
                 self._finally(backend.con.unregister, view)
             case Files() as files:
-                query = f"CREATE VIEW {_name(view)} AS SELECT * FROM {_reader(files)}"  # noqa: S608 - quoted
+                query = f"CREATE VIEW {quoted_name(view)} AS SELECT * FROM {reader(files)}"  # noqa: S608 - quoted
                 backend.con.execute(query)
+                if files.format == "parquet":
+                    check_parquet(files.paths, _wanted(table), backend.table(view).columns)
             case _:
                 message = "DuckDB reads files and frames."
                 raise QueryError(message)
         return backend.table(view)
-
-    def _check_nan(self, expression: Any, wanted: "Sequence[str]") -> None:  # noqa: ANN401 - a table of Ibis
-        """Refuse doubles that may come from a Parquet file by another way than ours: see ``_reader``."""
-        from ibis.expr import operations as ops
-
-        types = expression.schema()
-        doubles = [name for name in wanted if name in types and types[name].is_floating()]
-        leaves = expression.op().find(ops.PhysicalTable)
-        if doubles and not all(isinstance(leaf, ops.InMemoryTable) or self._is_stored(leaf) for leaf in leaves):
-            message = (
-                f"The column {quote(doubles[0])} has doubles, and the Ibis table is a view or a query whose rows may "
-                "be in a Parquet file, about whose NaN DuckDB is mistaken: pass the path of the file to celosia.table, "
-                "or store the rows in a table of the database."
-            )
-            raise SchemaError(message)
-
-    def _is_stored(self, leaf: Any) -> bool:  # noqa: ANN401 - of Ibis
-        """Whether a table is one of DuckDB's own, whose statistics count NaN as the largest number."""
-        from ibis.expr import operations as ops
-
-        if not isinstance(leaf, ops.DatabaseTable):
-            return False
-        found = self._dialects[0].backend.con.execute(
-            "SELECT count(*) FROM duckdb_tables() WHERE table_name = ? AND schema_name = coalesce(?, schema_name) AND "
-            "database_name = coalesce(?, database_name) AND NOT EXISTS (FROM duckdb_views() WHERE view_name = ?)",
-            [leaf.name, leaf.namespace.database, leaf.namespace.catalog, leaf.name],
-        )
-        return bool(found.fetchall()[0][0])
 
     def _lock_down(self) -> None:
         """Allow the files of the tables and the folder aside, and no other; and let nothing change that."""
@@ -212,8 +259,8 @@ class DuckDBEngine(IbisEngine):
         sources = [table.source for table in self.tables.values()]
         paths = [path for source in sources if isinstance(source, Files) for path in source.paths]
         for statement in (
-            f"SET allowed_paths = [{', '.join(map(_text, paths))}]",
-            f"SET allowed_directories = [{_text(self._folder)}]",
+            f"SET allowed_paths = [{', '.join(map(quoted_text, paths))}]",
+            f"SET allowed_directories = [{quoted_text(self._folder)}]",
             "SET enable_external_access = false",
             "SET lock_configuration = true",
         ):
@@ -243,44 +290,20 @@ class DuckDBEngine(IbisEngine):
             report(1.0)
 
 
-def _seconds_of(nanoseconds: "ir.Value") -> "ir.Value":
+def _wanted(table: "Table") -> list[str]:
+    return [*table.schema, *(() if table.person is None or table.person in table.schema else (table.person,))]
+
+
+def _remove(folder: str, process: int) -> None:
+    """Remove what was written aside, unless this is a copy of the process that did."""
+    if os.getpid() == process:
+        shutil.rmtree(folder)
+
+
+def _seconds_of(count: "ir.Value", a_second: int) -> "ir.Value":
     """Whole seconds, rounded down; the remainder has the sign of the number, so nothing can overflow."""
     import ibis
 
-    rest = nanoseconds % whole(_A_SECOND)
-    towards_zero = ((nanoseconds - rest).cast("float64") / double(float(_A_SECOND)) + double(0.5)).floor().cast("int64")
+    rest = count % whole(a_second)
+    towards_zero = ((count - rest).cast("float64") / double(float(a_second)) + double(0.5)).floor().cast("int64")
     return towards_zero - ibis.cases((rest < whole(0), whole(1)), else_=whole(0))
-
-
-def _reader(source: Files) -> str:
-    paths = f"[{', '.join(map(_text, source.paths))}]"
-    if source.format == "parquet":
-        _check_types(source.paths)
-        # The statistics of Parquet leave NaN out. DuckDB would believe them, and then what becomes of a NaN, an error
-        # even, would depend on the smallest and the largest of the other rows.
-        return f"read_parquet({paths}, union_by_name = true, can_have_nan = true)"
-    _, header = csv_header(source.paths[0])
-    columns = ", ".join(f"{_text(name)}: 'VARCHAR'" for name in header)
-    return (
-        f"read_csv({paths}, columns = {{{columns}}}, delim = {_text(source.delimiter)}, header = true, "
-        "auto_detect = false, quote = '\"', escape = '\"', strict_mode = false, ignore_errors = true)"
-    )
-
-
-def _check_types(paths: tuple[str, ...]) -> None:
-    """Refuse files in which a column has different types: a cast could fail on what a row holds."""
-    import pyarrow.parquet as pq
-
-    first, *others = (pq.read_schema(path) for path in paths)
-    types = dict(zip(first.names, first.types, strict=True))
-    if any(types != dict(zip(other.names, other.types, strict=True)) for other in others):
-        message = "The Parquet files must all have the same columns with the same types."
-        raise SchemaError(message)
-
-
-def _text(value: str) -> str:
-    return "'" + value.replace("'", "''") + "'"
-
-
-def _name(value: str) -> str:
-    return '"' + value.replace('"', '""') + '"'

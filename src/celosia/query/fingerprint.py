@@ -43,7 +43,8 @@ def fingerprint(
     """Return the digest of all that the answer depends on besides chance, or None where a version is not known.
 
     ``version`` is what the owner calls the state of the data. Files also have that of their last change, so that a file
-    that was replaced is never answered for by the one before; other sources have no state of their own. ``contents`` are digests of public tables that are known already.
+    that was replaced is never answered for by the one before; other sources have no state of their own. ``contents``
+    are digests of public tables that are known already.
 
     >>> import celosia as cl
     >>> from celosia.query.plan import Aggregate, Base, Plan

@@ -9,6 +9,7 @@ import contextlib
 import copy
 import json
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self, overload
 
@@ -65,11 +66,14 @@ class Session:
         With a ledger: the name of the data set there; by default that of the one private table.
     version
         With a ledger: what the owner calls the present state of the data. Files have one by themselves (their last
-        change); without any, every question is a new one.
+        change), beside it; where there is neither, every question is a new one.
     source
         Where the noise comes from; a seeded source is for tests, shows in every release, and is refused by a ledger.
     progress
         Told which share of the files is read; by default a bar on the terminal, for what takes long.
+    pace
+        What is entered while data are read, and left before it is written down that they were: a server decides in it
+        how many read at a time, and when the end of the work can be seen.
 
     Examples
     --------
@@ -96,6 +100,7 @@ class Session:
         version: str | None = None,
         source: "Source | None" = None,
         progress: "Callable[[float], None] | None" = None,
+        pace: "Callable[[], AbstractContextManager[object]] | None" = None,
     ) -> None:
         named, drawn = tables_by_name(tables), source_or_system(source)
         if version is not None and ledger is None:
@@ -107,6 +112,7 @@ class Session:
         self._door = open_door(named, budget=budget, ledger=ledger, analyst=analyst, dataset=dataset)
         self._ledger, self._dataset = ledger, dataset
         self._desk = Desk(named, drawn, version=version, progress=progress)
+        self._pace: Callable[[], AbstractContextManager[object]] = contextlib.nullcontext if pace is None else pace
         self._costs: dict[str, Guarantee] = {}
 
     def for_analyst(self, name: str | None) -> "Session":
@@ -279,9 +285,10 @@ class Session:
         released: TableRelease | None = None
         text: str | None = None
         try:
-            released = answer(strategy, engine, self._desk.secret, self._desk.source, promise)
-            if self._door.caches:
-                text = json.dumps(release_to_json(released), allow_nan=False, separators=(",", ":"))
+            with self._pace():
+                released = answer(strategy, engine, self._desk.secret, self._desk.source, promise)
+                if self._door.caches:
+                    text = json.dumps(release_to_json(released), allow_nan=False, separators=(",", ":"))
         except CelosiaError:
             self._failed(reservation)
             raise
