@@ -142,7 +142,7 @@ def test_views_of_texts_and_times_are_refused_and_those_of_numbers_are_not() -> 
 def test_what_folders_and_files_are_called_says_nothing_about_rows(
     tmp_path: Path, ending: Literal["parquet", "csv"]
 ) -> None:
-    for place in ("a=5/b=xyz/x", "g[1]", "what?", "all*"):
+    for place in ("a=5/b=xyz/x", "plain"):
         file = tmp_path / f"{place}.{ending}"
         file.parent.mkdir(parents=True, exist_ok=True)
         rows = pa.table({"a": [100] * 50, "b": ["p"] * 50})
@@ -156,3 +156,11 @@ def test_what_folders_and_files_are_called_says_nothing_about_rows(
             answer = session.sql("SELECT b, COUNT(*) AS n, SUM(a) AS s FROM x GROUP BY b", epsilon=500).to_arrow()
         assert answer.to_pydict() | {"s": None} == {"b": ["p", "xyz"], "n": [50, 0], "s": None}
         assert abs(answer["s"][0].as_py() - 5000) < 50
+
+
+@pytest.mark.parametrize("name", ["g[1].parquet", "what?.parquet", "all*.parquet"])
+def test_names_that_are_patterns_are_refused(tmp_path: Path, name: str) -> None:
+    pq.write_table(pa.table({"a": [1]}), tmp_path / name)
+    table = cl.table(Files((str(tmp_path / name),), "parquet"), schema=cl.Schema(a=cl.Integer(0, 9)), name="x")
+    with pytest.raises(SchemaError, match="rename it"):
+        cl.Session(table, budget=cl.PureDP(epsilon=1)).query().count().release(epsilon=1)

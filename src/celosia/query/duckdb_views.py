@@ -2,12 +2,13 @@
 
 CSV files are read as texts by one thread from the first byte to the last: with several, DuckDB cuts a file every eight
 megabytes and guesses where a line begins, and a quoted cell with line breaks at such a place turns into rows, while
-others are lost. Its buffers hold the longest record. Parquet files may be mistaken about NaN in their statistics.
+others are lost. Its buffers hold the longest record. Parquet files may be mistaken about NaN in their statistics. What
+a folder is called (``year=2021``) is no column of the files in it.
 """
 
 import re
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from celosia.core.errors import SchemaError
 from celosia.core.exact import quote
@@ -21,6 +22,7 @@ __all__ = ["check_parquet", "check_stored", "quoted_name", "quoted_text", "reade
 
 _BUFFER = 2**25
 _SLACK = 2**16
+_PATTERN: Final = re.compile(r"[\[*?]")
 
 
 def reader(source: "Files") -> str:
@@ -30,8 +32,11 @@ def reader(source: "Files") -> str:
     >>> reader(Files(("t.parquet",), "parquet"))
     "read_parquet(['t.parquet'], union_by_name = true, can_have_nan = true, hive_partitioning = false)"
     """
-    # Paths are names, not patterns; and what a folder is called is no column of its files.
-    paths = f"[{', '.join(quoted_text(_literal(path)) for path in source.paths)}]"
+    patterns = [path for path in source.paths if _PATTERN.search(path)]
+    if patterns:
+        message = f"The file {quote(patterns[0])} has one of * ? [ in its path, which is a pattern to DuckDB: rename it."
+        raise SchemaError(message)
+    paths = f"[{', '.join(map(quoted_text, source.paths))}]"
     if source.format == "parquet":
         # The statistics of Parquet leave NaN out. DuckDB would believe them, and then what becomes of a NaN, an error
         # even, would depend on the smallest and the largest of the other rows.
@@ -110,11 +115,6 @@ def _is_stored(leaf: Any, connection: Any) -> bool:  # noqa: ANN401 - of Ibis an
         [leaf.name, leaf.namespace.database, leaf.namespace.catalog, leaf.name],
     )
     return bool(found.fetchall()[0][0])
-
-
-def _literal(path: str) -> str:
-    """A path in which nothing is a pattern to DuckDB."""
-    return re.sub(r"[\[*?]", r"[\g<0>]", path)
 
 
 def quoted_text(value: str) -> str:
