@@ -34,7 +34,7 @@ def reader(source: "Files") -> str:
     """
     patterns = [path for path in source.paths if _PATTERN.search(path)]
     if patterns:
-        message = f"The file {quote(patterns[0])} has one of * ? [ in its path, which is a pattern to DuckDB: rename it."
+        message = f"The file {quote(patterns[0])} has one of * ? [ in its path, a pattern to DuckDB: rename it."
         raise SchemaError(message)
     paths = f"[{', '.join(map(quoted_text, source.paths))}]"
     if source.format == "parquet":
