@@ -41,8 +41,8 @@ def cost(guarantee: Guarantee) -> str:
 def left(guarantee: Guarantee) -> str:
     """Write what is left of a budget: a long number is rounded down, so that what is written can be spent.
 
-    >>> left(PureDP(epsilon="0.1")), left(ApproxDP(epsilon="0.123456789", delta="1e-6"))
-    ('ε = 0.1', 'ε ≥ 0.123456, δ = 1e-6')
+    >>> left(PureDP(epsilon="0.1")), left(ApproxDP(epsilon="12345678901/98765432101", delta="1e-6"))
+    ('ε = 0.1', 'ε ≥ 0.124999, δ = 1e-6')
     """
     names = [(letter, name) for letter, name in _LETTERS if hasattr(guarantee, name)]
     numbers = [(letter, getattr(guarantee, name)) for letter, name in names]

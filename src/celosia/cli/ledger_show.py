@@ -83,7 +83,7 @@ def print_statement(lines: "Sequence[Line]") -> None:
     for name in ("data set", "analyst", "limit", "spent", "left", "accountant"):
         # On a narrow terminal numbers are folded; whose they are must never be lost.
         names = name in {"data set", "analyst"}
-        table.add_column(name, overflow="fold", min_width=8 if names else None)
+        table.add_column(name, overflow="fold", min_width=7 if names else None)
     for line in lines:
         dataset, analyst = line.scope.dataset or "any", line.scope.analyst or "any"
         row = [dataset, analyst, shown(line.policy.limit), shown(line.spent), left(line.remaining)]
