@@ -79,7 +79,10 @@ class Watch:
 
     def _said(self, message: ConsoleMessage) -> None:
         # An answer that a test provokes (a sign-in that is refused) shows in the console as the browser's own line.
-        if message.type not in QUIET and "401" not in message.text:
+        # A preview that is still under way when its page is left is given up, and htmx says so; one that failed for
+        # another reason shows as a request that failed.
+        left = message.text.startswith(("htmx:afterRequest", "htmx:sendError", "htmx:sendAbort"))
+        if message.type not in QUIET and "401" not in message.text and not left:
             self.faults.append(f"{message.type}: {message.text}")
 
     def _asked(self, request: Request) -> None:
