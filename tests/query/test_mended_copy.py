@@ -445,3 +445,22 @@ def test_valid_texts_are_what_python_decodes() -> None:
     assert sum(text != UNREADABLE for text in kept) > 1000
     for given, text in zip(raw, kept, strict=True):
         assert text == (given.decode() if given.decode("utf-8", "ignore").encode() == given else UNREADABLE)
+
+
+def test_a_file_that_changes_after_it_was_copied_is_read_anew(tmp_path: Path) -> None:
+    file = tmp_path / "age=5" / "t.parquet"  # what the folder is called is no column, of a copy neither
+    file.parent.mkdir()
+
+    def write(rows: int) -> None:
+        broken = pa.array([b"F"] * (rows - 1) + [bytes([255])]).view(pa.string())
+        pq.write_table(pa.table({"age": [100] * rows, "sex": broken}), file)
+
+    write(10)
+    schema = cl.Schema(age=cl.Integer(0, 200), sex=cl.Category("F", "M"))
+    with cl.Session(cl.table(file, schema=schema, name="t"), budget=cl.PureDP(epsilon=10_000)) as session:
+        for rows in (10, 30, 20):
+            write(rows)
+            asked = "SELECT COUNT(sex) AS n, SUM(age) AS s FROM t"
+            (found,) = session.sql(asked, epsilon=2000).to_arrow().to_pylist()
+            assert found["n"] == rows - 1
+            assert abs(found["s"] - 100 * rows) < 50

@@ -20,6 +20,7 @@ from celosia.data.frames import to_arrow
 from celosia.data.sources import Frame, IbisSource
 from celosia.query.dialect import Dialect, double, function, whole
 from celosia.query.duckdb_views import check_parquet, check_stored, quoted_name, quoted_text, reader
+from celosia.query.fingerprint import data_version
 from celosia.query.ibis_engine import IbisEngine, quietly
 from celosia.query.mended_copy import fragile_columns, mended_copy, readable
 from celosia.query.relations import tables_of
@@ -129,6 +130,7 @@ class DuckDBEngine(IbisEngine):
         self._folder: str | None = None
         self._copies: dict[str, Files] = {}
         self._mended: set[str] = set()
+        self._states: dict[str, str | None] = {}
         super().__init__(tables)
         self._lock_down()
 
@@ -173,6 +175,7 @@ class DuckDBEngine(IbisEngine):
 
     def _surely(self, plan: "Plan", attempt: Callable[[], T]) -> T:
         """Ask; and if DuckDB could not read the rows, ask once more, from the beginning, when they are mended."""
+        quietly(self._drop_old_copies)()
         try:
             return attempt()
         except EngineError as error:
@@ -192,12 +195,27 @@ class DuckDBEngine(IbisEngine):
         self._mended.update(broken)
         for name in dict.fromkeys(broken):
             table = self.tables[name]
+            self._states[name] = data_version(table)
             self._copies[name] = mended_copy(table.source, _wanted(table), table.person, self._folder)  # type: ignore[arg-type] # files
+        self._open_anew()
+        return True
+
+    def _drop_old_copies(self) -> None:
+        """Read files again that have changed since they were copied."""
+        old = [name for name, state in self._states.items() if data_version(self.tables[name]) != state]
+        if not old:
+            return
+        for name in old:
+            del self._states[name]
+            self._copies.pop(name, None)
+            self._mended.discard(name)
+        self._open_anew()
+
+    def _open_anew(self) -> None:
         with contextlib.suppress(Exception):
             self._backend.disconnect()
         self._open()
         self._lock_down()
-        return True
 
     def _is_fragile(self, name: str) -> bool:
         table = self.tables[name]

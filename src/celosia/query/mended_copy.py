@@ -131,7 +131,8 @@ class _Rows:
         self._left: pa.Table | None = None
         if columns:
             listed = ", ".join('"' + name.replace('"', '""') + '"' for name in columns)
-            found = self._connection.sql(f"SELECT {listed} FROM read_parquet($1, can_have_nan = true)", params=[path])  # noqa: S608 - quoted
+            query = f"SELECT {listed} FROM read_parquet($1, can_have_nan = true, hive_partitioning = false)"  # noqa: S608 - quoted
+            found = self._connection.sql(query, params=[path])
             for name, type_ in zip(columns, found.types, strict=True):
                 if str(type_) == "UUID":  # for which Arrow has no type that all versions write
                     quoted = '"' + name.replace('"', '""') + '"'
