@@ -16,10 +16,12 @@ from celosia.noise import (
     bernoulli,
     bernoulli_exp,
     bernoulli_logistic,
+    bernoulli_odds,
     coins_exp,
     flip,
     flip_exp,
     flip_logistic,
+    flip_odds,
 )
 from tests.noise.scripted import ALL_ONES, Counting, Repeating, Scripted, SpentError, compare, enclose, threshold
 
@@ -90,6 +92,27 @@ def test_coins_of_truth_probability(epsilon: Fraction, categories: int, data: st
     p = 1 / (1 + high), 1 / (1 + low)
     byte, word = data.draw(coins(p))
     check(p, byte, word, lambda s: bool(bernoulli_logistic(epsilon, 1, categories=categories, source=s)[0]))
+
+
+@given(st.fractions(0, 60), st.fractions(Fraction(1, 10**6), 10**6) | st.just(Fraction(2) ** 300), st.data())
+def test_coins_of_rational_odds(epsilon: Fraction, odds: Fraction, data: st.DataObject) -> None:
+    low, high = enclose(epsilon, odds)
+    p = 1 / (1 + high), 1 / (1 + low)
+    byte, word = data.draw(coins(p))
+    check(p, byte, word, lambda s: bool(bernoulli_odds(epsilon, odds, 1, s)[0]))
+    border = int(p[0] * 2**64)
+    if border == int(p[1] * 2**64):
+        assert border == 0 or flip_odds(epsilon, odds, Scripted([border - 1])) is True
+        assert border >= ALL_ONES or flip_odds(epsilon, odds, Scripted([border + 1])) is False
+
+
+def test_whole_odds_are_other_categories() -> None:
+    for others in (1, 2, 9):
+        one, two = Seeded(3), Seeded(3)
+        assert bernoulli_odds(1, others, 999, one).tolist() == (
+            bernoulli_logistic(1, 999, categories=others + 1, source=two).tolist()
+        )
+        assert flip_odds("1/2", others, one) == flip_logistic("1/2", others + 1, two)
 
 
 @given(_probabilities, st.integers(-2, 2))
@@ -202,6 +225,11 @@ def test_scripts_that_end_are_noticed() -> None:
         lambda: bernoulli_exp(float("inf"), 3),
         lambda: bernoulli_logistic(-1, 3),
         lambda: bernoulli_logistic(1, 3, categories=1),
+        lambda: bernoulli_odds(-1, 1, 3),
+        lambda: bernoulli_odds(1, 0, 3),
+        lambda: bernoulli_odds(1, "-1/2", 3),
+        lambda: bernoulli_odds(1, 1, -3),
+        lambda: flip_odds(1, float("nan")),
         lambda: flip(2),
         lambda: flip_exp("x"),
         lambda: flip_logistic(1, 0),

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from celosia.noise.decide import below, certain, exp_enclosure, logistic_enclosure, ratio_enclosure
+from celosia.noise.decide import below, certain, exp_enclosure, leading, logistic_enclosure, ratio_enclosure
 from tests.noise.scripted import ALL_ONES, Repeating, Scripted, SpentError, compare
 
 if TYPE_CHECKING:
@@ -91,11 +91,12 @@ def test_exponentials_are_enclosed(x: Fraction, factor: Fraction) -> None:
         assert high - low <= 3
 
 
-@given(_exponents, st.integers(1, 10**9))
+@given(_exponents, st.integers(1, 10**9) | st.fractions(Fraction(1, 10**9), 10**9))
 @example(Fraction(0), 1)
 @example(Fraction(0), 9)
 @example(Fraction(10**6), 1)
-def test_truth_probabilities_are_enclosed(x: Fraction, others: int) -> None:
+@example(Fraction(1), Fraction(1, 2**300))
+def test_truth_probabilities_are_enclosed(x: Fraction, others: int | Fraction) -> None:
     for bits in (0, 8, 72, 200):
         low, high = logistic_enclosure(x, others)(bits)
         value = 2**bits / (1 + others * true_exp(x))
@@ -121,6 +122,27 @@ def test_what_is_certain_is_certain(x: Fraction, bits: int) -> None:
 def test_certain_of_dyadic_probabilities_leaves_no_gap(bits: int) -> None:
     for k in range(0, 2**bits + 1, max(1, 2**bits // 16)):
         assert certain(ratio_enclosure(Fraction(k, 2**bits)), bits) == (k, k)
+
+
+@given(_probabilities, st.integers(0, 100))
+def test_leading_digits_of_ratios(probability: Fraction, bits: int) -> None:
+    prefix, exact = leading(ratio_enclosure(probability), bits)
+    assert prefix <= probability * 2**bits < prefix + 1
+    assert exact is (probability * 2**bits == prefix)
+
+
+@given(_exponents, st.integers(0, 100), st.sampled_from([1, 3, Fraction(1, 3)]))
+@example(Fraction(1, 2**150), 32, 1)
+@example(Fraction(1, 2**1000), 1, Fraction(1, 3))
+@example(Fraction(0), 32, 1)
+@example(Fraction(0), 32, Fraction(1, 3))
+def test_leading_digits_of_truth_probabilities(x: Fraction, bits: int, others: int | Fraction) -> None:
+    prefix, exact = leading(logistic_enclosure(x, others), bits)
+    value = 2**bits / (1 + others * true_exp(x))
+    blur = value / 10**350
+    assert prefix <= value + blur
+    assert value - blur <= prefix + (not exact)
+    assert exact is (x == 0 and value.denominator == 1)
 
 
 def test_constant_sources_come_to_an_end() -> None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from celosia.core import CelosiaError
-from celosia.noise import Seeded, integer_below, permutation, subset, uniform_below
+from celosia.noise import Seeded, integer_below, permutation, subset, subsets, uniform_below
 from tests.noise.scripted import ALL_ONES, Counting, Repeating, Scripted, SpentError
 
 if TYPE_CHECKING:
@@ -109,6 +111,51 @@ def test_a_subset_is_one(size: int, data: st.DataObject) -> None:
     assert all(0 <= number < size for number in numbers)
 
 
+@given(st.integers(0, 400), st.integers(0, 20), st.data())
+def test_many_subsets_are_subsets(size: int, count: int, data: st.DataObject) -> None:
+    chosen = data.draw(st.integers(0, size))
+    numbers = subsets(size, chosen, count, Seeded(data.draw(st.integers(0, 2**32))))
+    assert numbers.shape == (count, chosen)
+    assert numbers.dtype == np.int64
+    assert (np.diff(numbers, axis=1) > 0).all()
+    assert not numbers.size or 0 <= numbers.min() <= numbers.max() < size
+
+
+@pytest.mark.parametrize(("size", "chosen"), [(7, 2), (5, 3), (6, 1)])
+def test_all_subsets_are_equally_likely(size: int, chosen: int) -> None:
+    numbers = subsets(size, chosen, 60_000, Seeded(5))
+    _, counts = np.unique(numbers @ 10 ** np.arange(chosen), return_counts=True)
+    assert len(counts) == math.comb(size, chosen)
+    assert stats.chisquare(counts).pvalue > 1e-7
+    skewed = counts + np.where(np.arange(len(counts)) == 0, counts // 10, 0)
+    assert stats.chisquare(skewed).pvalue < 1 - 1e-3  # and the check looks at something
+
+
+def test_rows_are_independent() -> None:
+    numbers = subsets(50, 5, 40_000, Seeded(6))
+    held = np.zeros((40_000, 50), dtype=np.bool_)
+    np.put_along_axis(held, numbers, values=True, axis=1)
+    both = int((held[1:] & held[:-1]).sum())
+    assert stats.binomtest(both, held[1:].size, 0.01).pvalue > 1e-7
+    assert stats.chisquare(held.sum(axis=0)).pvalue > 1e-7
+
+
+def test_subsets_of_very_many_numbers() -> None:
+    for size, chosen in ((2**62, 3), (2**40, 2), (2**27, 20_000)):
+        numbers = subsets(size, chosen, 2, Seeded(7))
+        assert numbers.shape == (2, chosen)
+        assert (np.diff(numbers, axis=1) > 0).all()
+        assert numbers.max() > size // 4
+    assert subsets(2**32, 1, 1, Repeating(ALL_ONES, 3)).tolist() == [[2**32 - 1]]
+
+
+@pytest.mark.parametrize(("size", "chosen"), [(2**20, 2**19), (2**31 + 10**5, 5000), (3 * 2**30, 5000)])
+def test_a_long_row_gets_done_although_digits_are_drawn_again(size: int, chosen: int) -> None:
+    words = Seeded(7).words(2 * (chosen + (chosen * size >> 30)))
+    numbers = subsets(size, chosen, 1, Scripted(words.tolist()))  # which fails where it is asked for more
+    assert len(np.unique(numbers)) == chosen
+
+
 def test_numbers_that_came_already_are_passed_over() -> None:
     # One word more than is needed is read each time, in case one is drawn again.
     assert subset(2**62, 2, Scripted([7, 7, 0, 3, 0])).tolist() == [3, 7]
@@ -131,6 +178,11 @@ def test_numbers_that_came_already_are_passed_over() -> None:
         lambda: subset(-1, 0),
         lambda: subset(3, -1),
         lambda: subset(3, 1, 7),  # type: ignore[arg-type]
+        lambda: subsets(3, 4, 1),
+        lambda: subsets(-1, 0, 1),
+        lambda: subsets(3, 1, -1),
+        lambda: subsets(3, 1, 1.0),  # type: ignore[arg-type]
+        lambda: subsets(3, 1, 1, 7),  # type: ignore[arg-type]
     ],
 )
 def test_what_makes_no_sense_is_refused(ask: Callable[[], object]) -> None:

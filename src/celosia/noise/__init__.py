@@ -1,24 +1,27 @@
 """Exact samplers over a cryptographic source: the only room that draws randomness.
 
 Every sampler takes rational parameters and returns exactly the stated distribution; floating point never decides. The
-source is an argument: ``System()``, seeded by the operating system, unless a test passes ``Seeded``.
+source is an argument: ``System()``, seeded by the operating system, unless a test passes ``Seeded``. What is compiled
+(``noise.packed``: coins in packed bits; ``noise.keyed``: draws that a secret repeats) is imported by its own name.
 """
 
 from celosia.noise.bernoulli import (
     bernoulli,
     bernoulli_exp,
     bernoulli_logistic,
+    bernoulli_odds,
     coins_exp,
     flip,
     flip_exp,
     flip_logistic,
+    flip_odds,
 )
 from celosia.noise.choice import categorical, exponential_choice, permute_and_flip
 from celosia.noise.gaussian import DiscreteGaussian
 from celosia.noise.geometric import Geometric
 from celosia.noise.laplace import DiscreteLaplace
 from celosia.noise.source import Seeded, System
-from celosia.noise.uniform import integer_below, permutation, subset, uniform_below
+from celosia.noise.uniform import integer_below, permutation, subset, subsets, uniform_below
 
 __all__ = [
     "DiscreteGaussian",
@@ -29,15 +32,18 @@ __all__ = [
     "bernoulli",
     "bernoulli_exp",
     "bernoulli_logistic",
+    "bernoulli_odds",
     "categorical",
     "coins_exp",
     "exponential_choice",
     "flip",
     "flip_exp",
     "flip_logistic",
+    "flip_odds",
     "integer_below",
     "permutation",
     "permute_and_flip",
     "subset",
+    "subsets",
     "uniform_below",
 ]

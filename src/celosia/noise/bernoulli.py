@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from celosia.core.errors import ParameterError
-from celosia.core.exact import Exact, exact_non_negative, exact_probability, whole
+from celosia.core.exact import Exact, exact_non_negative, exact_positive, exact_probability, whole
 from celosia.noise.decide import Enclosure, below, certain, exp_enclosure, logistic_enclosure, ratio_enclosure
 from celosia.noise.source import source_or_system
 
@@ -18,7 +18,17 @@ if TYPE_CHECKING:
 
     from celosia.core.mechanism import Source
 
-__all__ = ["bernoulli", "bernoulli_exp", "bernoulli_logistic", "coins_exp", "flip", "flip_exp", "flip_logistic"]
+__all__ = [
+    "bernoulli",
+    "bernoulli_exp",
+    "bernoulli_logistic",
+    "bernoulli_odds",
+    "coins_exp",
+    "flip",
+    "flip_exp",
+    "flip_logistic",
+    "flip_odds",
+]
 
 _BYTE, _WORD = 8, 64
 _COIN = 52  # bits of a coin that is compared in floating point: exact in a double
@@ -52,6 +62,15 @@ def flip_logistic(epsilon: Exact, categories: int = 2, source: "Source | None" =
     return _flip(_logistic(epsilon, categories), source)
 
 
+def flip_odds(epsilon: Exact, odds: Exact, source: "Source | None" = None) -> bool:
+    """Flip one coin that shows True with probability exactly ``1 / (1 + odds * exp(-epsilon))``.
+
+    >>> flip_odds(1, "1/3") in (True, False)
+    True
+    """
+    return _flip(_odds(epsilon, odds), source)
+
+
 def bernoulli(probability: Exact, count: int, source: "Source | None" = None) -> "NDArray[np.bool_]":
     """Flip ``count`` independent coins that show True with exactly ``probability``.
 
@@ -82,6 +101,18 @@ def bernoulli_logistic(
     return _sample(_logistic(epsilon, categories), count, source)
 
 
+def bernoulli_odds(epsilon: Exact, odds: Exact, count: int, source: "Source | None" = None) -> "NDArray[np.bool_]":
+    """Flip ``count`` independent coins that show True with probability ``1 / (1 + odds * exp(-epsilon))``.
+
+    ``odds`` is any rational number greater than 0: the weight of False for a weight 1 of True, where epsilon is 0.
+
+    >>> from celosia.noise import Seeded
+    >>> int(bernoulli_odds(0, "1/3", 8000, Seeded(7)).sum())
+    6015
+    """
+    return _sample(_odds(epsilon, odds), count, source)
+
+
 def coins_exp(rate: Exact, gaps: "NDArray[np.int64]", source: "Source | None" = None) -> "NDArray[np.bool_]":
     """Flip one coin for each gap: coin ``i`` shows True with probability exactly ``exp(-rate * gaps[i])``.
 
@@ -108,6 +139,10 @@ def coins_exp(rate: Exact, gaps: "NDArray[np.int64]", source: "Source | None" = 
 def _logistic(epsilon: Exact, categories: int) -> Enclosure:
     others = whole(categories, name="categories", least=2) - 1
     return logistic_enclosure(exact_non_negative(epsilon, name="epsilon"), others)
+
+
+def _odds(epsilon: Exact, odds: Exact) -> Enclosure:
+    return logistic_enclosure(exact_non_negative(epsilon, name="epsilon"), exact_positive(odds, name="odds"))
 
 
 def _flip(probability: Enclosure, source: "Source | None") -> bool:

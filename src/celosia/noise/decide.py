@@ -5,6 +5,7 @@ drawn so far with an enclosure of the probability and asks for more of both only
 happens with probability 2^-bits. The answer has exactly the stated probability: no rounding enters it.
 """
 
+import math
 from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
@@ -15,7 +16,7 @@ from celosia.core.enclosure import exp_negative
 if TYPE_CHECKING:
     from celosia.core.mechanism import Source
 
-__all__ = ["Enclosure", "below", "certain", "exp_enclosure", "logistic_enclosure", "ratio_enclosure"]
+__all__ = ["Enclosure", "below", "certain", "exp_enclosure", "leading", "logistic_enclosure", "ratio_enclosure"]
 
 Enclosure = Callable[[int], tuple[int, int]]
 """A probability p: ``enclosure(bits)`` returns ``(low, high)`` with ``low <= p * 2**bits <= high``."""
@@ -73,20 +74,24 @@ def exp_enclosure(x: Fraction, factor: Fraction = Fraction(1)) -> Enclosure:
 
 
 @lru_cache(maxsize=1024)
-def logistic_enclosure(x: Fraction, others: int) -> Enclosure:
+def logistic_enclosure(x: Fraction, others: int | Fraction) -> Enclosure:
     """Return the enclosure of ``1 / (1 + others * exp(-x))``: the truth probability of randomized response.
+
+    ``others`` is a rational number greater than 0: how much the lies weigh together where ``x`` is 0.
 
     >>> low, high = logistic_enclosure(Fraction(1), 1)(20)
     >>> low / 2**20 <= 0.7310585786300049 <= high / 2**20
     True
     """
+    lies, truth = others.numerator, others.denominator
+    extra = math.ceil(others).bit_length() + 2
 
     @lru_cache(maxsize=8)
     def enclose(bits: int) -> tuple[int, int]:
-        inner = bits + others.bit_length() + 2
+        inner = bits + extra
         low, high = exp_negative(x, inner)
-        one = 1 << inner
-        return (one << bits) // (one + others * high), -(-(one << bits) // (one + others * low))
+        one = truth << inner
+        return (one << bits) // (one + lies * high), -(-(one << bits) // (one + lies * low))
 
     return enclose
 
@@ -99,3 +104,22 @@ def certain(probability: Enclosure, bits: int) -> tuple[int, int]:
     """
     low, high = probability(bits + _WORD)
     return low >> _WORD, -(-high >> _WORD)
+
+
+def leading(probability: Enclosure, bits: int) -> tuple[int, bool]:
+    """Return the first ``bits`` binary digits of a probability, and whether it has no further ones.
+
+    Where the enclosure leaves the digits open (a probability a little above or below a short one) it is narrowed. That
+    ends: an exponential of a rational number other than 0 is irrational (Lindemann 1882), so no short number can hide
+    in all enclosures, and the rational probabilities are enclosed between neighbouring integers from the beginning.
+
+    >>> leading(ratio_enclosure(Fraction(1, 3)), 4), leading(ratio_enclosure(Fraction(5, 8)), 4)
+    ((5, False), (10, True))
+    """
+    further = _WORD
+    while True:
+        low, high = probability(bits + further)
+        yes, no = low >> further, -(-high >> further)
+        if no - yes <= 1:
+            return yes, no == yes
+        further *= 2

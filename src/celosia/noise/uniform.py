@@ -17,9 +17,12 @@ if TYPE_CHECKING:
 
     from celosia.core.mechanism import Source
 
-__all__ = ["integer_below", "permutation", "subset", "uniform_below"]
+__all__ = ["integer_below", "permutation", "subset", "subsets", "uniform_below"]
 
 _LARGEST = 2**63
+_MOST_MARKS = 1 << 26
+_LARGEST_DIGIT = 1 << 32
+_CHUNK = 1 << 16  # digits of 32 bits at a time
 _SPARE_BITS = 8  # fewer than one draw in 2^7 is rejected where a wider type exists
 
 
@@ -103,3 +106,35 @@ def subset(size: int, chosen: int, source: "Source | None" = None) -> "NDArray[n
         _, first = np.unique(more, return_index=True)
         drawn = more[np.sort(first)]
     return np.sort(drawn)
+
+
+def subsets(size: int, chosen: int, count: int, source: "Source | None" = None) -> "NDArray[np.int64]":
+    """Return ``count`` independent subsets as ``subset`` draws them, one in each row.
+
+    >>> from celosia.noise import Seeded
+    >>> subsets(9, 3, 2, Seeded(7)).tolist()
+    [[2, 3, 7], [1, 7, 8]]
+    """
+    from celosia.noise.floyd import fill
+
+    size, chosen = whole(size, name="size", least=0), whole(chosen, name="chosen", least=0)
+    count = whole(count, name="count", least=0)
+    if chosen > size:
+        message = f"chosen must be at most size: {chosen} > {size}."
+        raise ParameterError(message)
+    source = source_or_system(source)
+    out = np.empty((count, chosen), dtype=np.int64)
+    marked = chosen * chosen > size  # else insertion is quicker than looking through all marks
+    if size > (_MOST_MARKS if marked else _LARGEST_DIGIT):
+        for row in range(count):
+            out[row] = subset(size, chosen, source)
+        return out
+    marks = np.zeros(size if marked else 0, dtype=np.bool_)
+    done = 0 if chosen else count
+    while done < count:
+        # Of the digits one in 2^32 / size at most is drawn again: with four times as many to spare, a row gets done.
+        row = chosen + (chosen * size >> 30)
+        words = min(max(_CHUNK, 2 * row), (count - done) * row) // 2 + 1
+        digits = source.words(words).astype("<u8", copy=False).view("<u4").astype(np.uint32, copy=False)
+        done = fill(out, done, size, digits, marks)
+    return out

@@ -1,0 +1,148 @@
+"""Randomness from a secret: the same secret and message give the same draws, which nobody else can foresee.
+
+A client that must answer alike for ever (memoised responses) stores a secret and draws again instead of storing its
+answers: a key is HMAC-SHA256 of what is answered about (RFC 2104, RFC 4231), and the draws are the ChaCha20 keystream
+of that key (RFC 8439). To whoever has no secret this is indistinguishable from fresh coins; the guarantee is
+computational. The arrays are the same bits, row by row.
+"""
+
+import hmac
+import threading
+from typing import TYPE_CHECKING, NoReturn
+
+import numpy as np
+
+from celosia.core.errors import InputError, ParameterError
+from celosia.core.exact import quote, whole
+from celosia.noise.source import _Keystream
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["KEY_BYTES", "Keyed", "derive", "derive_keys", "keyed_words"]
+
+KEY_BYTES = 32
+"""The length of a secret and of a key."""
+
+_POOL = 64  # words at a time: a client draws few from each key
+
+
+class Keyed:
+    """A source whose words are the ChaCha20 keystream of a key (nonce 0, counter from 0), little-endian.
+
+    ``word`` and ``words`` read one and the same stream, so that a client in another language can follow it.
+
+    >>> hex(Keyed(bytes(32)).word()) == hex(Keyed(bytes(32)).words(3)[0])
+    True
+    """
+
+    __slots__ = ("_keystream", "_lock", "_pool")
+
+    def __init__(self, key: bytes) -> None:
+        if len(_octets(key, "key")) != KEY_BYTES:
+            message = f"key must be {KEY_BYTES} bytes."  # it is a secret: nothing of it is told
+            raise ParameterError(message)
+        self._keystream = _Keystream(key)
+        self._pool = np.empty(0, dtype=np.uint64)
+        self._lock = threading.Lock()
+
+    @property
+    def seeded(self) -> bool:
+        """True: whoever knows the key knows the draws.
+
+        >>> Keyed(bytes(32)).seeded
+        True
+        """
+        return True
+
+    def word(self) -> int:
+        """Return the next 64 bits of the stream.
+
+        >>> hex(Keyed(bytes(32)).word())
+        '0x903df1a0ade0b876'
+        """
+        return int(self.words(1)[0])
+
+    def words(self, count: int) -> "NDArray[np.uint64]":
+        """Return the next ``count`` words of the stream.
+
+        >>> Keyed(bytes(32)).words(3).shape
+        (3,)
+        """
+        count = whole(count, name="count", least=0)
+        with self._lock:
+            if count > self._pool.size:
+                missing = count - self._pool.size
+                self._pool = np.concatenate([self._pool, self._draw(-(-missing // _POOL) * _POOL)])
+            drawn, self._pool = self._pool[:count], self._pool[count:]
+        return drawn.copy()
+
+    def _draw(self, count: int) -> "NDArray[np.uint64]":
+        words = np.empty(count, dtype="<u8")
+        self._keystream.fill(words.view(np.uint8).data)
+        return words.astype(np.uint64, copy=False)
+
+    def __reduce__(self) -> NoReturn:
+        message = "A keyed stream cannot be copied on its way: begin a new one with its key."
+        raise ParameterError(message)
+
+    def __repr__(self) -> str:
+        return "Keyed(...)"
+
+
+def derive(secret: bytes, message: bytes) -> bytes:
+    """Return HMAC-SHA256 of a message under a secret: 32 bytes, the key of a ``Keyed`` source.
+
+    >>> derive(b"Jefe", b"what do ya want for nothing?").hex()[:16]
+    '5bdcc146bf60754e'
+    """
+    return hmac.digest(_octets(secret, "secret"), _octets(message, "message"), "sha256")
+
+
+def derive_keys(secrets: "NDArray[np.uint8]", messages: "NDArray[np.uint8]") -> "NDArray[np.uint8]":
+    r"""Return ``derive`` of each row: secrets of 32 bytes, messages of one length.
+
+    >>> keys = derive_keys(np.zeros((2, 32), dtype=np.uint8), np.array([[1], [2]], dtype=np.uint8))
+    >>> [bytes(key) for key in keys] == [derive(bytes(32), b"\x01"), derive(bytes(32), b"\x02")]
+    True
+    """
+    from celosia.noise.ciphers import hmac_sha256
+
+    secrets, messages = _bytes(secrets, "secrets"), _bytes(messages, "messages")
+    if secrets.shape[1] != KEY_BYTES or len(secrets) != len(messages):
+        text = f"secrets must have {KEY_BYTES} bytes in each row, and as many rows as messages: {quote(secrets.shape)}."
+        raise InputError(text)
+    keys = np.empty((len(secrets), KEY_BYTES), dtype=np.uint8)
+    hmac_sha256(secrets, messages, keys)
+    return keys
+
+
+def keyed_words(keys: "NDArray[np.uint8]", count: int) -> "NDArray[np.uint64]":
+    """Return the first ``count`` words of ``Keyed`` for each row of ``keys``.
+
+    >>> keyed_words(np.zeros((2, 32), dtype=np.uint8), 3)[1].tolist() == Keyed(bytes(32)).words(3).tolist()
+    True
+    """
+    from celosia.noise.ciphers import chacha20
+
+    keys = _bytes(keys, "keys")
+    if keys.shape[1] != KEY_BYTES:
+        message = f"keys must have {KEY_BYTES} bytes in each row, not {keys.shape[1]}."
+        raise InputError(message)
+    words = np.empty((len(keys), whole(count, name="count", least=0)), dtype=np.uint64)
+    chacha20(keys, np.zeros(4, dtype=np.uint32), words)
+    return words
+
+
+def _octets(given: object, name: str) -> bytes:
+    if not isinstance(given, bytes):
+        message = f"{name} must be bytes, not {type(given).__name__}."
+        raise ParameterError(message)
+    return given
+
+
+def _bytes(rows: object, name: str) -> "NDArray[np.uint8]":
+    if not isinstance(rows, np.ndarray) or rows.dtype != np.uint8 or rows.ndim != 2:
+        message = f"{name} must be a two-dimensional array of bytes (uint8)."
+        raise InputError(message)
+    return np.ascontiguousarray(rows)
