@@ -19,6 +19,8 @@ from celosia.statistics.modes import mode, top_k
 from celosia.statistics.moments import FirstMoments, SecondMoments
 from celosia.statistics.most_common import Mode
 from celosia.statistics.noise import Noise
+from celosia.statistics.noisy_count_min import Frequencies, NoisyCountMin
+from celosia.statistics.noisy_distinct import DifferentValues, NoisyDistinct
 from celosia.statistics.on_interval import choose
 from celosia.statistics.order_statistics import maximum, median, minimum, quantile, quantiles
 from celosia.statistics.peeling import TopK
@@ -31,15 +33,19 @@ __all__ = [
     "CentredSum",
     "Choice",
     "CrossMoments",
+    "DifferentValues",
     "Distinct",
     "Estimate",
     "FirstMoments",
     "Footprint",
+    "Frequencies",
     "HalfHalfMean",
     "Measure",
     "Mode",
     "MomentsOfAll",
     "Noise",
+    "NoisyCountMin",
+    "NoisyDistinct",
     "Quantiles",
     "RowCount",
     "SecondMoments",

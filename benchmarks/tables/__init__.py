@@ -1,0 +1,1 @@
+"""Tables of the documentation that are made of measurements, each by ``python -m benchmarks.tables.<name>``."""

@@ -1,0 +1,61 @@
+"""Ranges of whole numbers as nodes of a binary tree.
+
+On level 0 the nodes are the numbers themselves; node i of a level above holds the nodes 2i and 2i + 1 of the level
+below. Any range is the union of at most two nodes of each level.
+"""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from celosia.core.errors import ParameterError
+from celosia.core.exact import quote, whole
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+__all__ = ["range_borders", "tree_levels", "tree_limits"]
+
+_FARTHEST = 2**61  # then the numbers of nodes, and their sums, stay whole numbers of 64 bits
+
+
+def tree_limits(low: int, high: int) -> tuple[int, int]:
+    """Return the least and the largest number of a tree, or refuse them.
+
+    >>> tree_limits(0, 99)
+    (0, 99)
+    """
+    first, last = whole(low, name="low", least=-_FARTHEST), whole(high, name="high", least=-_FARTHEST)
+    if not first <= last <= _FARTHEST:
+        message = f"high must be at least low and at most 2^61, not {quote(high)}."
+        raise ParameterError(message)
+    return first, last
+
+
+def tree_levels(span: int, cells: int) -> tuple[int, int]:
+    """Return how many levels of a tree over ``span`` + 1 numbers have more nodes than ``cells``, and what the next has.
+
+    >>> tree_levels(1023, 100)
+    (4, 64)
+    """
+    bits = span.bit_length()
+    exact = min(bits, max(cells, 1).bit_length() - 1)
+    return bits - exact, 1 << exact
+
+
+def range_borders(
+    starts: "NDArray[np.int64]", ends: "NDArray[np.int64]"
+) -> "Iterator[tuple[NDArray[np.intp], NDArray[np.int64]]]":
+    """Yield which ranges of nodes need one of their own level at their start, then at their end, and that node.
+
+    ``ends`` are not included. What is left of each range are whole pairs of nodes: nodes of the level above.
+
+    >>> [(which.tolist(), nodes.tolist()) for which, nodes in range_borders(np.array([1, 4]), np.array([4, 7]))]
+    [([0], [1]), ([1], [6])]
+    """
+    odd = np.flatnonzero((starts & 1 == 1) & (starts < ends))
+    yield odd, starts[odd]
+    odd = np.flatnonzero((ends & 1 == 1) & (starts < ends))
+    yield odd, ends[odd] - 1

@@ -1,0 +1,82 @@
+"""From a wanted relative error to the size of a sketch, and from an estimate to its error bounds.
+
+Sketches that count different values have a relative error of c/√size, with a constant c of their own, and their
+estimates are close to normal: the numbers here are those of the normal distribution.
+"""
+
+import math
+from statistics import NormalDist
+
+from celosia.core.errors import ParameterError
+from celosia.core.exact import Exact, exact, exact_positive, quote
+
+__all__ = ["deviations_for", "open_unit", "relative_bounds", "size_for", "standard_deviations", "tail_beyond"]
+
+_MOST_DEVIATIONS = 8
+
+
+def size_for(constant: float, error: Exact, failure: Exact) -> int:
+    """Return the least size at which an estimate is off by more than ``error``, relatively, in ``failure`` of cases.
+
+    >>> size_for(1.04, "0.02", "0.05")
+    10388
+    """
+    wanted = open_unit(error, name="error")
+    return math.ceil((constant * deviations_for(failure) / wanted) ** 2)
+
+
+def deviations_for(failure: Exact) -> float:
+    """Return beyond how many standard deviations, to either side, a normal number lies with probability ``failure``.
+
+    >>> round(deviations_for("0.05"), 3)
+    1.96
+    """
+    return -NormalDist().inv_cdf(open_unit(failure, name="failure") / 2)
+
+
+def tail_beyond(deviations: float) -> float:
+    """Return the probability that a normal number lies above so many standard deviations: one side only.
+
+    >>> round(tail_beyond(2), 4)
+    0.0228
+    """
+    return NormalDist().cdf(-deviations)
+
+
+def open_unit(value: Exact, *, name: str) -> float:
+    """Return a number greater than 0 and less than 1.
+
+    >>> open_unit("0.01", name="error")
+    0.01
+    """
+    number = float(exact(value, name=name))
+    if not 0 < number < 1:
+        message = f"{name} must be greater than 0 and less than 1, not {quote(value)}."
+        raise ParameterError(message)
+    return number
+
+
+def standard_deviations(value: Exact) -> float:
+    """Return a number of standard deviations that bounds may be asked for.
+
+    >>> standard_deviations(2)
+    2.0
+    """
+    number = float(exact_positive(value, name="deviations"))
+    if number > _MOST_DEVIATIONS:
+        message = f"deviations must be at most {_MOST_DEVIATIONS}, not {quote(value)}."
+        raise ParameterError(message)
+    return number
+
+
+def relative_bounds(estimate: float, error: float, least: float, deviations: Exact) -> tuple[float, float]:
+    """Return between which true values an estimate is at most so many standard deviations off.
+
+    ``error`` is the relative standard error; ``least`` a value that the truth is surely not below.
+
+    >>> relative_bounds(100.0, 0.25, 90.0, 2)
+    (90.0, 200.0)
+    """
+    width = standard_deviations(deviations) * error
+    high = estimate / (1 - width) if width < 1 else math.inf
+    return max(estimate / (1 + width), least), max(high, least)
