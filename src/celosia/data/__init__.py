@@ -12,11 +12,13 @@ from celosia.data.schema import Schema
 from celosia.data.schema_file import SchemaFile, read_schema_file
 from celosia.data.synthetic import make_deaths
 from celosia.data.table import Table, table
+from celosia.data.telemetry import RECIPES, Recipe, generate, generate_batches
 
 __all__ = [
     "AGES",
     "CAUSES",
     "DIABETES",
+    "RECIPES",
     "SEXES",
     "STATES",
     "VIOLENCE",
@@ -27,6 +29,7 @@ __all__ = [
     "Integer",
     "Kind",
     "Real",
+    "Recipe",
     "Schema",
     "SchemaFile",
     "Table",
@@ -35,6 +38,8 @@ __all__ = [
     "axis_between",
     "deaths",
     "draft_schema",
+    "generate",
+    "generate_batches",
     "make_deaths",
     "read_schema_file",
     "table",

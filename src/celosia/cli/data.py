@@ -1,0 +1,112 @@
+"""``celosia data``: the synthetic data sets, by name, into a file.
+
+The rows go to the file in batches, beside its place, and the file is renamed into it when it is whole: what is there
+is always one data set, the old or the new.
+"""
+
+import contextlib
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import track
+from rich.text import Text
+
+from celosia.cli.account_options import commands
+from celosia.cli.guard_opening import print_table
+from celosia.cli.writing import check_place
+from celosia.core.errors import ParameterError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["data", "write_rows"]
+
+data = commands("data", "Make synthetic data sets for experiments, by name.")
+"""The sub-command."""
+
+_SUFFIXES = (".csv", ".parquet")
+
+
+@data.command("list")
+def _list() -> None:
+    """List the data sets that can be made."""
+    from celosia.data.telemetry import RECIPES
+
+    print_table(["Name", "Rows", "Value"], [[one.name, f"{one.rows:,}", one.description] for one in RECIPES.values()])
+
+
+@data.command("generate")
+def _generate(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A data set, such as exp_distrib_50k; see data list.")],
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Where it goes, .csv or .parquet; left out, NAME.csv here.")
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(metavar="N", help="Another draw of the same shape; the same number, the same rows.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file if it is there.")] = False,
+) -> None:
+    """Make a synthetic data set: a column user of ten letters and digits, and a column value."""
+    from celosia.data.telemetry import generate_batches
+
+    batches = generate_batches(name) if seed is None else generate_batches(name, seed=seed)
+    path = Path(f"{name}.csv") if out is None else out
+    write_rows(path, _watched(batches), force=force)
+    Console(highlight=False).print(Text(str(path)), soft_wrap=True)
+
+
+def _watched(batches: "Iterator[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
+    console = Console(stderr=True)
+    words = "Drawing rows"
+    yield from track(batches, words, console=console, transient=True, disable=not console.is_terminal)
+
+
+def write_rows(path: Path, batches: "Iterator[pa.RecordBatch]", *, force: bool = False) -> None:
+    """Write a stream of record batches into a CSV or Parquet file, all of it or nothing.
+
+    >>> from celosia.data import generate_batches
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "values.csv"
+    ...     write_rows(file, generate_batches("norm_distrib_50"))
+    ...     file.read_text().splitlines()[0]
+    '"user","value"'
+    """
+    if path.suffix.lower() not in _SUFFIXES:
+        message = f"out must end in .csv or .parquet, not {path.name!r}."
+        raise ParameterError(message)
+    check_place(path, name="out", force=force)
+    try:
+        # In the file's own directory, because a rename is atomic only within one file system.
+        with tempfile.TemporaryDirectory(dir=path.parent, prefix=".celosia-") as folder:
+            part = Path(folder) / path.name
+            first = next(batches)
+            with _writer(part, first.schema) as writer:
+                writer.write_batch(first)
+                for batch in batches:
+                    writer.write_batch(batch)
+            if not force:
+                path.open("x").close()  # whoever was quicker keeps the name
+            part.replace(path)
+    except FileExistsError:
+        check_place(path, name="out", force=False)
+    except OSError as error:
+        message = f"out: {str(path)!r} cannot be written: {error.strerror or error}."
+        raise ParameterError(message) from error
+
+
+@contextlib.contextmanager
+def _writer(path: Path, schema: "pa.Schema") -> "Iterator[pa.csv.CSVWriter | pa.parquet.ParquetWriter]":
+    if path.suffix.lower() == ".csv":
+        from pyarrow import csv
+
+        with csv.CSVWriter(path, schema) as writer:
+            yield writer
+    else:
+        from pyarrow import parquet
+
+        with parquet.ParquetWriter(path, schema, compression="zstd") as writer:
+            yield writer
