@@ -133,6 +133,8 @@ class RandomizedResponseEvent(Event):
 
     ``epsilon`` is exact when the truth is told with probability ``e^epsilon / (e^epsilon + categories - 1)``. When the
     coins were given as probabilities, ``coins`` holds them, (yes if yes, yes if no), and ``epsilon`` is rounded up.
+    An index that the answer's owner drew, whatever the truth, may go with it: also shuffled it tells nothing more
+    (proofs/hadamard-count-mean-sketch.md). What only *resembles* such an answer is a ``GuaranteedEvent``.
 
     >>> RandomizedResponseEvent(epsilon=1, categories=4)
     RandomizedResponseEvent(epsilon=1, categories=4, adjacency=ReplaceOne)

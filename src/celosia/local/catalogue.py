@@ -1,0 +1,273 @@
+"""All protocols by short names, with the parameters that they take and defaults that make sense.
+
+For commands, experiments and comparisons, where a protocol is chosen by a word. ``build`` says what is missing, and
+refuses a parameter that the protocol does not have rather than pass it over.
+"""
+
+import string
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from celosia.core.errors import ParameterError
+from celosia.core.exact import Exact, exact_epsilon, quote
+from celosia.local.count_mean_sketch import CountMeanSketch
+from celosia.local.d_bit_flip import DBitFlip
+from celosia.local.direct_encoding import DirectEncoding
+from celosia.local.distinct_count import DistinctCount
+from celosia.local.duchi import Duchi
+from celosia.local.hadamard_count_mean_sketch import HadamardCountMeanSketch
+from celosia.local.hadamard_response import HadamardResponse
+from celosia.local.hierarchical_histogram import HierarchicalHistogram
+from celosia.local.hybrid import Hybrid
+from celosia.local.local_hashing import LocalHashing
+from celosia.local.local_laplace import LocalLaplace
+from celosia.local.loloha import LOLOHA
+from celosia.local.one_bit_mean import OneBitMean
+from celosia.local.optimized_unary import OptimizedUnary
+from celosia.local.piecewise import Piecewise
+from celosia.local.prefix_extension import PrefixExtension
+from celosia.local.rappor import Rappor
+from celosia.local.sequence_fragment_puzzle import SequenceFragmentPuzzle
+from celosia.local.subset_selection import SubsetSelection
+from celosia.local.values import domain_size, exact_domain
+
+if TYPE_CHECKING:
+    from celosia.local.protocol import Protocol
+
+__all__ = ["CATALOGUE", "Entry", "Needs", "Task", "build", "find"]
+
+Task: TypeAlias = Literal["counts", "ranges", "words", "mean", "distinct"]
+"""What a protocol finds out; ``words`` are values that nobody listed beforehand, and their counts."""
+
+Needs: TypeAlias = Literal["domain", "bounds", "spelling", "nothing"]
+"""What must be stated about values before anything is collected."""
+
+_TABLE = {"hashes": 1024, "width": 1024}
+_FEW = 4  # of dBitFlip's buckets
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """A protocol of the catalogue; ``options`` are the parameters besides epsilon that it takes.
+
+    >>> CATALOGUE["hcms"].options, CATALOGUE["hcms"].task
+    (('hashes', 'width', 'seed'), 'counts')
+    """
+
+    name: str
+    kind: "type[Protocol[Any]]"
+    summary: str
+    task: Task
+    needs: Needs = "nothing"
+    options: tuple[str, ...] = ()
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    renamed: Mapping[str, str] = field(default_factory=dict)
+
+
+_SKETCH = ("hashes", "width", "seed")
+_DOMAIN: dict[str, Any] = {"task": "counts", "needs": "domain"}
+_BOUNDS: dict[str, Any] = {"task": "mean", "needs": "bounds"}
+_SPELT: dict[str, Any] = {"task": "words", "needs": "spelling"}
+
+_ENTRIES = (
+    Entry(
+        name="cms",
+        kind=CountMeanSketch,
+        summary="count-mean sketch: counts of any values, a report of some hundred bits",
+        task="counts",
+        options=_SKETCH,
+        defaults=_TABLE,
+    ),
+    Entry(
+        name="hcms",
+        kind=HadamardCountMeanSketch,
+        summary="Hadamard count-mean sketch: the same with one bit and two indices",
+        task="counts",
+        options=_SKETCH,
+        defaults=_TABLE,
+    ),
+    Entry(
+        name="sfp",
+        kind=SequenceFragmentPuzzle,
+        summary="sequence fragment puzzle: words that nobody listed beforehand",
+        options=(
+            *("alphabet", "length", "fragment", "fragment_epsilon", "hashes", "width"),
+            *("fragment_hashes", "fragment_width", "seed"),
+        ),
+        defaults={"alphabet": string.ascii_lowercase},
+        **_SPELT,
+    ),
+    Entry(
+        name="rappor",
+        kind=Rappor,
+        summary="RAPPOR: Bloom filters, randomized once for good and once for each report",
+        task="counts",
+        options=("bits", "hashes", "cohorts", "f", "p", "q", "seed"),
+    ),
+    Entry(
+        name="dbitflip",
+        kind=DBitFlip,
+        summary="dBitFlip: histograms from d bits, which clients may keep",
+        options=("domain", "d", "seed"),
+        renamed={"domain": "buckets"},
+        **_DOMAIN,
+    ),
+    Entry(name="onebit", kind=OneBitMean, summary="1BitMean: a mean from one bit that clients may keep", **_BOUNDS),
+    Entry(name="grr", kind=DirectEncoding, summary="direct encoding (generalized randomized response)", **_DOMAIN),
+    Entry(name="oue", kind=OptimizedUnary, summary="optimized unary encoding: one bit for each value", **_DOMAIN),
+    Entry(
+        name="sue",
+        kind=OptimizedUnary,
+        summary="symmetric unary encoding: RAPPOR without its memory",
+        defaults={"symmetric": True},
+        **_DOMAIN,
+    ),
+    Entry(
+        name="olh",
+        kind=LocalHashing,
+        summary="optimized local hashing; fast with a number of public hashes",
+        options=("domain", "hashes", "buckets", "seed"),
+        **_DOMAIN,
+    ),
+    Entry(
+        name="hr",
+        kind=HadamardResponse,
+        summary="Hadamard response: short reports, quick estimates",
+        options=("domain", "blocks"),
+        **_DOMAIN,
+    ),
+    Entry(
+        name="ss",
+        kind=SubsetSelection,
+        summary="subset selection: the least variance for small domains",
+        options=("domain", "chosen"),
+        **_DOMAIN,
+    ),
+    Entry(name="duchi", kind=Duchi, summary="Duchi: a mean from one bit", **_BOUNDS),
+    Entry(
+        name="piecewise",
+        kind=Piecewise,
+        summary="piecewise: a mean from noisy numbers",
+        options=("low", "high", "grid", "width"),
+        **_BOUNDS,
+    ),
+    Entry(
+        name="hybrid",
+        kind=Hybrid,
+        summary="hybrid: piecewise or Duchi by a coin, for the worst case",
+        options=("low", "high", "grid", "width"),
+        **_BOUNDS,
+    ),
+    Entry(
+        name="laplace",
+        kind=LocalLaplace,
+        summary="local Laplace: a mean from numbers with wide noise",
+        options=("low", "high", "grid"),
+        **_BOUNDS,
+    ),
+    Entry(
+        name="hierarchy",
+        kind=HierarchicalHistogram,
+        summary="hierarchical histogram: ranges and quantiles of ordered values",
+        task="ranges",
+        needs="domain",
+        options=("domain", "fanout", "oracle"),
+    ),
+    Entry(
+        name="pem",
+        kind=PrefixExtension,
+        summary="prefix extension: values of a huge domain that many people have",
+        options=("domain", "alphabet", "length", "step", "hashes", "seed"),
+        **_SPELT,
+    ),
+    Entry(
+        name="loloha",
+        kind=LOLOHA,
+        summary="LOLOHA: counts, again and again, for a bounded price",
+        options=("domain", "epsilon_infinity", "g", "functions", "seed"),
+        **_DOMAIN,
+    ),
+    Entry(
+        name="distinct",
+        kind=DistinctCount,
+        summary="how many values are shared by many people",
+        task="distinct",
+        options=("buckets", "hashes", "seed"),
+    ),
+)
+
+_STATED = {"domain": ("domain",), "bounds": ("low", "high"), "spelling": (), "nothing": ()}
+
+CATALOGUE: dict[str, Entry] = {entry.name: entry for entry in _ENTRIES}
+"""The protocols by their short names."""
+
+
+def find(name: str) -> Entry:
+    """Return the protocol of a name.
+
+    >>> find("hcms").kind.__name__
+    'HadamardCountMeanSketch'
+    >>> find("md5")
+    Traceback (most recent call last):
+    ...
+    celosia.core.errors.ParameterError: protocol must be one of cms, hcms, ...; not 'md5'.
+    """
+    if name not in tuple(CATALOGUE):  # which looks at any object, hashable or not
+        message = f"protocol must be one of {', '.join(CATALOGUE)}; not {quote(name)}."
+        raise ParameterError(message)
+    return CATALOGUE[name]
+
+
+def build(name: str, *, epsilon: Exact | None = None, **options: Any) -> "Protocol[Any]":  # noqa: ANN401 - of many kinds
+    """Return a protocol by its short name; options that are None are left to their defaults.
+
+    >>> build("hcms", epsilon=2, width=256)
+    HadamardCountMeanSketch(epsilon=2, hashes=1024, width=256)
+    >>> build("grr", epsilon=2)
+    Traceback (most recent call last):
+    ...
+    celosia.core.errors.ParameterError: grr must be told the domain of the values.
+    >>> build("duchi", epsilon=2, low=0, high=1, hashes=3)
+    Traceback (most recent call last):
+    ...
+    celosia.core.errors.ParameterError: duchi takes low and high besides epsilon, not hashes.
+    """
+    entry = find(name)
+    stated = _STATED[entry.needs]
+    known = entry.options or stated
+    given = {option: value for option, value in options.items() if value is not None}
+    for option in given:
+        if option not in known:
+            message = f"{name} takes {_listed(known)} besides epsilon, not {option}."
+            raise ParameterError(message)
+    missing = [option for option in stated if option not in given]
+    if missing:
+        message = f"{name} must be told the {_listed(missing)} of the values."
+        raise ParameterError(message)
+    settings = {**entry.defaults, **given, **_filled(entry, given, epsilon)}
+    return entry.kind(**{entry.renamed.get(option, option): value for option, value in settings.items()})
+
+
+def _filled(entry: Entry, given: Mapping[str, Any], epsilon: Exact | None) -> dict[str, Any]:
+    """Return epsilon, and what depends on other parameters where it was not given."""
+    if entry.kind is Rappor:
+        if epsilon is not None:
+            message = "The epsilon of rappor follows from hashes, f, p and q: give those, and no epsilon."
+            raise ParameterError(message)
+        return {}
+    if epsilon is None:
+        message = f"{entry.name} needs an epsilon, such as 2."
+        raise ParameterError(message)
+    filled: dict[str, Any] = {"epsilon": epsilon}
+    if entry.kind is DBitFlip:
+        filled["d"] = given.get("d", min(_FEW, domain_size(exact_domain(given["domain"]))))
+    if entry.kind is LOLOHA:
+        filled["epsilon_infinity"] = given.get("epsilon_infinity", 2 * exact_epsilon(epsilon))
+    if entry.kind is PrefixExtension and not {"domain", "alphabet"} & set(given):
+        filled |= {"alphabet": string.ascii_lowercase, "length": given.get("length", 8)}
+    return filled
+
+
+def _listed(names: "tuple[str, ...] | list[str]") -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -1,0 +1,220 @@
+"""Which protocol for a task: the one whose estimates vary least, as far as the length of a report allows.
+
+Variances are those of theory, for each person and for a value that few people have: they decide how small a count can
+be seen. Where several protocols are as good (within 1 %), the one with the shortest report is taken. For answers that
+are collected again and again, the protocols are those that keep what a client once drew: what a whole life spends is
+then bounded, and stands in the table.
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from celosia.core.errors import ParameterError
+from celosia.core.exact import Exact, exact_epsilon, quote, whole
+from celosia.local.values import Domain, exact_domain
+from celosia.local.values import domain_size as size_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from celosia.local.protocol import Protocol
+
+__all__ = ["Alternative", "Choice", "choose"]
+
+_ALIKE = 1.01
+_TABLE = 1024  # rows and columns of the sketches in the table
+_MOST_KEPT = 32  # epsilon, of answers that are kept
+_MOST_BUCKETS = 1 << 12  # for which a report has a bit each
+_STEPS = 1 << 16  # of probabilities
+_LEAST_RAPPOR = Fraction(1, 100)  # epsilon, below which its probabilities would need more steps
+_LIFE = 1000  # reports of a life, for each value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alternative:
+    """A protocol that was looked at.
+
+    ``variance`` is that of a count, for each person; ``bits`` the length of a report; ``lifetime`` the epsilon of all
+    reports of a life in which every value occurs, for protocols that keep their answers; ``fits`` whether a report is
+    short enough.
+
+    >>> choose(100, 1).alternatives[0].name
+    'SubsetSelection'
+    """
+
+    protocol: "Protocol[Any]"
+    name: str
+    variance: float
+    bits: int
+    fits: bool = True
+    lifetime: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """A protocol, why it was chosen, and all that were looked at, by their variance.
+
+    >>> print(choose(1000, 1, bits=12))
+    HadamardResponse, with a variance of 4.68 for each person: the least of those whose report has at most 12 bits, in
+    10 bits.
+    <BLANKLINE>
+    variance   bits  protocol
+        3.67   1000  SubsetSelection (too long)
+        3.68   1000  OptimizedUnary (too long)
+        3.69     34  LocalHashing (too long)
+        3.92   1000  OptimizedUnary, symmetric (too long)
+        3.93   1034  CountMeanSketch (too long)
+        4.68     10  HadamardResponse
+        4.69     21  HadamardCountMeanSketch (too long)
+         339     10  DirectEncoding
+    """
+
+    protocol: "Protocol[Any]"
+    reason: str
+    alternatives: tuple[Alternative, ...]
+
+    def __str__(self) -> str:
+        life = any(one.lifetime is not None for one in self.alternatives)
+        wide = max(6, *(len(str(one.bits)) for one in self.alternatives))
+        lines = [self.reason, "", f"variance {'bits':>{wide}}  {'lifetime  ' if life else ''}protocol"]
+        for one in self.alternatives:
+            spent = f"{one.lifetime:>8.3g}  " if one.lifetime is not None else ""
+            lines.append(
+                f"{one.variance:>8.3g} {one.bits:>{wide}}  {spent}{one.name}{'' if one.fits else ' (too long)'}"
+            )
+        return "\n".join(lines)
+
+
+def choose(
+    domain_size: int | Domain | list[str] | list[int],
+    epsilon: Exact,
+    bits: int | None = None,
+    *,
+    longitudinal: bool = False,
+) -> Choice:
+    """Return a configured protocol for the counts of a known domain, and the reason.
+
+    Parameters
+    ----------
+    domain_size
+        The number of values, or the values themselves.
+    epsilon
+        What one report (the first one, if ``longitudinal``) spends.
+    bits
+        The most bits that a report may have.
+    longitudinal
+        Whether the same people report again and again, about values that seldom change.
+
+    Examples
+    --------
+    >>> choice = choose(1000, 1)
+    >>> choice.protocol
+    LocalHashing(epsilon=1, domain=1000, buckets=4)
+    >>> choose(1000, 1, bits=12).protocol
+    HadamardResponse(epsilon=1, domain=1000, blocks=1)
+    >>> type(choose(1000, 1, longitudinal=True).protocol).__name__
+    'LOLOHA'
+    """
+    domain, rate = exact_domain(domain_size, name="domain_size"), exact_epsilon(epsilon)
+    most = None if bits is None else whole(bits, name="bits")
+    if not isinstance(longitudinal, bool):
+        message = f"longitudinal must be True or False, not {quote(longitudinal)}."
+        raise ParameterError(message)
+    known = _memoised(domain, rate) if longitudinal else _single(domain, rate)
+    looked = sorted((_looked_at(name, one, most, domain) for name, one in known), key=_rank)
+    fitting = [one for one in looked if one.fits]
+    if not fitting:
+        shortest = min(looked, key=lambda one: one.bits)
+        message = f"bits must be at least {shortest.bits}, the report of {shortest.name}, not {quote(bits)}."
+        raise ParameterError(message)
+    chosen = min((one for one in fitting if one.variance <= _ALIKE * fitting[0].variance), key=lambda one: one.bits)
+    return Choice(protocol=chosen.protocol, reason=_reason(chosen, fitting[0], most), alternatives=tuple(looked))
+
+
+def _rank(one: Alternative) -> tuple[float, int]:
+    return float(f"{one.variance:.9g}"), one.bits  # rounding decides nothing
+
+
+def _single(domain: Domain, epsilon: Fraction) -> "Iterator[tuple[str, Protocol[Any]]]":
+    """Yield the protocols of single reports."""
+    from celosia.local.count_mean_sketch import CountMeanSketch
+    from celosia.local.direct_encoding import DirectEncoding
+    from celosia.local.hadamard_count_mean_sketch import HadamardCountMeanSketch
+    from celosia.local.hadamard_response import HadamardResponse
+    from celosia.local.local_hashing import LocalHashing
+    from celosia.local.optimized_unary import OptimizedUnary
+    from celosia.local.subset_selection import SubsetSelection
+
+    yield "DirectEncoding", DirectEncoding(domain=domain, epsilon=epsilon)
+    yield "SubsetSelection", SubsetSelection(domain=domain, epsilon=epsilon)
+    yield "OptimizedUnary", OptimizedUnary(domain=domain, epsilon=epsilon)
+    yield "OptimizedUnary, symmetric", OptimizedUnary(domain=domain, epsilon=epsilon, symmetric=True)
+    yield "LocalHashing", LocalHashing(domain=domain, epsilon=epsilon)
+    blocks = (1 << i for i in range(size_of(domain).bit_length()))
+    responses = [HadamardResponse(domain=domain, epsilon=epsilon, blocks=number) for number in blocks]
+    least = min(responses, key=lambda response: response.variance(1))
+    yield "HadamardResponse", least
+    yield "CountMeanSketch", CountMeanSketch(epsilon=epsilon, hashes=_TABLE, width=_TABLE)
+    yield "HadamardCountMeanSketch", HadamardCountMeanSketch(epsilon=epsilon, hashes=_TABLE, width=_TABLE)
+
+
+def _memoised(domain: Domain, epsilon: Fraction) -> "Iterator[tuple[str, Protocol[Any]]]":
+    """Yield the protocols that keep their answers; all reports about one answer spend twice what the first does."""
+    from celosia.local.d_bit_flip import DBitFlip
+    from celosia.local.loloha import LOLOHA
+
+    if epsilon > _MOST_KEPT:
+        message = f"epsilon must be at most {_MOST_KEPT} where answers are kept, not {quote(epsilon)}."
+        raise ParameterError(message)
+    best = LOLOHA(domain=domain, epsilon=epsilon, epsilon_infinity=2 * epsilon)
+    yield "LOLOHA", best
+    if best.g > 2:
+        yield "LOLOHA, g=2", LOLOHA(domain=domain, epsilon=epsilon, epsilon_infinity=2 * epsilon, g=2)
+    size = size_of(domain)
+    for d in sorted({min(4, size), size if size <= _MOST_BUCKETS else 4}):
+        yield f"DBitFlip, d={d}", DBitFlip(buckets=domain, d=d, epsilon=epsilon)
+    if epsilon >= _LEAST_RAPPOR:
+        yield "Rappor", _rappor(epsilon)
+
+
+def _rappor(epsilon: Fraction) -> "Protocol[Any]":
+    """Return RAPPOR with one hash, symmetric, and a permanent response of twice what the first report spends."""
+    from celosia.local.rappor import Rappor
+
+    f = 2 / (1 + math.exp(float(epsilon)))
+    shown = 1 / (1 + math.exp(-float(epsilon) / 2))
+    # Rounded towards more noise: the first report spends epsilon or a little less.
+    turned = Fraction(math.ceil(f * _STEPS), _STEPS)
+    kept = Fraction(math.floor((shown - f / 2) / (1 - f) * _STEPS), _STEPS)
+    return Rappor(bits=128, hashes=1, cohorts=64, f=turned, p=1 - kept, q=kept)
+
+
+def _looked_at(name: str, protocol: Any, most: int | None, domain: Domain) -> Alternative:  # noqa: ANN401 - one of counts
+    size = size_of(domain)
+    lifetime = getattr(protocol, "lifetime_epsilon", None)
+    bits = 8 * protocol.bytes_per_report if name == "Rappor" else protocol.bits  # its bits are those of the filter
+    return Alternative(
+        protocol=protocol,
+        name=name,
+        variance=float(protocol.variance(1)),
+        bits=bits,
+        fits=most is None or bits <= most,
+        lifetime=None if lifetime is None else float(lifetime(_LIFE * size, size)),
+    )
+
+
+def _reason(chosen: Alternative, least: Alternative, most: int | None) -> str:
+    among = "of all" if most is None else f"of those whose report has at most {most} bits"
+    told = f"{chosen.name}, with a variance of {chosen.variance:.3g} for each person: "
+    if chosen is least:
+        told += f"the least {among}, in {chosen.bits} bit{'s'[: chosen.bits != 1]}."
+    else:
+        told += (
+            f"the least {among} is {least.variance:.3g} ({least.name}), not 1 % less, and the report is shorter: "
+            f"{chosen.bits} instead of {least.bits} bits."
+        )
+    if chosen.lifetime is not None:
+        told += f" A whole life spends an epsilon of {chosen.lifetime:.3g} at most."
+    return told

@@ -1,0 +1,279 @@
+"""How many different values people hold, in the local model: those that enough people share, and no others.
+
+All different values cannot be counted: with reports that are private by themselves and sent once, every protocol errs
+by a constant fraction of the number of people (Chen, Ghazi, Kumar and Manurangsi 2021), for what one person alone holds
+is just what a report hides. So this counts the values that stand out. A public function hashes a value to one of many
+buckets, and the bucket is reported by local hashing: a report knows the value by its bucket only, and spends what local
+hashing spends. The server counts the buckets that stand out of the noise, and corrects for values that share one
+(linear counting: Whang, Vander-Zanden and Taylor 1990).
+"""
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from celosia.core.errors import ParameterError
+from celosia.core.exact import Exact, exact_epsilon, exact_level, quote, whole
+from celosia.local.discovery import multiple
+from celosia.local.hashed_rows import digests, exact_seed, family
+from celosia.local.local_hashing import LocalHashing
+from celosia.local.packing import Bytes
+from celosia.local.protocol import Protocol, State
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from celosia.core.events import Event
+    from celosia.core.mechanism import Source
+    from celosia.local.aggregate import Aggregate
+
+__all__ = ["DistinctCount", "DistinctEstimate"]
+
+_MOST_BUCKETS = 1 << 20
+_MOST_HASHES = 1 << 20
+_FAILURE = 0.05
+_MOST_TIMES = 16  # values for each bucket, beyond which nothing is excluded any more
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class DistinctEstimate:
+    """About how many values are held by ``least`` people or more.
+
+    With probability 1 - ``failure`` at least, both bounds hold: ``low`` or more different values are held by anybody,
+    and ``high`` or fewer by ``least`` people or more. ``estimate`` is for the values that can be seen, and right on
+    average where those held by fewer than ``least`` people are held by so few that their buckets do not stand out.
+
+    >>> from celosia.noise import Seeded
+    >>> protocol = DistinctCount(epsilon=4)
+    >>> values = [value for value in range(100, 120) for _ in range(1000)]
+    >>> protocol.aggregate().absorb(protocol.privatize(values, source=Seeded(7))).estimate()
+    DistinctEstimate(20.0 values held by 378 or more people, low=20, high=21, reports=20000)
+    """
+
+    estimate: float
+    low: int
+    high: float
+    least: int
+    occupied: int
+    buckets: int
+    reports: int
+    failure: float
+
+    @property
+    def interval(self) -> tuple[int, float]:
+        """The bounds, ``low`` and ``high``; the latter is infinite where nearly all buckets stand out.
+
+        >>> protocol = DistinctCount(epsilon=4)
+        >>> protocol.aggregate().estimate().interval
+        (0, inf)
+        """
+        return self.low, self.high
+
+    @property
+    def statement(self) -> str:
+        """What the numbers say, in words.
+
+        >>> DistinctCount(epsilon=4).aggregate().estimate().statement
+        'There are no reports yet.'
+        """
+        if not self.reports:
+            return "There are no reports yet."
+        if self.least > self.reports:
+            return f"With {self.reports} reports nothing can be seen: not even a value that all people hold."
+        sure = f"{100 * (1 - self.failure):.3g} %"
+        return (
+            f"About {self.estimate:.0f} values are held by {self.least} or more of {self.reports} people. With {sure} "
+            f"confidence, at most {self.high} are, and at least {self.low} different values are held by anybody. "
+            "Values that fewer hold are not counted: no report about a single person could tell of them."
+        )
+
+    def __repr__(self) -> str:
+        return (
+            f"DistinctEstimate({self.estimate:.1f} values held by {self.least} or more people, low={self.low}, "
+            f"high={self.high}, reports={self.reports})"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
+class DistinctCount(Protocol[DistinctEstimate]):
+    """Count the different values that many people hold.
+
+    Parameters
+    ----------
+    epsilon
+        What one report spends.
+    buckets
+        How many buckets values are hashed to: several times the number of values that may be seen.
+    hashes
+        The size of the public set of functions of local hashing.
+    seed
+        Chooses all hash functions; it is public.
+
+    Examples
+    --------
+    >>> from celosia.noise import Seeded
+    >>> protocol = DistinctCount(epsilon=2, buckets=1024)
+    >>> values = ["sun"] * 9000 + ["rain"] * 6000 + [f"typing error {i}" for i in range(5000)]
+    >>> protocol.aggregate().absorb(protocol.privatize(values, source=Seeded(7))).estimate().occupied
+    2
+    """
+
+    buckets: int = 4096
+    hashes: int = 4096
+    seed: int = 0
+
+    def __init__(self, *, epsilon: Exact, buckets: int = 4096, hashes: int = 4096, seed: int = 0) -> None:
+        self._set(
+            epsilon=exact_epsilon(epsilon),
+            buckets=_at_most(buckets, _MOST_BUCKETS, name="buckets", least=2),
+            hashes=_at_most(hashes, _MOST_HASHES, name="hashes"),
+            seed=exact_seed(seed),
+        )
+
+    @property
+    def oracle(self) -> LocalHashing:
+        """The protocol by which buckets are reported.
+
+        >>> DistinctCount(epsilon=2).oracle.size
+        4096
+        """
+        return LocalHashing(domain=self.buckets, epsilon=self.epsilon, hashes=self.hashes, seed=self.seed)
+
+    @property
+    def event(self) -> "Event":
+        """What one report runs: local hashing of the bucket.
+
+        >>> DistinctCount(epsilon=2).event == DistinctCount(epsilon=2).oracle.event
+        True
+        """
+        return self.oracle.event
+
+    @property
+    def bits(self) -> int:
+        """A report is one of local hashing.
+
+        >>> DistinctCount(epsilon=2).bits
+        15
+        """
+        return self.oracle.bits
+
+    def outputs(self) -> Bytes | None:
+        """Those of local hashing.
+
+        >>> len(DistinctCount(epsilon=1, buckets=4, hashes=2).outputs())
+        8
+        """
+        return self.oracle.outputs()
+
+    def log_masses(self, value: Any, payload: Bytes) -> "NDArray[np.float64]":  # noqa: ANN401 - any value
+        """Return those of local hashing, given the value's bucket.
+
+        >>> protocol = DistinctCount(epsilon=1, buckets=4, hashes=2)
+        >>> round(float(np.exp(protocol.log_masses("sun", protocol.outputs())).sum()), 12)
+        1.0
+        """
+        return self.oracle.log_masses(int(self._buckets([value])[0]), payload)
+
+    # ---------------------------------------------------------------- client and server, through local hashing
+
+    def _buckets(self, values: Any) -> "NDArray[np.int64]":  # noqa: ANN401 - any column
+        # The oracle's functions come of the seed itself; this one is to be another polynomial.
+        return family(1, self.buckets, (self.seed + 1) % 2**64).columns(digests(values), 0)
+
+    def _read(self, values: Any) -> "NDArray[Any]":  # noqa: ANN401 - any column
+        return self.oracle._read(self._buckets(values))  # noqa: SLF001 - a part of ours
+
+    def _draw(self, read: "NDArray[Any]", source: "Source") -> Bytes:
+        return self.oracle._draw(read, source)  # noqa: SLF001 - a part of ours
+
+    def _draw_one(self, read: Any, source: "Source") -> int:  # noqa: ANN401 - an item of _read
+        return self.oracle._draw_one(read, source)  # noqa: SLF001 - a part of ours
+
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        return self.oracle._shapes()  # noqa: SLF001 - a part of ours
+
+    def _valid(self, payload: Bytes) -> "NDArray[np.bool_]":
+        return self.oracle._valid(payload)  # noqa: SLF001 - a part of ours
+
+    def _absorb(self, state: State, payload: Bytes) -> None:
+        self.oracle._absorb(state, payload)  # noqa: SLF001 - a part of ours
+
+    def _estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> DistinctEstimate:  # noqa: ANN401 - any column
+        if candidates is not None or postprocess is not None:
+            message = "A distinct count takes no candidates and no post-processing: it asks about no value by name."
+            raise ParameterError(message)
+        return self.count(aggregate)
+
+    def count(self, aggregate: "Aggregate[Any]", *, failure: Exact = _FAILURE) -> DistinctEstimate:
+        """Return how many values stand out; ``failure`` is shared among the three ways in which the bounds can fail.
+
+        >>> protocol = DistinctCount(epsilon=2)
+        >>> protocol.count(protocol.aggregate(), failure=0.01).occupied
+        0
+        """
+        if aggregate.protocol != self:
+            message = "The aggregate is one of another protocol."
+            raise ParameterError(message)
+        share = exact_level(failure) / 3
+        counts, error = self._counts(aggregate)
+        needed = multiple(share, self.buckets)
+        threshold = needed * error
+        occupied = int((counts > threshold).sum()) if aggregate.reports else 0
+        return DistinctEstimate(
+            estimate=_without_collisions(occupied, self.buckets),
+            low=occupied,
+            high=_most(occupied, self.buckets, float(share)) if aggregate.reports else math.inf,
+            least=self._least(threshold, needed, error, aggregate.reports),
+            occupied=occupied,
+            buckets=self.buckets,
+            reports=aggregate.reports,
+            failure=float(failure),
+        )
+
+    def _counts(self, aggregate: "Aggregate[Any]") -> "tuple[NDArray[np.float64], float]":
+        """How many people are in each bucket, and the standard error for one that nobody is in."""
+        part = self.oracle.aggregate()
+        part.state, part.reports = aggregate.state, aggregate.reports
+        estimate = part.estimate()
+        return estimate.raw, float(estimate.null_errors.max())
+
+    def _least(self, threshold: float, needed: float, error: float, reports: int) -> int:
+        """The least number of people of whom none in any bucket, but with probability ``share``, is missed."""
+        slope, count = max(self.oracle.variance(0, 1.0), 0.0), threshold
+        for _ in range(60):  # a contraction: the square root grows slowly
+            count = threshold + needed * math.sqrt(error**2 + slope * count)
+        return min(math.ceil(count), reports + 1)
+
+
+def _without_collisions(occupied: int, buckets: int) -> float:
+    """The number of values that would, on average, occupy so many buckets."""
+    return math.log1p(-occupied / buckets) / math.log1p(-1 / buckets) if occupied < buckets else math.inf
+
+
+def _most(occupied: int, buckets: int, failure: float) -> float:
+    """The largest number of values that occupies so few buckets with more than this probability; it may be infinite.
+
+    Value after value takes a free bucket or one that is taken already: the law of the number of occupied buckets, as
+    far as it is at most the given one, follows step by step. It only moves up, so the first number of values that is
+    too many excludes all that follow.
+    """
+    taken = np.arange(occupied + 1) / buckets
+    masses = np.zeros(occupied + 1)
+    masses[0] = 1.0
+    for values in range(_MOST_TIMES * buckets):
+        if masses.sum() <= failure:
+            return values - 1
+        moved = masses * (1 - taken)
+        masses *= taken
+        masses[1:] += moved[:-1]
+    return math.inf
+
+
+def _at_most(value: int, most: int, *, name: str, least: int = 1) -> int:
+    number = whole(value, name=name, least=least)
+    if number > most:
+        message = f"{name} must be at most {most}, not {quote(value)}."
+        raise ParameterError(message)
+    return number

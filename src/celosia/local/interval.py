@@ -1,0 +1,148 @@
+"""Numbers between two bounds, on a grid that is as fine as doubles are: what protocols for means draw from.
+
+A number of the interval becomes a whole number of parts of a grid step, 2^32 to a step, by a fixed rule in doubles; a
+client then rounds it up or down to a step at random, so that the mean stays where it was. A mixture of reports that are
+each private is private: random rounding costs nothing. Numbers outside the bounds, NaN and nulls are an error of the
+client's, which names the bounds and never the number.
+"""
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from celosia.core.errors import InputError, ParameterError
+from celosia.core.exact import Exact, exact, quote, whole
+from celosia.noise.uniform import integer_below, uniform_below
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from celosia.core.mechanism import Source
+
+__all__ = ["PART_BITS", "exact_bounds", "exact_grid", "read_numbers", "read_parts", "round_part", "round_parts"]
+
+PART_BITS = 32
+"""A step of a grid has two to this power parts."""
+
+_PARTS = 1 << PART_BITS
+_LARGEST_GRID = 1 << 30
+_LONGEST = "a list, a NumPy or Arrow array, or a column of numbers"
+
+
+def exact_bounds(low: Exact, high: Exact) -> tuple[Fraction, Fraction]:
+    """Return the bounds of an interval as exact numbers.
+
+    >>> exact_bounds(0, "0.5")
+    (Fraction(0, 1), Fraction(1, 2))
+    """
+    least, most = exact(low, name="low"), exact(high, name="high")
+    if not float(least) < float(most) or not np.isfinite(float(most) - float(least)):
+        message = f"low must be less than high, and not too far from it: not {quote(low)} and {quote(high)}."
+        raise ParameterError(message)
+    return least, most
+
+
+def exact_grid(grid: int) -> int:
+    """Return a number of steps, from 1 to 2^30.
+
+    >>> exact_grid(1024)
+    1024
+    """
+    steps = whole(grid, name="grid")
+    if steps > _LARGEST_GRID:
+        message = f"grid must be at most 2^30 steps, not {quote(grid)}."
+        raise ParameterError(message)
+    return steps
+
+
+def read_numbers(values: Any, *, name: str = "values") -> "NDArray[np.float64]":  # noqa: ANN401 - any column
+    """Return a column of numbers as doubles; texts, nulls and NaN are refused.
+
+    >>> read_numbers([1, 2.5]).tolist()
+    [1.0, 2.5]
+    """
+    array = values if isinstance(values, np.ndarray) else _from_column(values, name)
+    numeric = array.dtype.kind in "iuf" or not array.size
+    if np.ma.isMaskedArray(array) or array.ndim != 1 or not numeric or array.dtype.itemsize > np.dtype(float).itemsize:
+        raise _unreadable(name)
+    numbers = array.astype(np.float64)
+    if not np.isfinite(numbers).all():
+        message = f"{name} must be finite numbers without nulls or NaN: drop or fill what is missing."
+        raise InputError(message)
+    return numbers
+
+
+def read_parts(
+    values: Any,  # noqa: ANN401 - any column
+    low: Fraction,
+    high: Fraction,
+    parts: int,
+    *,
+    name: str = "values",
+) -> "NDArray[np.int64]":
+    """Return where each number lies between the bounds, in whole ``parts`` of their distance.
+
+    The part is ``floor((number - low) / (high - low) * parts + 0.5)``, each operation in doubles: the same in every
+    language, and off by about one part in 2^52.
+
+    >>> read_parts([-1, 0, 0.5, 1], Fraction(-1), Fraction(1), 8).tolist()
+    [0, 4, 6, 8]
+    """
+    numbers = read_numbers(values, name=name)
+    least, most = float(low), float(high)
+    if numbers.size and not (numbers.min() >= least and numbers.max() <= most):
+        message = f"{name} must be numbers from {least!r} to {most!r}: clip them before they are reported."
+        raise InputError(message)
+    return np.floor((numbers - least) / (most - least) * float(parts) + 0.5).astype(np.int64).clip(0, parts)
+
+
+def round_parts(parts: "NDArray[np.int64]", source: "Source") -> "NDArray[np.int64]":
+    """Round parts to whole steps, up with just the probability that keeps the mean.
+
+    >>> round_parts(np.array([0, 3 << PART_BITS]), None).tolist()
+    [0, 3]
+    """
+    return (parts + uniform_below(_PARTS, parts.size, source)) >> PART_BITS
+
+
+def round_part(part: int, source: "Source") -> int:
+    """Round one as ``round_parts`` does.
+
+    >>> round_part(3 << PART_BITS, None)
+    3
+    """
+    return (part + integer_below(_PARTS, source)) >> PART_BITS
+
+
+def _from_column(values: Any, name: str) -> "NDArray[Any]":  # noqa: ANN401 - any column
+    if isinstance(values, range):
+        return np.arange(values.start, values.stop, values.step)
+    if isinstance(values, list | tuple):
+        if any(isinstance(value, bool) or not isinstance(value, int | float | np.number) for value in values):
+            raise _unreadable(name)
+        return np.array([float(value) for value in values])
+    if isinstance(values, str | bytes | int | float | np.generic) or values is None:
+        message = f"{name} must be {_LONGEST}, not one {type(values).__name__}: wrap it in a list."
+        raise InputError(message)
+    return _from_arrow(values, name)
+
+
+def _from_arrow(values: Any, name: str) -> "NDArray[Any]":  # noqa: ANN401 - any library's column
+    import narwhals as nw
+    import pyarrow as pa
+
+    try:
+        if not isinstance(values, pa.Array | pa.ChunkedArray):
+            values = nw.from_native(values, series_only=True).to_arrow()
+        kind = values.type
+        if (pa.types.is_integer(kind) or pa.types.is_floating(kind)) and not values.null_count:
+            numbers: NDArray[Any] = values.to_numpy() if isinstance(values, pa.ChunkedArray) else values.to_numpy(False)  # noqa: FBT003 - Arrow's
+            return numbers
+    except Exception:  # noqa: BLE001 - whatever a library raises here may quote values
+        raise _unreadable(name) from None
+    raise _unreadable(name)
+
+
+def _unreadable(name: str) -> InputError:
+    return InputError(f"{name} must be {_LONGEST}, without nulls, truth values or texts.")

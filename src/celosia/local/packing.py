@@ -1,0 +1,109 @@
+"""How a report is written in bits: fields one after the other, the least significant bit first, in whole bytes.
+
+Bit ``i`` of a report is bit ``i % 8`` of byte ``i // 8``. A report that has a long vector of bits has it first, so that
+it lies on whole bytes; the small numbers come after it. What is left of the last byte is zero, and a server drops a
+report where it is not: there is one way only to write a report.
+"""
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Bytes", "Words", "clear_padding", "field_width", "pack", "pack_vector", "unpack", "unpack_vector"]
+
+Bytes: TypeAlias = NDArray[np.uint8]
+"""Reports as bytes, one in each row."""
+
+Words: TypeAlias = NDArray[np.uint64]
+"""Numbers, or bits in words of 64."""
+
+_WORD = 64
+
+
+def field_width(count: int) -> int:
+    """Return how many bits write the numbers from 0 to ``count - 1``.
+
+    >>> field_width(1), field_width(2), field_width(1024), field_width(1025)
+    (0, 1, 10, 11)
+    """
+    return (count - 1).bit_length()
+
+
+def pack(fields: Sequence[tuple[NDArray[Any], int]]) -> Bytes:
+    """Write fields (numbers, width) of at most 64 bits together, the first field in the lowest bits.
+
+    >>> pack([(np.array([1, 2]), 3), (np.array([1, 1]), 1)]).tolist()
+    [[9], [10]]
+    """
+    rows = len(fields[0][0])
+    word = np.zeros(rows, dtype=np.uint64)
+    shift = 0
+    for numbers, width in fields:
+        if width:
+            word |= numbers.astype(np.uint64) << np.uint64(shift)
+        shift += width
+    return np.ascontiguousarray(word.astype("<u8", copy=False).view(np.uint8).reshape(rows, 8)[:, : -(-shift // 8)])
+
+
+def unpack(payload: Bytes, widths: Sequence[int]) -> tuple[Words, ...]:
+    """Read the fields of ``pack`` back.
+
+    >>> [field.tolist() for field in unpack(np.array([[9], [10]], dtype=np.uint8), [3, 1])]
+    [[1, 2], [1, 1]]
+    """
+    rows, size = payload.shape
+    padded = np.zeros((rows, 8), dtype=np.uint8)
+    padded[:, :size] = payload
+    word = padded.view("<u8").reshape(rows).astype(np.uint64, copy=False)
+    fields, shift = [], 0
+    for width in widths:
+        mask = np.uint64((1 << width) - 1)
+        fields.append((word >> np.uint64(shift)) & mask if width else np.zeros(rows, dtype=np.uint64))
+        shift += width
+    return tuple(fields)
+
+
+def pack_vector(vector: Words, bits: int, fields: Sequence[tuple[NDArray[Any], int]] = ()) -> Bytes:
+    """Write a vector of ``bits`` bits, given in words of 64 whose unused bits are zero, and then small fields.
+
+    >>> vector = np.array([[0b1000000001]], dtype=np.uint64)
+    >>> pack_vector(vector, 10, [(np.array([3]), 2)]).tolist()
+    [[1, 14]]
+    """
+    as_bytes = np.ascontiguousarray(vector.astype("<u8", copy=False)).view(np.uint8)
+    whole, rest = divmod(bits, 8)
+    if not fields and not rest:
+        return np.ascontiguousarray(as_bytes[:, :whole])
+    head = [(as_bytes[:, whole], rest)] if rest else []
+    return np.concatenate([as_bytes[:, :whole], pack([*head, *fields])], axis=1)
+
+
+def unpack_vector(payload: Bytes, bits: int, widths: Sequence[int] = ()) -> tuple[Words, tuple[Words, ...]]:
+    """Read a vector of bits, in words of 64, and the fields after it.
+
+    >>> vector, fields = unpack_vector(np.array([[1, 14]], dtype=np.uint8), 10, [2])
+    >>> vector.tolist(), fields[0].tolist()
+    ([[513]], [3])
+    """
+    rows = len(payload)
+    whole, rest = divmod(bits, 8)
+    head, *fields = unpack(payload[:, whole:], [rest, *widths])
+    padded = np.zeros((rows, -(-bits // _WORD) * 8), dtype=np.uint8)
+    padded[:, :whole] = payload[:, :whole]
+    if rest:
+        padded[:, whole] = head.astype(np.uint8)
+    return padded.view("<u8").astype(np.uint64, copy=False), tuple(fields)
+
+
+def clear_padding(payload: Bytes, bits: int) -> NDArray[np.bool_]:
+    """Tell which reports have nothing but zeros after their last bit.
+
+    >>> clear_padding(np.array([[3], [7]], dtype=np.uint8), 2).tolist()
+    [True, False]
+    """
+    rest = bits % 8
+    if not rest:
+        return np.ones(len(payload), dtype=np.bool_)
+    return payload[:, -1] < (1 << rest)

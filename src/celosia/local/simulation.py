@@ -1,0 +1,300 @@
+"""A collection played through on data that are known: clients report, a server estimates, and both are compared.
+
+True counts are in what this returns. It is for synthetic or public data, to see what a protocol would show before one
+is deployed; a collector never has them. Clients, server and estimate are timed one by one.
+"""
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from celosia.core.errors import InputError
+from celosia.core.exact import Exact, exact_level
+from celosia.local.d_bit_flip import DBitFlip
+from celosia.local.interval import read_numbers
+from celosia.local.metrics import Metrics, compare
+from celosia.local.values import domain_labels
+from celosia.noise.source import source_or_system
+from celosia.sketches.columns import Column, read_column
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    from celosia.core.mechanism import Source
+    from celosia.local.aggregate import Aggregate
+    from celosia.local.catalogue import Task
+    from celosia.local.protocol import Protocol
+
+    Floats = NDArray[np.float64]
+
+__all__ = ["Quantile", "Seconds", "Simulation", "simulate"]
+
+_SHARES = (0.25, 0.5, 0.75)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seconds:
+    """How long the clients, the server's counting and its estimate took.
+
+    >>> Seconds(client=1.0, update=0.5, estimate=0.1).update
+    0.5
+    """
+
+    client: float
+    update: float
+    estimate: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quantile:
+    """A quantile, what was estimated for it, and its bounds.
+
+    >>> Quantile(share=0.5, true=10, estimated=11, low=9, high=12).estimated
+    11
+    """
+
+    share: float
+    true: Any
+    estimated: Any
+    low: Any
+    high: Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Simulation:
+    """True and estimated numbers side by side, key by key, with intervals of ``level``.
+
+    For a mean or a distinct count there is one key, and no ``metrics``. Where a protocol finds its words itself, the
+    first ``found`` keys are what it found; true ones that it missed come after them, with an estimate of 0.
+    ``statement`` is what a protocol says about its own limits.
+
+    >>> from celosia.local import DirectEncoding
+    >>> from celosia.noise import Seeded
+    >>> simulate(DirectEncoding(domain=3, epsilon=2), [0] * 600 + [2] * 400, source=Seeded(7))
+    Simulation(DirectEncoding(epsilon=2, domain=3), 1000 reports, 3 keys, rmse=15.3)
+    """
+
+    protocol: "Protocol[Any]"
+    task: "Task"
+    reports: int
+    seeded: bool
+    level: float
+    keys: list[Any]
+    found: int
+    true: "Floats"
+    estimated: "Floats"
+    low: "Floats"
+    high: "Floats"
+    expected_rmse: float | None
+    metrics: Metrics | None
+    seconds: Seconds
+    statement: str | None = None
+    quantiles: tuple[Quantile, ...] = ()
+
+    @property
+    def covered(self) -> float:
+        """The share of the intervals that hold the true number, of those keys that were found.
+
+        >>> from celosia.local import DirectEncoding
+        >>> from celosia.noise import Seeded
+        >>> simulate(DirectEncoding(domain=3, epsilon=2), [0] * 600 + [2] * 400, source=Seeded(7)).covered
+        1.0
+        """
+        if not self.found:
+            return 1.0
+        low, true, high = (side[: self.found] for side in (self.low, self.true, self.high))
+        return float(((low <= true) & (true <= high)).mean())
+
+    def to_arrow(self) -> "pa.Table":
+        """Return the rows as a table.
+
+        >>> from celosia.local import DirectEncoding
+        >>> simulate(DirectEncoding(domain=3, epsilon=2), [0, 2]).to_arrow().column_names
+        ['value', 'true', 'estimated', 'low', 'high']
+        """
+        import pyarrow as pa
+
+        columns = {"true": self.true, "estimated": self.estimated, "low": self.low, "high": self.high}
+        return pa.table({"value": pa.array(self.keys), **columns})
+
+    def __repr__(self) -> str:
+        error = "" if self.metrics is None else f", rmse={self.metrics.rmse:.3g}"
+        keys = f"{len(self.keys)} key{'s'[: len(self.keys) != 1]}"
+        return f"Simulation({self.protocol!r}, {self.reports} reports, {keys}{error})"
+
+
+def simulate(
+    protocol: "Protocol[Any]",
+    values: Any,  # noqa: ANN401 - any column
+    *,
+    task: "Task" = "counts",
+    source: "Source | None" = None,
+    level: Exact = 0.95,
+    postprocess: str | None = None,
+    watch: Callable[[int], None] | None = None,
+) -> Simulation:
+    """Report all values, estimate, and compare with the truth.
+
+    Parameters
+    ----------
+    protocol
+        The protocol, whose task is ``task`` (``celosia.local.catalogue`` knows).
+    values
+        One value a person.
+    source
+        Of the clients' coins.
+    level
+        The probability with which each interval holds.
+    postprocess
+        Of counts: ``"clip"`` or ``"norm-sub"``.
+    watch
+        Is told after each batch how many people have reported so far.
+
+    Examples
+    --------
+    >>> from celosia.local import Duchi
+    >>> from celosia.noise import Seeded
+    >>> simulation = simulate(Duchi(low=0, high=1, epsilon=4), [0.25] * 1000, task="mean", source=Seeded(7))
+    >>> simulation.keys, simulation.true.tolist(), simulation.estimated.round(2).tolist()
+    (['mean'], [0.25], [0.27])
+    """
+    source, certain = source_or_system(source), exact_level(level)
+    if task != "mean":
+        values = read_column(values)
+    if not len(values):
+        message = "values must have one at least: there is nothing to simulate."
+        raise InputError(message)
+    aggregate, client, update = _collected(protocol, values, source, watch)
+    truth = _Truth(protocol, values, task)
+    begun = time.perf_counter()
+    estimate = aggregate.estimate(truth.asked(), **({} if postprocess is None else {"postprocess": postprocess}))
+    seconds = Seconds(client=client, update=update, estimate=time.perf_counter() - begun)
+    rows = truth.rows(estimate, certain)
+    counted = task not in ("mean", "distinct")
+    metrics = (
+        compare(dict(zip(rows.keys, rows.true, strict=True)), dict(zip(rows.keys, rows.estimated, strict=True)))
+        if counted
+        else None
+    )
+    return Simulation(
+        protocol=protocol,
+        task=task,
+        reports=aggregate.reports,
+        seeded=source.seeded,
+        level=certain,
+        keys=rows.keys,
+        found=rows.found,
+        true=np.asarray(rows.true, dtype=np.float64),
+        estimated=np.asarray(rows.estimated, dtype=np.float64),
+        low=np.asarray(rows.low, dtype=np.float64),
+        high=np.asarray(rows.high, dtype=np.float64),
+        expected_rmse=rows.expected,
+        metrics=metrics,
+        seconds=seconds,
+        statement=getattr(estimate, "statement", None),
+        quantiles=truth.quantiles(estimate, certain),
+    )
+
+
+def _collected(
+    protocol: "Protocol[Any]",
+    values: Any,  # noqa: ANN401 - a column
+    source: "Source",
+    watch: Callable[[int], None] | None,
+) -> "tuple[Aggregate[Any], float, float]":
+    aggregate = protocol.aggregate()
+    client = update = 0.0
+    batches: Iterator[Any] = iter(protocol.batches(values, source=source))
+    while True:
+        begun = time.perf_counter()
+        batch = next(batches, None)
+        client += time.perf_counter() - begun
+        if batch is None:
+            return aggregate, client, update
+        begun = time.perf_counter()
+        aggregate.absorb(batch)
+        update += time.perf_counter() - begun
+        if watch is not None:
+            watch(aggregate.reports)
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    keys: list[Any]
+    found: int
+    true: list[float]
+    estimated: list[float]
+    low: list[float]
+    high: list[float]
+    expected: float | None = None
+
+
+class _Truth:
+    """What the data say themselves."""
+
+    def __init__(self, protocol: "Protocol[Any]", values: Any, task: "Task") -> None:  # noqa: ANN401 - a column
+        self.task = task
+        self.domain = getattr(protocol, "buckets" if isinstance(protocol, DBitFlip) else "domain", None)
+        if task == "mean":
+            self.mean = float(read_numbers(values).mean())
+            return
+        length = getattr(protocol, "length", None) if task == "words" else None
+        self.counts = _counted(values, length)
+
+    def asked(self) -> list[Any] | None:
+        """Return the candidates, or None where a protocol knows them, finds them, or asks about none."""
+        return list(self.counts) if self.task == "counts" and self.domain is None else None
+
+    def rows(self, estimate: Any, level: float) -> _Rows:  # noqa: ANN401 - of any kind
+        if self.task == "mean":
+            low, high = estimate.interval(level)
+            return _Rows(["mean"], 1, [self.mean], [estimate.mean], [low], [high])
+        if self.task == "distinct":
+            true = sum(count >= estimate.least for count in self.counts.values())
+            name = f"values held by {estimate.least:,} people or more"
+            most = estimate.high if math.isfinite(estimate.high) else float(len(self.counts))
+            return _Rows([name], 1, [float(true)], [estimate.estimate], [float(estimate.low)], [float(most)])
+        low, high = estimate.interval(level)
+        keys = list(estimate.candidates)
+        found = dict.fromkeys(keys)
+        missed = [key for key in self.counts if key not in found]  # words that did not surface; else there are none
+        nothing = [0.0] * len(missed)
+        errors = np.asarray(estimate.standard_errors, dtype=np.float64)
+        return _Rows(
+            [*keys, *missed],
+            len(keys),
+            [float(self.counts.get(key, 0)) for key in (*keys, *missed)],
+            [*estimate.counts.tolist(), *nothing],
+            [*low.tolist(), *nothing],
+            [*high.tolist(), *nothing],
+            math.sqrt(float((errors**2).mean())) if keys and not missed else None,
+        )
+
+    def quantiles(self, estimate: Any, level: float) -> tuple[Quantile, ...]:  # noqa: ANN401 - of any kind
+        if self.task != "ranges":
+            return ()
+        labels = domain_labels(self.domain)  # type: ignore[arg-type]  # ranges have one
+        rising = np.cumsum([self.counts.get(label, 0) for label in labels])
+        found = []
+        for share in _SHARES:
+            true = labels[int(np.searchsorted(rising, share * rising[-1]))]
+            low, high = estimate.quantile_interval(share, level)
+            found.append(Quantile(share=share, true=true, estimated=estimate.quantile(share), low=low, high=high))
+        return tuple(found)
+
+
+def _counted(values: Column, length: int | None) -> dict[Any, int]:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    array = pa.array(values.tolist() if values.integers is None else values.integers)
+    if length is not None and values.text:
+        array = pc.utf8_slice_codeunits(array, 0, length)
+    counts = pc.value_counts(array)
+    pairs = zip(counts.field("values").to_pylist(), counts.field("counts").to_pylist(), strict=True)
+    return dict(sorted(pairs, key=lambda pair: -pair[1]))

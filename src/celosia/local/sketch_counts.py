@@ -1,0 +1,98 @@
+"""The compiled loops of the count-mean sketches: how reports are added to a table, and its sum of squares.
+
+Bits are added eight at a time: a table spreads the bits of a byte over the bytes of a word, words add up without
+carrying for 255 reports of the same row, and are then added to the counts. Reports are taken row by row, so that a row
+is fetched once.
+"""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numba import njit
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["add_bits", "add_signs", "sum_of_squares"]
+
+_MOST = 255  # reports that the bytes of a word can count
+_SPREAD = np.array([sum((byte >> bit & 1) << 8 * bit for bit in range(8)) for byte in range(256)], dtype=np.uint64)
+
+
+def add_bits(counts: "NDArray[np.int64]", rows: "NDArray[np.int64]", payload: "NDArray[np.uint8]") -> None:
+    """Add the first bits of each report (as many as there are columns) to its row of the counts.
+
+    >>> counts = np.zeros((2, 3), dtype=np.int64)
+    >>> add_bits(counts, np.array([1, 1]), np.array([[0b11101], [0b100]], dtype=np.uint8))
+    >>> counts.tolist()
+    [[0, 0, 0], [1, 0, 2]]
+    """
+    if len(rows):
+        # Sixteen bits are sorted by radix, which is much quicker.
+        keys = rows.astype(np.uint16) if counts.shape[0] <= 1 << 16 else rows
+        _add_bits(counts, rows, np.argsort(keys, kind="stable"), np.ascontiguousarray(payload), _SPREAD)
+
+
+@njit(cache=True, nogil=True)
+def _add_bits(
+    counts: "NDArray[np.int64]",
+    rows: "NDArray[np.int64]",
+    order: "NDArray[np.int64]",
+    payload: "NDArray[np.uint8]",
+    spread: "NDArray[np.uint64]",
+) -> None:
+    width = counts.shape[1]
+    octets = -(-width // 8)
+    sums = np.empty(octets, dtype=np.uint64)
+    i = 0
+    while i < order.size:
+        row = rows[order[i]]
+        sums[:] = 0
+        last = min(order.size, i + _MOST)
+        while i < last and rows[order[i]] == row:
+            report = order[i]
+            for octet in range(octets):
+                sums[octet] += spread[payload[report, octet]]
+            i += 1
+        for octet in range(width // 8):
+            for bit in range(8):
+                counts[row, 8 * octet + bit] += np.int64((sums[octet] >> np.uint64(8 * bit)) & np.uint64(255))
+        for bit in range(width % 8):  # what follows in that byte is no bit of the vector
+            counts[row, width - width % 8 + bit] += np.int64((sums[octets - 1] >> np.uint64(8 * bit)) & np.uint64(255))
+
+
+@njit(cache=True, nogil=True)
+def add_signs(
+    sums: "NDArray[np.int64]",
+    reports: "NDArray[np.int64]",
+    rows: "NDArray[np.int64]",
+    columns: "NDArray[np.int64]",
+    plus: "NDArray[np.int64]",
+) -> None:
+    """Add 1 or -1 to a cell for each report, and 1 to the number of reports of its row.
+
+    >>> sums, reports = np.zeros((2, 2), dtype=np.int64), np.zeros(2, dtype=np.int64)
+    >>> add_signs(sums, reports, np.array([1, 1]), np.array([0, 1]), np.array([1, 0]))
+    >>> sums.tolist(), reports.tolist()
+    ([[0, 0], [1, -1]], [0, 2])
+    """
+    for i in range(rows.size):
+        sums[rows[i], columns[i]] += 2 * plus[i] - 1
+        reports[rows[i]] += 1
+
+
+@njit(cache=True, nogil=True)
+def sum_of_squares(table: "NDArray[np.int64]", scale: float, shifts: "NDArray[np.float64]") -> float:
+    """Return the sum over all cells of ``(scale * cell - shift of its row)^2``.
+
+    >>> float(sum_of_squares(np.array([[1, 2], [3, 4]]), 2.0, np.array([0.0, 8.0])))
+    24.0
+    """
+    total = 0.0
+    for row in range(table.shape[0]):
+        part = 0.0
+        for column in range(table.shape[1]):
+            cell = scale * table[row, column] - shifts[row]
+            part += cell * cell
+        total += part
+    return total

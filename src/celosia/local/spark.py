@@ -1,0 +1,133 @@
+"""Aggregates of reports that are spread over a Spark cluster: the same whole numbers as on one machine.
+
+Every partition absorbs its reports into an aggregate of its own (``mapInArrow``), and the aggregates are merged in a
+tree, some dozens at a time. They are integers that add up, so neither the partitions nor the order of the tree changes
+a bit. Reports are private before they come here: Spark sees nothing that their senders did not publish.
+"""
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from celosia.core.errors import InputError, ParameterError
+from celosia.core.exact import quote
+from celosia.core.extras import require
+from celosia.local.aggregate import Aggregate
+from celosia.local.protocol import Protocol
+from celosia.local.reports import COLUMN, HEADER, Reports
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+__all__ = ["absorb_batches", "aggregate"]
+
+E = TypeVar("E")
+
+_FAN = 32  # aggregates that one task merges
+_UNKNOWN = _FAN**2  # partitions, where Spark does not tell
+_STATE = "aggregate"
+
+
+def aggregate(frame: "DataFrame", protocol: Protocol[E], column: str = COLUMN) -> Aggregate[E]:
+    """Absorb a column of a Spark data frame, and return the one aggregate of all its reports.
+
+    The column is binary. A cell holds a report as it stands in a batch, or a record as it travels alone, with its
+    header; whatever else it holds is counted in ``rejected``. The workers of the cluster must have Celosía installed.
+
+    >>> frame = spark.createDataFrame([(record,) for record in reports.records()], "report binary")  # doctest: +SKIP
+    >>> aggregate(frame, protocol).estimate()  # doctest: +SKIP
+    """
+    require("pyspark", extra="spark")
+    _check(frame, protocol, column)
+
+    def absorb(batches: "Iterable[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
+        yield _stored(absorb_batches((batch.column(0) for batch in batches), protocol))
+
+    def merge(batches: "Iterable[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
+        merged = protocol.aggregate()
+        for batch in batches:
+            for cell in batch.column(0):
+                merged.merge(_restored(cell.as_py()))
+        yield _stored(merged)
+
+    form = f"{_STATE} binary"
+    partial = frame.select(frame[column]).mapInArrow(absorb, form)
+    parts = _partitions(frame)
+    while parts > 1:
+        parts = -(-parts // _FAN)
+        partial = partial.repartition(parts).mapInArrow(merge, form)
+    whole: Aggregate[E] = protocol.aggregate()
+    for row in partial.toLocalIterator():
+        whole.merge(_restored(bytes(row[0])))
+    return whole
+
+
+def absorb_batches(columns: "Iterable[pa.Array]", protocol: Protocol[E]) -> Aggregate[E]:
+    """Absorb binary columns of reports, with or without their headers: what each partition does.
+
+    >>> import pyarrow as pa
+    >>> from celosia.local import DirectEncoding
+    >>> protocol = DirectEncoding(domain=3, epsilon=1)
+    >>> absorb_batches([pa.array([protocol.report(1), protocol.report(2)[4:], b"nonsense", None])], protocol)
+    Aggregate(DirectEncoding(epsilon=1, domain=3), reports=2, rejected=2)
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    whole = protocol.aggregate()
+    size = protocol.bytes_per_report
+    for column in columns:
+        bare = pc.fill_null(pc.equal(pc.binary_length(column), size), fill_value=False)
+        payloads = column.filter(bare).cast(pa.large_binary())
+        whole.absorb(column.filter(pc.invert(bare)))
+        if len(payloads):
+            whole.absorb(Reports(protocol=protocol, payload=_rows(payloads, size)))
+    return whole
+
+
+def _rows(payloads: "pa.Array", size: int) -> "np.ndarray[Any, np.dtype[np.uint8]]":
+    _, offsets, data = payloads.buffers()
+    first = int(np.frombuffer(offsets, dtype="<i8")[payloads.offset])
+    return np.frombuffer(data, dtype=np.uint8, count=first + len(payloads) * size)[first:].reshape(-1, size)
+
+
+def _stored(whole: Aggregate[Any]) -> "pa.RecordBatch":
+    import pyarrow as pa
+
+    table = whole.to_arrow()
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return pa.RecordBatch.from_arrays([pa.array([sink.getvalue().to_pybytes()], type=pa.binary())], names=[_STATE])
+
+
+def _restored(data: bytes) -> Aggregate[Any]:
+    import pyarrow as pa
+
+    return Aggregate.from_arrow(pa.ipc.open_stream(data).read_all())
+
+
+def _partitions(frame: "DataFrame") -> int:
+    try:
+        return int(frame.rdd.getNumPartitions())
+    except Exception:  # noqa: BLE001 - a session over Spark Connect has no RDDs, and says so in its own way
+        return _UNKNOWN
+
+
+def _check(frame: "DataFrame", protocol: Protocol[Any], column: str) -> None:
+    if not isinstance(protocol, Protocol):
+        message = f"protocol must be a protocol such as DirectEncoding(domain=4, epsilon=1), not {quote(protocol)}."
+        raise ParameterError(message)
+    kinds = dict(getattr(frame, "dtypes", []))
+    if column not in kinds:
+        message = f"column must be one of the frame's, not {quote(column)}."
+        raise ParameterError(message)
+    if kinds[column] != "binary":
+        message = (
+            f"The column {quote(column)} must be binary, with reports of {protocol.bytes_per_report} bytes or records "
+            f"of {HEADER + protocol.bytes_per_report}; it is {kinds[column]}."
+        )
+        raise InputError(message)

@@ -1,0 +1,126 @@
+"""What shuffled reports of local protocols cost, against their exact laws.
+
+A report that carries an index (a hash function, a coordinate, a subset) hides only among reports on which the two
+values differ at all. Where the client drew the index, nobody knows whether its report is one of those, and shuffling
+helps as much as for plain answers; where a server assigned it, the server knows, and the same price is far too low.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from scipy import special, stats
+
+from celosia import local
+from celosia.accounting.dominating import dominating
+from celosia.core import RandomizedResponseEvent, ShuffledEvent
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+EPSILONS = np.linspace(0.0, 1.0, 21)
+ANSWERS = (local.DirectEncoding, local.Duchi, local.HadamardCountMeanSketch, local.OneBitMean)
+
+SMALL: list[tuple[local.Protocol[Any], list[Any]]] = [
+    (local.DirectEncoding(domain=3, epsilon=1), [0, 1, 2]),
+    (local.CountMeanSketch(epsilon=1, hashes=1, width=3, seed=1), [0, 1, 2, 3]),
+    (local.HadamardCountMeanSketch(epsilon=1, hashes=1, width=4, seed=3), list(range(8))),
+    (local.OptimizedUnary(domain=3, epsilon=1), [0, 1, 2]),
+    (local.HadamardResponse(domain=3, epsilon=1), [0, 1, 2]),
+    (local.SubsetSelection(domain=4, epsilon=1), [0, 1, 2, 3]),
+    (local.DBitFlip(buckets=3, d=3, epsilon=1, seed=1), [0, 1, 2]),
+    (local.Duchi(low=0, high=1, epsilon=1), [0, 1]),
+    (local.Piecewise(low=0, high=1, epsilon=1, grid=4), [0, 0.5, 1]),
+]
+
+
+def laws(protocol: local.Protocol[Any], values: list[Any]) -> Array:
+    """Return the probabilities of all reports, one row for each value."""
+    outputs = protocol.outputs()
+    assert outputs is not None
+    return np.array([np.exp(protocol.log_masses(value, outputs)) for value in values])
+
+
+def shuffled(victim: Array, others: Array, counts: NDArray[np.int64]) -> Array:
+    """Return the probability of each multiset of reports: one of the victim, the rest of people who are all alike."""
+    reports = int(counts[0].sum())
+    total = np.zeros(len(counts))
+    for said in range(victim.size):
+        rest = counts.copy()
+        rest[:, said] -= 1
+        possible = rest[:, said] >= 0
+        rest = np.maximum(rest, 0)
+        logs = math.lgamma(reports) - special.gammaln(rest + 1.0).sum(axis=1) + rest @ np.log(others)
+        total += np.where(possible, victim[said] * np.exp(logs), 0.0)
+    return total
+
+
+def multisets(size: int, reports: int) -> NDArray[np.int64]:
+    chosen = np.array(list(itertools.combinations_with_replacement(range(size), reports)))
+    return (chosen[:, :, None] == np.arange(size)).sum(axis=1)
+
+
+def hockey_stick(here: Array, there: Array) -> Array:
+    gaps: Array = np.maximum(here - np.exp(EPSILONS)[:, None] * there, 0.0).sum(axis=1)
+    return gaps
+
+
+@pytest.mark.parametrize(("protocol", "values"), SMALL, ids=lambda case: type(case).__name__)
+def test_no_multiset_of_reports_tells_more_than_is_priced(protocol: local.Protocol[Any], values: list[Any]) -> None:
+    reports = 4
+    table = laws(protocol, values)
+    counts = multisets(table.shape[1], reports)
+    bound = dominating(protocol.shuffled(reports)).profile(EPSILONS)
+    for here, there, others in itertools.product(range(len(table)), repeat=3):
+        one, other = (shuffled(table[value], table[others], counts) for value in (here, there))
+        assert one.sum() == pytest.approx(1, abs=1e-9)
+        assert (hockey_stick(one, other) <= bound + 1e-12).all()
+
+
+def with_coordinates(reports: int, epsilon: float, *, assigned: bool) -> Array:
+    """Return the profile of shuffled Hadamard count-mean reports, when two values differ in half of the coordinates.
+
+    What is seen is how many reports are in those coordinates, and how many of them have the first value's sign. If the
+    coordinates were assigned, it is also known whether the victim is there.
+    """
+    truth = math.exp(epsilon) / (1 + math.exp(epsilon))
+    crowds = stats.binom.pmf(np.arange(reports + 1), reports - 1, 0.5) / 2
+    total = np.zeros_like(EPSILONS)
+    for there in range(reports + 1):
+        alone = crowds[there] * stats.binom.pmf(np.arange(there + 1), there, truth)
+        one = other = np.zeros(there + 1)
+        if there:
+            others = crowds[there - 1] * stats.binom.pmf(np.arange(there), there - 1, truth)
+            one, other = np.convolve(others, [1 - truth, truth]), np.convolve(others, [truth, 1 - truth])
+        if assigned:
+            total += hockey_stick(one, other) + hockey_stick(alone, alone)
+        else:
+            total += hockey_stick(one + alone, other + alone)
+    return total
+
+
+@pytest.mark.parametrize("reports", [3, 30, 300])
+@pytest.mark.parametrize("epsilon", [1, 2, 4])
+def test_an_index_that_the_client_drew_costs_nothing(reports: int, epsilon: int) -> None:
+    protocol = local.HadamardCountMeanSketch(epsilon=epsilon, hashes=1024, width=1024)
+    assert isinstance(protocol.shuffled(reports).event, RandomizedResponseEvent)
+    exact = with_coordinates(reports, float(epsilon), assigned=False)
+    assert (exact <= dominating(protocol.shuffled(reports)).profile(EPSILONS) + 1e-13).all()
+
+
+def test_an_index_that_a_server_assigned_splits_the_crowd() -> None:
+    exact = with_coordinates(300, 2.0, assigned=True)
+    plain = ShuffledEvent(event=RandomizedResponseEvent(epsilon=2), reports=300)
+    assert (exact > 10 * dominating(plain).profile(EPSILONS)).any()
+
+
+def test_only_answers_of_randomized_response_say_that_they_are() -> None:
+    for protocol, _ in SMALL:
+        assert isinstance(protocol.event, RandomizedResponseEvent) == isinstance(protocol, ANSWERS)
+        assert isinstance(protocol.shuffled(10).event, RandomizedResponseEvent) == isinstance(protocol, ANSWERS)
