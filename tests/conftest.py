@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 import tempfile
 import warnings
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
@@ -56,3 +57,33 @@ def postgres() -> Iterator[str]:
     yield server.get_uri()
     server.cleanup()
     shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[Any]:
+    """A Spark session of this process, tuned for queries of a few rows; its time zone is nobody's."""
+    from pyspark.sql import SparkSession
+
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.shuffle.partitions": "1",
+        "spark.default.parallelism": "1",
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+        "spark.sql.adaptive.enabled": "false",
+        "spark.sql.session.timeZone": "Asia/Kathmandu",
+        "spark.sql.warehouse.dir": tempfile.gettempdir(),
+        # Queries that run once are not worth the second compiler.
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    }
+    os.environ["PYSPARK_PYTHON"] = sys.executable  # workers need what this process has, not what is first on the path
+    builder = SparkSession.builder.master("local[2]").appName("celosia")
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("OFF")
+    yield session
+    session.stop()

@@ -47,7 +47,17 @@ def test_the_site_builds_without_a_warning(root: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["start.md", "api/accounting.md", "api/data.md", "api/divergences.md", "api/ledger.md", "api/query.md"]
+    "name",
+    [
+        "start.md",
+        "api/accounting.md",
+        "api/data.md",
+        "api/divergences.md",
+        "api/ledger.md",
+        "api/local.md",
+        "api/query.md",
+        "api/sketches.md",
+    ],
 )
 def test_the_pages_do_what_they_say(root: Path, name: str) -> None:
     text = (root / "docs" / name).read_text()

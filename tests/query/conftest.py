@@ -1,9 +1,8 @@
-"""Tables that the tests of the SQL reader ask about, and servers for those of the engines."""
+"""Tables that the tests of the SQL reader ask about."""
 
 from __future__ import annotations
 
-import tempfile
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pytest
@@ -13,8 +12,6 @@ from celosia.data.schema import Schema
 from celosia.data.table import table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from celosia.data.table import Table
 
 
@@ -73,32 +70,3 @@ def hospital() -> dict[str, Table]:
         schema=Schema({"x": Integer(0, 10), "y": Real(-1, 1), "Group": Category("a", "b")}),
     )
     return {"deaths": deaths, "visits": visits, "icd": icd, "measurements": rows}
-
-
-@pytest.fixture(scope="session")
-def spark() -> Iterator[Any]:
-    """A Spark session of this process, tuned for queries of a few rows; its time zone is nobody's."""
-    from pyspark.sql import SparkSession
-
-    settings = {
-        "spark.ui.enabled": "false",
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.sql.shuffle.partitions": "1",
-        "spark.default.parallelism": "1",
-        "spark.sql.codegen.wholeStage": "false",
-        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-        "spark.sql.adaptive.enabled": "false",
-        "spark.sql.session.timeZone": "Asia/Kathmandu",
-        "spark.sql.warehouse.dir": tempfile.gettempdir(),
-        # Queries that run once are not worth the second compiler.
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-    }
-    builder = SparkSession.builder.master("local[2]").appName("celosia")
-    for name, value in settings.items():
-        builder = builder.config(name, value)
-    session = builder.getOrCreate()
-    session.sparkContext.setLogLevel("OFF")
-    yield session
-    session.stop()

@@ -19,6 +19,8 @@ from typer.core import TyperGroup
 
 import celosia
 from celosia.cli.account import account
+from celosia.cli.collect import collect
+from celosia.cli.data import data
 from celosia.cli.demo import demo
 from celosia.cli.guard import guard
 from celosia.cli.ledger import ledger
@@ -91,6 +93,8 @@ app = typer.Typer(
 app.add_typer(account)
 app.add_typer(ledger)
 app.add_typer(guard)
+app.add_typer(data)
+app.add_typer(collect)
 app.command("schema", help=_SCHEMA)(schema)
 app.command("query", help=_QUERY)(query)
 

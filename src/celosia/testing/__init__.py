@@ -1,4 +1,4 @@
-"""Public conformance kits: hold a mechanism, an accountant, an engine, a distribution or a source to its promise.
+"""Public conformance kits: hold a mechanism, a protocol, an accountant, an engine or a source to its promise.
 
 They serve the tests of this package and those of third parties. Each raises ``ConformanceError`` naming the check that
 failed and by how much. A pass is evidence, never a proof.
@@ -10,6 +10,7 @@ from celosia.testing.claims import claims, excess
 from celosia.testing.distributions import check_distribution, chi_square
 from celosia.testing.engine import check_engine
 from celosia.testing.mechanism import Check, Report, check_mechanism
+from celosia.testing.protocols import check_protocol
 from celosia.testing.streams import check_fork_safety, check_thread_safety
 from celosia.testing.witnesses import Witness, divergence, witnesses
 
@@ -23,6 +24,7 @@ __all__ = [
     "check_engine",
     "check_fork_safety",
     "check_mechanism",
+    "check_protocol",
     "check_thread_safety",
     "chi_square",
     "claims",

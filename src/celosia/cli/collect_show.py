@@ -1,0 +1,360 @@
+"""How ``celosia collect`` shows a simulation: tables to read, CSV, or JSON and nothing else.
+
+True numbers stand beside the estimated ones, and every form of output says that this is so because it is a simulation.
+"""
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from celosia.core.exact import show
+
+if TYPE_CHECKING:
+    from celosia.local.choose import Choice
+    from celosia.local.simulation import Simulation
+
+__all__ = [
+    "SIMULATED",
+    "bytes_text",
+    "choice_object",
+    "csv_text",
+    "epsilon_text",
+    "largest",
+    "print_choice",
+    "print_run",
+    "print_sweep",
+    "printable",
+    "run_object",
+]
+
+SIMULATED = "Simulation: true values are shown, which no collector has."
+"""What every output of a simulation says."""
+
+_BAR = 24
+_LONGEST = 40
+
+
+def print_run(run: "Simulation", *, top: int) -> None:
+    """Print the largest numbers of one simulation, true and estimated, and how far apart all of them are.
+
+    >>> from celosia.local import DirectEncoding
+    >>> from celosia.local.simulation import simulate
+    >>> print_run(simulate(DirectEncoding(domain=2, epsilon=2), [0, 1, 1]), top=5)
+    Value ...
+    """
+    console = Console(highlight=False)
+    order = largest(run)
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1))
+    table.add_column("Value")
+    for title in ("True", "Estimated", f"{100 * run.level:g} % interval"):
+        table.add_column(title, justify="right", no_wrap=True)
+    counted = run.metrics is not None
+    table.add_column("Estimated █, true │" if counted else "", no_wrap=True)
+    most = max(1.0, float(np.max(run.estimated)), float(np.max(run.true)))
+    for i in order[:top]:
+        true, estimated, low, high = (float(side[i]) for side in (run.true, run.estimated, run.low, run.high))
+        bar = _bar(estimated / most, true / most) if counted else ""
+        span = "missed" if i >= run.found else f"{_number(low, counted=counted)} – {_number(high, counted=counted)}"
+        cells = (printable(run.keys[i]), *(_number(x, counted=counted) for x in (true, estimated)), span, bar)
+        table.add_row(*map(Text, cells))
+    console.print(table)
+    if len(order) > top:
+        console.print(Text(f"… and {len(order) - top:,} more; --top shows more of them, --csv FILE writes all.", "dim"))
+    for quantile in run.quantiles:
+        words = f"{100 * quantile.share:g} % quantile: {quantile.estimated} (true {quantile.true}), "
+        console.print(Text(f"{words}{100 * run.level:g} % interval {quantile.low} – {quantile.high}"))
+    if run.statement:
+        console.print(Text(run.statement), soft_wrap=True)
+    console.print()
+    _print_metrics(run, console)
+
+
+def _print_metrics(run: "Simulation", console: Console) -> None:
+    table = _pairs()
+    for name, value in _measured(run):
+        table.add_row(name, value)
+    console.print(table)
+    if run.metrics is None or len(run.metrics.groups) < 2:
+        return
+    console.print()
+    groups = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1))
+    groups.add_column("By frequency")
+    for title in ("Values", "Mean count", "Mean error", "Relative"):
+        groups.add_column(title, justify="right")
+    for group in run.metrics.groups:
+        share = "–" if group.relative_error is None else f"{100 * group.relative_error:,.1f} %"
+        name = "most frequent" if group.rank == 1 else "least frequent" if group is run.metrics.groups[-1] else ""
+        row = (f"{group.rank:>2} {name}", f"{group.keys:,}", f"{group.mean_count:,.1f}", f"{group.mean_error:,.1f}")
+        groups.add_row(*row, share)
+    console.print(groups)
+
+
+def _measured(run: "Simulation") -> list[tuple[str, str]]:
+    rows: list[tuple[str, str]] = []
+    if run.metrics is not None:
+        found = run.metrics
+        rows = [
+            ("Total error", f"{found.total_error:,.1f} over {found.keys:,} values"),
+            ("Mean error", f"{found.mean_error:,.2f}, {found.percent_error:.3g} % of the people"),
+            ("Largest error", f"{found.largest_error:,.1f}"),
+            ("MSE", f"{found.mse:,.2f}; divided by the range {_share(found.normalized_mse)}"),
+            ("RMSE", f"{found.rmse:,.2f}{_expected(run)}"),
+            ("RMSE / range", _share(found.normalized_rmse)),
+            ("√(MSE / range)", _share(found.root_normalized_mse)),
+            ("Pearson", "–" if found.pearson is None else f"{found.pearson:.4f}"),
+            ("Intervals", f"{100 * run.covered:.1f} % hold the true value"),
+        ]
+        if run.task == "words":
+            false = int((run.true[: run.found] == 0).sum())
+            rows.append(
+                ("Found", f"{run.found:,} values, {false:,} of which nobody has; {len(run.keys) - run.found:,} missed")
+            )
+    else:
+        rows = [("Error", f"{float(run.estimated[0] - run.true[0]):,.6g}")]
+    people = max(run.reports, 1)
+    return [
+        *rows,
+        ("Report", bytes_text(run)),
+        ("Clients", f"{run.seconds.client:.3g} s, {1e6 * run.seconds.client / people:.3g} µs a report"),
+        ("Update", f"{run.seconds.update:.3g} s, {1e6 * run.seconds.update / people:.3g} µs a report"),
+        ("Estimate", f"{run.seconds.estimate:.3g} s"),
+    ]
+
+
+def print_sweep(runs: "Sequence[Simulation]") -> None:
+    """Print one column for each epsilon.
+
+    >>> from celosia.local import DirectEncoding
+    >>> from celosia.local.simulation import simulate
+    >>> print_sweep([simulate(DirectEncoding(domain=2, epsilon=epsilon), [0, 1, 1]) for epsilon in (1, 2)])
+    Epsilon ...
+    """
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1))
+    table.add_column("Epsilon")
+    for run in runs:
+        table.add_column(epsilon_text(run), justify="right", no_wrap=True)
+    columns = [_counts_cells(run) if run.metrics is not None else _number_cells(run) for run in runs]
+    for name in columns[0]:
+        table.add_row(name, *(column[name] for column in columns))
+    Console(highlight=False).print(table)
+
+
+def _counts_cells(run: "Simulation") -> dict[str, str]:
+    found = run.metrics
+    assert found is not None  # noqa: S101 - of counts
+    return {
+        "Total error": f"{found.total_error:,.0f}",
+        "Mean error": f"{found.mean_error:,.1f}",
+        "… in % of people": f"{found.percent_error:.3g}",
+        "MSE": f"{found.mse:,.0f}",
+        "RMSE": f"{found.rmse:,.1f}",
+        "… as stated": "–" if run.expected_rmse is None else f"{run.expected_rmse:,.1f}",
+        "RMSE / range": _share(found.normalized_rmse),
+        "√(MSE / range)": _share(found.root_normalized_mse),
+        "Pearson": "–" if found.pearson is None else f"{found.pearson:.4f}",
+        "Intervals hold": f"{100 * run.covered:.1f} %",
+        **_times(run),
+    }
+
+
+def _number_cells(run: "Simulation") -> dict[str, str]:
+    return {
+        "True": f"{run.true[0]:,.6g}",
+        "Estimated": f"{run.estimated[0]:,.6g}",
+        "Interval from": f"{run.low[0]:,.6g}",
+        "to": f"{run.high[0]:,.6g}",
+        **_times(run),
+    }
+
+
+def _times(run: "Simulation") -> dict[str, str]:
+    taken = run.seconds
+    return {
+        "Clients": f"{taken.client:.2g} s",
+        "Update": f"{taken.update:.2g} s",
+        "Estimate": f"{taken.estimate:.2g} s",
+        "Bytes a report": f"{run.protocol.bytes_per_report:,}",
+    }
+
+
+def run_object(run: "Simulation", *, top: int) -> dict[str, object]:
+    """Return one simulation for JSON; the rows are the largest ones.
+
+    >>> from celosia.local import DirectEncoding
+    >>> from celosia.local.simulation import simulate
+    >>> sorted(run_object(simulate(DirectEncoding(domain=2, epsilon=2), [0, 1, 1]), top=1))[:4]
+    ['bytes_per_report', 'covered', 'epsilon', 'expected_rmse']
+    """
+    rows = run.to_arrow().take(largest(run)[:top].tolist()).to_pylist()
+    times = run.seconds
+    return {
+        "epsilon": float(run.protocol.guarantee.epsilon),
+        "protocol": json.loads(run.protocol.to_json()),
+        "guarantee": json.loads(run.protocol.guarantee.to_json()),
+        "reports": run.reports,
+        "seeded": run.seeded,
+        "bytes_per_report": run.protocol.bytes_per_report,
+        "level": run.level,
+        "rows": rows,
+        "metrics": None if run.metrics is None else run.metrics.to_dict(),
+        "expected_rmse": run.expected_rmse,
+        "covered": run.covered,
+        "quantiles": [
+            {"share": one.share, "true": one.true, "estimated": one.estimated, "low": one.low, "high": one.high}
+            for one in run.quantiles
+        ],
+        "statement": run.statement,
+        "seconds": {"client": times.client, "update": times.update, "estimate": times.estimate},
+    }
+
+
+def csv_text(runs: "Sequence[Simulation]") -> str:
+    r"""Return all rows of all simulations as CSV.
+
+    >>> from celosia.local import DirectEncoding
+    >>> from celosia.local.simulation import simulate
+    >>> csv_text([simulate(DirectEncoding(domain=2, epsilon=2), [0, 1, 1])]).partition("\n")[0]
+    'epsilon,value,true,estimated,low,high'
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["epsilon", *runs[0].to_arrow().column_names])
+    for run in runs:
+        columns = [column.to_pylist() for column in run.to_arrow().columns]
+        if run.metrics is not None:
+            columns[1] = [round(count) for count in columns[1]]
+        writer.writerows((epsilon_text(run), *row) for row in zip(*columns, strict=True))
+    return text.getvalue()
+
+
+def print_choice(choice: "Choice") -> None:
+    """Print a protocol, why it was chosen, and what else there is.
+
+    >>> from celosia.local import choose
+    >>> print_choice(choose(10, 1, bits=4))
+    DirectEncoding...
+    """
+    console = Console(highlight=False)
+    console.print(Text(repr(choice.protocol), "bold"), soft_wrap=True)
+    console.print(Text(choice.reason), soft_wrap=True)
+    console.print()
+    kept = any(one.lifetime is not None for one in choice.alternatives)
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1))
+    table.add_column("Protocol")
+    for title in ("Variance a person", "Bits", *(["Whole life"] if kept else []), ""):
+        table.add_column(title, justify="right")
+    for one in choice.alternatives:
+        style = "bold green" if one.protocol == choice.protocol else "" if one.fits else "dim"
+        life = [] if not kept else ["–" if one.lifetime is None else f"ε = {one.lifetime:,.3g}"]
+        table.add_row(
+            one.name, f"{one.variance:,.3g}", f"{one.bits:,}", *life, "" if one.fits else "too long", style=style
+        )
+    console.print(table)
+
+
+def choice_object(choice: "Choice") -> dict[str, object]:
+    """Return a choice for JSON.
+
+    >>> from celosia.local import choose
+    >>> sorted(choice_object(choose(10, 1)))
+    ['alternatives', 'protocol', 'reason']
+    """
+    return {
+        "protocol": json.loads(choice.protocol.to_json()),
+        "reason": choice.reason,
+        "alternatives": [
+            {
+                "name": one.name,
+                "variance": one.variance,
+                "bits": one.bits,
+                "fits": one.fits,
+                "lifetime": one.lifetime,
+                "protocol": json.loads(one.protocol.to_json()),
+            }
+            for one in choice.alternatives
+        ],
+    }
+
+
+# ------------------------------------------------------------------------------------------------------------- values
+
+
+def largest(run: "Simulation") -> "np.ndarray[Any, np.dtype[np.int64]]":
+    """Return the places of the rows, those with the largest true values first.
+
+    >>> from celosia.local import DirectEncoding
+    >>> from celosia.local.simulation import simulate
+    >>> int(largest(simulate(DirectEncoding(domain=2, epsilon=2), [0, 1, 1]))[0])
+    1
+    """
+    return np.lexsort((-run.estimated, -run.true))
+
+
+def epsilon_text(run: "Simulation") -> str:
+    """Return what a report spends, exactly where that is short.
+
+    >>> from celosia.local import DirectEncoding
+    >>> from celosia.local.simulation import simulate
+    >>> epsilon_text(simulate(DirectEncoding(domain=2, epsilon="0.1"), [0, 1, 1]))
+    '0.1'
+    """
+    exact = show(run.protocol.guarantee.epsilon).strip("'")
+    return exact if len(exact) <= 8 else f"{float(run.protocol.guarantee.epsilon):.4g}"
+
+
+def bytes_text(run: "Simulation") -> str:
+    """Return the size of a report in words.
+
+    >>> from celosia.local import DirectEncoding
+    >>> from celosia.local.simulation import simulate
+    >>> bytes_text(simulate(DirectEncoding(domain=2, epsilon=2), [0, 1, 1]))
+    '1 byte'
+    """
+    size = run.protocol.bytes_per_report
+    return f"{size:,} byte{'s'[: size != 1]}"
+
+
+def _bar(estimated: float, true: float) -> str:
+    """Return a bar with a mark where the true value is."""
+    filled = min(_BAR, max(0, round(_BAR * estimated)))
+    cells = ["█"] * filled + [" "] * (_BAR + 1 - filled)
+    cells[min(_BAR, max(0, round(_BAR * true)))] = "│"
+    return "".join(cells).rstrip()
+
+
+def _expected(run: "Simulation") -> str:
+    return "" if run.expected_rmse is None else f"; the standard errors say {run.expected_rmse:,.2f}"
+
+
+def _share(number: float | None) -> str:
+    return "–" if number is None else f"{number:,.4g}"
+
+
+def _number(number: float, *, counted: bool) -> str:
+    return f"{number:,.0f}" if counted else f"{number:,.6g}"
+
+
+def printable(key: Any) -> str:  # noqa: ANN401 - whatever values are
+    r"""Return a value as it is shown: what is not printable is written out, and what is long is cut.
+
+    >>> print(printable("bell\a"), len(printable("x" * 99)))
+    bell\x07 40
+    """
+    text = str(key)
+    text = text if text.isprintable() else text.encode("unicode_escape").decode()
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
+def _pairs() -> Table:
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column()
+    return table
