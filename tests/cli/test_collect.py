@@ -132,7 +132,7 @@ def test_data_sets_by_name() -> None:
         (("--protocol", "hcms", "--epsilon", "1", "--chart", "a.bmp"), "chart must end in"),
         (("--protocol", "hcms", "--epsilon", "1", "--csv", "nowhere/a.csv"), "no directory"),
         (("--protocol", "hcms", "--epsilon", "1", "--top", "0"), "top must be at least 1"),
-        (("--protocol", "hcms", "--epsilon", "1", "--confidence", "2"), "level must be"),
+        (("--protocol", "hcms", "--epsilon", "1", "--confidence", "2"), "confidence must be"),
         (("--protocol", "hcms", "--epsilon", "1", "--postprocess", "best"), "postprocess must be"),
     ],
 )

@@ -42,3 +42,10 @@ def test_charts() -> None:
     assert [row["name"] for row in drawn(mean(1), mean(2))] == ["ε = 1", "ε = 2"]
     alike = drawn(counted(domain=["x" * 50 + end for end in "abcde"]), top=5)
     assert len({row["name"] for row in alike}) == 5
+
+
+def test_missed_words_are_owned_up_to() -> None:
+    words = build("pem", epsilon=1, alphabet="ab", length=2)
+    run = simulate(words, ["ab", "ba", "a"], task="words", source=Seeded(7))
+    assert "were missed" in chart([run], top=3).to_dict()["title"]["subtitle"]
+    assert "were missed" not in chart([counted()], top=3).to_dict()["title"]["subtitle"]

@@ -60,6 +60,8 @@ def test_files_of_both_formats(tmp_path: Path) -> None:
         ("v,w\n1,2\n", "x", "column must be one of v, w, not 'x'"),
         ("v,w\n1,2\n,3\n", "v", "has nulls"),
         ("v,w\n1,2\nsecret,4,5\n", "v", "cannot be read as csv"),
+        ("v,w\n", "v", "has no rows"),
+        ("v,v\n1,2\n", "v", "'v' is there more than once"),
     ],
 )
 def test_files_that_do_not_do(tmp_path: Path, content: str, column: str | None, words: str) -> None:
@@ -67,6 +69,15 @@ def test_files_that_do_not_do(tmp_path: Path, content: str, column: str | None, 
     with pytest.raises(ParameterError, match=words) as caught:
         read_values(str(tmp_path / "values.csv"), column)
     assert "secret" not in str(caught.value)
+
+
+def test_texts_of_another_encoding_and_whole_numbers_with_a_point(tmp_path: Path) -> None:
+    (tmp_path / "latin.csv").write_bytes("v\ncafé\nniño\n".encode("latin-1"))
+    with pytest.raises(ParameterError, match="not UTF-8"):
+        read_values(str(tmp_path / "latin.csv"), "v")
+    (tmp_path / "floats.csv").write_text("v,w\n1.0,1.5\n2.0,2.0\n", encoding="utf-8")
+    assert read_values(str(tmp_path / "floats.csv"), "v").to_pylist() == [1, 2]
+    assert read_values(str(tmp_path / "floats.csv"), "w").to_pylist() == [1.5, 2.0]
 
 
 def test_what_is_neither_a_file_nor_a_name() -> None:
@@ -108,7 +119,19 @@ def test_what_a_simulation_reads_from_its_data(
     build(name, epsilon=2, **found.options)
 
 
-@pytest.mark.parametrize(("name", "values"), [("grr", pa.array([0.5])), ("duchi", WORDS)])
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        *(("grr", pa.array([0.5])), ("duchi", WORDS), ("grr", pa.array([3, 3])), ("duchi", pa.array([3, 3]))),
+        ("pem", pa.array([-1, 3])),
+    ],
+)
 def test_values_of_the_wrong_kind(name: str, values: Any) -> None:  # noqa: ANN401 - an array
     with pytest.raises(ParameterError, match="column"):
         stated(find(name), values, {})
+
+
+@pytest.mark.parametrize("text", ["1,000,000", "a,a", "a"])
+def test_domains_that_are_none(text: str) -> None:
+    with pytest.raises(ParameterError, match="domain must be"):
+        Parameters(domain=text).given()

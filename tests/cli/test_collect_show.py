@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 
 from celosia.cli.collect_show import (
-    choice_object,
     csv_text,
-    print_choice,
+    described,
     print_run,
     print_sweep,
+    printable,
     run_object,
 )
-from celosia.local import DirectEncoding, HierarchicalHistogram, choose
+from celosia.local import DirectEncoding, HierarchicalHistogram
 from celosia.local.catalogue import build
 from celosia.local.simulation import simulate
 from celosia.noise import Seeded
@@ -104,14 +104,39 @@ def test_json_holds_what_json_can() -> None:
     assert run_object(mean(), top=1)["metrics"] is None
 
 
-@pytest.mark.parametrize("longitudinal", [False, True])
-def test_choices(capsys: pytest.CaptureFixture[str], longitudinal: bool) -> None:  # noqa: FBT001 - a parameter of the test
-    choice = choose(100, 1, bits=400, longitudinal=longitudinal)
-    print_choice(choice)
+def test_texts_are_shown_as_they_are_written() -> None:
+    doctor = "\U0001f469\u200d\u2695\ufe0f"
+    assert [printable(key) for key in ("café", doctor, "línea\nnueva", "", " ", -3)] == [
+        *("café", doctor, "línea\\nnueva", '""', '" "', "-3")
+    ]
+    assert printable("\u202eabc") == "\\u202eabc"
+
+
+@pytest.mark.parametrize("width", ["60", "80"])
+def test_narrow_terminals_lose_no_column(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, width: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", width)
+    print_sweep([counted(epsilon) for epsilon in range(1, 10)])
     out = capsys.readouterr().out
-    assert choice.reason in out
-    assert ("Whole life" in out) == longitudinal
-    assert all(one.name in out for one in choice.alternatives)
-    told = json.loads(json.dumps(choice_object(choice), allow_nan=False))
-    assert told["reason"] == choice.reason
-    assert len(told["alternatives"]) == len(choice.alternatives)
+    assert out.count("Epsilon") == out.count("Total error") > 1
+    assert "…" not in out.replace("… in %", "").replace("… expected", "")
+    print_run(counted(domain=["a" * 30, "b", "c", "d", "e"]), top=5)
+    out += capsys.readouterr().out
+    assert "aaaaaaaa" in out
+    assert max(map(len, out.splitlines())) <= int(width)
+
+
+def test_nothing_found_covers_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    words = build("pem", epsilon=1, alphabet="ab", length=2)
+    print_run(simulate(words, ["ab", "ba", "a"], task="words", source=Seeded(7)), top=3)
+    out = capsys.readouterr().out
+    assert "100.0 % hold" not in out
+    assert "1 values" not in out
+
+
+def test_protocols_are_described_by_what_they_have_in_common() -> None:
+    one, other = (build("grr", epsilon=epsilon, domain=("a", "b", "c")) for epsilon in (1, 2))
+    assert described([one, other]) == "DirectEncoding(domain of 3 values)"
+    assert described([one]) == "DirectEncoding(domain of 3 values, epsilon=1)"
+    assert "f=1/2" in described([build("rappor")])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from celosia.core import FormatError, ParameterError
-from celosia.local import Aggregate, DirectEncoding, PrefixExtension
+from celosia.local import Aggregate, DirectEncoding, Duchi, PrefixExtension
 from celosia.noise import Seeded
 from tests.local.test_reports import PROTOCOLS, made
 
@@ -85,6 +87,15 @@ def test_aggregates_are_stored_and_read_back(protocol: Any, tmp_path: Path) -> N
     assert loaded.merge(absorbed(protocol, 5, 1)) == aggregate.merge(absorbed(protocol, 5, 1))
 
 
+@ALL
+def test_copies_are_aggregates_of_their_own(protocol: Any) -> None:  # noqa: ANN401 - a protocol
+    whole, again = absorbed(protocol, 20, 1), absorbed(protocol, 20, 1)
+    for made_ in (copy.copy(whole), copy.deepcopy(whole), pickle.loads(pickle.dumps(whole))):
+        assert made_ == whole
+        made_.absorb(made(protocol, 5))
+        assert whole == again
+
+
 def test_different_protocols_do_not_merge() -> None:
     aggregate = DirectEncoding(domain=3, epsilon=1).aggregate()
     for other in (DirectEncoding(domain=4, epsilon=1).aggregate(), DirectEncoding(domain=3, epsilon=2).aggregate()):
@@ -134,6 +145,9 @@ HUGE = DirectEncoding(domain=2**31, epsilon=1).to_json().encode()
         _table().set_column(0, "said", pa.array([[1.0, 2.0, 3.0]], type=pa.large_list(pa.float64()))),
         _table().set_column(0, "said", pa.array(["abc"])),
         pa.Table.from_arrays(_table().columns * 2, ["said", "said"]).replace_schema_metadata(_table().schema.metadata),
+        _table().set_column(0, "said", pa.array([[11, 0, 0]], type=pa.large_list(pa.int64()))),
+        _table().set_column(0, "said", pa.array([[11, -1, 0]], type=pa.large_list(pa.int64()))),
+        _table().set_column(0, "said", pa.array([[2**63 - 1, 0, 0]], type=pa.large_list(pa.int64()))),
         _table().to_batches()[0],
         7,
     ],
@@ -181,6 +195,32 @@ def test_lists_that_point_outside_of_their_numbers_are_refused(tmp_path: Path, f
         Aggregate.load(path)
 
 
+@pytest.mark.parametrize("protocol", [DirectEncoding(domain=3, epsilon=1), Duchi(low=0, high=1, epsilon=1)])
+def test_sums_beyond_64_bits_are_refused(protocol: Any) -> None:  # noqa: ANN401 - a protocol
+    def of(reports: int) -> Any:  # noqa: ANN401 - an aggregate
+        aggregate = protocol.aggregate()
+        (array,) = aggregate.state.values()
+        array[0], aggregate.reports = reports, reports
+        return aggregate
+
+    whole, again = of(2**63 - 10), of(2**63 - 10)
+    with pytest.raises(ParameterError, match="more than can be counted"):
+        whole.merge(of(10))
+    assert whole == again
+    assert whole.merge(of(9)) == of(2**63 - 1)
+    assert Aggregate.from_arrow(whole.to_arrow()) == whole
+
+
+def test_columns_whose_names_are_no_text_are_refused(tmp_path: Path) -> None:
+    table = absorbed(DirectEncoding(domain=3, epsilon=1), 10, 0).to_arrow()
+    sink, path = pa.BufferOutputStream(), tmp_path / "aggregate.arrow"
+    with pa.ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table)
+    path.write_bytes(sink.getvalue().to_pybytes().replace(b"said", b"s\xf3id"))
+    with pytest.raises(FormatError):
+        Aggregate.load(path)
+
+
 def test_more_than_there_is_memory_is_refused() -> None:
     protocol = PrefixExtension(domain=2**62, step=1, hashes=2**20, epsilon=20)
     with pytest.raises(ParameterError, match="takes 34084860461056 bytes"):
@@ -201,3 +241,14 @@ def test_an_aggregate_has_no_hash_and_tells_no_counts() -> None:
         hash(aggregate)
     assert repr(aggregate) == "Aggregate(DirectEncoding(epsilon=1, domain=3), reports=10, rejected=1)"
     assert aggregate != "an aggregate"
+
+
+def test_norm_sub_is_of_the_whole_domain_whichever_values_are_asked_about() -> None:
+    protocol = DirectEncoding(domain=["red", "green", "blue", "grey"], epsilon=1)
+    values = ["red"] * 500 + ["blue"] * 300
+    aggregate = protocol.aggregate().absorb(protocol.privatize(values, source=Seeded(1)))
+    everything, part = aggregate.estimate(postprocess="norm-sub"), aggregate.estimate(["blue"], postprocess="norm-sub")
+    assert everything.counts.sum() == pytest.approx(800)
+    assert part.counts.tolist() == everything.counts[2:3].tolist()
+    assert part.raw.tolist() == everything.raw[2:3].tolist()
+    assert part.postprocess == "norm-sub"

@@ -107,6 +107,22 @@ def test_estimates_are_right_on_average() -> None:
     laws.check_moments(DBitFlip(buckets=4, d=4, epsilon=1), values, 4)
 
 
+@pytest.mark.parametrize(("size", "d", "epsilon"), [(50, 50, 14), (50, 1, 10), (50, 4, 4)])
+def test_few_chance_hits_raise_no_alarms(size: int, d: int, epsilon: int) -> None:
+    protocol, alarms = DBitFlip(buckets=size, d=d, epsilon=epsilon), 0
+    for seed in range(200):
+        estimate = protocol.aggregate().absorb(protocol.privatize([0] * 200, source=Seeded(seed))).estimate()
+        alarms += bool(estimate.significant()[1:].any())
+    assert alarms <= 20  # 10 are allowed on average; by the normal law there would be 30 to 150
+
+
+def test_a_huge_epsilon_is_certain() -> None:
+    protocol = DBitFlip(buckets=3, d=3, epsilon=65_536)
+    assert protocol.variance(100) == 0.0
+    estimate = protocol.aggregate().absorb(protocol.privatize([0, 2, 2])).estimate()
+    assert estimate.counts.tolist() == [1.0, 0.0, 2.0]
+
+
 def test_the_variances_are_those_of_the_table() -> None:
     for size, told in ((100, ("97.9", "23", "4.53")), (1000, ("979", "230", "45.3"))):
         for epsilon, variance in zip((1, 2, 4), told, strict=True):

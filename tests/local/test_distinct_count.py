@@ -80,8 +80,18 @@ def test_the_upper_bound_is_the_largest_that_is_not_excluded(occupied: int, buck
     assert occupied_at_most(int(most) + 1, buckets, occupied) <= Fraction(failure)
 
 
+def test_the_upper_bound_of_many_buckets_is_that_of_the_normal_law() -> None:
+    """Half of very many buckets are occupied: the mean and the variance of an occupancy law are known."""
+    buckets, failure = 2**17, 0.01
+    most = _most(buckets // 2, buckets, failure)
+    empty = math.exp(-most / buckets)
+    spread = math.sqrt(buckets * empty * (1 - (1 + most / buckets) * empty))
+    assert (buckets * (1 - empty) - buckets / 2) / spread == pytest.approx(stats.norm.isf(failure), abs=0.02)
+
+
 def test_where_all_buckets_are_occupied_any_number_is_possible() -> None:
     assert _most(8, 8, 0.05) == math.inf
+    assert _most(2**20, 2**20, 0.05) == math.inf
     assert _without_collisions(8, 8) == math.inf
 
 

@@ -55,6 +55,18 @@ def test_the_estimate_and_its_interval() -> None:
     assert stats.binomtest(inside, 300, 0.9).pvalue > 1e-4
 
 
+@pytest.mark.parametrize(("reports", "epsilon", "number"), [(5, 8, 0.97), (1, 4, 0.5), (50, 8, 0.97)])
+def test_few_bits_that_agree_by_chance_are_not_certain(reports: int, epsilon: int, number: float) -> None:
+    protocol = Duchi(low=0, high=1, epsilon=epsilon)
+    shown = float(np.exp(protocol.log_masses(number, protocol.outputs()))[1])  # type: ignore[arg-type] # listed
+    covered = 0.0
+    for high in range(reports + 1):
+        aggregate = protocol.aggregate().absorb([protocol.header + bytes([i < high]) for i in range(reports)])
+        low, top = aggregate.estimate().interval(0.95)
+        covered += float(stats.binom.pmf(high, reports, shown)) * (low <= number <= top)
+    assert covered > 0.9
+
+
 def test_a_factor_that_is_off_is_biased() -> None:
     bit = TrueBit(epsilon=Fraction(1), parts=1 << 20)
     shown = np.exp(bit.log_masses(1 << 20, np.arange(2)))

@@ -116,6 +116,27 @@ def test_shared_functions_are_in_the_standard_errors() -> None:
     assert abs(np.mean(scores)) < 0.3
 
 
+def test_a_frequent_value_does_not_collide_with_itself() -> None:
+    values, errors, told = [0] * 5000, [], []
+    for seed in range(150):
+        protocol = LOLOHA(domain=5, epsilon=2, epsilon_infinity=4, g=2, functions=64, seed=seed)
+        estimate = protocol.aggregate().absorb(protocol.privatize(values, source=Seeded(seed))).estimate([0])
+        errors.append(float(estimate.raw[0]) - 5000)
+        told.append(float(estimate.standard_errors[0]))
+    assert np.mean(told) < 2 * np.std(errors)
+    assert np.std(errors) < 1.2 * np.mean(told)
+
+
+def test_few_chance_hits_raise_no_alarms() -> None:
+    alarms = 0
+    for seed in range(200):
+        protocol = LOLOHA(domain=50, epsilon=6, epsilon_infinity=12, functions=256, seed=seed)
+        estimate = protocol.aggregate().absorb(protocol.privatize([0] * 200, source=Seeded(seed))).estimate()
+        assert estimate.significant()[0]
+        alarms += bool(estimate.significant()[1:].any())
+    assert alarms <= 20  # 10 are allowed on average; by the normal law there would be 60 and more
+
+
 def test_what_stays_is_one_answer_for_each_cell() -> None:
     protocol = LOLOHA(domain=30, epsilon=1, epsilon_infinity=2, g=3, functions=50, seed=1)
     rows = np.random.default_rng(1).integers(0, 256, (200, 32), dtype=np.uint8)
@@ -171,6 +192,19 @@ def test_a_life_costs_what_the_likeliest_reports_tell(g: int) -> None:
     assert loss <= float(protocol.lifetime_epsilon(3, 2)) + 1e-9
     assert protocol.lifetime_epsilon(10**9, 10**9) == 2 * g
     assert protocol.lifetime_epsilon(10**9, 1) == 2
+
+
+@pytest.mark.parametrize(("epsilon", "infinity", "g"), [(1, 2, 2), (1, 4, 50), (0.5, 6, 10)])
+def test_a_life_costs_no_less_than_any_history_with_fewer_values(epsilon: float, infinity: int, g: int) -> None:
+    # Values may stay away, or collide: what two answers cost that are told once is not what one costs told twice.
+    protocol = LOLOHA(domain=100, epsilon=epsilon, epsilon_infinity=infinity, g=g)
+    for reports in range(1, 7):
+        for values in range(1, 7):
+            shares = itertools.product(range(reports + 1), repeat=min(values, 4))
+            histories = [share for share in shares if sum(share) == reports and np.count_nonzero(share) <= g]
+            worst = max(sum(protocol.lifetime_epsilon(times, 1) for times in share if times) for share in histories)
+            assert protocol.lifetime_epsilon(reports, values) >= worst
+            assert protocol.lifetime_epsilon(reports, values + 1) >= protocol.lifetime_epsilon(reports, values)
 
 
 def test_for_three_cells_two_reports_can_cost_more_than_twice_one() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from celosia.core import InputError, ParameterError
 from celosia.local.one_bit_mean import OneBitMean
@@ -64,6 +65,23 @@ def test_means_are_right_on_average_and_so_are_their_errors() -> None:
     assert errors.max() <= math.sqrt(protocol.variance(400)) * (1 + 1e-12)
     covered = [low <= values.mean() <= high for low, high in (one.interval(0.95) for one in estimates)]
     assert np.mean(covered) > 0.94
+
+
+@pytest.mark.parametrize(("reports", "epsilon", "number"), [(5, 8, 0.97), (3, 4, 0.5), (50, 8, 0.97), (10, 1, 1.0)])
+def test_few_bits_that_agree_by_chance_are_not_certain(reports: int, epsilon: int, number: float) -> None:
+    protocol = OneBitMean(low=0, high=1, epsilon=epsilon)
+    shown = float(np.exp(protocol.log_masses(number, protocol.outputs()))[1])  # type: ignore[arg-type] # listed
+    covered = 0.0
+    for high in range(reports + 1):
+        aggregate = protocol.aggregate().absorb([protocol.header + bytes([i < high]) for i in range(reports)])
+        low, top = aggregate.estimate().interval(0.95)
+        covered += float(stats.binom.pmf(high, reports, shown)) * (low - 1e-12 <= number <= top + 1e-12)
+    assert covered > 0.9  # without what is added to the variance 0.12 in the first case, and 0.75 in the second
+
+
+def test_a_huge_epsilon_has_a_law_without_warnings() -> None:
+    protocol = OneBitMean(low=0, high=1, epsilon=800)
+    assert protocol.log_masses(0, protocol.outputs()).tolist() == [0.0, -800.0]  # type: ignore[arg-type] # listed
 
 
 def test_the_worst_case_is_that_of_the_table() -> None:

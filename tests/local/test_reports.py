@@ -214,6 +214,17 @@ def test_batches_that_claim_more_rows_than_they_have_are_dropped_one_by_one_and_
         assert (aggregate.reports, aggregate.rejected) == (0, len(sent))
 
 
+def test_columns_whose_names_are_no_text_are_dropped() -> None:
+    protocol, sink = PROTOCOLS[1], pa.BufferOutputStream()
+    batch = made(protocol, 20).to_arrow()
+    with pa.ipc.new_stream(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+    read = pa.ipc.open_stream(sink.getvalue().to_pybytes().replace(b"report\0", b"rep\xf3rt\0")).read_all()
+    assert protocol.aggregate().absorb(read).rejected == 20
+    with pytest.raises(FormatError):
+        Reports.from_arrow(read)
+
+
 @pytest.mark.parametrize("given", [7, None, b"bytes", [b"record"]])
 def test_what_is_no_batch_is_not_read_as_one(given: Any) -> None:  # noqa: ANN401 - anything
     with pytest.raises(FormatError, match="Reports are read from an Arrow record batch"):

@@ -69,6 +69,22 @@ def test_distinct_values() -> None:
     assert found.covered == 1.0
 
 
+def test_distinct_values_that_fewer_hold_are_told_apart() -> None:
+    values = np.repeat(np.arange(30), np.arange(20, 620, 20))  # of all frequencies
+    found = simulate(build("distinct", epsilon=4), values, task="distinct", source=Seeded(7))
+    assert found.covered == 1.0
+    assert found.statement
+    assert f"In truth {found.true[0]:.0f} are held by as many, and 30 by anybody." in found.statement
+
+
+def test_the_clock_runs_after_a_report_that_nobody_counts() -> None:
+    protocol = DirectEncoding(domain=6, epsilon=4)
+    first, again = (simulate(protocol, VALUES, source=Seeded(7)) for _ in range(2))
+    reports = protocol.aggregate().absorb(protocol.privatize(VALUES, source=Seeded(7)))
+    assert first.estimated.tolist() == again.estimated.tolist() == reports.estimate().counts.tolist()
+    assert first.reports == len(VALUES)
+
+
 def test_ranges_have_quantiles() -> None:
     protocol = HierarchicalHistogram(domain=6, epsilon=4, fanout=2)
     found = simulate(protocol, VALUES, task="ranges", source=Seeded(7))
@@ -123,10 +139,12 @@ def test_rows_travel() -> None:
         (DirectEncoding(domain=6, epsilon=1), [6], {}),
         (DirectEncoding(domain=6, epsilon=1), [0.5], {}),
         (Duchi(low=0, high=1, epsilon=1), [2.0], {"task": "mean"}),
+        (Duchi(low=0, high=1, epsilon=1), 0.5, {"task": "mean"}),
+        (Duchi(low=0, high=1, epsilon=1), [], {"task": "mean"}),
         (Duchi(low=0, high=1, epsilon=1), [0.5], {"task": "mean", "postprocess": "clip"}),
         (DirectEncoding(domain=6, epsilon=1), [1], {"level": 2}),
     ],
 )
-def test_bad_input(protocol: Any, values: list[Any], options: dict[str, Any]) -> None:  # noqa: ANN401 - of any kind
+def test_bad_input(protocol: Any, values: Any, options: dict[str, Any]) -> None:  # noqa: ANN401 - of any kind
     with pytest.raises((InputError, ParameterError)):
         simulate(protocol, values, **options)

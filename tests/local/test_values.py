@@ -83,3 +83,10 @@ def test_numpys_values_become_pythons() -> None:
     assert domain == (3, 4)
     assert all(type(value) is int for value in domain_labels(domain))
     assert type(domain_labels(exact_domain([np.str_("a"), "b"]))[0]) is str
+
+
+def test_a_domain_may_be_a_column() -> None:
+    columns = [np.array([3, 1]), pd.Series([3, 1]), pl.Series([3, 1]), pa.array([3, 1])]
+    assert {exact_domain(column) for column in columns} == {(3, 1)}
+    assert exact_domain(np.array(["a", "b"])) == ("a", "b")
+    assert exact_domain(np.int64(4)) == 4

@@ -54,6 +54,24 @@ def test_the_rate_of_false_positives_is_the_stated_one(items: int, error: str) -
     assert abs(k - m / items * math.log(2)) <= 1
 
 
+@pytest.mark.parametrize("items", [1, 2, 3, 10, 40])
+@pytest.mark.parametrize("error", [0.5, 0.1, 0.01, 1e-6])
+def test_a_suggestion_holds_for_few_members_too(items: int, error: float) -> None:
+    """The number of bits that are set after a number of positions, position by position."""
+    bits, hashes = best_shape(error, items)
+    filled_share = np.arange(bits + 1) / bits
+    law = np.zeros(bits + 1)
+    law[0] = 1
+    for _ in range(items * hashes):
+        law = law * filled_share + np.concatenate([[0], (law * (1 - filled_share))[:-1]])
+    assert law @ filled_share**hashes <= error * (1 + 1e-12)
+    assert bits <= 1.5 * -items * hashes / math.log1p(-(error ** (1 / hashes))) + 1
+
+
+def test_a_suggestion_is_found_soon() -> None:
+    assert best_shape("1e-300", 2) == (7_555_757, 64)
+
+
 def test_progressions_of_two_hashes_would_be_caught() -> None:
     # The mutant that the positions are not: x, x + y, x + 2y mod a small number of bits.
     rng = np.random.default_rng(7)
@@ -130,7 +148,18 @@ def test_filters_that_do_not_fit_are_not_merged() -> None:
     for other in (BloomFilter(776, 3, seed=5), BloomFilter(777, 2, seed=5), BloomFilter(777, 3), "no filter"):
         with pytest.raises(ParameterError, match="same parameters"):
             small().merge(other)  # type: ignore[arg-type]
+        with pytest.raises(ParameterError, match="same parameters"):
+            small().estimate_intersection(other)  # type: ignore[arg-type]
         assert small() != other
+
+
+def test_words_are_copied() -> None:
+    words = np.zeros(1, dtype=np.uint64)
+    words.flags.writeable = False
+    sketch = BloomFilter.from_words(words, 64, 2)
+    sketch.update([1])
+    assert sketch.fill > 0
+    assert words[0] == 0
 
 
 def test_words_beyond_the_end_are_refused() -> None:

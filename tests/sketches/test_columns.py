@@ -108,7 +108,13 @@ def test_bytes_of_a_fixed_size() -> None:
 
 
 @pytest.mark.parametrize(
-    "nothing", [[], (), np.array([]).astype(int), np.array([], dtype="U3"), pa.array([], pa.string()), range(0)]
+    "nothing",
+    [
+        *([], (), range(0)),
+        *(np.array([]).astype(int), np.array([], dtype="U3"), np.array([], dtype=object)),
+        *(pa.array([], pa.string()), pa.array([]), pl.Series([])),
+        *(pd.Series([], dtype=object), pd.Series([], dtype="category")),
+    ],
 )
 def test_nothing_is_a_column(nothing: Any) -> None:  # noqa: ANN401 - any library's column
     assert len(read_column(nothing)) == 0
@@ -121,6 +127,13 @@ def test_columns_too_long_for_32_bits_are_read_with_64(monkeypatch: pytest.Monke
     for kind, values in ((pa.string(), TEXTS), (pa.binary(), BYTES), (pa.int64(), NUMBERS)):
         chunks = pa.chunked_array([pa.array(values[:2], kind), pa.array(values[2:], kind)])
         assert read_column(chunks).tolist() == values
+
+
+@pytest.mark.parametrize("kind", ["string", "large_string", "string_view", "binary", "large_binary", "binary_view"])
+def test_dictionaries_of_any_strings(kind: str) -> None:
+    words = TEXTS if "string" in kind else BYTES
+    values = pa.DictionaryArray.from_arrays(pa.array([1, 0, 1], pa.uint16()), pa.array(words, getattr(pa, kind)()))
+    assert read_column(values).tolist() == [words[1], words[0], words[1]]
 
 
 def test_a_null_inside_a_dictionary_is_one() -> None:

@@ -221,6 +221,39 @@ def test_bad_input_leaves_the_state_as_it_was() -> None:
     assert sketch.serialize() == before
 
 
+@pytest.mark.parametrize("weight", [2**62, 2**61, -(2**62)])
+def test_sums_of_many_nodes_stay_whole_numbers(weight: int) -> None:
+    for seed in range(10):
+        sketch = DyadicCountMin(0, 2**60, rows=1, width=2, seed=seed)
+        sketch.update([7], weight)
+        assert 0 <= sketch.range(1, 2**60 - 5)[0] / weight <= 1
+        if weight > 0:
+            assert sketch.range(1, 2**60 - 5)[0] == weight
+
+
+def test_no_frequent_value_is_beyond_the_largest() -> None:
+    for seed in range(60):
+        sketch = DyadicCountMin(0, 2**20, rows=1, width=16, seed=seed)
+        sketch.update([2**20] * 1_000 + list(range(1_000)))
+        found, _ = sketch.frequent("0.3")
+        assert 2**20 in found
+        assert found.max() == 2**20
+
+
+def test_a_few_bytes_ask_for_little_memory() -> None:
+    with pytest.raises(ParameterError, match="rows times width"):
+        DyadicCountMin(0, 0, rows=10**12, width=10**12)
+    exact = DyadicCountMin(0, 0, rows=2**31, width=2)
+    exact.update([0, 0], [5, -1])
+    assert DyadicCountMin.deserialize(exact.serialize()).range(0, 0).tolist() == [4]
+
+
+@pytest.mark.parametrize(("lows", "highs"), [([1, 2], [3, 4, 5]), ([[1], [2]], [3]), ([], [1, 2])])
+def test_ranges_must_go_together(lows: Any, highs: Any) -> None:  # noqa: ANN401 - anything
+    with pytest.raises(InputError, match="lows and highs"):
+        small().range(lows, highs)
+
+
 def test_nothing_is_no_change() -> None:
     sketch = small()
     sketch.update([])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -24,6 +25,14 @@ def test_a_row_may_fail_that_often_and_hardly_more(rows: int, failure: float) ->
     chance = row_failure(rows, failure)
     assert median_failure(rows, chance) <= failure
     assert median_failure(rows, chance * (1 + 1e-6)) > failure
+
+
+@pytest.mark.parametrize("failure", [1e-99, 1e-101, 1e-150, 1e-200, 1e-300, 1e-307])
+@pytest.mark.parametrize("rows", [1, 2, 3, 5, 6, 7, 33])
+def test_hardly_ever_is_a_number_too(rows: int, failure: float) -> None:
+    chance = Fraction(row_failure(rows, failure))
+    parts = [math.comb(rows, k) * chance**k * (1 - chance) ** (rows - k) for k in range(math.ceil(rows / 2), rows + 1)]
+    assert 0.9 < sum(parts) / Fraction(failure) <= 1
 
 
 @pytest.mark.parametrize("rows", [1, 2, 3, 4, 7])

@@ -168,6 +168,8 @@ def test_bad_input_leaves_the_state() -> None:
         assert sketch != other
     with pytest.raises(ParameterError, match="seed"):
         _ = sketch | Theta(32)
+    with pytest.raises(ParameterError, match="theta sketch"):
+        sketch.jaccard(3)
     for operation in ("__or__", "__and__", "__sub__"):
         assert getattr(sketch, operation)(3) is NotImplemented
     assert sketch.serialize() == before

@@ -37,7 +37,10 @@ def test_what_is_read() -> None:
 
 @pytest.mark.parametrize(
     "weights",
-    [[1], [1, 2, 3], [[1, 2]], [1.0, 2.0], 0.5, True, [True, False], "12", [1, None], [2**63, 1], float("nan")],
+    [
+        *([1], [1, 2, 3], [[1, 2]], [[1], [1, 2]], [1.0, 2.0], 0.5, True, [True, False], "12", [1, None], [2**63, 1]),
+        *(float("nan"), np.ma.array([1, 2], mask=[False, True])),
+    ],
 )
 def test_other_weights_are_refused(weights: Any) -> None:  # noqa: ANN401 - anything
     with pytest.raises(InputError, match="weights must be"):

@@ -25,7 +25,13 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 EPSILONS = np.linspace(0.0, 1.0, 21)
-ANSWERS = (local.DirectEncoding, local.Duchi, local.HadamardCountMeanSketch, local.OneBitMean)
+ANSWERS = (
+    local.DirectEncoding,
+    local.Duchi,
+    local.HadamardCountMeanSketch,
+    local.HadamardResponse,
+    local.OneBitMean,
+)
 
 SMALL: list[tuple[local.Protocol[Any], list[Any]]] = [
     (local.DirectEncoding(domain=3, epsilon=1), [0, 1, 2]),

@@ -176,5 +176,8 @@ def test_bad_tables() -> None:
         mechanism.merge(table, table)
     with pytest.raises(ParameterError, match="mergeable"):
         mechanism.estimate(table, tables=2)
+    for tables in (0, 1.5, True):
+        with pytest.raises(ParameterError, match="tables"):
+            mechanism.relative_error(100, tables=tables)  # type: ignore[arg-type]
     with pytest.raises(InputError):
         mechanism.release([1.5])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from typing import Any
 
@@ -96,7 +97,7 @@ def made(**changes: Any) -> Moments:  # noqa: ANN401 - arrays
         "variance_error": 0 * one,
         "stated": one,
     }
-    return Moments(**{**given, **{name: value * one for name, value in changes.items()}}, how="made up")
+    return Moments(**{**given, **{name: value * one for name, value in changes.items()}}, draws=1_000, how="made up")
 
 
 @pytest.mark.parametrize(("mean", "error", "passes"), [(1.1, 0.0, False), (1.1, 0.1, True), (1.1, 0.001, False)])
@@ -122,6 +123,11 @@ def test_a_stated_variance_is_neither_too_small_nor_loose(stated: float, words: 
 
 def test_no_stated_variance_is_said_to_be_none() -> None:
     assert check_variance(made(stated=math.nan), 1e-6) == "not checked: none is stated"
+
+
+def test_few_draws_convict_nobody_who_is_a_little_off() -> None:
+    few = dataclasses.replace(made(mean=1.1, mean_error=0.01), draws=4)
+    assert check_bias(few, 1e-6).startswith("off by 0.1")
 
 
 def test_power_is_stated() -> None:

@@ -55,7 +55,11 @@ class Output:
     def check(self) -> None:
         """Refuse what cannot be done before anything is drawn."""
         whole(self.top, name="top")
-        exact_level(self.confidence)
+        try:
+            exact_level(self.confidence)
+        except ParameterError:
+            message = f"confidence must be greater than 0 and less than 1, such as 0.95, not {quote(self.confidence)}."
+            raise ParameterError(message) from None
         if self.csv is not None:
             check_place(self.csv, name="csv")
         if self.chart is not None:
@@ -120,7 +124,8 @@ def _watching(total: int, *, wanted: bool) -> Iterator[Callable[[int], None]]:
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True, disable=not (wanted and console.is_terminal)) as progress:
         task = progress.add_task("Reporting", total=total)
-        yield lambda done: progress.update(task, completed=done)
+        words = ("Reporting", "Estimating")  # which takes a while where there are many values
+        yield lambda done: progress.update(task, completed=done, description=words[done >= total])
 
 
 def _write(runs: "list[Simulation]", output: Output) -> None:
@@ -138,20 +143,20 @@ def _write(runs: "list[Simulation]", output: Output) -> None:
 def _tell(
     runs: "list[Simulation]", remarks: tuple[str, ...], data: SimulatedData, output: Output, *, as_json: bool
 ) -> None:
-    from celosia.cli.collect_show import SIMULATED, print_run, print_sweep, run_object
+    from celosia.cli.collect_show import SIMULATED, described, print_run, print_sweep, run_object, say
 
     told = [run_object(run, top=output.top) for run in runs] if as_json else []
     if as_json:
         print_json({"note": SIMULATED, "data": data.data, "seed": data.seed, "remarks": list(remarks), "runs": told})
         return
     console = Console(highlight=False)
-    console.print(Text(SIMULATED, "bold"), soft_wrap=True)
+    say(console, Text(SIMULATED, "bold"))
     run = runs[0]
-    kind = type(run.protocol).__name__ if len(runs) > 1 else _described(run)
     spent = "" if len(runs) > 1 else f"; each report is {run.protocol.guarantee}"
-    console.print(Text(f"{kind}: {run.reports:,} reports{spent}."), soft_wrap=True)
+    people = f"{run.reports:,} report{'s'[: run.reports != 1]}"
+    say(console, Text(f"{described([one.protocol for one in runs])}: {people}{spent}."))
     for remark in remarks:
-        console.print(Text(f"Read from the data, which no collection could do: {remark}.", "yellow"), soft_wrap=True)
+        say(console, Text(f"Read from the data, which no collection could do: {remark}.", "yellow"))
     if data.seed is not None:
         console.print(Text(f"Seed {data.seed}: the same coins every time. It protects nobody.", "yellow"))
     console.print()
@@ -162,11 +167,6 @@ def _tell(
     for path in (output.csv, output.chart):
         if path is not None:
             Console(stderr=True, highlight=False).print(Text(f"Written: {path}"), soft_wrap=True)
-
-
-def _described(run: "Simulation") -> str:
-    text = str(run.protocol)
-    return text if len(text) <= 200 else f"{type(run.protocol).__name__}(…)"
 
 
 @collect.command("choose")
@@ -180,10 +180,12 @@ def _choose(
     as_json: JsonOption = False,
 ) -> None:
     """Choose the protocol with the least variance for counts of a known domain, and say why."""
-    from celosia.cli.collect_show import choice_object, print_choice
+    from celosia.cli.collect_choice import choice_object, print_choice
     from celosia.local.choose import choose
 
     values = Parameters(domain=domain).given()["domain"]
+    if isinstance(values, int):
+        whole(values, name="domain", least=2)
     choice = choose(values, exact_epsilon(epsilon), bits, longitudinal=longitudinal)
     if as_json:
         print_json(choice_object(choice))

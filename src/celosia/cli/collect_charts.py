@@ -45,6 +45,7 @@ def chart(runs: "Sequence[Simulation]", *, top: int) -> "alt.LayerChart":
         for sides in zip(*((one.estimated, one.low, one.high, one.true) for one in runs), strict=True)
     )
     spent = f"ε = {epsilon_text(run)} for each person, " if len(runs) == 1 else ""
+    missed = " Values without a bar were missed." if len(runs) == 1 and (order >= run.found).any() else ""
     return intervals(
         names,
         values,
@@ -54,7 +55,7 @@ def chart(runs: "Sequence[Simulation]", *, top: int) -> "alt.LayerChart":
         interval=f"{100 * run.level:g} % interval",
         labels=Labels(
             title=f"{name}: {run.reports:,} simulated reports",
-            subtitle=f"{spent}{bytes_text(run)} a report. True values are known in a simulation only.",
+            subtitle=f"{spent}{bytes_text(run)} a report. True values are known in a simulation only.{missed}",
             x="" if run.metrics is None else "Value",
             y="People" if run.metrics is not None else run.keys[0].capitalize(),
         ),
@@ -74,7 +75,7 @@ def _errors(runs: "Sequence[Simulation]", name: str) -> "alt.LayerChart":
         y_log=above,
         labels=Labels(
             title=f"{name}: error by ε, {runs[0].reports:,} simulated reports",
-            subtitle="Root of the mean squared error of a count, and what the standard errors say.",
+            subtitle="Root of the mean squared error of a count, which is known in a simulation only.",
             x="Epsilon of a report",
             y="People",
         ),

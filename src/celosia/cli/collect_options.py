@@ -39,11 +39,11 @@ class Parameters:
     ] = None
     low: Annotated[str | None, typer.Option(metavar="NUMBER", help="For means: the least number.")] = None
     high: Annotated[str | None, typer.Option(metavar="NUMBER", help="For means: the greatest number.")] = None
-    hashes: Annotated[int | None, typer.Option(metavar="K", help="How many hash functions.")] = None
+    hashes: Annotated[int | None, typer.Option(metavar="K", help="How many hash functions; they are public.")] = None
     width: Annotated[
         str | None, typer.Option(metavar="M", help="The columns of a sketch; of piecewise, the likely reports.")
     ] = None
-    hash_seed: Annotated[int | None, typer.Option(metavar="N", help="Which hash functions; they are public.")] = None
+    hash_seed: Annotated[int | None, typer.Option(metavar="N", help="Which hash functions; 0 unless given.")] = None
     bits: Annotated[int | None, typer.Option(metavar="N", help="rappor: the bits of a filter.")] = None
     cohorts: Annotated[int | None, typer.Option(metavar="N", help="rappor: how many sets of hash functions.")] = None
     f: Annotated[str | None, typer.Option("--f", metavar="P", help="rappor: the permanent noise.")] = None
@@ -94,6 +94,11 @@ def _domain(text: str) -> int | tuple[str, ...] | tuple[int, ...]:
             message = f"domain must be a number, or values with commas between them, not {quote(text)}."
             raise ParameterError(message)
         return int(parts[0])
+    if len(set(parts)) < len(parts):
+        message = (
+            f"domain must be different values with commas between them, not {quote(text)}. A number has no commas."
+        )
+        raise ParameterError(message)
     return tuple(map(int, parts)) if whole else parts
 
 
@@ -140,13 +145,17 @@ def read_values(data: str, column: str | None) -> "pa.Array":
     names = table.column_names
     if column is None:
         column = "value" if "value" in names else names[0] if len(names) == 1 else None
-    if column not in names:
-        given = "" if column is None else f", not {quote(column)}"
+    if names.count(column) != 1:
+        given = ": say which" if column is None else f", not {quote(column)}"
+        given = f", and {quote(column)} is there more than once" if column in names else given
         message = f"column must be one of {', '.join(names)}{given}."
         raise ParameterError(message)
     values = table[column].combine_chunks()
     if values.null_count:
         message = f"The column {column} has nulls: drop or fill what is missing."
+        raise ParameterError(message)
+    if not len(values):
+        message = f"The column {column} has no rows: there is nothing to simulate."
         raise ParameterError(message)
     return _plain(values)
 
@@ -169,15 +178,23 @@ def _read_file(path: str) -> "pa.Table":
 
 
 def _plain(values: "pa.Array") -> "pa.Array":
-    """Return whole numbers, floats and texts as they are, and all else, such as dates, as texts."""
+    """Return numbers and texts as they are, whole ones as such, and all else, such as dates, as texts."""
     import pyarrow as pa
 
     kind = values.type
     if pa.types.is_dictionary(kind):
         values = values.dictionary_decode()
         kind = values.type
-    plain = (pa.types.is_integer, pa.types.is_floating, pa.types.is_string, pa.types.is_large_string)
-    return values if any(is_one(kind) for is_one in plain) else values.cast(pa.string())
+    try:
+        if pa.types.is_floating(kind):
+            return values.cast(pa.int64())  # which raises unless all are whole: 1.0, 2.0
+        plain = (pa.types.is_integer, pa.types.is_string, pa.types.is_large_string)
+        return values if any(is_one(kind) for is_one in plain) else values.cast(pa.string())
+    except pa.ArrowInvalid:  # its words may quote a value
+        if pa.types.is_floating(kind):
+            return values
+        message = "The column has texts that are not UTF-8: save the file in that encoding."
+        raise ParameterError(message) from None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -222,6 +239,9 @@ def _domain_of(values: "pa.Array", *, ordered: bool) -> tuple[tuple[Any, ...], s
         message = "The column has numbers with a fraction: counts are of whole numbers or texts. Round them to a unit."
         raise ParameterError(message)
     found = sorted(pc.unique(values).to_pylist())
+    if len(found) < 2:
+        message = "The column has one value only, of which no domain can be read: state it with --domain."
+        raise ParameterError(message)
     if ordered and isinstance(found[0], int) and found[-1] - found[0] < _MOST_RANGE:
         return tuple(range(found[0], found[-1] + 1)), f"the domain is {found[0]} to {found[-1]}"
     return tuple(found), f"the domain is the {len(found):,} values that occur"
@@ -235,6 +255,9 @@ def _bound(values: "pa.Array", *, least: bool) -> float:
         message = "The column has texts: a mean is of numbers."
         raise ParameterError(message)
     bounds = pc.min_max(values)
+    if bounds["min"] == bounds["max"]:
+        message = "The column has one value only, of which no bounds can be read: state them with --low and --high."
+        raise ParameterError(message)
     return float(bounds["min" if least else "max"].as_py())
 
 
@@ -244,6 +267,9 @@ def _spelling(entry: "Entry", values: "pa.Array", options: dict[str, Any]) -> li
 
     if pa.types.is_integer(values.type):
         if entry.name == "pem" and "domain" not in options:
+            if pc.min(values).as_py() < 0:
+                message = "The column has numbers below 0: pem finds texts, or whole numbers from 0 on."
+                raise ParameterError(message)
             options["domain"] = 1 << max(1, int(pc.max(values).as_py()).bit_length())
             return [f"the domain is 0 to {options['domain'] - 1}"]
         return []

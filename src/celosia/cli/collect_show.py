@@ -7,6 +7,7 @@ import csv
 import io
 import json
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,28 +19,31 @@ from rich.text import Text
 from celosia.core.exact import show
 
 if TYPE_CHECKING:
-    from celosia.local.choose import Choice
+    from celosia.local.protocol import Protocol
     from celosia.local.simulation import Simulation
 
 __all__ = [
     "SIMULATED",
+    "brief",
     "bytes_text",
-    "choice_object",
     "csv_text",
+    "described",
     "epsilon_text",
     "largest",
-    "print_choice",
     "print_run",
     "print_sweep",
     "printable",
     "run_object",
+    "say",
 ]
 
 SIMULATED = "Simulation: true values are shown, which no collector has."
 """What every output of a simulation says."""
 
 _BAR = 24
+_BARS_FROM = 72  # columns of a terminal
 _LONGEST = 40
+_JOINER = "\u200d"  # not printable by itself, but within an emoji
 
 
 def print_run(run: "Simulation", *, top: int) -> None:
@@ -53,15 +57,16 @@ def print_run(run: "Simulation", *, top: int) -> None:
     console = Console(highlight=False)
     order = largest(run)
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1))
-    table.add_column("Value")
+    table.add_column("Value", min_width=10)
     for title in ("True", "Estimated", f"{100 * run.level:g} % interval"):
         table.add_column(title, justify="right", no_wrap=True)
     counted = run.metrics is not None
-    table.add_column("Estimated █, true │" if counted else "", no_wrap=True)
+    drawn = counted and console.width >= _BARS_FROM
+    table.add_column("Estimated █, true │" if drawn else "", no_wrap=True)
     most = max(1.0, float(np.max(run.estimated)), float(np.max(run.true)))
     for i in order[:top]:
         true, estimated, low, high = (float(side[i]) for side in (run.true, run.estimated, run.low, run.high))
-        bar = _bar(estimated / most, true / most) if counted else ""
+        bar = _bar(estimated / most, true / most) if drawn else ""
         span = "missed" if i >= run.found else f"{_number(low, counted=counted)} – {_number(high, counted=counted)}"
         cells = (printable(run.keys[i]), *(_number(x, counted=counted) for x in (true, estimated)), span, bar)
         table.add_row(*map(Text, cells))
@@ -72,7 +77,7 @@ def print_run(run: "Simulation", *, top: int) -> None:
         words = f"{100 * quantile.share:g} % quantile: {quantile.estimated} (true {quantile.true}), "
         console.print(Text(f"{words}{100 * run.level:g} % interval {quantile.low} – {quantile.high}"))
     if run.statement:
-        console.print(Text(run.statement), soft_wrap=True)
+        say(console, Text(run.statement))
     console.print()
     _print_metrics(run, console)
 
@@ -102,7 +107,7 @@ def _measured(run: "Simulation") -> list[tuple[str, str]]:
     if run.metrics is not None:
         found = run.metrics
         rows = [
-            ("Total error", f"{found.total_error:,.1f} over {found.keys:,} values"),
+            ("Total error", f"{found.total_error:,.1f} over {found.keys:,} value{'s'[: found.keys != 1]}"),
             ("Mean error", f"{found.mean_error:,.2f}, {found.percent_error:.3g} % of the people"),
             ("Largest error", f"{found.largest_error:,.1f}"),
             ("MSE", f"{found.mse:,.2f}; divided by the range {_share(found.normalized_mse)}"),
@@ -110,7 +115,7 @@ def _measured(run: "Simulation") -> list[tuple[str, str]]:
             ("RMSE / range", _share(found.normalized_rmse)),
             ("√(MSE / range)", _share(found.root_normalized_mse)),
             ("Pearson", "–" if found.pearson is None else f"{found.pearson:.4f}"),
-            ("Intervals", f"{100 * run.covered:.1f} % hold the true value"),
+            ("Intervals", _covered(run)),
         ]
         if run.task == "words":
             false = int((run.true[: run.found] == 0).sum())
@@ -118,33 +123,37 @@ def _measured(run: "Simulation") -> list[tuple[str, str]]:
                 ("Found", f"{run.found:,} values, {false:,} of which nobody has; {len(run.keys) - run.found:,} missed")
             )
     else:
-        rows = [("Error", f"{float(run.estimated[0] - run.true[0]):,.6g}")]
+        rows = [("Error", f"{float(run.estimated[0] - run.true[0]) + 0.0:,.6g}")]
     people = max(run.reports, 1)
     return [
         *rows,
         ("Report", bytes_text(run)),
-        ("Clients", f"{run.seconds.client:.3g} s, {1e6 * run.seconds.client / people:.3g} µs a report"),
-        ("Update", f"{run.seconds.update:.3g} s, {1e6 * run.seconds.update / people:.3g} µs a report"),
-        ("Estimate", f"{run.seconds.estimate:.3g} s"),
+        ("Clients", f"{_time(run.seconds.client)}, {_time(run.seconds.client / people)} a report"),
+        ("Update", f"{_time(run.seconds.update)}, {_time(run.seconds.update / people)} a report"),
+        ("Estimate", _time(run.seconds.estimate)),
     ]
 
 
 def print_sweep(runs: "Sequence[Simulation]") -> None:
-    """Print one column for each epsilon.
+    """Print one column for each epsilon, in as many tables as the terminal is too narrow for.
 
     >>> from celosia.local import DirectEncoding
     >>> from celosia.local.simulation import simulate
     >>> print_sweep([simulate(DirectEncoding(domain=2, epsilon=epsilon), [0, 1, 1]) for epsilon in (1, 2)])
     Epsilon ...
     """
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1))
-    table.add_column("Epsilon")
-    for run in runs:
-        table.add_column(epsilon_text(run), justify="right", no_wrap=True)
+    console = Console(highlight=False)
     columns = [_counts_cells(run) if run.metrics is not None else _number_cells(run) for run in runs]
-    for name in columns[0]:
-        table.add_row(name, *(column[name] for column in columns))
-    Console(highlight=False).print(table)
+    widest = max(len(cell) for column in columns for cell in column.values())
+    side = max(1, (console.width - max(map(len, columns[0]))) // (widest + 3))
+    for begin in range(0, len(runs), side):
+        table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1))
+        table.add_column("Epsilon", no_wrap=True)
+        for run in runs[begin : begin + side]:
+            table.add_column(epsilon_text(run), justify="right", no_wrap=True)
+        for name in columns[0]:
+            table.add_row(name, *(column[name] for column in columns[begin : begin + side]))
+        console.print(*([] if not begin else [""]), table, sep="\n")
 
 
 def _counts_cells(run: "Simulation") -> dict[str, str]:
@@ -156,11 +165,11 @@ def _counts_cells(run: "Simulation") -> dict[str, str]:
         "… in % of people": f"{found.percent_error:.3g}",
         "MSE": f"{found.mse:,.0f}",
         "RMSE": f"{found.rmse:,.1f}",
-        "… as stated": "–" if run.expected_rmse is None else f"{run.expected_rmse:,.1f}",
+        "… expected": "–" if run.expected_rmse is None else f"{run.expected_rmse:,.1f}",
         "RMSE / range": _share(found.normalized_rmse),
         "√(MSE / range)": _share(found.root_normalized_mse),
         "Pearson": "–" if found.pearson is None else f"{found.pearson:.4f}",
-        "Intervals hold": f"{100 * run.covered:.1f} %",
+        "Intervals hold": f"{100 * run.covered:.1f} %" if run.found else "–",
         **_times(run),
     }
 
@@ -178,9 +187,9 @@ def _number_cells(run: "Simulation") -> dict[str, str]:
 def _times(run: "Simulation") -> dict[str, str]:
     taken = run.seconds
     return {
-        "Clients": f"{taken.client:.2g} s",
-        "Update": f"{taken.update:.2g} s",
-        "Estimate": f"{taken.estimate:.2g} s",
+        "Clients": _time(taken.client),
+        "Update": _time(taken.update),
+        "Estimate": _time(taken.estimate),
         "Bytes a report": f"{run.protocol.bytes_per_report:,}",
     }
 
@@ -235,55 +244,6 @@ def csv_text(runs: "Sequence[Simulation]") -> str:
     return text.getvalue()
 
 
-def print_choice(choice: "Choice") -> None:
-    """Print a protocol, why it was chosen, and what else there is.
-
-    >>> from celosia.local import choose
-    >>> print_choice(choose(10, 1, bits=4))
-    DirectEncoding...
-    """
-    console = Console(highlight=False)
-    console.print(Text(repr(choice.protocol), "bold"), soft_wrap=True)
-    console.print(Text(choice.reason), soft_wrap=True)
-    console.print()
-    kept = any(one.lifetime is not None for one in choice.alternatives)
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1))
-    table.add_column("Protocol")
-    for title in ("Variance a person", "Bits", *(["Whole life"] if kept else []), ""):
-        table.add_column(title, justify="right")
-    for one in choice.alternatives:
-        style = "bold green" if one.protocol == choice.protocol else "" if one.fits else "dim"
-        life = [] if not kept else ["–" if one.lifetime is None else f"ε = {one.lifetime:,.3g}"]
-        table.add_row(
-            one.name, f"{one.variance:,.3g}", f"{one.bits:,}", *life, "" if one.fits else "too long", style=style
-        )
-    console.print(table)
-
-
-def choice_object(choice: "Choice") -> dict[str, object]:
-    """Return a choice for JSON.
-
-    >>> from celosia.local import choose
-    >>> sorted(choice_object(choose(10, 1)))
-    ['alternatives', 'protocol', 'reason']
-    """
-    return {
-        "protocol": json.loads(choice.protocol.to_json()),
-        "reason": choice.reason,
-        "alternatives": [
-            {
-                "name": one.name,
-                "variance": one.variance,
-                "bits": one.bits,
-                "fits": one.fits,
-                "lifetime": one.lifetime,
-                "protocol": json.loads(one.protocol.to_json()),
-            }
-            for one in choice.alternatives
-        ],
-    }
-
-
 # ------------------------------------------------------------------------------------------------------------- values
 
 
@@ -296,6 +256,38 @@ def largest(run: "Simulation") -> "np.ndarray[Any, np.dtype[np.int64]]":
     1
     """
     return np.lexsort((-run.estimated, -run.true))
+
+
+def say(console: Console, text: Text) -> None:
+    """Print a sentence: wrapped at words on a terminal, one line where it goes to a file.
+
+    >>> say(Console(), Text("One line."))
+    One line.
+    """
+    console.print(text, soft_wrap=not console.is_terminal)
+
+
+def described(protocols: "Sequence[Protocol[Any]]") -> str:
+    """Return a protocol with its parameters, those that all have the same; long ones are not written out.
+
+    >>> from celosia.local import DirectEncoding
+    >>> described([DirectEncoding(domain=("no", "yes"), epsilon=2)])
+    'DirectEncoding(domain of 2 values, epsilon=2)'
+    """
+    all_of = [json.loads(one.to_json()) for one in protocols]
+    same = {name: value for name, value in all_of[0].items() if all(other[name] == value for other in all_of)}
+    told = [_parameter(name, value) for name, value in same.items() if name not in ("kind", "version")]
+    return f"{all_of[0]['kind']}({', '.join(words for words in told if words)})"
+
+
+def _parameter(name: str, value: Any) -> str:  # noqa: ANN401 - of JSON
+    if value is None or (name, value) == ("seed", 0):
+        return ""
+    if isinstance(value, list):
+        return f"{name} of {len(value):,} values"
+    if name == "alphabet":
+        return f"{name} of {len(value)} letters"
+    return f"{name}={value}" if len(str(value)) <= _LONGEST // 2 else f"{name}≈{float(Fraction(value)):.5g}"
 
 
 def epsilon_text(run: "Simulation") -> str:
@@ -334,6 +326,29 @@ def _expected(run: "Simulation") -> str:
     return "" if run.expected_rmse is None else f"; the standard errors say {run.expected_rmse:,.2f}"
 
 
+def _covered(run: "Simulation") -> str:
+    if not run.found:
+        return "–"
+    return f"{100 * run.covered:.1f} %{' of those found' if run.task == 'words' else ''} hold the true value"
+
+
+def _time(seconds: float) -> str:
+    """Return a duration in a unit that fits it."""
+    for unit, name in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")):
+        if seconds >= unit:
+            return f"{brief(seconds / unit)} {name}"
+    return f"{brief(1e9 * seconds)} ns"
+
+
+def brief(number: float) -> str:
+    """Return three digits, or all of a number above a thousand.
+
+    >>> brief(1 / 3), brief(1000.0)
+    ('0.333', '1,000')
+    """
+    return f"{number:.3g}" if abs(number) < 999.5 or abs(number) >= 1e9 else f"{number:,.0f}"
+
+
 def _share(number: float | None) -> str:
     return "–" if number is None else f"{number:,.4g}"
 
@@ -345,11 +360,11 @@ def _number(number: float, *, counted: bool) -> str:
 def printable(key: Any) -> str:  # noqa: ANN401 - whatever values are
     r"""Return a value as it is shown: what is not printable is written out, and what is long is cut.
 
-    >>> print(printable("bell\a"), len(printable("x" * 99)))
-    bell\x07 40
+    >>> print(printable("bell\a"), len(printable("x" * 99)), printable(""))
+    bell\x07 40 ""
     """
-    text = str(key)
-    text = text if text.isprintable() else text.encode("unicode_escape").decode()
+    text = "".join(x if x.isprintable() or x == _JOINER else x.encode("unicode_escape").decode() for x in str(key))
+    text = text if text.strip() else f'"{text}"'
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 

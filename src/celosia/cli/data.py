@@ -76,7 +76,7 @@ def write_rows(path: Path, batches: "Iterator[pa.RecordBatch]", *, force: bool =
     '"user","value"'
     """
     if path.suffix.lower() not in _SUFFIXES:
-        message = f"out must end in .csv or .parquet, not {path.name!r}."
+        message = f"out must end in .csv or .parquet, not {str(path)!r}."
         raise ParameterError(message)
     check_place(path, name="out", force=force)
     try:

@@ -5,15 +5,17 @@ dropped because no client could have sent them. Two aggregates add up, in any or
 what one would have given, to the last bit. Scaling happens when an estimate is asked for, never before.
 """
 
+import dataclasses
 import math
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast
 
 import numpy as np
 
 from celosia.core.errors import FormatError, ParameterError
-from celosia.local.reports import read_payloads, sound
+from celosia.local.reports import column_names, read_payloads, sound
+from celosia.local.values import asked
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -98,6 +100,9 @@ class Aggregate(Generic[E_co]):
         if type(other) is not type(self) or other.protocol != self.protocol:
             message = "Only aggregates of the same protocol, with the same parameters and seed, can be merged."
             raise ParameterError(message)
+        if not _fit(self, other):
+            message = "Together the aggregates would hold more than can be counted in 64 bits."
+            raise ParameterError(message)
         for name in self.state:
             self.state[name] += other.state[name]
         self.reports += other.reports
@@ -108,14 +113,22 @@ class Aggregate(Generic[E_co]):
         """Return what the reports say, with standard errors.
 
         ``candidates`` are the values that are asked about; protocols over a known domain take all of it without.
-        ``postprocess`` is ``"clip"`` or ``"norm-sub"``; without, estimates are unbiased and may be negative.
+        ``postprocess`` is ``"clip"`` or ``"norm-sub"``; without, estimates are unbiased and may be negative. Over a
+        known domain ``"norm-sub"`` is of all its values, whichever are asked about; over an open one it takes the
+        candidates for all that anybody has.
 
         >>> from celosia.local import DirectEncoding
         >>> protocol = DirectEncoding(domain=3, epsilon=2)
         >>> protocol.aggregate().absorb(protocol.privatize([0, 1])).estimate([2]).candidates
         [2]
         """
-        return self.protocol._estimate(self, candidates, postprocess)  # noqa: SLF001 - the protocol's other half
+        protocol: Any = self.protocol
+        if postprocess != "norm-sub" or candidates is None or protocol._whole() is None:  # noqa: SLF001 - likewise
+            return cast("E_co", protocol._estimate(self, candidates, postprocess))  # noqa: SLF001 - likewise
+        places, _ = asked(candidates, protocol._whole())  # noqa: SLF001 - likewise
+        part = protocol._estimate(self, candidates, None)  # noqa: SLF001 - likewise
+        everything = protocol._estimate(self, None, postprocess)  # noqa: SLF001 - likewise
+        return cast("E_co", dataclasses.replace(part, counts=everything.counts[places], postprocess=postprocess))
 
     def to_arrow(self) -> "pa.Table":
         """Return the aggregate as an Arrow table of one row, to be stored or sent.
@@ -162,11 +175,15 @@ class Aggregate(Generic[E_co]):
             raise FormatError(message)
         protocol: Protocol[Any] = Protocol.from_json(metadata.get(_PROTOCOL, b"").decode("utf-8", "replace"))
         shapes = protocol._shapes()  # noqa: SLF001 - the protocol's other half
-        if sorted(table.schema.names) != sorted(shapes):
+        if sorted(column_names(table)) != sorted(shapes):
             message = f"The table must have the columns of the state of {type(protocol).__name__}, and no others."
             raise FormatError(message)
         # Read before an aggregate is made: what the protocol asks for may be more than there is memory.
         state = {name: _stored(table, name, shape) for name, shape in shapes.items()}
+        least, most = (int(counts[0]) * step for step in protocol._reach())  # noqa: SLF001 - the protocol's other half
+        if not all(least <= int(array.min()) and int(array.max()) <= most for array in state.values()):
+            message = f"The table holds numbers that {int(counts[0])} reports cannot add up to."
+            raise FormatError(message)
         aggregate = cls(protocol)
         aggregate.state, aggregate.reports, aggregate.rejected = state, int(counts[0]), int(counts[1])
         return aggregate
@@ -213,6 +230,9 @@ class Aggregate(Generic[E_co]):
             raise FormatError(message) from error
         return cls.from_arrow(table)
 
+    def __copy__(self) -> "Aggregate[E_co]":
+        return Aggregate(self.protocol).merge(self)  # one that shares its arrays would count in both
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Aggregate):
             return NotImplemented
@@ -237,6 +257,15 @@ def _empty(protocol: "Protocol[Any]") -> "State":
             "choose fewer or narrower hash functions, a smaller domain, or a smaller epsilon."
         )
         raise ParameterError(message) from None
+
+
+def _fit(one: Aggregate[Any], other: Aggregate[Any]) -> bool:
+    """Tell whether the sums of two states are within 64 bits: NumPy would go on from the other end."""
+    reach = max(map(abs, one.protocol._reach()))  # noqa: SLF001 - the protocol's other half
+    if (one.reports + other.reports) * reach < 2**63:
+        return True
+    sums = [(array, other.state[name], array + other.state[name]) for name, array in one.state.items()]
+    return not any((((left ^ both) & (right ^ both)) < 0).any() for left, right, both in sums)
 
 
 def _stored(table: "pa.Table", name: str, shape: tuple[int, ...]) -> "NDArray[np.int64]":

@@ -5,6 +5,7 @@ So (supports - n q) / (p - q) is right on average, and its variance follows from
 2017 call such protocols pure. Direct and unary encoding, local hashing and subset selection are of this kind.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -54,10 +55,12 @@ class Chances:
         reports: int,
         postprocess: str | None,
         further: "Callable[[Floats], Floats] | None" = None,
+        functions: int = 1,
     ) -> Estimate:
         """Return the estimate for candidates that were supported so often.
 
-        ``further`` is a variance, at given counts, that does not come from the reporters' coins.
+        ``further`` is a variance, at given counts, that does not come from the reporters' coins but from collisions in
+        so many hash functions.
 
         >>> chances = Chances(if_true=0.75, if_not=0.25, gap=0.5)
         >>> chances.estimate(["a", "b"], np.array([75, 25]), reports=100, postprocess=None)
@@ -74,16 +77,23 @@ class Chances:
             null_variances=null_variances,
             reports=reports,
             postprocess=postprocess,
-            hits=self.hits(reports, float(null_variances.max(initial=nobody))),
+            hits=self.hits(reports, float(null_variances.max(initial=nobody)), functions),
         )
 
-    def hits(self, reports: float, null_variance: float) -> float:
+    def hits(self, reports: float, null_variance: float, functions: int = 1) -> float:
         """Return of how many chance hits the count of a value that nobody has is made, given its variance.
 
-        They are as many as a Poisson law has that, stretched, has the mean and the variance of the supports.
+        They are as many as a Poisson law has with the variance and the third moment of that count. What the variance
+        has above that of chance supports comes from values that collide with the candidate, at worst from one: its
+        holders, divided among so many hash functions, support the candidate together.
 
-        >>> round(Chances(if_true=0.75, if_not=0.01, gap=0.74).hits(500, 9.04), 2)
-        5.05
+        >>> chances = Chances(if_true=0.75, if_not=0.01, gap=0.74)
+        >>> [round(chances.hits(500, variance, 16), 2) for variance in (9.04, 10.0, 30.0)]
+        [4.95, 4.7, 0.42]
         """
-        spread = null_variance * self.gap * self.gap
-        return (reports * self.if_not) ** 2 / spread if spread else 0.0
+        nobody = self.variance(reports)
+        third = nobody / self.gap
+        if null_variance > nobody:
+            together = math.sqrt((null_variance - nobody) * (1 - self.if_not) / self.if_not / functions)
+            third += functions * together**3 * self.if_not / (1 - self.if_not) ** 2
+        return math.inf if math.isinf(null_variance) or not third else null_variance * (null_variance / third) ** 2

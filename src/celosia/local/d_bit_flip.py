@@ -159,8 +159,8 @@ class DBitFlip(Memoised[Estimate]):
         >>> round(DBitFlip(buckets=100, d=4, epsilon=1).variance(1), 1)
         97.9
         """
-        share = self.size / self.d
-        return reports * share / (2 * math.sinh(float(self.epsilon) / 4)) ** 2 + count * (share - 1)
+        share, gap = self.size / self.d, -math.expm1(-float(self.epsilon) / 2)
+        return reports * share * math.exp(-float(self.epsilon) / 2) / gap / gap + count * (share - 1)
 
     def outputs(self) -> Bytes | None:
         """All answers with all assignments.
@@ -253,6 +253,9 @@ class DBitFlip(Memoised[Estimate]):
         answers, (assignment,) = unpack_vector(payload, self.d, [field_width(self.assignments)])
         return answers, assignment.astype(np.int64)
 
+    def _whole(self) -> Domain:
+        return self.buckets
+
     def _shapes(self) -> dict[str, tuple[int, ...]]:
         return {"asked": (self.size,), "ones": (self.size,)}
 
@@ -268,9 +271,9 @@ class DBitFlip(Memoised[Estimate]):
     def _estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> Estimate:  # noqa: ANN401 - any column
         places = np.arange(self.size) if candidates is None else codes(candidates, self.buckets, name="candidates")
         labels, n = domain_labels(self.buckets), aggregate.reports
-        half, share = float(self.epsilon) / 2, self.size / self.d
+        share, ratio = self.size / self.d, math.exp(-float(self.epsilon) / 2)
         asked, ones = aggregate.state["asked"][places], aggregate.state["ones"][places]
-        raw = share * (ones * (1 + math.exp(-half)) - asked * math.exp(-half)) / -math.expm1(-half)
+        raw = share * (ones * (1 + ratio) - asked * ratio) / -math.expm1(-float(self.epsilon) / 2)
         return estimate_of(
             [labels[place] for place in places.tolist()],
             raw,
@@ -278,6 +281,7 @@ class DBitFlip(Memoised[Estimate]):
             null_variances=np.full(len(places), self.variance(n)),
             reports=n,
             postprocess=postprocess,
+            hits=n * ratio / share,  # proofs/d-bit-flip.md, 6
         )
 
 

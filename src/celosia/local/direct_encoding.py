@@ -129,6 +129,9 @@ class DirectEncoding(Protocol[Estimate]):
         other = integer_below(self.size - 1, source)  # drawn in any case: time must not tell which it was
         return int(read) if kept else other + (other >= int(read))
 
+    def _whole(self) -> Domain:
+        return self.domain
+
     def _shapes(self) -> dict[str, tuple[int, ...]]:
         return {"said": (self.size,)}
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numba import njit
 
 from celosia.core.errors import ParameterError
 from celosia.core.exact import Exact, exact_epsilon, exact_level, quote, whole
@@ -34,6 +35,7 @@ __all__ = ["DistinctCount", "DistinctEstimate"]
 _MOST_BUCKETS = 1 << 20
 _MOST_HASHES = 1 << 20
 _FAILURE = 0.05
+_FAINT = 1e-30
 _MOST_TIMES = 16  # values for each bucket, beyond which nothing is excluded any more
 
 
@@ -49,7 +51,7 @@ class DistinctEstimate:
     >>> protocol = DistinctCount(epsilon=4)
     >>> values = [value for value in range(100, 120) for _ in range(1000)]
     >>> protocol.aggregate().absorb(protocol.privatize(values, source=Seeded(7))).estimate()
-    DistinctEstimate(20.0 values held by 378 or more people, low=20, high=21, reports=20000)
+    DistinctEstimate(20.0 values held by 398 or more people, low=20, high=21, reports=20000)
     """
 
     estimate: float
@@ -217,8 +219,8 @@ class DistinctCount(Protocol[DistinctEstimate]):
             message = "The aggregate is one of another protocol."
             raise ParameterError(message)
         share = exact_level(failure) / 3
-        counts, error = self._counts(aggregate)
-        needed = multiple(share, self.buckets)
+        counts, error, hits = self._counts(aggregate)
+        needed = multiple(share, self.buckets, hits)
         threshold = needed * error
         occupied = int((counts > threshold).sum()) if aggregate.reports else 0
         return DistinctEstimate(
@@ -232,12 +234,12 @@ class DistinctCount(Protocol[DistinctEstimate]):
             failure=float(failure),
         )
 
-    def _counts(self, aggregate: "Aggregate[Any]") -> "tuple[NDArray[np.float64], float]":
-        """How many people are in each bucket, and the standard error for one that nobody is in."""
+    def _counts(self, aggregate: "Aggregate[Any]") -> "tuple[NDArray[np.float64], float, float]":
+        """How many people are in each bucket, and the standard error and the chance hits of one that nobody is in."""
         part = self.oracle.aggregate()
         part.state, part.reports = aggregate.state, aggregate.reports
         estimate = part.estimate()
-        return estimate.raw, float(estimate.null_errors.max())
+        return estimate.raw, float(estimate.null_errors.max()), estimate.hits
 
     def _least(self, threshold: float, needed: float, error: float, reports: int) -> int:
         """The least number of people of whom none in any bucket, but with probability ``share``, is missed."""
@@ -259,16 +261,40 @@ def _most(occupied: int, buckets: int, failure: float) -> float:
     far as it is at most the given one, follows step by step. It only moves up, so the first number of values that is
     too many excludes all that follow.
     """
-    taken = np.arange(occupied + 1) / buckets
+    if occupied == buckets:
+        return math.inf
     masses = np.zeros(occupied + 1)
     masses[0] = 1.0
-    for values in range(_MOST_TIMES * buckets):
-        if masses.sum() <= failure:
-            return values - 1
-        moved = masses * (1 - taken)
-        masses *= taken
-        masses[1:] += moved[:-1]
-    return math.inf
+    values = _too_many(masses, buckets, failure, _MOST_TIMES * buckets)
+    return values - 1 if values < _MOST_TIMES * buckets else math.inf
+
+
+@njit(cache=True, nogil=True)
+def _too_many(masses: "NDArray[np.float64]", buckets: int, failure: float, most: int) -> int:
+    """Add values until the masses together are at most ``failure``; return how many these are, or ``most``.
+
+    Masses below 1e-30 at either end are followed no further, but counted as if they stayed: the answer is no smaller.
+    """
+    low, high, left = 0, 0, 0.0
+    for values in range(most):
+        total = left
+        for number in range(low, high + 1):
+            total += masses[number]
+        if total <= failure:
+            return values
+        for number in range(high, low - 1, -1):  # from above: what moves up is of the value before
+            if number + 1 < masses.size:
+                masses[number + 1] += masses[number] * (1 - number / buckets)
+            masses[number] *= number / buckets
+        high = min(high + 1, masses.size - 1)
+        while low < high and masses[low] < _FAINT:
+            left += masses[low]
+            low += 1
+        while low < high and masses[high] < _FAINT:
+            left += masses[high]
+            masses[high] = 0.0
+            high -= 1
+    return most
 
 
 def _at_most(value: int, most: int, *, name: str, least: int = 1) -> int:

@@ -55,6 +55,19 @@ class TrueBit:
         """
         return self.factor**2 - square
 
+    def centre(self, high: int, reports: int) -> tuple[float, float]:
+        """Return the mean that so many bits of "high" tell, and the variance of one report, for bounds of -1 and 1.
+
+        The bits do not tell how far apart people are: all at the mean is the case with the most noise. For the variance
+        two bits of either kind are added (Agresti and Coull 1998): few bits that agree by chance are not certain.
+
+        >>> mean, variance = TrueBit(epsilon=Fraction(4), parts=8).centre(5, 5)
+        >>> round(mean, 3), round(variance, 3)
+        (1.037, 0.744)
+        """
+        blurred = (2 * (high + 2) / (reports + 4) - 1) * self.factor
+        return (2 * high / reports - 1) * self.factor, self.variance_at(min(blurred**2, 1.0))
+
     def log_masses(self, part: int, said: "NDArray[Any]") -> "NDArray[np.float64]":
         """Return the logarithms of the probabilities of bits.
 
@@ -164,9 +177,7 @@ class Duchi(MeanProtocol):
         return self.bit.variance_at(0.0)
 
     def _centre(self, state: State, reports: int) -> tuple[float, float]:
-        mean = (2 * int(state["high"][0]) / reports - 1) * self.bit.factor
-        # The bits do not tell how far apart people are: all at the mean is the case with the most noise.
-        return mean, self.bit.variance_at(min(mean**2, 1.0))
+        return self.bit.centre(int(state["high"][0]), reports)
 
     def _draw(self, read: "NDArray[np.int64]", source: "Source") -> Bytes:
         return pack([(self.bit.draw(read, source), 1)])

@@ -22,6 +22,7 @@ from celosia.core.errors import ParameterError
 from celosia.core.exact import Exact, exact_level, exact_probability, quote
 
 if TYPE_CHECKING:
+    import pandas as pd
     import pyarrow as pa
     from numpy.typing import NDArray
 
@@ -35,7 +36,7 @@ _FEW = 1e-6
 _BIAS = {
     None: "none: each count is right on average, and may be negative",
     "clip": "upwards: a value that nobody has is given 0.4 standard errors on average",
-    "norm-sub": "frequent values downwards, values that nobody has upwards; the total is right",
+    "norm-sub": "frequent values downwards, values that nobody has upwards; all values together are right",
 }
 
 
@@ -154,6 +155,20 @@ class Estimate:
             }
         )
 
+    def to_pandas(self, level: Exact = 0.95) -> "pd.DataFrame":
+        """Return ``to_arrow`` as a pandas data frame.
+
+        >>> from celosia.local import DirectEncoding
+        >>> DirectEncoding(domain=3, epsilon=2).aggregate().estimate().to_pandas().shape
+        (3, 5)
+        """
+        from celosia.data.frames import to_pandas
+
+        return to_pandas(self.to_arrow(level))
+
+    def __len__(self) -> int:
+        return len(self.candidates)
+
     def __repr__(self) -> str:
         shown = [
             f"{candidate}: {count:.0f} ± {error:.0f}"
@@ -247,7 +262,8 @@ def surprise(chance: float, hits: float = math.inf) -> float:
     from scipy.stats import poisson
 
     rare = max(hits, _FEW)
-    return max(normal, (float(poisson.isf(chance, rare)) - rare) / math.sqrt(rare))
+    # One hit more: as far as it is made of few hits, a count is blurred by coins around whole numbers of them.
+    return max(normal, (float(poisson.isf(chance, rare)) + 1 - rare) / math.sqrt(rare))
 
 
 def norm_sub(counts: "Floats", total: float) -> "Floats":

@@ -170,6 +170,9 @@ class HadamardCountMeanSketch(Protocol[Estimate]):
         first, second, _ = self._widths()
         return row | coordinate << first | plus << (first + second)
 
+    def _reach(self) -> tuple[int, int]:
+        return -1, 1  # signs are added up
+
     def _shapes(self) -> dict[str, tuple[int, ...]]:
         return {"signs": (self.hashes, self.width), "reports": (self.hashes,)}
 

@@ -191,6 +191,9 @@ class HadamardResponse(Protocol[Estimate]):
             row ^= column & -column
         return row | (half >> 1) << field_width(self.rows)
 
+    def _whole(self) -> Domain:
+        return self.domain
+
     def _shapes(self) -> dict[str, tuple[int, ...]]:
         return {"said": (self.blocks, self.rows)}
 

@@ -181,6 +181,12 @@ class HierarchicalHistogram(Protocol[RangeEstimate]):
         level = integer_below(tree.height, source)
         return self.nodes.draw_one(level, int(tree.node(level, np.array([read]))[0]), source)
 
+    def _reach(self) -> tuple[int, int]:
+        return -1, 1  # signs are added up, or bits
+
+    def _whole(self) -> Domain:
+        return self.domain
+
     def _shapes(self) -> dict[str, tuple[int, ...]]:
         return {"counts": self.nodes.shape(), "levels": (self.tree.height,)}
 

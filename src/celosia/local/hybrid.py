@@ -173,6 +173,9 @@ class Hybrid(MeanProtocol):
         bit, number = self.bit.draw_one(int(read), source), self.window.draw_one(int(read), source)
         return (number if flag else int(bit)) | flag << self._width
 
+    def _reach(self) -> tuple[int, int]:
+        return 0, (1 << 32) - 1  # squares are added up in halves of 32 bits
+
     def _shapes(self) -> dict[str, tuple[int, ...]]:
         return {"bits": (2,), "sum": (1,), "squares": (2,)}
 

@@ -27,6 +27,8 @@ PART_BITS = 32
 
 _PARTS = 1 << PART_BITS
 _LARGEST_GRID = 1 << 30
+_LONGEST_RANGE = 1e150
+_NUMBERS = int | float | np.integer | np.floating
 _LONGEST = "a list, a NumPy or Arrow array, or a column of numbers"
 
 
@@ -37,7 +39,8 @@ def exact_bounds(low: Exact, high: Exact) -> tuple[Fraction, Fraction]:
     (Fraction(0, 1), Fraction(1, 2))
     """
     least, most = exact(low, name="low"), exact(high, name="high")
-    if not float(least) < float(most) or not np.isfinite(float(most) - float(least)):
+    # The square of their distance must be a number too: variances have it.
+    if not 0 < float(most) - float(least) <= _LONGEST_RANGE:
         message = f"low must be less than high, and not too far from it: not {quote(low)} and {quote(high)}."
         raise ParameterError(message)
     return least, most
@@ -119,9 +122,12 @@ def _from_column(values: Any, name: str) -> "NDArray[Any]":  # noqa: ANN401 - an
     if isinstance(values, range):
         return np.arange(values.start, values.stop, values.step)
     if isinstance(values, list | tuple):
-        if any(isinstance(value, bool) or not isinstance(value, int | float | np.number) for value in values):
+        if any(isinstance(value, bool) or not isinstance(value, _NUMBERS) for value in values):
             raise _unreadable(name)
-        return np.array([float(value) for value in values])
+        try:
+            return np.array([float(value) for value in values])
+        except OverflowError:  # a whole number that no double can hold
+            raise _unreadable(name) from None
     if isinstance(values, str | bytes | int | float | np.generic) or values is None:
         message = f"{name} must be {_LONGEST}, not one {type(values).__name__}: wrap it in a list."
         raise InputError(message)

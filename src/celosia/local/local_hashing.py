@@ -220,6 +220,9 @@ class LocalHashing(Protocol[Estimate]):
         said = own if kept else other + (other >= own)
         return index | said << self._widths[0]
 
+    def _whole(self) -> Domain:
+        return self.domain
+
     def _shapes(self) -> dict[str, tuple[int, ...]]:
         return {"supports": (self.size,)} if self.hashes is None else {"said": (self.hashes, self.buckets)}
 
@@ -254,6 +257,7 @@ class LocalHashing(Protocol[Estimate]):
             reports=aggregate.reports,
             postprocess=postprocess,
             further=collided,
+            functions=self._functions,
         )
 
     def _same(self, said: "NDArray[np.int64]") -> float:
@@ -262,9 +266,9 @@ class LocalHashing(Protocol[Estimate]):
         people, pairs = float(totals.sum()), float((totals * (totals - 1)).sum())
         if not pairs:
             return people**2
-        told = self._chances(self.buckets).if_true
-        alike = told**2 + (1 - told) ** 2 / (self.buckets - 1)
-        share = (float((cells * (cells - 1)).sum()) / pairs - 1 / self.buckets) / (alike - 1 / self.buckets)
+        gap, other = self._chances(self.buckets).gap, 1 - 1 / self.buckets
+        # Two of the same value and function say the same more often than one time in so many, by gap^2 / other.
+        share = (float((cells * (cells - 1)).sum()) / pairs - 1 / self.buckets) * other / gap / gap
         return people**2 * min(max(share, 1 / self.size), 1.0)
 
 

@@ -166,6 +166,9 @@ class LocalLaplace(MeanProtocol):
         noisy = round_part(int(read), source) + _noise(self.scale, source)
         return min(max(noisy + self.reach, 0), self._size - 1)
 
+    def _reach(self) -> tuple[int, int]:
+        return 0, (1 << 32) - 1  # numbers are added up in halves of 32 bits
+
     def _shapes(self) -> dict[str, tuple[int, ...]]:
         return {"halves": (2,)}
 

@@ -19,12 +19,13 @@ from celosia.core.enclosure import exp_at_least, exp_at_most, log_at_least, log_
 from celosia.core.errors import ParameterError
 from celosia.core.events import RandomizedResponseEvent
 from celosia.core.exact import Exact, exact_epsilon, exact_positive, quote, whole
-from celosia.local.estimate import Estimate, estimate_of
+from celosia.local.chances import Chances
+from celosia.local.estimate import Estimate
 from celosia.local.memoised import Memo, Memoised, coins_from, numbers_from
 from celosia.local.packing import Bytes, field_width, pack, unpack
 from celosia.local.protocol import PERSON, State
 from celosia.local.support import support
-from celosia.local.values import Domain, codes, domain_labels, domain_size, exact_domain
+from celosia.local.values import Domain, asked, codes, domain_size, exact_domain
 from celosia.noise.bernoulli import bernoulli_logistic, flip_logistic
 from celosia.noise.decide import logistic_enclosure
 from celosia.noise.keyed import keyed_words
@@ -134,9 +135,9 @@ class LOLOHA(Memoised[Estimate]):
         4.0
         """
         times, different = self._times(reports, values)
-        answers = min(different, self.g)
-        # No answer is told more often than this, the others being told at least once each.
-        return answers * self._spent(times - answers + 1)
+        # With so many answers none is told more often than this, the others being told at least once each. Fewer
+        # answers can cost more: one that is told twice may spend more than two that are told once.
+        return max(answers * self._spent(times - answers + 1) for answers in range(1, min(different, self.g) + 1))
 
     def _spent(self, times: int) -> Fraction:
         """Return what one answer spends that is told so many times; the ratio grows in both of its exponentials."""
@@ -176,9 +177,11 @@ class LOLOHA(Memoised[Estimate]):
         >>> round(LOLOHA(domain=100, epsilon=1, epsilon_infinity=2, g=4).variance(1), 2)
         3.69
         """
+        return self._chances().variance(reports, count)
+
+    def _chances(self) -> Chances:
         chance, gap = 1 / self.g, self._gap()
-        noise = reports * chance * (1 - chance) + count * gap * (1 - 2 * chance - gap)
-        return noise / gap / gap
+        return Chances(if_true=chance + gap, if_not=chance, gap=gap)
 
     def outputs(self) -> Bytes | None:
         """All cells with all functions.
@@ -267,6 +270,9 @@ class LOLOHA(Memoised[Estimate]):
             cell[i], function[i] = self._kept(read[i], self._memo(bytes(secrets[i])))
         return self._say(cell, function, source)
 
+    def _whole(self) -> Domain:
+        return self.domain
+
     def _shapes(self) -> dict[str, tuple[int, ...]]:
         return {"said": (self.functions, self.g)}
 
@@ -281,22 +287,20 @@ class LOLOHA(Memoised[Estimate]):
         flat += np.bincount((function * np.uint64(self.g) + said).astype(np.int64), minlength=flat.size)
 
     def _estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> Estimate:  # noqa: ANN401 - any column
-        places = np.arange(self.size) if candidates is None else codes(candidates, self.domain, name="candidates")
-        labels, n, table = domain_labels(self.domain), aggregate.reports, aggregate.state["said"]
+        (places, labels), table = asked(candidates, self.domain), aggregate.state["said"]
         supported = support(table, _family(self.functions, self.g, self.seed), digest(places, seed=self.seed))
-        raw = np.asarray((supported - n / self.g) / self._gap(), dtype=np.float64)
-        shared = self._shared(table)
-        return estimate_of(
-            [labels[place] for place in places.tolist()],
-            raw,
-            variances=self.variance(n) + self.variance(0, 1.0) * np.clip(raw, 0.0, n) + shared,
-            null_variances=np.full(len(places), self.variance(n) + shared),
-            reports=n,
+        squares = self._squares(table)
+        return self._chances().estimate(
+            labels,
+            supported,
+            reports=aggregate.reports,
             postprocess=postprocess,
+            further=lambda counts: np.maximum(squares - counts**2, 0.0) / (self.functions * (self.g - 1)),
+            functions=self.functions,
         )
 
-    def _shared(self, table: "NDArray[np.int64]") -> float:
-        """Return the variance that shared functions add: the sum of all counts' squares over functions (g - 1).
+    def _squares(self, table: "NDArray[np.int64]") -> float:
+        """Return about the sum of all counts' squares: that of others, over functions (g - 1), is added by sharing.
 
         Clients of one function who have one value are in one cell together, which spreads the table: the sum of its
         squared deviations has mean n (1 - 1/g) + (sum of squares) / functions gap^2 / (1 - 1/g).
@@ -304,7 +308,7 @@ class LOLOHA(Memoised[Estimate]):
         sizes = table.sum(axis=1, keepdims=True)
         spread = float(((table - sizes / self.g) ** 2).sum()) - float(sizes.sum()) * (1 - 1 / self.g)
         squares = spread * self.functions * (1 - 1 / self.g) / self._gap() ** 2
-        return min(max(squares, 0.0), float(sizes.sum()) ** 2) / (self.functions * (self.g - 1))
+        return min(max(squares, 0.0), float(sizes.sum()) ** 2)
 
 
 @lru_cache(maxsize=1024)

@@ -17,6 +17,7 @@ import numpy as np
 from celosia.core.errors import ParameterError
 from celosia.core.events import RandomizedResponseEvent
 from celosia.core.exact import Exact, exact_epsilon, quote, whole
+from celosia.local.duchi import TrueBit
 from celosia.local.estimate import MeanEstimate
 from celosia.local.interval import exact_bounds, read_parts
 from celosia.local.memoised import Memo, Memoised, coins_from, numbers_from
@@ -123,10 +124,11 @@ class OneBitMean(Memoised[MeanEstimate]):
         [0.5, 0.5]
         """
         (said,) = unpack(payload, [1])
-        ratio, share = math.exp(-float(self.epsilon)), int(self._read([value])[0]) / _PARTS
-        high, low = share + (1 - share) * ratio, (1 - share) + share * ratio
-        masses: NDArray[np.float64] = np.log(np.where(said == 1, high, low) / (1 + ratio))
-        return masses
+        return self._bit().log_masses(int(self._read([value])[0]), said)
+
+    def _bit(self) -> TrueBit:
+        """Return the law of a bit, which is Duchi's; only what stays of it is another matter."""
+        return TrueBit(epsilon=self.epsilon, parts=_PARTS)
 
     def _width(self) -> float:
         return float(self.high) - float(self.low)
@@ -166,8 +168,6 @@ class OneBitMean(Memoised[MeanEstimate]):
         n, bounds = aggregate.reports, (float(self.low), float(self.high))
         if not n:  # nothing is known but the bounds
             return MeanEstimate(mean=sum(bounds) / 2, standard_error=math.inf, reports=0, bounds=bounds)
-        share, factor = int(aggregate.state["high"][0]) / n, self._width() / math.tanh(float(self.epsilon) / 2)
-        # The bits do not tell how far apart people are: all alike is the case with the most noise.
-        error = factor * math.sqrt(share * (1 - share) / n)
-        mean = bounds[0] + self._width() / 2 + factor * (share - 0.5)
-        return MeanEstimate(mean=mean, standard_error=error, reports=n, bounds=bounds)
+        half, (mean, variance) = self._width() / 2, self._bit().centre(int(aggregate.state["high"][0]), n)
+        error = half * math.sqrt(variance / n)
+        return MeanEstimate(mean=bounds[0] + half + half * mean, standard_error=error, reports=n, bounds=bounds)

@@ -171,6 +171,9 @@ class OptimizedUnary(Protocol[Estimate]):
             vector |= bit << place
         return vector
 
+    def _whole(self) -> Domain:
+        return self.domain
+
     def _shapes(self) -> dict[str, tuple[int, ...]]:
         return {"ones": (self.size,)}
 

@@ -118,6 +118,9 @@ class Piecewise(MeanProtocol):
     def _draw_one(self, read: Any, source: "Source") -> int:  # noqa: ANN401 - an item of _read
         return self.window.draw_one(int(read), source)
 
+    def _reach(self) -> tuple[int, int]:
+        return 0, (1 << 32) - 1  # squares are added up in halves of 32 bits
+
     def _shapes(self) -> dict[str, tuple[int, ...]]:
         return {"sum": (1,), "squares": (2,)}
 

@@ -215,9 +215,9 @@ class PrefixExtension(Protocol[Estimate]):
         return padded & (group < len(self.beginnings)) & (row < self.hashes) & (said < self.width)
 
     def _absorb(self, state: State, payload: Bytes) -> None:
-        shape = state["said"].shape
-        places = np.ravel_multi_index(self._fields(payload), shape)
-        state["said"] += np.bincount(places, minlength=math.prod(shape)).reshape(shape)
+        said = state["said"]
+        # One by one: a table of counts as large as the state would have to be made for every few reports.
+        np.add.at(said.reshape(-1), np.ravel_multi_index(self._fields(payload), said.shape), 1)
 
     def _estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> Estimate:  # noqa: ANN401 - any column
         if candidates is None:
@@ -270,7 +270,7 @@ class PrefixExtension(Protocol[Estimate]):
     def _hits(self, aggregate: "Aggregate[Any]", null_variance: float) -> float:
         """Of how many chance hits the last group's count of a value that nobody has is made."""
         size = int(aggregate.state["said"][-1].sum())
-        return self._chances.hits(size, null_variance * (size / max(aggregate.reports, 1)) ** 2)
+        return self._chances.hits(size, null_variance * (size / max(aggregate.reports, 1)) ** 2, self.hashes)
 
     def _extended(self, aggregate: "Aggregate[Any]", top: int) -> "NDArray[np.int64]":
         """The values to be tested: what the beginnings that most people have go on to."""

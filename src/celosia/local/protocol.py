@@ -25,6 +25,7 @@ from celosia.core.structure import GuaranteedEvent, RepeatedEvent, ShuffledEvent
 from celosia.local.aggregate import Aggregate
 from celosia.local.packing import Bytes, clear_padding
 from celosia.local.reports import HEADER, WIRE_VERSION, Reports
+from celosia.local.values import Domain
 from celosia.noise.source import source_or_system
 
 if TYPE_CHECKING:
@@ -268,9 +269,17 @@ class Protocol(Record, ABC, Generic[E_co]):
     def _draw_one(self, read: Any, source: "Source") -> int:  # noqa: ANN401 - an item of _read
         """Return one report as the number whose binary digits are its bits, drawn word by word."""
 
+    def _whole(self) -> Domain | None:
+        """Return the known domain, all of which is estimated where no candidates are given."""
+        return None
+
     @abstractmethod
     def _shapes(self) -> dict[str, tuple[int, ...]]:
         """Return the shapes of the state's arrays."""
+
+    def _reach(self) -> tuple[int, int]:
+        """Return the least and the most that one report adds to a number of the state."""
+        return 0, 1
 
     def _valid(self, payload: Bytes) -> "NDArray[np.bool_]":
         """Tell which reports could have come from a client."""

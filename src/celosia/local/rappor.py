@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from celosia.core.mechanism import Source
     from celosia.local.aggregate import Aggregate
 
-__all__ = ["Rappor"]
+__all__ = ["Rappor", "family"]
 
 _MOST_BITS = 1 << 16
 _MOST_ROWS = 1 << 20

@@ -17,7 +17,7 @@ from celosia.core.errors import InputError, ParameterError
 from celosia.core.exact import Exact, exact_level, exact_non_negative
 from celosia.local.estimate import Estimate, estimate_of
 from celosia.local.rappor import Rappor
-from celosia.local.rappor_equations import MOST_TOGETHER, Equations, design_of, solve, solve_non_negative
+from celosia.local.rappor_equations import MOST_TOGETHER, Equations, chance_hits, design_of, solve, solve_non_negative
 from celosia.sketches.columns import read_column
 from celosia.sketches.digest import digest
 
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["Decoded", "decode", "estimate", "holm"]
 
 _FEW = 200  # candidates need no choice
+_MANY = 1e6  # chance hits: the Poisson law is normal for all practical purposes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -122,6 +123,7 @@ def estimate(aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | No
         null_variances=n**2 * nulls[place],
         reports=aggregate.reports,
         postprocess=postprocess,
+        hits=chance_hits(protocol, n, n**2 * float(nulls.max(initial=0.0))),
     )
 
 
@@ -167,7 +169,8 @@ def decode(aggregate: "Aggregate[Any]", candidates: Any, *, penalty: Exact | str
     if chosen.any() and whole.reports:
         part = design[:, np.flatnonzero(chosen)]
         shares, _, nulls = solve(protocol, test, part)
-        p_values[chosen] = _upper_tail(shares, nulls)
+        hits = chance_hits(protocol, test.reports, test.reports**2 * float(nulls.max()))
+        p_values[chosen] = _upper_tail(shares, nulls, hits)
         errors[chosen] = whole.reports * np.sqrt(solve(protocol, whole, part)[1])
         counts[chosen] = whole.reports * solve_non_negative(protocol, whole, part)
     return Decoded(
@@ -238,9 +241,17 @@ def _choose(
     return chosen
 
 
-def _upper_tail(shares: "Floats", variances: "Floats") -> "Floats":
-    """Return the probability of so large a share, or a larger one, where nobody has the candidate."""
-    from scipy.special import ndtr
+def _upper_tail(shares: "Floats", variances: "Floats", hits: float) -> "Floats":
+    """Return the probability of so large a share, or a larger one, where nobody has the candidate.
+
+    The larger one of the normal law and, as for ``significant`` of an estimate, of the Poisson law of so many hits.
+    """
+    from scipy.special import ndtr, pdtrc
 
     known = variances > 0
-    return np.where(known, ndtr(-shares / np.sqrt(np.where(known, variances, 1.0))), 1.0)
+    errors = np.where(known, shares / np.sqrt(np.where(known, variances, 1.0)), -math.inf)
+    tails = np.asarray(ndtr(-errors))
+    if hits < _MANY:
+        more = np.floor(np.maximum(errors, 0.0) * math.sqrt(hits) + hits - 1)
+        tails = np.maximum(tails, np.where((more < 0) | (errors <= 0), 1.0, pdtrc(np.maximum(more, 0.0), hits)))
+    return np.where(known, tails, 1.0)

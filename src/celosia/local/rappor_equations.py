@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["MOST_TOGETHER", "Equations", "design_of", "solve", "solve_non_negative"]
+__all__ = ["MOST_TOGETHER", "Equations", "chance_hits", "design_of", "solve", "solve_non_negative"]
 
 MOST_TOGETHER = 3000
 """How many candidates are solved for together; more are estimated one by one."""
@@ -132,7 +132,9 @@ def _together(
         squares = float(((equations.people - fitted) ** 2 / (noise + drawn)).sum()) / freedom
         excess = squares if squares > 1 + 3 * math.sqrt(2 / freedom) else 1.0
     if shares.size <= _FEW:
-        outer = _normal(rows, density, noise) + _drawn(protocol, equations, rows, shares)
+        # People without a candidate set bits by chance, over the hash functions: each bit has a draw of its own.
+        crowd = max(1 - float(np.clip(shares, 0.0, 1.0).sum()), 0.0) * sizes * density * (1 - density)
+        outer = _normal(rows, density, noise + crowd) + _drawn(protocol, equations, rows, shares)
     else:  # too many for the exact law of the draw: as if each bit had its own, which is more
         outer = _normal(rows, density, noise + drawn)
     variances = np.maximum(((inverse @ outer) * inverse).sum(axis=1), 0.0) * excess
@@ -140,6 +142,26 @@ def _together(
     crowding = inverse.diagonal() * equations.reports * protocol.bits * density * (1 - density)
     own = np.clip(shares, 0.0, 1.0) * crowding**2 / (equations.reports * protocol.bits * density)
     return shares, variances, variances + own * max(if_zero - if_one, 0.0)
+
+
+def chance_hits(protocol: Rappor, reports: int, null_variance: float) -> float:
+    """Return of how many chance hits the count of a candidate that nobody has is made, given its variance.
+
+    They are as many as a Poisson law has with the third moment of that count. Coins show one of its bits now and then;
+    what the variance has beyond the coins is values that share its bits, at worst one value that all people have.
+
+    >>> [round(chance_hits(Rappor(), 1000, times * Rappor().variance(1000))) for times in (1, 2)]
+    [1149, 7]
+    """
+    density = protocol._density()  # noqa: SLF001 - the protocol's other half
+    _, if_zero = protocol.shown
+    chance, bits = float(min(if_zero, 1 - if_zero)), protocol.bits * density
+    coins = reports * chance * (1 - chance) / (bits * (1 - density) * protocol._gap() ** 2)  # noqa: SLF001 - likewise
+    noisy = min(coins / null_variance, 1.0) if null_variance > 0 else 1.0
+    told, shared = reports * bits * chance, protocol.cohorts * bits * density
+    skewness = noisy**1.5 / math.sqrt(told) if told else 0.0
+    skewness += (1 - noisy) ** 1.5 / math.sqrt(shared)
+    return 1 / skewness**2 if skewness else math.inf
 
 
 def _drawn(protocol: Rappor, equations: Equations, rows: "sparse.csc_array", shares: "Floats") -> "Floats":

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from celosia.local.protocol import Protocol
 
-__all__ = ["COLUMN", "HEADER", "WIRE_VERSION", "Reports", "read_payloads", "sound"]
+__all__ = ["COLUMN", "HEADER", "WIRE_VERSION", "Reports", "column_names", "read_payloads", "sound"]
 
 WIRE_VERSION = 1
 """The version of the wire format: the first byte of a record."""
@@ -140,6 +140,19 @@ def read_payloads(reports: Any, protocol: "Protocol[Any]") -> tuple[Bytes, int]:
     return _from_records(_one_chunk(reports), protocol)
 
 
+def column_names(table: "pa.RecordBatch | pa.Table") -> list[str]:
+    """Return the names of the columns, or none where they are no texts: what was received may hold any bytes.
+
+    >>> import pyarrow as pa
+    >>> column_names(pa.table({"report": [1]}))
+    ['report']
+    """
+    try:
+        return list(table.schema.names)
+    except UnicodeDecodeError:
+        return []
+
+
 def sound(column: "pa.Array | pa.ChunkedArray") -> bool:
     """Tell whether a column's buffers are what it says: one that was received may point outside of them.
 
@@ -173,7 +186,7 @@ def _from_batch(batch: "pa.RecordBatch | pa.Table", protocol: "Protocol[Any]") -
     metadata = batch.schema.metadata or {}
     size = protocol.bytes_per_report
     stated = metadata.get(_PROTOCOL) == protocol.to_json().encode()
-    if metadata.get(_VERSION) != str(WIRE_VERSION).encode() or not stated or batch.schema.names != [COLUMN]:
+    if metadata.get(_VERSION) != str(WIRE_VERSION).encode() or not stated or column_names(batch) != [COLUMN]:
         return _none(protocol), batch.num_rows
     column = batch.column(0)
     if column.type != pa.binary(size) or not sound(column):

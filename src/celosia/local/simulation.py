@@ -18,7 +18,7 @@ from celosia.local.d_bit_flip import DBitFlip
 from celosia.local.interval import read_numbers
 from celosia.local.metrics import Metrics, compare
 from celosia.local.values import domain_labels
-from celosia.noise.source import source_or_system
+from celosia.noise.source import Seeded, source_or_system
 from celosia.sketches.columns import Column, read_column
 
 if TYPE_CHECKING:
@@ -164,11 +164,11 @@ def simulate(
     (['mean'], [0.25], [0.27])
     """
     source, certain = source_or_system(source), exact_level(level)
-    if task != "mean":
-        values = read_column(values)
+    values = read_numbers(values) if task == "mean" else read_column(values)
     if not len(values):
         message = "values must have one at least: there is nothing to simulate."
         raise InputError(message)
+    _warm(protocol, values, task)
     aggregate, client, update = _collected(protocol, values, source, watch)
     truth = _Truth(protocol, values, task)
     begun = time.perf_counter()
@@ -196,9 +196,15 @@ def simulate(
         expected_rmse=rows.expected,
         metrics=metrics,
         seconds=seconds,
-        statement=getattr(estimate, "statement", None),
+        statement=truth.told(estimate),
         quantiles=truth.quantiles(estimate, certain),
     )
+
+
+def _warm(protocol: "Protocol[Any]", values: Any, task: "Task") -> None:  # noqa: ANN401 - a column
+    """Report once before the clock runs: what is compiled or loaded at first use is no cost of a protocol."""
+    first = read_numbers(values)[:1] if task == "mean" else values.slice(0, 1)
+    protocol.aggregate().absorb(protocol.privatize(first, source=Seeded(0)))
 
 
 def _collected(
@@ -241,7 +247,7 @@ class _Truth:
         self.task = task
         self.domain = getattr(protocol, "buckets" if isinstance(protocol, DBitFlip) else "domain", None)
         if task == "mean":
-            self.mean = float(read_numbers(values).mean())
+            self.mean = float(values.mean())
             return
         length = getattr(protocol, "length", None) if task == "words" else None
         self.counts = _counted(values, length)
@@ -258,7 +264,8 @@ class _Truth:
             true = sum(count >= estimate.least for count in self.counts.values())
             name = f"values held by {estimate.least:,} people or more"
             most = estimate.high if math.isfinite(estimate.high) else float(len(self.counts))
-            return _Rows([name], 1, [float(true)], [estimate.estimate], [float(estimate.low)], [float(most)])
+            # The estimate's own lower bound is of values that anybody holds: of frequent ones there may be none.
+            return _Rows([name], 1, [float(true)], [estimate.estimate], [0.0], [float(most)])
         low, high = estimate.interval(level)
         keys = list(estimate.candidates)
         found = dict.fromkeys(keys)
@@ -274,6 +281,14 @@ class _Truth:
             [*high.tolist(), *nothing],
             math.sqrt(float((errors**2).mean())) if keys and not missed else None,
         )
+
+    def told(self, estimate: Any) -> str | None:  # noqa: ANN401 - of any kind
+        """Return what a protocol says about its own limits; of distinct values, with the truth."""
+        statement: str | None = getattr(estimate, "statement", None)
+        if self.task != "distinct":
+            return statement
+        frequent = sum(count >= estimate.least for count in self.counts.values())
+        return f"{statement} In truth {frequent:,} are held by as many, and {len(self.counts):,} by anybody."
 
     def quantiles(self, estimate: Any, level: float) -> tuple[Quantile, ...]:  # noqa: ANN401 - of any kind
         if self.task != "ranges":

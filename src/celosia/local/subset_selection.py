@@ -182,6 +182,9 @@ class SubsetSelection(Protocol[Estimate]):
             1 << (own if kept and i == left_out else number + (number >= own)) for i, number in enumerate(members)
         )
 
+    def _whole(self) -> Domain:
+        return self.domain
+
     def _shapes(self) -> dict[str, tuple[int, ...]]:
         return {"supports": (self.size,)}
 

@@ -29,13 +29,16 @@ def exact_domain(domain: object, *, name: str = "domain") -> Domain:
     >>> exact_domain(5), exact_domain(["red", "green"])
     (5, ('red', 'green'))
     """
+    for write in ("tolist", "to_list", "to_pylist"):  # NumPy's and pandas', Polars' and Arrow's columns
+        if hasattr(domain, write) and not isinstance(domain, np.generic):
+            domain = getattr(domain, write)()
     if isinstance(domain, Sequence) and not isinstance(domain, str | bytes):
         values = tuple(domain)
         kinds = {bool if isinstance(value, bool) else str if isinstance(value, str) else int for value in values}
         texts = all(isinstance(value, str) for value in values)
         numbers = bool not in kinds and all(isinstance(value, int | np.integer) for value in values)
         if len(values) < 2 or not (texts or numbers) or len(set(values)) < len(values):
-            message = f"{name} must be at least two different values, all texts or all whole numbers."
+            message = f"{name} must be at least two values, no two of them equal, all texts or all whole numbers."
             raise ParameterError(message)
         if not all(map(_writable, values)):
             message = f"{name} must have texts that UTF-8 can write, or whole numbers of 64 bits."

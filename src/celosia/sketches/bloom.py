@@ -8,6 +8,7 @@ tells of every value whether it was there. One value more or less changes up to 
 """
 
 import math
+from bisect import bisect_left
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -50,10 +51,10 @@ class BloomFilter:
 
     @classmethod
     def suggest(cls, error: Exact, *, items: int, seed: int = 0) -> Self:
-        """Return the smallest filter that takes at most a share ``error`` of strangers for members, among ``items``.
+        """Return a small filter that takes at most a share ``error`` of strangers for members, among ``items``.
 
         >>> BloomFilter.suggest("0.01", items=1_000)
-        BloomFilter(9593, 7)
+        BloomFilter(9598, 7)
         """
         return cls(*best_shape(error, items), seed=seed)
 
@@ -128,7 +129,7 @@ class BloomFilter:
         >>> half = BloomFilter.suggest("0.01", items=1_000)
         >>> half.update(list(range(500)) * 3)
         >>> round(half.estimate())
-        510
+        508
         """
         return _members(count_bits(self._words), self._bits, self._hashes)
 
@@ -166,7 +167,8 @@ class BloomFilter:
         >>> abs(evens.estimate_intersection(thirds) - 1_000) < 40
         True
         """
-        shared = self.estimate() + other.estimate() - self.estimate_union(other)
+        either = self.estimate_union(other)
+        shared = self.estimate() + other.estimate() - either
         return shared if math.isnan(shared) else max(shared, 0.0)
 
     def merge(self, other: Self) -> Self:
@@ -220,7 +222,7 @@ class BloomFilter:
             message = "The words of a Bloom filter must be 64-bit unsigned integers, with no bit set beyond its end."
             raise FormatError(message)
         filled = cls(size, hashes, seed=seed)
-        filled._words = words
+        filled._words = words.copy()
         return filled
 
     def _require_alike(self, other: Self) -> None:
@@ -259,10 +261,10 @@ def shape_of_filter(bits: int, hashes: int) -> tuple[int, int]:
 
 
 def best_shape(error: Exact, items: int) -> tuple[int, int]:
-    """Return the numbers of bits and of hashes that keep the rate of false positives at ``error`` with the least bits.
+    """Return numbers of bits and of hashes that keep the rate of false positives at ``error``, with few bits to spare.
 
     >>> best_shape("0.001", 1_000_000)
-    (14377640, 10)
+    (14377647, 10)
     """
     rate, count = open_unit(error, name="error"), whole(items, name="items")
     ideal = min(max(-math.log2(rate), 1.0), float(_MOST_HASHES))
@@ -270,7 +272,29 @@ def best_shape(error: Exact, items: int) -> tuple[int, int]:
         (math.ceil(-hashes * count / math.log1p(-(rate ** (1 / hashes)))), hashes)
         for hashes in (math.floor(ideal), math.ceil(ideal))
     )
-    return shape_of_filter(bits, hashes)
+    least, _ = shape_of_filter(bits, hashes)
+    most = least  # the classical rate is a little too low, which costs a few bits more, or many where members are few
+    while _strangers_taken(most, hashes, count) > rate:
+        most *= 2
+    more = bisect_left(range(least, most), -rate, key=lambda size: -_strangers_taken(size, hashes, count))
+    return shape_of_filter(least + more, hashes)
+
+
+def _strangers_taken(bits: int, hashes: int, items: int) -> float:
+    """Return the rate of false positives with ideal hash functions: a bound from above, and close.
+
+    Some positions of a stranger may be the same one. Of d different ones, each is set with the same probability q, and
+    all with at most q^d: the more values set one bit, the fewer can set another (Joag-Dev and Proschan 1983).
+    """
+    if bits == 1:
+        return 1.0
+    again = np.arange(hashes + 1) / bits
+    different = np.zeros(hashes + 1)
+    different[0] = 1.0
+    for _ in range(hashes):
+        different = different * again + np.concatenate([[0.0], (different * (1 - again))[:-1]])
+    one = -math.expm1(items * hashes * math.log1p(-1 / bits))
+    return float(different @ one ** np.arange(hashes + 1))
 
 
 def fill_bounds(filled: int, places: int, hashes: int, deviations: Exact) -> tuple[float, float]:

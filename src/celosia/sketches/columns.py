@@ -179,10 +179,11 @@ def _one_chunk(values: "pa.ChunkedArray") -> "pa.Array":
 
 
 def _large(kind: "pa.DataType") -> "pa.DataType":
-    """Return a type of strings with offsets of 64 bits in place of 32; another type as it is."""
+    """Return a type of strings with offsets of 64 bits in place of 32, or of views; another type as it is."""
     import pyarrow as pa
 
-    return {pa.string(): pa.large_string(), pa.binary(): pa.large_binary()}.get(kind, kind)
+    text, binary = pa.large_string(), pa.large_binary()
+    return {"string": text, "string_view": text, "binary": binary, "binary_view": binary}.get(str(kind), kind)
 
 
 def _from_arrow(array: "pa.Array", name: str) -> Column:
@@ -191,6 +192,8 @@ def _from_arrow(array: "pa.Array", name: str) -> Column:
     kind = array.type
     if array.null_count:
         raise _unreadable(name, "a column with nulls")
+    if pa.types.is_null(kind):  # an empty column of which no library knows the type
+        return _of_integers(_EMPTY)
     if pa.types.is_integer(kind) or pa.types.is_boolean(kind):
         return _from_numpy(array.to_numpy(zero_copy_only=False), name)
     if str(kind) in {"string_view", "binary_view"} or pa.types.is_fixed_size_binary(kind):

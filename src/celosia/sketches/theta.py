@@ -170,8 +170,8 @@ class Theta:
         return self._of(min(self._size, other._size), self._seed, _below(alone, theta), theta)
 
     def _common_theta(self, other: Self) -> int:
-        if self._seed != other._seed:
-            message = f"Sets can be taken together only with the same seed, not {self._seed} and {other._seed}."
+        if type(other) is not type(self) or self._seed != other._seed:
+            message = f"Only a theta sketch of the same seed can be taken together with {self!r}, not {quote(other)}."
             raise ParameterError(message)
         self._cut()
         other._cut()
@@ -201,13 +201,14 @@ class Theta:
         True
         """
         tail = tail_beyond(standard_deviations(deviations))
+        either, theta = self._union(other)
         smaller = min(self._size, other._size)
-        either = self._union(other)[0][:smaller]
+        either = either[:smaller]
         if either.size == 0:
             return 0.0, 1.0, 1.0  # two empty sets are the same, but may be small parts of different ones
         shared = np.isin(either, np.intersect1d(self._sample(), other._sample(), assume_unique=True))
         common = int(np.count_nonzero(shared))
-        whole_sets = min(self._theta, other._theta) == _ALL and either.size < smaller
+        whole_sets = theta == _ALL and either.size < smaller
         low, high = (common / either.size,) * 2 if whole_sets else share_bounds(common, either.size, tail)
         return low, common / either.size, high
 

@@ -27,10 +27,14 @@ def read_weights(weights: "ArrayLike | None", count: int) -> "NDArray[np.int64]"
     >>> read_weights(None, 3).tolist(), read_weights(-2, 3).tolist(), read_weights([1, 5], 2).tolist()
     ([1], [-2], [1, 5])
     """
-    given = np.asarray(1 if weights is None else weights)
-    if given.size == 0 and given.ndim == 1:
+    try:
+        given = np.asanyarray(1 if weights is None else weights)
+    except ValueError:  # lists of different lengths
+        given = np.empty(0, dtype=object)
+    if given.size == 0 and given.ndim == 1 and given.dtype != object:
         given = given.astype(np.int64)
-    if given.dtype.kind not in "iu" or (given.dtype == np.uint64 and given.size and int(given.max()) >= 2**63):
+    too_large = given.dtype == np.uint64 and given.size and int(given.max()) >= 2**63
+    if np.ma.isMaskedArray(given) or given.dtype.kind not in "iu" or too_large:
         message = "weights must be whole numbers from -2^63 to 2^63 - 1: scale fractions to a unit first."
         raise InputError(message)
     if given.shape not in {(), (count,)}:

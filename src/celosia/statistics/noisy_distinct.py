@@ -226,7 +226,8 @@ class NoisyDistinct(Described):
         >>> round(NoisyDistinct(epsilon=1).relative_error(100_000), 3)
         0.027
         """
-        likelihood = self._likelihood(np.zeros((self.bitmaps, self.levels), dtype=np.bool_), tables)
+        none = np.zeros((self.bitmaps, self.levels), dtype=np.bool_)
+        likelihood = self._likelihood(none, whole(tables, name="tables"))
         return likelihood.relative_error(float(whole(values, name="values")))
 
     def _likelihood(self, table: "NDArray[np.bool_]", tables: int) -> "BitLikelihood":

@@ -29,6 +29,7 @@ Floats = NDArray[np.float64]
 _MOST_LISTED = 1_536
 _SEEDS = 300
 _FEWEST_SEEDS = 8
+_FIRST_SEED = 1_000_003
 _ESTIMATE = 8  # an estimate takes as long as so many reports, or more
 _REPLICATE = 40
 _REPLICATES = 100, 800
@@ -44,7 +45,7 @@ class Moments:
     """Mean and variance of an estimate, what they should be, and how surely they are known.
 
     All arrays have one entry for each pair of what people hold and what is asked about. ``mean_error`` and
-    ``variance_error`` are standard errors of the first two, 0 where nothing was sampled.
+    ``variance_error`` are standard errors of the first two, 0 where nothing was sampled, from ``draws`` draws.
 
     >>> from celosia.local import DirectEncoding
     >>> from celosia.testing.protocol_law import read_law
@@ -59,6 +60,7 @@ class Moments:
     variance: Floats
     variance_error: Floats
     stated: Floats
+    draws: int
     how: str
 
 
@@ -71,7 +73,7 @@ def check_bias(moments: Moments, failure: float) -> str:
     >>> check_bias(exact_moments(protocol, read_law(protocol, [0, 1, 2]), 1_000), 1e-6)
     'off by 0 at most; from the law, exact'
     """
-    reach = _reach(failure, moments.mean.size)
+    reach = _reach(failure, moments.mean.size, moments.draws)
     scale = max(1.0, float(np.abs(moments.truth).max()))
     off = np.abs(moments.mean - moments.truth)
     allowed = _TOLERANCE * scale + reach * moments.mean_error
@@ -94,7 +96,7 @@ def check_variance(moments: Moments, failure: float) -> str:
     """
     if np.isnan(moments.stated).any():
         return "not checked: none is stated"
-    reach = _reach(failure, moments.variance.size)
+    reach = _reach(failure, moments.variance.size, moments.draws)
     ratio, error = moments.variance / moments.stated, moments.variance_error / moments.stated
     noise = reach * float(error.max())
     # Those who hold what is asked about, and those who do not, are two terms of a stated variance.
@@ -109,7 +111,7 @@ def check_variance(moments: Moments, failure: float) -> str:
     return f"true over stated {ratio.min():.4g} to {most:.4g}{seen}; {moments.how}"
 
 
-def exact_moments(protocol: Protocol[Any], law: Law, samples: int, seed: int = 0) -> Moments | None:
+def exact_moments(protocol: Protocol[Any], law: Law, samples: int) -> Moments | None:
     """Return the moments of one report's contribution, by summing over the law; None where that cannot be done.
 
     It cannot where the reports are too many, or an estimate is not a sum over reports.
@@ -123,7 +125,7 @@ def exact_moments(protocol: Protocol[Any], law: Law, samples: int, seed: int = 0
     if len(law.outputs) > _MOST_LISTED or _kind(protocol) == "other":
         return None
     values = law.values
-    seeds = _seeds(protocol, seed, max(_FEWEST_SEEDS, min(_SEEDS, samples // _ESTIMATE // len(law.outputs))))
+    seeds = _seeds(protocol, max(_FEWEST_SEEDS, min(_SEEDS, samples // _ESTIMATE // len(law.outputs))))
     first, second = [], []
     for other in seeds:
         here = law if other is protocol else read_law(other, values)
@@ -145,16 +147,15 @@ def exact_moments(protocol: Protocol[Any], law: Law, samples: int, seed: int = 0
         mean=mean,
         mean_error=means.std(axis=0) / spread,
         truth=truth,
-        variance=_only(square - truth**2, truth, protocol),
-        variance_error=_only(squares.std(axis=0) / spread, truth, protocol),
-        stated=_only(_stated(protocol, truth, 1), truth, protocol),
+        variance=_worst(square - truth**2, protocol),
+        variance_error=_worst(squares.std(axis=0) / spread, protocol),
+        stated=_worst(_stated(protocol, truth, 1), protocol),
+        draws=len(seeds),
         how=how,
     )
 
 
-def simulated_moments(
-    protocol: Protocol[Any], values: Sequence[Any], samples: int, source: Source, seed: int = 0
-) -> Moments | None:
+def simulated_moments(protocol: Protocol[Any], values: Sequence[Any], samples: int, source: Source) -> Moments | None:
     """Return the moments of whole estimates, by simulation; None where the protocol answers no questions about values.
 
     >>> from celosia.local import DirectEncoding
@@ -166,7 +167,7 @@ def simulated_moments(
     if _kind(protocol) == "other":
         return None
     replicates = min(max(samples // _REPLICATE, _REPLICATES[0]), _REPLICATES[1])
-    seeds = _seeds(protocol, seed, replicates)
+    seeds = _seeds(protocol, replicates)
     people = _people(protocol, values, source)
     drawn = []
     for index in range(replicates):
@@ -186,6 +187,7 @@ def simulated_moments(
         variance=variance,
         variance_error=variance * math.sqrt(2 / replicates),
         stated=_stated(protocol, truth, _PEOPLE),
+        draws=replicates,
         how=f"{replicates} simulated aggregates of {_PEOPLE} reports",
     )
 
@@ -239,19 +241,17 @@ def _stated(protocol: Protocol[Any], truth: Floats, reports: int) -> Floats:
     return np.array([[float(variance(reports, float(count))) for count in row] for row in truth])
 
 
-def _only(array: Floats, truth: Floats, protocol: Protocol[Any]) -> Floats:
-    """Return the largest entry for a mean, whose stated variance is the worst case's; all for counts."""
-    del truth
+def _worst(array: Floats, protocol: Protocol[Any]) -> Floats:
+    """Return the largest entry for a mean, whose stated variance is that of the worst case; all entries for counts."""
     return array.max(keepdims=True) if _is_mean(protocol) else array
 
 
-def _seeds(protocol: Protocol[Any], seed: int, count: int) -> list[Protocol[Any]]:
+def _seeds(protocol: Protocol[Any], count: int) -> list[Protocol[Any]]:
     names = {field.name for field in dataclasses.fields(protocol)}
     if "seed" not in names:
         return [protocol]
     given = {name: getattr(protocol, name) for name in names - set(protocol._derived())}  # noqa: SLF001 - as a copy is made
-    start = 1_000_003 * (seed + 1)
-    return [type(protocol)(**{**given, "seed": start + index}) for index in range(count)]
+    return [type(protocol)(**{**given, "seed": _FIRST_SEED + index}) for index in range(count)]
 
 
 def _contributions(protocol: Protocol[Any], law: Law) -> Floats | None:
@@ -282,9 +282,9 @@ def _ask(protocol: Protocol[Any], aggregate: Any, values: Sequence[Any]) -> Floa
     return np.asarray(estimate.raw, dtype=np.float64) if list(estimate.candidates) == list(values) else None
 
 
-def _reach(failure: float, tests: int) -> float:
-    # Twice the normal quantile's share and a little: sums of some hundred bounded terms are not quite normal.
-    return 1.25 * -float(special.ndtri(failure / (4 * tests)))
+def _reach(failure: float, tests: int, draws: int) -> float:
+    # Student's, for the standard error is estimated too; and a quarter more, for what is summed is not quite normal.
+    return 1.25 * -float(special.stdtrit(max(draws - 1, 1), failure / (4 * tests)))
 
 
 def _fail(check: str, what: str) -> None:
