@@ -168,3 +168,5 @@ def test_what_cannot_be_written_is_refused_first(tmp_path: Path) -> None:
     Output().check()
     with pytest.raises(ParameterError, match="directory"):
         Output(csv=tmp_path).check()
+    with pytest.raises(ParameterError, match="file with the values"):
+        Output(csv=tmp_path / "v.csv").check(str(tmp_path / "v.csv"))

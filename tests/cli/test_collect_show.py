@@ -13,6 +13,7 @@ import pytest
 from celosia.cli.collect_show import (
     csv_text,
     described,
+    largest,
     print_run,
     print_sweep,
     printable,
@@ -133,6 +134,9 @@ def test_nothing_found_covers_nothing(capsys: pytest.CaptureFixture[str]) -> Non
     out = capsys.readouterr().out
     assert "100.0 % hold" not in out
     assert "1 values" not in out
+    run = simulate(words, ["ab", "ba", "a"], task="words", source=Seeded(7))
+    assert run_object(run, top=1)["covered"] is None
+    assert [row[4:] for row in csv.reader(io.StringIO(csv_text([run])))][1:] == [["", ""]] * 3
 
 
 def test_protocols_are_described_by_what_they_have_in_common() -> None:
@@ -140,3 +144,12 @@ def test_protocols_are_described_by_what_they_have_in_common() -> None:
     assert described([one, other]) == "DirectEncoding(domain of 3 values)"
     assert described([one]) == "DirectEncoding(domain of 3 values, epsilon=1)"
     assert "f=1/2" in described([build("rappor")])
+
+
+def test_equal_values_are_not_chosen_by_their_errors() -> None:
+    values = np.arange(2000)
+    run = simulate(build("cms", epsilon=2), values, source=Seeded(7))
+    shown = largest(run)[:200]
+    held = (run.low[shown] <= run.true[shown]) & (run.true[shown] <= run.high[shown])
+    assert held.mean() > 0.8
+    assert abs(float((run.estimated - run.true)[shown].mean())) < 0.5 * float(np.abs(run.estimated - run.true).mean())

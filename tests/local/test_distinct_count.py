@@ -138,7 +138,8 @@ def test_what_enough_people_hold_is_counted() -> None:
 def test_what_too_few_people_hold_is_not_counted() -> None:
     found = USUAL.aggregate().absorb(USUAL.privatize(np.arange(20_000), source=Seeded(3))).estimate()
     assert found.occupied == 0
-    assert "Values that fewer hold are not counted" in found.statement
+    assert found.statement.startswith("The number of values that stand out is about 0: all that")
+    assert "What too few hold is not counted" in found.statement
     few = USUAL.aggregate().absorb(USUAL.privatize(["sun"] * 20, source=Seeded(3))).estimate()
     assert few.least == 21
     assert "nothing can be seen" in few.statement
@@ -204,3 +205,11 @@ def test_no_value_can_be_asked_about_by_name() -> None:
         USUAL.count(TINY.aggregate())
     with pytest.raises(ParameterError, match="must be"):
         USUAL.count(USUAL.aggregate(), failure=1)
+
+
+@pytest.mark.parametrize("epsilon", ["1e-300", "1e-160", "1e-9", 8])
+def test_the_smallest_epsilon_is_counted_too(epsilon: str | int) -> None:
+    protocol = DistinctCount(epsilon=epsilon, buckets=64, hashes=512)
+    found = protocol.aggregate().absorb(protocol.privatize([5] * 500, source=Seeded(1))).estimate()
+    assert (found.occupied, found.least <= 500) == ((1, True) if epsilon == 8 else (0, False))
+    assert ("nothing can be seen" in found.statement) == (epsilon != 8)

@@ -80,3 +80,17 @@ def test_bad_parameters(given_: dict[str, Any]) -> None:
         HierarchicalHistogram(**{"domain": 8, "epsilon": 1, **given_})
     with pytest.raises(InputError):
         HierarchicalHistogram(domain=8, epsilon=1).privatize([8])
+
+
+@pytest.mark.parametrize(("epsilon", "fanout"), [(4, 500), (7, 500), (7, 10)])
+def test_one_frequent_bucket_among_many_empty_ones(epsilon: int, fanout: int) -> None:
+    # Chance counts of the empty buckets must not pass for people, in the errors of the other or in alarms.
+    protocol = HierarchicalHistogram(domain=500, epsilon=epsilon, fanout=fanout, oracle="unary")
+    scores, alarms = [], 0
+    for seed in range(120):
+        estimate = protocol.aggregate().absorb(protocol.privatize([0] * 1000, source=Seeded(seed))).estimate()
+        scores.append((estimate.raw[0] - 1000) / estimate.standard_errors[0])
+        alarms += bool(estimate.significant()[1:].any())
+        assert estimate.significant()[0]
+    assert np.std(scores) < 1.2  # 1.4 and more, where shares are those of all positive counts
+    assert alarms <= 14  # 6 are allowed on average; by the normal law there would be 20 to 40

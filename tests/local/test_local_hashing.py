@@ -195,3 +195,10 @@ def test_bad_parameters_are_refused(name: str, bad: Any) -> None:  # noqa: ANN40
 def test_values_outside_the_domain_are_refused(values: Any) -> None:  # noqa: ANN401 - anything
     with pytest.raises(InputError, match="values"):
         LocalHashing(domain=5, epsilon=1).privatize(values)
+
+
+@pytest.mark.parametrize("epsilon", ["1e-9", "1e-160", 8])
+def test_the_smallest_epsilon_is_counted_too(epsilon: str | int) -> None:
+    protocol = LocalHashing(domain=8, epsilon=epsilon, hashes=4)
+    low, high = protocol.aggregate().absorb(protocol.privatize([5] * 50, source=Seeded(1))).estimate([5]).interval()
+    assert low[0] <= 50 <= high[0]

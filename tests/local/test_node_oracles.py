@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -114,3 +115,13 @@ def test_a_large_epsilon_says_the_node() -> None:
     state = empty(unary)
     unary.absorb(state, unary.draw(1, np.full(5000, 17), Seeded(2)))
     assert np.flatnonzero(unary.answers(state, 1)).tolist() == [17]
+
+
+@pytest.mark.parametrize("epsilon", [Fraction(1, 2), Fraction(2), Fraction(9)])
+def test_the_third_moment_is_that_of_the_law(epsilon: Fraction) -> None:
+    chance = 1 / (1 + math.exp(float(epsilon)))
+    answers = np.array([1 - chance, -chance]) / (0.5 - chance)
+    third = float((np.array([chance, 1 - chance]) * answers**3).sum())
+    assert UnaryNodes(epsilon=epsilon, sizes=(2, 4)).node_third() == pytest.approx(third, rel=1e-9)
+    # Rows in which the node has the sign of another one, and rows in which it has not, are as many but for row 0.
+    assert HadamardNodes(epsilon=epsilon, sizes=(2, 4)).node_third() == 0.0

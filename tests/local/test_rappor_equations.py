@@ -11,7 +11,7 @@ from scipy import optimize
 
 from celosia.local.rappor import Rappor
 from celosia.local.rappor_decode import decode, estimate
-from celosia.local.rappor_equations import Equations, design_of, solve
+from celosia.local.rappor_equations import Equations, chance_hits, design_of, solve
 from celosia.noise import Seeded
 
 if TYPE_CHECKING:
@@ -95,6 +95,18 @@ def test_counts_are_right_on_average_and_so_are_their_errors(f: Any, p: Any, q: 
     # candidates on 32 bits share some, which makes them tell more.
     assert (told / theory).min() > 0.75
     assert (told / theory).max() < 1.35
+
+
+def test_chance_hits_are_those_of_the_third_moment() -> None:
+    protocol = Rappor(bits=64, hashes=1, cohorts=16, f="0.1", p="0.1", q="0.9")
+    coins = protocol.variance(500) - 500 * protocol._overlap() * (1 - 1 / 16)
+    _, shown = protocol.shown
+    assert chance_hits(protocol, 500, coins) == pytest.approx(500 * float(shown))
+    # One value that all people have shares a quarter of a bit, on average, with a candidate.
+    assert chance_hits(protocol, 500, 1e12 * coins) == pytest.approx(16 / 64, rel=1e-3)
+    falling = [chance_hits(protocol, 500, times * coins) for times in (1, 2, 4, 8)]
+    assert falling == sorted(falling, reverse=True)
+    assert chance_hits(protocol, 0, 0.0) == math.inf
 
 
 def test_without_reports_or_candidates_nothing_is_told() -> None:

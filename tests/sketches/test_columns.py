@@ -129,6 +129,12 @@ def test_columns_too_long_for_32_bits_are_read_with_64(monkeypatch: pytest.Monke
         assert read_column(chunks).tolist() == values
 
 
+@pytest.mark.parametrize("values", [TEXTS, NUMBERS, BYTES], ids=["texts", "numbers", "bytes"])
+def test_columns_of_objects_are_read_like_lists(values: list[Any]) -> None:
+    assert read_column(pl.Series(values, dtype=pl.Object)).tolist() == values
+    assert read_column(pd.Series(values, dtype=object)).tolist() == values
+
+
 @pytest.mark.parametrize("kind", ["string", "large_string", "string_view", "binary", "large_binary", "binary_view"])
 def test_dictionaries_of_any_strings(kind: str) -> None:
     words = TEXTS if "string" in kind else BYTES
@@ -202,7 +208,11 @@ def test_a_slice_is_the_slice_of_the_list(values: list[Any], data: st.DataObject
         pd.Series([7.0]),
         pl.Series([7, None]),
         pl.Series([7.0]),
+        pd.Series([SECRET, SECRET.encode()], dtype=object),
+        pl.Series([SECRET, 7], dtype=pl.Object),
+        pl.Series([object()]),
         pd.DataFrame({"a": [7]}),
+        pl.LazyFrame({"a": [7]}),
         object(),
     ],
     ids=lambda values: f"{type(values).__module__}.{type(values).__name__}",

@@ -69,7 +69,8 @@ def shuffled(victim: Array, others: Array, counts: NDArray[np.int64]) -> Array:
 
 def multisets(size: int, reports: int) -> NDArray[np.int64]:
     chosen = np.array(list(itertools.combinations_with_replacement(range(size), reports)))
-    return (chosen[:, :, None] == np.arange(size)).sum(axis=1)
+    counts: NDArray[np.int64] = (chosen[:, :, None] == np.arange(size)).sum(axis=1)
+    return counts
 
 
 def hockey_stick(here: Array, there: Array) -> Array:

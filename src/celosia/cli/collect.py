@@ -52,8 +52,8 @@ class Output:
     csv: Annotated[Path | None, typer.Option(metavar="FILE", help="Write all rows to this file.")] = None
     chart: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw a chart: .svg, .png or .html.")] = None
 
-    def check(self) -> None:
-        """Refuse what cannot be done before anything is drawn."""
+    def check(self, data: str = "") -> None:
+        """Refuse what cannot be done before anything is drawn; ``data`` is the file that is read."""
         whole(self.top, name="top")
         try:
             exact_level(self.confidence)
@@ -62,6 +62,9 @@ class Output:
             raise ParameterError(message) from None
         if self.csv is not None:
             check_place(self.csv, name="csv")
+            if data and self.csv.resolve() == Path(data).resolve():
+                message = f"csv: {quote(data)} is the file with the values; name another one."
+                raise ParameterError(message)
         if self.chart is not None:
             check_chart(self.chart, name="chart")
 
@@ -84,7 +87,7 @@ def _simulate(
     from celosia.local.simulation import simulate
 
     entry, spent = find(protocol), _epsilons(epsilon)
-    output.check()
+    output.check(data.data)
     given, source = parameters.given(), data.source()
     values = read_values(data.data, data.column)
     known = stated(entry, values, given)

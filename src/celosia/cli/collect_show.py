@@ -123,7 +123,8 @@ def _measured(run: "Simulation") -> list[tuple[str, str]]:
                 ("Found", f"{run.found:,} values, {false:,} of which nobody has; {len(run.keys) - run.found:,} missed")
             )
     else:
-        rows = [("Error", f"{float(run.estimated[0] - run.true[0]) + 0.0:,.6g}")]
+        said = "" if run.expected_rmse is None else f"; the standard error is {run.expected_rmse:,.3g}"
+        rows = [("Error", f"{float(run.estimated[0] - run.true[0]) + 0.0:,.6g}{said}")]
     people = max(run.reports, 1)
     return [
         *rows,
@@ -180,6 +181,7 @@ def _number_cells(run: "Simulation") -> dict[str, str]:
         "Estimated": f"{run.estimated[0]:,.6g}",
         "Interval from": f"{run.low[0]:,.6g}",
         "to": f"{run.high[0]:,.6g}",
+        "Standard error": "–" if run.expected_rmse is None else f"{run.expected_rmse:,.4g}",
         **_times(run),
     }
 
@@ -215,7 +217,7 @@ def run_object(run: "Simulation", *, top: int) -> dict[str, object]:
         "rows": rows,
         "metrics": None if run.metrics is None else run.metrics.to_dict(),
         "expected_rmse": run.expected_rmse,
-        "covered": run.covered,
+        "covered": run.covered if run.found else None,
         "quantiles": [
             {"share": one.share, "true": one.true, "estimated": one.estimated, "low": one.low, "high": one.high}
             for one in run.quantiles
@@ -250,12 +252,14 @@ def csv_text(runs: "Sequence[Simulation]") -> str:
 def largest(run: "Simulation") -> "np.ndarray[Any, np.dtype[np.int64]]":
     """Return the places of the rows, those with the largest true values first.
 
+    Of equal ones the first come first: were it those with the largest estimates, the largest errors would be shown.
+
     >>> from celosia.local import DirectEncoding
     >>> from celosia.local.simulation import simulate
     >>> int(largest(simulate(DirectEncoding(domain=2, epsilon=2), [0, 1, 1]))[0])
     1
     """
-    return np.lexsort((-run.estimated, -run.true))
+    return np.argsort(-run.true, kind="stable")
 
 
 def say(console: Console, text: Text) -> None:

@@ -41,17 +41,17 @@ _MOST_TIMES = 16  # values for each bucket, beyond which nothing is excluded any
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class DistinctEstimate:
-    """About how many values are held by ``least`` people or more.
+    """About how many values stand out: all that ``least`` people or more hold, and some that fewer hold.
 
     With probability 1 - ``failure`` at least, both bounds hold: ``low`` or more different values are held by anybody,
-    and ``high`` or fewer by ``least`` people or more. ``estimate`` is for the values that can be seen, and right on
-    average where those held by fewer than ``least`` people are held by so few that their buckets do not stand out.
+    and ``high`` or fewer by ``least`` people or more: they are no interval of one number. ``estimate`` is right on
+    average for the latter where all others are held by so few that their buckets do not stand out.
 
     >>> from celosia.noise import Seeded
     >>> protocol = DistinctCount(epsilon=4)
     >>> values = [value for value in range(100, 120) for _ in range(1000)]
     >>> protocol.aggregate().absorb(protocol.privatize(values, source=Seeded(7))).estimate()
-    DistinctEstimate(20.0 values held by 398 or more people, low=20, high=21, reports=20000)
+    DistinctEstimate(20.0 values stand out, low=20, high=21 of 398 or more people, reports=20000)
     """
 
     estimate: float
@@ -86,15 +86,16 @@ class DistinctEstimate:
             return f"With {self.reports} reports nothing can be seen: not even a value that all people hold."
         sure = f"{100 * (1 - self.failure):.3g} %"
         return (
-            f"About {self.estimate:.0f} values are held by {self.least} or more of {self.reports} people. With {sure} "
-            f"confidence, at most {self.high} are, and at least {self.low} different values are held by anybody. "
-            "Values that fewer hold are not counted: no report about a single person could tell of them."
+            f"The number of values that stand out is about {self.estimate:.0f}: all that {self.least} or more of "
+            f"{self.reports} people hold are among them, and some that fewer hold. With {sure} confidence at most "
+            f"{self.high} are held by {self.least} or more, and at least {self.low} by anybody. What too few hold is "
+            "not counted: no report about a single person could tell of it."
         )
 
     def __repr__(self) -> str:
         return (
-            f"DistinctEstimate({self.estimate:.1f} values held by {self.least} or more people, low={self.low}, "
-            f"high={self.high}, reports={self.reports})"
+            f"DistinctEstimate({self.estimate:.1f} values stand out, low={self.low}, high={self.high} of {self.least} "
+            f"or more people, reports={self.reports})"
         )
 
 
@@ -243,6 +244,8 @@ class DistinctCount(Protocol[DistinctEstimate]):
 
     def _least(self, threshold: float, needed: float, error: float, reports: int) -> int:
         """The least number of people of whom none in any bucket, but with probability ``share``, is missed."""
+        if math.isinf(threshold):
+            return reports + 1
         slope, count = max(self.oracle.variance(0, 1.0), 0.0), threshold
         for _ in range(60):  # a contraction: the square root grows slowly
             count = threshold + needed * math.sqrt(error**2 + slope * count)
@@ -251,7 +254,9 @@ class DistinctCount(Protocol[DistinctEstimate]):
 
 def _without_collisions(occupied: int, buckets: int) -> float:
     """The number of values that would, on average, occupy so many buckets."""
-    return math.log1p(-occupied / buckets) / math.log1p(-1 / buckets) if occupied < buckets else math.inf
+    if occupied == buckets:
+        return math.inf
+    return math.log1p(-occupied / buckets) / math.log1p(-1 / buckets) + 0.0  # which is no minus where it is zero
 
 
 def _most(occupied: int, buckets: int, failure: float) -> float:

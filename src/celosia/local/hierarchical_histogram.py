@@ -203,13 +203,15 @@ class HierarchicalHistogram(Protocol[RangeEstimate]):
         )
         labels = domain_labels(self.domain)
         histogram = Histogram(self.tree, self.nodes, aggregate.state)
+        nobody = histogram.leaf_variances(np.full(len(labels), 1 / len(labels)))[places]
         found = estimate_of(
             [labels[place] for place in places.tolist()],
             histogram.leaves[places],
             variances=histogram.leaf_variances()[places],
-            null_variances=histogram.leaf_variances(np.full(len(labels), 1 / len(labels)))[places],
+            null_variances=nobody,
             reports=aggregate.reports,
             postprocess=postprocess,
+            hits=histogram.hits(float(nobody.min(initial=math.inf))),
         )
         return RangeEstimate(
             candidates=found.candidates,
@@ -219,6 +221,7 @@ class HierarchicalHistogram(Protocol[RangeEstimate]):
             raw=found.raw,
             reports=found.reports,
             postprocess=found.postprocess,
+            hits=found.hits,
             domain=self.domain,
             histogram=histogram,
         )

@@ -237,8 +237,8 @@ class LocalHashing(Protocol[Estimate]):
             coefficients, values = row_coefficients(index, self.seed), _known(self.domain, self.seed)
             _add_supports(coefficients, said, values, np.uint64(self.buckets), state["supports"])
         else:
-            cells = np.bincount(index * self.buckets + said, minlength=self.hashes * self.buckets)
-            state["said"] += cells.reshape(self.hashes, self.buckets)
+            # One by one: a table of counts as large as the state would have to be made for every few reports.
+            np.add.at(state["said"].reshape(-1), index * self.buckets + said, 1)
 
     def _estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> Estimate:  # noqa: ANN401 - any column
         (places, labels), state = asked(candidates, self.domain), aggregate.state

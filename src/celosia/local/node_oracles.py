@@ -102,6 +102,10 @@ class NodeOracle(ABC):
     def node_noise(self, level: int, shares: "Floats") -> "Floats":
         """Return the part of ``noise`` that each node has for a coefficient of 1; parts do not add up to less."""
 
+    @abstractmethod
+    def node_third(self) -> float:
+        """Return the third central moment that one report brings to the answer of a node that nobody is in."""
+
     def _offset(self, level: int) -> int:
         return sum(self._blocks()[:level])
 
@@ -206,6 +210,11 @@ class UnaryNodes(NodeOracle):
         del level
         return 1 / math.sinh(min(float(self.epsilon), 700.0) / 2) ** 2 + shares
 
+    def node_third(self) -> float:
+        """Return that of a coin that shows a one with probability 1/(e^epsilon + 1), times the cube of what one is."""
+        ratio, gap = math.exp(-float(self.epsilon)), math.tanh(float(self.epsilon) / 2) / 2
+        return ratio * (1 - ratio) / (1 + ratio) ** 3 / gap / gap / gap
+
     def _blocks(self) -> tuple[int, ...]:
         return self.sizes
 
@@ -299,6 +308,10 @@ class HadamardNodes(NodeOracle):
         """Return ((e^epsilon + 1)/(e^epsilon - 1))^2, less 1 for those in the node, times 1 - 1/rows."""
         part = 1 - 1 / self._blocks()[level]
         return part * (1 / math.tanh(float(self.epsilon) / 2) ** 2 - shares)
+
+    def node_third(self) -> float:
+        """Signs are as often for a node as against it, where nobody is in it."""
+        return 0.0
 
     def _blocks(self) -> tuple[int, ...]:
         return tuple(max(2, 1 << field_width(size)) for size in self.sizes)

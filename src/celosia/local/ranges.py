@@ -13,7 +13,7 @@ import numpy as np
 
 from celosia.core.errors import ParameterError
 from celosia.core.exact import Exact, exact_level, exact_probability
-from celosia.local.estimate import Estimate
+from celosia.local.estimate import Estimate, norm_sub
 from celosia.local.node_oracles import NodeOracle
 from celosia.local.tree import Consistency, Tree
 from celosia.local.values import Domain, codes, domain_labels
@@ -133,9 +133,25 @@ class Histogram:
         found: Floats = self.reports * (noise + np.maximum(drawn, 0.0))
         return found
 
+    def hits(self, null_variance: float) -> float:
+        """Return of how many chance hits the count of a leaf that nobody is in is made, given its variance.
+
+        They are as many as a Poisson law has with that variance and the third moment of the leaf's own answer; what
+        other answers bring into the count is no more askew.
+
+        >>> from fractions import Fraction
+        >>> from celosia.local.node_oracles import UnaryNodes
+        >>> state = {"counts": np.array([60, 40]), "levels": np.array([100])}
+        >>> histogram = Histogram(Tree(2, 2), UnaryNodes(epsilon=Fraction(4), sizes=(2,)), state)
+        >>> round(histogram.hits(100 * float(histogram.oracle.node_noise(0, np.zeros(1))[0])), 2)
+        1.9
+        """
+        third = self.reports * float(self.scales[-1]) ** 2 * self.oracle.node_third()
+        return null_variance * (null_variance / third) * (null_variance / third) if third else math.inf
+
     def _shares(self) -> "Floats":
-        kept = np.maximum(self.leaves, 0.0)
-        return kept / max(float(kept.sum()), 1.0)
+        """Return the nearest shares: chance counts of many empty leaves must not make the others' shares small."""
+        return norm_sub(self.leaves, float(self.reports)) / max(self.reports, 1)
 
 
 def _typical(tree: Tree, oracle: NodeOracle, level: int) -> float:

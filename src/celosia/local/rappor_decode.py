@@ -249,9 +249,10 @@ def _upper_tail(shares: "Floats", variances: "Floats", hits: float) -> "Floats":
     from scipy.special import ndtr, pdtrc
 
     known = variances > 0
-    errors = np.where(known, shares / np.sqrt(np.where(known, variances, 1.0)), -math.inf)
+    errors = shares / np.sqrt(np.where(known, variances, 1.0))
     tails = np.asarray(ndtr(-errors))
-    if hits < _MANY:
-        more = np.floor(np.maximum(errors, 0.0) * math.sqrt(hits) + hits - 1)
-        tails = np.maximum(tails, np.where((more < 0) | (errors <= 0), 1.0, pdtrc(np.maximum(more, 0.0), hits)))
+    if hits < _MANY:  # pdtrc(k, m) is the probability of more than k
+        more = np.floor(errors * math.sqrt(hits) + hits - 1)
+        rare = np.where(more < 0, 1.0, pdtrc(np.maximum(more, 0.0), hits))
+        tails = np.where(errors > 0, np.maximum(tails, rare), tails)
     return np.where(known, tails, 1.0)

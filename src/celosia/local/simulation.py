@@ -71,6 +71,7 @@ class Simulation:
 
     For a mean or a distinct count there is one key, and no ``metrics``. Where a protocol finds its words itself, the
     first ``found`` keys are what it found; true ones that it missed come after them, with an estimate of 0.
+    ``expected_rmse`` is what the standard errors say, None where keys were missed.
     ``statement`` is what a protocol says about its own limits.
 
     >>> from celosia.local import DirectEncoding
@@ -111,7 +112,7 @@ class Simulation:
         return float(((low <= true) & (true <= high)).mean())
 
     def to_arrow(self) -> "pa.Table":
-        """Return the rows as a table.
+        """Return the rows as a table; what was missed has no interval.
 
         >>> from celosia.local import DirectEncoding
         >>> simulate(DirectEncoding(domain=3, epsilon=2), [0, 2]).to_arrow().column_names
@@ -119,8 +120,10 @@ class Simulation:
         """
         import pyarrow as pa
 
-        columns = {"true": self.true, "estimated": self.estimated, "low": self.low, "high": self.high}
-        return pa.table({"value": pa.array(self.keys), **columns})
+        columns = {"true": self.true, "estimated": self.estimated}
+        missed = np.arange(len(self.keys)) >= self.found
+        bounds = {"low": pa.array(self.low, mask=missed), "high": pa.array(self.high, mask=missed)}
+        return pa.table({"value": pa.array(self.keys), **columns, **bounds})
 
     def __repr__(self) -> str:
         error = "" if self.metrics is None else f", rmse={self.metrics.rmse:.3g}"
@@ -259,7 +262,7 @@ class _Truth:
     def rows(self, estimate: Any, level: float) -> _Rows:  # noqa: ANN401 - of any kind
         if self.task == "mean":
             low, high = estimate.interval(level)
-            return _Rows(["mean"], 1, [self.mean], [estimate.mean], [low], [high])
+            return _Rows(["mean"], 1, [self.mean], [estimate.mean], [low], [high], float(estimate.standard_error))
         if self.task == "distinct":
             true = sum(count >= estimate.least for count in self.counts.values())
             name = f"values held by {estimate.least:,} people or more"

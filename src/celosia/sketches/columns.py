@@ -109,7 +109,7 @@ def read_column(values: Values, *, name: str = "values") -> Column:
         return _from_numpy(values, name)
     if isinstance(values, list | tuple):
         return _from_list(values, name)
-    return _from_arrow(_as_arrow(values, name), name)
+    return _from_library(values, name)
 
 
 def _from_list(values: list[Any] | tuple[Any, ...], name: str) -> Column:
@@ -153,6 +153,16 @@ def _from_numpy(values: "NDArray[Any]", name: str) -> Column:
             return Column(offsets=np.zeros(1, dtype=np.int64), data=_NO_BYTES, text=True)
         return _from_list(values.tolist(), name)
     raise _unreadable(name, f"a NumPy array of {values.dtype}")
+
+
+def _from_library(values: Any, name: str) -> Column:  # noqa: ANN401 - any library's column
+    import narwhals as nw
+
+    series = nw.from_native(values, allow_series=True, pass_through=True)
+    if isinstance(series, nw.Series) and series.dtype == nw.Object:
+        # Arrow would take texts among bytes for bytes, and Polars hands over where in memory objects lie.
+        return _from_list(series.to_list(), name)
+    return _from_arrow(_as_arrow(values, name), name)
 
 
 def _as_arrow(values: Any, name: str) -> "pa.Array":  # noqa: ANN401 - any library's column

@@ -99,8 +99,8 @@ class CountMin(CounterTable):
     def inner_product(self, other: Self, *, strict: bool = False) -> float:
         """Return the sum over all values of their frequencies here times there: the size of a join.
 
-        It is too high by more than ``relative_error(failure)`` times both totals (or volumes) with that probability at
-        most.
+        It is too high by more than ``relative_error(failure)`` times both totals with that probability at most. If
+        either had negative weights, it is off, to either side, by more than that one's times both volumes as seldom.
 
         >>> left, right = CountMin(5, 1_000), CountMin(5, 1_000)
         >>> left.update([1, 1, 2]), right.update([1, 3])

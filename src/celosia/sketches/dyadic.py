@@ -175,6 +175,8 @@ class DyadicCountMin:
     def frequent(self, share: Exact) -> "tuple[NDArray[np.int64], NDArray[np.int64]]":
         """Return the values with at least a share of the total, and their counts; none is missed, a few may be less.
 
+        If weights were negative, some may be missed: counts are then medians, which are off to both sides.
+
         >>> few = DyadicCountMin(0, 999_999, rows=3, width=1_000)
         >>> few.update([7] * 60 + list(range(1_000, 1_040)))
         >>> [found.tolist() for found in few.frequent("0.5")]
