@@ -4,7 +4,8 @@ Numbers lie on a grid of L steps, and any two people are at most L steps apart: 
 L/epsilon makes a report epsilon-private (`proofs/laplace.md`). The noisy position is cut 45 scales beyond either bound,
 at places that do not depend on the number, so that a report has a fixed size: a function of what is private already.
 Noise goes that far in one report out of 2^64, and the bias is below 2^-64 of the scale: no double could show it. It is
-the simplest protocol for a mean; ``Hybrid`` has less variance. Dwork, McSherry, Nissim and Smith 2006.
+the simplest protocol for a mean. ``Hybrid`` has less variance, and is the one for clients whose time may be watched:
+here large noise takes longer to draw. Dwork, McSherry, Nissim and Smith 2006.
 """
 
 import math
