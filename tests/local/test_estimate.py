@@ -13,7 +13,7 @@ from hypothesis.extra import numpy as hnp
 from scipy import optimize, stats
 
 from celosia.core import ParameterError
-from celosia.local import CountMeanSketch, DirectEncoding, Estimate, MeanEstimate
+from celosia.local import CountMeanSketch, DirectEncoding, Estimate, MeanEstimate, SubsetSelection
 from celosia.local.estimate import estimate_of, norm_sub
 from celosia.local.optimized_unary import OptimizedUnary
 from celosia.noise import Seeded
@@ -201,3 +201,18 @@ def test_a_mean_has_bounds() -> None:
     assert low == pytest.approx(0.95 - 0.196, abs=1e-3)
     assert high == 1.0
     assert repr(mean) == "MeanEstimate(0.95 ± 0.1, reports=100)"
+
+
+@pytest.mark.parametrize("kind", [DirectEncoding, SubsetSelection])
+def test_intervals_hold_where_chance_hits_are_few(kind: type[DirectEncoding | SubsetSelection]) -> None:
+    protocol = kind(domain=60, epsilon=8)
+    values = np.repeat(np.arange(40), 10)
+    true = np.bincount(values, minlength=60)
+    held = np.zeros(60)
+    for seed in range(60):
+        found = protocol.aggregate().absorb(protocol.privatize(values, source=Seeded(seed))).estimate()
+        assert found.hits < 1
+        low, high = found.interval(0.95)
+        held += ((low <= true + 1e-9) & (true <= high + 1e-9)) / 60
+    assert held[:40].mean() > 0.93  # ten people each
+    assert held[40:].mean() > 0.95  # nobody: one hit in eight runs

@@ -32,6 +32,7 @@ __all__ = ["Estimate", "MeanEstimate", "estimate_of", "norm_sub", "surprise"]
 
 _MANY = 1e6  # chance hits: the Poisson law is normal for all practical purposes
 _FEW = 1e-6
+_RARE = 30.0
 
 _BIAS = {
     None: "none: each count is right on average, and may be negative",
@@ -106,6 +107,8 @@ class Estimate:
         miss = (1 - exact_level(level)) / (max(len(self.raw), 1) if simultaneous else 1)
         times = -float(ndtri(miss / 2))
         low, high = self._low(times), self.raw + times * self.standard_errors
+        if self.hits < _RARE:  # one chance hit is then further than any multiple of a standard error
+            low = np.fmin(low, self.raw - surprise(miss / 2, self.hits) * self.null_errors)
         return np.clip(low, 0.0, self.reports), np.clip(high, 0.0, self.reports)
 
     def _low(self, times: float) -> "Floats":
