@@ -1,8 +1,9 @@
 """Configurations that were deployed and published, by name.
 
 From Apple's Differential Privacy Team 2017, *Learning with privacy at scale*; Erlingsson, Pihur and Korolova 2014 for
-Chrome; Ding, Kulkarni and Yekhanin 2017 for Windows. Cohorts, alphabet, buckets and hash functions are our own choice.
-They are here to be compared with, not to be copied: what they spend on one report, every day, is much.
+Chrome; Ding, Kulkarni and Yekhanin 2017 for Windows. Cohorts, alphabet, hash functions, and the buckets and epsilon for
+Windows are our own choice. They are here to be compared with, not to be copied: what they spend on one report, every
+day, is much.
 
 >>> from celosia.local import presets
 >>> presets.apple_emoji.bytes_per_report, presets.apple_safari.bytes_per_report

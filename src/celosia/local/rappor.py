@@ -108,7 +108,8 @@ class Rappor(Memoised[Estimate]):
         self._check()
         self._set(epsilon=exact_epsilon(self._spent(1)))
         if epsilon is not None and exact_epsilon(epsilon) != self.epsilon:
-            message = f"epsilon follows from hashes, f, p and q; it is {self.epsilon}, not {quote(epsilon)}."
+            found = f"≈{float(self.epsilon):.6g}"
+            message = f"epsilon follows from hashes, f, p and q; it is {found}, not {quote(epsilon)}."
             raise ParameterError(message)
 
     def _check(self) -> None:
