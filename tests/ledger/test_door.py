@@ -2,8 +2,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from celosia.core import PureDP
-from celosia.ledger import Door, Purse
+import pytest
+
+from celosia.core import ParameterError, PureDP
+from celosia.ledger import Door, Purse, door_of
 
 if TYPE_CHECKING:
     from celosia.ledger import Ledger
@@ -23,3 +25,19 @@ def test_accounts_and_purses_are_doors(ledger: Ledger) -> None:
 
 def test_something_else_is_not() -> None:
     assert not isinstance(object(), Door)
+
+
+def test_a_session_pays_through_its_door() -> None:
+    import celosia as cl
+
+    deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
+    session = cl.Session(deaths, budget=cl.PureDP(epsilon=1))
+    assert door_of(session).budget == session.budget
+    purse = Purse(PureDP(epsilon=1))
+    assert door_of(purse) is purse
+
+
+@pytest.mark.parametrize("budget", [None, 1.0, "sqlite:///budget.db"])
+def test_what_keeps_no_budget_has_no_door(budget: object) -> None:
+    with pytest.raises(ParameterError, match="budget must be a Session"):
+        door_of(budget)

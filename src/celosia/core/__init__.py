@@ -16,11 +16,14 @@ from celosia.core.errors import (
     NoInterval,
     NotAllowed,
     NotPriced,
+    NotPrivateWarning,
     ParameterError,
     QueryError,
     RequestConflict,
     SchemaError,
     TooManyRequests,
+    TuningWarning,
+    UnboundedDataError,
 )
 from celosia.core.events import (
     AboveThresholdEvent,
@@ -37,6 +40,7 @@ from celosia.core.guarantees import ZCDP, ApproxDP, GaussianDP, Guarantee, PureD
 from celosia.core.iterations import ContractiveIterationEvent, PNSGDEvent
 from celosia.core.mechanism import Mechanism, Source, Tabulated
 from celosia.core.release import Release
+from celosia.core.repetitions import PrivateSelectionEvent
 from celosia.core.structure import (
     CertifiedEvent,
     ComposedEvent,
@@ -86,12 +90,14 @@ __all__ = [
     "NoisyMaxEvent",
     "NotAllowed",
     "NotPriced",
+    "NotPrivateWarning",
     "PNSGDEvent",
     "ParallelEvent",
     "ParameterError",
     "PermuteAndFlipEvent",
     "PoissonSampledEvent",
     "PostProcessedEvent",
+    "PrivateSelectionEvent",
     "PureDP",
     "QueryError",
     "RandomizedResponseEvent",
@@ -106,4 +112,6 @@ __all__ = [
     "Source",
     "Tabulated",
     "TooManyRequests",
+    "TuningWarning",
+    "UnboundedDataError",
 ]

@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from celosia.ledger.chain import Head, LogLine, Verification
-from celosia.ledger.door import Door
+from celosia.ledger.door import Door, door_of
 from celosia.ledger.policy import Policy, Window
 from celosia.ledger.purse import Purse
 from celosia.ledger.reservation import Request, Reservation
@@ -40,6 +40,7 @@ __all__ = [
     "Scope",
     "Verification",
     "Window",
+    "door_of",
     "open_ledger",
 ]
 

@@ -6,13 +6,16 @@ Rooms that read data take a door and follow its order: reserve, read, commit or 
 
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from celosia.core.errors import ParameterError
+from celosia.core.exact import quote
+
 if TYPE_CHECKING:
     from celosia.core.events import Event
     from celosia.core.guarantees import Guarantee
     from celosia.core.release import Release
     from celosia.ledger.reservation import Request, Reservation
 
-__all__ = ["Door"]
+__all__ = ["Door", "door_of"]
 
 
 @runtime_checkable
@@ -70,3 +73,18 @@ class Door(Protocol):
 
     def fail(self, reservation: "Reservation") -> None:
         """Tell that there will be no answer. What was reserved stays spent."""
+
+
+def door_of(budget: object) -> Door:
+    """Return the door of whoever keeps a budget: itself, or the one that a session pays through.
+
+    >>> import celosia as cl
+    >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
+    >>> door_of(cl.Session(deaths, budget=cl.PureDP(epsilon=1)))
+    <Purse: PureDP(epsilon=1) of PureDP(epsilon=1) left>
+    """
+    for keeper in (budget, getattr(budget, "door", None)):
+        if isinstance(keeper, Door):
+            return keeper
+    message = f"budget must be a Session, a ledger's account, ledger.account('data'), or a Purse, not {quote(budget)}."
+    raise ParameterError(message)

@@ -14,6 +14,7 @@ from celosia.statistics.cross_moments import CrossMoments
 from celosia.statistics.dependence import correlation, covariance
 from celosia.statistics.estimate import Estimate
 from celosia.statistics.half_half import HalfHalfMean
+from celosia.statistics.inquiry import Facts, Inquiry, Learner, Part, check_learner, reached
 from celosia.statistics.measures import Bins, CentredSum, Distinct, Measure, RowCount, Total
 from celosia.statistics.modes import mode, top_k
 from celosia.statistics.moments import FirstMoments, SecondMoments
@@ -24,6 +25,7 @@ from celosia.statistics.noisy_distinct import DifferentValues, NoisyDistinct
 from celosia.statistics.on_interval import choose
 from celosia.statistics.order_statistics import maximum, median, minimum, quantile, quantiles
 from celosia.statistics.peeling import TopK
+from celosia.statistics.products import Products, moments_up_to
 from celosia.statistics.ranks import Quantiles, bins_for
 from celosia.statistics.spread import std, variance
 
@@ -36,16 +38,21 @@ __all__ = [
     "DifferentValues",
     "Distinct",
     "Estimate",
+    "Facts",
     "FirstMoments",
     "Footprint",
     "Frequencies",
     "HalfHalfMean",
+    "Inquiry",
+    "Learner",
     "Measure",
     "Mode",
     "MomentsOfAll",
     "Noise",
     "NoisyCountMin",
     "NoisyDistinct",
+    "Part",
+    "Products",
     "Quantiles",
     "RowCount",
     "SecondMoments",
@@ -53,6 +60,7 @@ __all__ = [
     "TopK",
     "Total",
     "bins_for",
+    "check_learner",
     "choose",
     "correlation",
     "count",
@@ -64,8 +72,10 @@ __all__ = [
     "median",
     "minimum",
     "mode",
+    "moments_up_to",
     "quantile",
     "quantiles",
+    "reached",
     "std",
     "sum",
     "top_k",

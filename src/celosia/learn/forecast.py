@@ -1,0 +1,41 @@
+"""What a fit would cost and how far off it would be, told before anything is spent or read."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from celosia.core.guarantees import Guarantee
+
+__all__ = ["Forecast"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forecast:
+    """The promise, the noise, and the error that is expected of what is learned.
+
+    ``error`` is the expected error of ``what`` (say, of one coefficient, in the caller's units; the root of the mean
+    square over draws of the noise), for ``rows`` rows; ``assumption`` says what was supposed about data that nobody has
+    looked at.
+
+    >>> from celosia import PureDP
+    >>> print(Forecast(
+    ...     rows=1000, guarantee=PureDP(epsilon=1), noise_scale=4.5, error=0.12, what="a coefficient",
+    ...     assumption="features spread evenly between their bounds",
+    ... ))
+    With 1000 rows and PureDP(epsilon=1): a coefficient is off by about 0.12, supposing features spread evenly between
+    their bounds.
+    """
+
+    rows: int
+    guarantee: "Guarantee | None"
+    noise_scale: float
+    error: float
+    what: str
+    assumption: str
+
+    def __str__(self) -> str:
+        promise = "no privacy" if self.guarantee is None else repr(self.guarantee)
+        return (
+            f"With {self.rows} rows and {promise}: {self.what} is off by about {self.error:.3g}, supposing "
+            f"{self.assumption}."
+        )

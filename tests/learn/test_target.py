@@ -1,0 +1,89 @@
+"""What a fit may spend."""
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+import celosia as cl
+from celosia.core import CertifiedEvent, GaussianEvent, LaplaceEvent, ParameterError
+from celosia.learn.target import Target
+from celosia.ledger import Purse
+from celosia.statistics import Sensitivity
+
+
+@pytest.mark.parametrize(
+    ("given", "kind", "guarantee"),
+    [
+        ({"epsilon": "0.5"}, "pure", cl.PureDP(epsilon="0.5")),
+        ({"epsilon": 1, "delta": 0}, "pure", cl.PureDP(epsilon=1)),
+        ({"epsilon": 1, "delta": "1e-6"}, "approximate", cl.ApproxDP(epsilon=1, delta="1e-6")),
+        ({"rho": "0.1"}, "concentrated", cl.ZCDP(rho="0.1")),
+        ({"rho": "0.1", "epsilon": None}, "concentrated", cl.ZCDP(rho="0.1")),
+        ({"epsilon": float("inf")}, "none", None),
+    ],
+)
+def test_parameters_name_a_promise(given: dict[str, Any], kind: str, guarantee: cl.Guarantee | None) -> None:
+    target = Target.of(**given)
+    assert (target.kind, target.guarantee) == (kind, guarantee)
+    assert target.private == (guarantee is not None)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"epsilon": 0}, {"epsilon": -1}, {"epsilon": float("nan")}, {"epsilon": None}, {"epsilon": -float("inf")},
+        {"delta": 1}, {"delta": -1}, {"delta": "1e-300"}, {"rho": 0}, {"rho": 1, "epsilon": 2},
+        {"rho": 1, "delta": 0.1}, {"adjacency": "swap"}, {"rho": 2**17},
+    ],
+)  # fmt: skip
+def test_nonsense_is_refused(given: dict[str, Any]) -> None:
+    with pytest.raises(ParameterError):
+        Target.of(**given)
+
+
+def test_neighbours_and_unit_are_those_of_the_budget() -> None:
+    purse = Purse(cl.PureDP(epsilon=1, adjacency=cl.ReplaceOne, unit="person"))
+    target = Target.of(epsilon=1, door=purse)
+    assert (target.adjacency, target.unit) == (cl.ReplaceOne, "person")
+    assert Target.of(epsilon=1, adjacency=cl.AddRemove, door=purse).adjacency is cl.AddRemove
+
+
+def test_a_share_is_of_epsilon_or_of_rho() -> None:
+    sensitivity = Sensitivity(l1=4, l2_squared=8)
+    laplace = Target.of(epsilon=2).noise(sensitivity, 3, Fraction(1, 4)).event
+    assert isinstance(laplace, LaplaceEvent)
+    assert laplace.scale == 8
+    gaussian = Target.of(rho=2).noise(sensitivity, 3, Fraction(1, 4)).event
+    assert isinstance(gaussian, GaussianEvent)
+    assert gaussian.variance == 8
+
+
+def test_a_delta_goes_to_the_smaller_noise() -> None:
+    target = Target.of(epsilon=1, delta="1e-6")
+    narrow, wide = Sensitivity(l1=1, l2_squared=1), Sensitivity(l1=100, l2_squared=100)
+    assert isinstance(target.noise(narrow, 1).event, LaplaceEvent)
+    assert isinstance(target.noise(wide, 100).event, GaussianEvent)
+
+
+def test_the_event_keeps_the_promise_whoever_prices_it() -> None:
+    target = Target.of(epsilon=1, delta="1e-6")
+    parts = [target.noise(Sensitivity(l1=100, l2_squared=100), 100, Fraction(1, 2)).event for _ in range(2)]
+    event = target.event(*parts)
+    assert isinstance(event, CertifiedEvent)
+    purse = Purse(cl.ApproxDP(epsilon=1, delta="1e-6"))
+    assert purse.admits(event)
+
+
+def test_a_forecast_changes_the_amount_only() -> None:
+    target = Target.of(epsilon=1, adjacency=cl.ReplaceOne)
+    assert target.with_epsilon(2).guarantee == cl.PureDP(epsilon=2, adjacency=cl.ReplaceOne)
+    assert target.with_epsilon(None).guarantee == target.guarantee
+    assert target.with_epsilon(None, "1e-6").kind == "approximate"
+    assert target.with_epsilon(None, rho=1).kind == "concentrated"
+    assert not target.with_epsilon(float("inf")).private
+
+
+def test_a_pure_target_has_no_rho() -> None:
+    with pytest.raises(ParameterError, match="give a delta"):
+        _ = Target.of(epsilon=1).total_rho
