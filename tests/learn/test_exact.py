@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,10 +10,12 @@ import pytest
 from numpy.typing import NDArray
 
 from celosia.core import InputError
-from celosia.data.columns import Category, Kind, Real
+from celosia.data.columns import Boolean, Category, Date, Integer, Kind, Real
 from celosia.learn import exact
+from celosia.learn.bounds import axis_of, ends_of
 from celosia.learn.exact import Held
 from celosia.statistics import Bins, Bounding, Inquiry, Noise, Part, Products, moments_up_to, reached
+from celosia.statistics.products import REACH
 
 REAL = Real(-3, 3)
 
@@ -77,6 +80,43 @@ def test_weights_multiply_and_columns_are_picked() -> None:
     values = _rows(10)
     held.add(values)
     assert held.combined().tolist() == [50, 2 * sum(row[1] for row in _centred(values))]
+
+
+def test_products_of_a_block_are_exact_doubles() -> None:
+    assert exact._BLOCK * REACH**2 <= 2**53
+
+
+def test_sums_that_could_overflow_are_refused_before() -> None:
+    """A sum that left 64 bits at one end would come back at the other, and one row would move it by 2^64."""
+    inquiry = _inquiry((Part(measure=Products((REAL.axis,), ((), (0,))), columns=(0,)),))
+    heavy = Products((REAL.axis,), ((), (0,)), (2**59, 1))
+    held = Held(replace(inquiry, parts=(Part(measure=heavy, columns=(0,)),)), (REAL,))
+    held.add(np.zeros((7, 1)))
+    assert held.combined().tolist() == [7 * 2**59, 0]
+    with pytest.raises(InputError, match="At most 8 rows"):
+        held.add(np.zeros((1, 1)))
+    assert held.rows == 7
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        Real(0, 1), Real(-1e-12, 1e-12), Real(1e12, 1e12 + 1), Real(-1e29, 1e30), Real(0, 1, grid="1/3"), Boolean(),
+        Real(0.1, 0.3), Integer(5, 5), Integer(0, 2), Integer(-(2**52), 2**52), Real(0, 32769, grid=1),
+        Date("2021-01-01", "2021-12-31"),
+    ],
+)  # fmt: skip
+def test_no_value_is_further_out_than_is_stated(kind: Kind) -> None:
+    measure = Products((axis_of(kind),), ((0,),))
+    low, high = ends_of(kind)
+    values = np.array(
+        [low, high, (low + high) / 2, -1e308, 1e308, 0.0, np.nextafter(low, -1), np.nextafter(high, 1e308)]
+    )
+    found = exact.stepping_of([kind], measure).centred(values[:, None])
+    assert np.abs(found).max() <= measure.reaches[0]
+    assert np.abs(found[:2]).max() >= 0.999 * measure.reaches[0]
+    assert (found == np.rint(found)).all()
+    assert found[[3, 4]].tolist() == found[[0, 1]].tolist()
 
 
 def test_categories_are_counted_by_class() -> None:

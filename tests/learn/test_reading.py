@@ -11,7 +11,14 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from celosia.core import InputError, ParameterError, UnboundedDataError
-from celosia.learn.reading import InputTypeError, public_classes, read_features, read_labels, read_target
+from celosia.learn.reading import (
+    InputTypeError,
+    public_classes,
+    read_features,
+    read_labels,
+    read_target,
+    read_values,
+)
 
 COLUMNS = {"age": [34, 71], "weight": [60.5, 80.0]}
 
@@ -29,20 +36,86 @@ def test_frames_keep_their_names(library: Any) -> None:  # noqa: ANN401 - of thr
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ([[1.0, float("nan")]], "NaN"),
-        ([[float("inf"), 1.0]], "infinity"),
-        ([1.0, 2.0], "Expected 2D array"),
+        ([[77777.0, float("nan")]], "NaN"),
+        ([[float("inf"), 77777.0]], "infinity"),
+        ([1.0, 77777.0], r"Expected 2D array, got 1D array instead\. Reshape your data"),
+        ([float("nan"), 77777.0], "Expected 2D array"),
+        (77777.0, "Expected 2D array"),
+        (np.full((2, 2, 2), 77777.0), "dim 3"),
+        ([[1], [2, 77777]], "inhomogeneous shape"),
+        ([[77777 * 10**400]], "could not be read as numbers"),
+        (pd.Series([1, 77777]), "Expected a 2-dimensional container"),
+        (np.array([[{"secret": 77777}]], dtype=object), "must hold numbers"),
         (np.zeros((0, 2)), "0 sample"),
         (np.zeros((2, 0)), "0 feature"),
         ([["secret", "1"]], "could not be read as numbers"),
-        (np.array([[1 + 2j, 0]]), "Complex"),
+        (np.array([[77777 + 2j, 0]]), r"Complex data not supported\.$"),
     ],
 )
 def test_what_cannot_be_read_is_refused_without_quoting_it(given: Any, said: str) -> None:  # noqa: ANN401 - anything
     with pytest.raises(InputError, match=said) as caught:
         read_features(BaseEstimator(), given, reset=True)
     assert "secret" not in str(caught.value)
+    assert "7777" not in str(caught.value)
     assert caught.value.__cause__ is None
+    assert caught.value.__context__ is None
+
+
+def test_an_error_that_nobody_has_heard_of_is_not_passed_on() -> None:
+    class Odd:
+        def __array__(self, *_: object, **__: object) -> None:
+            message = "Expected, but secret is not a RuntimeError that is known"
+            raise RuntimeError(message[10:])
+
+    with pytest.raises(InputError, match="could not be read") as caught:
+        read_features(BaseEstimator(), Odd(), reset=True)
+    assert "secret" not in str(caught.value)
+    assert caught.value.__context__ is None
+
+
+def _fitted_on_two() -> BaseEstimator:
+    estimator = BaseEstimator()
+    read_values(estimator, [["F", 1]], reset=True)
+    return estimator
+
+
+def test_values_are_read_as_they_are() -> None:
+    estimator = BaseEstimator()
+    frame = pd.DataFrame({"sex": ["F", "M"], "year": [1990, 2000]})
+    values = read_values(estimator, frame, reset=True)
+    assert values.tolist() == [["F", 1990], ["M", 2000]]
+    assert (estimator.feature_names_in_.tolist(), estimator.n_features_in_) == (["sex", "year"], 2)
+    with pytest.raises(InputError, match="feature names"):
+        read_values(estimator, frame[["year", "sex"]], reset=False)
+    with pytest.raises(InputError, match="2 features"):
+        read_values(_fitted_on_two(), [["F"]], reset=False)
+    assert read_values(BaseEstimator(), np.array([[1, 2]], dtype=np.int8), reset=True).dtype == np.int8
+    for library in (pl.DataFrame, pa.table):
+        assert read_values(BaseEstimator(), library({"sex": ["F", "M"]}), reset=True).tolist() == [["F"], ["M"]]
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ([[float("nan"), 77777.0]], "NaN"),
+        (np.array([["secret", np.nan]], dtype=object), "NaN"),
+        (pd.DataFrame({"a": ["secret", None]}), "NaN"),
+        (["secret", "Reshape your data"], "Expected 2D array"),
+        (np.array("secret"), "Expected 2D array"),
+        (np.array([[77777j]]), "Complex"),
+        (np.zeros((0, 2)), "0 sample"),
+    ],
+)
+def test_values_that_cannot_be_read_are_not_quoted(given: Any, said: str) -> None:  # noqa: ANN401 - anything
+    with pytest.raises(InputError, match=said) as caught:
+        read_values(BaseEstimator(), given, reset=True)
+    assert "secret" not in str(caught.value)
+    assert "7777" not in str(caught.value)
+
+
+def test_sparse_values_are_refused_clearly() -> None:
+    with pytest.raises(InputTypeError, match=r"[Ss]parse"):
+        read_values(BaseEstimator(), sparse.csr_matrix(np.eye(2)), reset=True)
 
 
 def test_sparse_matrices_are_refused_clearly() -> None:
@@ -70,9 +143,25 @@ def test_targets() -> None:
 def test_labels() -> None:
     assert read_labels(pd.Series(["no", "yes"], dtype="category"), 2).tolist() == ["no", "yes"]
     assert read_labels(pl.Series(["no", "yes"]), 2).tolist() == ["no", "yes"]
-    for wrong in ([0.5, 1.7], [1], None, [float("nan"), 1]):
+    for wrong in ([0.5, 1.7], [1], None, [float("nan"), 1], [[0, 1], [1, 0]], np.array([1j, 0])):
         with pytest.raises(InputError):
             read_labels(wrong, 2)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ["secret", None],
+        np.array(["secret", np.nan], dtype=object),
+        pl.Series(["secret", None]),
+        pd.Series(["secret", 1]),
+    ],
+    ids=["list", "array", "polars", "pandas"],
+)
+def test_labels_that_are_missing_or_of_several_types_are_refused(wrong: Any) -> None:  # noqa: ANN401 - anything
+    with pytest.raises(InputError, match="y contains NaN, or labels of several types") as caught:
+        read_labels(wrong, 2)
+    assert "secret" not in str(caught.value)
 
 
 def test_classes_are_declared_or_in_the_type() -> None:
@@ -85,6 +174,17 @@ def test_classes_are_declared_or_in_the_type() -> None:
     assert public_classes(None, category, labels).tolist() == ["no", "yes"]
     enum = pl.Series(["no", "no"], dtype=pl.Enum(["no", "yes"]))
     assert public_classes(None, enum, labels).tolist() == ["no", "yes"]
+    arrow = pa.DictionaryArray.from_arrays([0, 0], ["yes", "no"])
+    for column in (arrow, pa.chunked_array([arrow, arrow])):
+        assert public_classes(None, column, labels).tolist() == ["no", "yes"]
+    for column in (pa.array([True]), pa.chunked_array([[True]])):
+        assert public_classes(None, column, truths).tolist() == [False, True]
+
+
+def test_what_was_seen_is_no_declaration() -> None:
+    for column in (pl.Series(["no", "yes"], dtype=pl.Categorical), pa.array(["no", "yes"]), pl.Series(["no", "yes"])):
+        with pytest.raises(UnboundedDataError):
+            public_classes(None, column, np.array(["no", "yes"]))
 
 
 @pytest.mark.parametrize(
@@ -97,6 +197,9 @@ def test_classes_are_declared_or_in_the_type() -> None:
         ([0, 1], [0, 2], InputError),
         ("public", [1, 1], InputError),
         ([1], [1, 1], InputError),
+        ([None, "a"], [1, 1], ParameterError),
+        ([1.0, float("nan")], [1, 1], ParameterError),
+        (["1", "10"], [10, 1], InputError),
     ],
 )
 def test_labels_that_nobody_declared_are_refused(classes: Any, labels: list[int], error: type[Exception]) -> None:  # noqa: ANN401 - anything

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from celosia.core.errors import InputError
 from celosia.data.columns import Kind
-from celosia.learn.bounds import axis_of
+from celosia.learn.bounds import axis_of, ends_of
 from celosia.learn.class_moments import ClassMoments
 from celosia.statistics.inquiry import Inquiry, Part
 from celosia.statistics.measures import Bins
@@ -47,12 +47,18 @@ class Stepping:
         from celosia.learn import kernels
 
         out = np.ones((values.shape[0], values.shape[1] + more))
-        kernels.centre(np.ascontiguousarray(values), self.reading, out)
+        kernels.centre(_writable(values), self.reading, out)
         return out
 
 
 def stepping_of(kinds: Sequence[Kind], measure: Products) -> Stepping:
-    """Return how columns of these kinds are read for a measure."""
+    """Return how columns of these kinds are read for a measure.
+
+    >>> from celosia.data.columns import Real
+    >>> kind = Real(0, 1)
+    >>> stepping_of([kind, kind], Products((kind.axis, kind.axis), ((0, 1),))).reading.shape
+    (9, 2)
+    """
     rows = [
         _one(kind, axis_of(kind), axis, factor)
         for kind, axis, factor in zip(kinds, measure.axes, measure.multipliers, strict=True)
@@ -61,9 +67,8 @@ def stepping_of(kinds: Sequence[Kind], measure: Products) -> Stepping:
 
 
 def _one(kind: Kind, fine: "Axis", axis: "Axis", multiplier: int) -> list[float]:
-    low, high = getattr(kind, "low", 0), getattr(kind, "high", 1)
     return [
-        float(low), float(high), float(fine.grid), float(fine.lowest), float(fine.highest),
+        *ends_of(kind), float(fine.grid), float(fine.lowest), float(fine.highest),
         float(axis.grid / fine.grid), float(axis.lowest), float(axis.steps), float(multiplier),
     ]  # fmt: skip
 
@@ -73,6 +78,13 @@ class Held:
     """Exact sums that are not noised yet: they are held back, shown to nobody, and cannot be stored.
 
     ``add`` takes rows by columns, the target of a regression as the last column, and the places of the classes.
+
+    >>> import celosia as cl
+    >>> from celosia.learn import StandardScaler
+    >>> held = Held(StandardScaler(epsilon=1).inquire({"age": cl.Real(0, 120)}), (cl.Real(0, 120),))
+    >>> held.add(np.array([[34.0], [71.0]]))
+    >>> held, held.rows
+    (<Held: exact sums that are not released>, 2)
     """
 
     inquiry: Inquiry
@@ -92,8 +104,11 @@ class Held:
 
     def add(self, values: NDArray[np.float64], codes: NDArray[np.int64] | None = None) -> None:
         """Add rows, block by block."""
-        if self.rows + len(values) >= 2**30:
-            message = "At most 2^30 rows can be added up."
+        # Beyond, a sum could be more than 64 bits hold and go on from the other end, or be cut off before the noise.
+        largest = max(max(-low, high) for part in self.inquiry.parts for low, high in part.measure.reach)
+        most = min(2**30, 2**62 // largest)
+        if self.rows + len(values) >= most:
+            message = f"At most {most:,} rows can be added up: fit a random part of them."
             raise InputError(message)
         for block, labels in _blocks(values, codes):
             for place, (part, reader) in enumerate(zip(self.inquiry.parts, self._readers, strict=True)):
@@ -167,5 +182,11 @@ def _powers(reader: Stepping, block: NDArray[np.float64], codes: NDArray[np.int6
     from celosia.learn import kernels
 
     table = np.zeros((cells, 1 + 2 * block.shape[1]), dtype=np.int64)
-    kernels.add_powers(np.ascontiguousarray(block), codes, reader.reading, table)
+    kernels.add_powers(_writable(block), codes, reader.reading, table)
     return table
+
+
+def _writable(block: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return a block as compiled loops take it: row after row, and not marked as read-only (a memory map may be)."""
+    plain = np.ascontiguousarray(block)
+    return plain if plain.flags.writeable else plain.copy()

@@ -5,6 +5,7 @@ alone. Where they might repeat a value, ours take their place. Everything is loo
 """
 
 import re
+from collections.abc import Sized
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d, validate_data
 
-from celosia.core.errors import InputError, ParameterError, UnboundedDataError
+from celosia.core.errors import CelosiaError, InputError, ParameterError, UnboundedDataError
 from celosia.core.exact import quote
 
 if TYPE_CHECKING:
@@ -20,7 +21,14 @@ if TYPE_CHECKING:
 
 __all__ = ["InputTypeError", "public_classes", "read_features", "read_labels", "read_target", "read_values"]
 
-_QUOTES: Final = re.compile(r"could not convert|invalid literal|Unknown label type|cannot convert", re.IGNORECASE)
+_SAID: Final = re.compile(
+    r"Expected |Found array with|Complex data|Input ([Xy] )?contains|y should be|X has \d+ feature|The feature names"
+    r"|Feature names|setting an array element with a sequence"
+)
+"""How those messages begin that speak of shapes, types and names alone; any other might quote a value."""
+
+_SHOWN: Final = re.compile(r":?\s*\narray=.*(?=Reshape your data)|(?<=Complex data not supported)\n.*", re.DOTALL)
+"""Where such a message shows the array all the same."""
 
 
 class InputTypeError(InputError, TypeError):
@@ -97,7 +105,11 @@ def read_labels(y: Any, rows: int, estimator: Any = None) -> NDArray[Any]:  # no
         if column.dtype.kind == "f" and not np.isfinite(column).all():
             message = "Input y contains NaN or infinity."
             raise ValueError(message)
-        check_classification_targets(column)
+        try:
+            check_classification_targets(column)
+        except TypeError:  # labels are sorted to see which there are
+            message = "Input y contains NaN, or labels of several types."
+            raise ValueError(message) from None
         found: NDArray[Any] = np.asarray(column)
         return found
 
@@ -140,11 +152,7 @@ def _declared(classes: Any, y: Any, labels: NDArray[Any]) -> NDArray[Any]:  # no
         if listed.ndim != 1 or listed.dtype.kind not in "biufUSO":
             message = f"classes must be a list of labels, not {quote(classes)}."
             raise ParameterError(message)
-        found = np.unique(listed)
-        if len(found) != len(listed):
-            message = f"classes must be different labels, not {quote(classes)}."
-            raise ParameterError(message)
-        return found
+        return _different(listed, classes)
     typed = _categories(y)
     if typed is None:
         message = (
@@ -155,17 +163,45 @@ def _declared(classes: Any, y: Any, labels: NDArray[Any]) -> NDArray[Any]:  # no
     return np.unique(typed)
 
 
+def _different(listed: NDArray[Any], classes: object) -> NDArray[Any]:
+    """Return listed labels, sorted; refuse some that are the same, or cannot be told apart."""
+    try:
+        found = np.unique(listed)
+    except TypeError:
+        found = listed[:0]
+    if len(found) != len(listed) or (listed.dtype.kind == "f" and not np.isfinite(listed).all()):
+        message = f"classes must be different labels of one type, not {quote(classes)}."
+        raise ParameterError(message)
+    return found
+
+
 def _categories(y: Any) -> NDArray[Any] | None:  # noqa: ANN401 - whatever the caller passed
     """The labels that the type of a column tells."""
-    kind = getattr(y, "dtype", None)
+    arrow = _is_arrow(y)
+    kind = getattr(y, "type" if arrow else "dtype", None)
     if str(kind) in {"bool", "boolean", "Boolean"}:
         return np.array([False, True])
+    if arrow:
+        return _dictionary(y)
     categories = getattr(kind, "categories", None)  # pandas' Categorical, Polars' Enum
-    return None if categories is None or not len(categories) else np.asarray(categories)
+    # Polars' Categorical has a pool of texts that were seen, which is no declaration.
+    return np.asarray(categories) if isinstance(categories, Sized) and len(categories) else None
+
+
+def _dictionary(y: Any) -> NDArray[Any] | None:  # noqa: ANN401 - an Arrow array
+    """The labels in the dictionary of an Arrow column, if it has one."""
+    if not hasattr(y.type, "index_type"):
+        return None
+    whole = y.combine_chunks() if hasattr(y, "chunks") else y
+    return np.asarray(whole.dictionary.to_pylist()) if len(whole) else None
+
+
+def _is_arrow(y: object) -> bool:
+    return type(y).__module__.partition(".")[0] == "pyarrow" and hasattr(y, "to_pylist")
 
 
 def _as_column(y: Any) -> Any:  # noqa: ANN401 - whatever the caller passed
-    if type(y).__module__.partition(".")[0] == "pyarrow" and hasattr(y, "to_pylist"):
+    if _is_arrow(y):
         return np.asarray(y.to_numpy(zero_copy_only=False) if hasattr(y, "is_valid") else y)
     return y.to_numpy() if hasattr(y, "to_numpy") and not isinstance(y, np.ndarray) and np.ndim(y) == 1 else y
 
@@ -187,21 +223,26 @@ def _quietly(read: "Callable[[], NDArray[Any]]", kind: str) -> NDArray[Any]:
     """Read; what scikit-learn or NumPy says is passed on only where it cannot quote a value."""
     try:
         return read()
-    except TypeError as error:
-        said = str(error)
-        message = said if "parse" in said or "dense" in said or "Sparse" in said else None
-        if message is None:
-            message = f"{kind} must hold numbers: each argument must be a string or a number that can be read as one."
-        kind_of_error: type[InputError] = InputTypeError
-    except ValueError as error:
-        said, kind_of_error = str(error), InputError
-        message = said
-        if _QUOTES.search(said):
-            message = (
-                "Unknown label type: y must hold classes, not continuous numbers."
-                if "label type" in said
-                else f"{kind} could not be read as numbers: encode texts before, or leave the column out."
-            )
-        elif "NaN" in said or "infinity" in said:
-            message = f"{said.splitlines()[0].rstrip('.')}. Impute or drop what is missing before: nothing was spent."
-    raise kind_of_error(message)
+    except (Warning, MemoryError, CelosiaError):
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever a library raises could quote the data
+        said, wrong_type = str(error), isinstance(error, TypeError)
+    if wrong_type:
+        raise InputTypeError(_of_types(said, kind))
+    raise InputError(_of_values(said, kind))
+
+
+def _of_types(said: str, kind: str) -> str:
+    if said.startswith(("Sparse", "A sparse", "Feature names", "np.matrix")):
+        return said
+    return f"{kind} must hold numbers: each argument must be a string or a number that can be read as one."
+
+
+def _of_values(said: str, kind: str) -> str:
+    if said.startswith("Unknown label type"):
+        return "Unknown label type: y must hold classes, not continuous numbers."
+    if not _SAID.match(said):
+        return f"{kind} could not be read as numbers: encode texts before, or leave the column out."
+    if said.startswith("Input"):
+        return f"{said.splitlines()[0].rstrip('.')}. Impute or drop what is missing before: nothing was spent."
+    return _SHOWN.sub(". ", said).rstrip()
