@@ -1,0 +1,179 @@
+"""How far several polynomials of one record can move together, over the whole box of records: never less than it is.
+
+On a box, a polynomial is a convex combination of its *control points*, its coefficients in Bernstein's basis. So is a
+vector of polynomials, with the same weights in every coordinate; and norms are convex. No record is further from 0 than
+the furthest control point, no two records further apart than the two furthest. Where every variable occurs at most
+once in a product, the control points are the values at the corners, and the bounds are exact. Cargo and Shisha 1966.
+"""
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Extent", "Places", "RecordPolynomial", "extent_of", "range_of"]
+
+Places: TypeAlias = tuple[int, ...]
+"""The columns of a record that are multiplied, in order; a square names its column twice."""
+
+RecordPolynomial: TypeAlias = Mapping[Places, Fraction]
+"""A polynomial of the columns of one record, each between 0 and 1."""
+
+_MOST_POINTS = 1024  # control points of all coordinates together: a million pairs, in an instant
+_MOST_NUMBERS = 2**22  # control points times products: beyond, every coordinate is bounded by itself
+_MOST_PAIRS = 2**30  # of control points, times coordinates: beyond, two are as far apart as both are from 0; a few
+_MOST_LONG = 2**26  # seconds, of numbers beyond 64 bits too
+_SAFE = 2**61
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extent:
+    """How far a vector of polynomials can be from 0, and how far apart for two records: L1 norms and squared L2 norms.
+
+    >>> Extent(l1=Fraction(1), l2_squared=Fraction(1), across_l1=Fraction(2), across_l2_squared=Fraction(4)).l1
+    Fraction(1, 1)
+    """
+
+    l1: Fraction
+    l2_squared: Fraction
+    across_l1: Fraction
+    across_l2_squared: Fraction
+
+    def within(self, other: "Extent") -> "Extent":
+        """Return the smaller of two bounds, each by itself: what is bounded by both is bounded by it.
+
+        >>> from dataclasses import replace
+        >>> wide = Extent(l1=Fraction(2), l2_squared=Fraction(4), across_l1=Fraction(4), across_l2_squared=Fraction(9))
+        >>> narrow = replace(wide, across_l1=Fraction(3))
+        >>> wide.within(narrow).across_l1
+        Fraction(3, 1)
+        """
+        return Extent(
+            l1=min(self.l1, other.l1),
+            l2_squared=min(self.l2_squared, other.l2_squared),
+            across_l1=min(self.across_l1, other.across_l1),
+            across_l2_squared=min(self.across_l2_squared, other.across_l2_squared),
+        )
+
+
+def extent_of(polynomials: Sequence[RecordPolynomial]) -> Extent:
+    """Return an upper bound of how far the values of polynomials reach, together, for records in [0, 1] everywhere.
+
+    >>> extent_of([{(0,): Fraction(1, 2), (0, 1): Fraction(-1)}]).across_l1  # (1/2 - y) x
+    Fraction(1, 1)
+    """
+    separate = _separate(polynomials)
+    points = _points(polynomials)
+    bound = separate if points is None else separate.within(_joint(*points))
+    doubled = Extent(  # two records are never further apart than both from 0
+        l1=bound.l1,
+        l2_squared=bound.l2_squared,
+        across_l1=2 * bound.l1,
+        across_l2_squared=4 * bound.l2_squared,
+    )
+    return bound.within(doubled)
+
+
+def range_of(polynomial: RecordPolynomial) -> tuple[Fraction, Fraction]:
+    """Return bounds of a polynomial's values on [0, 1] everywhere: exact where no column is squared.
+
+    >>> range_of({(0,): Fraction(1), (0, 0): Fraction(-1)})  # x - x^2 is at most 1/4
+    (Fraction(0, 1), Fraction(1, 2))
+    """
+    low = sum((min(number, Fraction(0)) for places, number in polynomial.items() if places), Fraction(0))
+    high = sum((max(number, Fraction(0)) for places, number in polynomial.items() if places), Fraction(0))
+    constant = polynomial.get((), Fraction(0))
+    points = _points([polynomial])
+    if points is None:
+        return low + constant, high + constant
+    values, unit = points
+    return (
+        max(low + constant, Fraction(int(values.min()), unit)),
+        min(high + constant, Fraction(int(values.max()), unit)),
+    )
+
+
+def _separate(polynomials: Sequence[RecordPolynomial]) -> Extent:
+    """Bound every coordinate by itself, and add up: what is left where there are too many control points."""
+    ranges = [range_of(polynomial) for polynomial in polynomials]
+    far = [max(-low, high, Fraction(0)) for low, high in ranges]
+    wide = [high - low for low, high in ranges]
+    return Extent(
+        l1=sum(far, Fraction(0)),
+        l2_squared=sum((size * size for size in far), Fraction(0)),
+        across_l1=sum(wide, Fraction(0)),
+        across_l2_squared=sum((size * size for size in wide), Fraction(0)),
+    )
+
+
+def _joint(points: NDArray[Any], unit: int) -> Extent:
+    """The furthest control point, and the two furthest apart."""
+    l1, l2 = int(np.abs(points).sum(axis=1).max()), int((points * points).sum(axis=1).max())
+    across_l1, across_l2 = 2 * l1, 4 * l2
+    if points.size * len(points) <= (_MOST_PAIRS if points.dtype == np.int64 else _MOST_LONG):
+        across_l1 = across_l2 = 0
+        for place, point in enumerate(points):
+            apart = np.abs(points[place:] - point)
+            across_l1 = max(across_l1, int(apart.sum(axis=1).max()))
+            across_l2 = max(across_l2, int((apart * apart).sum(axis=1).max()))
+    return Extent(
+        l1=Fraction(l1, unit),
+        l2_squared=Fraction(l2, unit**2),
+        across_l1=Fraction(across_l1, unit),
+        across_l2_squared=Fraction(across_l2, unit**2),
+    )
+
+
+def _points(polynomials: Sequence[RecordPolynomial]) -> tuple[NDArray[Any], int] | None:
+    """Return control points, points by polynomials, as whole numbers of a common unit; None if they are too many."""
+    degrees = _degrees(polynomials)
+    count, products = math.prod(degree + 1 for degree in degrees.values()), sum(map(len, polynomials))
+    if count > _MOST_POINTS or count * products > _MOST_NUMBERS:
+        return None
+    unit = math.lcm(*(number.denominator for polynomial in polynomials for number in polynomial.values()))
+    along = {places: _bernstein(places, degrees) for places in {(), *itertools.chain.from_iterable(polynomials)}}
+    found = [
+        sum((along[places] * int(number * unit) for places, number in polynomial.items()), start=along[()] * 0)
+        for polynomial in polynomials
+    ]
+    points = np.stack(found, axis=-1)
+    # Whole numbers of any size, unless squares of differences certainly fit into 64 bits.
+    if 4 * int(np.abs(points).max()) ** 2 * len(polynomials) < _SAFE:
+        points = points.astype(np.int64)
+    return np.unique(points, axis=0) if points.dtype == np.int64 else points, unit * _stretch(degrees)
+
+
+def _degrees(polynomials: Sequence[RecordPolynomial]) -> dict[int, int]:
+    """Return the highest power of every column that occurs."""
+    degrees: dict[int, int] = {}
+    for places in itertools.chain.from_iterable(polynomials):
+        for column in places:
+            degrees[column] = max(degrees.get(column, 0), places.count(column))
+    return dict(sorted(degrees.items()))
+
+
+def _bernstein(places: Places, degrees: Mapping[int, int]) -> NDArray[Any]:
+    """Return the control points of a product of columns, times the stretch that makes them whole.
+
+    The power e of a column whose degree is n has the control points C(i, e) / C(n, e), i from 0 to n.
+    """
+    found: NDArray[Any] = np.ones(1, dtype=object)
+    for column, degree in degrees.items():
+        power = places.count(column)
+        whole = _binomials(degree) // math.comb(degree, power)
+        along = np.array([math.comb(i, power) * whole for i in range(degree + 1)], dtype=object)
+        found = np.multiply.outer(found, along).ravel()
+    return found
+
+
+def _binomials(degree: int) -> int:
+    return math.lcm(*(math.comb(degree, power) for power in range(degree + 1)))
+
+
+def _stretch(degrees: Mapping[int, int]) -> int:
+    return math.prod(_binomials(degree) for degree in degrees.values())
