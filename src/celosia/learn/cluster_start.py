@@ -1,0 +1,109 @@
+"""Where private clustering starts: one centre in the middle of the box, doubled until there are enough.
+
+Centres that are drawn in the box, or packed into it (Su, Cao, Li, Bertino and Jin 2016), start far from most data, and
+centres without records are led by noise. So the first pass moves one centre to the records, and every further one may
+split the centres with the most records in two, along the direction for which most of their records vote. One vote of
+one record costs little, however many directions there are; the rest follows from public bounds and noisy numbers.
+"""
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["PATTERNS", "chosen", "grown", "middle", "patterns", "sizes", "swapped"]
+
+PATTERNS: Final = 8
+"""Directions across the box that records can vote for, besides the axes."""
+
+_PRIOR = 3.0  # standard deviations by which another direction must win
+_CLEARLY = 2.0
+_REPEAT = 8  # features after which the signs repeat
+
+
+def sizes(clusters: int, refining: int) -> tuple[int, ...]:
+    """Return how many centres there are in each pass: doubled until there are enough, then ``refining`` passes.
+
+    >>> sizes(6, 2), sizes(1, 1)
+    ((1, 2, 4, 6, 6), (1,))
+    """
+    growing = [2**level for level in range(max(clusters - 1, 0).bit_length())]
+    return (*growing, *[clusters] * refining)
+
+
+def middle(low: "NDArray[np.float64]", high: "NDArray[np.float64]") -> "NDArray[np.float64]":
+    """Return the middle of the box, as one centre.
+
+    >>> middle(np.array([0.0, 20.0]), np.array([10.0, 90.0])).tolist()
+    [[5.0, 55.0]]
+    """
+    return (low + (high - low) / 2)[None, :]
+
+
+def patterns(half: "NDArray[np.float64]") -> "NDArray[np.float64]":
+    """Return directions across the box, features by number, of length 1: with the signs of a Hadamard matrix.
+
+    In the first all signs are plus: large records lie on one side, small ones on the other.
+
+    >>> patterns(np.array([3.0, 4.0]))[:, :2].tolist()
+    [[0.6, 0.6], [0.8, -0.8]]
+    """
+    common = np.bitwise_count(np.arange(len(half))[:, None] % _REPEAT & np.arange(PATTERNS)[None, :])
+    return np.asarray((1.0 - 2.0 * (common % 2)) * (half / np.sqrt((half**2).sum()))[:, None])
+
+
+def chosen(votes: "NDArray[np.float64]", noise: float, half: "NDArray[np.float64]") -> "NDArray[np.float64]":
+    """Return the direction with the most noisy votes for each cluster: a pattern, or after them an axis.
+
+    Where votes are few against their noise, the pattern of all plus is preferred, and an axis the less the shorter it
+    is: what is expected of data that nobody has looked at.
+
+    >>> chosen(np.array([[9.0] + [0.0] * 9, [0.0] * 9 + [7.0]]), 1.0, np.array([3.0, 4.0])).tolist()
+    [[0.6, 0.8], [0.0, 1.0]]
+    """
+    directions = np.hstack([patterns(half), np.eye(len(half))])
+    expected = np.concatenate([[0.0], np.full(PATTERNS - 1, -_PRIOR), 4 * np.log(half / half.max()) - _PRIOR])
+    return np.asarray(directions.T[np.argmax(votes / noise + expected, axis=1)])
+
+
+def grown(
+    centres: "NDArray[np.float64]", counts: "NDArray[np.float64]", wanted: int, offsets: "NDArray[np.float64]"
+) -> "NDArray[np.float64]":
+    """Split the centres with the largest noisy counts in two, one offset to each side, until there are ``wanted``.
+
+    >>> grown(np.array([[5.0], [9.0]]), np.array([80.0, 20.0]), 3, np.array([[0.5], [0.7]])).tolist()
+    [[4.5], [9.0], [5.5]]
+    """
+    split = np.argsort(-counts, kind="stable")[: wanted - len(centres)]
+    moved = centres.copy()
+    moved[split] -= offsets[split]
+    return np.vstack([moved, centres[split] + offsets[split]])
+
+
+def swapped(
+    centres: "NDArray[np.float64]",
+    counts: "NDArray[np.float64]",
+    gains: "NDArray[np.float64]",
+    offsets: "NDArray[np.float64]",
+) -> "NDArray[np.float64]":
+    """Merge the two centres that are missed least, and split the one with the most to gain, if that is clearly more.
+
+    >>> centres, gains = np.array([[1.0], [2.0], [8.0]]), np.array([0.0, 0.0, 900.0])
+    >>> swapped(centres, np.array([30.0, 10.0, 40.0]), gains, np.full((3, 1), 0.5)).tolist()
+    [[1.25], [8.5], [7.5]]
+    """
+    rows = np.maximum(counts, 1.0)
+    apart = ((centres[:, None, :] - centres[None, :, :]) ** 2).sum(axis=-1)
+    cost = apart * rows[:, None] * rows[None, :] / (rows[:, None] + rows[None, :])
+    cost[np.tril_indices(len(centres))] = np.inf
+    split = int(np.argmax(gains))
+    cost[split, :] = cost[:, split] = np.inf
+    one, other = np.unravel_index(np.argmin(cost), cost.shape)
+    if not _CLEARLY * cost[one, other] < gains[split]:
+        return centres
+    moved = centres.copy()
+    moved[one] = (rows[one] * centres[one] + rows[other] * centres[other]) / (rows[one] + rows[other])
+    moved[other], moved[split] = centres[split] + offsets[split], centres[split] - offsets[split]
+    return moved
