@@ -1,0 +1,233 @@
+"""The compiled pass of projected noisy stochastic gradient descent: one record a step, in a given order.
+
+Losses are functions of a prediction w·x and a target, so that a gradient is a *slope* times the row. The slope is cut
+at a bound here, whatever a loss returns: a monotone slope that is cut is monotone still, and changes no faster, so the
+step stays a contraction while no gradient is longer than the bound (proofs/pnsgd.md). In whole numbers the gradient is
+rounded towards 0 and its length is compared exactly. Weights are changed in place and seen by nobody in between.
+"""
+
+import math
+from collections.abc import Callable
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numba import njit
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Run", "descend", "project_onto", "rounded_gradient", "slope_of", "writing"]
+
+
+_SHRINKINGS = 64  # one is enough where rounding made a gradient too long
+
+
+class Run(NamedTuple):
+    """What stays the same from step to step; ``most`` is the bound in whole steps, or 0 for real numbers.
+
+    >>> Run(0.5, 2.0, 0, np.array([0.0]), np.array([0.0, 1.0])).bound
+    2.0
+    """
+
+    step_size: float
+    bound: float
+    most: int
+    loss: "NDArray[np.float64]"
+    shape: "NDArray[np.float64]"
+
+
+@njit(cache=True, nogil=True)
+def slope_of(prediction: float, target: float, loss: "NDArray[np.float64]") -> float:
+    """Return the derivative of a loss at a prediction: ``loss`` is 0 for squares, 1 for the logistic loss.
+
+    >>> slope_of(0.5, 1.0, np.array([0.0])), slope_of(0.0, -1.0, np.array([1.0]))
+    (-0.5, 0.5)
+    """
+    if loss[0] == 0.0:
+        return prediction - target
+    return -target / (1.0 + math.exp(min(target * prediction, 700.0)))
+
+
+@njit(cache=True, nogil=True)
+def project_onto(weights: "NDArray[np.float64]", shape: "NDArray[np.float64]") -> None:
+    """Move weights, in place, to the nearest point of a set: a ball (0), a box (1) or a simplex (2), then its sizes.
+
+    >>> weights = np.array([3.0, 4.0])
+    >>> project_onto(weights, np.array([0.0, 1.0]))
+    >>> weights.round(6).tolist()
+    [0.6, 0.8]
+    """
+    size = weights.size
+    if shape[0] == 0.0:
+        scale = 0.0
+        for j in range(size):
+            scale = max(scale, abs(weights[j]))
+        squared = 0.0
+        for j in range(size):  # of scaled weights, where there are large ones: their squares would overflow
+            squared += weights[j] * weights[j] if scale < 1e100 else (weights[j] / scale) ** 2
+        length = math.sqrt(squared) * (1.0 if scale < 1e100 else scale)
+        if length > shape[1]:
+            for j in range(size):
+                weights[j] *= shape[1] / length
+    elif shape[0] == 1.0:
+        for j in range(size):
+            weights[j] = min(max(weights[j], shape[1 + j]), shape[1 + size + j])
+    else:
+        _onto_simplex(weights, shape[1])
+
+
+@njit(cache=True, nogil=True)
+def _onto_simplex(weights: "NDArray[np.float64]", total: float) -> None:
+    """Take the same from all weights and cut at 0, so that ``total`` remains (Held, Wolfe and Crowder 1974)."""
+    largest = weights.max()
+    ordered = np.sort(weights - largest)[::-1]  # relative to the largest: nothing is lost where all are large
+    summed, excess = 0.0, 0.0
+    for j in range(weights.size):
+        summed += ordered[j]
+        candidate = (summed - total) / (j + 1)
+        if ordered[j] > candidate:
+            excess = candidate
+    for j in range(weights.size):
+        weights[j] = max(weights[j] - largest - excess, 0.0)
+
+
+@njit(cache=True, nogil=True)
+def rounded_gradient(row: "NDArray[np.float64]", steepness: float, run: Run, out: "NDArray[np.float64]") -> None:
+    """Write a gradient in steps of ``bound / most``: whole numbers, towards 0, together no longer than ``most``.
+
+    Squares of at most 2^20 steps are added without rounding: the comparison is exact, whatever the row was.
+
+    >>> out = np.zeros(2)
+    >>> rounded_gradient(np.array([0.6, 0.8]), 2.0, Run(0.5, 1.0, 10, np.zeros(1), np.zeros(2)), out)
+    >>> out.tolist()
+    [6.0, 8.0]
+    """
+    most = np.float64(run.most)
+    scale = steepness / run.bound * most  # from -most to most, however small the bound is
+    length = 0.0
+    for j in range(out.size):
+        length += (row[j] * scale) ** 2
+    if length > most * most:  # at once: by small steps it would take forever
+        scale *= most / math.sqrt(length)
+    for _ in range(_SHRINKINGS):
+        squared = 0.0
+        for j in range(out.size):
+            out[j] = np.trunc(min(max(row[j] * scale, -most), most))
+            squared += out[j] * out[j]
+        if squared <= most * most:
+            return
+        scale *= min(most / math.sqrt(squared), 1.0 - 2.0**-30)
+    out[:] = 0.0  # never seen, but never too long
+
+
+@njit(cache=True, nogil=True)
+def _predicted(row: "NDArray[np.float64]", weights: "NDArray[np.float64]") -> float:
+    prediction = 0.0
+    for j in range(weights.size):
+        prediction += row[j] * weights[j]
+    return prediction
+
+
+@njit(cache=True, nogil=True)
+def _move(
+    row: "NDArray[np.float64]",
+    steepness: float,
+    noise: "NDArray[np.float64]",
+    weights: "NDArray[np.float64]",
+    run: Run,
+    gradient: "NDArray[np.float64]",
+) -> None:
+    """Step down the noisy gradient; a slope that is no number counts as none."""
+    steepness = min(max(steepness, -run.bound), run.bound) if steepness == steepness else 0.0  # noqa: PLR0124 - NaN
+    rate = run.step_size
+    if run.most:
+        rate *= run.bound / run.most
+        rounded_gradient(row, steepness, run, gradient)
+    else:
+        for j in range(weights.size):
+            gradient[j] = steepness * row[j]
+    for j in range(weights.size):
+        weights[j] -= rate * (gradient[j] + noise[j])
+
+
+@njit(cache=True, nogil=True)
+def _descend(
+    rows: "NDArray[np.float64]",
+    targets: "NDArray[np.float64]",
+    order: "NDArray[np.int64]",
+    noise: "NDArray[np.float64]",
+    weights: "NDArray[np.float64]",
+    run: Run,
+) -> None:
+    gradient = np.zeros(weights.size)
+    for i in range(order.size):
+        row = rows[order[i]]
+        steepness = slope_of(_predicted(row, weights), targets[order[i]], run.loss)
+        _move(row, steepness, noise[i], weights, run, gradient)
+        project_onto(weights, run.shape)
+
+
+@njit(nogil=True)
+def _descend_own(  # noqa: PLR0913, PLR0917 - a compiled kernel takes its state one by one
+    rows: "NDArray[np.float64]",
+    targets: "NDArray[np.float64]",
+    order: "NDArray[np.int64]",
+    noise: "NDArray[np.float64]",
+    weights: "NDArray[np.float64]",
+    run: Run,
+    slope: Any,  # noqa: ANN401 - a compiled function
+    project: Any,  # noqa: ANN401 - a compiled function
+) -> None:
+    """Run the same with functions of the caller's own, which Numba cannot keep from process to process."""
+    gradient = np.zeros(weights.size)
+    for i in range(order.size):
+        row = rows[order[i]]
+        steepness = slope(_predicted(row, weights), targets[order[i]], run.loss)
+        _move(row, steepness, noise[i], weights, run, gradient)
+        project(weights, run.shape)
+
+
+def descend(  # noqa: PLR0913 - plain arrays, one by one
+    rows: "NDArray[np.float64]",
+    targets: "NDArray[np.float64]",
+    order: "NDArray[np.int64]",
+    noise: "NDArray[np.float64]",
+    weights: "NDArray[np.float64]",
+    run: Run,
+    *,
+    slope: Callable[..., Any] | None = None,
+    project: Callable[..., Any] | None = None,
+) -> None:
+    """Make a step for each entry of ``order``, with a row of ``noise`` each; ``weights`` are changed in place.
+
+    ``slope`` and ``project`` are compiled functions of the caller's own; they are compiled in anew in every process.
+
+    >>> weights = np.zeros(1)
+    >>> run = Run(0.5, 2.0, 0, np.array([0.0]), np.array([0.0, 1.0]))
+    >>> descend(np.ones((1, 1)), np.ones(1), np.zeros(3, dtype=np.int64), np.zeros((3, 1)), weights, run)
+    >>> weights.tolist()
+    [0.875]
+    """
+    if slope is None and project is None:
+        _descend(rows, targets, order, noise, weights, run)
+    else:
+        _descend_own(rows, targets, order, noise, weights, run, slope or slope_of, project or project_onto)
+
+
+@lru_cache(maxsize=64)
+def writing(project: Callable[..., Any]) -> Any:  # noqa: ANN401 - a compiled function
+    """Return a compiled function that overwrites weights with what a projection of the caller's makes of them.
+
+    >>> weights = np.array([-1.0, 2.0])
+    >>> writing(lambda w: np.maximum(w, 0.0))(weights, np.zeros(1))
+    >>> weights.tolist()
+    [0.0, 2.0]
+    """
+    compiled = project if hasattr(project, "py_func") else njit(project)
+
+    @njit(nogil=True)
+    def write(weights: "NDArray[np.float64]", _shape: "NDArray[np.float64]") -> None:
+        weights[:] = compiled(weights)
+
+    return write

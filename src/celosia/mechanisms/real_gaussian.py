@@ -1,0 +1,63 @@
+"""Normal noise for theorems about real numbers: iterations whose steps stay secret, perturbed objectives.
+
+Those theorems ask for noise with a density; a computer has none. What comes nearest is drawn here: the exact discrete
+Gaussian on a grid of sigma / 2^48, as doubles. That is *not* the noise of the theorems (it tells shifts apart that are
+no whole steps, and sums of doubles are rounded), so whatever uses it has an event with ``arithmetic="real"``, which a
+ledger refuses unless its policy allows it. It is no mechanism: it has no ``release`` and promises nothing by itself.
+Where a theorem for whole numbers exists, use `Gaussian`.
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from celosia.core.exact import Exact, exact_positive, whole
+from celosia.noise.gaussian import DiscreteGaussian
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from celosia.core.mechanism import Source
+
+__all__ = ["RealGaussian"]
+
+_FINENESS = 48  # binary digits of sigma, in steps: 32 sigma are then still whole in a double
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class RealGaussian:
+    """Normal noise of standard deviation ``sigma``, to 48 binary digits: part of an event that says ``"real"``.
+
+    >>> from celosia.noise import Seeded
+    >>> RealGaussian("0.5").sample(3, source=Seeded(7)).round(3).tolist()
+    [1.337, 0.219, -0.288]
+    """
+
+    sigma: Fraction
+
+    def __init__(self, sigma: Exact) -> None:
+        object.__setattr__(self, "sigma", exact_positive(sigma, name="sigma"))
+
+    @property
+    def step(self) -> Fraction:
+        """The distance of neighbouring values: a power of two, between sigma / 2^49 and sigma / 2^48.
+
+        >>> RealGaussian(1).step == Fraction(1, 2**48)
+        True
+        """
+        power = Fraction(2) ** (self.sigma.numerator.bit_length() - self.sigma.denominator.bit_length())
+        step: Fraction = (power if power <= self.sigma else power / 2) / 2**_FINENESS
+        return step
+
+    def sample(self, shape: int | tuple[int, ...], *, source: "Source | None" = None) -> "NDArray[np.float64]":
+        """Draw independent numbers, in an array of this shape.
+
+        >>> RealGaussian(2).sample((1000, 3)).shape
+        (1000, 3)
+        """
+        sizes = (shape,) if not isinstance(shape, tuple) else shape
+        sizes = tuple(whole(size, name="shape", least=0) for size in sizes)
+        steps = DiscreteGaussian((self.sigma / self.step) ** 2).sample(math.prod(sizes), source)
+        return steps.reshape(sizes).astype("<f8") * float(self.step)
