@@ -1,6 +1,7 @@
 """A certificate is believed only when the noise inside is enough for it."""
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from celosia.accounting import (
     Filter,
     GDPAccountant,
     PLDAccountant,
+    RenyiAccountant,
     ZCDPAccountant,
     basic,
     best,
@@ -27,12 +29,16 @@ from celosia.core import (
     ComposedEvent,
     GaussianEvent,
     GroupEvent,
+    GuaranteedEvent,
     LaplaceEvent,
     NotPriced,
     PoissonSampledEvent,
+    PrivateSelectionEvent,
     RepeatedEvent,
     ReplacedEvent,
+    ReplaceOne,
 )
+from celosia.core.iterations import PNSGDEvent
 
 NOISE = GaussianEvent(variance=25, sensitivity_squared=1)
 DELTA = Fraction(1, 10**6)
@@ -89,3 +95,61 @@ def test_groups_and_samples_keep_the_certificate() -> None:
 def test_pure_noise_is_certified_by_its_concentrated_privacy() -> None:
     assert certificate_holds(CertifiedEvent(event=LaplaceEvent(scale=10, sensitivity=1), epsilon=1, delta=DELTA))
     assert certificate_holds(CertifiedEvent(event=LaplaceEvent(scale=10, sensitivity=0), epsilon=1, delta=0))
+
+
+SECRETS = [
+    {"order": "secret permutation"},
+    {"stop": "secret uniform"},
+    {"order": "secret permutation", "stop": "secret uniform"},
+    {"order": "secret permutation", "epochs": 5, "diameter": 2},
+]
+
+
+@pytest.mark.parametrize("secret", SECRETS)
+def test_secret_orders_and_stops_are_certified_by_their_curve(secret: dict[str, Any]) -> None:
+    """The rho, which is that of the worst place, would ask for much more: it certifies nothing near the truth."""
+    run = PNSGDEvent(records=500, step_size="0.1", lipschitz=1, smoothness=1, variance=25, **secret)
+    fixed = PNSGDEvent(**{**_fields(run), "order": "fixed", "stop": "fixed"})
+    least = Fraction(RenyiAccountant().spend(run).epsilon(DELTA))
+    assert not certificate_holds(CertifiedEvent(event=fixed, epsilon=least * Fraction(11, 10), delta=DELTA))
+    assert certificate_holds(CertifiedEvent(event=run, epsilon=least * Fraction(1001, 1000), delta=DELTA))
+    for wrong in (
+        CertifiedEvent(event=run, epsilon=least * Fraction(99, 100), delta=DELTA),
+        CertifiedEvent(event=run, epsilon=least * Fraction(1001, 1000), delta=DELTA / 2),
+        CertifiedEvent(
+            event=PNSGDEvent(**{**_fields(run), "variance": Fraction(20)}),
+            epsilon=least * Fraction(1001, 1000),
+            delta=DELTA,
+        ),
+    ):
+        assert not certificate_holds(wrong)
+        with pytest.raises(NotPriced, match="not enough"):
+            basic(wrong)
+
+
+def test_an_account_of_sums_takes_such_a_run() -> None:
+    run = PNSGDEvent(records=500, step_size="0.1", lipschitz=1, smoothness=1, variance=100, order="secret permutation")
+    event = CertifiedEvent(event=run, epsilon=1, delta=DELTA)
+    watch = Filter(BasicAccountant(), ApproxDP(epsilon=2, delta=3 * DELTA, adjacency=ReplaceOne))
+    watch.spend(event)
+    watch.spend(event)
+    assert not watch.admits(event)
+
+
+def test_a_search_that_has_no_rho_is_certified_by_its_curve() -> None:
+    search = PrivateSelectionEvent(event=NOISE, distribution="poisson", mean=5)
+    with pytest.raises(NotPriced):
+        rho(search)
+    assert certificate_holds(CertifiedEvent(event=search, epsilon=3, delta=DELTA))
+    assert not certificate_holds(CertifiedEvent(event=search, epsilon=1, delta=DELTA))
+
+
+def test_what_has_neither_rho_nor_curve_is_not_believed() -> None:
+    unknown = GuaranteedEvent(guarantee=ApproxDP(epsilon=1, delta=DELTA))
+    with pytest.raises(NotPriced):
+        certificate_holds(CertifiedEvent(event=unknown, epsilon=8, delta="0.1"))
+
+
+def _fields(run: PNSGDEvent) -> dict[str, Any]:
+    names = ("records", "step_size", "lipschitz", "smoothness", "variance", "epochs", "diameter", "order", "stop")
+    return {name: getattr(run, name) for name in names}

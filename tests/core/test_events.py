@@ -171,7 +171,7 @@ def test_every_kind_of_event_has_a_golden_text() -> None:
     }
     homes = {kind.__module__ for kind in Record._kinds.values() if issubclass(kind, Event)}
     # Each of these has golden texts in its own tests; another home needs them too.
-    frozen = {f"celosia.core.{name}" for name in ("events", "iterations", "structure")}
+    frozen = {f"celosia.core.{name}" for name in ("events", "iterations", "repetitions", "structure")}
     assert {home for home in homes if home.startswith("celosia.core")} == frozen
     assert known == {type(event) for event in EVENTS}
     assert {kind.__name__ for kind in known} < set(celosia.core.__all__)

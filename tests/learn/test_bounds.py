@@ -7,7 +7,8 @@ import pytest
 
 import celosia as cl
 from celosia.core import CelosiaError, ParameterError, UnboundedDataError
-from celosia.learn.bounds import axis_of, feature_kinds, known_count, target_kind
+from celosia.data.columns import Kind
+from celosia.learn.bounds import axis_of, ends_of, feature_kinds, known_count, target_kind
 
 SCHEMA = cl.Schema(age=cl.Integer(0, 120), weight=cl.Real(0, 300))
 
@@ -56,3 +57,17 @@ def test_the_target_is_a_number() -> None:
 
 def test_how_many_features_bounds_speak_of() -> None:
     assert [known_count(b) for b in (None, (0, 1), (0, [1, 2]), SCHEMA)] == [None, None, 2, 2]
+
+
+@pytest.mark.parametrize(
+    ("kind", "ends"),
+    [
+        (cl.Real("0.1", "0.3"), (0.1, 0.3)),  # the axis goes a little beyond
+        (cl.Integer(5, 5), (5.0, 5.0)),
+        (cl.Boolean(), (0.0, 1.0)),
+        (cl.Date("1970-01-02", "1970-01-31"), (1.0, 30.0)),
+        (cl.Category(1, 2), (-np.inf, np.inf)),
+    ],
+)
+def test_what_is_clipped_to(kind: Kind, ends: tuple[float, float]) -> None:
+    assert ends_of(kind) == ends

@@ -1,12 +1,15 @@
 """What all estimators have: the promise, who pays, clones that know each other, and nothing half done."""
 
 import copy
+import pickle
 import warnings
 from typing import Any, Self
 
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
 
 import celosia as cl
 from celosia.core import CelosiaError, EngineError, ParameterError, TuningWarning
@@ -86,12 +89,12 @@ def test_a_clone_shares_the_budget_and_the_source() -> None:
 
 def test_fitting_several_clones_is_tuning_and_said_once() -> None:
     model = Count()
-    first, second, third = (clone(model) for _ in range(3))
+    first, second = clone(model), clone(model)
     first.fit([1])
     with pytest.warns(TuningWarning, match="PrivateSearchCV") as caught:
         second.fit([1])
     assert len(caught) == 1
-    third.fit([1])  # an error if it warned again
+    clone(model).fit([1])  # an error if it warned again
     model.fit([1])
     model.fit([1])
     lineage = Lineage(quiet=True)
@@ -102,9 +105,46 @@ def test_fitting_several_clones_is_tuning_and_said_once() -> None:
     assert lineage.fits == 2
 
 
+def test_many_clones_are_said_here_for_they_may_be_fitted_elsewhere() -> None:
+    model, plain = Count(), Count(epsilon=float("inf"))
+    with pytest.warns(TuningWarning, match="PrivateSearchCV") as caught:
+        twins = [clone(model) for _ in range(5)]
+    assert len(caught) == 1
+    sent = pickle.loads(pickle.dumps(twins[0]))
+    sent.fit([1])
+    clone(sent).fit([1])  # an error if it warned again
+    for _ in range(5):
+        clone(plain)
+
+
 def test_without_privacy_there_is_nothing_to_pay_for() -> None:
     with pytest.raises(ParameterError):
         Count(epsilon=float("inf")).fit([1])
+
+
+@pytest.mark.parametrize(
+    ("given", "budget", "said"),
+    [
+        ({"epsilon": float("inf")}, cl.PureDP(epsilon=1), "nothing to pay for"),
+        ({}, cl.PureDP(epsilon=1, unit="person"), "does not tell whose a row is"),
+        ({"adjacency": cl.AddRemove}, cl.PureDP(epsilon=1, adjacency=cl.ReplaceOne), "adjacency"),
+    ],
+)
+def test_a_budget_that_rows_in_memory_would_not_keep_is_refused(
+    given: dict[str, Any], budget: cl.Guarantee, said: str
+) -> None:
+    purse = Purse(budget)
+    with pytest.raises(CelosiaError, match=said):
+        Count(budget=purse, **given).fit([1])
+    assert purse.history == ()
+
+
+def test_it_is_fitted_when_something_was_learned() -> None:
+    model = Count()
+    model.n_features_in_ = 3
+    with pytest.raises(NotFittedError):
+        check_is_fitted(model)
+    check_is_fitted(model.fit([1]))
 
 
 def test_how_many_features_a_forecast_is_for() -> None:

@@ -67,7 +67,7 @@ def test_an_error_that_nobody_has_heard_of_is_not_passed_on() -> None:
             message = "Expected, but secret is not a RuntimeError that is known"
             raise RuntimeError(message[10:])
 
-    with pytest.raises(InputError, match="could not be read") as caught:
+    with pytest.raises(InputError, match=r"X \(Odd\) could not be read") as caught:
         read_features(BaseEstimator(), Odd(), reset=True)
     assert "secret" not in str(caught.value)
     assert caught.value.__context__ is None

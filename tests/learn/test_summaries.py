@@ -6,15 +6,28 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
 
 import celosia as cl
-from celosia.core import BudgetExceeded, CelosiaError, InputError, ParameterError, UnboundedDataError
+from celosia.core import BudgetExceeded, CelosiaError, InputError, LaplaceEvent, ParameterError, UnboundedDataError
 from celosia.learn.bounds import axis_of
 from celosia.learn.exact import Held
 from celosia.learn.summaries import Design, SummaryEstimator
+from celosia.learn.target import Target
 from celosia.ledger import Purse
 from celosia.noise import Seeded
-from celosia.statistics import Bounding, Facts, Inquiry, Learner, Part, Products, check_learner, moments_up_to
+from celosia.statistics import (
+    Bounding,
+    Facts,
+    Footprint,
+    Inquiry,
+    Learner,
+    Part,
+    Products,
+    check_learner,
+    moments_up_to,
+)
 
 
 class Sums(SummaryEstimator):
@@ -111,6 +124,17 @@ def test_who_is_protected_by_a_session() -> None:
     assert inquiry.noise.variance > 9 * one.noise.variance
 
 
+@pytest.mark.parametrize(("droppable", "scale"), [(False, 2), (True, 3)])
+def test_a_replaced_row_that_may_be_left_out_costs_more(droppable: bool, scale: int) -> None:  # noqa: FBT001 - a case
+    privacy = Target.of(epsilon=1, adjacency=cl.ReplaceOne)
+    design = Design(features=(cl.Real(0, 1),), privacy=privacy, bounding=privacy.bounding, droppable=droppable)
+    footprint = Footprint(l1=3, l2_squared=5, across_l1=2, across_l2_squared=2)
+    part = Part(measure=Products((cl.Real(0, 1).axis,), ((0,),)), columns=(0,))
+    event = design.inquiry([part], footprint).event
+    assert isinstance(event, LaplaceEvent)
+    assert event.sensitivity == event.scale == scale
+
+
 def test_nothing_is_released_before_the_end() -> None:
     purse = Purse(cl.PureDP(epsilon=1))
     model = Sums(bounds=(0, 5), budget=purse).partial_fit(X)
@@ -130,9 +154,49 @@ def test_without_privacy_nothing_is_clipped_unless_bounds_say_so() -> None:
     clipped = Sums(epsilon=infinite, bounds=(0, 5)).fit(X)
     assert clipped.plain_[0].tolist() == np.clip(X, 0, 5).sum(axis=0).tolist()
     assert (clipped.event_, clipped.guarantee_, clipped.noise_scale_) == (None, None, 0.0)
+    mixed = Sums(epsilon=infinite, bounds={"a": cl.Boolean(), "b": cl.Real(0, 5)}).fit(X)
+    assert mixed.plain_[0].tolist() == np.clip(X, 0, [1, 5]).sum(axis=0).tolist()
+    target = NumberSums(epsilon=infinite, bounds_y=(0, 3)).fit(X, Y).plain_[1]
+    assert target is not None
+    assert target.tolist() == np.clip(Y, 0, 3).tolist()
     chunked = NumberSums(epsilon=infinite).partial_fit(X[:2], Y[:2]).partial_fit(X[2:], Y[2:]).finish()
     assert chunked.plain_[1] is not None
     assert chunked.plain_[1].tolist() == Y.tolist()
+
+
+@pytest.mark.parametrize(("first", "then"), [(1, float("inf")), (float("inf"), 1)])
+def test_what_was_begun_is_finished_as_it_was_begun(first: float, then: float) -> None:
+    model = NumberSums(epsilon=first, bounds=(0, 5), bounds_y=(0, 10)).partial_fit(X, Y).set_params(epsilon=then)
+    model.partial_fit(X, Y).finish()
+    assert (model.guarantee_ is None) == (first == float("inf"))
+
+
+def test_records_that_wait_are_no_model() -> None:
+    model = Sums(bounds=(0, 5)).partial_fit(X)
+    with pytest.raises(NotFittedError):
+        check_is_fitted(model)
+    check_is_fitted(model.finish())
+
+
+def test_where_a_model_comes_from_is_forgotten_with_it() -> None:
+    model = Sums()
+    inquiry = model.inquire({"a": cl.Real(0, 5)})
+    model.conclude(np.zeros(2, dtype=np.int64), inquiry, Facts(seeded=False, table="people"))
+    assert model.provenance_ == {"table": "people"}
+    model.set_params(bounds=(0, 5)).fit(X)
+    assert not hasattr(model, "provenance_")
+
+
+def test_a_solution_that_fails_leaves_nothing_half_done() -> None:
+    class Failing(Sums):
+        def _solve(self, noisy: NDArray[np.int64], inquiry: Inquiry, design: Design) -> None:  # noqa: ARG002 - fails
+            self.noisy_ = noisy
+            raise InputError
+
+    model = Failing()
+    with pytest.raises(InputError):
+        model.conclude(np.zeros(2, dtype=np.int64), model.inquire({"a": cl.Real(0, 5)}), Facts(seeded=False))
+    assert not [name for name in vars(model) if name.endswith("_")]
 
 
 @pytest.mark.parametrize(
@@ -168,6 +232,8 @@ def test_a_session_refuses_what_it_cannot_do() -> None:
         (ClassSums(), cl.Text()),
         (NumberSums(), cl.Category("a", "b")),
         (Sums(bounds=(0, 1)), None),
+        (NumberSums(bounds_y=(0, 1)), cl.Real(0, 1)),
+        (ClassSums(classes=["a", "c"]), cl.Category("a", "b")),
         (Sums(epsilon=float("inf")), None),
     ):
         with pytest.raises(ParameterError):

@@ -21,6 +21,7 @@ from celosia.accounting.gdp import mu
 from celosia.accounting.iteration import PNSGD, ContractiveIteration, plain
 from celosia.accounting.numerical import PLDAccountant
 from celosia.accounting.renyi import renyi
+from celosia.accounting.selection import expected_runs
 from celosia.accounting.shuffling import shuffled_closed_form, shuffled_epsilon, shuffled_profile
 from celosia.accounting.simplify import simplified
 from celosia.accounting.simulation import contractive_iteration
@@ -52,6 +53,7 @@ __all__ = [
     "comparison_table",
     "contractive_iteration",
     "dominating",
+    "expected_runs",
     "game",
     "mu",
     "plain",

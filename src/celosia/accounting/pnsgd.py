@@ -12,7 +12,6 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import special
 
 from celosia.core.errors import ParameterError
 from celosia.core.exact import double_at_least, quote
@@ -101,7 +100,8 @@ def _mixed(
         raise ParameterError(message)
     if ends[0, 0] < _STEEP:
         return float(np.log1p(np.expm1(ends).mean(axis=0) @ weights)) / (order - 1)
-    return float(np.logaddexp(0.0, special.logsumexp(ends, b=weights / 2))) / (order - 1)
+    top = ends.max()
+    return float(np.logaddexp(0.0, top + np.log((np.exp(ends - top) @ weights).sum() / 2))) / (order - 1)
 
 
 def _uses(event: "PNSGDEvent") -> "tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]":

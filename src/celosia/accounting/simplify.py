@@ -30,6 +30,7 @@ from celosia.core import (
     PermuteAndFlipEvent,
     PoissonSampledEvent,
     PostProcessedEvent,
+    PrivateSelectionEvent,
     RandomizedResponseEvent,
     RepeatedEvent,
     ReplacedEvent,
@@ -46,6 +47,7 @@ _WRAPPED = (
     GroupEvent,
     PoissonSampledEvent,
     PostProcessedEvent,
+    PrivateSelectionEvent,
     RepeatedEvent,
     ReplacedEvent,
     ShuffledEvent,
@@ -194,6 +196,18 @@ def _(event: RepeatedEvent, size: int, adjacency: Adjacency) -> Event:
 @_for_group.register
 def _(event: ComposedEvent, size: int, adjacency: Adjacency) -> Event:
     return ComposedEvent(events=[_for_group(simplified(part), size, adjacency) for part in event.events])
+
+
+@_for_group.register
+def _(event: PrivateSelectionEvent, size: int, adjacency: Adjacency) -> Event:
+    # The theorems speak of one run, whoever the neighbours are.
+    return PrivateSelectionEvent(
+        event=_for_group(simplified(event.event), size, adjacency),
+        distribution=event.distribution,
+        eta=event.eta,
+        gamma=event.gamma,
+        mean=event.mean,
+    )
 
 
 @_for_group.register

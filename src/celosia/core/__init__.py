@@ -1,6 +1,7 @@
 """The words that all rooms share: adjacency, guarantees, events, releases, errors, exact parameters, lazy extras."""
 
 from celosia.core.adjacency import AddRemove, Adjacency, ReplaceOne
+from celosia.core.cautions import NotPrivateWarning, TuningWarning
 from celosia.core.errors import (
     BudgetExceeded,
     CelosiaError,
@@ -16,13 +17,11 @@ from celosia.core.errors import (
     NoInterval,
     NotAllowed,
     NotPriced,
-    NotPrivateWarning,
     ParameterError,
     QueryError,
     RequestConflict,
     SchemaError,
     TooManyRequests,
-    TuningWarning,
     UnboundedDataError,
 )
 from celosia.core.events import (

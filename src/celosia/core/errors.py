@@ -4,7 +4,7 @@
 
     CelosiaError
     ├── ParameterError       (ValueError)       a parameter that makes no sense: epsilon=-1, delta=2, two targets
-    │   └── UnboundedDataError                  bounds or labels that must be public were not given
+    ├── UnboundedDataError   (ValueError)       bounds or labels that must be public were not given
     ├── InputError           (ValueError)       a value that cannot be released: NaN, an empty array, text
     ├── SchemaError          (ValueError)       a schema that is not complete, or does not fit the columns' types
     ├── QueryError           (ValueError)       a question that cannot be answered privately, or is not understood
@@ -24,9 +24,6 @@
     └── ConformanceError     (AssertionError)   a mechanism was caught breaking its promise
 
 A message names what the caller passed and what to do about it. It never quotes the data.
-
-Two warnings are ``UserWarning``s: ``NotPrivateWarning`` where something was asked for that protects nobody, and
-``TuningWarning`` where one thing is learned again and again, and each time paid for.
 """
 
 __all__ = [
@@ -44,13 +41,11 @@ __all__ = [
     "NoInterval",
     "NotAllowed",
     "NotPriced",
-    "NotPrivateWarning",
     "ParameterError",
     "QueryError",
     "RequestConflict",
     "SchemaError",
     "TooManyRequests",
-    "TuningWarning",
     "UnboundedDataError",
 ]
 
@@ -63,7 +58,7 @@ class ParameterError(CelosiaError, ValueError):
     """A parameter is outside the range in which it has a meaning."""
 
 
-class UnboundedDataError(ParameterError):
+class UnboundedDataError(CelosiaError, ValueError):
     """Bounds or labels must be known without a look at the data, and were not given."""
 
 
@@ -133,11 +128,3 @@ class LedgerError(CelosiaError, RuntimeError):
 
 class GuardUnreachable(CelosiaError, ConnectionError):  # noqa: N818 - says what happened; the tree says that it is an error
     """A privacy guard did not answer, or not in a way that is understood."""
-
-
-class NotPrivateWarning(UserWarning):
-    """What was asked for does not give the privacy that it seems to: it is there to be compared with."""
-
-
-class TuningWarning(UserWarning):
-    """Several models were fitted to find the best one: each of them was paid for, and the choice itself is not private."""

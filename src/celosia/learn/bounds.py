@@ -4,7 +4,9 @@ Bounds are two numbers for all features, two arrays, or the kinds of a schema. W
 follow the axes on which columns are rounded, the same in memory and in a database.
 """
 
+import math
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -14,7 +16,7 @@ from celosia.core.exact import quote
 from celosia.data.axis import Axis
 from celosia.data.columns import Category, Kind, Real
 
-__all__ = ["axis_of", "feature_kinds", "known_count", "target_kind"]
+__all__ = ["axis_of", "ends_of", "feature_kinds", "known_count", "target_kind"]
 
 _WANTED = "bounds must be (low, high), two numbers or an array each, or a Schema"
 
@@ -38,7 +40,10 @@ def feature_kinds(bounds: object, count: int, names: Sequence[str] | None = None
     if isinstance(bounds, Mapping):
         return _from_schema(bounds, count, names)
     lows, highs = (_one_each(side, count) for side in _two(bounds, _WANTED))
-    return tuple(_real(low, high) for low, high in zip(lows, highs, strict=True))
+    return tuple(
+        _real(low, high, f"bounds of feature {place + 1}")
+        for place, (low, high) in enumerate(zip(lows, highs, strict=True))
+    )
 
 
 def target_kind(bounds_y: object) -> Kind:
@@ -55,7 +60,7 @@ def target_kind(bounds_y: object) -> Kind:
     if isinstance(bounds_y, Kind):
         return _numeric(bounds_y, "the target")
     low, high = _two(bounds_y, "bounds_y must be (low, high), two numbers")
-    return _real(low, high)
+    return _real(low, high, "bounds_y")
 
 
 def known_count(bounds: object) -> int | None:
@@ -85,6 +90,20 @@ def axis_of(kind: Kind) -> Axis:
     return axis
 
 
+def ends_of(kind: Kind) -> tuple[float, float]:
+    """Return what numbers in a column of this kind are clipped to; for categories, nothing.
+
+    >>> ends_of(Real(0, 1)), ends_of(Category("a", "b"))
+    ((0.0, 1.0), (-inf, inf))
+    """
+    if kind.axis is None:
+        return -math.inf, math.inf
+    low, high = getattr(kind, "low", None), getattr(kind, "high", None)
+    if not isinstance(low, int | Fraction) or not isinstance(high, int | Fraction):  # truth values, days, moments
+        low, high = kind.axis.low, kind.axis.high
+    return float(low), float(high)
+
+
 def _from_schema(schema: "Mapping[str, Any]", count: int, names: Sequence[str] | None) -> tuple[Kind, ...]:
     if names is None:
         if len(schema) != count:
@@ -93,13 +112,13 @@ def _from_schema(schema: "Mapping[str, Any]", count: int, names: Sequence[str] |
         names = list(schema)
     missing = [name for name in names if name not in schema]
     if missing:
-        message = f"bounds have no column {quote(missing[0])}."
+        message = f"bounds have no column {quote(missing[0])}: add it to them, or leave it out of the data."
         raise UnboundedDataError(message)
     return tuple(schema[name] if isinstance(schema[name], Kind) else _pair_kind(schema[name]) for name in names)
 
 
 def _pair_kind(bounds: object) -> Kind:
-    return _real(*_two(bounds, "bounds of a column must be (low, high) or a kind such as Real(0, 1)"))
+    return _real(*_two(bounds, "bounds of a column must be (low, high) or a kind such as Real(0, 1)"), "bounds")
 
 
 def _numeric(kind: Kind, what: str) -> Kind:
@@ -128,6 +147,10 @@ def _one_each(side: Any, count: int) -> list[Any]:  # noqa: ANN401 - a number or
     return items
 
 
-def _real(low: Any, high: Any) -> Real:  # noqa: ANN401 - looks for itself
+def _real(low: Any, high: Any, what: str) -> Real:  # noqa: ANN401 - looks for itself
     plain = [value.item() if isinstance(value, np.generic) else value for value in (low, high)]
-    return Real(*plain)
+    try:
+        return Real(*plain)
+    except ParameterError as error:
+        message = f"{what}: {error}"
+        raise type(error)(message) from None

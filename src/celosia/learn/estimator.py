@@ -9,16 +9,17 @@ import contextlib
 import copy
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from sklearn.base import BaseEstimator, clone
 
-from celosia.core.errors import CelosiaError, ParameterError, TuningWarning
+from celosia.core.cautions import TuningWarning
+from celosia.core.errors import CelosiaError, ParameterError
 from celosia.core.exact import quote, whole
 from celosia.learn.bounds import known_count
 from celosia.learn.paying import Payment, paid
-from celosia.learn.target import Target
+from celosia.learn.target import Target, is_infinite
 from celosia.ledger.door import door_of
 
 if TYPE_CHECKING:
@@ -32,10 +33,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Lineage", "PrivateEstimator", "one_of_the_methods"]
 
+_SEVERAL = 2
+
 
 @dataclass(slots=True)
 class Lineage:
-    """How often clones of one estimator were fitted; ``quiet`` where somebody accounts for that.
+    """How many clones of one estimator there are, and how often they were fitted; ``quiet`` if that is accounted for.
 
     >>> Lineage().fits
     0
@@ -43,19 +46,32 @@ class Lineage:
 
     fits: int = 0
     warned: bool = False
-    quiet: bool = field(default=False)
+    quiet: bool = False
+    clones: int = 0
 
     def count(self) -> None:
         """Count one fit of a clone, and warn at the second."""
         self.fits += 1
-        if self.fits < 2 or self.warned or self.quiet:
+        self._warn(self.fits >= _SEVERAL)
+
+    def cloned(self) -> None:
+        """Count one clone more, and warn at the third: other processes may fit them, where nobody would count."""
+        self.clones += 1
+        self._warn(self.clones > _SEVERAL)
+
+    def _warn(self, several: bool) -> None:  # noqa: FBT001 - one fact
+        if not several or self.warned or self.quiet:
             return
         self.warned = True
         message = (
-            "Several clones of one private estimator were fitted: each fit is paid for on its own, and scores on "
+            "Several clones of one private estimator are fitted: each fit is paid for on its own, and scores on "
             "records that were held out are not private. celosia.learn.PrivateSearchCV accounts for both."
         )
         warnings.warn(message, TuningWarning, stacklevel=6)
+
+    def __reduce__(self) -> "tuple[type[Lineage], tuple[int, bool, bool, int]]":
+        # What is sent to another process was warned about here.
+        return Lineage, (self.fits, True, self.quiet, self.clones)
 
 
 class PrivateEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn ships no types
@@ -81,9 +97,23 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn ship
     n_features_in_: int
 
     def _privacy(self) -> Target:
-        """What this fit may spend; the neighbours and the unit are the budget's if there is one."""
+        """What this fit may spend; the neighbours are those of the budget if there is one.
+
+        Rows in memory do not tell whose they are, so that a budget of persons, with all their rows, cannot be kept; nor
+        can any be kept without noise.
+        """
         door = None if self.budget is None else door_of(self.budget)
-        return Target.of(epsilon=self.epsilon, delta=self.delta, rho=self.rho, adjacency=self.adjacency, door=door)
+        target = Target.of(epsilon=self.epsilon, delta=self.delta, rho=self.rho, adjacency=self.adjacency, door=door)
+        if door is not None and not target.private:
+            message = "budget: without privacy (epsilon=inf) there is nothing to pay for: leave budget= out."
+            raise ParameterError(message)
+        if target.unit != "row":
+            message = (
+                f"budget: it is for each {target.unit}, with all its rows, and an array does not tell whose a row is. "
+                "Fit where that is known, with session.fit(...), or give a budget for rows."
+            )
+            raise ParameterError(message)
+        return target
 
     @contextlib.contextmanager
     def _paid(self, target: Target, event: "Event", *, features: int | None = None) -> Iterator[Payment]:
@@ -156,8 +186,12 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn ship
 
     def __sklearn_tags__(self) -> Any:  # noqa: ANN401 - scikit-learn's
         tags = super().__sklearn_tags__()
-        tags.non_deterministic = self.source is None and not _is_plain(self.epsilon)
+        tags.non_deterministic = self.source is None and not is_infinite(self.epsilon)
         return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Tell whether something was learned: records that wait for ``finish`` are not enough."""
+        return "guarantee_" in vars(self)
 
     def __sklearn_clone__(self) -> Self:
         """Return an unfitted copy that remembers where it comes from; a budget and a ledger are never copied."""
@@ -169,6 +203,8 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn ship
                 setattr(twin, name, copy.deepcopy(getattr(self, name)))
         if "_lineage" not in vars(self):
             self._lineage = Lineage()
+        if not is_infinite(self.epsilon):
+            self._lineage.cloned()
         twin._lineage = self._lineage
         twin._is_clone = True
         return twin
@@ -191,10 +227,6 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn ship
     def _count_fit(self) -> None:
         if getattr(self, "_is_clone", False):
             self._lineage.count()
-
-
-def _is_plain(epsilon: object) -> bool:
-    return isinstance(epsilon, float) and epsilon == float("inf")
 
 
 def one_of_the_methods(method: object, methods: tuple[str, ...]) -> str:

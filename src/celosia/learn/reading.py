@@ -54,7 +54,7 @@ def read_features(estimator: Any, X: Any, *, reset: bool, least: int = 1) -> NDA
         lambda: validate_data(
             estimator, X, reset=reset, dtype=np.float64, ensure_all_finite=True, ensure_min_samples=least
         ),
-        type(X).__name__,
+        f"X ({type(X).__name__})",
     )
     return found
 
@@ -67,7 +67,7 @@ def read_values(estimator: Any, X: Any, *, reset: bool) -> NDArray[Any]:  # noqa
     (2, 2)
     """
     found: NDArray[Any] = _quietly(
-        lambda: validate_data(estimator, X, reset=reset, dtype=None, ensure_all_finite=True), type(X).__name__
+        lambda: validate_data(estimator, X, reset=reset, dtype=None, ensure_all_finite=True), f"X ({type(X).__name__})"
     )
     return found
 
@@ -87,7 +87,7 @@ def read_target(y: Any, rows: int, estimator: Any = None) -> NDArray[np.float64]
         )
         return found
 
-    values = _quietly(read, type(y).__name__)
+    values = _quietly(read, f"y ({type(y).__name__})")
     _same_length(values, rows)
     return values
 
@@ -113,7 +113,7 @@ def read_labels(y: Any, rows: int, estimator: Any = None) -> NDArray[Any]:  # no
         found: NDArray[Any] = np.asarray(column)
         return found
 
-    labels = _quietly(read, type(y).__name__)
+    labels = _quietly(read, f"y ({type(y).__name__})")
     _same_length(labels, rows)
     return labels
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from celosia.core.errors import InputError, ParameterError
 from celosia.data.columns import Kind
-from celosia.learn.bounds import feature_kinds, target_kind
+from celosia.learn.bounds import ends_of, feature_kinds, target_kind
 from celosia.learn.estimator import PrivateEstimator
 from celosia.learn.exact import Held
 from celosia.learn.reading import public_classes, read_features, read_labels, read_target
@@ -56,13 +56,17 @@ class Design:
         return self.features if self.target is None else (*self.features, self.target)
 
     def inquiry(
-        self, parts: "Sequence[Part]", footprint: Footprint, *, combination: NDArray[Any] | None = None
+        self,
+        parts: "Sequence[Part]",
+        footprint: Footprint,
+        *,
+        combination: Any = None,  # noqa: ANN401 - a matrix of NumPy's or SciPy's
     ) -> Inquiry:
         """Return the inquiry for these parts: with the noise that the footprint of one row and the promise call for."""
         sensitivity = reached(footprint, self.bounding, droppable=self.droppable)
         cells = 1 if self.classes is None else len(self.classes)
         summed = sum(part.measure.width * (cells if part.by_class else 1) for part in parts)
-        noise = self.privacy.noise(sensitivity, summed if combination is None else len(combination))
+        noise = self.privacy.noise(sensitivity, summed if combination is None else combination.shape[0])
         guarantee = self.privacy.guarantee
         assert guarantee is not None  # noqa: S101 - for the type checker: without privacy nothing is asked
         return Inquiry(
@@ -125,7 +129,7 @@ class SummaryEstimator(PrivateEstimator):
             values, target = self._validated(X, y, known if first else getattr(self, "classes_", None), first=first)
             if first:
                 self._held = self._begin(values.shape[1])
-            self._held.add(*self._together(values, target))
+            self._held.add(*_together(self._held, values, target))
         return self
 
     def finish(self) -> Self:
@@ -140,6 +144,7 @@ class SummaryEstimator(PrivateEstimator):
 
     def _release(self, held: Any, values: NDArray[np.float64] | None = None, target: Any = None) -> None:  # noqa: ANN401 - sums or rows
         """Pay for what is held, add the last rows to it, add noise, and solve."""
+        self.__dict__.pop("provenance_", None)  # that of another fit
         if isinstance(held, _Plain):
             if values is not None:
                 held.add(values, target)
@@ -150,7 +155,7 @@ class SummaryEstimator(PrivateEstimator):
         inquiry, design = held.inquiry, _design_of(held.inquiry)
         with self._paid(design.privacy, inquiry.event, features=len(design.features)) as payment:
             if values is not None:
-                held.add(*self._together(values, target))
+                held.add(*_together(held, values, target))
             noisy = inquiry.release(held.combined(), payment.source)
             self._solve(noisy, inquiry, design)
             payment.deliver(noisy)
@@ -175,7 +180,7 @@ class SummaryEstimator(PrivateEstimator):
         privacy = self._privacy()
         names = getattr(self, "feature_names_in_", None)
         if not privacy.private:
-            return _Plain(None if self.bounds is None else self._kinds(count, names), self._learns == "classes")
+            return _Plain(() if self.bounds is None else self._kinds(count, names), self._target_bounds())
         design = Design(
             features=self._kinds(count, names),
             privacy=privacy,
@@ -187,10 +192,9 @@ class SummaryEstimator(PrivateEstimator):
         inquiry = _fitting(self._inquiry(design))
         return Held(inquiry, design.kinds)
 
-    def _together(self, values: NDArray[np.float64], target: NDArray[Any] | None) -> tuple[Any, ...]:
-        if self._learns != "number" or target is None or not self._privacy().private:
-            return values, target
-        return (np.column_stack([values, target]),)
+    def _target_bounds(self) -> Kind | None:
+        known = self._learns == "number" and self.bounds_y is not None
+        return target_kind(self.bounds_y) if known else None
 
     def _read(self, X: Any, *, reset: bool) -> NDArray[np.float64]:  # noqa: ANN401, N803 - scikit-learn's names
         """Return the features as doubles, rows by columns."""
@@ -229,9 +233,10 @@ class SummaryEstimator(PrivateEstimator):
         if wanted != (target is not None):
             message = f"{type(self).__name__} {'needs a' if wanted else 'has no'} target column."
             raise ParameterError(message)
-        if self.bounds is not None:
-            message = "The schema of the table says the bounds: leave bounds= out."
-            raise ParameterError(message)
+        for name in ("bounds", "bounds_y"):
+            if getattr(self, name, None) is not None:
+                message = f"The schema of the table says the bounds: leave {name}= out."
+                raise ParameterError(message)
         privacy = Target.of(
             epsilon=self.epsilon, delta=self.delta, rho=self.rho, adjacency=bounding.adjacency, unit=bounding.unit
         )
@@ -244,6 +249,8 @@ class SummaryEstimator(PrivateEstimator):
             if classes is None or len(classes) < 2:
                 message = f"The target must be a Category or a Boolean of at least two classes, not {target!r}."
                 raise ParameterError(message)
+            classes = tuple(np.unique(np.array(classes)).tolist())  # in the order that classes_ has in memory
+            self._check_classes(classes)
         design = Design(
             features=tuple(features.values()),
             privacy=privacy,
@@ -255,41 +262,58 @@ class SummaryEstimator(PrivateEstimator):
         )
         return _fitting(self._inquiry(design))
 
+    def _check_classes(self, classes: tuple[Any, ...]) -> None:
+        given = self.classes
+        if given is not None and given != "public" and sorted(map(str, given)) != sorted(map(str, classes)):
+            message = "The schema of the table says the classes: leave classes= out."
+            raise ParameterError(message)
+
     def conclude(self, noisy: NDArray[np.int64], inquiry: Inquiry, facts: Facts) -> Self:
         """Take noisy numbers that were summed and paid for elsewhere, and solve."""
         design = _design_of(inquiry)
-        self._let_go()
+        with self._or_as_before():
+            self._let_go()
+            self._take_over(noisy, inquiry, design)
+            self.event_, self.guarantee_, self.seeded_ = inquiry.event, inquiry.guarantee, facts.seeded
+        told = {name: getattr(facts, name) for name in ("schema", "table", "where")}
+        self.provenance_ = {name: text for name, text in told.items() if text is not None}
+        return self
+
+    def _take_over(self, noisy: NDArray[np.int64], inquiry: Inquiry, design: Design) -> None:
         self.n_features_in_ = len(design.features)
         if design.names is not None:
             self.feature_names_in_ = np.array(design.names, dtype=object)
         if design.classes is not None:
             self.classes_ = np.array(design.classes)
         self._solve(noisy, inquiry, design)
-        self.event_, self.guarantee_, self.seeded_ = inquiry.event, inquiry.guarantee, facts.seeded
-        self.provenance_ = {name: text for name in ("table", "where") if (text := getattr(facts, name)) is not None}
-        return self
 
 
 class _Plain:
     """Rows for a fit without privacy."""
 
-    def __init__(self, kinds: tuple[Kind, ...] | None, codes: bool) -> None:  # noqa: FBT001 - two facts
-        self._kinds, self._codes = kinds, codes
+    def __init__(self, kinds: tuple[Kind, ...], target: Kind | None) -> None:
+        self._ends, self._target_ends = [ends_of(kind) for kind in kinds], None if target is None else ends_of(target)
         self._values: list[NDArray[np.float64]] = []
         self._targets: list[NDArray[Any]] = []
 
     def add(self, values: NDArray[np.float64], target: NDArray[Any] | None = None) -> None:
         """Keep rows, clipped to the bounds if there are any."""
-        if self._kinds is not None and all(hasattr(kind, "low") for kind in self._kinds):
-            low, high = (np.array([float(getattr(kind, side)) for kind in self._kinds]) for side in ("low", "high"))
-            values = np.clip(values, low, high)
+        if self._ends:
+            values = np.clip(values, *np.array(self._ends).T)
         self._values.append(values)
         if target is not None:
-            self._targets.append(target)
+            self._targets.append(target if self._target_ends is None else np.clip(target, *self._target_ends))
 
     def all(self) -> tuple[NDArray[np.float64], NDArray[Any] | None]:
         """Return all rows and their targets."""
         return np.concatenate(self._values), np.concatenate(self._targets) if self._targets else None
+
+
+def _together(held: Held | _Plain, values: NDArray[np.float64], target: NDArray[Any] | None) -> tuple[Any, ...]:
+    """Return rows as they are added up: a target that is a number is the last column."""
+    if target is None or isinstance(held, _Plain) or _design_of(held.inquiry).target is None:
+        return values, target
+    return (np.column_stack([values, target]),)
 
 
 def _design_of(inquiry: Inquiry) -> Design:

@@ -7,7 +7,7 @@ rho. ``epsilon=inf`` asks for no privacy at all: the baseline that private model
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from celosia.core.adjacency import AddRemove, Adjacency, exact_adjacency
 from celosia.core.errors import ParameterError
@@ -21,7 +21,7 @@ from celosia.statistics.noise import Noise
 if TYPE_CHECKING:
     from celosia.ledger.door import Door
 
-__all__ = ["Target"]
+__all__ = ["Target", "is_infinite"]
 
 _WHOLE = Fraction(1)
 _LARGEST_RHO = 2**16
@@ -72,7 +72,7 @@ class Target:
         if epsilon is None:
             message = "Say how much may be spent: epsilon=1, epsilon=1 with delta=1e-6, or rho=0.1."
             raise ParameterError(message)
-        if _is_infinite(epsilon):
+        if is_infinite(epsilon):
             return cls(adjacency=near, unit=unit)
         return cls(
             epsilon=exact_epsilon(epsilon),
@@ -179,12 +179,17 @@ class Target:
             return replace(self, epsilon=None, delta=Fraction(0), rho=_exact_rho(rho))
         found = self
         if epsilon is not None:
-            spent = None if _is_infinite(epsilon) else exact_epsilon(epsilon)
+            spent = None if is_infinite(epsilon) else exact_epsilon(epsilon)
             found = replace(found, epsilon=spent, rho=None)
         return found if delta is None else replace(found, delta=_exact_delta(delta))
 
 
-def _is_infinite(epsilon: Any) -> bool:  # noqa: ANN401 - whatever the caller passed
+def is_infinite(epsilon: object) -> bool:
+    """Tell whether an epsilon asks for no privacy at all.
+
+    >>> is_infinite(float("inf")), is_infinite(65536)
+    (True, False)
+    """
     return isinstance(epsilon, float) and math.isinf(epsilon) and epsilon > 0
 
 

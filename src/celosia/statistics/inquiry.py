@@ -14,6 +14,7 @@ from celosia.core.errors import InputError, ParameterError
 from celosia.statistics.contribution import Bounding, Footprint, Sensitivity
 from celosia.statistics.measure import Measure
 from celosia.statistics.noise import Noise
+from celosia.statistics.products import Products
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from celosia.data.columns import Kind, Value
 
 __all__ = ["Facts", "Inquiry", "Learner", "Part", "check_learner", "reached"]
+
+_MOST = 2**62 - 1  # what noise is added to at the most: see ``Noise.release``
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,8 +50,9 @@ class Part:
 class Inquiry:
     """All that is summed: ``parts`` one after the other, each class by class where it is taken so, then combined.
 
-    ``combination`` is a matrix of whole numbers by which the exact sums are multiplied before there is noise; None
-    leaves them as they are. ``footprint`` is that of one row's part in the combined numbers.
+    ``combination`` is a matrix of whole numbers, NumPy's or a sparse one of SciPy's, by which the exact sums are
+    multiplied before there is noise; None leaves them as they are. ``footprint`` is that of one row's part in the
+    combined numbers.
 
     >>> from celosia.statistics.measures import RowCount
     >>> one = Footprint(l1=1, l2_squared=1, across_l1=1, across_l2_squared=1)
@@ -68,7 +72,7 @@ class Inquiry:
     event: "Event"
     guarantee: "Guarantee"
     classes: "tuple[Value, ...] | None" = None
-    combination: "NDArray[Any] | None" = None
+    combination: Any = None
     design: object = None  # whatever the learner wants to find again
 
     @property
@@ -84,7 +88,44 @@ class Inquiry:
     @property
     def width(self) -> int:
         """How many whole numbers are noised."""
-        return self.summed if self.combination is None else len(self.combination)
+        return self.summed if self.combination is None else int(self.combination.shape[0])
+
+    @property
+    def bounds_averages(self) -> bool:
+        """Whether the footprint also holds for rows of one unit that were averaged, coordinate by coordinate.
+
+        Rounding an average towards 0 can take it out of what single rows combine to. It never takes a coordinate beyond
+        its largest value: if all of them at once, with any signs, stay within the footprint, so does every average.
+
+        >>> from celosia.statistics.measures import RowCount
+        >>> one = Footprint(l1=1, l2_squared=1, across_l1=1, across_l2_squared=1)
+        >>> noise = Noise.laplace(1, one.sensitivity(Bounding()), 1, 1, Bounding())
+        >>> Inquiry(
+        ...     parts=(Part(measure=RowCount(), columns=()),), footprint=one, bounding=Bounding(), noise=noise,
+        ...     event=noise.event, guarantee=noise.guarantee,
+        ... ).bounds_averages
+        True
+        """
+        if self.combination is None:
+            return True
+        if not all(isinstance(part.measure, Products) for part in self.parts):
+            return False
+        sizes = abs(self.combination)
+        return all(self._is_within(_product(sizes, self._largest(cell))) for cell in range(self.cells))
+
+    def _largest(self, cell: int) -> "NDArray[Any]":
+        """The largest sizes of what a row of one class is summed from; 0 in the places of other classes."""
+        found: list[int] = []
+        for part in self.parts:
+            assert isinstance(part.measure, Products)  # noqa: S101 - for the type checker: looked at before
+            for other in range(self.cells if part.by_class else 1):
+                here = not part.by_class or other == cell
+                found += [size if here else 0 for size in part.measure.largest]
+        return np.array(found, dtype=object)
+
+    def _is_within(self, reach: "NDArray[Any]") -> bool:
+        """Whether a combined vector that reaches this far in every coordinate is within the footprint."""
+        return bool(reach.sum() <= self.footprint.l1 and (reach * reach).sum() <= self.footprint.l2_squared)
 
     def combined(self, sums: "Sequence[NDArray[Any]]") -> "NDArray[Any]":
         """Return the exact numbers that are noised, from an array of classes by width for each part.
@@ -97,13 +138,33 @@ class Inquiry:
             raise InputError(message)
         if self.combination is None:
             return flat
-        exact: NDArray[Any] = self.combination.astype(object) @ flat.astype(object)
-        return exact
+        return _product(self.combination, flat)
 
     def release(self, exact: "NDArray[Any]", source: Any = None) -> "NDArray[np.int64]":  # noqa: ANN401 - a source
-        """Return combined numbers with fresh noise."""
+        """Return combined numbers with fresh noise; refuse, judging by them, sums that were cut off for their size."""
         noisy: NDArray[np.int64] = self.noise.release(np.asarray(exact).reshape(1, -1), source)[0]
+        edge = max(_MOST - 40 * self.noise.variance**0.5, _MOST / 2)  # where a sum that was cut off is found, noisy
+        if np.abs(noisy).max(initial=0) >= edge:
+            message = "There are more rows than can be added up exactly: fit a random part of them."
+            raise InputError(message)
         return noisy
+
+
+def _product(matrix: Any, numbers: "NDArray[Any]") -> "NDArray[Any]":  # noqa: ANN401 - SciPy's arrays have no common type
+    """Return the exact product, in Python's integers: only what is not 0 is multiplied, for most of a matrix is."""
+    rows, columns, factors = _entries(matrix)
+    exact: NDArray[Any] = np.zeros(matrix.shape[0], dtype=object)
+    np.add.at(exact, rows, factors.astype(object) * numbers[columns].astype(object))
+    return exact
+
+
+def _entries(matrix: Any) -> "tuple[NDArray[Any], NDArray[Any], NDArray[Any]]":  # noqa: ANN401 - as above
+    """Return rows, columns and values of the entries of a matrix that are not 0."""
+    if isinstance(matrix, np.ndarray):
+        rows, columns = np.nonzero(matrix)
+        return rows, columns, matrix[rows, columns]
+    sparse = matrix.tocoo()
+    return sparse.row, sparse.col, sparse.data
 
 
 def reached(footprint: Footprint, bounding: Bounding, *, droppable: bool = False) -> Sensitivity:
@@ -149,6 +210,7 @@ class Facts:
     seeded: bool
     table: str | None = None
     where: str | None = None
+    schema: str | None = None  # of the columns that were read, as TOML
 
 
 @runtime_checkable

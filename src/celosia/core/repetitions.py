@@ -1,0 +1,129 @@
+"""The event of a private search: a mechanism run a secret random number of times, of which only the best is shown.
+
+Trying settings of a model one after another and keeping the best leaks through the number of tries. When that number is
+random, drawn beforehand and never told, the best answer costs little more than one run (Liu and Talwar 2019; Papernot
+and Steinke 2022). The order of answers must be public: a score that is part of the answer, noise included.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+from celosia.core.adjacency import Adjacency, exact_adjacency
+from celosia.core.errors import GuaranteeMismatch, ParameterError
+from celosia.core.events import Arithmetic, Event
+from celosia.core.exact import Exact, exact, exact_positive, quote
+from celosia.core.record import exact_text
+
+__all__ = ["Distribution", "PrivateSelectionEvent"]
+
+Distribution = Literal["negative binomial", "poisson"]
+"""The laws of the number of runs that a theorem is known for."""
+
+_LARGEST = 10**9  # of eta and of a mean: beyond, no search would ever end
+_LEAST = Fraction(1, 10**9)  # of gamma
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
+class PrivateSelectionEvent(Event):
+    """The best answer out of K runs of ``event``; K is random, independent of the data and never told.
+
+    ``distribution="negative binomial"`` (never 0): P(K = k) is proportional to ``(1-gamma)^k`` times the product of
+    ``(l + eta) / (l + 1)`` over l from 1 to k - 1; ``eta=1`` is the geometric and ``eta=0`` the logarithmic law.
+    ``"poisson"`` has the ``mean``; where K is 0, what is shown must not depend on the data.
+
+    >>> from celosia.core import LaplaceEvent
+    >>> PrivateSelectionEvent(event=LaplaceEvent(scale=10, sensitivity=1), gamma="0.1")
+    PrivateSelectionEvent(event=LaplaceEvent(scale=10, sensitivity=1), eta=1, gamma='0.1')
+    >>> PrivateSelectionEvent(event=LaplaceEvent(scale=10, sensitivity=1), distribution="poisson", mean=20).mean
+    Fraction(20, 1)
+    """
+
+    event: Event
+    distribution: Distribution = "negative binomial"
+    eta: Fraction | None = None
+    gamma: Fraction | None = None
+    mean: Fraction | None = None
+
+    def __init__(  # noqa: PLR0913 - two laws, and the scope of every event
+        self,
+        *,
+        event: Event,
+        distribution: Distribution = "negative binomial",
+        eta: Exact | None = None,
+        gamma: Exact | None = None,
+        mean: Exact | None = None,
+        adjacency: Adjacency | None = None,
+        unit: str | None = None,
+        arithmetic: Arithmetic | None = None,
+    ) -> None:
+        if not isinstance(event, Event):
+            message = f"event must be an event, not {quote(event)}."
+            raise ParameterError(message)
+        self._set(event=event, distribution=_exact_distribution(distribution))
+        if distribution == "poisson":
+            _absent(distribution, eta=eta, gamma=gamma)
+            self._set(eta=None, gamma=None, mean=_exact_mean(mean))
+        else:
+            _absent(distribution, mean=mean)
+            self._set(eta=_exact_eta(1 if eta is None else eta), gamma=_exact_gamma(gamma), mean=None)
+        self._scope_of_one_run(adjacency, unit, arithmetic)
+
+    def _scope_of_one_run(self, adjacency: Adjacency | None, unit: str | None, arithmetic: Arithmetic | None) -> None:
+        """Take the scope of one run; another one, given when a record is read back, is refused."""
+        base = self.event
+        if (
+            (adjacency is not None and exact_adjacency(adjacency) is not base.adjacency)
+            or (unit is not None and unit != base.unit)
+            or (arithmetic is not None and arithmetic != base.arithmetic)
+        ):
+            message = "adjacency, unit and arithmetic must be those of the event that is repeated: leave them out."
+            raise GuaranteeMismatch(message)
+        self._scope(base.adjacency, base.unit, base.arithmetic)
+
+    def _derived(self) -> tuple[str, ...]:
+        return ("adjacency", "unit", "arithmetic")
+
+
+def _exact_distribution(distribution: object) -> str:
+    if not isinstance(distribution, str) or distribution not in ("negative binomial", "poisson"):
+        message = f"distribution must be 'negative binomial' or 'poisson', not {quote(distribution)}."
+        raise ParameterError(message)
+    return exact_text(distribution, name="distribution")
+
+
+def _absent(distribution: str, **parameters: object) -> None:
+    for name, value in parameters.items():
+        if value is not None:
+            message = f"{name}={quote(value)} is no parameter of the {distribution} law: leave it out."
+            raise ParameterError(message)
+
+
+def _exact_mean(mean: Exact | None) -> Fraction:
+    if mean is None:
+        message = "mean must be given for the poisson law, not None."
+        raise ParameterError(message)
+    value = exact_positive(mean, name="mean")
+    if value > _LARGEST:
+        message = f"mean must be at most 10^9, not {quote(mean)}."
+        raise ParameterError(message)
+    return value
+
+
+def _exact_eta(eta: Exact) -> Fraction:
+    value = exact(eta, name="eta")
+    if not -1 < value <= _LARGEST:
+        message = f"eta must be greater than -1 and at most 10^9, not {quote(eta)}."
+        raise ParameterError(message)
+    return value
+
+
+def _exact_gamma(gamma: Exact | None) -> Fraction:
+    if gamma is None:
+        message = "gamma must be given for the negative binomial law, not None."
+        raise ParameterError(message)
+    value = exact(gamma, name="gamma")
+    if not _LEAST <= value < 1:
+        message = f"gamma must be at least 10^-9 and less than 1, not {quote(gamma)}."
+        raise ParameterError(message)
+    return value
