@@ -51,6 +51,7 @@ def test_what_a_model_says() -> None:
 def test_names_and_promises() -> None:
     model = SimpleNamespace(feature_names_in_=np.array(["age", "income"]), guarantee_=PRIVATE)
     assert (feature_name(model, 1), promise_of(model)) == ("income", "PureDP(epsilon=1)")
+    assert promise_of(model, records=True) == "PureDP(epsilon=1); the dots are records, and not private"
     assert axis_titles(model, [0, 1], None) == ("age", "income")
     assert axis_titles(model, [0, 1], Labels(title="", x="Years")) == ("Years", "income")
 

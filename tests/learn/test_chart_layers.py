@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -89,3 +90,9 @@ def test_a_line_need_not_stand_on_the_ground() -> None:
     )
     for layer in with_loose_axis(chart).to_dict()["layer"]:
         assert layer["encoding"]["y"]["scale"]["zero"] is False
+
+
+def test_centres_alone_are_drawn_too(tmp_path: Path) -> None:
+    picture = together([marks(FRAME, np.array([[0.5, 20.0], [0.2, 30.0]]))], "Centres", "")
+    drawn = save(picture, tmp_path / "centres.svg").read_text()
+    assert len(re.findall(r'aria-roledescription="point" [^>]*d="M-6', drawn)) == 2

@@ -23,6 +23,7 @@ from celosia.cli.collect import collect
 from celosia.cli.data import data
 from celosia.cli.demo import demo
 from celosia.cli.guard import guard
+from celosia.cli.learn import learn
 from celosia.cli.ledger import ledger
 from celosia.cli.query import query
 from celosia.cli.schema import schema
@@ -95,6 +96,7 @@ app.add_typer(ledger)
 app.add_typer(guard)
 app.add_typer(data)
 app.add_typer(collect)
+app.add_typer(learn)
 app.command("schema", help=_SCHEMA)(schema)
 app.command("query", help=_QUERY)(query)
 

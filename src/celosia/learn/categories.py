@@ -37,7 +37,7 @@ def category_kinds(
         raise UnboundedDataError(message)
     if categories is None:
         if not isinstance(bounds, Mapping):
-            message = f"bounds must be a Schema that lists categories, not {quote(bounds)}."
+            message = f"bounds must be a Schema that lists categories, not {quote(bounds)}: or give categories=[...]."
             raise ParameterError(message)
         return tuple(_category(kind) for kind in feature_kinds(bounds, count, names))
     if bounds is not None:

@@ -191,11 +191,12 @@ def feature_name(model: Any, place: int) -> str:  # noqa: ANN401 - a model
     return f"Feature {place + 1}" if names is None else str(names[place])
 
 
-def promise_of(model: Any) -> str:  # noqa: ANN401 - a model
-    """Return what a model promises, as text.
+def promise_of(model: Any, *, records: bool = False) -> str:  # noqa: ANN401 - a model
+    """Return what a model promises, as text; of a picture with records, that they are not meant.
 
     >>> promise_of(None)
     'Without privacy'
     """
     guarantee = getattr(model, "guarantee_", None)
-    return "Without privacy" if guarantee is None else repr(guarantee)
+    promise = "Without privacy" if guarantee is None else repr(guarantee)
+    return promise + ("; the dots are records, and not private" if records else "")

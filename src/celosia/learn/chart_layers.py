@@ -190,7 +190,8 @@ def marks(frame: Frame, centres: Numbers, plain: Numbers | None = None) -> "alt.
     legend = alt.Legend(title=None, orient="right", symbolFillColor="transparent", symbolStrokeColor=INK)
     shapes = alt.Scale(domain=list(series), range=["cross", "diamond"][:count])
     fills = alt.Scale(domain=list(series), range=[INK, "transparent"][:count])
-    sizes = alt.Scale(domain=list(series), range=[150, 600][:count])  # so that neither hides the other
+    # "ordinal": by default one size would be the end of a range, and a centre nothing. Neither kind hides the other.
+    sizes = alt.Scale(type="ordinal", domain=list(series), range=[150, 600][:count])
     chart: alt.Chart = (
         alt.Chart({"values": rows})
         .mark_point(stroke=INK, strokeWidth=2, opacity=1, clip=True)

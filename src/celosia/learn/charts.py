@@ -92,7 +92,7 @@ def fit_chart(
     classes, band = getattr(model, "classes_", None), band_of(model, grid, confidence)
     shown = labels or Labels(
         title="Private fit" if plain is None else "Private and non-private fit",
-        subtitle=promise_of(model)
+        subtitle=promise_of(model, records=show_points)
         + ("" if band is None else f"; grey: {100 * confidence:.3g} % interval at each place"),
         x=feature_name(model, 0),
         y="Target" if classes is None else f"Probability of {classes[1]}",
@@ -147,7 +147,7 @@ def clusters_chart(
         check_fitted(plain, "cluster_centers_", features=centres.shape[1])
         others = np.asarray(plain.cluster_centers_)[:, both]
     layers += [marks(frame, centres[:, both], others), *words(frame, centres[:, both])]
-    return _titled(layers, "Clusters", model, labels)
+    return _titled(layers, "Clusters", promise_of(model, records=show_points), labels)
 
 
 def regions_chart(
@@ -195,7 +195,7 @@ def regions_chart(
         own = [classes[int(place)] for place in targets_of(y, len(values), model.classes_)]
         layers.append(cloud({"x": values[:, 0], "y": values[:, 1], "name": own}, frame))
     layers += words(frame, model.theta_ if normal else middles(frame, found))
-    return _titled(layers, "Regions of the classes", model, labels)
+    return _titled(layers, "Regions of the classes", promise_of(model, records=show_points), labels)
 
 
 def accuracy_chart(rows: Iterable[Mapping[str, Any]], *, labels: Labels | None = None) -> "alt.LayerChart":
@@ -273,5 +273,5 @@ def _class_densities(
     return curves(lines, labels=shown)
 
 
-def _titled(layers: "list[alt.Chart]", title: str, model: Any, labels: Labels | None) -> "alt.LayerChart":  # noqa: ANN401 - a model
-    return together(layers, title if labels is None else labels.title, labels.subtitle if labels else promise_of(model))
+def _titled(layers: "list[alt.Chart]", title: str, subtitle: str, labels: Labels | None) -> "alt.LayerChart":
+    return together(layers, title if labels is None else labels.title, labels.subtitle if labels else subtitle)

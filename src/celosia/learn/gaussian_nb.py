@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from celosia.core.errors import NotPrivateWarning, ParameterError
+from celosia.core.cautions import NotPrivateWarning
+from celosia.core.errors import ParameterError
 from celosia.core.exact import quote, whole
 from celosia.data.columns import Real
 from celosia.learn.bounds import axis_of

@@ -153,7 +153,8 @@ class PNSGDModel(PrivateEstimator):
         if (near if self.adjacency is None else exact_adjacency(self.adjacency)) is not ReplaceOne:
             message = (
                 f"adjacency must be ReplaceOne for {type(self).__name__}: with one record more or less the two runs "
-                "would differ in their steps. Use a budget for ReplaceOne."
+                "would differ in their steps. Use a budget with adjacency=ReplaceOne, or a schema file's table with "
+                'adjacency = "replace-one".'
             )
             raise ParameterError(message)
         if self.sigma is not None and (self.rho is not None or self.renyi is not None or self.epsilon not in (None, 1)):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from celosia.core.guarantees import Guarantee
 from celosia.core.record import exact_text
+from celosia.ledger.indivisible import Indivisible
 from celosia.ledger.records import listing
 from celosia.ledger.reserving import cost_under, has_room, policy_of
 from celosia.ledger.scope import Scope, scopes_of
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Account"]
 
 
-class Account:
+class Account(Indivisible):
     """A ``Door`` in a ledger; ``ledger.account(dataset, analyst)`` opens one.
 
     >>> import celosia as cl

@@ -16,6 +16,7 @@ from celosia.core.release import Release
 from celosia.ledger.account import Account
 from celosia.ledger.budgets import bears_on, line_of, set_policy
 from celosia.ledger.chain import JSON, Head, LogLine, Verification
+from celosia.ledger.indivisible import Indivisible
 from celosia.ledger.log import append, head_of, lines_after, read_line
 from celosia.ledger.records import answer_digest, close, find, find_request, listing, store_answer
 from celosia.ledger.reserving import Question, reserve
@@ -39,7 +40,7 @@ _OWN_KINDS: Final = ("budget", "committed", "failed", "opened", "repeated", "res
 _PAGE: Final = 1_000
 
 
-class Ledger:
+class Ledger(Indivisible):
     """The memory of every release; ``celosia.ledger(url)`` opens one.
 
     >>> import celosia as cl

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from celosia.core.errors import BudgetExceeded, ParameterError
 from celosia.core.exact import quote
 from celosia.core.guarantees import ZCDP, Guarantee
+from celosia.ledger.indivisible import Indivisible
 from celosia.ledger.policy import Policy
 from celosia.ledger.reservation import Request, Reservation, State
 from celosia.noise.source import SYSTEM
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Purse"]
 
 
-class Purse:
+class Purse(Indivisible):
     """A door whose budget is kept in memory.
 
     >>> import celosia as cl

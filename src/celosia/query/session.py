@@ -6,23 +6,25 @@ happens from there on, the event stays spent, because a failure may itself have 
 """
 
 import contextlib
-import copy
 import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self, overload
+from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
-from celosia.core.errors import CelosiaError, EngineError, ParameterError
+from celosia.core.errors import CelosiaError, EngineError, NotPriced, ParameterError
 from celosia.core.exact import Exact, exact_positive
 from celosia.core.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
+from celosia.core.release import Release
 from celosia.data.table import Table
+from celosia.ledger.indivisible import Indivisible
 from celosia.noise.source import source_or_system
 from celosia.query.answering import answer
 from celosia.query.asking import begin, begin_sql
 from celosia.query.builder import Query
 from celosia.query.calibration import strategy_within
 from celosia.query.desk import Desk
+from celosia.query.fitting import check_own, fitting_of
 from celosia.query.history import Asked, Entry, entry_of
 from celosia.query.json_fields import parse_json
 from celosia.query.opening import open_door, tables_by_name
@@ -36,18 +38,24 @@ from celosia.query.target import Target
 
 if TYPE_CHECKING:
     from celosia.core import Source
+    from celosia.core.events import Event
+    from celosia.ledger.door import Door
     from celosia.ledger.ledger import Ledger
     from celosia.ledger.reservation import Request, Reservation
+    from celosia.query.builder import Scalar
     from celosia.query.engine import Engine
     from celosia.query.release import TableRelease
 
 __all__ = ["Session"]
 
+L = TypeVar("L")
+T = TypeVar("T")
+
 _LONGEST_ANSWER = 2**30  # characters of a stored answer
 _LONGEST_QUESTION = 10_000
 
 
-class Session:
+class Session(Indivisible):
     """Ask questions about tables within a budget.
 
     Parameters
@@ -128,10 +136,10 @@ class Session:
         if self._ledger is None:
             message = "Analysts are told apart by a ledger: open the session with ledger=."
             raise ParameterError(message)
-        other = copy.copy(self)
-        other._costs = {}  # noqa: SLF001 - of a copy of this very object
+        other = object.__new__(type(self))  # no copy: that would be this very object
+        other.__dict__ |= self.__dict__ | {"_costs": {}}
         dataset = next(table.name for table in self._desk.tables.values() if not table.public)
-        other._door = self._ledger.account(self._dataset or dataset, name)  # noqa: SLF001 - likewise
+        other._door = self._ledger.account(self._dataset or dataset, name)
         return other
 
     @property
@@ -140,6 +148,11 @@ class Session:
         from types import MappingProxyType
 
         return MappingProxyType(self._desk.tables)
+
+    @property
+    def door(self) -> "Door":
+        """Who keeps the budget: a purse of the session's own, or an account in its ledger."""
+        return self._door
 
     @property
     def budget(self) -> Guarantee:
@@ -280,26 +293,78 @@ class Session:
         self._costs[reservation.id] = promise
         return self._answered(strategy, promise, engine, reservation)
 
+    def fit(
+        self,
+        estimator: L,
+        features: Sequence[str],
+        target: str | None = None,
+        *,
+        table: str | None = None,
+        where: "Scalar | None" = None,
+    ) -> L:
+        """Fit an estimator of ``celosia.learn`` inside the engine, which sums what it needs: no row leaves it.
+
+        ``features`` and ``target`` are columns of the table, with the bounds that its schema declares; ``where`` keeps
+        some of the rows, as in a query. Rows in which one of the columns has no value are left out, if the schema says
+        so. The estimator says what may be spent, and the session pays. It is returned as well, fitted.
+
+        >>> import celosia as cl
+        >>> from celosia.learn import StandardScaler
+        >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
+        >>> session = cl.Session(deaths, budget=cl.PureDP(epsilon=1))
+        >>> scaler = session.fit(StandardScaler(epsilon=1), features=["age"], where="age >= 18")
+        >>> session.spent, session.history[0].question
+        (PureDP(epsilon=1), 'StandardScaler().fit(age) FROM deaths WHERE age >= 18')
+        """
+        rows = begin(self, table)
+        fitting = fitting_of(estimator, rows if where is None else rows.where(where), features, target)
+        check_own(estimator, self)
+        engine, event = self._desk.check(fitting.plan), fitting.inquiry.event
+        promise = self._promise(event)
+        reservation = self._door.reserve(event, question=_shortened(fitting.question))
+        self._costs[reservation.id] = promise
+        source = self._desk.source
+        noisy = self._read(lambda: fitting.noisy(engine, self._desk.secret, source), reservation)
+        release = Release(value=noisy, event=event, guarantee=promise, seeded=source.seeded)
+        self._door.commit(reservation, release)
+        fitted: L = fitting.concluded(noisy, seeded=source.seeded)
+        return fitted
+
     def _answered(self, strategy: Strategy, promise: Guarantee, engine: "Engine", reservation: "Reservation") -> Asked:
-        """Read the data and answer what was paid for; whatever happens here, it stays paid for."""
-        released: TableRelease | None = None
-        text: str | None = None
+        """Read the data and answer what was paid for."""
+
+        def read() -> "tuple[TableRelease, str | None]":
+            found = answer(strategy, engine, self._desk.secret, self._desk.source, promise)
+            if not self._door.caches:
+                return found, None
+            return found, json.dumps(release_to_json(found), allow_nan=False, separators=(",", ":"))
+
+        released, text = self._read(read, reservation)
+        self._door.commit(reservation, released, text=text)
+        return Asked(reservation=replace(reservation, state="committed", answer=text), release=released)
+
+    def _read(self, read: "Callable[[], T]", reservation: "Reservation") -> T:
+        """Read the data for what was paid for; whatever happens here, it stays paid for."""
         try:
             with self._pace():
-                released = answer(strategy, engine, self._desk.secret, self._desk.source, promise)
-                if self._door.caches:
-                    text = json.dumps(release_to_json(released), allow_nan=False, separators=(",", ":"))
+                return read()
         except CelosiaError:
             self._failed(reservation)
             raise
-        except Exception:  # noqa: BLE001 - it could quote the data: raised below, where it is no longer attached
-            released = None
-        if released is None:
-            self._failed(reservation)
-            message = "The query could not be answered. It stays paid for, because data may have been read."
-            raise EngineError(message)
-        self._door.commit(reservation, released, text=text)
-        return Asked(reservation=replace(reservation, state="committed", answer=text), release=released)
+        except Exception:  # noqa: BLE001, S110 - it could quote the data: raised below, where it is no longer attached
+            pass
+        self._failed(reservation)
+        message = "The query could not be answered. It stays paid for, because data may have been read."
+        raise EngineError(message)
+
+    def _promise(self, event: "Event") -> Guarantee:
+        """What a fit promises on its own, if the budget is of a kind that can tell."""
+        try:
+            return self._door.cost(event)
+        except NotPriced:
+            kind = type(self._limit).__name__
+            message = f"The budget is of the kind {kind}: give the estimator what goes with it (epsilon, delta, rho)."
+            raise ParameterError(message) from None
 
     def _failed(self, reservation: "Reservation") -> None:
         with contextlib.suppress(CelosiaError):  # then it stays reserved, which is as spent

@@ -1,0 +1,114 @@
+"""The models that ``celosia learn`` knows, by the words that they go by on the command line.
+
+Which estimator a word means, whether it needs a target, and which methods it has. Models that learn from sums are
+fitted where the rows are; the others read the columns that they need into memory.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from celosia.core.errors import ParameterError
+from celosia.core.exact import quote
+
+__all__ = ["MODELS", "Model", "find_model"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Model:
+    """A word, the estimator that it means, what it predicts, and its methods, the default first.
+
+    ``sums`` are the methods that learn from sums, and are run where the rows are.
+
+    >>> MODELS["linear"].estimator
+    'LinearRegression'
+    """
+
+    word: str
+    estimator: str
+    target: Literal["number", "classes"] | None
+    methods: tuple[str, ...] = ("auto",)
+    sums: tuple[str, ...] = ()
+    about: str = ""
+
+    def make(self, **parameters: Any) -> Any:  # noqa: ANN401 - one of the estimators
+        """Return the estimator; refuse a parameter that it does not have, in words.
+
+        >>> find_model("scaler").make(epsilon="0.5").epsilon
+        '0.5'
+        """
+        from celosia import learn
+
+        known: Any = getattr(learn, self.estimator)
+        names = known().get_params(deep=False)
+        unknown = [name for name in parameters if name not in names]
+        if unknown:
+            message = f"set: {self.estimator} has no parameter {quote(unknown[0])}; it has {', '.join(sorted(names))}."
+            raise ParameterError(message)
+        return known(**parameters)
+
+
+MODELS: Final[dict[str, Model]] = {
+    model.word: model
+    for model in (
+        Model(
+            word="linear",
+            estimator="LinearRegression",
+            target="number",
+            methods=("auto", "adassp", "functional", "seed"),
+            sums=("auto", "adassp", "functional", "seed"),
+            about="least squares",
+        ),
+        Model(
+            word="ridge",
+            estimator="Ridge",
+            target="number",
+            methods=("auto", "adassp"),
+            sums=("auto", "adassp"),
+            about="least squares with a penalty; --set alpha=1",
+        ),
+        Model(
+            word="logistic",
+            estimator="LogisticRegression",
+            target="classes",
+            methods=("auto", "gradient", "functional", "objective", "seed"),
+            sums=("functional", "seed"),
+            about="logistic regression, of two classes or more",
+        ),
+        Model(
+            word="gaussian-nb",
+            estimator="GaussianNB",
+            target="classes",
+            sums=("auto",),
+            about="naive Bayes with normal columns",
+        ),
+        Model(
+            word="categorical-nb",
+            estimator="CategoricalNB",
+            target="classes",
+            sums=("auto",),
+            about="naive Bayes with categories",
+        ),
+        Model(word="pnsgd-regressor", estimator="PNSGDRegressor", target="number", about="noisy gradient steps"),
+        Model(word="pnsgd-classifier", estimator="PNSGDClassifier", target="classes", about="noisy gradient steps"),
+        Model(word="kmeans", estimator="KMeans", target=None, about="clusters; --set n_clusters=3"),
+        Model(word="fuzzy-c-means", estimator="FuzzyCMeans", target=None, about="clusters that overlap"),
+        Model(word="pca", estimator="PCA", target=None, sums=("auto",), about="principal components"),
+        Model(word="scaler", estimator="StandardScaler", target=None, sums=("auto",), about="means and deviations"),
+    )
+}
+"""The models by word."""
+
+
+def find_model(word: str) -> Model:
+    """Return the model that a word means.
+
+    >>> find_model("forest")
+    Traceback (most recent call last):
+    ...
+    celosia.core.errors.ParameterError: model must be one of linear, ridge, logistic, gaussian-nb, ...
+    """
+    found = MODELS.get(word) or next((model for model in MODELS.values() if model.estimator == word), None)
+    if found is None:
+        message = f"model must be one of {', '.join(MODELS)}, not {quote(word)}."
+        raise ParameterError(message)
+    return found

@@ -1,0 +1,38 @@
+"""A budget is one: whoever copies what keeps it gets the thing itself, and nobody can send it elsewhere.
+
+Libraries copy what they are handed: scikit-learn's ``clone`` makes a deep copy of every parameter of an estimator, and
+a search over parameters sends them to other processes. A copy of a budget would be spent beside the original, and the
+same part of it twice. So a copy is the original, and what would be a second one is refused.
+"""
+
+from typing import NoReturn, Self
+
+from celosia.core.errors import ParameterError
+
+__all__ = ["Indivisible"]
+
+
+class Indivisible:
+    """The base of what keeps a budget.
+
+    >>> import copy
+    >>> import celosia as cl
+    >>> purse = cl.ledger.Purse(cl.PureDP(epsilon=1))
+    >>> copy.deepcopy([purse, purse]) == [purse, purse]
+    True
+    """
+
+    __slots__ = ()
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, object]) -> Self:
+        return self
+
+    def __reduce__(self) -> NoReturn:
+        message = (
+            f"A {type(self).__name__} keeps a budget and cannot be sent to another process or written to a file: there "
+            "it would be spent a second time. Work in this process (n_jobs=1), or open a ledger that both can reach."
+        )
+        raise ParameterError(message)
