@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 from diffprivlib import mechanisms
 
+from benchmarks.peers.diffprivlib_models import MODEL_CASES
 from benchmarks.peers.question import BOUNDS, GROUPS, path
 from benchmarks.peers.stopwatch import correlation_with_time, main, peak_megabytes, seconds
 
@@ -57,6 +58,7 @@ CASES = {
     "parquet-age": lambda: seconds(lambda: by_group("age"), repeats=3),
     "parquet-weight": lambda: seconds(lambda: by_group("weight"), repeats=3),
     "peak": peak,
+    **MODEL_CASES,
 }
 
 if __name__ == "__main__":

@@ -53,6 +53,7 @@ def test_the_site_builds_without_a_warning(root: Path, tmp_path: Path) -> None:
         "api/accounting.md",
         "api/data.md",
         "api/divergences.md",
+        "api/learn.md",
         "api/ledger.md",
         "api/local.md",
         "api/query.md",
