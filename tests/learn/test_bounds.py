@@ -71,3 +71,10 @@ def test_how_many_features_bounds_speak_of() -> None:
 )
 def test_what_is_clipped_to(kind: Kind, ends: tuple[float, float]) -> None:
     assert ends_of(kind) == ends
+
+
+def test_a_wrong_pair_is_named() -> None:
+    with pytest.raises(ParameterError, match="bounds of feature 2: low must be less than high"):
+        feature_kinds(([0, 5], [1, 5]), 2)
+    with pytest.raises(ParameterError, match="bounds_y: low must be less than high"):
+        target_kind((3, 1))

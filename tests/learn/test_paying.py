@@ -61,3 +61,13 @@ def test_a_ledger_takes_no_seeded_noise() -> None:
 def test_what_keeps_no_budget_is_refused() -> None:
     with pytest.raises(ParameterError, match="budget must be"):
         _pay(3)
+
+
+def test_a_delta_needs_a_budget_that_has_one() -> None:
+    from celosia.learn import LogisticRegression
+
+    purse = Purse(cl.PureDP(epsilon=3))
+    model = LogisticRegression(epsilon=1, delta="1e-6", bounds=(0, 1), classes=[0, 1], budget=purse)
+    with pytest.raises(ParameterError, match="leave delta= out"):
+        model.fit([[0.0], [1.0]], [0, 1])
+    assert purse.history == ()

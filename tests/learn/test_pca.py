@@ -297,3 +297,16 @@ def test_other_refusals() -> None:
         PCA(bounds=(0, 1)).preview(100)
     with pytest.raises(ParameterError, match="n must"):
         PCA(bounds=(0, 1)).preview(1, n_features=2)
+
+
+@pytest.mark.parametrize("whiten", [False, True])
+@pytest.mark.parametrize("epsilon", [1.0, float("inf")])
+def test_bounds_go_to_the_next_step(whiten: bool, epsilon: float) -> None:  # noqa: FBT001 - a case
+    rows = np.random.default_rng(7).uniform([0, -5, 10], [1, 5, 20], size=(500, 3))
+    bounds = ([0, -5, 10], [1, 5, 20])
+    model = PCA(n_components=2, whiten=whiten, epsilon=epsilon, bounds=bounds, source=Seeded(7)).fit(rows)
+    assert model.bounds_ is not None
+    corners = np.array(np.meshgrid(*np.array(bounds).T.tolist())).reshape(3, -1).T.astype(float)
+    projected = model.transform(corners)
+    np.testing.assert_allclose(model.bounds_, [projected.min(axis=0), projected.max(axis=0)], rtol=1e-3, atol=1e-3)
+    assert PCA(epsilon=float("inf")).fit(rows).bounds_ is None

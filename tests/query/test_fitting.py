@@ -419,7 +419,7 @@ class Iterating:
 
 
 NOTHING: dict[str, Any] = {
-    "does not learn from sums": {"estimator": Iterating()},
+    "learns from sums alone": {"estimator": Iterating()},
     "has no column 'agge' in its schema. Did you mean age": {"features": ["agge"]},
     "has no column 'who'": {"features": ["who"]},
     "has no column 'weigth'": {"target": "weigth"},
@@ -651,7 +651,7 @@ def test_what_reads_rows_again_and_again_is_refused_and_costs_nothing(estimator:
         {"n_clusters": 2} if "n_clusters" in rest else {"method": "gradient"} if "method" in rest else {}
     )
     target = None if "n_clusters" in rest else "ill"
-    with pytest.raises(ParameterError, match=r"fit it in memory|fit in memory"):
+    with pytest.raises(ParameterError, match="fit in memory"):
         session.fit(getattr(cl.learn, name)(**options), ["age", "dose"], target)
     assert (session.history, engine.reads) == ((), 0)
 

@@ -73,7 +73,7 @@ def test_noise_is_added_once_to_each() -> None:
 
 
 def test_only_learners_learn() -> None:
-    with pytest.raises(ParameterError, match="fit it in memory"):
+    with pytest.raises(ParameterError, match="fit in memory"):
         check_learner("model")
 
 

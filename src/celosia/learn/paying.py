@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from celosia.core.errors import CelosiaError, EngineError, ParameterError
+from celosia.core.errors import CelosiaError, EngineError, NotPriced, ParameterError
+from celosia.core.guarantees import ApproxDP, PureDP
 from celosia.core.release import Release
 from celosia.ledger.door import Door, door_of
 from celosia.noise.source import source_or_system
@@ -63,7 +64,7 @@ def paid(
     if drawn.seeded and not door.allows_seeded:
         message = "A ledger takes no models whose noise can be repeated: leave source= out."
         raise ParameterError(message)
-    reservation = door.reserve(event, question=question)
+    reservation = _reserved(door, event, guarantee, question)
     failed = False
     try:
         yield payment
@@ -78,6 +79,20 @@ def paid(
         raise EngineError(message) from None
     release = Release(value=payment.value, event=event, guarantee=guarantee, seeded=drawn.seeded)
     door.commit(reservation, release)
+
+
+def _reserved(door: Door, event: "Event", guarantee: "Guarantee", question: str) -> Any:  # noqa: ANN401 - a reservation
+    """Reserve; say in the caller's words what a budget of another kind cannot pay for."""
+    try:
+        return door.reserve(event, question=question)
+    except NotPriced:
+        if not (isinstance(door.budget, PureDP) and isinstance(guarantee, ApproxDP)):
+            raise
+    message = (
+        "The budget is a PureDP, which has no delta to pay with: leave delta= out, or keep the budget as an "
+        "ApproxDP(epsilon=..., delta=...)."
+    )
+    raise ParameterError(message)
 
 
 def _fail(door: Door, reservation: Any) -> None:  # noqa: ANN401 - a reservation

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from celosia.core.adjacency import ReplaceOne
 from celosia.core.errors import ParameterError
 from celosia.core.exact import quote, whole
-from celosia.learn.bounds import axis_of, feature_kinds
+from celosia.learn.bounds import axis_of, ends_of, feature_kinds
 from celosia.learn.forecast import Forecast
 from celosia.learn.reading import read_features
 from celosia.learn.summaries import Design, SummaryEstimator
@@ -36,6 +36,9 @@ __all__ = ["PCA", "triangle_footprint"]
 
 class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SummaryEstimator):  # type: ignore[misc] # no types
     """Principal components, learned with differential privacy.
+
+    ``bounds_`` is what the bounds of the features become along the components, two rows that the next step of a
+    pipeline can be given; ``transform`` itself clips nothing.
 
     Parameters
     ----------
@@ -68,6 +71,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SummaryEstimator): 
     noise_variance_: float
     n_components_: int
     n_samples_: float
+    bounds_: NDArray[np.float64] | None
 
     def __init__(  # noqa: PLR0913 - the parameters of an estimator
         self,
@@ -126,6 +130,8 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SummaryEstimator): 
         self.noise_scale_ = math.sqrt(inquiry.noise.variance) / float(reaches.max()) ** 2
         values, vectors = np.linalg.eigh(covariance * np.outer(halves, halves))
         self._keep(values[::-1], vectors.T[::-1])
+        middles = np.array(measure.middles)
+        self.bounds_ = self._projected(middles - halves, middles + halves)
 
     def _solve_plain(self, values: NDArray[np.float64], target: NDArray[Any] | None) -> None:  # noqa: ARG002 - none
         from sklearn.decomposition import PCA as PlainPCA  # noqa: N811 - the same name
@@ -134,6 +140,16 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SummaryEstimator): 
         plain = PlainPCA(n_components=min(values.shape), svd_solver="full").fit(values)
         self.n_samples_, self.mean_ = float(len(values)), plain.mean_
         self._keep(plain.explained_variance_, plain.components_)
+        self.bounds_ = None
+        if self.bounds is not None:
+            kinds = self._kinds(values.shape[1], getattr(self, "feature_names_in_", None))
+            self.bounds_ = self._projected(*np.array([ends_of(kind) for kind in kinds]).T)
+
+    def _projected(self, low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return between what the coordinates of rows within bounds lie, along each component."""
+        ends = np.array([(side - self.mean_) * self.components_ for side in (low, high)])
+        bounds: NDArray[np.float64] = np.array([ends.min(axis=0).sum(axis=1), ends.max(axis=0).sum(axis=1)])
+        return bounds / self._scales() if self.whiten else bounds
 
     def _keep(self, variances: NDArray[np.float64], components: NDArray[np.float64]) -> None:
         """Keep the first components, largest first, each with its largest entry positive as scikit-learn has it."""

@@ -242,11 +242,12 @@ def check_learner(estimator: object) -> "Learner":
     >>> check_learner(3)
     Traceback (most recent call last):
     ...
-    celosia.core.errors.ParameterError: int does not learn from sums alone: fit it in memory, with estimator.fit(X, y).
+    celosia.core.errors.ParameterError: int is no estimator of celosia.learn that learns from sums alone: take one, ...
     """
     if not isinstance(estimator, Learner):
         message = (
-            f"{type(estimator).__name__} does not learn from sums alone: fit it in memory, with estimator.fit(X, y)."
+            f"{type(estimator).__name__} is no estimator of celosia.learn that learns from sums alone: take one, or "
+            "fit in memory, with estimator.fit(X, y)."
         )
         raise ParameterError(message)
     return estimator
