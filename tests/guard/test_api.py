@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from tests.reliability.serving import Reply
 
+pytestmark = pytest.mark.xdist_group("guard api")  # what is started for them is started once
+
 SQL = f"SELECT COUNT(*) FROM {DATASET}"
 ASK = {"dataset": DATASET, "sql": SQL, "epsilon": "0.01"}
 FRESH = itertools.count()

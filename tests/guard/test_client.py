@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+pytestmark = pytest.mark.xdist_group("guard client")  # what is started for them is started once
+
 OWNER = Identity.local()
 SCHEMA = """
 [columns.age]

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+pytestmark = pytest.mark.xdist_group("guard service")  # what is started for them is started once
+
 SCHEMA = """
 [columns.age]
 kind = "integer"

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request
 
-pytestmark = pytest.mark.needs_chromium
+pytestmark = [pytest.mark.needs_chromium, pytest.mark.xdist_group("browser")]  # one server and browser for all
 
 SPEECH: dict[str, dict[str, str]] = {
     "en": {"ask": "Ask and pay", "preview": "Preview", "bounds": "The bounds were changed", "holds": "The log holds."},

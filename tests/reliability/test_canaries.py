@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
     from tests.reliability.serving import Served
 
+pytestmark = pytest.mark.xdist_group("canaries")  # what is started for them is started once
+
 SMALL = "0.0000001"  # so that a noisy number is a canary with a chance of less than one in a million
 MARK = "asked_zz81"
 QUESTIONS = [

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     from tests.reliability.serving import Reply
 
+pytestmark = pytest.mark.xdist_group("hostile")  # what is started for them is started once
+
 SCHEMA = cl.Schema(
     age=cl.Integer(0, 120),
     weight=cl.Real(0, 300, grid="0.1"),

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
     Operation = APIOperation[Any, Any, Any, Any]
 
+pytestmark = pytest.mark.xdist_group("openapi")  # what is started for them is started once
+
 EXAMPLES = 6
 CHECKS: list[Any] = [
     not_a_server_error,

@@ -47,6 +47,7 @@ STATUSES: Mapping[str, tuple[int, str]] = {
     "RequestConflict": (409, "The idempotency key was used for another request"),
     "SchemaError": (422, "The schema does not fit"),
     "TooManyRequests": (429, "Too many requests"),
+    "UnboundedDataError": (422, "Bounds or labels are missing"),
 }
 """The status and the title of each error that a client can be told about."""
 
