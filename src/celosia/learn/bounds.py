@@ -4,6 +4,7 @@ Bounds are two numbers for all features, two arrays, or the kinds of a schema. W
 follow the axes on which columns are rounded, the same in memory and in a database.
 """
 
+import functools
 import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
@@ -39,7 +40,10 @@ def feature_kinds(bounds: object, count: int, names: Sequence[str] | None = None
         raise UnboundedDataError(message)
     if isinstance(bounds, Mapping):
         return _from_schema(bounds, count, names)
-    lows, highs = (_one_each(side, count) for side in _two(bounds, _WANTED))
+    low, high = _two(bounds, _WANTED)
+    if np.ndim(low) == 0 and np.ndim(high) == 0:
+        return (_real(low, high, "bounds"),) * count
+    lows, highs = (_one_each(side, count) for side in (low, high))
     return tuple(
         _real(low, high, f"bounds of feature {place + 1}")
         for place, (low, high) in enumerate(zip(lows, highs, strict=True))
@@ -83,11 +87,17 @@ def axis_of(kind: Kind) -> Axis:
     >>> axis_of(Real(0, 1)).steps == 2**30
     True
     """
-    axis = kind.axis
+    axis = _axis(kind)
     if axis is None:
         message = f"{type(kind).__name__} is no number: encode it before, or leave the column out."
         raise ParameterError(message)
     return axis
+
+
+@functools.lru_cache(maxsize=1024)
+def _axis(kind: Kind) -> Axis | None:
+    """The axis of a kind; columns are often alike, and exact numbers take their time."""
+    return kind.axis
 
 
 def ends_of(kind: Kind) -> tuple[float, float]:
