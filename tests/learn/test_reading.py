@@ -215,3 +215,9 @@ def test_arrow_columns_in_another_order_are_refused() -> None:
     assert read_features(estimator, table, reset=False).shape == (2, 2)
     with pytest.raises(InputError, match="names"):
         read_features(estimator, table.select(["weight", "age"]), reset=False)
+
+
+def test_row_counts_are_not_told() -> None:
+    with pytest.raises(InputError, match="inconsistent numbers of samples") as caught:
+        read_target([1.0] * 7, 9)
+    assert not any(character.isdigit() for character in str(caught.value))

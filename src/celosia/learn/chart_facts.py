@@ -149,7 +149,7 @@ def targets_of(y: Any, rows: int, classes: Any) -> Numbers:  # noqa: ANN401 - sc
     """
     values = None if y is None else np.asarray(y)
     if values is None or values.shape != (rows,):
-        message = f"show_points needs a target for each of the {rows} records."
+        message = "show_points needs a target for each of the records."
         raise InputError(message)
     if classes is None:
         return values.astype(np.float64)

@@ -215,7 +215,10 @@ def _there(y: object, estimator: object) -> None:
 
 def _same_length(column: NDArray[Any], rows: int) -> None:
     if len(column) != rows:
-        message = f"Found input variables with inconsistent numbers of samples: [{rows}, {len(column)}]"
+        # Not how many of each: row counts are private.
+        message = (
+            "Found input variables with inconsistent numbers of samples: X and y must have one row for each other."
+        )
         raise InputError(message)
 
 
