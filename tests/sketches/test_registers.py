@@ -47,8 +47,23 @@ def test_registers_and_history_are_those_of_the_reference(digests: list[int], pr
     assert history[0] == pytest.approx(total, rel=1e-12)
     assert history[1] == pytest.approx(chance, rel=1e-12)
     assert remaining_chance(held, precision) == pytest.approx(chance, rel=1e-12)
-    assert unpack_registers(pack_registers(held), held.size).tolist() == expected
-    assert len(pack_registers(held)) == held.size * 6 // 8
+    unpacked = unpack_registers(pack_registers(held), held.size)
+    assert unpacked is not None
+    assert unpacked.tolist() == expected
+    assert len(pack_registers(held)) == 1 + held.size // 2 + sum(rank >= min(expected) + 15 for rank in expected)
+
+
+@given(st.binary(min_size=7, max_size=14))
+def test_bytes_have_one_reading(payload: bytes) -> None:
+    registers = unpack_registers(payload, 16)
+    assert registers is None or pack_registers(registers) == payload
+
+
+def test_bytes_that_no_registers_lead_to() -> None:
+    written = pack_registers(np.array([3, 20, 3, 5], dtype=np.uint8))
+    assert written == bytes([3, 0xF0, 0x20, 20])
+    for payload in (b"", written[:-1], written + b"\x14", bytes([2, 0xF1, 0x31, 20]), bytes([3, 0xF0, 0x20, 17])):
+        assert unpack_registers(payload, 4) is None
 
 
 def simulated(

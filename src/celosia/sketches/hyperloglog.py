@@ -1,9 +1,10 @@
 """HyperLogLog: how many different values a stream has, in a few kilobytes (Flajolet, Fusy, Gandouet and Meunier 2007).
 
-The digest has 64 bits, so that no correction for large numbers is needed. Up to 3m/32 different values are kept as
-they are (8 bytes each, what m registers of 6 bits take) and counted exactly; from then on there are m registers. While
+The digest has 64 bits, so that no correction for large numbers is needed. Up to m/16 different values are kept as
+they are (8 bytes each, what m registers of 4 bits take) and counted exactly; from then on there are m registers. While
 one sketch reads one stream, the estimate is the sum of inverse chances (relative error 0.83/√m); merged sketches are
-read from their registers (1.04/√m). Not private: one value can change the estimate by any amount, for a register is
+read from their registers (1.04/√m). Written, a sketch is as large and as accurate as Apache DataSketches' smallest; in
+memory a register has a byte, for speed. Not private: one value can change the estimate by any amount, for a register is
 a maximum, so no noise on the estimate would hide it. ``celosia.statistics.NoisyDistinct`` is the private counterpart.
 """
 
@@ -37,7 +38,7 @@ __all__ = ["HyperLogLog"]
 _LEAST, _MOST = 4, 21
 _ONE_STREAM = math.sqrt(math.log(2))
 _MERGED = math.sqrt(3 * math.log(2) - 1)
-_FEW, _HISTORY, _REGISTERS = range(3)
+_FEW, _HISTORY, _REGISTERS = 0, 3, 4  # 1 and 2 had registers of 6 bits
 
 
 class HyperLogLog:
@@ -47,7 +48,7 @@ class HyperLogLog:
     >>> visitors.update(range(100_000))
     >>> visitors.update(range(50_000))
     >>> round(visitors.estimate()), round(visitors.error, 4)
-    (101391, 0.013)
+    (101392, 0.013)
     """
 
     __slots__ = ("_few", "_history", "_precision", "_registers", "_seed")
@@ -92,12 +93,12 @@ class HyperLogLog:
 
     @property
     def memory(self) -> int:
-        """The bytes of the state: a byte a register. Serialized, a register has 6 bits."""
+        """The bytes of the state: a byte a register. Serialized, a register has 4 bits."""
         return self._registers.nbytes if self._few is None else self._few.memory
 
     @property
     def _room(self) -> int:
-        return (3 << self._precision) // 32
+        return (1 << self._precision) // 16
 
     def update(self, values: Values) -> None:
         """Take in values.
@@ -188,8 +189,8 @@ class HyperLogLog:
     def serialize(self) -> bytes:
         """Return the sketch as bytes.
 
-        Fields: precision, seed, and what follows: 0, digests in increasing order; 1, the estimate of one stream as a
-        double, then registers; 2, registers alone. Registers have 6 bits, the first in the lowest bits of its byte.
+        Fields: precision, seed, and what follows: 0, digests in increasing order; 3, the estimate of one stream as a
+        double, then registers; 4, registers alone. ``docs/api/sketches.md`` has the layout of the registers.
 
         >>> len(HyperLogLog(12).serialize())
         48
@@ -228,12 +229,9 @@ class HyperLogLog:
         self._few = DigestSet(self._room, members)
 
     def _read_registers(self, payload: bytes, *, history: bool) -> None:
-        size, before = 1 << self._precision, 8 if history else 0
-        if len(payload) != before + size * 6 // 8:
-            message = "These bytes are not a HyperLogLog: its registers are not as many as they should be."
-            raise FormatError(message)
-        registers = unpack_registers(payload[before:], size)
-        if int(registers.max()) > 65 - self._precision or not registers.any():
+        before = 8 if history else 0
+        registers = unpack_registers(payload[before:], 1 << self._precision)
+        if registers is None or int(registers.max()) > 65 - self._precision or not registers.any():
             message = "These bytes are not a HyperLogLog: its registers hold what no value leads to."
             raise FormatError(message)
         self._few, self._registers = None, registers

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["estimate_from", "pack_registers", "raise_registers", "remaining_chance", "unpack_registers"]
 
-_WIDTH = 6  # bits of a register
+_FAR = 15  # the distance from the least register that 4 bits cannot tell from larger ones
+_HIGHEST = 64  # no register of any precision is above it
 _LIMIT_CONSTANT = 0.5 / math.log(2)  # of the harmonic mean, for many registers
 _VARIANCE = 3 * math.log(2) - 1  # of the estimate, relative and times the number of registers
 
@@ -109,20 +110,37 @@ def _tau(x: float) -> float:
 
 
 def pack_registers(registers: "NDArray[np.uint8]") -> bytes:
-    """Return registers in 6 bits each, the first in the lowest bits of the first byte.
+    """Return registers in 4 bits each: a byte with the least of them, then how far each is above it.
 
-    >>> pack_registers(np.array([1, 2, 3, 4], dtype=np.uint8)).hex()
-    '813010'
+    The first register is in the lower half of its byte. Distances of 15 and more are rare and written as 15; their
+    ranks follow at the end, a byte each. So a register takes what Apache DataSketches gives it.
+
+    >>> pack_registers(np.array([1, 2, 3, 40], dtype=np.uint8)).hex()
+    '0110f228'
     """
-    bits = np.unpackbits(registers[:, None], axis=1, count=_WIDTH, bitorder="little")
-    return np.packbits(bits, bitorder="little").tobytes()
+    base = int(registers.min())
+    above: NDArray[np.uint8] = np.minimum(registers - base, _FAR)
+    halves = above[::2] | (above[1::2] << np.uint8(4))
+    ranks: NDArray[np.uint8] = registers[above == _FAR]
+    return bytes([base]) + halves.tobytes() + ranks.tobytes()
 
 
-def unpack_registers(payload: bytes, size: int) -> "NDArray[np.uint8]":
-    """Return the registers that ``pack_registers`` wrote, a multiple of four of them.
+def unpack_registers(payload: bytes, size: int) -> "NDArray[np.uint8] | None":
+    """Return the registers that ``pack_registers`` wrote, or None if it never writes such bytes.
 
-    >>> unpack_registers(bytes.fromhex("813010"), 4).tolist()
-    [1, 2, 3, 4]
+    >>> unpack_registers(bytes.fromhex("0110f228"), 4).tolist()
+    [1, 2, 3, 40]
+    >>> unpack_registers(bytes.fromhex("0110f2"), 4) is None
+    True
     """
-    bits = np.unpackbits(np.frombuffer(payload, dtype=np.uint8), bitorder="little")
-    return np.packbits(bits.reshape(size, _WIDTH), axis=1, bitorder="little").reshape(size)
+    numbers = np.frombuffer(payload, dtype=np.uint8)
+    if numbers.size < 1 + size // 2:
+        return None
+    base, halves, ranks = int(numbers[0]), numbers[1 : 1 + size // 2], numbers[1 + size // 2 :]
+    above = np.column_stack((halves & _FAR, halves >> 4)).reshape(size)
+    far = above == _FAR
+    if base > _HIGHEST or above.min() > 0 or ranks.size != np.count_nonzero(far) or np.any(ranks < base + _FAR):
+        return None
+    registers = base + above
+    registers[far] = ranks
+    return registers
