@@ -24,6 +24,7 @@ from celosia.core import (
     Release,
     RenyiDP,
     ReplaceOne,
+    SameChanges,
 )
 
 if TYPE_CHECKING:
@@ -105,6 +106,7 @@ __all__ = [
     "Release",
     "RenyiDP",
     "ReplaceOne",
+    "SameChanges",
     "Schema",
     "Session",
     "Text",

@@ -7,6 +7,7 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,18 +17,26 @@ from celosia.accounting import (
     AdaptiveAccountant,
     AdvancedAccountant,
     BasicAccountant,
+    Filter,
     GDPAccountant,
     PLDAccountant,
     PureAccountant,
     RenyiAccountant,
     ZCDPAccountant,
+    best,
+    dominating,
+    renyi,
 )
 from celosia.accounting.accountant import exact_bound, exact_delta, least_epsilon
+from celosia.accounting.basic import basic
+from celosia.accounting.concentrated import rho
+from celosia.accounting.gdp import mu
 from celosia.core import (
     ZCDP,
     ApproxDP,
     ComposedEvent,
     GaussianEvent,
+    GuaranteedEvent,
     GuaranteeMismatch,
     LaplaceEvent,
     NotPriced,
@@ -36,6 +45,7 @@ from celosia.core import (
     RepeatedEvent,
     ReplacedEvent,
     ReplaceOne,
+    SameChanges,
 )
 
 if TYPE_CHECKING:
@@ -124,6 +134,22 @@ def test_other_neighbours_and_units_are_refused() -> None:
     with pytest.raises(GuaranteeMismatch, match="adjacency"):
         accountant.spend(ReplacedEvent(event=COUNT))
     assert accountant.events == ((COUNT, 1),)
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_a_guarantee_between_some_histories_only_is_no_price(kind: type[Accountant]) -> None:
+    event = GuaranteedEvent(guarantee=PureDP(epsilon=1, adjacency=SameChanges))
+    accountant = kind()
+    with pytest.raises(GuaranteeMismatch, match=r"SameChanges: that holds only between histories .* plain_lifetime"):
+        accountant.spend(event)
+    assert accountant.events == ()
+    for price in (basic, rho, mu, dominating, lambda event: renyi(event, np.array([2.0]))):
+        with pytest.raises(GuaranteeMismatch, match="SameChanges"):
+            price(event)
+    with pytest.raises(GuaranteeMismatch, match="SameChanges"):
+        best(event, "1e-6")
+    with pytest.raises(GuaranteeMismatch, match="SameChanges"):
+        Filter(PureAccountant(), event.guarantee)
 
 
 @pytest.mark.parametrize("times", [0, -1, 1.0, True, "2", None, 2**62 + 1])

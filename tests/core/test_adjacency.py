@@ -1,26 +1,41 @@
-"""The two neighbouring relations: their names, their texts, and what is refused."""
+"""The neighbouring relations: their names, their texts, and what is refused."""
 
 import copy
 import pickle
 
 import pytest
 
-from celosia.core import AddRemove, Adjacency, ParameterError, ReplaceOne
-from celosia.core.adjacency import exact_adjacency
+from celosia.core import AddRemove, Adjacency, GuaranteeMismatch, ParameterError, ReplaceOne, SameChanges
+from celosia.core.adjacency import exact_adjacency, refuse_same_changes
 
 
-def test_there_are_two_and_their_texts_never_change() -> None:
+def test_there_are_three_and_their_texts_never_change() -> None:
     assert {adjacency.value: adjacency for adjacency in Adjacency} == {
         "add-remove": AddRemove,
         "replace-one": ReplaceOne,
+        "same-changes": SameChanges,
     }
 
 
 @pytest.mark.parametrize("adjacency", list(Adjacency))
 def test_read_from_itself_its_text_and_its_repr(adjacency: Adjacency) -> None:
-    assert exact_adjacency(adjacency) is adjacency
-    assert exact_adjacency(adjacency.value) is adjacency
-    assert {"AddRemove": AddRemove, "ReplaceOne": ReplaceOne}[repr(adjacency)] is adjacency
+    assert exact_adjacency(adjacency, histories=True) is adjacency
+    assert exact_adjacency(adjacency.value, histories=True) is adjacency
+    named = {"AddRemove": AddRemove, "ReplaceOne": ReplaceOne, "SameChanges": SameChanges}
+    assert named[repr(adjacency)] is adjacency
+
+
+@pytest.mark.parametrize("adjacency", [SameChanges, "same-changes"])
+def test_data_sets_have_no_histories_as_neighbours(adjacency: Adjacency) -> None:
+    with pytest.raises(ParameterError, match="adjacency must be AddRemove or ReplaceOne: SameChanges"):
+        exact_adjacency(adjacency)
+
+
+def test_only_same_changes_are_refused() -> None:
+    for adjacency in (AddRemove, ReplaceOne):
+        refuse_same_changes(adjacency, "A budget")
+    with pytest.raises(GuaranteeMismatch, match="A budget cannot be for SameChanges.*plain_lifetime"):
+        refuse_same_changes(SameChanges, "A budget")
 
 
 @pytest.mark.parametrize("adjacency", list(Adjacency))

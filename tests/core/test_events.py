@@ -19,7 +19,6 @@ import celosia.core
 from celosia.core import (
     AboveThresholdEvent,
     AddRemove,
-    Adjacency,
     Event,
     ExponentialEvent,
     FormatError,
@@ -127,7 +126,7 @@ _scope: dict[str, Any] = {
     "unit": st.text(st.characters(categories=["L", "N", "P", "S"]), min_size=1, max_size=20),
     "arithmetic": st.sampled_from(["integer", "real"]),
 }
-_adjacency = st.sampled_from(Adjacency)
+_adjacency = st.sampled_from([AddRemove, ReplaceOne])
 _events: st.SearchStrategy[Event] = st.one_of(
     st.builds(
         LaplaceEvent,

@@ -32,6 +32,7 @@ from celosia.core import (
     PureDP,
     RenyiDP,
     ReplaceOne,
+    SameChanges,
 )
 from celosia.core.record import Record
 
@@ -68,6 +69,8 @@ GOLDEN: list[tuple[Guarantee, str]] = [
         ),
     ),
 ]
+_SAME_CHANGES = PureDP(epsilon=2, adjacency=SameChanges, unit="person")
+_SAME_CHANGES_TEXT = '{"adjacency": "same-changes", "epsilon": "2", "kind": "PureDP", "unit": "person", "version": 1}'
 KINDS: list[type[Guarantee]] = [type(guarantee) for guarantee, _ in GOLDEN]
 
 _ORDERS = (Fraction(3, 2), Fraction(4), Fraction(64))
@@ -217,6 +220,7 @@ def test_what_is_ordered_and_what_is_not() -> None:
 _SCOPES = [
     {"adjacency": AddRemove, "unit": "row"},
     {"adjacency": ReplaceOne, "unit": "row"},
+    {"adjacency": SameChanges, "unit": "row"},
     {"adjacency": AddRemove, "unit": "person"},
 ]
 _OPERATIONS = [operator.add, operator.le, operator.lt, operator.ge, operator.gt]
@@ -384,6 +388,18 @@ def test_replace_one_stays_replace_one(single: tuple[Guarantee]) -> None:
     assert guarantee.as_replace_one() is guarantee
 
 
+def test_histories_that_change_alike_imply_nothing_for_others() -> None:
+    with pytest.raises(GuaranteeMismatch, match="SameChanges"):
+        _SAME_CHANGES.as_replace_one()
+    for one, other in itertools.permutations((_SAME_CHANGES, dataclasses.replace(_SAME_CHANGES, adjacency=ReplaceOne))):
+        for operation in _OPERATIONS:
+            with pytest.raises(GuaranteeMismatch, match="cannot be for SameChanges: that holds only between histories"):
+                operation(one, other)
+        assert one != other
+    assert _SAME_CHANGES + _SAME_CHANGES == _SAME_CHANGES.group(2)
+    assert (_SAME_CHANGES + _SAME_CHANGES).adjacency is SameChanges
+
+
 # ---- parameters
 
 _BAD_NUMBERS = [-1, "-0.1", float("nan"), float("inf"), 5e-324, "1e-400", True, None, "", "x", 1j, b"1"]
@@ -476,7 +492,7 @@ def test_every_kind_of_guarantee_has_a_golden_text() -> None:
     assert {kind.__name__ for kind in KINDS} < set(celosia.core.__all__)
 
 
-@pytest.mark.parametrize(("guarantee", "text"), GOLDEN)
+@pytest.mark.parametrize(("guarantee", "text"), [*GOLDEN, (_SAME_CHANGES, _SAME_CHANGES_TEXT)])
 def test_the_texts_of_version_1_never_change(guarantee: Guarantee, text: str) -> None:
     assert guarantee.to_json() == text
     assert type(guarantee).from_json(text) == Guarantee.from_json(text) == Record.from_json(text) == guarantee

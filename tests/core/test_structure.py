@@ -33,6 +33,7 @@ from celosia.core import (
     RepeatedEvent,
     ReplacedEvent,
     ReplaceOne,
+    SameChanges,
     ShuffledEvent,
 )
 from celosia.core.record import Record
@@ -99,6 +100,13 @@ GOLDEN: list[tuple[Event, str]] = [
         (
             '{"adjacency": "add-remove", "arithmetic": "real", "guarantee": {"adjacency": "add-remove", '
             f'"delta": "1/1000000", "epsilon": "1", "kind": "ApproxDP", {_ONE}}}, "kind": "GuaranteedEvent", {_ONE}}}'
+        ),
+    ),
+    (
+        GuaranteedEvent(guarantee=PureDP(epsilon=2, adjacency=SameChanges, unit="person")),
+        (
+            '{"adjacency": "same-changes", "arithmetic": "integer", "guarantee": {"adjacency": "same-changes", '
+            f'"epsilon": "2", "kind": "PureDP", {_ONE}}}, "kind": "GuaranteedEvent", {_ONE}}}'
         ),
     ),
     (
@@ -237,3 +245,31 @@ def test_the_share_of_a_fixed_sample(size: int, more: int) -> None:
 )
 def test_nested_structures_survive_their_json(event: Event) -> None:
     assert Event.from_json(event.to_json()) == event
+
+
+_LIFE = GuaranteedEvent(guarantee=PureDP(epsilon=2, adjacency=SameChanges, unit="person"))
+_AROUND: list[Callable[[], Event]] = [
+    lambda: ComposedEvent(events=(_LIFE, _LIFE)),
+    lambda: RepeatedEvent(event=_LIFE, times=2),
+    lambda: ParallelEvent(events=(_LIFE,), fixed=True),
+    lambda: GroupEvent(event=_LIFE, size=2),
+    lambda: ReplacedEvent(event=_LIFE),
+    lambda: PostProcessedEvent(event=_LIFE, by="rounding"),
+    lambda: CertifiedEvent(event=_LIFE, epsilon=2, delta="1e-6"),
+    lambda: PoissonSampledEvent(event=_LIFE, probability="0.1"),
+    lambda: FixedSampledEvent(event=_LIFE, size=1, population=2),
+    lambda: ShuffledEvent(event=_LIFE, reports=10),
+]
+
+
+@pytest.mark.parametrize("make", _AROUND)
+def test_no_structure_contains_what_holds_between_some_histories_only(make: Callable[[], Event]) -> None:
+    with pytest.raises(GuaranteeMismatch, match="SameChanges"):
+        make()
+
+
+def test_only_a_stated_guarantee_may_hold_between_some_histories_only() -> None:
+    with pytest.raises(ParameterError, match="SameChanges"):
+        LaplaceEvent(scale=1, sensitivity=1, adjacency=SameChanges)
+    with pytest.raises(GuaranteeMismatch, match="adjacency"):
+        GuaranteedEvent(guarantee=PureDP(epsilon=2, adjacency=SameChanges), adjacency=ReplaceOne)

@@ -17,6 +17,7 @@ from celosia.core import (
     PureDP,
     RenyiDP,
     ReplaceOne,
+    SameChanges,
 )
 from celosia.ledger import Policy, Window
 from celosia.ledger.policy import ACCOUNTANTS
@@ -50,6 +51,14 @@ def test_every_accountant_but_pure_watches_over_epsilon_and_delta() -> None:
 def test_accountants_that_are_no_sums_are_refused(name: Any) -> None:  # noqa: ANN401
     with pytest.raises(ParameterError, match="accountant must be one of"):
         Policy(limit=APPROX, accountant=name)
+
+
+def test_limits_hold_between_all_neighbours() -> None:
+    limit = PureDP(epsilon=1, adjacency=SameChanges)
+    with pytest.raises(GuaranteeMismatch, match="A limit cannot be for SameChanges"):
+        Policy(limit=limit)
+    with pytest.raises(GuaranteeMismatch, match="limit cannot be for SameChanges"):
+        Window(seconds=60, limit=limit)
 
 
 @pytest.mark.parametrize("limit", [1, 1.0, "1", None, float("nan"), ApproxDP(epsilon=1, delta=1)])

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import celosia as cl
-from celosia.core.errors import ParameterError
+from celosia.core.errors import GuaranteeMismatch, ParameterError
 from celosia.ledger import Policy, Scope
 from celosia.ledger.opening import open_ledger
 from celosia.ledger.purse import Purse
@@ -59,6 +59,11 @@ def test_a_budget_is_read_for_the_table() -> None:
 def test_budgets_that_do_not_fit(budget: Any, words: str) -> None:  # noqa: ANN401 - whatever is passed
     with pytest.raises(ParameterError, match=words):
         scoped_budget(budget, rows_table())
+
+
+def test_a_budget_for_some_histories_only_does_not_fit() -> None:
+    with pytest.raises(GuaranteeMismatch, match="SameChanges"):
+        scoped_budget(cl.PureDP(epsilon=1, adjacency=cl.SameChanges), rows_table())
 
 
 def test_without_a_ledger_the_budget_is_in_a_purse() -> None:

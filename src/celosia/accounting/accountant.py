@@ -18,6 +18,7 @@ from typing import ClassVar, Self
 
 from celosia.accounting.simplify import leaves
 from celosia.core import AddRemove, Adjacency, ApproxDP, Event, Guarantee, GuaranteeMismatch, NotPriced, ParameterError
+from celosia.core.adjacency import refuse_same_changes
 from celosia.core.exact import Exact, exact, exact_non_negative, quote, show, whole
 from celosia.core.record import Record
 
@@ -80,6 +81,7 @@ class Accountant(ABC):
         return self
 
     def _match(self, event: Event) -> None:
+        refuse_same_changes(event.adjacency, "An event that an accountant spends")
         if self._adjacency is not None and event.adjacency is not self._adjacency:
             message = (
                 f"adjacency: the events so far are for {self._adjacency!r}, this one is for {event.adjacency!r}. "

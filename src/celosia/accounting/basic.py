@@ -18,7 +18,7 @@ from scipy import special
 
 from celosia.accounting.gaussian import concentrated_delta
 from celosia.accounting.key_selection import tail_at_least
-from celosia.accounting.simplify import inner, leaves, simplified, touched
+from celosia.accounting.simplify import inner, leaves, plain_guarantee, simplified, touched
 from celosia.core import (
     ApproxDP,
     ComposedEvent,
@@ -127,7 +127,7 @@ def _(event: KeySelectionEvent) -> tuple[Fraction, Fraction]:
 
 @basic.register
 def _(event: GuaranteedEvent) -> tuple[Fraction, Fraction]:
-    match event.guarantee:
+    match plain_guarantee(event):
         case PureDP(epsilon=epsilon):
             return epsilon, Fraction(0)
         case ApproxDP(epsilon=epsilon, delta=delta):

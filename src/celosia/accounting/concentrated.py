@@ -13,7 +13,7 @@ from functools import singledispatch
 from celosia.accounting.allocation import gaussian_rho
 from celosia.accounting.basic import not_priced, pure
 from celosia.accounting.pnsgd import pnsgd_rho
-from celosia.accounting.simplify import inner, leaves, simplified, touched
+from celosia.accounting.simplify import inner, leaves, plain_guarantee, simplified, touched
 from celosia.core import (
     ZCDP,
     ApproxDP,
@@ -71,7 +71,7 @@ def _(event: ExponentialEvent) -> Fraction:
 
 @rho.register
 def _(event: GuaranteedEvent) -> Fraction:
-    match event.guarantee:
+    match plain_guarantee(event):
         case ZCDP(rho=value):
             return value
         case GaussianDP(mu=mu):

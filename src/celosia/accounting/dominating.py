@@ -27,7 +27,7 @@ from celosia.accounting.key_selection import tail_at_least
 from celosia.accounting.normal import Normal, SampledNormal
 from celosia.accounting.pld import LossDistribution
 from celosia.accounting.shuffling import shuffled_atoms
-from celosia.accounting.simplify import inner, leaves, simplified, touched
+from celosia.accounting.simplify import inner, leaves, plain_guarantee, simplified, touched
 from celosia.core import (
     ApproxDP,
     ComposedEvent,
@@ -131,7 +131,7 @@ def _(event: KeySelectionEvent) -> Pair:
 
 @dominating.register
 def _(event: GuaranteedEvent) -> Pair:
-    match event.guarantee:
+    match plain_guarantee(event):
         case PureDP(epsilon=epsilon):
             return randomized_response(double_at_least(epsilon))
         case ApproxDP(epsilon=epsilon, delta=delta):

@@ -26,6 +26,7 @@ from celosia.core import (
     ParameterError,
     PureDP,
 )
+from celosia.core.adjacency import refuse_same_changes
 from celosia.core.exact import Exact, exact_positive, quote
 
 __all__ = ["Filter", "Odometer"]
@@ -66,6 +67,7 @@ class Filter:
         if not isinstance(budget, Guarantee):
             message = f"budget must be a guarantee such as ApproxDP(epsilon=1, delta='1e-6'), not {quote(budget)}."
             raise ParameterError(message)
+        refuse_same_changes(budget.adjacency, "A budget")
         self._accountant = _fresh(accountant)
         self._budget = budget
         self._limit = self._accountant._limit(budget)  # noqa: SLF001 - meant for filters

@@ -14,7 +14,7 @@ from scipy import special
 
 from celosia.accounting.basic import not_priced, pure
 from celosia.accounting.discrete_normal import gaussian_dp
-from celosia.accounting.simplify import inner, leaves, simplified, touched
+from celosia.accounting.simplify import inner, leaves, plain_guarantee, simplified, touched
 from celosia.core import (
     ApproxDP,
     ComposedEvent,
@@ -80,7 +80,7 @@ def grid_gaussian_mu(event: GaussianEvent) -> float:
 
 @mu.register
 def _(event: GuaranteedEvent) -> float:
-    match event.guarantee:
+    match plain_guarantee(event):
         case GaussianDP(mu=value):
             return float(value) * _SAFE
         case PureDP(epsilon=epsilon) | ApproxDP(epsilon=epsilon, delta=0):

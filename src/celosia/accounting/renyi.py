@@ -18,7 +18,7 @@ from celosia.accounting.dominating import dominating, normal, sampled
 from celosia.accounting.gdp import mu
 from celosia.accounting.iteration import iteration_curve
 from celosia.accounting.normal import SampledNormal
-from celosia.accounting.simplify import inner, leaves, simplified, touched
+from celosia.accounting.simplify import inner, leaves, plain_guarantee, simplified, touched
 from celosia.core import (
     ZCDP,
     ApproxDP,
@@ -125,7 +125,7 @@ def _(event: ContractiveIterationEvent | PNSGDEvent, orders: Array) -> Array:
 
 @renyi.register
 def _(event: GuaranteedEvent, orders: Array) -> Array:
-    match event.guarantee:
+    match plain_guarantee(event):
         case PureDP(epsilon=epsilon) | ApproxDP(epsilon=epsilon, delta=0):
             return closed_forms.pure(epsilon, orders)
         case ZCDP(rho=rho):

@@ -21,6 +21,7 @@ from celosia.core import (
     FixedSampledEvent,
     GaussianEvent,
     GroupEvent,
+    Guarantee,
     GuaranteedEvent,
     LaplaceEvent,
     NoisyMaxEvent,
@@ -37,9 +38,10 @@ from celosia.core import (
     ReplaceOne,
     ShuffledEvent,
 )
+from celosia.core.adjacency import refuse_same_changes
 from celosia.core.events import KeySelectionEvent
 
-__all__ = ["inner", "leaves", "simplified", "touched"]
+__all__ = ["inner", "leaves", "plain_guarantee", "simplified", "touched"]
 
 _WRAPPED = (
     CertifiedEvent,
@@ -111,6 +113,17 @@ def touched(event: ParallelEvent) -> int:
     (2, 1)
     """
     return 1 if event.adjacency is AddRemove or event.fixed else 2
+
+
+def plain_guarantee(event: GuaranteedEvent) -> Guarantee:
+    """Return the guarantee of an event, or refuse one that holds only between histories that change at the same times.
+
+    >>> from celosia.core import PureDP
+    >>> plain_guarantee(GuaranteedEvent(guarantee=PureDP(epsilon=1)))
+    PureDP(epsilon=1)
+    """
+    refuse_same_changes(event.adjacency, "An event that is priced")
+    return event.guarantee
 
 
 def _of_one_unit(event: Event) -> Event:

@@ -114,7 +114,7 @@ class Sampling:
 
 
 def _adjacency(given: str) -> Adjacency:
-    if given not in [known.value for known in Adjacency]:
+    if given not in (AddRemove.value, ReplaceOne.value):
         message = f"adjacency must be add-remove or replace-one, not {quote(given)}."
         raise ParameterError(message)
     return Adjacency(given)

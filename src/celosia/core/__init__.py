@@ -1,6 +1,6 @@
 """The words that all rooms share: adjacency, guarantees, events, releases, errors, exact parameters, lazy extras."""
 
-from celosia.core.adjacency import AddRemove, Adjacency, ReplaceOne
+from celosia.core.adjacency import AddRemove, Adjacency, ReplaceOne, SameChanges
 from celosia.core.cautions import NotPrivateWarning, TuningWarning
 from celosia.core.errors import (
     BudgetExceeded,
@@ -106,6 +106,7 @@ __all__ = [
     "ReplaceOne",
     "ReplacedEvent",
     "RequestConflict",
+    "SameChanges",
     "SchemaError",
     "ShuffledEvent",
     "Source",

@@ -2,16 +2,17 @@
 
 A guarantee means nothing until it says what may differ between two inputs. ``AddRemove`` (unbounded): one privacy unit
 is present or absent. ``ReplaceOne`` (bounded): one privacy unit changes its values, the number of units is public.
+``SameChanges``: as ReplaceOne, but only between histories whose memoised answers change and return at the same times.
 Dwork and Roth, *The Algorithmic Foundations of Differential Privacy*, 2014; Kifer and Machanavajjhala, 2011.
 """
 
 from enum import Enum
 from typing import Final, Literal
 
-from celosia.core.errors import ParameterError
+from celosia.core.errors import GuaranteeMismatch, ParameterError
 from celosia.core.exact import quote
 
-__all__ = ["AddRemove", "Adjacency", "ReplaceOne", "exact_adjacency"]
+__all__ = ["AddRemove", "Adjacency", "ReplaceOne", "SameChanges", "exact_adjacency", "refuse_same_changes"]
 
 
 class Adjacency(Enum):
@@ -23,9 +24,10 @@ class Adjacency(Enum):
 
     ADD_REMOVE = "add-remove"
     REPLACE_ONE = "replace-one"
+    SAME_CHANGES = "same-changes"
 
     def __repr__(self) -> str:
-        return "AddRemove" if self is Adjacency.ADD_REMOVE else "ReplaceOne"
+        return "".join(word.capitalize() for word in self.value.split("-"))
 
 
 AddRemove: Final[Literal[Adjacency.ADD_REMOVE]] = Adjacency.ADD_REMOVE
@@ -34,15 +36,47 @@ AddRemove: Final[Literal[Adjacency.ADD_REMOVE]] = Adjacency.ADD_REMOVE
 ReplaceOne: Final[Literal[Adjacency.REPLACE_ONE]] = Adjacency.REPLACE_ONE
 """One unit with other values; the size of the data set is public."""
 
+SameChanges: Final[Literal[Adjacency.SAME_CHANGES]] = Adjacency.SAME_CHANGES
+"""One unit with another history of values, whose memoised answers change and return at the same times.
 
-def exact_adjacency(value: Adjacency | str) -> Adjacency:
-    """Return the adjacency that ``value`` names: one of the two, or its text in a record.
+It is a condition on both histories, so such a guarantee says nothing about a history that changes at other times. No
+ledger or accountant takes it, and no event contains it. See ``celosia.local.Memoised.lifetime``.
+"""
+
+
+def exact_adjacency(value: Adjacency | str, *, histories: bool = False) -> Adjacency:
+    """Return the adjacency that ``value`` names: AddRemove, ReplaceOne or its text in a record.
+
+    ``SameChanges`` is accepted only with ``histories``, which guarantees give: data sets have no such neighbours.
 
     >>> exact_adjacency("replace-one")
     ReplaceOne
     """
     try:
-        return Adjacency(value)
+        found = Adjacency(value)
     except ValueError as error:
         message = f"adjacency must be AddRemove or ReplaceOne, not {quote(value)}."
         raise ParameterError(message) from error
+    if found is SameChanges and not histories:
+        message = (
+            "adjacency must be AddRemove or ReplaceOne: SameChanges is for the guarantees of memoised reports only."
+        )
+        raise ParameterError(message)
+    return found
+
+
+def refuse_same_changes(adjacency: Adjacency, what: str) -> None:
+    """Raise ``GuaranteeMismatch`` if a guarantee holds only between histories that change at the same times.
+
+    >>> refuse_same_changes(ReplaceOne, "A budget")
+    >>> refuse_same_changes(SameChanges, "A budget")
+    Traceback (most recent call last):
+    ...
+    celosia.core.errors.GuaranteeMismatch: A budget cannot be for SameChanges: that holds only between histories ...
+    """
+    if adjacency is SameChanges:
+        message = (
+            f"{what} cannot be for SameChanges: that holds only between histories whose memoised answers change at the "
+            "same times. What holds between any two histories is a protocol's plain_lifetime."
+        )
+        raise GuaranteeMismatch(message)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Self
 
-from celosia.core.adjacency import AddRemove, Adjacency, ReplaceOne, exact_adjacency
+from celosia.core.adjacency import AddRemove, Adjacency, ReplaceOne, exact_adjacency, refuse_same_changes
 from celosia.core.enclosure import exp_at_least, log_at_least, root_at_least
 from celosia.core.errors import GuaranteeMismatch, ParameterError
 from celosia.core.exact import Exact, exact, exact_non_negative, exact_probability, quote, short_at_least, whole
@@ -43,7 +43,7 @@ class Guarantee(Record, ABC):
     unit: str = "row"
 
     def _scope(self, adjacency: Adjacency, unit: str) -> None:
-        self._set(adjacency=exact_adjacency(adjacency), unit=exact_text(unit, name="unit"))
+        self._set(adjacency=exact_adjacency(adjacency, histories=True), unit=exact_text(unit, name="unit"))
 
     @abstractmethod
     def _plus(self, other: Self) -> Self: ...
@@ -86,6 +86,7 @@ class Guarantee(Record, ABC):
         >>> PureDP(epsilon=1).as_replace_one()
         PureDP(epsilon=2, adjacency=ReplaceOne)
         """
+        refuse_same_changes(self.adjacency, "What is read under ReplaceOne")
         return self if self.adjacency is ReplaceOne else dataclasses.replace(self.group(2), adjacency=ReplaceOne)
 
     def _same_kind(self, other: object, verb: str) -> Self:
@@ -97,6 +98,8 @@ class Guarantee(Record, ABC):
             message = f"{self!r} and {other!r} cannot be {verb}: they protect different units."
             raise GuaranteeMismatch(message)
         if self.adjacency is not other.adjacency:
+            for one in (self, other):
+                refuse_same_changes(one.adjacency, f"{self!r} and {other!r} cannot be {verb}: one guarantee")
             message = f"{self!r} and {other!r} cannot be {verb}: bring both to one adjacency (see as_replace_one)."
             raise GuaranteeMismatch(message)
         return other

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from celosia.core.adjacency import AddRemove, Adjacency, ReplaceOne, exact_adjacency
+from celosia.core.adjacency import AddRemove, Adjacency, ReplaceOne, exact_adjacency, refuse_same_changes
 from celosia.core.errors import GuaranteeMismatch, ParameterError
 from celosia.core.events import Arithmetic, Event
 from celosia.core.exact import Exact, exact_positive, exact_probability, quote, whole
@@ -45,7 +45,8 @@ class _Structure(Event):
         arithmetic: Arithmetic | None,
     ) -> None:
         first = parts[0]
-        for part in parts[1:]:
+        for part in parts:
+            refuse_same_changes(part.adjacency, f"A part of {type(self).__name__}")
             if part.adjacency is not first.adjacency:
                 message = f"adjacency must be the same for all parts, not {first.adjacency!r} and {part.adjacency!r}."
                 raise GuaranteeMismatch(message)
@@ -64,7 +65,7 @@ class _Structure(Event):
 
 def _agree(name: str, given: Adjacency | str | None, found: Adjacency | str) -> None:
     """Refuse a scope that is not the parts' own; it is only given when a record is read back."""
-    if given is not None and (exact_adjacency(given) if name == "adjacency" else given) != found:
+    if given is not None and (exact_adjacency(given, histories=True) if name == "adjacency" else given) != found:
         message = f"{name} must be that of the parts, {found!r}, not {quote(given)}."
         raise GuaranteeMismatch(message)
 
@@ -311,8 +312,8 @@ class GuaranteedEvent(Event):
             raise ParameterError(message)
         _agree("adjacency", adjacency, guarantee.adjacency)
         _agree("unit", unit, guarantee.unit)
-        self._set(guarantee=guarantee)
-        self._scope(guarantee.adjacency, guarantee.unit, arithmetic)
+        self._scope(ReplaceOne, guarantee.unit, arithmetic)
+        self._set(guarantee=guarantee, adjacency=guarantee.adjacency)  # SameChanges too, which no other event may have
 
     def _derived(self) -> tuple[str, ...]:
         return ("adjacency", "unit")

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
-from celosia.core.adjacency import Adjacency
+from celosia.core.adjacency import Adjacency, exact_adjacency
 from celosia.core.errors import CelosiaError, FormatError, ParameterError
 from celosia.core.record import Record
 from celosia.data.columns import Kind
@@ -172,7 +172,7 @@ def _read_decimal(inner: Any, _name: str, _depth: int) -> Decimal:  # noqa: ANN4
 
 
 def _read_adjacency(inner: Any, _name: str, _depth: int) -> Adjacency:  # noqa: ANN401 - from a file
-    return Adjacency(inner)
+    return exact_adjacency(inner)
 
 
 def _read_schema(inner: Any, _name: str, _depth: int) -> Schema:  # noqa: ANN401 - from a file

@@ -14,6 +14,7 @@ from celosia.accounting.accountant import AdaptiveAccountant
 from celosia.accounting.classical import BasicAccountant, PureAccountant
 from celosia.accounting.filters import Filter
 from celosia.accounting.sums import GDPAccountant, RenyiAccountant, ZCDPAccountant
+from celosia.core.adjacency import refuse_same_changes
 from celosia.core.errors import GuaranteeMismatch, ParameterError
 from celosia.core.exact import quote, whole
 from celosia.core.guarantees import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP, RenyiDP
@@ -158,6 +159,7 @@ def _check_limit(limit: object, name: str) -> None:
     if not isinstance(limit, Guarantee):
         message = f"{name} must be a guarantee such as ApproxDP(epsilon=1, delta='1e-6'), not {quote(limit)}."
         raise ParameterError(message)
+    refuse_same_changes(limit.adjacency, f"A {name}")
     if isinstance(limit, ApproxDP) and limit.delta >= 1:
         message = f"A delta of 1 promises nothing: take a {name} with a smaller one."
         raise ParameterError(message)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from celosia.core.adjacency import AddRemove, ReplaceOne
+from celosia.core.adjacency import AddRemove, ReplaceOne, refuse_same_changes
 from celosia.core.errors import ParameterError
 from celosia.core.exact import quote
 from celosia.core.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
@@ -61,6 +61,7 @@ def scoped_budget(budget: object, table: Table) -> Guarantee:
     if not isinstance(budget, PureDP | ApproxDP | ZCDP):
         message = f"budget must be a PureDP, an ApproxDP or a ZCDP, such as PureDP(epsilon=1), not {quote(budget)}."
         raise ParameterError(message)
+    refuse_same_changes(budget.adjacency, "A budget")
     if budget.adjacency is ReplaceOne and table.adjacency is AddRemove:
         message = "The budget is for ReplaceOne, the table for AddRemove: say table(..., adjacency=ReplaceOne)."
         raise ParameterError(message)
