@@ -16,7 +16,7 @@ def test_choices(capsys: pytest.CaptureFixture[str], longitudinal: bool) -> None
     print_choice(choice)
     out = capsys.readouterr().out
     assert choice.reason in out
-    assert ("Whole life" in out) == longitudinal
+    assert ("Same changes" in out) == ("Any histories" in out) == ("ε = ∞" in out) == longitudinal
     assert all(one.name in out for one in choice.alternatives)
     told = json.loads(json.dumps(choice_object(choice), allow_nan=False))
     assert told["reason"] == choice.reason

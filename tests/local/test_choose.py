@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import Any
 
@@ -30,6 +31,10 @@ def test_no_alternative_is_better(epsilon: Any, size: int, longitudinal: bool) -
     assert all(one.bits >= chosen.bits for one in choice.alternatives if one.variance <= 1.01 * least)
     assert all(one.protocol.guarantee.epsilon <= Fraction(epsilon) for one in choice.alternatives)
     assert all((one.lifetime is not None) == longitudinal for one in choice.alternatives)
+    for one in choice.alternatives:
+        if one.lifetime is not None and one.plain_lifetime is not None:
+            assert one.plain_lifetime > one.lifetime
+            assert math.isinf(one.plain_lifetime) == one.name.startswith("DBitFlip")
 
 
 def _chosen(choice: Choice) -> Any:  # noqa: ANN401 - an alternative
@@ -77,7 +82,9 @@ def test_the_reason_names_the_figures() -> None:
     for word in ("LocalHashing", "3.69", "3.67", "SubsetSelection", "34 instead of 1000 bits"):
         assert word in reason
     assert "at most 12 bits" in choose(1000, 1, bits=12).reason
-    assert "whole life" in choose(1000, 1, longitudinal=True).reason
+    reason = choose(100, 1, longitudinal=True).reason
+    assert "100,000 reports of one person spend an epsilon of 8 at most, but only between histories whose" in reason
+    assert "between any two histories they spend up to 117,997." in reason
     assert "(too long)" in str(choose(1000, 1, bits=12))
     assert "lifetime" in str(choose(1000, 1, longitudinal=True))
 

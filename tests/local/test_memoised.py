@@ -12,8 +12,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from celosia.core import InputError, ParameterError
-from celosia.core.structure import RepeatedEvent
+from celosia.core import (
+    Event,
+    GuaranteedEvent,
+    GuaranteeMismatch,
+    InputError,
+    ParameterError,
+    PureDP,
+    RepeatedEvent,
+    ReplaceOne,
+    SameChanges,
+)
+from celosia.ledger.purse import Purse
 from celosia.local.d_bit_flip import DBitFlip
 from celosia.local.loloha import LOLOHA
 from celosia.local.memoised import Memoised, coins_from, numbers_from
@@ -119,11 +129,61 @@ def test_another_protocol_has_other_answers(protocol: Memoised[Any], values: lis
 def test_without_secrets_reports_add_up(protocol: Memoised[Any], values: list[Any]) -> None:
     assert protocol.lifetime(30) == RepeatedEvent(event=protocol.event, times=30)
     assert len(protocol.report(values[0])) == 4 + protocol.bytes_per_report
-    assert protocol.lifetime(1, values=1).guarantee == protocol.guarantee  # type: ignore[attr-defined] # it states one
     assert protocol.lifetime(5, values=9) == protocol.lifetime(5, values=5)
     for reports, count in ((0, 1), (1, 0), (2.0, 1), (1, True), (1, -1)):
-        with pytest.raises(ParameterError):
-            protocol.lifetime(reports, values=count)  # type: ignore[arg-type] # that is the point
+        for life in (protocol.lifetime, protocol.plain_lifetime):
+            with pytest.raises(ParameterError):
+                life(reports, values=count)
+
+
+@EACH
+def test_what_holds_between_some_histories_is_no_plain_guarantee(protocol: Memoised[Any], values: list[Any]) -> None:
+    life = protocol.lifetime(30, values=len(values))
+    assert isinstance(life, GuaranteedEvent)
+    assert (life.adjacency, life.guarantee.adjacency, life.unit) == (SameChanges, SameChanges, "person")
+    assert Event.from_json(life.to_json()) == life
+    purse = Purse(PureDP(epsilon=10**6, adjacency=ReplaceOne, unit="person"))
+    with pytest.raises(GuaranteeMismatch, match="plain_lifetime"):
+        purse.reserve(life, question="A life")
+    with pytest.raises(GuaranteeMismatch, match="cannot be added"):
+        _ = life.guarantee + protocol.guarantee
+    with pytest.raises(GuaranteeMismatch, match="SameChanges"):
+        RepeatedEvent(event=life, times=2)
+    assert purse.remaining == purse.budget
+
+
+@EACH
+def test_a_value_that_stays_and_a_single_report_have_plain_guarantees(
+    protocol: Memoised[Any], values: list[Any]
+) -> None:
+    assert protocol.plain_lifetime(1, values=len(values)).guarantee == protocol.guarantee  # type: ignore[attr-defined]
+    stays = protocol.plain_lifetime(30, values=1)
+    assert stays.guarantee == PureDP(  # type: ignore[attr-defined] # it states one
+        epsilon=protocol.lifetime_epsilon(30, 1), adjacency=ReplaceOne, unit="person"
+    )
+    assert Purse(PureDP(epsilon=100, adjacency=ReplaceOne, unit="person")).admits(stays)
+
+
+@EACH_REPLAYED
+def test_exact_replay_has_no_plain_guarantee_of_changes(protocol: Memoised[Any], values: list[Any]) -> None:
+    assert protocol.plain_lifetime_epsilon(2, len(values)) is None
+    with pytest.raises(ParameterError, match=r"2 memoised reports of 3 values have no finite epsilon"):
+        protocol.plain_lifetime(2, values=len(values))
+
+
+def test_fresh_noise_on_kept_answers_has_a_plain_guarantee_that_grows() -> None:
+    for protocol in (
+        LOLOHA(domain=10, epsilon=1, epsilon_infinity=2),
+        Rappor(bits=16, f=0.5, p=0.5, q=0.75),
+        Rappor(bits=16, f=0.5, p=0, q=0.75),
+    ):
+        spent = [protocol.plain_lifetime_epsilon(reports, 3) or 0 for reports in (1, 2, 10, 100, 1000)]
+        assert spent == sorted(spent)
+        assert all(spent[i] > protocol.lifetime_epsilon(reports, 3) for i, reports in enumerate((2, 10, 100, 1000), 1))
+        for values in (1, 2, 3):
+            assert (protocol.plain_lifetime_epsilon(100, values) or 0) <= (
+                protocol.plain_lifetime_epsilon(100, values + 1) or 0
+            )
 
 
 @EACH

@@ -26,7 +26,7 @@ MORE = ["merging", "wire", "hostile", "seeds", "refusals"]
 def test_every_protocol_keeps_its_promise(name: str, epsilon: Any) -> None:  # noqa: ANN401 - a number
     make, values = SMALL[name]
     report = check_protocol(make(epsilon), values, samples=12_000)
-    first = [*CHECKS[:5], "memoised", *CHECKS[5:]] if isinstance(make(epsilon), Memoised) else CHECKS
+    first = [*CHECKS[:5], "memoised", "histories", *CHECKS[5:]] if isinstance(make(epsilon), Memoised) else CHECKS
     expected = [*first[:-1], *MORE] if name == "DistinctCount" else [*first, *MORE]
     assert [check.name for check in report.checks] == expected
     assert 0 < report.lower_bound <= float(make(epsilon).guarantee.epsilon) * (1 + 1e-9)

@@ -39,11 +39,12 @@ def print_choice(choice: "Choice") -> None:
     kept = any(one.lifetime is not None for one in choice.alternatives)
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1))
     table.add_column("Protocol")
-    for title in ("Variance a person", "Bits", *(["Whole life"] if kept else []), ""):
+    for title in ("Variance a person", "Bits", *(["Same changes", "Any histories"] if kept else []), ""):
         table.add_column(title, justify="right")
     for one in choice.alternatives:
         style = "bold green" if one.protocol == choice.protocol else "" if one.fits else "dim"
-        life = [] if not kept else ["–" if one.lifetime is None else f"ε = {brief(one.lifetime)}"]
+        lived = (one.lifetime, one.plain_lifetime)
+        life = ["–" if one is None else "ε = ∞" if math.isinf(one) else f"ε = {brief(one)}" for one in lived if kept]
         table.add_row(
             one.name, brief(one.variance), f"{one.bits:,}", *life, "" if one.fits else "too long", style=style
         )
@@ -91,6 +92,8 @@ def choice_object(choice: "Choice") -> dict[str, object]:
                 "bits": one.bits,
                 "fits": one.fits,
                 "lifetime": one.lifetime,
+                "plain_lifetime": None if one.plain_lifetime == math.inf else one.plain_lifetime,
+                "life": one.life,
                 "protocol": json.loads(one.protocol.to_json()),
             }
             for one in choice.alternatives

@@ -58,9 +58,7 @@ def exact_adjacency(value: Adjacency | str, *, histories: bool = False) -> Adjac
         message = f"adjacency must be AddRemove or ReplaceOne, not {quote(value)}."
         raise ParameterError(message) from error
     if found is SameChanges and not histories:
-        message = (
-            "adjacency must be AddRemove or ReplaceOne: SameChanges is for the guarantees of memoised reports only."
-        )
+        message = "adjacency must be AddRemove or ReplaceOne: SameChanges is for guarantees of memoised reports only."
         raise ParameterError(message)
     return found
 

@@ -2,8 +2,8 @@
 
 Variances are those of theory, for each person and for a value that few people have: they decide how small a count can
 be seen. Where several protocols are as good (within 1 %), the one with the shortest report is taken. For answers that
-are collected again and again, the protocols are those that keep what a client once drew: what a whole life spends is
-then bounded, and stands in the table.
+are collected again and again, the protocols are those that keep what a client once drew. What a whole life spends is in
+the table twice: between histories whose answers change at the same times, and between any two histories.
 """
 
 import math
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from celosia.core.errors import ParameterError
 from celosia.core.exact import Exact, exact_epsilon, quote, whole
+from celosia.local.memoised import Memoised
 from celosia.local.values import Domain, exact_domain
 from celosia.local.values import domain_size as size_of
 
@@ -36,9 +37,10 @@ _LIFE = 1000  # reports of a life, for each value
 class Alternative:
     """A protocol that was looked at.
 
-    ``variance`` is that of a count, for each person; ``bits`` the length of a report; ``lifetime`` the epsilon of all
-    reports of a life in which every value occurs, for protocols that keep their answers; ``fits`` whether a report is
-    short enough.
+    ``variance`` is that of a count, for each person; ``bits`` the length of a report; ``fits`` whether a report is
+    short enough. For protocols that keep their answers, ``lifetime`` is the epsilon of ``life`` reports of all values
+    between histories whose answers change at the same times, and ``plain_lifetime`` between any two histories: infinite
+    where a change shows for certain.
 
     >>> choose(100, 1).alternatives[0].name
     'SubsetSelection'
@@ -50,6 +52,8 @@ class Alternative:
     bits: int
     fits: bool = True
     lifetime: float | None = None
+    plain_lifetime: float | None = None
+    life: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,9 +82,9 @@ class Choice:
     def __str__(self) -> str:
         life = any(one.lifetime is not None for one in self.alternatives)
         wide = max(6, *(len(str(one.bits)) for one in self.alternatives))
-        lines = [self.reason, "", f"variance {'bits':>{wide}}  {'lifetime  ' if life else ''}protocol"]
+        lines = [self.reason, "", f"variance {'bits':>{wide}}  {'lifetime     plain  ' if life else ''}protocol"]
         for one in self.alternatives:
-            spent = f"{one.lifetime:>8.3g}  " if one.lifetime is not None else ""
+            spent = "" if one.lifetime is None else f"{one.lifetime:>8.3g}  {one.plain_lifetime:>8.3g}  "
             lines.append(
                 f"{one.variance:>8.3g} {one.bits:>{wide}}  {spent}{one.name}{'' if one.fits else ' (too long)'}"
             )
@@ -105,7 +109,8 @@ def choose(
     bits
         The most bits that a report may have.
     longitudinal
-        Whether the same people report again and again, about values that seldom change.
+        Whether the same people report again and again, about values that seldom change. Values that never change stay
+        hidden; that, and when, a value changed does not: see ``Memoised.plain_lifetime``.
 
     Examples
     --------
@@ -193,7 +198,7 @@ def _rappor(epsilon: Fraction) -> "Protocol[Any]":
 
 def _looked_at(name: str, protocol: Any, most: int | None, domain: Domain) -> Alternative:  # noqa: ANN401 - one of counts
     size = size_of(domain)
-    lifetime = getattr(protocol, "lifetime_epsilon", None)
+    lived = _lifetimes(protocol, _LIFE * size, size) if isinstance(protocol, Memoised) else {}
     bits = 8 * protocol.bytes_per_report if name == "Rappor" else protocol.bits  # its bits are those of the filter
     return Alternative(
         protocol=protocol,
@@ -201,8 +206,17 @@ def _looked_at(name: str, protocol: Any, most: int | None, domain: Domain) -> Al
         variance=float(protocol.variance(1)),
         bits=bits,
         fits=most is None or bits <= most,
-        lifetime=None if lifetime is None else float(lifetime(_LIFE * size, size)),
+        **lived,
     )
+
+
+def _lifetimes(protocol: Memoised[Any], reports: int, values: int) -> dict[str, Any]:
+    plain = protocol.plain_lifetime_epsilon(reports, values)
+    return {
+        "lifetime": float(protocol.lifetime_epsilon(reports, values)),
+        "plain_lifetime": math.inf if plain is None else float(plain),
+        "life": reports,
+    }
 
 
 def _reason(chosen: Alternative, least: Alternative, most: int | None) -> str:
@@ -216,5 +230,9 @@ def _reason(chosen: Alternative, least: Alternative, most: int | None) -> str:
             f"{chosen.bits} instead of {least.bits} bits."
         )
     if chosen.lifetime is not None:
-        told += f" A whole life spends an epsilon of {chosen.lifetime:.3g} at most."
+        told += (
+            f" {chosen.life:,} reports of one person spend an epsilon of {chosen.lifetime:.3g} at most, but only "
+            "between histories whose answers change at the same times. When a value changed is not hidden: between any "
+            f"two histories they spend up to {chosen.plain_lifetime:,.0f}."
+        )
     return told

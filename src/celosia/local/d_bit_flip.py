@@ -114,10 +114,11 @@ class DBitFlip(Memoised[Estimate]):
         return answer if self.d == 1 else RepeatedEvent(event=answer, times=2)
 
     def lifetime_epsilon(self, reports: int, values: int) -> Fraction:
-        """Return what replayed answers spend: one report's epsilon for each of the d + 1 patterns of truths.
+        """Return what replayed answers spend under ``SameChanges``: one report's epsilon for each pattern of truths.
 
-        Between histories whose patterns change and return at the same times. Noise that stays does not hide that, and
-        when, the pattern changed; a value that never changes is hidden for ever at the price of one report.
+        There are d + 1 patterns. It holds between histories whose patterns change and return at the same times; a value
+        that never changes is hidden for ever at the price of one report. That, and when, the pattern changed is not
+        hidden at all: between any two histories no epsilon is finite (``plain_lifetime_epsilon``).
 
         >>> protocol = DBitFlip(buckets=10, d=4, epsilon=1)
         >>> protocol.lifetime_epsilon(365, 1), protocol.lifetime_epsilon(365, 100)

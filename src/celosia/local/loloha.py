@@ -2,8 +2,9 @@
 
 The hash function is drawn once and public. For each of the g cells the client keeps one randomized answer, of
 epsilon_infinity; each report tells that answer through fresh randomized response, so that a single report spends only
-epsilon. Whatever the number of reports and of values, at most g answers are ever behind them: the whole life costs at
-most g epsilon_infinity, where protocols that keep an answer for each value pay for each. g = 2 (BiLOLOHA) costs least.
+epsilon. Whatever the number of reports and of values, at most g answers are ever behind them: between histories whose
+cells change at the same times, all reports spend at most g epsilon_infinity. Between any two histories they spend more,
+and more with each report: noise that stays does not hide when a cell changes. g = 2 (BiLOLOHA) costs least.
 Arcolezi, Pinzón, Palamidessi and Gambs 2023; the second step is chosen exactly here, for every g.
 """
 
@@ -65,7 +66,7 @@ class LOLOHA(Memoised[Estimate]):
     epsilon
         What the first report spends.
     epsilon_infinity
-        What all reports about one cell spend together, greater than ``epsilon``.
+        What all reports about one cell that never changes spend together, greater than ``epsilon``.
     g
         The number of cells: by default the one with the least variance, e^epsilon + 1 rounded; 2 protects best.
     functions
@@ -123,10 +124,10 @@ class LOLOHA(Memoised[Estimate]):
         return RandomizedResponseEvent(epsilon=self.epsilon, categories=self.g, unit=PERSON)
 
     def lifetime_epsilon(self, reports: int, values: int) -> Fraction:
-        """Return what reports spend together when answers are kept: at most g times epsilon_infinity, for ever.
+        """Return what reports spend under ``SameChanges`` when answers are kept: at most g times epsilon_infinity.
 
-        Between histories whose cells, under the client's function, change and return at the same times; histories
-        that stay at one value in particular. Noise that stays does not hide that, and when, the cell changed.
+        It holds between histories whose cells, under the client's function, change and return at the same times;
+        histories that stay at one value in particular. See ``plain_lifetime_epsilon`` for any two histories.
 
         >>> protocol = LOLOHA(domain=100, epsilon=1, epsilon_infinity=2, g=2)
         >>> [round(float(protocol.lifetime_epsilon(reports, 1)), 3) for reports in (1, 2, 10, 1000)]
@@ -138,6 +139,24 @@ class LOLOHA(Memoised[Estimate]):
         # With so many answers none is told more often than this, the others being told at least once each. Fewer
         # answers can cost more: one that is told twice may spend more than two that are told once.
         return max(answers * self._spent(times - answers + 1) for answers in range(1, min(different, self.g) + 1))
+
+    def plain_lifetime_epsilon(self, reports: int, values: int) -> Fraction:
+        """Return what reports spend together between any two histories of so many values when answers are kept.
+
+        The first report spends epsilon. Each further one can spend all of the fresh step's parameter, whatever is kept;
+        over long times at most a share of it, as one kept answer explains some reports of all (proofs/loloha.md, 4).
+
+        >>> protocol = LOLOHA(domain=100, epsilon=1, epsilon_infinity=2, g=2)
+        >>> [round(float(protocol.plain_lifetime_epsilon(reports, 2)), 1) for reports in (1, 2, 10, 1000)]
+        [1.0, 2.4, 11.3, 708.1]
+        """
+        times, different = self._times(reports, values)
+        if different == 1:
+            return self.lifetime_epsilon(times, 1)
+        fresh = second_epsilon(self.epsilon, self.epsilon_infinity, self.g)
+        cells = min(different, self.g)
+        longest = cells * log_at_least(exp_at_least(self.epsilon_infinity) + self.g - 1)
+        return min(self.epsilon + (times - 1) * fresh, longest + times * fresh * (cells - 1) / cells)
 
     def _spent(self, times: int) -> Fraction:
         """Return what one answer spends that is told so many times; the ratio grows in both of its exponentials."""

@@ -4,7 +4,8 @@ Noise drawn anew every day averages out; an answer that is drawn once and replay
 but one secret of 32 bytes, from which it draws them again (``noise.keyed``): the key of an answer is HMAC-SHA256, under
 the secret, of the protocol and of what is answered about, and its draws are the keystream of that key. To whoever has
 no secret this is fresh noise unless HMAC-SHA256 or ChaCha20 is broken: over time the guarantee is computational. What
-replaying does not hide is *when* an answer changes and when it comes back: see ``lifetime_epsilon`` of each protocol.
+replaying does not hide is *when* an answer changes and when it comes back. ``lifetime`` therefore has a guarantee for
+``SameChanges`` only; ``plain_lifetime`` has the one between any two histories, which is larger or infinite.
 """
 
 import hashlib
@@ -16,8 +17,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from celosia.core.adjacency import ReplaceOne
-from celosia.core.errors import InputError
+from celosia.core.adjacency import Adjacency, ReplaceOne, SameChanges
+from celosia.core.errors import InputError, ParameterError
 from celosia.core.exact import short_at_least, whole
 from celosia.core.guarantees import PureDP
 from celosia.core.structure import GuaranteedEvent
@@ -112,29 +113,65 @@ class Memoised(Protocol[E_co]):
         """What so many reports of one person run together.
 
         Without ``values`` each is drawn anew, without a secret. With ``values``, the client gives its secret and has at
-        most so many different values in that time; ``lifetime_epsilon`` says what is then hidden and what is not.
+        most so many different values in that time. The guarantee is then for ``SameChanges``: it holds between
+        histories whose memoised answers change and return at the same times, and no ledger takes it. See
+        ``plain_lifetime`` for any two histories.
 
         >>> from celosia.local.d_bit_flip import DBitFlip
         >>> protocol = DBitFlip(buckets=10, d=4, epsilon=1)
         >>> protocol.lifetime(365, values=2).guarantee
-        PureDP(epsilon=2, adjacency=ReplaceOne, unit='person')
+        PureDP(epsilon=2, adjacency=SameChanges, unit='person')
         """
         if values is None:
             return super(Memoised, self).lifetime(reports)  # slots make the class twice
-        epsilon = self.lifetime_epsilon(reports, values)
-        return GuaranteedEvent(guarantee=PureDP(epsilon=short_at_least(epsilon), adjacency=ReplaceOne, unit=PERSON))
+        return _stated(self.lifetime_epsilon(reports, values), SameChanges)
+
+    def plain_lifetime(self, reports: int, *, values: int) -> "Event":
+        """What so many memoised reports of at most so many different values run, between any two such histories.
+
+        A plain replace-one guarantee, which a ledger takes. Where none is finite, ``ParameterError`` says so.
+
+        >>> from celosia.local.loloha import LOLOHA
+        >>> protocol = LOLOHA(domain=100, epsilon=1, epsilon_infinity=2, g=2)
+        >>> print(protocol.plain_lifetime(10, values=2).guarantee)
+        PureDP(epsilon=≈11.2919, adjacency=ReplaceOne, unit='person')
+        """
+        epsilon = self.plain_lifetime_epsilon(reports, values)
+        if epsilon is None:
+            message = (
+                f"{reports} memoised reports of {values} values have no finite epsilon between any two histories: "
+                f"{type(self).__name__} repeats an answer exactly, so reports show when it changed. "
+                "lifetime(reports, values=...) states what holds between histories that change at the same times."
+            )
+            raise ParameterError(message)
+        return _stated(epsilon, ReplaceOne)
 
     @abstractmethod
     def lifetime_epsilon(self, reports: int, values: int) -> "Fraction":
-        """Return what reports of so many different values, at most, spend together when answers are replayed.
+        """Return what memoised reports of at most so many different values spend together, under ``SameChanges``.
 
-        It holds between any two histories that change at the same times and return to earlier answers at the same
-        times. That they change, and when, is not hidden by noise that stays.
+        It holds between any two histories whose memoised answers change at the same times and return to earlier answers
+        at the same times, whatever the client drew. That they change, and when, is not hidden by noise that stays.
 
         >>> from celosia.local.d_bit_flip import DBitFlip
         >>> DBitFlip(buckets=10, d=4, epsilon=1).lifetime_epsilon(365, 2)
         Fraction(2, 1)
         """
+
+    def plain_lifetime_epsilon(self, reports: int, values: int) -> "Fraction | None":
+        """Return what memoised reports of so many values spend between any two histories; None where nothing is finite.
+
+        Histories of one value never change, so ``lifetime_epsilon`` holds between any two of them. With more values,
+        reports that repeat an answer exactly are equal if the value stayed, and differ with positive probability if it
+        changed. Protocols with fresh noise on each report have a finite bound, which grows with the reports.
+
+        >>> from celosia.local.d_bit_flip import DBitFlip
+        >>> protocol = DBitFlip(buckets=10, d=4, epsilon=1)
+        >>> protocol.plain_lifetime_epsilon(365, 1), protocol.plain_lifetime_epsilon(365, 2)
+        (Fraction(1, 1), None)
+        """
+        times, different = self._times(reports, values)
+        return self.lifetime_epsilon(times, 1) if different == 1 else None
 
     @staticmethod
     def _times(reports: int, values: int) -> tuple[int, int]:
@@ -167,6 +204,10 @@ class Memoised(Protocol[E_co]):
         numbers = np.broadcast_to(np.asarray(numbers).astype("<u8"), len(secrets))
         messages[:, prefix.size :] = np.ascontiguousarray(numbers).view(np.uint8).reshape(-1, 8)
         return derive_keys(secrets, messages)
+
+
+def _stated(epsilon: "Fraction", adjacency: Adjacency) -> GuaranteedEvent:
+    return GuaranteedEvent(guarantee=PureDP(epsilon=short_at_least(epsilon), adjacency=adjacency, unit=PERSON))
 
 
 @lru_cache(maxsize=256)

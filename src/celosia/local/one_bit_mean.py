@@ -79,10 +79,10 @@ class OneBitMean(Memoised[MeanEstimate]):
         return RandomizedResponseEvent(epsilon=self.epsilon, categories=2, unit=PERSON)
 
     def lifetime_epsilon(self, reports: int, values: int) -> Fraction:
-        """Return what replayed bits spend: epsilon for a number that stays, twice epsilon for one that moves.
+        """Return what replayed bits spend under ``SameChanges``: epsilon for a number that stays, twice if it moves.
 
-        Between histories that cross the client's threshold at the same times. Noise that stays does not hide that, and
-        when, the bit changed.
+        It holds between histories that cross the client's threshold at the same times. That, and when, a number crossed
+        it is not hidden: between any two histories no epsilon is finite (``plain_lifetime_epsilon``).
 
         >>> protocol = OneBitMean(low=0, high=24, epsilon=1)
         >>> protocol.lifetime_epsilon(365, 1), protocol.lifetime_epsilon(365, 100)

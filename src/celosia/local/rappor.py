@@ -143,7 +143,7 @@ class Rappor(Memoised[Estimate]):
 
     @property
     def epsilon_infinity(self) -> Fraction | None:
-        """What all reports of one value that stays spend together; None where nothing is permanent.
+        """What all reports of one value that never changes spend together; None where nothing is permanent.
 
         >>> round(float(Rappor(hashes=2, f=0.5).epsilon_infinity), 4)
         4.3944
@@ -153,11 +153,11 @@ class Rappor(Memoised[Estimate]):
         return self._differing((2 / self.f - 1, 2 / self.f - 1))
 
     def lifetime_epsilon(self, reports: int, values: int) -> Fraction:
-        """Return what reports of so many values spend together when the permanent responses are kept.
+        """Return what reports of so many values spend under ``SameChanges`` when the permanent responses are kept.
 
         At most epsilon_infinity for each value, and at most epsilon for each report; for fewer reports it is what the
-        likeliest sequence tells, exactly. Between histories that change and return at the same times, a value that
-        stays in particular. Noise that stays does not hide that, and when, a value changed. Computational: HMAC.
+        likeliest sequence tells, exactly. It holds between histories that change and return at the same times, a value
+        that stays in particular. See ``plain_lifetime_epsilon`` for any two histories. Computational: HMAC.
 
         >>> protocol = Rappor(hashes=2, f=0.5, p=0.5, q=0.75)
         >>> [round(float(protocol.lifetime_epsilon(reports, 1)), 3) for reports in (1, 2, 10, 1000)]
@@ -169,6 +169,27 @@ class Rappor(Memoised[Estimate]):
         each, more = divmod(times, different)
         # Spending is concave in the number of reports, so that it is largest where they are spread evenly.
         return (more * self._spent(each + 1) if more else 0) + (different - more) * self._spent(each)
+
+    def plain_lifetime_epsilon(self, reports: int, values: int) -> Fraction | None:
+        """Return what reports spend together between any two histories of so many values; None: no finite bound.
+
+        The first report spends epsilon. Each further one can spend the loss of one instantaneous bit in all bits of the
+        filter; over long times less, as one permanent bit explains some reports of all (proofs/rappor.md, 5). None is
+        finite without instantaneous noise; where f is 0, all reports spend what they spend one by one.
+
+        >>> protocol = Rappor(bits=8, hashes=1, f=0.5, p=0.5, q=0.75)
+        >>> [round(float(protocol.plain_lifetime_epsilon(reports, 2)), 1) for reports in (1, 2, 10, 1000)]
+        [0.5, 6.1, 42.6, 2068.7]
+        """
+        times, different = self._times(reports, values)
+        if different == 1 or self.f == 0:
+            return self.lifetime_epsilon(times, different)
+        low, high = sorted((self.p, self.q))
+        losses = [log_at_least(a / b) for a, b in ((high, low), (1 - low, 1 - high)) if b]  # of a 1, and of a 0
+        if not losses:
+            return None
+        longest = self.bits * (times / sum(1 / loss for loss in losses) + different * log_at_least(2 / self.f))
+        return longest if len(losses) == 1 else min(longest, self.epsilon + (times - 1) * self.bits * max(losses))
 
     def _spent(self, reports: int) -> Fraction:
         """Return what so many reports of one value spend: the likeliest are all ones, and all zeros."""

@@ -10,6 +10,7 @@ from celosia.testing.claims import claims, excess
 from celosia.testing.distributions import check_distribution, chi_square
 from celosia.testing.engine import check_engine
 from celosia.testing.mechanism import Check, Report, check_mechanism
+from celosia.testing.protocol_histories import client_draws, history_log_masses
 from celosia.testing.protocols import check_protocol
 from celosia.testing.streams import check_fork_safety, check_thread_safety
 from celosia.testing.witnesses import Witness, divergence, witnesses
@@ -28,7 +29,9 @@ __all__ = [
     "check_thread_safety",
     "chi_square",
     "claims",
+    "client_draws",
     "divergence",
     "excess",
+    "history_log_masses",
     "witnesses",
 ]

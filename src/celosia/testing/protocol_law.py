@@ -32,6 +32,7 @@ __all__ = [
     "check_memoised",
     "check_sampler",
     "check_scalar",
+    "follow",
     "read_law",
     "row_keys",
 ]
@@ -143,7 +144,7 @@ def check_sampler(protocol: Protocol[Any], law: Law, samples: int, source: Sourc
     def drawn(value: Any, count: int) -> Bytes:  # noqa: ANN401 - a value of the domain
         return protocol.privatize(_column(value, count), source=source).payload
 
-    least = _follow(law, drawn, samples, CHUNK, failure, "sampler")
+    least = follow(law, drawn, samples, CHUNK, failure, "sampler")
     return f"{samples} reports of each value, smallest p-value {least:.2g}"
 
 
@@ -167,7 +168,7 @@ def check_scalar(protocol: Protocol[Any], law: Law, samples: int, source: Source
         return np.frombuffer(b"".join(records), dtype=np.uint8).reshape(count, -1)[:, HEADER:]
 
     count = max(min(samples, 100), min(samples // _SCALAR, _MOST_SCALAR))
-    least = _follow(law, drawn, count, count, failure, "scalar")
+    least = follow(law, drawn, count, count, failure, "scalar")
     return f"{count} reports of each value, smallest p-value {least:.2g}"
 
 
@@ -185,7 +186,7 @@ def check_memoised(protocol: Memoised[Any], law: Law, samples: int, source: Sour
         secrets = source.words(count * KEY_BYTES // 8).view(np.uint8).reshape(count, KEY_BYTES)
         return protocol.privatize(_column(value, count), secrets=secrets, source=source).payload
 
-    least = _follow(law, drawn, samples, CHUNK, failure, "memoised")
+    least = follow(law, drawn, samples, CHUNK, failure, "memoised")
     return f"{samples} secrets for each value, smallest p-value {least:.2g}"
 
 
@@ -204,11 +205,20 @@ def row_keys(rows: Bytes) -> NDArray[np.uint64]:
     return digest(Column(offsets=offsets, data=np.ascontiguousarray(rows).reshape(-1)))
 
 
-def _follow(law: Law, drawn: Any, samples: int, chunk: int, failure: float, check: str) -> float:  # noqa: ANN401 - a function
+def follow(law: Law, drawn: Any, samples: int, chunk: int, failure: float, check: str) -> float:  # noqa: ANN401 - a function
     """Return the smallest p-value: of each value's reports, and of all reports sorted by how likely they were.
 
     The latter pools what all values have in common, such as how often the truth was kept: it sees a coin that is a
     little off where single reports are too many, or too rare, to show it.
+
+    >>> from celosia.local import DirectEncoding
+    >>> from celosia.noise import Seeded
+    >>> protocol = DirectEncoding(domain=2, epsilon=1)
+    >>> law = read_law(protocol, [0, 1])
+    >>> def drawn(value, count):
+    ...     return protocol.privatize([value] * count, source=Seeded(7)).payload
+    >>> follow(law, drawn, 1_000, 1_000, 1e-6, "sampler") > 1e-6
+    True
     """
     tests = len(law.values) + 1
     keys = row_keys(law.outputs)

@@ -27,6 +27,7 @@ from celosia.testing.protocol_conduct import (
     check_wire,
 )
 from celosia.testing.protocol_estimates import Moments, check_bias, check_variance, exact_moments, simulated_moments
+from celosia.testing.protocol_histories import check_histories
 from celosia.testing.protocol_law import (
     Law,
     check_event,
@@ -39,7 +40,7 @@ from celosia.testing.protocol_law import (
 
 __all__ = ["check_protocol"]
 
-_SHARES = 7  # checks that may fail by chance
+_SHARES = 8  # checks that may fail by chance
 _MOST_VALUES = 6
 _BLACK_BOX = 20_000
 _TRIED: tuple[list[Any], ...] = ([0, 1, 2, 3], [0, 1], [-1.0, -0.5, 0.0, 1.0], [0.0, 0.5, 1.0], ["sun", "rain", "snow"])
@@ -102,6 +103,7 @@ def check_protocol(
         checks.append(Check(name="scalar", found=check_scalar(protocol, law, samples, source, share)))
         if isinstance(protocol, Memoised):
             checks.append(Check(name="memoised", found=check_memoised(protocol, law, samples, source, share)))
+            checks.append(Check(name="histories", found=check_histories(protocol, held, samples, source, share)))
     else:
         few = min(samples, _BLACK_BOX)
         checks.append(Check(name="event", found=check_event(protocol, None)))
