@@ -44,6 +44,18 @@ def test_the_promise_is_that_of_accounting(protocol: Any, count: int) -> None:  
         assert float(promise.epsilon) <= shuffled_closed_form(1, count, "1e-6")
 
 
+def test_many_answers_have_the_count_of_any_randomizer() -> None:
+    many = DirectEncoding(domain=1000, epsilon=1)
+    generic = shuffled_epsilon(1, 10_000, "1e-6")
+    assert generic == pytest.approx(0.053, abs=1e-3)
+    assert float(shuffle(many, 10_000, "1e-6").epsilon) <= generic
+    assert best(many.shuffled(10_000), "1e-6").epsilon <= generic * 1.001
+    for size in (2, 3, 4, 5, 10, 30, 100, 1000):
+        for local in ("1/4", 1, 3):
+            count = shuffled_epsilon(local, 2_000, "1e-6", categories=size)
+            assert count <= shuffled_epsilon(local, 2_000, "1e-6")
+
+
 def test_what_randomizes_an_answer_has_the_sharper_count() -> None:
     generic = shuffled_epsilon(1, 10_000, "1e-6")
     for protocol, categories in ((PROTOCOLS[0], 4), (PROTOCOLS[3], 2), (PROTOCOLS[5], 4), (PROTOCOLS[6], 4)):

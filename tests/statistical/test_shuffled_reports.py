@@ -17,7 +17,7 @@ from scipy import special, stats
 
 from celosia import local
 from celosia.accounting.dominating import dominating
-from celosia.core import RandomizedResponseEvent, ShuffledEvent
+from celosia.core import GuaranteedEvent, PureDP, RandomizedResponseEvent, ReplaceOne, ShuffledEvent
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 EPSILONS = np.linspace(0.0, 1.0, 21)
+RAW = {
+    epsilon: GuaranteedEvent(guarantee=PureDP(epsilon=epsilon, adjacency=ReplaceOne, unit="person"))
+    for epsilon in (0.5, 1.0, 3.0)
+}
 ANSWERS = (
     local.DirectEncoding,
     local.Duchi,
@@ -88,6 +92,43 @@ def test_no_multiset_of_reports_tells_more_than_is_priced(protocol: local.Protoc
         one, other = (shuffled(table[value], table[others], counts) for value in (here, there))
         assert one.sum() == pytest.approx(1, abs=1e-9)
         assert (hockey_stick(one, other) <= bound + 1e-12).all()
+
+
+def answers_of_many(size: int, reports: int, epsilon: float) -> Array:
+    """Return the exact profile of shuffled randomized response, when all others give one of the two answers' values.
+
+    What is seen is how often each of the two answers was given; the others' true value is the first (``crowd`` 0), or a
+    third one (2). The other answers do not depend on who gave the report, but for their number.
+    """
+    total = math.exp(epsilon) + size - 1
+    worst = np.zeros_like(EPSILONS)
+    for crowd in (0, 2):
+        chances = np.array([math.exp(epsilon) if answer == crowd else 1.0 for answer in (0, 1)]) / total
+        chances = np.append(chances, 1 - chances.sum())
+        first, second = np.meshgrid(np.arange(reports), np.arange(reports), indexing="ij")
+        cells = stats.multinomial.pmf(
+            np.stack([first, second, reports - 1 - first - second], axis=-1).reshape(-1, 3), reports - 1, chances
+        ).reshape(reports, reports)
+        here, there = np.zeros((2, reports + 1, reports + 1))
+        for law, truth in ((here, 0), (there, 1)):
+            said = [math.exp(epsilon) / total if answer == truth else 1 / total for answer in (0, 1)]
+            law[1:, :-1] += said[0] * cells
+            law[:-1, 1:] += said[1] * cells
+            law[:-1, :-1] += (1 - sum(said)) * cells
+        worst = np.maximum(worst, hockey_stick(here.reshape(-1), there.reshape(-1)))
+    return worst
+
+
+@pytest.mark.parametrize("size", [3, 10, 100, 1000])
+@pytest.mark.parametrize("reports", [3, 30, 100])
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 3.0])
+def test_many_answers_tell_no_more_than_the_smaller_bound(size: int, reports: int, epsilon: float) -> None:
+    event = local.DirectEncoding(domain=size, epsilon=epsilon).shuffled(reports)
+    exact = answers_of_many(size, reports, epsilon)
+    told = dominating(event).profile(EPSILONS)
+    assert exact[0] > 0
+    assert (exact <= told + 1e-12).all()
+    assert (told <= dominating(ShuffledEvent(event=RAW[epsilon], reports=reports)).profile(EPSILONS) + 1e-3).all()
 
 
 def with_coordinates(reports: int, epsilon: float, *, assigned: bool) -> Array:

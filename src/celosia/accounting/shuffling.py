@@ -64,13 +64,13 @@ def shuffled_epsilon(epsilon0: Exact, reports: int, delta: Exact, *, categories:
     """
     local, count, target = _parameters(epsilon0, reports, delta)
     target *= 1 - 1e-12  # a sum taken again in another order must still be below delta
-    counters = _Counters.of(local, count, categories)
+    bound = _Bound.of(local, count, categories)
     low, high = 0.0, local
-    if counters.profile(np.zeros(1))[0] <= target:
+    if bound.profile(np.zeros(1))[0] <= target:
         return 0.0
     while high - low > 1e-9 * high:  # the profile falls, and high is always enough
         middle = (low + high) / 2
-        enough = counters.profile(np.array([middle]))[0] <= target
+        enough = bound.profile(np.array([middle]))[0] <= target
         low, high = (low, middle) if enough else (middle, high)
     return high
 
@@ -78,14 +78,15 @@ def shuffled_epsilon(epsilon0: Exact, reports: int, delta: Exact, *, categories:
 def shuffled_profile(epsilon0: Exact, reports: int, epsilons: ArrayLike, *, categories: int | None = None) -> Array:
     """Return an upper bound on delta at every epsilon, for shuffled reports of an ``epsilon0``-private randomizer.
 
-    With ``categories`` the randomizer is known to be randomized response over so many answers: then more reports are
-    clones. The bound is the same in both directions.
+    With ``categories`` the randomizer is known to be randomized response over so many answers. Few answers have more
+    clones; for many answers the count of any randomizer is better, so that the smaller of both bounds is taken. The
+    bound is the same in both directions.
 
     >>> shuffled_profile(1, 1000, [0.0, 0.1, 0.2, 1.0])
     array([1.92196772e-02, 3.52765651e-04, 2.05980818e-07, 0.00000000e+00])
     """
     local, count, _ = _parameters(epsilon0, reports, "1/2")
-    return _Counters.of(local, count, categories).profile(checked_epsilons(epsilons))
+    return _Bound.of(local, count, categories).profile(checked_epsilons(epsilons))
 
 
 def shuffled_atoms(epsilon0: Exact, reports: int, *, categories: int | None = None) -> Atoms:
@@ -101,7 +102,7 @@ def shuffled_atoms(epsilon0: Exact, reports: int, *, categories: int | None = No
     local, count, _ = _parameters(epsilon0, reports, "1/2")
     reach = shuffled_epsilon(epsilon0, reports, "1e-24", categories=categories)
     points = np.unique(np.append(np.linspace(0.0, reach, _POINTS), local))
-    delta = _Counters.of(local, count, categories).profile(points)
+    delta = _Bound.of(local, count, categories).profile(points)
     # To the right of a loss the profile falls with the slope of Q's mass beyond it. Rounding may leave the curve not
     # quite convex: a slope that is at least as steep as those further right only raises it.
     slopes = np.append(np.diff(delta) / np.diff(np.expm1(points)), 0.0)
@@ -161,6 +162,24 @@ class _Counters:
         delta = np.minimum((delta * self.share + _BEYOND) * _SAFE, np.minimum(alone, 1.0))
         # The pair is symmetric: H at -epsilon is 1 - exp(-epsilon) + exp(-epsilon) H at epsilon.
         return np.where(epsilon >= 0, delta, np.minimum(-np.expm1(-size) * _SAFE + np.exp(-size) * delta, 1.0))
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class _Bound:
+    """The smaller, at each epsilon, of what several ways of counting clones give: each is an upper bound."""
+
+    ways: tuple[_Counters, ...]
+
+    @classmethod
+    def of(cls, local: float, reports: int, categories: int | None) -> "_Bound":
+        own, any_randomizer = (_cloning(local, kinds) for kinds in (categories, None))
+        # With as many clones as any randomizer has, and a share of at most 1, the own count is never the larger.
+        both = categories is not None and own[1] < any_randomizer[1]
+        kinds = (categories, None) if both else (categories,)
+        return cls(ways=tuple(_Counters.of(local, reports, kind) for kind in kinds))
+
+    def profile(self, epsilon: Array) -> Array:
+        return np.minimum.reduce([way.profile(epsilon) for way in self.ways])
 
 
 def _cloning(local: float, categories: int | None) -> tuple[float, float]:
