@@ -181,7 +181,8 @@ class Aggregate(Generic[E_co]):
         # Read before an aggregate is made: what the protocol asks for may be more than there is memory.
         state = {name: _stored(table, name, shape) for name, shape in shapes.items()}
         least, most = (int(counts[0]) * step for step in protocol._reach())  # noqa: SLF001 - the protocol's other half
-        if not all(least <= int(array.min()) and int(array.max()) <= most for array in state.values()):
+        within = all(least <= int(array.min()) and int(array.max()) <= most for array in state.values())
+        if not within or not protocol._possible(state, int(counts[0])):  # noqa: SLF001 - the protocol's other half
             message = f"The table holds numbers that {int(counts[0])} reports cannot add up to."
             raise FormatError(message)
         aggregate = cls(protocol)

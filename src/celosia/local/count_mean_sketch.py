@@ -16,6 +16,7 @@ import numpy as np
 from celosia.core.events import RandomizedResponseEvent
 from celosia.core.exact import Exact, exact_epsilon
 from celosia.core.structure import RepeatedEvent
+from celosia.local.checks import check_crowd, exact_total
 from celosia.local.estimate import Estimate, estimate_of
 from celosia.local.hashed_rows import LARGEST_SCALE, asked, chance_hits, digests, exact_seed, exact_table, family
 from celosia.local.packing import Bytes, clear_padding, field_width, pack_vector, unpack, unpack_vector
@@ -93,6 +94,7 @@ class CountMeanSketch(Protocol[Estimate]):
         >>> round(CountMeanSketch(epsilon=2, hashes=1024, width=1024).variance(1), 3)
         0.923
         """
+        check_crowd(reports, count, squares)
         others = reports - count
         squares = others if squares is None else squares
         collisions = others * (1 - 1 / self.hashes) + squares / self.hashes
@@ -161,6 +163,10 @@ class CountMeanSketch(Protocol[Estimate]):
 
     def _shapes(self) -> dict[str, tuple[int, ...]]:
         return {"ones": (self.hashes, self.width), "reports": (self.hashes,)}
+
+    def _possible(self, state: State, reports: int) -> bool:
+        rows = state["reports"]
+        return exact_total(rows) == reports and bool((state["ones"] <= rows[:, None]).all())
 
     def _rows(self, payload: Bytes) -> "NDArray[np.int64]":
         whole, rest = divmod(self.width, 8)

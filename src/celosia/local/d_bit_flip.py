@@ -22,6 +22,7 @@ from celosia.core.events import Event, RandomizedResponseEvent
 from celosia.core.exact import Exact, exact_epsilon, quote, whole
 from celosia.core.guarantees import PureDP
 from celosia.core.structure import RepeatedEvent
+from celosia.local.checks import check_crowd, exact_total
 from celosia.local.estimate import Estimate, estimate_of
 from celosia.local.memoised import Memo, Memoised, coins_from, numbers_from
 from celosia.local.packing import Bytes, field_width, pack_vector, unpack_vector
@@ -160,6 +161,7 @@ class DBitFlip(Memoised[Estimate]):
         >>> round(DBitFlip(buckets=100, d=4, epsilon=1).variance(1), 1)
         97.9
         """
+        check_crowd(reports, count)
         share, gap = self.size / self.d, -math.expm1(-float(self.epsilon) / 2)
         return reports * share * math.exp(-float(self.epsilon) / 2) / gap / gap + count * (share - 1)
 
@@ -259,6 +261,10 @@ class DBitFlip(Memoised[Estimate]):
 
     def _shapes(self) -> dict[str, tuple[int, ...]]:
         return {"asked": (self.size,), "ones": (self.size,)}
+
+    def _possible(self, state: State, reports: int) -> bool:
+        asked = state["asked"]
+        return exact_total(asked) == self.d * reports and bool((state["ones"] <= asked).all())
 
     def _valid(self, payload: Bytes) -> "NDArray[np.bool_]":
         padded = super(DBitFlip, self)._valid(payload)  # slots make the class twice; a bare super() holds the first

@@ -14,6 +14,7 @@ import numpy as np
 from celosia.core.events import RandomizedResponseEvent
 from celosia.core.exact import Exact, exact_epsilon
 from celosia.local.chances import Chances
+from celosia.local.checks import check_crowd, exact_total
 from celosia.local.estimate import Estimate
 from celosia.local.packing import Bytes, field_width, pack, unpack
 from celosia.local.protocol import PERSON, Protocol, State
@@ -90,6 +91,7 @@ class DirectEncoding(Protocol[Estimate]):
         >>> round(DirectEncoding(domain=100, epsilon=1).variance(1), 1)
         34.1
         """
+        check_crowd(reports, count)
         return self._chances().variance(reports, count)
 
     def outputs(self) -> Bytes | None:
@@ -134,6 +136,9 @@ class DirectEncoding(Protocol[Estimate]):
 
     def _shapes(self) -> dict[str, tuple[int, ...]]:
         return {"said": (self.size,)}
+
+    def _possible(self, state: State, reports: int) -> bool:
+        return exact_total(state["said"]) == reports
 
     def _valid(self, payload: Bytes) -> "NDArray[np.bool_]":
         # Slots make the class twice; a bare super() holds the first.

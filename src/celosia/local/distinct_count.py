@@ -197,6 +197,9 @@ class DistinctCount(Protocol[DistinctEstimate]):
     def _shapes(self) -> dict[str, tuple[int, ...]]:
         return self.oracle._shapes()  # noqa: SLF001 - a part of ours
 
+    def _possible(self, state: State, reports: int) -> bool:
+        return self.oracle._possible(state, reports)  # noqa: SLF001 - a part of ours
+
     def _valid(self, payload: Bytes) -> "NDArray[np.bool_]":
         return self.oracle._valid(payload)  # noqa: SLF001 - a part of ours
 
@@ -246,7 +249,7 @@ class DistinctCount(Protocol[DistinctEstimate]):
         """The least number of people of whom none in any bucket, but with probability ``share``, is missed."""
         if math.isinf(threshold):
             return reports + 1
-        slope, count = max(self.oracle.variance(0, 1.0), 0.0), threshold
+        slope, count = max(self.oracle.variance(1, 1.0) - self.oracle.variance(1), 0.0), threshold
         for _ in range(60):  # a contraction: the square root grows slowly
             count = threshold + needed * math.sqrt(error**2 + slope * count)
         return min(math.ceil(count), reports + 1)

@@ -16,6 +16,7 @@ import numpy as np
 from celosia.core.errors import ParameterError
 from celosia.core.events import RandomizedResponseEvent
 from celosia.core.exact import Exact, exact_epsilon, quote
+from celosia.local.checks import are_sums_of_signs, check_crowd, exact_total
 from celosia.local.estimate import Estimate, estimate_of
 from celosia.local.hashed_rows import LARGEST_SCALE, asked, chance_hits, digests, exact_seed, exact_table, family
 from celosia.local.packing import Bytes, clear_padding, field_width, pack, unpack
@@ -96,6 +97,7 @@ class HadamardCountMeanSketch(Protocol[Estimate]):
         >>> round(HadamardCountMeanSketch(epsilon=2, hashes=1024, width=1024).variance(1), 2)
         1.73
         """
+        check_crowd(reports, count, squares)
         others = reports - count
         squares = others if squares is None else squares
         collisions = others * (1 - 1 / self.hashes) + squares / self.hashes
@@ -175,6 +177,10 @@ class HadamardCountMeanSketch(Protocol[Estimate]):
 
     def _shapes(self) -> dict[str, tuple[int, ...]]:
         return {"signs": (self.hashes, self.width), "reports": (self.hashes,)}
+
+    def _possible(self, state: State, reports: int) -> bool:
+        rows = state["reports"]
+        return int(rows.min()) >= 0 and exact_total(rows) == reports and are_sums_of_signs(state["signs"], rows)
 
     def _valid(self, payload: Bytes) -> "NDArray[np.bool_]":
         (rows,) = unpack(payload, self._widths()[:1])

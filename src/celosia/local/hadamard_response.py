@@ -16,6 +16,7 @@ import numpy as np
 from celosia.core.errors import ParameterError
 from celosia.core.events import RandomizedResponseEvent
 from celosia.core.exact import Exact, exact_epsilon, quote, whole
+from celosia.local.checks import check_crowd, exact_total
 from celosia.local.estimate import Estimate, estimate_of
 from celosia.local.packing import Bytes, field_width, pack, unpack
 from celosia.local.protocol import PERSON, Protocol, State
@@ -111,6 +112,7 @@ class HadamardResponse(Protocol[Estimate]):
         >>> round(HadamardResponse(domain=100, epsilon=1).variance(1), 2)
         5.54
         """
+        check_crowd(reports, count)
         scale, inside = self._scale()
         return (reports - count) * scale**2 / self.blocks + count * (scale**2 * inside - 1)
 
@@ -120,6 +122,7 @@ class HadamardResponse(Protocol[Estimate]):
         >>> round(HadamardResponse(domain=100, epsilon=1).worst_variance(1), 2)
         7.2
         """
+        check_crowd(reports, count)
         scale, inside = self._scale()
         return reports * scale**2 * inside - count
 
@@ -196,6 +199,9 @@ class HadamardResponse(Protocol[Estimate]):
 
     def _shapes(self) -> dict[str, tuple[int, ...]]:
         return {"said": (self.blocks, self.rows)}
+
+    def _possible(self, state: State, reports: int) -> bool:
+        return exact_total(state["said"]) == reports
 
     def _absorb(self, state: State, payload: Bytes) -> None:
         (said,) = unpack(payload, [self.bits])

@@ -15,6 +15,7 @@ import numpy as np
 from celosia.core.errors import ParameterError
 from celosia.core.events import Event, RandomizedResponseEvent
 from celosia.core.exact import Exact, exact_epsilon, quote, whole
+from celosia.local.checks import check_crowd, exact_total
 from celosia.local.estimate import estimate_of
 from celosia.local.node_oracles import HadamardNodes, NodeOracle, UnaryNodes
 from celosia.local.packing import Bytes
@@ -131,6 +132,7 @@ class HierarchicalHistogram(Protocol[RangeEstimate]):
         >>> round(HierarchicalHistogram(domain=1000, epsilon=1).variance(1000) / 1000, 1)
         10.0
         """
+        check_crowd(reports, count)
         tree = self.tree
         shares = np.full(tree.leaves, (1 - count / max(reports, 1)) / (tree.leaves - 1))
         shares[0] = count / max(reports, 1)
@@ -189,6 +191,9 @@ class HierarchicalHistogram(Protocol[RangeEstimate]):
 
     def _shapes(self) -> dict[str, tuple[int, ...]]:
         return {"counts": self.nodes.shape(), "levels": (self.tree.height,)}
+
+    def _possible(self, state: State, reports: int) -> bool:
+        return exact_total(state["levels"]) == reports and self.nodes.possible(state)
 
     def _valid(self, payload: Bytes) -> "NDArray[np.bool_]":
         padded = super(HierarchicalHistogram, self)._valid(payload)  # slots make the class twice

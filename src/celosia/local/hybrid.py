@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from celosia.core.exact import Exact
+from celosia.local.checks import exact_total
 from celosia.local.duchi import TrueBit
 from celosia.local.interval import PART_BITS, exact_grid
 from celosia.local.means import MeanProtocol
@@ -178,6 +179,10 @@ class Hybrid(MeanProtocol):
 
     def _shapes(self) -> dict[str, tuple[int, ...]]:
         return {"bits": (2,), "sum": (1,), "squares": (2,)}
+
+    def _possible(self, state: State, reports: int) -> bool:
+        rest = reports - exact_total(state["bits"])
+        return rest >= 0 and self.window.possible(state, 0 if self._alone else rest) and not (self._alone and rest)
 
     def _valid(self, payload: Bytes) -> "NDArray[np.bool_]":
         padded = super(Hybrid, self)._valid(payload)  # slots make the class twice; a bare super() holds the first

@@ -19,6 +19,7 @@ from celosia.core.errors import ParameterError
 from celosia.core.events import RandomizedResponseEvent
 from celosia.core.exact import Exact, exact_epsilon, quote, whole
 from celosia.local.chances import Chances
+from celosia.local.checks import check_crowd, exact_total
 from celosia.local.estimate import Estimate
 from celosia.local.packing import Bytes, Words, field_width, pack, unpack
 from celosia.local.protocol import PERSON, Protocol, State
@@ -135,6 +136,7 @@ class LocalHashing(Protocol[Estimate]):
         >>> round(protocol.variance(10_000)), round(protocol.variance(10_000, squares=2e6))
         (36917, 37580)
         """
+        check_crowd(reports, count, squares)
         others = reports - count
         further = 0.0 if squares is None else (squares - others) / (self._functions * (self.buckets - 1))
         return self._chances(self.buckets).variance(reports, count) + further
@@ -225,6 +227,9 @@ class LocalHashing(Protocol[Estimate]):
 
     def _shapes(self) -> dict[str, tuple[int, ...]]:
         return {"supports": (self.size,)} if self.hashes is None else {"said": (self.hashes, self.buckets)}
+
+    def _possible(self, state: State, reports: int) -> bool:
+        return self.hashes is None or exact_total(state["said"]) == reports
 
     def _valid(self, payload: Bytes) -> "NDArray[np.bool_]":
         padded = super(LocalHashing, self)._valid(payload)  # slots make the class twice; a bare super() holds the first

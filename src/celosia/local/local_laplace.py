@@ -173,6 +173,10 @@ class LocalLaplace(MeanProtocol):
     def _shapes(self) -> dict[str, tuple[int, ...]]:
         return {"halves": (2,)}
 
+    def _possible(self, state: State, reports: int) -> bool:
+        low, high = state["halves"].tolist()
+        return low + (high << int(_HALF)) <= reports * (self._size - 1)
+
     def _valid(self, payload: Bytes) -> "NDArray[np.bool_]":
         padded = super(LocalLaplace, self)._valid(payload)  # slots make the class twice; a bare super() holds the first
         (said,) = unpack(payload, [self.bits])

@@ -21,6 +21,7 @@ from celosia.core.errors import ParameterError
 from celosia.core.events import RandomizedResponseEvent
 from celosia.core.exact import Exact, exact_epsilon, exact_positive, quote, whole
 from celosia.local.chances import Chances
+from celosia.local.checks import check_crowd, exact_total
 from celosia.local.estimate import Estimate
 from celosia.local.memoised import Memo, Memoised, coins_from, numbers_from
 from celosia.local.packing import Bytes, field_width, pack, unpack
@@ -196,6 +197,7 @@ class LOLOHA(Memoised[Estimate]):
         >>> round(LOLOHA(domain=100, epsilon=1, epsilon_infinity=2, g=4).variance(1), 2)
         3.69
         """
+        check_crowd(reports, count)
         return self._chances().variance(reports, count)
 
     def _chances(self) -> Chances:
@@ -294,6 +296,9 @@ class LOLOHA(Memoised[Estimate]):
 
     def _shapes(self) -> dict[str, tuple[int, ...]]:
         return {"said": (self.functions, self.g)}
+
+    def _possible(self, state: State, reports: int) -> bool:
+        return exact_total(state["said"]) == reports
 
     def _valid(self, payload: Bytes) -> "NDArray[np.bool_]":
         padded = super(LOLOHA, self)._valid(payload)  # slots make the class twice; a bare super() holds the first

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from celosia.local.bit_counts import add_bits, count_ones
+from celosia.local.checks import are_sums_of_signs
 from celosia.local.packing import Bytes, field_width, pack, pack_vector, unpack, unpack_vector
 from celosia.noise.bernoulli import bernoulli, bernoulli_logistic, flip, flip_logistic
 from celosia.noise.packed import packed_logistic
@@ -89,6 +90,10 @@ class NodeOracle(ABC):
     @abstractmethod
     def absorb(self, state: "State", payload: Bytes) -> None:
         """Count valid reports, and how many are of each level."""
+
+    @abstractmethod
+    def possible(self, state: "State") -> bool:
+        """Tell whether the reports of each level can add up to its counts."""
 
     @abstractmethod
     def answers(self, state: "State", level: int) -> "Floats":
@@ -194,6 +199,10 @@ class UnaryNodes(NodeOracle):
             first = self._offset(level)
             add_bits(payload[rows, : -(-size // 8)], state["counts"][first : first + size])
 
+    def possible(self, state: "State") -> bool:
+        """No bit was set more often than there were reports."""
+        return bool((state["counts"] >= 0).all() and (state["counts"] <= np.repeat(state["levels"], self.sizes)).all())
+
     def answers(self, state: "State", level: int) -> "Floats":
         """Take off the ones that are there by chance."""
         first = self._offset(level)
@@ -288,6 +297,11 @@ class HadamardNodes(NodeOracle):
         size = state["counts"].size
         state["counts"] += np.bincount(cells[bit == 0], minlength=size) - np.bincount(cells[bit == 1], minlength=size)
         state["levels"] += np.bincount(levels, minlength=len(self.sizes))
+
+    def possible(self, state: "State") -> bool:
+        """Each report added one sign to one row of its level."""
+        blocks = np.split(state["counts"], np.cumsum(self._blocks())[:-1])
+        return int(state["levels"].min()) >= 0 and all(map(are_sums_of_signs, blocks, state["levels"]))
 
     def answers(self, state: "State", level: int) -> "Floats":
         """Transform the sums back; of row 0 the sum is known, the number of reports."""

@@ -20,6 +20,7 @@ from celosia.core.exact import Exact, exact_epsilon, quote
 from celosia.core.structure import RepeatedEvent
 from celosia.local.bit_counts import add_bits, count_ones
 from celosia.local.chances import Chances
+from celosia.local.checks import check_crowd
 from celosia.local.estimate import Estimate
 from celosia.local.packing import Bytes, pack, pack_vector
 from celosia.local.protocol import PERSON, Protocol, State
@@ -108,6 +109,7 @@ class OptimizedUnary(Protocol[Estimate]):
         >>> round(OptimizedUnary(domain=100, epsilon=1, symmetric=True).variance(1), 2)
         3.92
         """
+        check_crowd(reports, count)
         return self._chances().variance(reports, count)
 
     def outputs(self) -> Bytes | None:

@@ -124,6 +124,9 @@ class Piecewise(MeanProtocol):
     def _shapes(self) -> dict[str, tuple[int, ...]]:
         return {"sum": (1,), "squares": (2,)}
 
+    def _possible(self, state: State, reports: int) -> bool:
+        return self.window.possible(state, reports)
+
     def _valid(self, payload: Bytes) -> "NDArray[np.bool_]":
         padded = super(Piecewise, self)._valid(payload)  # slots make the class twice; a bare super() holds the first
         (said,) = unpack(payload, [self.bits])

@@ -19,6 +19,7 @@ from celosia.core.errors import ParameterError
 from celosia.core.exact import Exact, exact_epsilon, quote, whole
 from celosia.local.bit_strings import BitStrings
 from celosia.local.chances import Chances
+from celosia.local.checks import check_crowd, exact_total
 from celosia.local.discovery import FAILURE, SURELY, Discovery, discovery_of, multiple
 from celosia.local.estimate import Estimate, estimate_of
 from celosia.local.hashed_rows import exact_seed, family
@@ -150,6 +151,7 @@ class PrefixExtension(Protocol[Estimate]):
         >>> round(PrefixExtension(epsilon=2, domain=2**20).variance(1))
         2
         """
+        check_crowd(reports, count)
         groups = len(self.beginnings)
         return groups**2 * self._chances.variance(reports / groups, count / groups) + count * (groups - 1)
 
@@ -206,6 +208,9 @@ class PrefixExtension(Protocol[Estimate]):
 
     def _shapes(self) -> dict[str, tuple[int, ...]]:
         return {"said": (len(self.beginnings), self.hashes, self.width)}
+
+    def _possible(self, state: State, reports: int) -> bool:
+        return exact_total(state["said"]) == reports
 
     def _valid(self, payload: Bytes) -> "NDArray[np.bool_]":
         padded = super(PrefixExtension, self)._valid(

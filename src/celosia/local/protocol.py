@@ -281,6 +281,10 @@ class Protocol(Record, ABC, Generic[E_co]):
         """Return the least and the most that one report adds to a number of the state."""
         return 0, 1
 
+    def _possible(self, state: State, reports: int) -> bool:  # noqa: ARG002 - what others look at
+        """Tell whether so many valid reports can add up to a state, each of whose numbers is within ``_reach``."""
+        return True
+
     def _valid(self, payload: Bytes) -> "NDArray[np.bool_]":
         """Tell which reports could have come from a client."""
         return clear_padding(payload, self.bits)

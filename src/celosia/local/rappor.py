@@ -17,6 +17,7 @@ from numba import njit
 from celosia.core.enclosure import log_at_least
 from celosia.core.errors import ParameterError
 from celosia.core.exact import Exact, exact_epsilon, exact_probability, quote, whole
+from celosia.local.checks import check_crowd, exact_total
 from celosia.local.estimate import Estimate
 from celosia.local.memoised import Memo, Memoised, coins_from, numbers_from
 from celosia.local.packing import Bytes, clear_padding, field_width, pack_vector, unpack_vector
@@ -229,6 +230,7 @@ class Rappor(Memoised[Estimate]):
         >>> round(Rappor(bits=128, hashes=8, cohorts=1, f=0.5, p=0.5, q=0.75).variance(500_000) ** 0.5)
         1038
         """
+        check_crowd(reports, count)
         if_one, if_zero = (float(shown * (1 - shown)) for shown in self.shown)
         set_bits = self.bits * self._density()
         noise = reports * if_zero / (set_bits * (1 - self._density())) + count * (if_one - if_zero) / set_bits
@@ -342,6 +344,9 @@ class Rappor(Memoised[Estimate]):
 
     def _shapes(self) -> dict[str, tuple[int, ...]]:
         return {"ones": (2, self.cohorts, self.bits), "sizes": (2, self.cohorts)}
+
+    def _possible(self, state: State, reports: int) -> bool:
+        return exact_total(state["sizes"]) == reports and bool((state["ones"] <= state["sizes"][..., None]).all())
 
     def _valid(self, payload: Bytes) -> "NDArray[np.bool_]":
         return clear_padding(payload, self._report_bits()) & (self._unpack(payload)[1] < self.cohorts)

@@ -21,6 +21,7 @@ from celosia.core.errors import ParameterError
 from celosia.core.exact import Exact, exact_epsilon, exact_positive, quote, whole
 from celosia.core.structure import ComposedEvent
 from celosia.local.aggregate import Aggregate
+from celosia.local.checks import exact_total
 from celosia.local.count_mean_sketch import CountMeanSketch
 from celosia.local.discovery import FAILURE, SURELY, Discovery, discovery_of, multiple
 from celosia.local.estimate import Estimate
@@ -245,6 +246,12 @@ class SequenceFragmentPuzzle(Protocol[Estimate]):
         places = self.pieces.places
         fragments = self.fragments._shapes()  # noqa: SLF001 - likewise
         return texts | {f"fragment_{name}": (places, *shape) for name, shape in fragments.items()}
+
+    def _possible(self, state: State, reports: int) -> bool:
+        parts = [_part(state, "fragment_", place) for place in range(self.pieces.places)]
+        sizes = [exact_total(part["reports"]) for part in parts]
+        fragments = all(map(self.fragments._possible, parts, sizes))  # noqa: SLF001 - a part of ours
+        return sum(sizes) == reports and fragments and self.texts._possible(_part(state, "text_"), reports)  # noqa: SLF001 - likewise
 
     def _valid(self, payload: Bytes) -> "NDArray[np.bool_]":
         text, fragment, places = self._split(payload)

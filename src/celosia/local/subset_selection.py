@@ -19,6 +19,7 @@ from celosia.core.errors import ParameterError
 from celosia.core.exact import Exact, exact_epsilon, quote, whole
 from celosia.local.bit_counts import add_bits, count_ones
 from celosia.local.chances import Chances
+from celosia.local.checks import check_crowd, exact_total
 from celosia.local.estimate import Estimate
 from celosia.local.packing import Bytes, Words, pack_vector
 from celosia.local.protocol import Protocol, State
@@ -98,6 +99,7 @@ class SubsetSelection(Protocol[Estimate]):
         >>> round(SubsetSelection(domain=100, epsilon=1).variance(1), 2)
         3.59
         """
+        check_crowd(reports, count)
         return self._chances(self.chosen).variance(reports, count)
 
     def outputs(self) -> Bytes | None:
@@ -187,6 +189,9 @@ class SubsetSelection(Protocol[Estimate]):
 
     def _shapes(self) -> dict[str, tuple[int, ...]]:
         return {"supports": (self.size,)}
+
+    def _possible(self, state: State, reports: int) -> bool:
+        return exact_total(state["supports"]) == reports * self.chosen
 
     def _valid(self, payload: Bytes) -> "NDArray[np.bool_]":
         padded = super(SubsetSelection, self)._valid(

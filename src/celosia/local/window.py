@@ -189,6 +189,20 @@ class Window:
         state["sum"] += int(said.sum())
         state["squares"] += np.array([(squares & _LOW).sum(), (squares >> np.uint64(_HALF)).sum()], dtype=np.int64)
 
+    def possible(self, state: "State", reports: int) -> bool:
+        """Tell whether so many reports can have such sums: of numbers from 0 to size - 1, and of their squares.
+
+        >>> window = Window(epsilon=Fraction(1), steps=8, width=5)
+        >>> state = {"sum": np.array([8]), "squares": np.array([34, 0])}
+        >>> window.possible(state, 2), window.possible(state, 1), window.possible({**state, "sum": np.array([9])}, 2)
+        (True, False, False)
+        """
+        total, (low, high) = int(state["sum"][0]), state["squares"].tolist()
+        squares, most = low + (high << _HALF), self.size - 1
+        # Cauchy and Schwarz; a square has the parity of its number.
+        near = total**2 <= reports * squares and squares <= most * total and (squares - total) % 2 == 0
+        return 0 <= total <= reports * most and near
+
     def moments(self, state: "State", reports: int) -> tuple[float, float]:
         """Return what the sums say about the numbers, for bounds of -1 and 1: their mean, and their mean square.
 
