@@ -89,6 +89,12 @@ def test_the_reason_names_the_figures() -> None:
     assert "lifetime" in str(choose(1000, 1, longitudinal=True))
 
 
+def test_domains_that_no_client_would_put_in_order() -> None:
+    names = [one.name for one in choose(65_537, 1, longitudinal=True).alternatives]
+    assert "LOLOHA" in names
+    assert not any(name.startswith("DBitFlip") for name in names)
+
+
 def test_too_few_bits_are_refused() -> None:
     with pytest.raises(ParameterError, match=r"bits must be at least 10, the report of .*, not 3"):
         choose(1000, 1, bits=3)

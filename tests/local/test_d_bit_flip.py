@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from celosia.accounting.basic import basic
-from celosia.core import InputError, ParameterError, PureDP, ReplaceOne
+from celosia.core import CelosiaError, InputError, ParameterError, PureDP, ReplaceOne
 from celosia.local.d_bit_flip import PERMUTATIONS, DBitFlip
 from celosia.local.protocol import Protocol
 from celosia.noise import Seeded
@@ -257,3 +257,17 @@ def test_values_outside_are_refused_without_being_told() -> None:
     for values in ([10], [-1], [0.5], ["sun"], [None]):
         with pytest.raises(InputError):
             protocol.privatize(values)
+
+
+def test_work_that_a_server_may_ask_for_is_bounded() -> None:
+    DBitFlip(buckets=65_536, d=4, epsilon=1)
+    DBitFlip(buckets=2**20, d=2**20, epsilon=1)  # nothing is put in order
+    for buckets in (65_537, 2**20, 2**24):
+        with pytest.raises(ParameterError, match="buckets must be at most 65536 unless d is their number") as caught:
+            DBitFlip(buckets=buckets, d=4, epsilon=1)
+        assert str(buckets) in str(caught.value)
+    with pytest.raises(ParameterError, match="d must be at most 1048576"):
+        DBitFlip(buckets=2**24, d=2**24, epsilon=1)
+    text = DBitFlip(buckets=10, d=4, epsilon=1).to_json().replace('"buckets": 10', '"buckets": 16777216')
+    with pytest.raises(CelosiaError, match="buckets must be at most 65536"):
+        Protocol.from_json(text)

@@ -28,6 +28,7 @@ _ALIKE = 1.01
 _TABLE = 1024  # rows and columns of the sketches in the table
 _MOST_KEPT = 32  # epsilon, of answers that are kept
 _MOST_BUCKETS = 1 << 12  # for which a report has a bit each
+_MOST_ORDERED = 1 << 16  # buckets that a client puts in order
 _STEPS = 1 << 16  # of probabilities
 _LEAST_RAPPOR = Fraction(1, 100)  # epsilon, below which its probabilities would need more steps
 _LIFE = 1000  # reports of a life, for each value
@@ -178,7 +179,7 @@ def _memoised(domain: Domain, epsilon: Fraction) -> "Iterator[tuple[str, Protoco
     if best.g > 2:
         yield "LOLOHA, g=2", LOLOHA(domain=domain, epsilon=epsilon, epsilon_infinity=2 * epsilon, g=2)
     size = size_of(domain)
-    for d in sorted({min(4, size), size if size <= _MOST_BUCKETS else 4}):
+    for d in sorted({min(4, size), size if size <= _MOST_BUCKETS else 4} if size <= _MOST_ORDERED else ()):
         yield f"DBitFlip, d={d}", DBitFlip(buckets=domain, d=d, epsilon=epsilon)
     if epsilon >= _LEAST_RAPPOR:
         yield "Rappor", _rappor(epsilon)

@@ -48,6 +48,8 @@ PERMUTATIONS = 64
 """How many public orders of the buckets there are: a client's buckets are d neighbours in one of them, as in a ring."""
 
 _MOST_OUTPUTS = 1 << 16
+_MOST_PLACES = 1 << 22  # of buckets in orders, which every client and server computes; a server may choose the buckets
+_MOST_BITS = 1 << 20  # of a report
 _BLOCK = 1 << 19  # words of keystream at a time
 _WORD = 64
 
@@ -66,8 +68,8 @@ class DBitFlip(Memoised[Estimate]):
     Parameters
     ----------
     buckets
-        The number k of buckets, whose numbers are then 0 to k - 1, or the values themselves. For real counters see
-        ``Bucketing``.
+        The number k of buckets, whose numbers are then 0 to k - 1, or the values themselves: at most 65,536, unless d = k.
+        For real counters see ``Bucketing``.
     d
         How many buckets a client answers for.
     epsilon
@@ -93,6 +95,15 @@ class DBitFlip(Memoised[Estimate]):
         self._set(seed=int(as_seed(seed)))
         if self.d > self.size:
             message = f"d must be at most the number of buckets, {self.size}, not {quote(d)}."
+            raise ParameterError(message)
+        if self.d < self.size and PERMUTATIONS * self.size > _MOST_PLACES:
+            message = (
+                f"buckets must be at most {_MOST_PLACES // PERMUTATIONS} unless d is their number, not {self.size}: "
+                "all clients order them 64 times. Use fewer (see Bucketing), or LOLOHA."
+            )
+            raise ParameterError(message)
+        if self.d > _MOST_BITS:
+            message = f"d must be at most {_MOST_BITS}, not {quote(d)}: a report has so many bits."
             raise ParameterError(message)
 
     @property
@@ -295,12 +306,16 @@ class DBitFlip(Memoised[Estimate]):
 @lru_cache(maxsize=16)
 def _orders(size: int, seed: int) -> "tuple[NDArray[np.int64], NDArray[np.int64]]":
     """Return the buckets of each order, and the place of each bucket in each order."""
-    pairs = np.empty((PERMUTATIONS, size, 2), dtype="<u8")
-    pairs[..., 0], pairs[..., 1] = np.arange(PERMUTATIONS)[:, None], np.arange(size)
-    offsets = 16 * np.arange(PERMUTATIONS * size + 1)
-    keys = digest(Column(offsets=offsets, data=pairs.reshape(-1).view(np.uint8)), seed=seed)
-    order = np.argsort(keys.reshape(PERMUTATIONS, size), axis=1, kind="stable")
-    return order, np.argsort(order, axis=1)
+    pairs, offsets = np.empty((size, 2), dtype="<u8"), 16 * np.arange(size + 1)
+    pairs[:, 1] = np.arange(size)
+    order = np.empty((PERMUTATIONS, size), dtype=np.int64)
+    place = np.empty_like(order)
+    for row in range(PERMUTATIONS):
+        pairs[:, 0] = row
+        keys = digest(Column(offsets=offsets, data=pairs.reshape(-1).view(np.uint8)), seed=seed)
+        order[row] = np.argsort(keys, kind="stable")
+        place[row, order[row]] = np.arange(size)
+    return order, place
 
 
 @njit(cache=True, nogil=True)
