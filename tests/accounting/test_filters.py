@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import dataclasses
 import math
+import os
+import pickle
 import typing
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -30,6 +32,7 @@ from celosia.core import (
     ApproxDP,
     BudgetExceeded,
     Event,
+    Exhausted,
     GaussianDP,
     GaussianEvent,
     Guarantee,
@@ -349,3 +352,20 @@ def test_what_has_happened_is_counted_beyond_the_limit(
     assert not over.admits(LaplaceEvent(scale=10**9, sensitivity=1))
     with pytest.raises(GuaranteeMismatch):
         over.count(LaplaceEvent(scale=10, sensitivity=1, adjacency=ReplaceOne))
+
+
+@pytest.mark.parametrize("copying", [lambda watch: watch, lambda watch: pickle.loads(pickle.dumps(watch))])  # noqa: S301 - our own bytes
+def test_a_filter_spends_in_one_process(copying: Callable[[Filter], Filter]) -> None:
+    watch = Filter(PureAccountant(), PureDP(epsilon=1))
+    if not (child := os.fork()):
+        code = 1
+        try:
+            copied = copying(watch)
+            assert copied.admits(TENTH)
+            with pytest.raises(Exhausted, match="twice"):
+                copied.spend(TENTH)
+            code = 7 if copied.remaining == PureDP(epsilon=1) else 1
+        finally:
+            os._exit(code)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    assert copy.deepcopy(watch).spend(TENTH).events == watch.spend(TENTH).events

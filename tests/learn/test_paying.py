@@ -1,9 +1,11 @@
 """A fit is paid for before records are read, and stays paid for whatever happens then."""
 
+import os
+
 import pytest
 
 import celosia as cl
-from celosia.core import BudgetExceeded, EngineError, InputError, ParameterError
+from celosia.core import BudgetExceeded, EngineError, InputError, LedgerError, ParameterError
 from celosia.learn.paying import paid
 from celosia.ledger import Purse
 from celosia.mechanisms import Laplace
@@ -71,3 +73,16 @@ def test_a_delta_needs_a_budget_that_has_one() -> None:
     with pytest.raises(ParameterError, match="leave delta= out"):
         model.fit([[0.0], [1.0]], [0, 1])
     assert purse.history == ()
+
+
+def test_a_forked_copy_of_a_budget_pays_for_no_fit() -> None:
+    purse = Purse(cl.PureDP(epsilon=1))
+    if not (child := os.fork()):
+        code = 1
+        try:
+            with pytest.raises(LedgerError, match="Share a ledger instead"):
+                cl.learn.StandardScaler(bounds=(0, 1), epsilon="0.4", budget=purse).fit([[0.5], [0.25]])
+            code = 7
+        finally:
+            os._exit(code)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import signal
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
@@ -13,7 +15,7 @@ from hypothesis import strategies as st
 
 import celosia as cl
 from celosia.core import GaussianEvent, LaplaceEvent
-from celosia.core.errors import BudgetExceeded, GuaranteeMismatch, ParameterError
+from celosia.core.errors import BudgetExceeded, GuaranteeMismatch, LedgerError, ParameterError
 from celosia.ledger import Door, Request
 from celosia.ledger.purse import Purse
 from celosia.mechanisms import Laplace
@@ -150,3 +152,40 @@ def test_threads_that_race_spend_exactly_the_budget() -> None:
         assert sum(pool.map(race, range(8))) == 100
     assert purse.remaining == cl.PureDP(epsilon=0)
     assert len(purse.history) == 100
+
+
+def test_four_forked_workers_spend_nothing_and_may_read() -> None:
+    purse = Purse(cl.PureDP(epsilon=1))
+    held = purse.reserve(COUNT.event, question="How many?")
+    locked, done = threading.Event(), threading.Event()
+
+    def hold_the_lock() -> None:
+        with purse._lock:
+            locked.set()
+            done.wait(60)
+
+    def work() -> None:
+        signal.alarm(30)  # a worker that waits for the lock would wait for ever: the thread that has it is not here
+        with pytest.raises(LedgerError, match="Share a ledger instead"):
+            purse.reserve(COUNT.event, question="")
+        with pytest.raises(LedgerError, match="Share a ledger instead"):
+            purse.commit(held, COUNT.release(3))
+        with pytest.raises(LedgerError, match="Share a ledger instead"):
+            purse.fail(held)
+        assert purse.remaining == cl.PureDP(epsilon="0.9")
+        assert [entry.state for entry in purse.history] == ["reserved"]
+
+    holder = threading.Thread(target=hold_the_lock)
+    holder.start()
+    locked.wait(60)
+    workers = [multiprocessing.get_context("fork").Process(target=work) for _ in range(4)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    done.set()
+    holder.join()
+    assert [worker.exitcode for worker in workers] == [0] * 4
+    purse.commit(held, COUNT.release(3))  # the original goes on
+    assert purse.reserve(COUNT.event, question="").state == "reserved"
+    assert purse.remaining == cl.PureDP(epsilon="0.8")

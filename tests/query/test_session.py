@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
@@ -726,3 +727,23 @@ def test_what_goes_with_a_ledger_is_looked_at(options: dict[str, Any], words: st
         cl.Session(rows_table(), budget=cl.PureDP(epsilon=1), **options)
     with pytest.raises(ParameterError, match="open the session with ledger="):
         asking().for_analyst("ana")
+
+
+def test_four_forked_workers_cannot_spend_one_budget_four_times() -> None:
+    session = cl.Session(rows_table(), budget=cl.PureDP(epsilon=1))
+    session._engine = Pretending()
+    session.query().count().preview(epsilon=1)  # imports what every worker would import for itself
+
+    def ask() -> None:
+        assert session.query().count().preview(epsilon=1).affordable
+        with pytest.raises(LedgerError, match="Share a ledger instead"):
+            session.query().count().release(epsilon=1)
+        assert session.remaining == session.budget
+
+    workers = [multiprocessing.get_context("fork").Process(target=ask) for _ in range(4)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert [worker.exitcode for worker in workers] == [0] * 4
+    assert session.query().count().release(epsilon=1).to_arrow().num_rows == 1

@@ -14,6 +14,7 @@ the session is one that this order's filter would have allowed, so the shares of
 
 import copy
 import dataclasses
+import os
 from fractions import Fraction
 
 from celosia.accounting.accountant import AdaptiveAccountant, exact_delta
@@ -21,6 +22,7 @@ from celosia.core import (
     ApproxDP,
     BudgetExceeded,
     Event,
+    Exhausted,
     Guarantee,
     GuaranteeMismatch,
     ParameterError,
@@ -51,6 +53,8 @@ def _fresh(accountant: AdaptiveAccountant) -> AdaptiveAccountant:
 class Filter:
     """A budget that cannot be exceeded, for events that are chosen as one goes.
 
+    A copy in another process (forked, or unpickled) can be read and refuses to spend.
+
     >>> from celosia.accounting import ZCDPAccountant
     >>> from celosia.core import ZCDP, GaussianEvent
     >>> watch = Filter(ZCDPAccountant(), ZCDP(rho="0.1"))
@@ -61,7 +65,7 @@ class Filter:
     False
     """
 
-    __slots__ = ("_accountant", "_budget", "_limit")
+    __slots__ = ("_accountant", "_budget", "_limit", "_process")
 
     def __init__(self, accountant: AdaptiveAccountant, budget: Guarantee) -> None:
         if not isinstance(budget, Guarantee):
@@ -70,6 +74,7 @@ class Filter:
         refuse_same_changes(budget.adjacency, "A budget")
         self._accountant = _fresh(accountant)
         self._budget = budget
+        self._process = os.getpid()
         self._limit = self._accountant._limit(budget)  # noqa: SLF001 - meant for filters
 
     @property
@@ -107,6 +112,9 @@ class Filter:
         ...
         celosia.core.errors.BudgetExceeded: A LaplaceEvent does not fit into what is left, PureDP(epsilon=1).
         """
+        if self._process != os.getpid():
+            message = "The filter belongs to the process that opened it: a copy would spend the same budget twice."
+            raise Exhausted(message)
         after = self._after(event, times)
         if not self._within(after):
             message = f"A {type(event).__name__} does not fit into what is left, {self.remaining}."

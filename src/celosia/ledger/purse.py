@@ -2,14 +2,18 @@
 
 A filter holds the budget and a lock its order, so that two threads never spend the same part twice. Nothing is kept
 beyond the session, no answer is stored, and noise may come from a stream that can be repeated, for tests.
+
+A forked process inherits a copy of the budget and not the lock that keeps its order. The copy can be read and refuses
+to pay: otherwise each of several workers would spend the whole budget.
 """
 
 import dataclasses
+import os
 import threading
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from celosia.core.errors import BudgetExceeded, ParameterError
+from celosia.core.errors import BudgetExceeded, LedgerError, ParameterError
 from celosia.core.exact import quote
 from celosia.core.guarantees import ZCDP, Guarantee
 from celosia.ledger.indivisible import Indivisible
@@ -43,7 +47,7 @@ class Purse(Indivisible):
         self._filter = self._policy.open()
         self._name = name
         self._history: dict[str, Reservation] = {}
-        self._lock = threading.RLock()
+        self._lock, self._process = threading.RLock(), os.getpid()
 
     @property
     def budget(self) -> Guarantee:
@@ -68,6 +72,8 @@ class Purse(Indivisible):
     @property
     def history(self) -> tuple[Reservation, ...]:
         """What was reserved, the earliest first."""
+        if self._process != os.getpid():  # the lock may be held by a thread that stayed in the parent
+            return tuple(self._history.values())
         with self._lock:
             return tuple(self._history.values())
 
@@ -120,6 +126,7 @@ class Purse(Indivisible):
         if request is not None:
             message = f"request={quote(request)} needs a ledger, which remembers requests: open the session with one."
             raise ParameterError(message)
+        self._check_process()
         with self._lock:
             if not self._filter.admits(event):
                 left = self._filter.remaining
@@ -155,7 +162,17 @@ class Purse(Indivisible):
         """
         self._settle(reservation, "failed")
 
+    def _check_process(self) -> None:
+        if self._process != os.getpid():
+            message = (
+                "A budget in memory belongs to the process that opened it, and this one was forked from it: here the "
+                "same budget would be spent a second time. Share a ledger instead: "
+                "ledger=celosia.ledger('sqlite:///budget.db')."
+            )
+            raise LedgerError(message)
+
     def _settle(self, reservation: Reservation, state: State) -> None:
+        self._check_process()
         with self._lock:
             known = self._history.get(reservation.id)
             if known is None or known.state != "reserved":
