@@ -7,6 +7,7 @@ import shutil
 import sys
 import tempfile
 import warnings
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,11 +15,14 @@ from hypothesis import settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 # Examples are drawn anew on a developer's machine, to find new failures, and are fixed in CI, to give one verdict.
 settings.register_profile("default", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "default")
+
+_SCHEMAS = count()
 
 PROGRAMS: dict[str, tuple[str, ...]] = {
     "needs_java": ("java",),
@@ -57,6 +61,20 @@ def postgres() -> Iterator[str]:
     yield server.get_uri()
     server.cleanup()
     shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def shared(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The URL of a new ledger that several processes can share."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'budget.db'}"
+    import psycopg
+
+    address: str = request.getfixturevalue("postgres")
+    schema = f"ledger_{os.getpid()}_{next(_SCHEMAS)}"
+    with psycopg.connect(address, autocommit=True) as connection:
+        connection.execute(f"CREATE SCHEMA {schema}")
+    return f"{address}&options=-csearch_path%3D{schema}"
 
 
 @pytest.fixture(scope="session")

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import os
 import traceback
-from itertools import count
 from typing import TYPE_CHECKING
 
-import psycopg
 import pytest
 
 from celosia.core import GuaranteedEvent, PureDP, Release
@@ -15,13 +13,10 @@ from celosia.ledger.opening import open_ledger
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from celosia.core import Event
     from celosia.core.exact import Exact
     from celosia.ledger import Ledger
-
-_SCHEMAS = count()
 
 
 @pytest.fixture
@@ -42,18 +37,6 @@ def ledger() -> Iterator[Ledger]:
     with open_ledger("memory://") as opened:
         opened.set_budget(PureDP(epsilon=1), dataset="deaths")
         yield opened
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def shared(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """The URL of a new ledger that several processes can share."""
-    if request.param == "sqlite":
-        return f"sqlite:///{tmp_path / 'budget.db'}"
-    address: str = request.getfixturevalue("postgres")
-    schema = f"ledger_{os.getpid()}_{next(_SCHEMAS)}"
-    with psycopg.connect(address, autocommit=True) as connection:
-        connection.execute(f"CREATE SCHEMA {schema}")
-    return f"{address}&options=-csearch_path%3D{schema}"
 
 
 @pytest.fixture

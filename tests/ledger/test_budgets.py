@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,7 +19,7 @@ from celosia.core import (
     RenyiDP,
     ReplaceOne,
 )
-from celosia.ledger import Policy, Scope, Window
+from celosia.ledger import Policy, Scope, Window, open_ledger
 from celosia.ledger.budgets import bears_on
 
 if TYPE_CHECKING:
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
     from celosia.ledger import Ledger
 
     Make = Callable[[Exact], Event]
+    Fork = Callable[[Callable[[], None]], int]
 
 DEATHS = Scope(dataset="deaths")
 
@@ -130,3 +134,38 @@ def test_what_bears_on_a_question() -> None:
     assert bears_on(Scope(dataset="deaths", analyst="ana"), "deaths", "ana")
     assert not bears_on(Scope(dataset="deaths", analyst="ana"), "deaths", "eve")
     assert not bears_on(DEATHS, "births", None)
+
+
+def test_the_first_budget_stands_and_all_are_told_which_it_is(shared: str, forked: Fork) -> None:
+    begin_read, begin_write = os.pipe()
+    told_read, told_write = os.pipe()
+
+    def work(number: int) -> None:
+        with open_ledger(shared) as mine:
+            os.read(begin_read, 1)
+            policy = mine.open_budget(PureDP(epsilon=number), dataset="deaths")
+            os.write(told_write, f"{policy.limit}\n".encode())
+
+    open_ledger(shared).close()
+    children = [forked(lambda number=number: work(number)) for number in range(1, 9)]  # type: ignore[misc]
+    os.write(begin_write, b"." * 8)
+    assert [os.waitpid(child, 0)[1] for child in children] == [0] * 8
+    for end in (told_write, begin_read, begin_write):
+        os.close(end)
+    with os.fdopen(told_read) as told, open_ledger(shared) as opened:
+        assert list(told) == [f"{opened.budgets[DEATHS].limit}\n"] * 8
+        assert [line.kind for line in opened.entries()] == ["opened", "budget"]
+        assert opened.verify().ok
+
+
+def test_threads_that_open_a_budget_in_memory_find_one() -> None:
+    start = threading.Barrier(8)
+    with open_ledger("memory://") as opened, ThreadPoolExecutor(8) as pool:
+
+        def work(number: int) -> Policy:
+            start.wait()
+            return opened.open_budget(PureDP(epsilon=number), dataset="deaths")
+
+        assert set(pool.map(work, range(1, 9))) == {opened.budgets[DEATHS]}
+        opened.set_budget(PureDP(epsilon=100), dataset="deaths")  # an owner who means it changes it
+        assert opened.open_budget(PureDP(epsilon=1), dataset="deaths").limit == PureDP(epsilon=100)

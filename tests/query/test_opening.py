@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import celosia as cl
 from celosia.core.errors import GuaranteeMismatch, ParameterError
-from celosia.ledger import Policy, Scope
+from celosia.ledger import Door, Ledger, Policy, Scope
 from celosia.ledger.opening import open_ledger
 from celosia.ledger.purse import Purse
 from celosia.query.opening import open_door, scoped_budget, tables_by_name
 from tests.query.samples import code_book, persons_table, rows_table
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from sqlalchemy import Connection
 
 PURE = cl.PureDP(epsilon=1)
 
@@ -124,3 +129,30 @@ def test_the_data_set_has_the_name_of_its_only_private_table() -> None:
 def test_what_is_no_ledger(wrong: Any) -> None:  # noqa: ANN401 - whatever is passed
     with pytest.raises(ParameterError, match=r"celosia\.ledger"):
         open_door({"deaths": rows_table()}, budget=PURE, ledger=wrong)
+
+
+def _race(first: Ledger, second: Ledger, monkeypatch: pytest.MonkeyPatch) -> Door:
+    """Let one session open the data set just before another writes, which has seen that there is no budget."""
+    transaction, opened, before = second.store.transaction, list[Door](), iter([first])
+
+    def interrupted() -> AbstractContextManager[Connection]:
+        opened.extend(open_door({"deaths": rows_table()}, budget=PURE, ledger=ledger) for ledger in before)
+        return transaction()
+
+    monkeypatch.setattr(second.store, "transaction", interrupted)
+    with pytest.raises(ParameterError, match="leave budget= out"):
+        open_door({"deaths": rows_table()}, budget=cl.PureDP(epsilon=100), ledger=second)
+    return opened[0]
+
+
+def test_of_two_sessions_that_open_at_once_the_first_sets_the_budget(
+    shared: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_ledger(shared) as first, open_ledger(shared) as second:
+        assert _race(first, second, monkeypatch).budget == PURE
+        assert [line.kind for line in first.entries()] == ["opened", "budget"]
+
+
+def test_in_memory_too_the_first_sets_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    with open_ledger("memory://") as ledger:
+        assert _race(ledger, ledger, monkeypatch).budget == PURE

@@ -18,7 +18,7 @@ from celosia.ledger.statement import Line
 if TYPE_CHECKING:
     from celosia.ledger.book import Page
 
-__all__ = ["bears_on", "line_of", "set_policy"]
+__all__ = ["bears_on", "line_of", "open_policy", "set_policy"]
 
 
 def set_policy(page: "Page", scope: Scope, limit: Guarantee | Policy, by: str) -> None:
@@ -47,6 +47,24 @@ def set_policy(page: "Page", scope: Scope, limit: Guarantee | Policy, by: str) -
         "budget",
         {"dataset": scope.dataset, "analyst": scope.analyst, "by": author, "policy": policy_to_json(policy)},
     )
+
+
+def open_policy(page: "Page", scope: Scope, limit: Guarantee | Policy, by: str) -> Policy:
+    """Write a policy where a scope has none, and return the one that holds; see ``Ledger.open_budget``.
+
+    A page that is written holds the lock of the whole ledger: no other budget can be opened between the two steps.
+
+    >>> import celosia as cl
+    >>> ledger = cl.ledger("memory://")
+    >>> with ledger.book.writing() as page:
+    ...     open_policy(page, Scope(dataset="deaths"), cl.PureDP(epsilon=1), "owner").limit
+    PureDP(epsilon=1)
+    """
+    policy = limit if isinstance(limit, Policy) else Policy(limit=limit)
+    if scope in page.state.policies:
+        return page.state.policies[scope]
+    set_policy(page, scope, policy, by)
+    return policy
 
 
 def _same_watcher(one: Policy, other: Policy) -> bool:

@@ -14,7 +14,7 @@ from celosia.core.exact import quote, whole
 from celosia.core.record import exact_text
 from celosia.core.release import Release
 from celosia.ledger.account import Account
-from celosia.ledger.budgets import bears_on, line_of, set_policy
+from celosia.ledger.budgets import bears_on, line_of, open_policy, set_policy
 from celosia.ledger.chain import JSON, Head, LogLine, Verification
 from celosia.ledger.indivisible import Indivisible
 from celosia.ledger.log import append, head_of, lines_after, read_line
@@ -85,6 +85,23 @@ class Ledger(Indivisible):
         scope = Scope(dataset=dataset, analyst=analyst)
         with self.book.writing() as page:
             set_policy(page, scope, limit, by)
+
+    def open_budget(self, limit: "Guarantee | Policy", *, dataset: str, by: str = "owner") -> "Policy":
+        """Open the budget of a data set that has none, and return the policy that holds: the first one stands.
+
+        The comparison and the change are one transaction of the store. Of several processes that open a data set at
+        once, one sets its budget and all return the same policy.
+
+        >>> import celosia as cl
+        >>> ledger = cl.ledger("memory://")
+        >>> ledger.open_budget(cl.PureDP(epsilon=1), dataset="deaths").limit
+        PureDP(epsilon=1)
+        >>> ledger.open_budget(cl.PureDP(epsilon=100), dataset="deaths").limit
+        PureDP(epsilon=1)
+        """
+        scope = Scope(dataset=dataset)
+        with self.book.writing() as page:
+            return open_policy(page, scope, limit, by)
 
     @property
     def budgets(self) -> "Mapping[Scope, Policy]":

@@ -2,6 +2,7 @@
 
 A budget in a ledger belongs to a data set, not to a session: it is opened once, and every session on the data set, of
 whatever process, spends from it. So a session may name the budget it expects, and is refused if the ledger has another.
+Of two sessions that open one data set at once with different budgets, the first sets its own and the second is refused.
 """
 
 from collections.abc import Mapping, Sequence
@@ -93,7 +94,7 @@ def open_door(
             message = f"{given[0]}= goes with a ledger, which remembers who asked about what: give ledger=."
             raise ParameterError(message)
         return Purse(scoped_budget(budget, private[0]), name=private[0].name)
-    if not all(hasattr(ledger, name) for name in ("account", "budgets", "set_budget")):
+    if not all(hasattr(ledger, name) for name in ("account", "budgets", "open_budget")):
         message = f"ledger must be one opened by celosia.ledger('sqlite:///budget.db'), not {quote(ledger)}."
         raise ParameterError(message)
     if dataset is None and len(private) != 1:
@@ -101,12 +102,13 @@ def open_door(
         raise ParameterError(message)
     scope = Scope(dataset=private[0].name if dataset is None else dataset)
     wanted = None if budget is None else scoped_budget(budget, private[0])
-    if scope not in ledger.budgets:
+    policy = ledger.budgets.get(scope)
+    if policy is None:
         if wanted is None:
             message = f"The ledger has no budget for {scope}: give budget=, or ledger.set_budget(..., dataset=...)."
             raise ParameterError(message)
-        ledger.set_budget(wanted, dataset=str(scope.dataset))
-    _check_budget(ledger.budgets[scope].limit, wanted, scope, private[0])
+        policy = ledger.open_budget(wanted, dataset=str(scope.dataset))
+    _check_budget(policy.limit, wanted, scope, private[0])
     return ledger.account(str(scope.dataset), analyst)
 
 
