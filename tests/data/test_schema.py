@@ -182,8 +182,6 @@ def test_kinds_of_other_makers_are_refused() -> None:
 def test_a_file_by_hand() -> None:
     text = """
     \N{BYTE ORDER MARK}# what is known of the register
-    [table]
-    name = "deaths"
 
     [columns]
     hale = {kind = "boolean", null = false}
@@ -247,6 +245,10 @@ def test_what_a_draft_leaves_open_is_named(word: str) -> None:
 @pytest.mark.parametrize(
     ("text", "word"),
     [
+        ("[table]\nperson = 'id'\n[columns.x]\nkind = 'text'", r"a section \[table\], .* would be lost here"),
+        ("table = 3\n[columns.x]\nkind = 'text'", r"a section \[table\]"),
+        ("[tables]\nperson = 'id'\n[columns.x]\nkind = 'text'", "a section 'tables'"),
+        ("person = 'id'\n[columns.x]\nkind = 'text'", "a section 'person'"),
         ("", "no columns"),
         ("columns = 3", "no columns"),
         ("[columns]", "no columns"),

@@ -82,6 +82,7 @@ def test_a_schema_alone_is_a_file() -> None:
         ("low = 0", "lowest = 0\nlow = 0", "'lowest'"),
         ("[table]", "[tables]", "section 'tables'"),
         ("[table]", "[table", "not TOML"),
+        ("max_rows_per_group = 3", "max_rows_per_group = 3.0", "line max_rows_per_group.*wrong type"),
         ('name = "visits"', 'title = "visits"', r"\[table\] has 'title'"),
         ('name = "visits"', "name = 3", "line name.*wrong type"),
         ("max_rows_per_group = 3", "max_rows_per_group = true", "line max_rows_per_group.*wrong type"),
@@ -117,6 +118,31 @@ def test_files_that_cannot_be_read_are_named(tmp_path: Path) -> None:
             read_schema_file(path)
     with pytest.raises(SchemaError, match="There is no schema file"):
         read_schema_file(tmp_path / "none.toml")
+
+
+_VALUES = {
+    "name": "'visits'",
+    "person": "'who'",
+    "max_groups_per_person": "2",
+    "max_rows_per_group": "3",
+    "adjacency": "'replace-one'",
+    "persons": "'who'",
+}
+
+
+@given(st.sets(st.sampled_from(sorted(_VALUES))), st.sampled_from(["table", "Table", "tables", "TABLE"]))
+def test_a_table_section_is_obeyed_or_refused(lines: set[str], section: str) -> None:
+    """No text that names a person makes a table that protects rows."""
+    text = "\n".join([f"[{section}]", *(f"{line} = {_VALUES[line]}" for line in sorted(lines)), SCHEMA.to_toml()])
+    with pytest.raises(SchemaError):
+        Schema.from_toml(text)
+    try:
+        made = parse_schema_file(text).table(ROWS)
+    except CelosiaError:
+        return
+    assert (made.unit == "person") == ("person" in lines)
+    assert (made.adjacency is ReplaceOne) == ("adjacency" in lines)
+    assert not lines & {"persons"}
 
 
 @given(st.text())

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from celosia.core.errors import CelosiaError, ParameterError
+from celosia.core.errors import CelosiaError, ParameterError, SchemaError
 from celosia.guard.dataset import Dataset, PublicTable
 from celosia.guard.identity import Identity
 from celosia.guard.roles import Role
@@ -38,6 +38,13 @@ def test_what_is_shown_opens_nothing() -> None:
     assert (card.name, card.title, card.version) == ("deaths", "Deaths", "7")
     assert [table.name for table in card.tables] == ["deaths", "nowhere"]
     assert [table.public for table in card.tables] == [False, True]
+
+
+def test_a_public_table_protects_nobody_and_says_so(folder: Path) -> None:
+    text = '[table]\nperson = "cause"\n[columns.cause]\nkind = "text"\n'
+    public = PublicTable(source=str(folder / "causes.csv"), key=("cause",), schema=text)
+    with pytest.raises(SchemaError, match=r"a section \[table\]"):
+        public.opened()
 
 
 def test_nothing_shown_has_a_password_or_a_path() -> None:

@@ -302,7 +302,7 @@ def test_plans_are_taken_as_json_too(place: Place) -> None:
     from celosia.query.plan_json import plan_to_json
     from celosia.query.sql import parse_sql
 
-    table = cl.table(str(place.folder / "deaths.csv"), schema=cl.Schema.from_toml(SCHEMA), name="deaths")
+    table = cl.data.parse_schema_file(SCHEMA).table(str(place.folder / "deaths.csv"), name="deaths")
     plan = plan_to_json(parse_sql(str(COUNT.sql), {"deaths": table}))
     ask = Ask.from_json({"dataset": "deaths", "plan": plan, "epsilon": 0.1})
     first = place.guard.ask(place.who("ana"), ask, "k1")

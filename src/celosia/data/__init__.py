@@ -9,7 +9,7 @@ from celosia.data.columns import Boolean, Category, Date, Integer, Kind, Real, T
 from celosia.data.deaths import AGES, CAUSES, DIABETES, SEXES, STATES, VIOLENCE, deaths
 from celosia.data.draft import draft_schema
 from celosia.data.schema import Schema
-from celosia.data.schema_file import SchemaFile, read_schema_file
+from celosia.data.schema_file import SchemaFile, parse_schema_file, read_schema_file
 from celosia.data.synthetic import make_deaths
 from celosia.data.table import Table, table
 from celosia.data.telemetry import RECIPES, Recipe, generate, generate_batches
@@ -41,6 +41,7 @@ __all__ = [
     "generate",
     "generate_batches",
     "make_deaths",
+    "parse_schema_file",
     "read_schema_file",
     "table",
 ]

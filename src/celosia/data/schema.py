@@ -25,7 +25,7 @@ from celosia.core.errors import CelosiaError, SchemaError
 from celosia.core.exact import quote
 from celosia.data.columns import Boolean, Category, Date, Integer, Kind, Real, Text, Timestamp
 
-__all__ = ["KINDS", "Schema"]
+__all__ = ["KINDS", "Schema", "load_toml", "read_columns"]
 
 KINDS: Final[dict[str, type[Kind]]] = {
     "integer": Integer,
@@ -111,25 +111,56 @@ class Schema(Mapping[str, Kind]):
 
     @classmethod
     def from_toml(cls, text: str) -> "Schema":
-        """Read the text of a TOML file back; sections other than ``columns`` are left alone.
+        """Read the text of a TOML file back. It holds ``columns`` and nothing else.
+
+        A section ``[table]`` says whom a table protects, which a schema does not hold: such a text is refused here, and
+        read by ``celosia.data.parse_schema_file``.
 
         >>> text = Schema(age=Integer(0, 120)).to_toml()
         >>> Schema.from_toml(text) == Schema(age=Integer(0, 120))
         True
         """
-        if not isinstance(text, str):
-            message = f"from_toml takes the text of a file, not {quote(text)}."
+        document = load_toml(text)
+        if "table" in document:
+            message = (
+                "The schema has a section [table], which says whom the table protects and would be lost here: make "
+                "the table with celosia.data.parse_schema_file(text).table(rows), or read_schema_file(path)."
+            )
             raise SchemaError(message)
-        try:
-            document = tomllib.loads(text.removeprefix("\N{BYTE ORDER MARK}"), parse_float=Decimal)
-        except (ValueError, ArithmeticError, RecursionError) as error:  # also numbers that are too long to be read
-            message = f"The schema is not TOML: {error}"
-            raise SchemaError(message) from error
-        columns = document.get("columns")
-        if not isinstance(columns, dict) or not columns:
-            message = "The schema has no columns: it needs sections such as [columns.age]."
-            raise SchemaError(message)
-        return cls({name: _kind(name, fields) for name, fields in columns.items()})
+        return read_columns(document)
+
+
+def load_toml(text: object) -> dict[str, Any]:
+    """Parse the text of a schema; numbers that are not whole stay decimals.
+
+    >>> load_toml("grid = 0.1")
+    {'grid': Decimal('0.1')}
+    """
+    if not isinstance(text, str):
+        message = f"from_toml takes the text of a file, not {quote(text)}."
+        raise SchemaError(message)
+    try:
+        return tomllib.loads(text.removeprefix("\N{BYTE ORDER MARK}"), parse_float=Decimal)
+    except (ValueError, ArithmeticError, RecursionError) as error:  # also numbers that are too long to be read
+        message = f"The schema is not TOML: {error}"
+        raise SchemaError(message) from error
+
+
+def read_columns(document: Mapping[str, Any]) -> Schema:
+    """Return the columns of a schema's text; sections other than ``[table]`` and ``[columns.NAME]`` are refused.
+
+    >>> read_columns({"columns": {"hale": {"kind": "boolean"}}})
+    Schema(hale=Boolean())
+    """
+    unknown = sorted(document.keys() - {"table", "columns"})
+    if unknown:
+        message = f"The schema has a section {quote(unknown[0])}; there are only [table] and [columns.NAME]."
+        raise SchemaError(message)
+    columns = document.get("columns")
+    if not isinstance(columns, dict) or not columns:
+        message = "The schema has no columns: it needs sections such as [columns.age]."
+        raise SchemaError(message)
+    return Schema({name: _kind(name, fields) for name, fields in columns.items()})
 
 
 def _name(name: object) -> str:

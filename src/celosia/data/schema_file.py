@@ -17,7 +17,6 @@ A draft whose question marks are not yet replaced is refused with a list of all 
 """
 
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike
@@ -27,7 +26,7 @@ from typing import Any, Final
 from celosia.core.adjacency import AddRemove, Adjacency, exact_adjacency
 from celosia.core.errors import SchemaError
 from celosia.core.exact import quote
-from celosia.data.schema import KINDS, Schema
+from celosia.data.schema import KINDS, Schema, load_toml, read_columns
 from celosia.data.table import Table, table
 
 __all__ = ["SchemaFile", "parse_schema_file", "read_schema_file"]
@@ -101,21 +100,12 @@ def parse_schema_file(text: str) -> SchemaFile:
     ...
     celosia.core.errors.SchemaError: The schema is not filled in: [columns.age] needs high.
     """
-    filled = _OPEN.sub(rf'\1 "{_UNKNOWN}"', text)
-    try:
-        document = tomllib.loads(filled)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        message = f"The schema is not TOML: {error}"
-        raise SchemaError(message) from error
-    unknown = sorted(document.keys() - {"table", "columns"})
-    if unknown:
-        message = f"The schema has a section {quote(unknown[0])}; there are only [table] and [columns.NAME]."
-        raise SchemaError(message)
+    document = load_toml(_OPEN.sub(rf'\1 "{_UNKNOWN}"', text) if isinstance(text, str) else text)
     missing = [*_missing_in_table(document), *_missing_in_columns(document)]
     if missing:
         message = f"The schema is not filled in: {'; '.join(missing)}."
         raise SchemaError(message)
-    return SchemaFile(schema=Schema.from_toml(filled), **_options(document))
+    return SchemaFile(schema=read_columns(document), **_options(document))
 
 
 def _section(document: Mapping[str, Any], name: str) -> Mapping[str, Any]:

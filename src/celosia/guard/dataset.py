@@ -6,6 +6,7 @@ of the environment, which are looked up when the rows are opened: passwords need
 
 from dataclasses import dataclass, replace
 
+from celosia.data.schema import Schema
 from celosia.data.schema_file import SchemaFile, parse_schema_file
 from celosia.data.sources import Frame, suggested_name
 from celosia.data.table import Table, table
@@ -38,7 +39,7 @@ class PublicTable:
 
     def opened(self) -> Table:
         """Read the table, as its schema says if there is one."""
-        schema = parse_schema_file(self.schema).schema if self.schema else None
+        schema = Schema.from_toml(self.schema) if self.schema else None
         return table(expanded(self.source, name="public"), schema=schema, name=self.name, public=True, key=self.key)
 
     def __repr__(self) -> str:
@@ -72,9 +73,7 @@ class Dataset:
         """Return what is shown of it; nothing is opened."""
         private = declared_table(self.name, self.declared)
         others = [
-            Table(
-                name=one.name, source=Frame(None), schema=parse_schema_file(one.schema).schema, public=True, key=one.key
-            )
+            Table(name=one.name, source=Frame(None), schema=Schema.from_toml(one.schema), public=True, key=one.key)
             for one in self.public
         ]
         tables = tuple(card_of_table(one) for one in (private, *others))
