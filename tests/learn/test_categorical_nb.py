@@ -209,7 +209,7 @@ def test_bad_data_are_refused_and_cost_nothing() -> None:
     x, y = _data()
     purse = Purse(cl.PureDP(epsilon=2))
     model = CategoricalNB(categories=SIZES, classes=[0, 1], budget=purse)
-    for bad in (x + 0.5, np.where(x == 2, np.nan, x), x[:0], x[:, 0], [["a", "b", "c"]] * len(y)):
+    for bad in (x + 0.5, np.where(x == 2, np.nan, x), x[:, 0], [["a", "b", "c"]] * len(y)):
         with pytest.raises((InputError, TypeError)):
             model.fit(bad, y[: len(bad)])
     with pytest.raises(TypeError):

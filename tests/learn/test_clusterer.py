@@ -84,8 +84,10 @@ def test_labels_of_a_fit_without_privacy_do_not_stay_in_a_private_model(kind: Ki
     model = kind(n_clusters=2, epsilon=float("inf"), bounds=(0, 10), random_state=0, source=Seeded(7))
     assert model.fit_predict(ROWS).tolist() == model.labels_.tolist() == model.predict(ROWS).tolist()
     check_clustering(kind.__name__, kind(epsilon=float("inf")))
+    with pytest.raises(InputError, match="minimum of 2"):
+        model.fit(ROWS[:1])
     with pytest.raises(InputError):
-        model.set_params(epsilon=1).fit(ROWS[:1])
+        model.set_params(epsilon=1).fit(ROWS[:, 0])
     assert hasattr(model, "labels_")  # nothing was learned: the model is what it was
     model.fit(ROWS)
     assert not hasattr(model, "labels_")
@@ -142,8 +144,7 @@ def test_what_cannot_be_run_is_refused_and_nothing_spent(kind: Kind, given: dict
         ({"method": "lloyd"}, ROWS, ParameterError, "method must be one of"),
         ({"epsilon": -1}, ROWS, ParameterError, "epsilon"),
         ({"epsilon": float("nan")}, ROWS, ParameterError, "epsilon"),
-        ({"n_clusters": 9}, ROWS[:8], InputError, "minimum of 9"),
-        ({}, ROWS[:0], InputError, "0 sample"),
+        ({"n_clusters": 2**16 + 1}, ROWS, ParameterError, "n_clusters must be at most 65,536 with privacy"),
         ({}, ROWS[:, 0], InputError, "2D array"),
         ({}, np.where(ROWS > 9, np.nan, ROWS), InputError, "NaN"),
         ({}, np.where(ROWS > 9, np.inf, ROWS), InputError, "infinity"),

@@ -329,7 +329,7 @@ BAD: list[tuple[dict[str, Any], Any, Any, type[Exception]]] = [
     ({}, np.array([[1.0, float("nan")]] * 4), None, InputError),
     ({}, np.array([[1.0, float("inf")]] * 4), None, InputError),
     ({}, np.array([1.0, 2.0, 3.0, 4.0]), None, InputError),
-    ({}, np.empty((0, 2)), [], InputError),
+    ({}, np.empty((0, 2)), None, InputError),
     ({}, sparse.csr_matrix(np.eye(4, 2)), None, InputError),
     ({}, None, [0, 1], InputError),
     ({}, None, [0.5, 1.5, 0.25, 1], InputError),

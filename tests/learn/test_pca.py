@@ -277,7 +277,7 @@ def test_a_number_of_components_that_makes_no_sense_costs_nothing(wrong: Any) ->
 
 
 @pytest.mark.parametrize(
-    "data", [np.full((3, 2), np.nan), np.full((3, 2), np.inf), np.empty((0, 2)), np.zeros(3), [["a"]]]
+    "data", [np.full((3, 2), np.nan), np.full((3, 2), np.inf), np.empty((2, 0)), np.zeros(3), [["a"]]]
 )
 def test_data_that_cannot_be_read_cost_nothing(data: Any) -> None:  # noqa: ANN401 - wrong types too
     purse = Purse(cl.PureDP(epsilon=1))

@@ -10,6 +10,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
+import celosia as cl
 from celosia.core import InputError, ParameterError, UnboundedDataError
 from celosia.learn.reading import (
     InputTypeError,
@@ -19,6 +20,7 @@ from celosia.learn.reading import (
     read_target,
     read_values,
 )
+from celosia.ledger import Purse
 
 COLUMNS = {"age": [34, 71], "weight": [60.5, 80.0]}
 
@@ -215,6 +217,44 @@ def test_arrow_columns_in_another_order_are_refused() -> None:
     assert read_features(estimator, table, reset=False).shape == (2, 2)
     with pytest.raises(InputError, match="names"):
         read_features(estimator, table.select(["weight", "age"]), reset=False)
+
+
+@pytest.mark.parametrize("rows", [12, 13])
+def test_shapes_are_told_without_the_number_of_rows(rows: int) -> None:
+    for given, words in (
+        (np.zeros((rows, 0)), r"Found array with 0 feature\(s\) \(shape=\(, 0\)\) while a minimum of 1"),
+        ([[1.0], [2.0, 3.0]] * rows, "rows of different lengths: an inhomogeneous shape"),
+        (np.zeros(rows), "Expected 2D array"),
+    ):
+        with pytest.raises(InputError, match=words) as caught:
+            read_features(BaseEstimator(), given, reset=True)
+        assert str(rows) not in str(caught.value)
+    for read in (read_target, read_labels):
+        with pytest.raises(InputError, match="y should be a 1d array: one column") as caught:
+            read(np.zeros((rows, 2)), rows)
+        assert str(rows) not in str(caught.value)
+
+
+def test_what_does_not_fit_into_memory_is_not_measured() -> None:
+    class Huge:
+        def __array__(self, *_: object, **__: object) -> None:
+            raise MemoryError("Unable to allocate 9. GiB for an array with shape (1237, 3)")  # noqa: EM101 - NumPy's
+
+    with pytest.raises(MemoryError, match=r"X \(Huge\) does not fit into memory\.$"):
+        read_features(BaseEstimator(), Huge(), reset=True)
+
+
+def test_only_a_budget_for_one_record_more_or_less_reads_no_rows() -> None:
+    none = np.zeros((0, 2))
+    for adjacency in (cl.AddRemove, cl.ReplaceOne):
+        model = cl.learn.PCA(bounds=(0, 1), budget=Purse(cl.PureDP(epsilon=1, adjacency=adjacency)))
+        if adjacency is cl.AddRemove:
+            assert read_features(model, none, reset=True).shape == (0, 2)
+        else:
+            with pytest.raises(InputError, match="0 sample"):
+                read_features(model, none, reset=True)
+    with pytest.raises(InputError, match="0 sample"):
+        read_features(cl.learn.PCA(bounds=(0, 1)), none, reset=True)
 
 
 def test_row_counts_are_not_told() -> None:

@@ -177,7 +177,7 @@ def test_what_cannot_be_private_is_refused_and_nothing_is_spent(name: str) -> No
         (np.where(_ROWS < 0.01, np.nan, _rows(name)), _target(name)),
         (np.where(_ROWS < 0.01, np.inf, _rows(name)), _target(name)),
         (_rows(name)[:, 0], _target(name)),
-        (_rows(name)[:0], _target(name)[:0]),
+        (_rows(name)[:, :0], _target(name)),
         (np.full((240, 3), "Ana", dtype=object), _target(name)),
     ]
     if is_classifier(_fitting(name)) or is_regressor(_fitting(name)):

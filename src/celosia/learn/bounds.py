@@ -152,7 +152,8 @@ def _one_each(side: Any, count: int) -> list[Any]:  # noqa: ANN401 - a number or
         return [side] * count
     items: list[Any] = np.asarray(side).tolist()
     if np.ndim(side) != 1 or len(items) != count:
-        message = f"bounds must be two numbers, or two arrays of {count} numbers, one for each feature."
+        # Not how many there are: of a table that was turned on its side that would be the number of rows.
+        message = "bounds must be two numbers, or two arrays with one number for each feature of X."
         raise ParameterError(message)
     return items
 

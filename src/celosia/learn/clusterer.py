@@ -33,6 +33,7 @@ __all__ = ["Clusterer"]
 _REFINING = 3
 _MOST_MORE = 5
 _MOST_REFINING = 1000
+_MOST_CLUSTERS = 2**16
 
 
 class Clusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, PrivateEstimator):  # type: ignore[misc] # scikit-learn ships no types
@@ -70,12 +71,13 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ANN401, ARG002, N803 - scikit-learn's names
         """Learn centres from records: pay, and pass over them as often as was paid for.
 
-        Fewer records than clusters are refused before anything is spent; that much can be learned of their number.
+        Without privacy, fewer records than clusters are refused. With privacy they are not, because that would tell
+        their number: centres that no record is near to are noise.
         """
         with self._or_as_before():
             self._checked()
             privacy = self._privacy()
-            values = read_features(self, X, reset=True, least=int(self.n_clusters))
+            values = read_features(self, X, reset=True, least=1 if privacy.private else int(self.n_clusters))
             check_rows(len(values))
             for name in ("labels_", "inertia_"):  # of an earlier fit without privacy
                 self.__dict__.pop(name, None)
@@ -111,6 +113,9 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         refining = _REFINING + more if self.max_iter is None else int(self.max_iter)
         if refining > _MOST_REFINING:
             message = f"max_iter must be at most {_MOST_REFINING} with privacy, not {quote(self.max_iter)}."
+            raise ParameterError(message)
+        if self.n_clusters > _MOST_CLUSTERS:  # a public limit, whatever the number of records
+            message = f"n_clusters must be at most {_MOST_CLUSTERS:,} with privacy, not {quote(self.n_clusters)}."
             raise ParameterError(message)
         return Passes.plan(
             privacy,

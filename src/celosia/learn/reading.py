@@ -1,7 +1,9 @@
 """Data in: arrays and frames as scikit-learn takes them, refused in words that never quote what is in them.
 
-scikit-learn checks shapes, types and feature names; its messages are passed on where they speak of shapes and types
-alone. Where they might repeat a value, ours take their place. Everything is looked at before anything is paid for.
+scikit-learn checks shapes, types and feature names; its messages are passed on where they speak of types, names and the
+number of features alone. Where they might repeat a value or tell how many rows there are, ours take their place.
+Everything is looked at before anything is paid for. So no error may depend on the number of rows where a budget pays:
+an estimator with a budget also reads arrays without any row.
 """
 
 import re
@@ -13,19 +15,26 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d, validate_data
 
+from celosia.core.adjacency import AddRemove
 from celosia.core.errors import CelosiaError, InputError, ParameterError, UnboundedDataError
 from celosia.core.exact import quote
+from celosia.ledger.door import door_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = ["InputTypeError", "public_classes", "read_features", "read_labels", "read_target", "read_values"]
 
+_RAGGED: Final = "setting an array element with a sequence"
 _SAID: Final = re.compile(
     r"Expected |Found array with|Complex data|Input ([Xy] )?contains|y should be|X has \d+ feature|The feature names"
-    r"|Feature names|setting an array element with a sequence"
+    r"|Feature names"
+    rf"|{_RAGGED}"
 )
 """How those messages begin that speak of shapes, types and names alone; any other might quote a value."""
+
+_ROWS: Final = re.compile(r"(?<=shape=\()[1-9]\d*(?=, 0\))")
+"""Where such a message tells the number of rows: of an array without columns."""
 
 _SHOWN: Final = re.compile(r":?\s*\narray=.*(?=Reshape your data)|(?<=Complex data not supported)\n.*", re.DOTALL)
 """Where such a message shows the array all the same."""
@@ -50,13 +59,23 @@ def read_features(estimator: Any, X: Any, *, reset: bool, least: int = 1) -> NDA
     ...
     celosia.core.errors.InputError: Input X contains NaN. Impute or drop what is missing before: ...
     """
+    rows = _least(estimator, least, reset=reset)
     found: NDArray[np.float64] = _quietly(
         lambda: validate_data(
-            estimator, X, reset=reset, dtype=np.float64, ensure_all_finite=True, ensure_min_samples=least
+            estimator, X, reset=reset, dtype=np.float64, ensure_all_finite=True, ensure_min_samples=rows
         ),
         f"X ({type(X).__name__})",
     )
     return found
+
+
+def _least(estimator: object, least: int, *, reset: bool) -> int:
+    """Return how many rows are needed: none where a budget pays, because an error for too few would tell their number.
+
+    Where a budget is for ``ReplaceOne`` the number is public.
+    """
+    budget, learning = getattr(estimator, "budget", None), reset or "guarantee_" not in vars(estimator)
+    return 0 if learning and budget is not None and door_of(budget).budget.adjacency is AddRemove else least
 
 
 def read_values(estimator: Any, X: Any, *, reset: bool) -> NDArray[Any]:  # noqa: ANN401, N803 - scikit-learn's
@@ -67,7 +86,15 @@ def read_values(estimator: Any, X: Any, *, reset: bool) -> NDArray[Any]:  # noqa
     (2, 2)
     """
     found: NDArray[Any] = _quietly(
-        lambda: validate_data(estimator, X, reset=reset, dtype=None, ensure_all_finite=True), f"X ({type(X).__name__})"
+        lambda: validate_data(
+            estimator,
+            X,
+            reset=reset,
+            dtype=None,
+            ensure_all_finite=True,
+            ensure_min_samples=_least(estimator, 1, reset=reset),
+        ),
+        f"X ({type(X).__name__})",
     )
     return found
 
@@ -83,7 +110,7 @@ def read_target(y: Any, rows: int, estimator: Any = None) -> NDArray[np.float64]
     def read() -> NDArray[np.float64]:
         column = column_or_1d(_as_column(y), dtype=None, warn=True)
         found: NDArray[np.float64] = check_array(
-            column, dtype=np.float64, ensure_2d=False, ensure_all_finite=True, input_name="y"
+            column, dtype=np.float64, ensure_2d=False, ensure_all_finite=True, ensure_min_samples=0, input_name="y"
         )
         return found
 
@@ -226,10 +253,13 @@ def _quietly(read: "Callable[[], NDArray[Any]]", kind: str) -> NDArray[Any]:
     """Read; what scikit-learn or NumPy says is passed on only where it cannot quote a value."""
     try:
         return read()
-    except (Warning, MemoryError, CelosiaError):
+    except (Warning, CelosiaError):
         raise
     except Exception as error:  # noqa: BLE001 - whatever a library raises could quote the data
-        said, wrong_type = str(error), isinstance(error, TypeError)
+        said, wrong_type, too_large = str(error), isinstance(error, TypeError), isinstance(error, MemoryError)
+    if too_large:
+        message = f"{kind} does not fit into memory."  # NumPy would tell its shape
+        raise MemoryError(message)
     if wrong_type:
         raise InputTypeError(_of_types(said, kind))
     raise InputError(_of_values(said, kind))
@@ -246,6 +276,10 @@ def _of_values(said: str, kind: str) -> str:
         return "Unknown label type: y must hold classes, not continuous numbers."
     if not _SAID.match(said):
         return f"{kind} could not be read as numbers: encode texts before, or leave the column out."
+    if said.startswith("y should be"):
+        return "y should be a 1d array: one column, with one value for each row of X."
+    if said.startswith(_RAGGED):
+        return f"{kind} has rows of different lengths: an inhomogeneous shape."
     if said.startswith("Input"):
         return f"{said.splitlines()[0].rstrip('.')}. Impute or drop what is missing before: nothing was spent."
-    return _SHOWN.sub(". ", said).rstrip()
+    return _ROWS.sub("", _SHOWN.sub(". ", said)).rstrip()

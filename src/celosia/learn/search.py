@@ -145,7 +145,8 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):  # type: ignore[mis
         else:
             target = read_target(y, len(values), self)
         if isinstance(self.estimator, SummaryEstimator):  # it may be stricter
-            with_settings(self.estimator, {})._validated(X, y, settings.get("classes"), first=True)  # noqa: SLF001 - our family
+            strict = with_settings(self.estimator, {"budget": self.budget})
+            strict._validated(X, y, settings.get("classes"), first=True)  # noqa: SLF001 - our family
         return Plan(
             privacy=privacy,
             candidates=candidates,
