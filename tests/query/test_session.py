@@ -40,7 +40,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from celosia.ledger.ledger import Ledger
-    from celosia.query.builder import Query
+    from celosia.query.desk import Desk
+from celosia.query.builder import Query
     from celosia.query.plan import Plan
 
 ASKED: list[Callable[[Query], Query]] = [
@@ -266,13 +267,19 @@ def test_a_seeded_source_shows() -> None:
 # ------------------------------------------------------------------------------------------------------------ failures
 
 
-def test_a_file_that_vanishes_while_the_session_is_open_leaves_the_question_paid(tmp_path: Path) -> None:
+def test_a_file_that_vanishes_while_a_question_reads_it_leaves_the_question_paid(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "deaths.parquet"
     pq.write_table(pa.table({"age": [1, 2, 3]}), path)
     table = cl.table(str(path), schema=cl.Schema(age=cl.Integer(0, 120)))
     with asking(table, budget=cl.PureDP(epsilon=1)) as session:
         session.query().count().release(epsilon="0.25")
         path.unlink()
+        with pytest.raises(EngineError, match="have changed since the session was opened"):
+            session.query().count().release(epsilon="0.5")
+        assert session.spent == cl.PureDP(epsilon="0.25")  # nothing was read
+        monkeypatch.setattr(Desk, "is_current", lambda _: True)  # it vanishes after that
         with pytest.raises(EngineError) as caught:
             session.query().where("age > 2").count().release(epsilon="0.5")
         assert str(tmp_path) not in str(caught.value)

@@ -1,15 +1,18 @@
 """Frames in and out: any library's frame becomes Arrow, and Arrow becomes pandas or Polars where they are installed.
 
-A column's Arrow type follows from the *type* that its library gives it, never from its values: a pandas column of
-Python objects always becomes text, for otherwise one odd value would change how all others are read, or raise an error
-that quotes it.
+A column's Arrow type follows from the *type* that its library gives it, never from its values. A pandas column of
+Python objects has no type, so the schema decides (``objects``): one odd value changes neither how the others are read
+nor raises an error that quotes it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from celosia.core.errors import InputError
+from celosia.core.errors import CelosiaError, InputError
 from celosia.core.extras import require
+from celosia.data.columns import Kind
+from celosia.data.objects import read_ids, read_objects, read_strings
+from celosia.data.strings import cast_views
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,15 +22,26 @@ if TYPE_CHECKING:
 __all__ = ["to_arrow", "to_pandas", "to_polars"]
 
 
-def to_arrow(frame: object, columns: Sequence[str] | None = None) -> "pa.Table":
+def to_arrow(
+    frame: object,
+    columns: Sequence[str] | None = None,
+    *,
+    kinds: Mapping[str, Kind] | None = None,
+    person: str | None = None,
+) -> "pa.Table":
     """Return a frame of any library as an Arrow table, with only some ``columns`` if they are given.
+
+    ``kinds`` and ``person`` are what the schema says of columns of Python objects. Without ``kinds`` their values
+    decide, which is for public frames alone.
 
     >>> import pandas as pd
     >>> to_arrow(pd.DataFrame({"age": [34, 71], "sex": ["F", "M"]}), ["age"]).to_pydict()
     {'age': [34, 71]}
     """
     try:
-        return _to_arrow(frame, columns)
+        return cast_views(_to_arrow(frame, columns, kinds, person))
+    except CelosiaError:
+        raise
     except Exception:  # noqa: BLE001 - whatever a library raises here may quote values
         kind = type(frame)
         message = (
@@ -37,13 +51,18 @@ def to_arrow(frame: object, columns: Sequence[str] | None = None) -> "pa.Table":
         raise InputError(message) from None
 
 
-def _to_arrow(frame: Any, columns: Sequence[str] | None) -> "pa.Table":  # noqa: ANN401 - any library's frame
+def _to_arrow(
+    frame: Any,  # noqa: ANN401 - any library's frame
+    columns: Sequence[str] | None,
+    kinds: Mapping[str, Kind] | None,
+    person: str | None,
+) -> "pa.Table":
     import narwhals as nw
     import pyarrow as pa
     from narwhals.dependencies import is_pandas_dataframe
 
     if is_pandas_dataframe(frame):
-        return _from_pandas(frame, list(frame.columns) if columns is None else columns)
+        return _from_pandas(frame, list(frame.columns) if columns is None else columns, kinds, person)
     if isinstance(frame, pa.Table):
         return frame if columns is None else frame.select(list(columns))
     try:
@@ -56,7 +75,9 @@ def _to_arrow(frame: Any, columns: Sequence[str] | None) -> "pa.Table":  # noqa:
     return whole.to_arrow()
 
 
-def _from_pandas(frame: "pd.DataFrame", columns: Sequence[str]) -> "pa.Table":
+def _from_pandas(
+    frame: "pd.DataFrame", columns: Sequence[str], kinds: Mapping[str, Kind] | None, person: str | None
+) -> "pa.Table":
     import pandas as pd
     import pyarrow as pa
 
@@ -65,16 +86,15 @@ def _from_pandas(frame: "pd.DataFrame", columns: Sequence[str]) -> "pa.Table":
         column = frame[name]
         if isinstance(column.dtype, pd.CategoricalDtype) and column.cat.categories.dtype == object:
             column = column.astype(object)
-        if column.dtype == object:
-            texts = column.map(_text, na_action="ignore")
-            arrays[name] = pa.array(texts, type=pa.string(), from_pandas=True)
+        if column.dtype == object and name == person:
+            arrays[name] = read_ids(column, name)
+        elif column.dtype == object:
+            arrays[name] = read_objects(column, None if kinds is None else kinds.get(name), infer=kinds is None)
+        elif isinstance(column.dtype, pd.StringDtype) and column.dtype.storage == "python":
+            arrays[name] = read_strings(column, person=name == person)
         else:
             arrays[name] = pa.array(column, from_pandas=True)
     return pa.table(arrays)
-
-
-def _text(value: object) -> str:
-    return str(value).encode("utf-8", "replace").decode()  # half a surrogate pair is no text that Arrow could hold
 
 
 def to_pandas(table: "pa.Table") -> "pd.DataFrame":

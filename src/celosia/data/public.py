@@ -17,6 +17,7 @@ from celosia.data.files import Files
 from celosia.data.frames import to_arrow
 from celosia.data.schema import Schema
 from celosia.data.sources import Database, DataSource, Frame, IbisSource, SparkSource
+from celosia.data.strings import sanitize_strings
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,10 +30,16 @@ _KEYS: Final = (Boolean, Category, Date, Integer, Text)
 def read_public(source: DataSource, schema: Mapping[str, Kind] | None = None) -> "pa.Table":
     """Return the rows of a public table; texts that look like numbers stay texts where the schema says so.
 
+    Texts that are not UTF-8 are replaced here, so that every engine has the same keys.
+
     >>> import pyarrow as pa
     >>> read_public(Frame(pa.table({"code": ["A", "B"]}))).num_rows
     2
     """
+    return sanitize_strings(_read(source, schema))
+
+
+def _read(source: DataSource, schema: Mapping[str, Kind] | None) -> "pa.Table":
     match source:
         case Files(paths=paths, format="parquet"):
             import pyarrow as pa
@@ -43,11 +50,13 @@ def read_public(source: DataSource, schema: Mapping[str, Kind] | None = None) ->
         case Files():
             return _read_csv(source, schema or {})
         case Frame(frame=frame):
-            return to_arrow(frame)
+            return to_arrow(frame, kinds=schema)
         case IbisSource(expression=expression):
             return expression.to_pyarrow()
         case SparkSource(frame=frame):
-            return frame.toArrow() if hasattr(frame, "toArrow") else to_arrow(frame.toPandas())  # before Spark 4
+            return (
+                frame.toArrow() if hasattr(frame, "toArrow") else to_arrow(frame.toPandas(), kinds=schema)
+            )  # before Spark 4
         case Database():
             return ask_database(source, lambda table: table.to_pyarrow())
 

@@ -1,5 +1,8 @@
 """What the sessions of several analysts share: the tables, the engine that reads them, the noise, and a secret.
 
+What depends on the rows of files and frames is done when the tables are given (``preparation``), so that no question
+takes longer, or fails, because of one row. Files that change afterwards must be opened anew.
+
 The secret decides which rows of a person with too many are left out. It is drawn once, so that the same question reads
 the same rows whoever asks it.
 """
@@ -7,9 +10,12 @@ the same rows whoever asks it.
 import threading
 from typing import TYPE_CHECKING, Final
 
+from celosia.core.errors import EngineError
 from celosia.core.recent import Recent
 from celosia.core.record import exact_text
-from celosia.query.fingerprint import content_digest, fingerprint
+from celosia.query.fingerprint import content_digest, data_version, fingerprint
+from celosia.query.ibis_engine import OPENED, quietly
+from celosia.query.preparation import Prepared
 from celosia.query.progress import Bar
 from celosia.query.summaries import open_engine
 
@@ -28,7 +34,7 @@ _MOST_CHECKED: Final = 1_000  # plans that the engine has agreed to
 
 
 class Desk:
-    """Tables, and an engine that is opened with the first question.
+    """Tables that were prepared, and an engine that is opened with the first question.
 
     >>> import celosia as cl
     >>> from celosia.noise import System
@@ -55,6 +61,17 @@ class Desk:
         self._contents: dict[str, str] | None = None
         self._checked = Recent[None](_MOST_CHECKED)
         self._lock = threading.RLock()
+        self._states = {name: data_version(table) for name, table in self.tables.items()}
+        self._prepared = quietly(Prepared, OPENED)(self.tables)
+
+    def is_current(self) -> bool:
+        """Return whether the files are as they were when the tables were given.
+
+        >>> from celosia.noise import System
+        >>> Desk({}, System()).is_current()
+        True
+        """
+        return all(data_version(table) == self._states[name] for name, table in self.tables.items())
 
     def check(self, plan: "Plan") -> "Engine":
         """Return the engine, once it has said that it can run a plan; it looks at the types of columns, not at rows.
@@ -69,9 +86,12 @@ class Desk:
         'DuckDBEngine'
         >>> desk.close()
         """
+        if not self.is_current():
+            message = "The files have changed since the session was opened: open a new session on them."
+            raise EngineError(message)
         with self._lock:
             if self.engine is None:
-                self.engine = open_engine(self.tables, progress=self._progress)
+                self.engine = open_engine(self._prepared.tables, progress=self._progress)
                 self._checked = Recent(_MOST_CHECKED)
             engine = self.engine
         self._checked.find((engine, plan), lambda: engine.check(plan))

@@ -49,6 +49,10 @@ class Dialect(ABC):
     def small_table(self, table: "pa.Table") -> "ir.Table":
         """Return a public table that was made or read here, as a table of the engine; nothing is written for it."""
 
+    def binary(self, text: "ir.Value") -> "ir.Value":
+        """Return a string column as one that is compared byte by byte, whatever its collation."""
+        return text.cast("string")
+
     def numeric(self, number: "ir.Value") -> "ir.Value":
         """Return a decimal number as it is; null where it is not a number."""
         return number

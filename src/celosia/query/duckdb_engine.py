@@ -2,47 +2,38 @@
 
 Files are read as they stream by; what does not fit in memory is written to a folder of this engine alone, which goes
 away with it. The engine may read the files of its tables and nothing else. CSV files are read as texts, whatever is in
-them, and each text as what the schema says: nothing is guessed from the rows. If DuckDB stumbles on what a row of a
-Parquet file holds, the question is run again on a mended copy, which nobody can tell from the answer.
+them, and each text as what the schema says: nothing is guessed from the rows. Rows on which DuckDB would stumble are
+found and copied when the tables are opened (``preparation``), so that no question fails or is slower because of one.
 """
 
 import contextlib
 import os
-import shutil
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
-from celosia.core.errors import EngineError, QueryError
+from celosia.core.errors import QueryError
+from celosia.core.exact import quote
 from celosia.data.files import Files
-from celosia.data.frames import to_arrow
 from celosia.data.sources import Frame, IbisSource
 from celosia.query.dialect import Dialect, double, function, whole
 from celosia.query.duckdb_views import check_parquet, check_stored, quoted_name, quoted_text, reader
-from celosia.query.fingerprint import data_version
-from celosia.query.ibis_engine import IbisEngine, quietly
-from celosia.query.mended_copy import fragile_columns, mended_copy, readable
-from celosia.query.relations import tables_of
+from celosia.query.ibis_engine import IbisEngine
+from celosia.query.preparation import columns_read, remove_folder
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from ibis.expr import types as ir
-    from numpy.typing import NDArray
 
     from celosia.data.table import Table
-    from celosia.query.cells import Cells
-    from celosia.query.engine import Request
-    from celosia.query.plan import Plan
-    from celosia.statistics import Bounding
 
-__all__ = ["DuckDBDialect", "DuckDBEngine", "DuckDBTexts"]
-
-T = TypeVar("T")
+__all__ = ["DuckDBDialect", "DuckDBEngine", "DuckDBStored", "DuckDBTexts"]
 
 _BATCH = 100_000
 _POLL_SECONDS = 0.1
 _NANOSECONDS = 9
+_BINARY = ("", "binary", "c", "posix")  # collations that compare bytes
 
 
 class DuckDBDialect(Dialect):
@@ -106,6 +97,20 @@ class DuckDBTexts(DuckDBDialect):
         return text.try_cast("timestamp('UTC')" if kind == "timestamp" else kind)
 
 
+class DuckDBStored(DuckDBDialect):
+    """How DuckDB reads the columns of a table that it stores, which may have collations.
+
+    >>> import ibis
+    >>> str(DuckDBStored().binary(ibis.table({"sex": "string"}, name="deaths").sex).type())
+    'string'
+    """
+
+    def binary(self, text: "ir.Value") -> "ir.Value":
+        """Return a string by way of its bytes: a cast would keep the collation."""
+        octets = function("encode", ("string",), "binary")(text)
+        return function("decode", ("binary",), "string")(octets)  # type: ignore[no-any-return] # Ibis has no types
+
+
 class DuckDBEngine(IbisEngine):
     """An engine over files and frames.
 
@@ -128,99 +133,35 @@ class DuckDBEngine(IbisEngine):
     def __init__(self, tables: "Mapping[str, Table]", *, progress: Callable[[float], None] | None = None) -> None:
         self.progress = progress
         self._folder: str | None = None
-        self._copies: dict[str, Files] = {}
-        self._mended: set[str] = set()
-        self._states: dict[str, str | None] = {}
         super().__init__(tables)
         self._lock_down()
 
     def dialect_of(self, name: str) -> Dialect:
-        """Return how a table is read: a CSV file holds texts."""
-        source = self.tables[name].source
-        return self._dialects[isinstance(source, Files) and source.format == "csv"]
+        """Return how a table is read: a CSV file holds texts, and a table of the owner's may have collations."""
+        match self.tables[name].source:
+            case Files(format="csv"):
+                return self._dialects[1]
+            case IbisSource():
+                return self._dialects[2]
+            case _:
+                return self._dialects[0]
 
     def run(self, query: "ir.Table") -> "Iterator[pa.RecordBatch]":
         """Run a query; results come in batches."""
+        self._check_default_collation()
         with self._watched():
             relation = self._backend.con.sql(self._backend.compile(query))
             reader = relation.to_arrow_reader if hasattr(relation, "to_arrow_reader") else relation.fetch_arrow_reader
             yield from reader(_BATCH)
 
-    def key_counts(self, plan: "Plan", bounding: "Bounding", secret: Sequence[int]) -> "Iterator[pa.RecordBatch]":
-        """Yield keys and their numbers of units."""
-        ask = super().key_counts
-
-        def begun() -> "tuple[pa.RecordBatch | None, Iterator[pa.RecordBatch]]":
-            batches = ask(plan, bounding, secret)
-            return next(batches, None), batches  # DuckDB groups: when the first comes, every row has been read
-
-        with self._lock:
-            first, rest = self._surely(plan, begun)
-            if first is not None:
-                yield first
-                yield from rest
-
-    def summaries(
-        self,
-        plan: "Plan",
-        requests: "Sequence[Request]",
-        bounding: "Bounding",
-        secret: Sequence[int],
-        cells: "Cells",
-    ) -> "tuple[NDArray[Any], ...]":
-        """Return the exact integers of each request."""
-        ask = super().summaries
-        with self._lock:
-            return self._surely(plan, lambda: ask(plan, requests, bounding, secret, cells))
-
-    def _surely(self, plan: "Plan", attempt: Callable[[], T]) -> T:
-        """Ask; and if DuckDB could not read the rows, ask once more, from the beginning, when they are mended."""
-        quietly(self._drop_old_copies)()
-        try:
-            return attempt()
-        except EngineError as error:
-            failure = error
-        if not quietly(self._mend)(plan):
-            raise failure
-        return attempt()
-
-    def _mend(self, plan: "Plan") -> bool:
-        """Copy the Parquet files that a plan reads; False if none of them is left that a copy could help.
-
-        The connection is a new one: DuckDB may have given up the old one for good.
-        """
-        broken = [name for name in tables_of(plan.relation) if name not in self._mended and self._is_fragile(name)]
-        if not broken or self._folder is None:
-            return False
-        self._mended.update(broken)
-        for name in dict.fromkeys(broken):
-            table = self.tables[name]
-            self._states[name] = data_version(table)
-            self._copies[name] = mended_copy(table.source, _wanted(table), table.person, self._folder)  # type: ignore[arg-type] # files
-        self._open_anew()
-        return True
-
-    def _drop_old_copies(self) -> None:
-        """Read files again that have changed since they were copied."""
-        old = [name for name, state in self._states.items() if data_version(self.tables[name]) != state]
-        if not old:
+    def _check_default_collation(self) -> None:
+        """Refuse a connection of the owner's whose default collation was changed: literals have no other."""
+        if self._folder is not None:
             return
-        for name in old:
-            del self._states[name]
-            self._copies.pop(name, None)
-            self._mended.discard(name)
-        self._open_anew()
-
-    def _open_anew(self) -> None:
-        with contextlib.suppress(Exception):
-            self._backend.disconnect()
-        self._open()
-        self._lock_down()
-
-    def _is_fragile(self, name: str) -> bool:
-        table = self.tables[name]
-        is_parquet = isinstance(table.source, Files) and table.source.format == "parquet"
-        return is_parquet and bool(fragile_columns(table.source.paths[0], _wanted(table)))  # type: ignore[union-attr] # files
+        found = self._backend.con.execute("SELECT current_setting('default_collation')").fetchall()[0][0]
+        if found.lower() not in _BINARY:
+            message = f"The DuckDB connection has the default collation {quote(found)}: SET default_collation = ''."
+            raise QueryError(message)
 
     def forget(self) -> None:
         """Let go of small tables."""
@@ -229,7 +170,7 @@ class DuckDBEngine(IbisEngine):
 
     def _connected(self) -> Any:  # noqa: ANN401 - a backend of Ibis
         backend = self._opened()
-        self._dialects = DuckDBDialect(backend), DuckDBTexts(backend)
+        self._dialects = DuckDBDialect(backend), DuckDBTexts(backend), DuckDBStored(backend)
         return backend
 
     def _opened(self) -> Any:  # noqa: ANN401 - a backend of Ibis
@@ -244,7 +185,7 @@ class DuckDBEngine(IbisEngine):
             return given[0]
         if self._folder is None:
             self._folder = tempfile.mkdtemp(prefix="celosia-")
-            self._finally(_remove, self._folder, os.getpid())
+            self._finally(remove_folder, self._folder, os.getpid())
         backend = ibis.duckdb.connect(temp_directory=self._folder)
         self._finally(backend.disconnect)
         if self.progress is not None:  # DuckDB only counts what it would show, but need not show it
@@ -253,18 +194,18 @@ class DuckDBEngine(IbisEngine):
 
     def _table(self, name: str, table: "Table") -> "ir.Table":
         view, backend = f"celosia_{name}", self._dialects[0].backend
-        match self._copies.get(name, table.source):
+        match table.source:
             case IbisSource(expression=expression):
-                check_stored(expression, _wanted(table), backend.con)
+                check_stored(expression, columns_read(table), backend.con)
                 return expression
             case Frame(frame=frame):
-                backend.con.register(view, readable(to_arrow(frame, _wanted(table)), table.person))
+                backend.con.register(view, frame)
                 self._finally(backend.con.unregister, view)
             case Files() as files:
                 query = f"CREATE VIEW {quoted_name(view)} AS SELECT * FROM {reader(files)}"  # noqa: S608 - quoted
                 backend.con.execute(query)
                 if files.format == "parquet":
-                    check_parquet(files.paths, _wanted(table), backend.table(view).columns)
+                    check_parquet(files.paths, columns_read(table), backend.table(view).columns)
             case _:
                 message = "DuckDB reads files and frames."
                 raise QueryError(message)
@@ -306,16 +247,6 @@ class DuckDBEngine(IbisEngine):
             done.set()
             thread.join()
             report(1.0)
-
-
-def _wanted(table: "Table") -> list[str]:
-    return [*table.schema, *(() if table.person is None or table.person in table.schema else (table.person,))]
-
-
-def _remove(folder: str, process: int) -> None:
-    """Remove what was written aside, unless this is a copy of the process that did."""
-    if os.getpid() == process:
-        shutil.rmtree(folder)
 
 
 def _seconds_of(count: "ir.Value", a_second: int) -> "ir.Value":

@@ -15,11 +15,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from celosia.core.errors import CelosiaError, EngineError
+from celosia.data.sources import Database, IbisSource, SparkSource
+from celosia.query.collations import check_collations
 from celosia.query.column_checks import check_columns
 from celosia.query.dialect import Dialect
 from celosia.query.engine import Engine
 from celosia.query.expressions import kind_of
 from celosia.query.hashing import KeyedOrder
+from celosia.query.preparation import Prepared
+from celosia.query.public_keys import check_public_key
 from celosia.query.relations import columns_of
 from celosia.query.rows import PERSON, Rows, rows_of
 
@@ -36,7 +40,7 @@ if TYPE_CHECKING:
     from celosia.query.row_level import RowLevel
     from celosia.statistics import Bounding
 
-__all__ = ["IbisEngine", "quietly"]
+__all__ = ["OPENED", "IbisEngine", "quietly"]
 
 T = TypeVar("T")
 
@@ -44,10 +48,11 @@ _ASKED = (
     "The engine could not run the query. What it said is kept back, because it may quote the data; "
     "its own log may have it."
 )
-_OPENED = (
+OPENED = (
     "The engine could not open the tables: check the address, the files and the types of the columns. "
     "What it said is kept back, because it may quote the data or a password."
 )
+"""What is said when tables cannot be opened."""
 
 
 def quietly(function: Callable[..., T], message: str = _ASKED) -> Callable[..., T]:
@@ -82,10 +87,12 @@ class IbisEngine(Engine):
     """
 
     def __init__(self, tables: "Mapping[str, Table]") -> None:
-        self.tables = tables
+        self._prepared = quietly(Prepared, OPENED)(tables)
+        self.tables: Mapping[str, Table] = self._prepared.tables
         self._lock = threading.RLock()
         self._closing = contextlib.ExitStack()
         weakref.finalize(self, self._closing.close)  # also if nobody closes the engine
+        self._finally(self._prepared.close)
         try:
             self._open()
         except BaseException:
@@ -93,10 +100,15 @@ class IbisEngine(Engine):
             raise
 
     def _open(self) -> None:
-        self._backend = quietly(self._connected, _OPENED)()
-        self._raw = {name: quietly(self._table, _OPENED)(name, table) for name, table in self.tables.items()}
+        self._backend = quietly(self._connected, OPENED)()
+        self._raw = {name: quietly(self._table, OPENED)(name, table) for name, table in self.tables.items()}
         for name, table in self.tables.items():
             check_columns(table, self._raw[name], self.dialect_of(name))
+        for name, table in self.tables.items():
+            if isinstance(table.source, Database | IbisSource | SparkSource):
+                quietly(check_collations, OPENED)(table, self._raw[name], self.run)
+            if table.public:
+                quietly(check_public_key, OPENED)(name, self, self.run)
 
     @abstractmethod
     def _connected(self) -> Any:  # noqa: ANN401 - a backend of Ibis

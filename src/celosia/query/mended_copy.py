@@ -1,11 +1,12 @@
 """Rows that DuckDB stumbles on, made readable: texts that are not UTF-8, times too far away, the least decimal number.
 
 DuckDB raises an error when it meets them in a Parquet file, and an error that depends on one row tells of it. Such
-files are copied once, a batch at a time, with those columns mended; every other column is copied as DuckDB itself reads
-it, so that no other value changes. Frames are mended in memory. A text that is not UTF-8 becomes one that stands for
-all of them, for DuckDB may count it without looking at it; but a person of that name is nobody, for two must not become
-one. A time that microseconds do not reach is null, as it is in the types of DuckDB that can hold it. -2^127, which no
-decimal type allows but Arrow and Parquet can hold, becomes the number above it: DuckDB fails when it turns the sign.
+files are copied once, when they are opened, a batch at a time, with those columns mended; every other column is copied
+as DuckDB itself reads it, so that no other value changes. Frames are mended in memory. A text that is not UTF-8 becomes
+one that stands for all of them, for DuckDB may count it without looking at it; but a person of that name is nobody, for
+two must not become one. A time that microseconds do not reach is null, as it is in the types of DuckDB that can hold
+it. -2^127, which no decimal type allows but Arrow and Parquet can hold, becomes the number above it: DuckDB fails when
+it turns the sign.
 """
 
 import contextlib
@@ -16,23 +17,24 @@ from typing import TYPE_CHECKING, Any, Final
 
 from celosia.core.errors import EngineError
 from celosia.data.files import Files
+from celosia.data.strings import (
+    cast_views,
+    decode_dictionary,
+    has_valid_strings,
+    is_string,
+    replace_invalid,
+    sanitize_strings,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["UNREADABLE", "fragile_columns", "mended_copy", "readable"]
-
-UNREADABLE: Final = "\ufffd"
-"""What stands for a text that is not UTF-8: Unicode's replacement character."""
+__all__ = ["fragile_columns", "has_readable_rows", "mended_copy", "readable"]
 
 _BATCH = 2**16
 _LEAST = -(2**127)
 _NARROW = 18  # digits that DuckDB keeps in 64 bits
 _FACTORS: Final = {"s": 10**6, "ms": 10**3}
-_UTF_8: Final = (  # RFC 3629, section 4, over bytes
-    r"\A(?:[\x00-\x7f]|[\xc2-\xdf][\x80-\xbf]|\xe0[\xa0-\xbf][\x80-\xbf]|[\xe1-\xec\xee\xef][\x80-\xbf]{2}"
-    r"|\xed[\x80-\x9f][\x80-\xbf]|\xf0[\x90-\xbf][\x80-\xbf]{2}|[\xf1-\xf3][\x80-\xbf]{3}|\xf4[\x80-\x8f][\x80-\xbf]{2})*\z"
-)
 
 
 def readable(table: "pa.Table", person: str | None = None) -> "pa.Table":
@@ -44,12 +46,11 @@ def readable(table: "pa.Table", person: str | None = None) -> "pa.Table":
     >>> readable(pa.table({"at": pa.array([0], pa.timestamp("s", tz="Europe/Madrid"))})).schema.field("at").type
     TimestampType(timestamp[s])
     """
+    table = sanitize_strings(table, person)
     for place, name in enumerate(table.column_names):
         column = table.column(place)
         if _is_time(column.type) and (_values(column.type).tz is not None or column.type != _values(column.type)):
-            table = table.set_column(place, name, _without_zone(_plain(column)))
-        elif _is_text(column.type) and not _is_valid(column):
-            table = table.set_column(place, name, _as_texts(column, person=name == person))
+            table = table.set_column(place, name, _without_zone(decode_dictionary(column)))
         elif _is_wide(column.type):
             table = table.set_column(place, name, _above_the_least(column, person=name == person))
     return table
@@ -68,7 +69,43 @@ def fragile_columns(path: str, columns: Sequence[str]) -> list[str]:
 
     schema = pq.read_schema(path)
     types = dict(zip(schema.names, schema.types, strict=True))
-    return [name for name in columns if any(test(types[name]) for test in (_is_text, _is_coarse_time, _is_wide))]
+    tests = (is_string, _is_coarse_time, _is_wide)
+    return [name for name in columns if name in types and any(test(types[name]) for test in tests)]
+
+
+def has_readable_rows(files: Files, columns: Sequence[str]) -> bool:
+    """Return whether DuckDB can read every row of Parquet files; only the columns that may spoil it are read.
+
+    >>> import pyarrow as pa, pyarrow.parquet as pq
+    >>> broken = pa.array([b"F", bytes([255])]).view(pa.string())
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     pq.write_table(pa.table({"age": [34, 71], "sex": broken}), f"{folder}/t.parquet")
+    ...     files = Files((f"{folder}/t.parquet",), "parquet")
+    ...     has_readable_rows(files, ["age"]), has_readable_rows(files, ["age", "sex"])
+    (True, False)
+    """
+    import pyarrow.parquet as pq
+
+    for path in files.paths:
+        fragile = fragile_columns(path, columns)
+        if not fragile:
+            continue
+        with pq.ParquetFile(path) as file:
+            for batch in _batches(file, fragile):
+                if not all(_is_sound(batch.column(name)) for name in fragile):
+                    return False
+    return True
+
+
+def _is_sound(column: "pa.ChunkedArray") -> bool:
+    import pyarrow.compute as pc
+
+    if is_string(column.type):
+        return has_valid_strings(column)
+    if _is_time(column.type):
+        plain = decode_dictionary(column)
+        return bool(_in_microseconds(plain).null_count == plain.null_count)
+    return not pc.any(_is_least(column)).as_py()
 
 
 def mended_copy(files: Files, columns: Sequence[str], person: str | None, folder: str) -> Files:
@@ -79,7 +116,7 @@ def mended_copy(files: Files, columns: Sequence[str], person: str | None, folder
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     pq.write_table(pa.table({"age": [34, 71], "sex": broken}), f"{folder}/t.parquet")
     ...     copy = mended_copy(Files((f"{folder}/t.parquet",), "parquet"), ["age", "sex"], None, folder)
-    ...     pq.read_table(copy.paths[0]).to_pydict() == {"age": [34, 71], "sex": ["F", UNREADABLE]}
+    ...     pq.read_table(copy.paths[0]).column("sex").to_pylist() == ["F", chr(0xFFFD)]
     True
     """
     into = Path(tempfile.mkdtemp(prefix="mended-", dir=folder))
@@ -116,9 +153,9 @@ def _batches(file: Any, columns: Sequence[str]) -> "Iterator[pa.Table]":  # noqa
     """The batches of a file; one at least, which may be empty."""
     import pyarrow as pa
 
-    yield pa.table({name: pa.array([], file.schema_arrow.field(name).type) for name in columns})
+    yield cast_views(file.schema_arrow.empty_table().select(list(columns)))
     for batch in file.iter_batches(_BATCH, columns=list(columns), use_threads=False):
-        yield pa.Table.from_batches([batch])
+        yield cast_views(pa.Table.from_batches([batch]))
 
 
 class _Rows:
@@ -166,17 +203,8 @@ class _Rows:
 
 def _mended(column: "pa.ChunkedArray", *, person: bool) -> "pa.ChunkedArray":
     if _is_time(column.type):
-        return _in_microseconds(_plain(column))
-    return (_above_the_least if _is_wide(column.type) else _as_texts)(column, person=person)
-
-
-def _as_texts(column: "pa.ChunkedArray", *, person: bool) -> "pa.ChunkedArray":
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    raw = _plain(column).cast(pa.large_binary())
-    instead = pa.scalar(None if person else UNREADABLE.encode(), pa.large_binary())
-    return pc.if_else(pc.match_substring_regex(raw, _UTF_8), raw, instead).cast(pa.large_string())
+        return _in_microseconds(decode_dictionary(column))
+    return (_above_the_least if _is_wide(column.type) else replace_invalid)(column, person=person)
 
 
 def _in_microseconds(column: "pa.ChunkedArray") -> "pa.ChunkedArray":
@@ -202,37 +230,29 @@ def _above_the_least(column: "pa.ChunkedArray", *, person: bool) -> "pa.ChunkedA
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    ends = b"".join(number.to_bytes(16, "little", signed=True) for number in (_LEAST, _LEAST + 1))
-    least, above = pa.Array.from_buffers(column.type, 2, [None, pa.py_buffer(ends)])
-    found = pc.equal(column, least)
-    instead = pa.scalar(None, column.type) if person else above
+    found = _is_least(column)
+    instead = pa.scalar(None, column.type) if person else _decimal(_LEAST + 1, column.type)
     return pc.if_else(found, instead, column) if pc.any(found).as_py() else column
+
+
+def _is_least(column: "pa.ChunkedArray") -> "pa.ChunkedArray":
+    import pyarrow.compute as pc
+
+    return pc.equal(column, _decimal(_LEAST, column.type))
+
+
+def _decimal(number: int, type_: "pa.DataType") -> Any:  # noqa: ANN401 - a scalar of Arrow
+    """A decimal whose digits are beyond its type."""
+    import pyarrow as pa
+
+    word = pa.py_buffer(number.to_bytes(16, "little", signed=True))
+    return pa.Array.from_buffers(type_, 1, [None, word])[0]
 
 
 def _counted(column: "pa.ChunkedArray") -> "pa.ChunkedArray":
     import pyarrow as pa
 
     return pa.chunked_array([chunk.view(pa.int64()) for chunk in column.chunks], pa.int64())
-
-
-def _plain(column: "pa.ChunkedArray") -> "pa.ChunkedArray":
-    """A column without a dictionary."""
-    import pyarrow as pa
-
-    if not pa.types.is_dictionary(column.type):
-        return column
-    return pa.chunked_array([chunk.dictionary_decode() for chunk in column.chunks], column.type.value_type)
-
-
-def _is_valid(column: "pa.ChunkedArray") -> bool:
-    """Whether all texts are UTF-8: Arrow looks fast, but only says that one is not."""
-    import pyarrow as pa
-
-    try:
-        column.validate(full=True)
-    except pa.ArrowInvalid:
-        return False
-    return True
 
 
 def _is_coarse_time(type_: "pa.DataType") -> bool:
@@ -249,14 +269,6 @@ def _is_wide(type_: "pa.DataType") -> bool:
     import pyarrow as pa
 
     return bool(pa.types.is_decimal128(type_)) and type_.precision > _NARROW
-
-
-def _is_text(type_: "pa.DataType") -> bool:
-    """Whether DuckDB reads texts from a type; from binary it does so where the file says that it is an enumeration."""
-    from pyarrow import types
-
-    tests = (types.is_string, types.is_large_string, types.is_string_view, types.is_binary, types.is_large_binary)
-    return any(test(_values(type_)) for test in tests)
 
 
 def _values(type_: Any) -> Any:  # noqa: ANN401 - a type of Arrow

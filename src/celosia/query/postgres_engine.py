@@ -66,6 +66,12 @@ class PostgresDialect(Dialect):
             number = number * whole(256) + octet(octets, place).cast("int64")
         return number
 
+    def binary(self, text: "ir.Value") -> "ir.Value":
+        """Return a string under the collation "C"; neither citext nor a collation holds different ones equal."""
+        from celosia.query.postgres_compiler import BinaryString
+
+        return BinaryString(text).to_expr()  # type: ignore[no-any-return] # Ibis has no types
+
     def numeric(self, number: "ir.Value") -> "ir.Value":
         """Return a decimal number, or null for NaN and infinities; NaN counts as largest."""
         import ibis
@@ -125,11 +131,13 @@ class PostgresEngine(IbisEngine):
         """Run a query in a transaction that can only read; results come through a cursor on the server."""
         import pyarrow as pa
 
+        from celosia.query.postgres_compiler import compile_query
+
         schema = query.schema().to_pyarrow()
         connection = self._backend.con
         with connection.transaction(), connection.cursor(name=f"celosia_{next(_NUMBERS)}") as cursor:
             connection.execute("SET TRANSACTION READ ONLY")
-            cursor.execute(self._backend.compile(query))
+            cursor.execute(compile_query(query))
             while rows := cursor.fetchmany(_BATCH):
                 columns = zip(*rows, strict=True)
                 arrays = [pa.array(column, type=field.type) for column, field in zip(columns, schema, strict=True)]

@@ -190,23 +190,23 @@ def rows_of(relation: Relation, engine: Tables) -> Rows:
 def _base(name: str, engine: Tables) -> Rows:
     table, raw, dialect = engine.tables[name], engine.raw(name), engine.dialect_of(name)
     names = {column: f"c{place}" for place, column in enumerate(table.schema)}
-    columns = {alias: _plain(raw[column]) for column, alias in names.items()}
+    columns = {alias: _plain(raw[column], dialect) for column, alias in names.items()}
     if table.person is None:
         kept = raw.select(**columns)
     else:
-        kept = raw.select(**{PERSON: _identity(raw[table.person])}, **columns)
+        kept = raw.select(**{PERSON: _identity(raw[table.person], dialect)}, **columns)
         kept = kept.filter(kept[PERSON].notnull())
     return Rows(
         table=kept, kinds=table.schema, names=names, dialect=dialect, raw=True, persons=table.person is not None
     )
 
 
-def _plain(raw: "ir.Value") -> "ir.Value":
-    """A column as it is; texts of a fixed length without what fills them up."""
-    return raw.cast("string") if raw.type().is_string() else raw
+def _plain(raw: "ir.Value", dialect: Dialect) -> "ir.Value":
+    """A column as it is; texts are compared byte by byte, those of a fixed length without what fills them up."""
+    return dialect.binary(raw) if raw.type().is_string() else raw
 
 
-def _identity(raw: "ir.Value") -> "ir.Value":
+def _identity(raw: "ir.Value", dialect: Dialect) -> "ir.Value":
     """Who a row belongs to, as int64 or text; two persons must never become one, nor one become two."""
     import ibis
 
@@ -217,7 +217,7 @@ def _identity(raw: "ir.Value") -> "ir.Value":
         return ibis.cases((number.abs() <= double(_LARGEST_EXACT), inside), else_=no("int64"))
     if type_.is_integer() and not (type_.is_unsigned_integer() and type_.nbytes == 8):
         return raw.cast("int64")
-    return raw.cast("string")
+    return dialect.binary(raw) if type_.is_string() else raw.cast("string")
 
 
 def _handed_on(rows: Rows, expression: Expression, kind: Kind) -> "ir.Value":

@@ -117,9 +117,10 @@ class Session(Indivisible):
         if drawn.seeded and ledger is not None:
             message = "A ledger takes no answers whose noise can be repeated: leave source= out."
             raise ParameterError(message)
+        # Tables that cannot be read leave no budget behind in the ledger.
+        self._desk = Desk(named, drawn, version=version, progress=progress)
         self._door = open_door(named, budget=budget, ledger=ledger, analyst=analyst, dataset=dataset)
         self._ledger, self._dataset = ledger, dataset
-        self._desk = Desk(named, drawn, version=version, progress=progress)
         self._pace: Callable[[], AbstractContextManager[object]] = contextlib.nullcontext if pace is None else pace
         self._costs: dict[str, Guarantee] = {}
 
@@ -148,6 +149,16 @@ class Session(Indivisible):
         from types import MappingProxyType
 
         return MappingProxyType(self._desk.tables)
+
+    def is_current(self) -> bool:
+        """Return whether the files are as they were when the session was opened; if not, no question is answered.
+
+        >>> import celosia as cl
+        >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
+        >>> cl.Session(deaths, budget=cl.PureDP(epsilon=1)).is_current()
+        True
+        """
+        return self._desk.is_current()
 
     @property
     def door(self) -> "Door":

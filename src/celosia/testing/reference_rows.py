@@ -165,7 +165,7 @@ def _base(table: "Table") -> CleanRows:
         message = "The reference engine reads frames."
         raise TypeError(message)
     names = [*table.schema, *(() if table.person is None else (table.person,))]
-    raw = to_arrow(table.source.frame, names).to_pydict()
+    raw = to_arrow(table.source.frame, names, kinds=table.schema, person=table.person).to_pydict()
     columns = {name: [clean_value(value, kind) for value in raw[name]] for name, kind in table.schema.items()}
     if table.person is None:
         return CleanRows(columns=columns, persons=[None] * len(raw[names[0]]), kinds=table.schema)

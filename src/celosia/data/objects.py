@@ -1,0 +1,161 @@
+"""Columns of Python objects, as pandas has them for what it has no type for, as typed Arrow arrays.
+
+The kind that the schema declares decides the type: booleans with gaps are booleans, ``datetime.date`` objects are
+dates, and a value of another type is null. Everything else is a string. Person ids must all be of one type, because
+``1``, ``1.0``, ``True`` and ``Decimal(1)`` are equal but have different strings: one person would count as four.
+"""
+
+import datetime as dt
+import numbers
+import uuid
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from celosia.core.errors import InputError
+from celosia.core.exact import quote
+from celosia.data.columns import Boolean, Date, Kind, Timestamp
+from celosia.data.strings import UNREADABLE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import pandas as pd
+    import pyarrow as pa
+
+__all__ = ["read_ids", "read_objects", "read_strings"]
+
+_LIMIT: Final = 2**63
+
+
+def read_objects(column: "pd.Series[Any]", kind: Kind | None, *, infer: bool = False) -> "pa.Array":
+    """Return objects as booleans, dates or timestamps where ``kind`` says so and one value fits, else as strings.
+
+    With ``infer`` the values decide; only the values of public columns may.
+
+    >>> import pandas as pd
+    >>> read_objects(pd.Series([True, None, "x"], dtype=object), Boolean()).to_pylist()
+    [True, None, None]
+    >>> read_objects(pd.Series([True, None, "x"], dtype=object), None).to_pylist()
+    ['True', None, 'x']
+    """
+    import pyarrow as pa
+
+    parse = _infer(column) if infer else next((_PARSERS[one] for one in _PARSERS if isinstance(kind, one)), None)
+    if parse is not None:
+        found = pa.array([parse(value) for value in _values(column)], type=_type(parse))
+        if infer or found.null_count < len(found) or column.isna().all():
+            return found
+    return read_strings(column)
+
+
+def read_strings(column: "pd.Series[Any]", *, person: bool = False) -> "pa.Array":
+    """Return objects as strings; half a surrogate pair, which UTF-8 cannot hold, is treated as in ``strings``.
+
+    >>> import pandas as pd
+    >>> read_strings(pd.Series(["F", chr(0xD800)], dtype=object), person=True).to_pylist()
+    ['F', None]
+    """
+    import pyarrow as pa
+
+    instead = None if person else UNREADABLE
+    return pa.array([None if value is None else _string(value, instead) for value in _values(column)], pa.string())
+
+
+def read_ids(column: "pd.Series[Any]", name: str) -> "pa.Array":
+    """Return person ids that are all integers, all floats, all strings or all UUIDs; refuse any other column.
+
+    >>> import pandas as pd
+    >>> read_ids(pd.Series([1, True], dtype=object), "who")
+    Traceback (most recent call last):
+    ...
+    celosia.core.errors.InputError: The person column 'who' is of Python objects that are not all integers, ...
+    """
+    import pyarrow as pa
+
+    values = _values(column)
+    families = {_family(value) for value in values if value is not None}
+    if len(families) > 1 or None in families:
+        message = (
+            f"The person column {quote(name)} is of Python objects that are not all integers, all floats, all strings "
+            'or all UUIDs: convert it to one type before, such as frame.astype({column: "string"}).'
+        )
+        raise InputError(message)
+    if families == {"real"}:
+        return pa.array([None if value is None else float(value) for value in values], pa.float64())
+    if families == {"integer"}:
+        whole = [None if value is None else int(value) for value in values]
+        if all(value is None or -_LIMIT <= value < _LIMIT for value in whole):
+            return pa.array(whole, pa.int64())
+    return read_strings(column, person=True)
+
+
+def _family(value: object) -> str | None:
+    match value:
+        case bool():
+            return None
+        case str():
+            return "string"
+        case numbers.Integral():
+            return "integer"
+        case numbers.Real() if not isinstance(value, numbers.Rational):
+            return "real"
+        case uuid.UUID():
+            return "uuid"
+        case _:
+            return None
+
+
+def _values(column: "pd.Series[Any]") -> list[Any]:
+    """Python's own objects, None where one is missing."""
+    return [None if missing else value for value, missing in zip(column, column.isna(), strict=True)]
+
+
+def _string(value: object, instead: str | None) -> str | None:
+    text = str(value)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return instead
+    return text
+
+
+def _boolean(value: object) -> bool | None:
+    """0 and 1 are booleans whatever their type, as in the other columns."""
+    try:
+        return bool(value) if isinstance(value, numbers.Number | np.bool_) and value in (0, 1) else None
+    except ArithmeticError:  # a signalling NaN
+        return None
+
+
+def _date(value: object) -> dt.date | None:
+    found = _timestamp(value)
+    return None if found is None else found.date()
+
+
+def _timestamp(value: object) -> dt.datetime | None:
+    """An instant in UTC; a time without a zone is in UTC, a date is its midnight."""
+    if isinstance(value, dt.datetime):
+        try:
+            return value.replace(tzinfo=dt.UTC) if value.utcoffset() is None else value.astimezone(dt.UTC)
+        except OverflowError:  # of a zone, on the first or the last day
+            return None
+    return dt.datetime.combine(value, dt.time(), dt.UTC) if isinstance(value, dt.date) else None
+
+
+_PARSERS: "Final[dict[type[Kind], Callable[[Any], Any]]]" = {Boolean: _boolean, Date: _date, Timestamp: _timestamp}
+
+
+def _type(parse: "Callable[[Any], Any]") -> "pa.DataType":
+    import pyarrow as pa
+
+    return {_boolean: pa.bool_(), _date: pa.date32(), _timestamp: pa.timestamp("us", tz="UTC")}[parse]
+
+
+def _infer(column: "pd.Series[Any]") -> "Callable[[Any], Any] | None":
+    values = [value for value in _values(column) if value is not None]
+    if values and all(isinstance(value, bool) for value in values):
+        return _boolean
+    if values and all(isinstance(value, dt.date) and not isinstance(value, dt.datetime) for value in values):
+        return _date
+    return None

@@ -1,0 +1,66 @@
+"""Whether an engine holds different strings equal: checked when it is opened, without a look at a row.
+
+Columns are read under a binary collation (``Dialect.binary``). Two things cannot be helped that way, and are refused: a
+default collation of the connection, which also rules over literals; and one of person ids, because the owner's
+database then says that two ids are one person, and their bytes say that they are two.
+"""
+
+from typing import TYPE_CHECKING, Final
+
+from celosia.core.errors import SchemaError
+from celosia.core.exact import quote
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    import pyarrow as pa
+    from ibis.expr import types as ir
+
+    from celosia.data.table import Table
+
+__all__ = ["check_collations"]
+
+_PAIRS: Final = (("x", "X"), ("e", "\u00e9"), ("\u00e9", "e\u0301"), ("x", "x\u0001"))
+"""Strings that collations hold equal: without case, without accents, normalized, without control characters."""
+
+
+def check_collations(table: "Table", raw: "ir.Table", run: "Callable[[ir.Table], Iterable[pa.RecordBatch]]") -> None:
+    """Refuse a connection whose default collation, or a person column whose own one, holds different strings equal.
+
+    >>> import celosia as cl, ibis
+    >>> backend = ibis.duckdb.connect()
+    >>> _ = backend.raw_sql("CREATE TABLE visits (who VARCHAR COLLATE NOCASE, age INTEGER)")
+    >>> visits = cl.table(backend.table("visits"), schema=cl.Schema(age=cl.Integer(0, 120)), name="visits",
+    ...     person="who", max_groups_per_person=1, max_rows_per_group=1)
+    >>> run = lambda query: backend.con.sql(backend.compile(query)).to_arrow_reader()
+    >>> check_collations(visits, backend.table("visits"), run)
+    Traceback (most recent call last):
+    ...
+    celosia.core.errors.SchemaError: The person column 'who' of 'visits' has a collation or a type under which ...
+    """
+    import ibis
+
+    if _merges(ibis.literal, run):
+        message = (
+            "The connection has a default collation under which different texts are equal, such as NOCASE: set the "
+            "default to binary before its tables are asked about."
+        )
+        raise SchemaError(message)
+    if table.person is None or not raw[table.person].type().is_string():
+        return
+    empty = raw.select(x=raw[table.person]).limit(0).as_scalar()
+    if _merges(lambda text: ibis.coalesce(empty, ibis.literal(text)), run):
+        message = (
+            f"The person column {quote(table.person)} of {quote(table.name)} has a collation or a type under which "
+            "different texts are equal: it is not clear who is one person. Take a column that is compared byte by "
+            "byte, such as the lower case of this one."
+        )
+        raise SchemaError(message)
+
+
+def _merges(typed: "Callable[[str], ir.Value]", run: "Callable[[ir.Table], Iterable[pa.RecordBatch]]") -> bool:
+    """Whether two different strings are equal, once they have the type and the collation that ``typed`` gives them."""
+    import ibis
+
+    query = ibis.or_(*(typed(one) == ibis.literal(other) for one, other in _PAIRS)).name("merges").as_table()
+    return any(any(batch.column(0).to_pylist()) for batch in run(query))
