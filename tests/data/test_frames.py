@@ -15,7 +15,9 @@ import pytest
 
 from celosia.core import InputError
 from celosia.core.errors import MissingExtra
+from celosia.data.columns import Boolean, Date, Text
 from celosia.data.frames import to_arrow, to_pandas, to_polars
+from celosia.data.strings import UNREADABLE
 
 ROWS: dict[str, list[Any]] = {"age": [34, None, 71], "sex": ["F", None, "M"]}
 
@@ -43,7 +45,7 @@ def test_a_relation_of_duckdb_is_read() -> None:
         assert to_arrow(relation).to_pydict() == {"age": [34], "sex": ["F"]}  # more than once
 
 
-def test_pandas_columns_of_objects_are_always_texts() -> None:
+def test_pandas_columns_of_objects_of_no_kind_are_always_texts() -> None:
     values: list[list[Any]] = [
         [1, 2, 3],
         [1, "two", None],
@@ -55,12 +57,52 @@ def test_pandas_columns_of_objects_are_always_texts() -> None:
         [2**70, -1, None],
     ]
     for column in values:
-        table = to_arrow(pd.DataFrame({"x": pd.Series(column, dtype=object)}))
+        table = to_arrow(pd.DataFrame({"x": pd.Series(column, dtype=object)}), kinds={})
         assert table.schema.field("x").type == pa.string()
         texts = table.column("x").to_pylist()
         for value, text in zip(column, texts, strict=True):
             missing = value is None or value != value  # noqa: PLR0124 - NaN
-            assert text is None if missing else text == str(value).encode("utf-8", "replace").decode()
+            expected = UNREADABLE if value == "\ud800" else str(value)
+            assert text is None if missing else text == expected
+
+
+def test_the_schema_says_what_objects_are() -> None:
+    frame = pd.DataFrame(
+        {
+            "who": pd.Series([1, 2], dtype=object),
+            "b": pd.Series([True, None], dtype=object),
+            "d": pd.Series([dt.date(2021, 1, 2), None], dtype=object),
+            "t": pd.Series(["\ud800", "x"], dtype=object),
+        }
+    )
+    kinds = {"b": Boolean(), "d": Date("2000-01-01", "2030-01-01"), "t": Text()}
+    table = to_arrow(frame, kinds=kinds, person="who")
+    assert [str(type_) for type_ in table.schema.types] == ["int64", "bool", "date32[day]", "string"]
+    assert table.column("t").to_pylist() == [UNREADABLE, "x"]
+    with pytest.raises(InputError, match="person column 'who'"):
+        to_arrow(frame.assign(who=pd.Series([1, True], dtype=object)), kinds=kinds, person="who")
+
+
+def test_strings_that_python_keeps_for_pandas() -> None:
+    column = pd.Series(["a", None, "b"], dtype=pd.StringDtype("python"))
+    assert to_arrow(pd.DataFrame({"s": column}), kinds={}).column("s").to_pylist() == ["a", None, "b"]
+
+
+@pytest.mark.parametrize("frame", [pl.DataFrame({"s": ["a", "b"]}), pa.table({"s": ["a", "b"]})])
+def test_no_column_has_views(frame: Any) -> None:  # noqa: ANN401 - any library's frame
+    class Streamed:
+        """Speaks Arrow's protocol, and sends views as Polars does."""
+
+        column_names = ("s",)
+
+        def __arrow_c_stream__(self, requested: object = None) -> object:
+            table = pa.table(frame)
+            views = table.set_column(0, "s", table.column(0).cast(pa.string_view()))
+            return views.__arrow_c_stream__(requested)
+
+    table = to_arrow(Streamed())
+    assert table.schema.field("s").type == pa.large_string()
+    assert table.column("s").to_pylist() == ["a", "b"]
 
 
 def test_other_pandas_columns_keep_their_types() -> None:

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import celosia as cl
 from celosia.core.errors import SchemaError
 from celosia.data.columns import MOST_KEYS, Boolean, Category, Date, Integer, Kind, Real, Text, Timestamp
 from celosia.data.public import check_key, read_public, schema_of_public
@@ -170,3 +171,38 @@ def test_rows_without_a_key_match_nothing() -> None:
 def test_a_key_that_cleaning_would_change_is_refused(values: list[Any], kind: Kind, message: str) -> None:
     with pytest.raises(SchemaError, match=message):
         check_key(pa.table({"k": values}), ("k",), Schema(k=kind))
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pa.array([b"A", b"\xfe", b"\xff"]).view(pa.string()),
+        pa.array([b"A", b"\xfe", b"\xff"]).cast(pa.binary_view()).view(pa.string_view()),
+        pa.array([0, 1, 86_399_999], pa.date64()),
+        pd.Series(["A", "\ud800", "\ud801"], dtype=object),
+    ],
+    ids=lambda values: str(getattr(values, "type", "object")),
+)
+def test_keys_that_every_engine_holds_equal_are_refused_when_the_table_is_made(values: Any) -> None:  # noqa: ANN401 - arrays
+    rows = pd.DataFrame({"k": values}) if isinstance(values, pd.Series) else pa.table({"k": values})
+    with pytest.raises(SchemaError, match="key twice"):
+        cl.table(rows, name="book", public=True, key="k")
+
+
+@pytest.mark.parametrize("type_", [pa.string_view(), pa.large_string(), pa.dictionary(pa.int8(), pa.string_view())])
+def test_strings_of_any_layout_are_keys(type_: pa.DataType) -> None:
+    view = type_.value_type if pa.types.is_dictionary(type_) else type_
+    values = pa.array(["A", "B"]).cast(view)
+    column = pa.DictionaryArray.from_arrays(pa.array([0, 1], pa.int8()), values) if view is not type_ else values
+    book = cl.table(pa.table({"k": column}), name="book", public=True, key="k")
+    assert book.schema == Schema(k=Category("A", "B"))
+
+
+def test_objects_of_public_frames_are_what_they_hold() -> None:
+    rows = pd.DataFrame(
+        {
+            "day": pd.Series([dt.date(2021, 1, 2), dt.date(2021, 1, 3)], dtype=object),
+            "open": pd.Series([True, None], dtype=object),
+        }
+    )
+    assert schema_of_public(read_public(classify(rows))) == Schema(day=Date("2021-01-02", "2021-01-03"), open=Boolean())

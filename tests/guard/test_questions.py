@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import threading
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -19,7 +20,6 @@ from celosia.query.sql import parse_sql
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from celosia.ledger import Ledger
 
@@ -128,6 +128,29 @@ def test_one_session_serves_until_the_data_set_or_its_budget_changes(ledger: Led
     sessions.forget("deaths")
     sessions.forget("deaths")
     assert sessions.session(changed) is not third
+    sessions.close()
+
+
+def test_files_that_change_are_opened_anew(ledger: Ledger, dataset: Dataset) -> None:
+    sessions = Sessions(ledger)
+    ledger.set_budget(cl.PureDP(epsilon=1), dataset="deaths")
+    first = sessions.session(dataset)
+    file = Path(dataset.source)
+    file.write_bytes(file.read_bytes() + b"71\n")
+    assert not first.is_current()
+    second = sessions.session(dataset)
+    assert second is not first
+    assert second.is_current()
+    sessions.close()
+
+
+def test_data_sets_with_a_budget_are_opened_before_the_first_question(ledger: Ledger, dataset: Dataset) -> None:
+    sessions = Sessions(ledger)
+    sessions.open_all([dataset])  # has no budget yet
+    assert not sessions._open
+    ledger.set_budget(cl.PureDP(epsilon=1), dataset="deaths")
+    sessions.open_all([Dataset(name="gone", source="nowhere.csv", schema=SCHEMA), dataset])
+    assert list(sessions._open) == ["deaths"]
     sessions.close()
 
 

@@ -129,7 +129,7 @@ METHODS: dict[str, tuple[set[str], Callable[[Place, Identity], Any]]] = {
     "log": ({"auditor"}, lambda p, w: p.guard.log(w)),
     "verify": ({"auditor"}, lambda p, w: p.guard.verify(w)),
 }
-NOT_BY_ROLE = {"authenticate", "close", "health", "open", "sign_in", "sign_out", "signed_in"}
+NOT_BY_ROLE = {"open_datasets", "authenticate", "close", "health", "open", "sign_in", "sign_out", "signed_in"}
 PEOPLE = {"owner": "olga", "curator": "cora", "analyst": "ana", "auditor": "alda"}
 
 

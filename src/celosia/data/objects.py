@@ -122,10 +122,7 @@ def _string(value: object, instead: str | None) -> str | None:
 
 def _boolean(value: object) -> bool | None:
     """0 and 1 are booleans whatever their type, as in the other columns."""
-    try:
-        return bool(value) if isinstance(value, numbers.Number | np.bool_) and value in (0, 1) else None
-    except ArithmeticError:  # a signalling NaN
-        return None
+    return bool(value) if isinstance(value, numbers.Number | np.bool_) and value in (0, 1) else None
 
 
 def _date(value: object) -> dt.date | None:

@@ -30,13 +30,24 @@ _KEYS: Final = (Boolean, Category, Date, Integer, Text)
 def read_public(source: DataSource, schema: Mapping[str, Kind] | None = None) -> "pa.Table":
     """Return the rows of a public table; texts that look like numbers stay texts where the schema says so.
 
-    Texts that are not UTF-8 are replaced here, so that every engine has the same keys.
+    Texts that are not UTF-8 are replaced here, and dates are in days, so that every engine has the same keys.
 
     >>> import pyarrow as pa
     >>> read_public(Frame(pa.table({"code": ["A", "B"]}))).num_rows
     2
     """
-    return sanitize_strings(_read(source, schema))
+    return _in_days(sanitize_strings(_read(source, schema)))
+
+
+def _in_days(table: "pa.Table") -> "pa.Table":
+    """Dates that Arrow counts in milliseconds, in days: engines drop what is left of the day, or cannot read them."""
+    import pyarrow as pa
+
+    for place, field in enumerate(table.schema):
+        if pa.types.is_date64(field.type):
+            days = table.column(place).cast(pa.date32(), safe=False)
+            table = table.set_column(place, field.name, days)
+    return table
 
 
 def _read(source: DataSource, schema: Mapping[str, Kind] | None) -> "pa.Table":

@@ -1,17 +1,18 @@
 """From a question to a plan that is small enough, and to the session that answers it.
 
-Every process keeps one session for each data set, for all its analysts, and opens a new one when the data set or its
-budget has changed, once it is confirmed that the data set is what the log says. What goes wrong while a data set is
-opened is told to its keepers, on the command line, and to nobody who asks: a path or an address is none of an analyst's
-business.
+Every process keeps one session for each data set, for all its analysts. It opens them when it starts, and a new one
+when the data set, its files or its budget have changed, once it is confirmed that the data set is what the log says.
+What goes wrong while a data set is opened is told to its keepers, on the command line, and to nobody who asks: a path
+or an address is none of an analyst's business.
 """
 
+import contextlib
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from celosia.core.errors import BudgetExceeded, EngineError, LedgerError, QueryError
+from celosia.core.errors import BudgetExceeded, CelosiaError, EngineError, LedgerError, QueryError
 from celosia.core.exact import quote
 from celosia.core.recent import Recent
 from celosia.guard.asking import Ask
@@ -68,11 +69,19 @@ class Sessions:
             opening = self._opening.setdefault(dataset.name, threading.Lock())
         with opening:  # one thread opens it, the others wait
             found = self._open.get(dataset.name)
-            if found is None or found[0] != state:
+            if found is None or found[0] != state or not found[1].is_current():
                 self._confirm(dataset)
+                with self._pace.reading(dataset.name):  # how long it takes depends on the rows
+                    session = _opened(dataset, self._ledger, self._pace)
                 # The one before is closed when the last question to it is answered, by nobody holding it any more.
-                found = self._open[dataset.name] = (state, _opened(dataset, self._ledger, self._pace))
+                found = self._open[dataset.name] = (state, session)
             return found[1]
+
+    def open_all(self, datasets: Iterable[Dataset]) -> None:
+        """Open the sessions of data sets that have a budget, so that no question waits for their rows to be checked."""
+        for dataset in datasets:
+            with contextlib.suppress(CelosiaError):  # the next question, or celosia guard dataset check, says it
+                self.session(dataset)
 
     def plan(self, ask: Ask, dataset: Dataset, session: "Session", limits: Limits) -> "Plan":
         """Return the plan of a question as ``plan_of`` does; one that was read lately is not read again."""

@@ -85,6 +85,10 @@ class Guard:
             raise ParameterError(message)
         return guard
 
+    def open_datasets(self) -> None:
+        """Open all data sets that have a budget: their rows are checked now, and not when the first question comes."""
+        self._sessions.open_all(self.catalogue.all())
+
     def close(self) -> None:
         """Let go of files and connections."""
         self._sessions.close()

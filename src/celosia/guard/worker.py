@@ -58,6 +58,7 @@ def serve_here(
     True
     """
     with Guard.open(config, create=False) as guard:
+        guard.open_datasets()
         app = create_app(guard, rates=rates, journal=journal)
         settings = uvicorn.Config(
             app,

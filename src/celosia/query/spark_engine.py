@@ -53,6 +53,10 @@ class SparkDialect(Dialect):
         """Return the integer that hexadecimal digits write."""
         return function("conv", ("string", "int32", "int32"), "string")(digits, 16, 10).cast("int64")
 
+    def binary(self, text: "ir.Value") -> "ir.Value":
+        """Return a string under Spark's binary collation."""
+        return function("collate", ("string", "string"), "string")(text, "UTF8_BINARY")  # type: ignore[no-any-return] # Ibis has no types
+
     def total(self, number: "ir.Value", where: "ir.Value | None" = None) -> "ir.Value":
         """Return a sum of decimals: those of integers overflow."""
         return number.cast("decimal(20, 0)").sum(where=where).cast("decimal(38, 0)")
