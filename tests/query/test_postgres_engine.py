@@ -202,10 +202,11 @@ def test_an_address_that_does_not_answer_shows_no_password() -> None:
     assert caught.value.__context__ is None
 
 
-def test_queries_can_only_read(postgres: str) -> None:
+def test_queries_can_only_read(postgres: str, monkeypatch: pytest.MonkeyPatch) -> None:
     table = made(postgres, "'1'", "bigint", cl.Integer(0, 10))
     engine = PostgresEngine({table.name: table})
-    engine._backend.compile = lambda _: f'DELETE FROM "{table.name}" RETURNING x'
+    deleting = f'DELETE FROM "{table.name}" RETURNING x'
+    monkeypatch.setattr("celosia.query.postgres_compiler.compile_query", lambda _: deleting)
     with pytest.raises(Exception, match=r"read-only|DELETE"):
         list(engine.run(engine.raw(table.name)))
     assert executed(postgres, f'SELECT count(*) FROM "{table.name}"') == [(1,)]
