@@ -136,3 +136,26 @@ def test_whoever_has_a_day_has_it_in_any_zone(spark: Any) -> None:  # noqa: ANN4
 
 def test_a_session_asks_spark(spark: Any) -> None:  # noqa: ANN401 - a session of Spark
     ask_everything(cl.table(spark.createDataFrame(people()), name="face", schema=SCHEMA, person="person_id", **LIMITS))
+
+
+def test_texts_are_compared_by_bytes_whatever_their_collation(spark: Any) -> None:  # noqa: ANN401 - a session of Spark
+    rows = "VALUES ('f', 1), ('F', 2), ('F', 4) AS t(c, v)"
+    frame = spark.sql(f"SELECT c COLLATE UTF8_LCASE AS c, c COLLATE UTF8_LCASE AS who, v FROM {rows}")
+    schema = cl.Schema(c=cl.Text(), v=cl.Integer(0, 10))
+    book = cl.table(pa.table({"k": ["f", "F"]}), name="book", public=True, key="k")
+    with cl.Session([cl.table(frame, schema=schema, name="t"), book], budget=cl.PureDP(epsilon=60_000)) as session:
+        (found,) = session.sql("SELECT SUM(v) AS s FROM t JOIN book ON c = k", epsilon=9_000).to_arrow().to_pylist()
+    assert round(found["s"]) == 7  # and not 14
+    limits: dict[str, Any] = {"max_groups_per_person": 1, "max_rows_per_group": 1}
+    persons = cl.table(frame, schema=cl.Schema(v=cl.Integer(0, 10)), name="t", person="who", **limits)
+    with pytest.raises(SchemaError, match="person column 'who' of 't' has a collation"):
+        open_engine({"t": persons})
+    frame.createOrReplaceTempView("collated")
+    import ibis
+
+    stored = ibis.pyspark.connect(spark).table("collated")
+    with pytest.raises(SchemaError, match="The column 'c' of 't' has a collation"):
+        open_engine({"t": cl.table(stored, schema=schema, name="t")})
+    zeros = cl.table(pa.table({"k": [0.0, -0.0]}), schema=cl.Schema(k=cl.Boolean()), name="z", public=True, key="k")
+    with pytest.raises(SchemaError, match="key twice"):
+        open_engine({"t": cl.table(frame, schema=schema, name="t"), "z": zeros})

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from celosia.data.table import Table
 
-__all__ = ["check_collations"]
+__all__ = ["check_collations", "describe_merging"]
 
 _PAIRS: Final = (("x", "X"), ("e", "\u00e9"), ("\u00e9", "e\u0301"), ("x", "x\u0001"), ("x", "x "))
 """Strings that collations hold equal: without case, accents, another normal form, control characters, last blanks."""
@@ -51,12 +51,21 @@ def check_collations(table: "Table", raw: "ir.Table", run: "Callable[[ir.Table],
     # A text of a fixed length loses its last blanks: they are none of the collation's.
     empty = raw.select(x=raw[table.person].cast("string")).limit(0).as_scalar()
     if _merges(lambda text: ibis.coalesce(empty, ibis.literal(text)), run):
-        message = (
-            f"The person column {quote(table.person)} of {quote(table.name)} has a collation or a type under which "
-            "different texts are equal: it is not clear who is one person. Take a column that is compared byte by "
-            "byte, such as the lower case of this one."
-        )
-        raise SchemaError(message)
+        raise SchemaError(describe_merging(table))
+
+
+def describe_merging(table: "Table") -> str:
+    """Return why a person column with a collation is refused.
+
+    >>> import celosia as cl
+    >>> describe_merging(cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths"))[:40]
+    "The person column None of 'deaths' has a"
+    """
+    return (
+        f"The person column {quote(table.person)} of {quote(table.name)} has a collation or a type under which "
+        "different texts are equal: it is not clear who is one person. Take a column that is compared byte by "
+        "byte, such as the lower case of this one."
+    )
 
 
 def _merges(typed: "Callable[[str], ir.Value]", run: "Callable[[ir.Table], Iterable[pa.RecordBatch]]") -> bool:

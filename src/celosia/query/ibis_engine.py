@@ -106,7 +106,7 @@ class IbisEngine(Engine):
             check_columns(table, self._raw[name], self.dialect_of(name))
         for name, table in self.tables.items():
             if isinstance(table.source, Database | IbisSource | SparkSource):
-                quietly(check_collations, OPENED)(table, self._raw[name], self.run)
+                quietly(self._check_collations, OPENED)(table, self._raw[name])
             if table.public:
                 quietly(check_public_key, OPENED)(name, self, self.run)
 
@@ -117,6 +117,10 @@ class IbisEngine(Engine):
     @abstractmethod
     def _table(self, name: str, table: "Table") -> "ir.Table":
         """Return a table with its columns as they are."""
+
+    def _check_collations(self, table: "Table", raw: "ir.Table") -> None:
+        """Refuse a table of somebody else's database in which different texts are one person, or equal literals."""
+        check_collations(table, raw, self.run)
 
     @abstractmethod
     def dialect_of(self, name: str) -> Dialect:

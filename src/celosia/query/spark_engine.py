@@ -9,12 +9,15 @@ import itertools
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from celosia.core.errors import QueryError
+from celosia.core.errors import QueryError, SchemaError
+from celosia.core.exact import quote
 from celosia.core.extras import require
 from celosia.data.frames import to_arrow
 from celosia.data.sources import Frame, IbisSource, SparkSource
+from celosia.query.collations import describe_merging
 from celosia.query.dialect import Dialect, function
 from celosia.query.ibis_engine import IbisEngine
+from celosia.query.preparation import columns_read
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -26,6 +29,7 @@ __all__ = ["SparkDialect", "SparkEngine"]
 
 _SETTINGS = ("spark.sql.session.timeZone", "spark.sql.mapKeyDedupPolicy")  # what Ibis sets when it connects
 
+_BINARY = "UTF8_BINARY"  # the collation that compares bytes
 _NUMBERS = itertools.count()  # for names that are used once
 
 
@@ -52,10 +56,6 @@ class SparkDialect(Dialect):
     def from_hexadecimal(self, digits: "ir.Value") -> "ir.Value":
         """Return the integer that hexadecimal digits write."""
         return function("conv", ("string", "int32", "int32"), "string")(digits, 16, 10).cast("int64")
-
-    def binary(self, text: "ir.Value") -> "ir.Value":
-        """Return a string under Spark's binary collation."""
-        return function("collate", ("string", "string"), "string")(text, "UTF8_BINARY")  # type: ignore[no-any-return] # Ibis has no types
 
     def total(self, number: "ir.Value", where: "ir.Value | None" = None) -> "ir.Value":
         """Return a sum of decimals: those of integers overflow."""
@@ -119,13 +119,30 @@ class SparkEngine(IbisEngine):
         with _settings_kept(sessions[0]):
             return ibis.pyspark.connect(sessions[0])
 
+    def _check_collations(self, table: "Table", raw: "ir.Table") -> None:
+        """Refuse persons under a collation, which Spark's own schema tells; and any column of an Ibis table with one."""
+        frame = (
+            table.source.frame
+            if isinstance(table.source, SparkSource)
+            else self._session.sql(self._backend.compile(raw))
+        )
+        under = set(_collated(frame)).intersection(columns_read(table))
+        if table.person in under:
+            raise SchemaError(describe_merging(table))
+        if under and not of_spark:
+            message = (
+                f"The column {quote(min(under))} of {quote(table.name)} has a collation: pass a Spark DataFrame, whose "
+                "texts are compared byte by byte, or cast the column to STRING."
+            )
+            raise SchemaError(message)
+
     def _table(self, name: str, table: "Table") -> "ir.Table":
         match table.source:
             case IbisSource(expression=expression):
                 return expression
             case SparkSource(frame=frame):
                 view = f"celosia_{name}_{next(_NUMBERS)}"
-                _as_instants(frame).createOrReplaceTempView(view)
+                _as_bytes(_as_instants(frame)).createOrReplaceTempView(view)
                 self._finally(self._session.catalog.dropTempView, view)
                 return self._backend.table(view)
             case Frame(frame=frame):  # of a public table
@@ -156,6 +173,20 @@ def _as_instants(frame: Any) -> Any:  # noqa: ANN401 - DataFrames
             text = f"try_cast(concat(cast({name} AS STRING), 'Z') AS TIMESTAMP)"
             frame = frame.withColumn(field.name, _expression(text))
     return frame
+
+
+def _as_bytes(frame: Any) -> Any:  # noqa: ANN401 - DataFrames
+    """A DataFrame whose texts are compared byte by byte, whatever their collation."""
+    for column in _collated(frame):
+        name = "`" + column.replace("`", "``") + "`"
+        frame = frame.withColumn(column, _expression(f"collate({name}, '{_BINARY}')"))
+    return frame
+
+
+def _collated(frame: Any) -> list[str]:  # noqa: ANN401 - a DataFrame
+    """The names of the columns that have a collation."""
+    fields = frame.schema.fields
+    return [str(field.name) for field in fields if getattr(field.dataType, "collation", _BINARY) != _BINARY]
 
 
 def _expression(text: str) -> Any:  # noqa: ANN401 - a column of Spark
