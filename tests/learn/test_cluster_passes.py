@@ -1,6 +1,7 @@
 """Passes of clustering: what they spend, what their sums are sensitive to, and that they find clusters."""
 
 import itertools
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 from unittest import mock
@@ -242,7 +243,8 @@ def test_the_noisy_sums_of_a_pass_use_up_their_promise_and_no_more() -> None:
 
     def seen(noise: Noise) -> float:
         def run(summed: Any, count: int, source: Source) -> NDArray[np.float64]:  # noqa: ANN401
-            return np.array([noise.release(summed[None, :], source)[0] for _ in range(count)], dtype=np.float64)
+            cells = replace(noise, cells=count)
+            return cells.release(np.repeat(summed[None, :], count, axis=0), source).astype(np.float64)
 
         return distinguish(run, record, nothing, samples=20_000).epsilon
 

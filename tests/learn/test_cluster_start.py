@@ -47,9 +47,19 @@ def test_few_votes_leave_the_first_pattern_and_many_win() -> None:
 
 def test_a_short_axis_needs_more_votes_than_a_long_one() -> None:
     votes = np.zeros((1, PATTERNS + 2))
-    votes[0, PATTERNS + 1] = 8.0
+    votes[0, PATTERNS + 1] = 4.5
     assert chosen(votes, 1.0, np.array([1.0, 1.0])).tolist() == [[0.0, 1.0]]
     assert chosen(votes, 1.0, np.array([1.0, 1e-3])).tolist() != [[0.0, 1.0]]
+
+
+def test_directions_that_are_sure_are_turned_a_little_all_to_the_same_side() -> None:
+    votes = np.zeros((2, PATTERNS + 3))
+    votes[0, PATTERNS], votes[1, PATTERNS + 2] = 8.0, 8.0
+    half = np.array([1.0, 3.0, 2.0])
+    first, last = chosen(votes, 1.0, half)
+    assert first[0] > first[1] * half[0] / half[1] > 0.2
+    assert last.tolist() == [0.0, 0.0, 1.0]  # alone, without a second feature to turn to
+    assert np.linalg.norm(first) == pytest.approx(1)
 
 
 def test_the_largest_are_split() -> None:

@@ -51,6 +51,7 @@ _FIRST_RADIUS = 0.4
 _BIAS = 0.5  # what is cut off points to all sides: about half of it counts
 _HEARD = 4.0  # standard deviations that votes must be above their noise
 _SPLIT = 0.5  # of the median distance
+_LITTLE = 1 / 30  # of half the diagonal of the box: how far noise may move a centre
 
 Add = Callable[..., None]
 """A kernel of ``cluster_kernels``: rows, public numbers, and the arrays that are added to."""
@@ -148,16 +149,31 @@ class Passes:
     event: "Event"
 
     @classmethod
-    def plan(cls, privacy: "Target", box: Extent, *, clusters: int, whole: int, refining: int) -> "Passes":
+    def plan(
+        cls,
+        privacy: "Target",
+        box: Extent,
+        *,
+        clusters: int,
+        whole: int,
+        refining: int,
+        more: int = 0,
+    ) -> "Passes":
         """Return the passes that spend a promise: in equal parts, and two of them for the last.
+
+        ``more`` refining passes share the parts of the others that refine; what finds the clusters keeps its parts.
 
         >>> from celosia.learn.target import Target
         >>> box = Extent(np.zeros(2), np.ones(2), euclidean=False)
         >>> passes = Passes.plan(Target.of(epsilon=1), box, clusters=4, whole=1, refining=2)
         >>> passes.sizes, [str(noise.mechanism.epsilon) for noise in passes.noises]
         ((1, 2, 4, 4), ['1/5', '1/5', '1/5', '2/5'])
+        >>> passes = Passes.plan(Target.of(epsilon=1), box, clusters=4, whole=1, refining=2, more=1)
+        >>> passes.sizes, [str(noise.mechanism.epsilon) for noise in passes.noises]
+        ((1, 2, 4, 4, 4), ['1/5', '1/5', '3/20', '3/20', '3/10'])
         """
-        numbers = sizes(clusters, refining)
+        numbers = sizes(clusters, refining + more)
+        part = Fraction(1, len(numbers) - more + 1)
         features, noises = len(box.low), []
         for place, size in enumerate(numbers):
             voting = _voting(numbers, place)
@@ -169,7 +185,9 @@ class Passes:
                 votes=voting,
                 adjacency=privacy.adjacency,
             )
-            share = Fraction(1 + (place == len(numbers) - 1), len(numbers) + 1)
+            share = part
+            if place >= len(numbers) - refining - more:
+                share *= Fraction((refining + 1) * (1 + (place == len(numbers) - 1)), refining + more + 1)
             width = size * (1 + features + voting * (PATTERNS + features)) + len(EDGES) + 1
             noises.append(privacy.noise(sensitivity, width, share))
         event = privacy.event(*[noise.event for noise in noises])
@@ -188,6 +206,22 @@ class Passes:
     def push(self) -> float:
         """How far noise would move the centre of a single record in the last pass, if the radius is a quarter."""
         return self.box.spread * self.box.radius / 4 * self.deviation(-1)
+
+    def bears(self, refining: int, rows: float) -> int:
+        """Return how many passes may refine instead of ``refining``, if a centre has ``rows`` records.
+
+        Half of the room that noise leaves, in logarithms, goes to passes, the other half to less noise in the last: so
+        more of epsilon, or of records, is never worse.
+
+        >>> from celosia.learn.target import Target
+        >>> box = Extent(np.zeros(2), np.ones(2), euclidean=False)
+        >>> passes = Passes.plan(Target.of(epsilon=1), box, clusters=4, whole=1, refining=2)
+        >>> [passes.bears(2, rows) for rows in (50, 500, 5000)]
+        [1, 6, 24]
+        """
+        farthest = float(np.sqrt((self.box.half**2).sum()))
+        room = _LITTLE * farthest * rows / self.push
+        return int(min((refining + 1) * (room if self.box.euclidean else math.sqrt(room)), 2.0**20)) - 1
 
     def error(self, rows: float) -> float:
         """Return how far noise moves a centre of ``rows`` records in the last pass, at most across half the box."""

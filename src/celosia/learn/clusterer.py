@@ -15,6 +15,7 @@ from sklearn.metrics import pairwise_distances_argmin, pairwise_distances_argmin
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils.validation import check_is_fitted
 
+from celosia.core.adjacency import AddRemove
 from celosia.core.errors import ParameterError
 from celosia.core.exact import quote, whole
 from celosia.learn.bounds import axis_of, feature_kinds
@@ -32,6 +33,8 @@ __all__ = ["Clusterer"]
 
 _REFINING = 3
 _MOST_MORE = 5
+_MOST_BY_DEFAULT = 15
+_ROWS_OF_A_CLUSTER = 250  # supposed where no number is public
 _MOST_REFINING = 1000
 _MOST_CLUSTERS = 2**16
 
@@ -46,6 +49,7 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
 
     n_clusters: int
     max_iter: int | None
+    expected_rows: int | None
     cluster_centers_: NDArray[np.float64]
     n_iter_: int
     labels_: NDArray[np.int32]
@@ -57,6 +61,8 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         whole(self.n_clusters, name="n_clusters")
         if self.max_iter is not None:
             whole(self.max_iter, name="max_iter")
+        if self.expected_rows is not None:
+            whole(self.expected_rows, name="expected_rows")
 
     def _add(self) -> "Add":
         """Return the kernel that adds rows to sums."""
@@ -92,23 +98,18 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
             self._plain(values)
             self._plainly()
             return
-        passes = self._passes(values.shape[1], privacy)
+        passes = self._passes(values.shape[1], privacy, len(values))
         with self._paid(privacy, passes.event, features=values.shape[1]) as payment:
             centres = passes.run(values, self._add(), payment.source)
             payment.deliver(centres)
         self.cluster_centers_, self.n_iter_ = centres, len(passes.sizes)
         self.noise_scale_ = passes.count_noise
 
-    def _passes(self, features: int, privacy: Target) -> Passes:
-        """Return the passes of a fit. With a delta, noise is Gaussian, or Laplace where that moves a centre less."""
-        plans = [self._planned(features, privacy)]
-        if privacy.kind == "approximate":
-            plans.append(self._planned(features, replace(privacy, delta=Fraction(0))))
-        found = min(plans, key=lambda passes: passes.push)
-        found.check()
-        return found
+    def _passes(self, features: int, privacy: Target, rows: int) -> Passes:
+        """Return the passes of a fit. With a delta, noise is Gaussian, or Laplace where that moves a centre less.
 
-    def _planned(self, features: int, privacy: Target) -> Passes:
+        There are as many as the noise bears; that follows from public numbers only: see ``_rows_of_a_cluster``.
+        """
         more = min(int(self.n_clusters) // 4, _MOST_MORE)  # many centres are not all in the right place at once
         refining = _REFINING + more if self.max_iter is None else int(self.max_iter)
         if refining > _MOST_REFINING:
@@ -117,12 +118,31 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         if self.n_clusters > _MOST_CLUSTERS:  # a public limit, whatever the number of records
             message = f"n_clusters must be at most {_MOST_CLUSTERS:,} with privacy, not {quote(self.n_clusters)}."
             raise ParameterError(message)
+        targets = [privacy]
+        if privacy.kind == "approximate":
+            targets.append(replace(privacy, delta=Fraction(0)))
+        plans = [self._planned(features, target, refining) for target in targets]
+        found, target = min(zip(plans, targets, strict=True), key=lambda plan: plan[0].push)
+        if self.max_iter is None:
+            most = min(found.bears(refining, self._rows_of_a_cluster(privacy, rows)), _MOST_BY_DEFAULT)
+            found = self._planned(features, target, refining, max(most - refining, 0))
+        found.check()
+        return found
+
+    def _rows_of_a_cluster(self, privacy: Target, rows: int) -> float:
+        """How many records a cluster may be supposed to have: their number is private, unless neighbours share it."""
+        if self.expected_rows is not None:
+            return int(self.expected_rows) / int(self.n_clusters)
+        return _ROWS_OF_A_CLUSTER if privacy.adjacency is AddRemove else rows / int(self.n_clusters)
+
+    def _planned(self, features: int, privacy: Target, refining: int, more: int = 0) -> Passes:
         return Passes.plan(
             privacy,
             self._box(features, euclidean=privacy.kind != "pure"),
             clusters=int(self.n_clusters),
             whole=self._whole,
             refining=refining,
+            more=more,
         )
 
     def _box(self, features: int, *, euclidean: bool = False) -> Extent:
@@ -163,7 +183,7 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
 
     def _forecast(self, rows: int, features: int, privacy: Target) -> tuple[float, float]:
         """Return how far noise moves a centre, and ``noise_scale_``."""
-        passes = self._passes(features, privacy)
+        passes = self._passes(features, privacy, rows)
         return passes.error(rows / int(self.n_clusters)), passes.count_noise
 
     # ------------------------------------------------------------------------------------------ what centres say

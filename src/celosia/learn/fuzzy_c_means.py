@@ -55,8 +55,11 @@ class FuzzyCMeans(Clusterer):
         cube, as Algorithm 6 of Ortiz Rosas 2025 has it; epsilon alone. Sound, but the noise of each centre is a
         multiple of the whole cube: for comparison.
     max_iter
-        How many passes refine the centres once all are there; 3 to 8 by default, by ``n_clusters``. Many records, or a
-        large epsilon, bear more of them. For ``"seed"``, and without privacy, all iterations; 10 for ``"seed"``.
+        How many passes refine the centres once all are there. By default 3 to 15, the more the larger epsilon and
+        ``expected_rows`` are. For ``"seed"``, and without privacy, all iterations; 10 for ``"seed"``.
+    expected_rows
+        About how many records there will be, if that is public. Left out: 250 a cluster are supposed, because the
+        number of records is private; for ``adjacency="replace-one"``, where it is not, it is the number itself.
     n_init, random_state
         For ``epsilon=inf`` only: of scikit-learn's ``KMeans``, whose centres the plain algorithm starts from.
     adjacency, budget, source
@@ -83,6 +86,7 @@ class FuzzyCMeans(Clusterer):
         bounds: Any = None,  # noqa: ANN401 - numbers, arrays or a schema
         method: str = "auto",
         max_iter: int | None = None,
+        expected_rows: int | None = None,
         n_init: Any = "auto",  # noqa: ANN401 - scikit-learn's
         random_state: Any = None,  # noqa: ANN401 - scikit-learn's
         adjacency: "Adjacency | str | None" = None,
@@ -97,6 +101,7 @@ class FuzzyCMeans(Clusterer):
         self.bounds = bounds
         self.method = method
         self.max_iter = max_iter
+        self.expected_rows = expected_rows
         self.n_init = n_init
         self.random_state = random_state
         self.adjacency = adjacency
@@ -104,6 +109,10 @@ class FuzzyCMeans(Clusterer):
         self.source = source
 
     _whole = 2**17
+
+    def _rows_of_a_cluster(self, privacy: Target, rows: int) -> float:
+        """Records lie between centres: their shares to the power m are all that a cluster has of them."""
+        return super()._rows_of_a_cluster(privacy, rows) / int(self.n_clusters)
 
     def predict_membership(self, X: Any) -> "NDArray[np.float64]":  # noqa: ANN401, N803 - scikit-learn's names
         """Return how far each point belongs to each cluster: shares that sum to 1.

@@ -38,8 +38,11 @@ class KMeans(Clusterer):
     method
         ``"auto"``: one centre that is doubled until there are enough, then refined. There is no other.
     max_iter
-        How many passes refine the centres once all are there; 3 to 8 by default, by ``n_clusters``. Many records, or a
-        large epsilon, bear more of them. Without privacy, scikit-learn's limit.
+        How many passes refine the centres once all are there. By default 3 to 15, the more the larger epsilon and
+        ``expected_rows`` are. Without privacy, scikit-learn's limit.
+    expected_rows
+        About how many records there will be, if that is public. Left out: 250 a cluster are supposed, because the
+        number of records is private; for ``adjacency="replace-one"``, where it is not, it is the number itself.
     n_init, random_state
         For ``epsilon=inf`` only: scikit-learn's.
     adjacency, budget, source
@@ -69,6 +72,7 @@ class KMeans(Clusterer):
         bounds: Any = None,  # noqa: ANN401 - numbers, arrays or a schema
         method: str = "auto",
         max_iter: int | None = None,
+        expected_rows: int | None = None,
         n_init: Any = "auto",  # noqa: ANN401 - scikit-learn's
         random_state: Any = None,  # noqa: ANN401 - scikit-learn's
         adjacency: "Adjacency | str | None" = None,
@@ -82,6 +86,7 @@ class KMeans(Clusterer):
         self.bounds = bounds
         self.method = method
         self.max_iter = max_iter
+        self.expected_rows = expected_rows
         self.n_init = n_init
         self.random_state = random_state
         self.adjacency = adjacency
