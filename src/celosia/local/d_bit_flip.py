@@ -68,8 +68,8 @@ class DBitFlip(Memoised[Estimate]):
     Parameters
     ----------
     buckets
-        The number k of buckets, whose numbers are then 0 to k - 1, or the values themselves: at most 65,536, unless d = k.
-        For real counters see ``Bucketing``.
+        The number k of buckets, whose numbers are then 0 to k - 1, or the values themselves. At most 65,536, unless d
+        is k. For real counters see ``Bucketing``.
     d
         How many buckets a client answers for.
     epsilon
