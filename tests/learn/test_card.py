@@ -46,9 +46,29 @@ def test_it_says_what_was_promised() -> None:
     assert "a factor of at most 2.72, which is e to 1." in text
     assert "PureDP(epsilon=1)" in text
     assert "Warning" not in text
-    assert "except with a probability of at most 1e-06" in card(scaler(epsilon=1, delta="1e-6"))
+    assert "except with a probability of at most 1e-06" in card(fitted("LogisticRegression", source=None))
     replaced = card(scaler(adjacency=ReplaceOne))
     assert "whatever any one row held; how many there were is public" in replaced
+
+
+def test_it_says_the_price_of_what_was_run_and_not_what_is_stated() -> None:
+    laplace = card(scaler(epsilon=1, delta="1e-6"))  # whose noise needs no delta
+    assert "Guarantee: ApproxDP(epsilon=1, delta=0)." in laplace
+    assert "except with a probability" not in laplace
+    model = scaler(epsilon=1)
+    model.guarantee_ = cl.PureDP(epsilon="0.01")
+    assert "Guarantee: PureDP(epsilon=1)." in card(model)
+    assert "a factor of at most 2.72" in card(model)
+    model.guarantee_ = cl.PureDP(epsilon=1, adjacency=ReplaceOne)
+    with pytest.raises(cl.CelosiaError):
+        card(model)
+
+
+def test_values_that_no_fit_leaves_are_an_error_of_ours() -> None:
+    model = scaler(epsilon=1)
+    model.n_samples_seen_ = {"x": 1}
+    with pytest.raises(cl.core.FormatError, match="card cannot be written"):
+        card(model)
 
 
 def test_a_rho_is_told_as_an_epsilon_too() -> None:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import dataclasses
 import json
 import stat
 import warnings
+from fractions import Fraction
+from random import Random
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +25,7 @@ from celosia.learn.model_file import MODELS, load, save
 from celosia.learn.stored_values import encoded
 from celosia.ledger import Purse
 from celosia.noise import Seeded
+from tests.learn.model_mutations import mutate
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -276,6 +280,54 @@ def test_bytes_that_were_changed_give_a_model_or_a_format_error(
         except FormatError:
             continue
         assert made.count(b'"format"') >= 1
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_guarantee_that_is_not_the_price_of_the_event_is_refused(name: str, tmp_path: Path) -> None:
+    model = fitted(name)
+    save(model, tmp_path / "model.json")
+    made = json.loads((tmp_path / "model.json").read_text())
+    number = "rho" if isinstance(model.guarantee_, cl.ZCDP) else "epsilon"
+    for factor in (Fraction(1, 100), Fraction(9, 10), Fraction(10)):
+        stated = dataclasses.replace(model.guarantee_, **{number: getattr(model.guarantee_, number) * factor})
+        changed = made | {"guarantee": json.loads(stated.to_json())}
+        with pytest.raises(FormatError, match="contradict each other"):
+            read(tmp_path / "made.json", json.dumps(changed))
+
+
+def test_a_search_and_a_session_leave_what_can_be_loaded(tmp_path: Path) -> None:
+    inner = cl.learn.Ridge(bounds=(0, 1), bounds_y=(0, 1))
+    found = cl.learn.PrivateSearchCV(inner, {"alpha": [0.1, 1.0]}, repetitions=2, source=Seeded(1)).fit(X, NUMBER)
+    save(found.best_estimator_, tmp_path / "model.json")
+    assert load(tmp_path / "model.json").guarantee_ == found.guarantee_
+
+
+def _mutations(name: str, *, plain: bool, times: int, folder: Path) -> int:
+    """Load so many changed files; each is a model, whose card is written or refused, or a FormatError."""
+    inf: dict[str, Any] = {"epsilon": float("inf"), "rho": None, "delta": None, "source": None}
+    save(fitted(name, **(inf if plain else {})), folder / "model.json")
+    made, random, loaded = json.loads((folder / "model.json").read_text()), Random(f"{name} {plain}"), 0
+    for _ in range(times):
+        text = mutate(made, random)
+        with contextlib.suppress(FormatError), warnings.catch_warnings(action="ignore"):  # and nothing else
+            model = read(folder / "made.json", text)
+            loaded += 1
+            with contextlib.suppress(cl.CelosiaError):
+                model.card()
+    return loaded
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_changed_file_is_a_model_or_a_format_error(name: str, tmp_path: Path) -> None:
+    assert _mutations(name, plain=False, times=25, folder=tmp_path) < 25
+    assert _mutations(name, plain=True, times=10, folder=tmp_path) < 10
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", CASES)
+def test_any_of_many_changed_files_is_a_model_or_a_format_error(name: str, tmp_path: Path) -> None:
+    assert 0 < _mutations(name, plain=False, times=700, folder=tmp_path) < 700
+    assert 0 < _mutations(name, plain=True, times=300, folder=tmp_path) < 300
 
 
 JSON = st.recursive(

@@ -5,8 +5,17 @@ import os
 import pytest
 
 import celosia as cl
-from celosia.core import BudgetExceeded, EngineError, InputError, LedgerError, ParameterError
-from celosia.learn.paying import paid
+from celosia.core import (
+    BudgetExceeded,
+    EngineError,
+    FormatError,
+    GaussianEvent,
+    GuaranteeMismatch,
+    InputError,
+    LedgerError,
+    ParameterError,
+)
+from celosia.learn.paying import check_price, paid, price_event
 from celosia.ledger import Purse
 from celosia.mechanisms import Laplace
 from celosia.noise import Seeded
@@ -86,3 +95,29 @@ def test_a_forked_copy_of_a_budget_pays_for_no_fit() -> None:
         finally:
             os._exit(code)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+
+
+def test_an_event_is_priced_in_the_kind_of_its_guarantee() -> None:
+    assert price_event(LAPLACE.event, cl.ApproxDP(epsilon=9, delta="1e-6")) == cl.ApproxDP(epsilon="0.4", delta=0)
+    assert price_event(LAPLACE.event, cl.ZCDP(rho=9)).rho <= 0.08
+    with pytest.raises(GuaranteeMismatch):
+        price_event(LAPLACE.event, cl.PureDP(epsilon="0.4", unit="person"))
+
+
+def test_a_guarantee_agrees_with_its_event_or_is_refused() -> None:
+    check_price(LAPLACE.event, cl.PureDP(epsilon="0.4"))
+    check_price(LAPLACE.event, cl.PureDP(epsilon="0.4003"))
+    check_price(LAPLACE.event, cl.ApproxDP(epsilon="0.4", delta="1e-6"))
+    for wrong in (
+        cl.PureDP(epsilon="0.3999"),
+        cl.PureDP(epsilon="0.5"),
+        cl.PureDP(epsilon="0.4", unit="person"),
+        cl.PureDP(epsilon="0.4", adjacency=cl.ReplaceOne),
+        cl.ApproxDP(epsilon="0.1", delta="1e-6"),
+        cl.GaussianDP(mu="0.01"),
+        cl.ZCDP(rho="0.001"),
+    ):
+        with pytest.raises(FormatError, match="contradict each other"):
+            check_price(LAPLACE.event, wrong)
+    with pytest.raises(FormatError, match="has no price of that kind"):
+        check_price(GaussianEvent(variance=25, sensitivity_squared=1), cl.PureDP(epsilon=1))

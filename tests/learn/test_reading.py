@@ -238,7 +238,8 @@ def test_shapes_are_told_without_the_number_of_rows(rows: int) -> None:
 def test_what_does_not_fit_into_memory_is_not_measured() -> None:
     class Huge:
         def __array__(self, *_: object, **__: object) -> None:
-            raise MemoryError("Unable to allocate 9. GiB for an array with shape (1237, 3)")  # noqa: EM101 - NumPy's
+            message = "Unable to allocate 9. GiB for an array with shape (1237, 3)"
+            raise MemoryError(message)
 
     with pytest.raises(MemoryError, match=r"X \(Huge\) does not fit into memory\.$"):
         read_features(BaseEstimator(), Huge(), reset=True)

@@ -80,43 +80,43 @@ def _matrix(values: Any) -> Any:  # noqa: ANN401 - an array
 
 
 BAD: dict[str, Callable[[Any, Any], tuple[Any, Any]]] = {
-    "y is one shorter": lambda X, y: (X, y[:-1]),
-    "y is one longer": lambda X, y: (X, np.append(y, y[:1])),
-    "y is empty": lambda X, y: (X, y[:0]),
-    "X is empty": lambda X, y: (X[:0], y),
-    "y has two columns": lambda X, y: (X, np.column_stack([y, y])),
-    "y has two columns, a frame": lambda X, y: (X, pd.DataFrame({"a": y, "b": y})),
-    "y has two columns, polars": lambda X, y: (X, pl.DataFrame({"a": y, "b": y})),
-    "y has two columns, arrow": lambda X, y: (X, pa.table({"a": y, "b": y})),
-    "y has three dimensions": lambda X, y: (X, y.reshape(-1, 1, 1)),
-    "y is turned": lambda X, y: (X, y.reshape(1, -1)),
-    "y is a scalar": lambda X, _: (X, 1),
-    "y is ragged": lambda X, y: (X, [[value] * (1 + place % 2) for place, value in enumerate(y.tolist())]),
-    "y is not finite": lambda X, y: (X, np.append(y[:-1].astype(float), np.nan)),
-    "y is sparse": lambda X, y: (X, sparse.csr_matrix(y)),
-    "y is text": lambda X, y: (X, np.array(["secret"] * len(y))),
-    "y is of objects": lambda X, y: (X, np.array([{"secret": value} for value in y], dtype=object)),
-    "y is complex": lambda X, y: (X, y + 1j),
-    "y is missing": lambda X, _: (X, None),
-    "X is a column": lambda X, y: (X[:, 0], y),
-    "X is a series": lambda X, y: (pd.Series(X[:, 0]), y),
-    "X is turned": lambda X, y: (X.T, y),
-    "X has three dimensions": lambda X, y: (X[:, :, None], y),
-    "X has no columns": lambda X, y: (X[:, :0], y),
-    "X has no columns, a frame": lambda X, y: (pd.DataFrame(index=range(len(X))), y),
-    "X is ragged": lambda X, y: ([row[: 2 + place % 2] for place, row in enumerate(X.tolist())], y),
-    "X is not finite": lambda X, y: (np.vstack([X[:-1], [[np.nan] * 3]]), y),
-    "X is infinite": lambda X, y: (np.vstack([X[:-1], [[np.inf] * 3]]), y),
-    "X is sparse": lambda X, y: (sparse.csr_matrix(X), y),
-    "X is of objects": lambda X, y: (np.array([[{"secret": 1}] * 3] * len(X), dtype=object), y),
-    "X is text": lambda X, y: (np.array([["secret"] * 3] * len(X)), y),
-    "X is complex": lambda X, y: (X + 1j, y),
-    "X is a matrix": lambda X, y: (_matrix(X), y),
-    "X has other columns than the bounds": lambda X, y: (X[:, :2], y),
-    "X is a frame with a missing value": lambda X, y: (pd.DataFrame(X).reindex(range(1, len(X) + 1)), y),
-    "X is polars with a null": lambda X, y: (pl.DataFrame({"a": [None, *X[1:, 0]], "b": X[:, 1], "c": X[:, 2]}), y),
-    "X is arrow with texts": lambda X, y: (pa.table({"a": X[:, 0], "b": X[:, 1], "c": ["secret"] * len(X)}), y),
-    "X is a dictionary": lambda X, y: ({"a": X}, y),
+    "y is one shorter": lambda x, y: (x, y[:-1]),
+    "y is one longer": lambda x, y: (x, np.append(y, y[:1])),
+    "y is empty": lambda x, y: (x, y[:0]),
+    "X is empty": lambda x, y: (x[:0], y),
+    "y has two columns": lambda x, y: (x, np.column_stack([y, y])),
+    "y has two columns, a frame": lambda x, y: (x, pd.DataFrame({"a": y, "b": y})),
+    "y has two columns, polars": lambda x, y: (x, pl.DataFrame({"a": y, "b": y})),
+    "y has two columns, arrow": lambda x, y: (x, pa.table({"a": y, "b": y})),
+    "y has three dimensions": lambda x, y: (x, y.reshape(-1, 1, 1)),
+    "y is turned": lambda x, y: (x, y.reshape(1, -1)),
+    "y is a scalar": lambda x, _: (x, 1),
+    "y is ragged": lambda x, y: (x, [[value] * (1 + place % 2) for place, value in enumerate(y.tolist())]),
+    "y is not finite": lambda x, y: (x, np.append(y[:-1].astype(float), np.nan)),
+    "y is sparse": lambda x, y: (x, sparse.csr_matrix(y)),
+    "y is text": lambda x, y: (x, np.array(["secret"] * len(y))),
+    "y is of objects": lambda x, y: (x, np.array([{"secret": value} for value in y], dtype=object)),
+    "y is complex": lambda x, y: (x, y + 1j),
+    "y is missing": lambda x, _: (x, None),
+    "X is a column": lambda x, y: (x[:, 0], y),
+    "X is a series": lambda x, y: (pd.Series(x[:, 0]), y),
+    "X is turned": lambda x, y: (x.T, y),
+    "X has three dimensions": lambda x, y: (x[:, :, None], y),
+    "X has no columns": lambda x, y: (x[:, :0], y),
+    "X has no columns, a frame": lambda x, y: (pd.DataFrame(index=range(len(x))), y),
+    "X is ragged": lambda x, y: ([row[: 2 + place % 2] for place, row in enumerate(x.tolist())], y),
+    "X is not finite": lambda x, y: (np.vstack([x[:-1], [[np.nan] * 3]]), y),
+    "X is infinite": lambda x, y: (np.vstack([x[:-1], [[np.inf] * 3]]), y),
+    "X is sparse": lambda x, y: (sparse.csr_matrix(x), y),
+    "X is of objects": lambda x, y: (np.array([[{"secret": 1}] * 3] * len(x), dtype=object), y),
+    "X is text": lambda x, y: (np.array([["secret"] * 3] * len(x)), y),
+    "X is complex": lambda x, y: (x + 1j, y),
+    "X is a matrix": lambda x, y: (_matrix(x), y),
+    "X has other columns than the bounds": lambda x, y: (x[:, :2], y),
+    "X is a frame with a missing value": lambda x, y: (pd.DataFrame(x).reindex(range(1, len(x) + 1)), y),
+    "X is polars with a null": lambda x, y: (pl.DataFrame({"a": [None, *x[1:, 0]], "b": x[:, 1], "c": x[:, 2]}), y),
+    "X is arrow with texts": lambda x, y: (pa.table({"a": x[:, 0], "b": x[:, 1], "c": ["secret"] * len(x)}), y),
+    "X is a dictionary": lambda x, y: ({"a": x}, y),
     "X is nothing": lambda _, y: (None, y),
 }
 
@@ -160,7 +160,7 @@ def test_errors_before_payment_do_not_tell_how_many_rows_there_are(name: str) ->
     ],
 )
 def test_parameters_beyond_the_number_of_rows_do_not_tell_it(name: str, given: dict[str, Any]) -> None:
-    told = _tell_both(name, lambda X, y: (X, y), **given)
+    told = _tell_both(name, lambda x, y: (x, y), **given)
     assert told[0] == told[1], told
     assert "foreign" not in told[0], told
 
@@ -192,4 +192,4 @@ def test_a_message_that_is_passed_on_would_be_seen(name: str, what: str, monkeyp
 
 def test_a_least_number_of_rows_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "_least", lambda *_, **__: 1238)
-    assert not _is_silent(_tell_both("PCA", lambda X, y: (X, y)))
+    assert not _is_silent(_tell_both("PCA", lambda x, y: (x, y)))

@@ -12,12 +12,13 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from celosia.core.adjacency import AddRemove
-from celosia.core.errors import CelosiaError, ParameterError
+from celosia.core.errors import CelosiaError, FormatError, ParameterError
 from celosia.core.exact import quote, show, whole
 from celosia.core.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 from celosia.data.schema import Schema
 from celosia.learn.bounds import feature_kinds, target_kind
 from celosia.learn.card_pages import Section, html_page, markdown
+from celosia.learn.paying import price_event
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -88,6 +89,16 @@ def card(model: "PrivateEstimator", format: str = "markdown", *, rows: int | Non
         raise ParameterError(message)
     known = None if rows is None else int(whole(rows, name="rows"))
     check_is_fitted(model)
+    try:
+        return _write(model, format, known)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        if isinstance(error, CelosiaError):
+            raise
+        message = "The model holds values that no fit leaves: its card cannot be written."
+        raise FormatError(message) from None
+
+
+def _write(model: "PrivateEstimator", format: str, known: int | None) -> str:  # noqa: A002 - the field's word
     private = model.guarantee_ is not None
     name = type(model).__name__
     title = f"{name}, fitted {'with differential privacy' if private else 'without privacy'}"
@@ -106,8 +117,8 @@ def card(model: "PrivateEstimator", format: str = "markdown", *, rows: int | Non
 
 
 def _promise(model: "PrivateEstimator") -> list[Section]:
-    guarantee, event = model.guarantee_, model.event_
-    if guarantee is None or event is None:
+    stated, event = model.guarantee_, model.event_
+    if stated is None or event is None:
         how = (
             "by formulas that do not keep what they promise"
             if _method(model) == "seed" and not math.isinf(float(model.epsilon or 0))
@@ -118,6 +129,7 @@ def _promise(model: "PrivateEstimator") -> list[Section]:
             "Do not publish it."
         )
         return [Section(title="No promise", paragraphs=(told,), warning=True)]
+    guarantee = price_event(event, stated)  # what was run, and not what somebody wrote beside it
     sections = [Section(title="Promise", paragraphs=(*_in_words(guarantee), f"Guarantee: {guarantee}."))]
     if model.seeded_:
         told = (

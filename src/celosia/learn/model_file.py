@@ -3,6 +3,7 @@
 A file holds the parameters (but never a budget or a source of noise), the learned attributes, the event that was paid
 for and its guarantee. Reading makes the estimator by its constructor and sets values; which estimators there are is a
 fixed list, so that no file can name code to run. A file that is cut off, changed in its form, or made up is refused.
+So is one whose guarantee is not what its event costs.
 """
 
 import datetime as dt
@@ -22,6 +23,7 @@ from celosia.core.events import Event
 from celosia.core.exact import quote
 from celosia.core.guarantees import Guarantee
 from celosia.data.schema import Schema
+from celosia.learn.paying import check_price
 from celosia.learn.stored_values import decoded, encoded
 
 if TYPE_CHECKING:
@@ -92,9 +94,13 @@ def load(path: str | Path) -> Any:  # noqa: ANN401 - one of the estimators
         raise FormatError(message)
     try:
         return _model(_parsed(data))
+    except FormatError:
+        raise
     except (RecursionError, MemoryError):
         message = "The file is nested too deeply, or too large, to be a model."
-        raise FormatError(message) from None
+    except Exception:  # noqa: BLE001 - whatever fails, it is for what the file holds
+        message = "The file holds values that no model has: it was changed, or is of another release."
+    raise FormatError(message) from None
 
 
 # -------------------------------------------------------------------------------------------------------------- writing
@@ -242,6 +248,8 @@ def _check_state(model: Any, state: dict[str, Any]) -> None:  # noqa: ANN401 - o
     if (model.event_ is None) != (model.guarantee_ is None) or type(state.get("seeded_")) is not bool:
         message = "The file has an event without a guarantee, or does not say whether its noise can be repeated."
         raise FormatError(message)
+    if model.event_ is not None:
+        check_price(model.event_, model.guarantee_)
 
 
 def _check_use(model: Any) -> None:  # noqa: ANN401 - one of the estimators

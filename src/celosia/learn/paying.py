@@ -5,14 +5,19 @@ paid for, because a failure may itself have told something.
 """
 
 import contextlib
+import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Final
 
-from celosia.core.errors import CelosiaError, EngineError, NotPriced, ParameterError
+from celosia.core.errors import CelosiaError, EngineError, FormatError, NotPriced, ParameterError
+from celosia.core.exact import quote
 from celosia.core.guarantees import ApproxDP, PureDP
 from celosia.core.release import Release
 from celosia.ledger.door import Door, door_of
+from celosia.ledger.policy import Policy
+from celosia.ledger.reserving import cost_under
 from celosia.noise.source import source_or_system
 
 if TYPE_CHECKING:
@@ -20,7 +25,9 @@ if TYPE_CHECKING:
     from celosia.core.events import Event
     from celosia.core.guarantees import Guarantee
 
-__all__ = ["Payment", "paid"]
+__all__ = ["Payment", "check_price", "paid", "price_event"]
+
+_ROUNDING: Final = Fraction(101, 100)  # noise is rounded up, and a search stops close below what it may spend
 
 
 @dataclass(slots=True, kw_only=True)
@@ -79,6 +86,55 @@ def paid(
         raise EngineError(message) from None
     release = Release(value=payment.value, event=event, guarantee=guarantee, seeded=drawn.seeded)
     door.commit(reservation, release)
+
+
+def price_event(event: "Event", guarantee: "Guarantee") -> "Guarantee":
+    """Return what an event promises by itself, in the kind of a guarantee that is stated for it.
+
+    An event that has no price of this kind, or is for other neighbours or another unit, is refused.
+
+    >>> import celosia as cl
+    >>> price_event(cl.mechanisms.Laplace(epsilon="0.4", sensitivity=1).event, cl.PureDP(epsilon=3))
+    PureDP(epsilon='0.4')
+    """
+    policy = Policy(limit=guarantee)
+    policy.open().count(event)  # refuses other neighbours, and another unit
+    return cost_under(policy, event)
+
+
+def check_price(event: "Event", guarantee: "Guarantee") -> None:
+    """Refuse a guarantee that is not what the event costs: rounding aside, neither less nor more.
+
+    >>> import celosia as cl
+    >>> check_price(cl.mechanisms.Laplace(epsilon="0.4", sensitivity=1).event, cl.PureDP(epsilon="0.1"))
+    Traceback (most recent call last):
+    ...
+    celosia.core.errors.FormatError: The file states PureDP(epsilon='0.1'), and its event costs ...
+    """
+    try:
+        price = price_event(event, guarantee)
+    except CelosiaError:
+        price = None
+    if price is None or not all(
+        spent <= stated <= spent * _ROUNDING or (name == "delta" and spent <= stated)
+        for name, spent, stated in _numbers(price, guarantee)
+    ):
+        message = (
+            f"The file states {quote(guarantee)}, and its event "
+            f"{'has no price of that kind' if price is None else f'costs {price}'}: they contradict each other."
+        )
+        raise FormatError(message)
+
+
+def _numbers(price: "Guarantee", guarantee: "Guarantee") -> list[tuple[str, Any, Any]]:
+    """The numbers of two guarantees of one kind, beside each other."""
+    names = [field.name for field in dataclasses.fields(guarantee) if field.name not in ("adjacency", "unit")]
+    pairs = [(name, getattr(price, name), getattr(guarantee, name)) for name in names]
+    return [
+        (name, *both)
+        for name, spent, stated in pairs
+        for both in (zip(spent, stated, strict=True) if isinstance(stated, tuple) else [(spent, stated)])
+    ]
 
 
 def _reserved(door: Door, event: "Event", guarantee: "Guarantee", question: str) -> Any:  # noqa: ANN401 - a reservation
