@@ -21,7 +21,6 @@ from tests.local.reference_client import (
     column,
     decimal,
     digest,
-    exponential,
     field_width,
     part_of,
 )
@@ -150,7 +149,7 @@ def history_law(protocol: str, history: Sequence[Any]) -> dict[tuple[bytes, ...]
 def laplace_law(p: dict[str, Any], value: float) -> Law:
     """Discrete Laplace noise never ends: its law by formula (Ghosh, Roughgarden and Sundararajan 2009)."""
     scale = p["grid"] / Fraction(p["epsilon"])
-    ratio, reach = DECIMALS.create_decimal(exponential(1 / scale)), math.ceil(45 * scale)
+    ratio, reach = DECIMALS.exp(DECIMALS.minus(decimal(1 / scale))), math.ceil(45 * scale)
     most = p["grid"] + 2 * reach
     single = DECIMALS.divide(DECIMALS.subtract(1, ratio), DECIMALS.add(1, ratio))
     tail = DECIMALS.divide(1, DECIMALS.add(1, ratio))  # of |noise| >= k, on one side: times ratio^k

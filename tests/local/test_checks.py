@@ -56,12 +56,14 @@ def forged(aggregate: Aggregate[Any], state: State) -> Aggregate[Any]:
         name: pa.LargeListArray.from_arrays(pa.array([0, array.size]), pa.array(array.reshape(-1)))
         for name, array in state.items()
     }
-    return Aggregate.from_arrow(pa.table(columns).replace_schema_metadata(table.schema.metadata))
+    read: Aggregate[Any] = Aggregate.from_arrow(pa.table(columns).replace_schema_metadata(table.schema.metadata))
+    return read
 
 
 def honest(name: str, count: int = 60) -> Aggregate[Any]:
     protocol, values = made(name)
-    return protocol.aggregate().absorb(protocol.privatize((values * count)[:count], source=Seeded(3)))
+    aggregate: Aggregate[Any] = protocol.aggregate()
+    return aggregate.absorb(protocol.privatize((values * count)[:count], source=Seeded(3)))
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -130,7 +130,8 @@ def test_without_secrets_reports_add_up(protocol: Memoised[Any], values: list[An
     assert protocol.lifetime(30) == RepeatedEvent(event=protocol.event, times=30)
     assert len(protocol.report(values[0])) == 4 + protocol.bytes_per_report
     assert protocol.lifetime(5, values=9) == protocol.lifetime(5, values=5)
-    for reports, count in ((0, 1), (1, 0), (2.0, 1), (1, True), (1, -1)):
+    bad: list[tuple[Any, Any]] = [(0, 1), (1, 0), (2.0, 1), (1, True), (1, -1)]
+    for reports, count in bad:
         for life in (protocol.lifetime, protocol.plain_lifetime):
             with pytest.raises(ParameterError):
                 life(reports, values=count)

@@ -179,7 +179,8 @@ class _Bound:
         return cls(ways=tuple(_Counters.of(local, reports, kind) for kind in kinds))
 
     def profile(self, epsilon: Array) -> Array:
-        return np.minimum.reduce([way.profile(epsilon) for way in self.ways])
+        delta: Array = np.minimum.reduce([way.profile(epsilon) for way in self.ways])
+        return delta
 
 
 def _cloning(local: float, categories: int | None) -> tuple[float, float]:

@@ -175,7 +175,7 @@ class LocalLaplace(MeanProtocol):
 
     def _possible(self, state: State, reports: int) -> bool:
         low, high = state["halves"].tolist()
-        return low + (high << int(_HALF)) <= reports * (self._size - 1)
+        return bool(low + (high << int(_HALF)) <= reports * (self._size - 1))
 
     def _valid(self, payload: Bytes) -> "NDArray[np.bool_]":
         padded = super(LocalLaplace, self)._valid(payload)  # slots make the class twice; a bare super() holds the first

@@ -189,7 +189,9 @@ class Rappor(Memoised[Estimate]):
         losses = [log_at_least(a / b) for a, b in ((high, low), (1 - low, 1 - high)) if b]  # of a 1, and of a 0
         if not losses:
             return None
-        longest = self.bits * (times / sum(1 / loss for loss in losses) + different * log_at_least(2 / self.f))
+        longest = self.bits * (
+            times / sum((1 / loss for loss in losses), Fraction(0)) + different * log_at_least(2 / self.f)
+        )
         return longest if len(losses) == 1 else min(longest, self.epsilon + (times - 1) * self.bits * max(losses))
 
     def _spent(self, reports: int) -> Fraction:
