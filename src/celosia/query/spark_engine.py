@@ -120,16 +120,13 @@ class SparkEngine(IbisEngine):
             return ibis.pyspark.connect(sessions[0])
 
     def _check_collations(self, table: "Table", raw: "ir.Table") -> None:
-        """Refuse persons under a collation, which Spark's own schema tells; and any column of an Ibis table with one."""
-        frame = (
-            table.source.frame
-            if isinstance(table.source, SparkSource)
-            else self._session.sql(self._backend.compile(raw))
-        )
+        """Refuse persons under a collation, which Spark's own schema tells, and Ibis tables with any."""
+        source = table.source
+        frame = source.frame if isinstance(source, SparkSource) else self._session.sql(self._backend.compile(raw))
         under = set(_collated(frame)).intersection(columns_read(table))
         if table.person in under:
             raise SchemaError(describe_merging(table))
-        if under and not of_spark:
+        if under and not isinstance(source, SparkSource):
             message = (
                 f"The column {quote(min(under))} of {quote(table.name)} has a collation: pass a Spark DataFrame, whose "
                 "texts are compared byte by byte, or cast the column to STRING."
