@@ -1,7 +1,7 @@
 """Where the rows of a table are: files, a frame in memory, a database, an Ibis or a Spark table.
 
 Sorting out what the caller passed opens nothing but the first line of a CSV file. What is kept is a small frozen value
-whose ``repr`` shows neither rows nor passwords; engines open it when a question has been paid for.
+whose ``repr`` shows neither rows nor passwords. A session reads files and frames when it is opened.
 """
 
 import os

@@ -61,7 +61,8 @@ class Session(Indivisible):
     Parameters
     ----------
     tables
-        One table or several, made by ``celosia.table``; public ones can be joined.
+        One table or several, made by ``celosia.table``; public ones can be joined. Files and frames are checked now,
+        row by row, so that no question fails or takes longer because of one row.
     budget
         All that may be spent: ``ApproxDP``, ``PureDP`` or ``ZCDP``. Unless it says otherwise it is read for the
         tables' own neighbours and unit. With a ledger that has one already it may be left out, and must be the same.
