@@ -125,7 +125,7 @@ def test_persons_under_a_collation_are_refused(backend: Any, column: str) -> Non
         pytest.raises(SchemaError, match="person column 'who' of 't' has a collation"),
     ):
         session.sql("SELECT COUNT(*) FROM t", epsilon=1)
-    assert session.spent.epsilon == 0
+    assert session.spent == cl.PureDP(epsilon=0, unit="person")
 
 
 def test_persons_are_told_apart_by_bytes(backend: Any) -> None:  # noqa: ANN401 - of Ibis

@@ -140,7 +140,7 @@ def test_objects_of_polars_are_no_ids() -> None:
         pytest.raises(SchemaError, match="person column 'who' is of the type"),
     ):
         counted(session, "*")
-    assert session.spent.epsilon == 0
+    assert session.spent == cl.PureDP(epsilon=0, unit="person")
 
 
 # ------------------------------------------------------------------------------------------------ layouts of strings

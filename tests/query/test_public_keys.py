@@ -80,7 +80,7 @@ def test_a_session_says_so_and_nothing_is_paid() -> None:
         pytest.raises(SchemaError, match="key twice"),
     ):
         session.sql("SELECT SUM(v) FROM t JOIN book ON f = k", epsilon=1)
-    assert session.spent.epsilon == 0
+    assert session.spent == cl.PureDP(epsilon=0)
 
 
 def test_without_the_check_a_join_multiplies_a_row(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -41,9 +41,10 @@ def read_objects(column: "pd.Series[Any]", kind: Kind | None, *, infer: bool = F
     """
     import pyarrow as pa
 
-    parse = _infer(column) if infer else next((_PARSERS[one] for one in _PARSERS if isinstance(kind, one)), None)
-    if parse is not None:
-        found = pa.array([parse(value) for value in _values(column)], type=_type(parse))
+    wanted = _infer(column) if infer else type(kind)
+    if wanted in _PARSERS:
+        parse = _PARSERS[wanted]
+        found = pa.array([parse(value) for value in _values(column)], type=_type(wanted))
         if infer or found.null_count < len(found) or column.isna().all():
             return found
     return read_strings(column)
@@ -140,19 +141,19 @@ def _timestamp(value: object) -> dt.datetime | None:
     return dt.datetime.combine(value, dt.time(), dt.UTC) if isinstance(value, dt.date) else None
 
 
-_PARSERS: "Final[dict[type[Kind], Callable[[Any], Any]]]" = {Boolean: _boolean, Date: _date, Timestamp: _timestamp}
+_PARSERS: "Final[dict[object, Callable[[Any], Any]]]" = {Boolean: _boolean, Date: _date, Timestamp: _timestamp}
 
 
-def _type(parse: "Callable[[Any], Any]") -> "pa.DataType":
+def _type(kind: object) -> "pa.DataType":
     import pyarrow as pa
 
-    return {_boolean: pa.bool_(), _date: pa.date32(), _timestamp: pa.timestamp("us", tz="UTC")}[parse]
+    return pa.bool_() if kind is Boolean else pa.date32() if kind is Date else pa.timestamp("us", tz="UTC")
 
 
-def _infer(column: "pd.Series[Any]") -> "Callable[[Any], Any] | None":
+def _infer(column: "pd.Series[Any]") -> type[Kind] | None:
     values = [value for value in _values(column) if value is not None]
     if values and all(isinstance(value, bool) for value in values):
-        return _boolean
+        return Boolean
     if values and all(isinstance(value, dt.date) and not isinstance(value, dt.datetime) for value in values):
-        return _date
+        return Date
     return None

@@ -108,7 +108,7 @@ class DuckDBStored(DuckDBDialect):
     def binary(self, text: "ir.Value") -> "ir.Value":
         """Return a string by way of its bytes: a cast would keep the collation."""
         octets = function("encode", ("string",), "binary")(text)
-        return function("decode", ("binary",), "string")(octets)  # type: ignore[no-any-return] # Ibis has no types
+        return function("decode", ("binary",), "string")(octets)
 
 
 class DuckDBEngine(IbisEngine):

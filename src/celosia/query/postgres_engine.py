@@ -70,7 +70,7 @@ class PostgresDialect(Dialect):
         """Return a string under the collation "C"; neither citext nor a collation holds different ones equal."""
         from celosia.query.postgres_compiler import BinaryString
 
-        return BinaryString(text).to_expr()  # type: ignore[no-any-return] # Ibis has no types
+        return BinaryString(text).to_expr()
 
     def numeric(self, number: "ir.Value") -> "ir.Value":
         """Return a decimal number, or null for NaN and infinities; NaN counts as largest."""
