@@ -3,10 +3,12 @@
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
 
 import celosia as cl
-from celosia.core import CertifiedEvent, GaussianEvent, LaplaceEvent, ParameterError
+from celosia.core import AddRemove, CertifiedEvent, GaussianEvent, LaplaceEvent, ParameterError, ReplaceOne
+from celosia.learn.model_file import MODELS
 from celosia.learn.target import Target
 from celosia.ledger import Purse
 from celosia.statistics import Sensitivity
@@ -87,3 +89,39 @@ def test_a_forecast_changes_the_amount_only() -> None:
 def test_a_pure_target_has_no_rho() -> None:
     with pytest.raises(ParameterError, match="give a delta"):
         _ = Target.of(epsilon=1).total_rho
+
+
+@pytest.mark.parametrize("name", ["epsilon", "rho"])
+@pytest.mark.parametrize("amount", [1e-300, "1e-101", 5e-324, "1e-400", 1e300, 10**400, 65537])
+def test_too_little_or_too_much_is_told_of_what_was_given(name: str, amount: Any) -> None:  # noqa: ANN401 - exact numbers
+    other: dict[str, Any] = {"epsilon": None} if name == "rho" else {}
+    for delta in (None, "1e-6") if name == "epsilon" else (None,):
+        with pytest.raises(ParameterError, match=f"^{name} must be "):
+            Target.of(**other, delta=delta, **{name: amount})
+    with pytest.raises(ParameterError, match=f"^{name} must be "):
+        Target.of(epsilon=1).with_epsilon(**{"epsilon": None} | {name: amount})
+
+
+@pytest.mark.parametrize("name", [*MODELS, "PrivateSearchCV"])
+def test_every_estimator_speaks_of_epsilon_and_not_of_a_scale(name: str) -> None:
+    rows, target = np.full((4, 1), 0.5), [0, 1, 0, 1]
+    for epsilon in (1e-300, "1e-99", 1e300):
+        purse = Purse(cl.ApproxDP(epsilon=1, delta="1e-6", adjacency=AddRemove if "PNSGD" not in name else ReplaceOne))
+        known = {"bounds": (0, 1), "bounds_y": (0, 1), "classes": [0, 1], "n_clusters": 2, "categories": [2]}
+        kind = getattr(cl.learn, name if name in MODELS else "Ridge")
+        given = {key: value for key, value in known.items() if key in kind().get_params()}
+        if "categories" in given:
+            del given["bounds"]
+        more = {"delta": "1e-6"} if "PNSGD" in name else {}
+        if name in MODELS:
+            model = kind(epsilon=epsilon, budget=purse, **given | more)
+        else:
+            model = cl.learn.PrivateSearchCV(kind(**given), {"alpha": [1.0, 2.0]}, epsilon=epsilon, budget=purse)
+        said = "epsilon"
+        try:
+            model.fit(np.floor(rows) if name == "CategoricalNB" else rows, target)
+        except ParameterError as error:
+            said = str(error)
+        assert "epsilon" in said
+        assert "scale" not in said
+        assert not purse.history or epsilon == "1e-99"  # noise that can be drawn all the same

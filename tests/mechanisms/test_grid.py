@@ -21,6 +21,7 @@ from celosia.mechanisms.grid import (
     add_steps,
     add_to_array,
     as_number_or_array,
+    check_width,
     fine_step,
     from_steps,
     grid_step,
@@ -417,3 +418,15 @@ def test_no_integer_type_wraps_when_noise_is_added(dtype: str) -> None:
     for noise in (-(2**63) + 2, -1, 0, 1, 2**63 - 2):
         released = add_to_array(values, np.full(4, noise), None)
         assert released.tolist() == [clip(clip(limit) + noise) for limit in limits * 2]
+
+
+def test_noise_that_is_too_wide_is_told_of_epsilon_and_rho_and_not_of_a_scale() -> None:
+    check_width(Fraction(2**500))
+    with pytest.raises(ParameterError, match="larger epsilon or rho"):
+        check_width(Fraction(2**500 + 1))
+    for sensitivity in (1, 2**62):
+        for epsilon in (1e-300, "1e-307"):
+            with pytest.raises(ParameterError, match="use a larger epsilon"):
+                Laplace(epsilon=epsilon, sensitivity=sensitivity)
+        with pytest.raises(ParameterError, match="use a larger epsilon or rho"):
+            Gaussian(rho="1e-307", sensitivity=sensitivity)

@@ -26,6 +26,7 @@ __all__ = ["Target", "is_infinite"]
 _WHOLE = Fraction(1)
 _LARGEST_RHO = 2**16
 _SMALLEST_DELTA = Fraction(1, 10**200)
+_SMALLEST = Fraction(1, 10**100)  # of epsilon or rho: no noise that can be drawn is wide enough for less
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +76,7 @@ class Target:
         if is_infinite(epsilon):
             return cls(adjacency=near, unit=unit)
         return cls(
-            epsilon=exact_epsilon(epsilon),
+            epsilon=_exact_epsilon(epsilon),
             delta=Fraction(0) if delta is None else _exact_delta(delta),
             adjacency=near,
             unit=unit,
@@ -179,7 +180,7 @@ class Target:
             return replace(self, epsilon=None, delta=Fraction(0), rho=_exact_rho(rho))
         found = self
         if epsilon is not None:
-            spent = None if is_infinite(epsilon) else exact_epsilon(epsilon)
+            spent = None if is_infinite(epsilon) else _exact_epsilon(epsilon)
             found = replace(found, epsilon=spent, rho=None)
         return found if delta is None else replace(found, delta=_exact_delta(delta))
 
@@ -191,6 +192,14 @@ def is_infinite(epsilon: object) -> bool:
     (True, False)
     """
     return isinstance(epsilon, float) and math.isinf(epsilon) and epsilon > 0
+
+
+def _exact_epsilon(epsilon: Exact) -> Fraction:
+    number = exact_epsilon(epsilon)
+    if number < _SMALLEST:
+        message = f"epsilon must be at least 1e-100, not {quote(epsilon)}: no noise is wide enough for less."
+        raise ParameterError(message)
+    return number
 
 
 def _exact_delta(delta: Exact) -> Fraction:
@@ -205,5 +214,8 @@ def _exact_rho(rho: Exact) -> Fraction:
     number = exact_positive(rho, name="rho")
     if number > _LARGEST_RHO:
         message = f"rho must be at most {_LARGEST_RHO}, not {quote(rho)}: beyond that nothing is promised."
+        raise ParameterError(message)
+    if number < _SMALLEST:
+        message = f"rho must be at least 1e-100, not {quote(rho)}: no noise is wide enough for less."
         raise ParameterError(message)
     return number

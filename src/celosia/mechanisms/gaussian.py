@@ -11,13 +11,13 @@ from fractions import Fraction
 from typing import Literal
 
 from celosia.core.adjacency import AddRemove, Adjacency
-from celosia.core.enclosure import log_at_least, root_at_least
+from celosia.core.enclosure import log_at_least, root_at_least, root_at_most
 from celosia.core.errors import ParameterError
 from celosia.core.events import GaussianEvent
 from celosia.core.exact import Exact, exact_epsilon, exact_positive, whole
 from celosia.core.guarantees import ZCDP, ApproxDP
 from celosia.mechanisms.added import AddedNoise, one_of
-from celosia.mechanisms.grid import FINENESS, fine_step, grid_step
+from celosia.mechanisms.grid import FINENESS, check_width, fine_step, grid_step
 from celosia.noise.gaussian import DiscreteGaussian
 
 __all__ = ["Gaussian"]
@@ -143,8 +143,10 @@ class Gaussian(AddedNoise):
             squared = (length / step + spread) ** 2
         else:
             squared = Fraction(math.floor(squared))  # whole numbers differ by a whole squared length
+        variance = self._variance(squared, size)
+        check_width(root_at_most(variance))
         event = GaussianEvent(
-            variance=self._variance(squared, size),
+            variance=variance,
             sensitivity_squared=squared,
             grid=step,
             dimension=size,

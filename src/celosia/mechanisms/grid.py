@@ -27,6 +27,7 @@ __all__ = [
     "add_steps",
     "add_to_array",
     "as_number_or_array",
+    "check_width",
     "fine_step",
     "from_steps",
     "grid_step",
@@ -41,10 +42,24 @@ FINENESS = 2**10
 """Steps per sensitivity and coordinate: rounding costs less than 0.1 %."""
 
 _MOST = 2**62 - 1
+_WIDEST = 2**500  # steps of noise: a sampler cannot draw from more
 _NORMAL = 960  # powers of two that stay normal doubles, and whose products with steps do
 _EXACT = 2**53  # whole numbers up to here are doubles
 _LONGEST = 2000  # digits of a decimal: far beyond the doubles, and any grid
 _INTEGER_KINDS, _REAL_KINDS = "biu", "f"
+
+
+def check_width(scale: Fraction) -> None:
+    """Refuse noise that is wider than can be drawn, in the words of what was asked for.
+
+    >>> check_width(Fraction(10) ** 300)
+    Traceback (most recent call last):
+    ...
+    celosia.core.errors.ParameterError: The noise is wider than 2^500 steps: use a larger epsilon or rho, or a ...
+    """
+    if scale > _WIDEST:
+        message = "The noise is wider than 2^500 steps: use a larger epsilon or rho, or a coarser grid."
+        raise ParameterError(message)
 
 
 def as_number_or_array(value: object) -> Value:

@@ -14,7 +14,7 @@ from celosia.core.events import LaplaceEvent
 from celosia.core.exact import Exact, exact_epsilon, exact_positive, whole
 from celosia.core.guarantees import PureDP
 from celosia.mechanisms.added import AddedNoise, one_of
-from celosia.mechanisms.grid import FINENESS, fine_step, grid_step
+from celosia.mechanisms.grid import FINENESS, check_width, fine_step, grid_step
 from celosia.noise.laplace import DiscreteLaplace
 
 __all__ = ["Laplace"]
@@ -104,6 +104,7 @@ class Laplace(AddedNoise):
             # Real values: d coordinates can each move one step further apart.
             step, rounding = self.grid or fine_step(self.sensitivity / (FINENESS * size)), size
         steps = math.floor(self.sensitivity / step) + rounding
+        check_width(steps / self.epsilon)
         event = LaplaceEvent(
             scale=steps / self.epsilon,
             sensitivity=steps,

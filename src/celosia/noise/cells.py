@@ -177,7 +177,7 @@ def cells_for(linear: Fraction, quadratic: Fraction, *, signed: bool) -> Cells:
     fits = slope + math.sqrt(curvature) > 2.0 ** -(2 * _LARGEST_BITS)  # else starts would leave the range of doubles
     starts, widths = _cut(slope, curvature, signed=signed) if fits else ([], [])
     if not fits or max(widths) > _LARGEST_BITS:
-        message = f"The noise is wider than 2^{_LARGEST_BITS} steps: use a larger epsilon or a coarser grid."
+        message = f"The noise is wider than 2^{_LARGEST_BITS} steps: use a larger epsilon or rho, or a coarser grid."
         raise ParameterError(message)
     # Weights times the slack are above the true ones, so that no acceptance probability exceeds one.
     weights = [
