@@ -302,6 +302,22 @@ def test_a_search_and_a_session_leave_what_can_be_loaded(tmp_path: Path) -> None
     assert load(tmp_path / "model.json").guarantee_ == found.guarantee_
 
 
+def test_a_file_of_a_session_without_its_names_is_refused(tmp_path: Path) -> None:
+    table = cl.table(X[["age"]], schema=cl.Schema(age=cl.Real(0, 1)), name="people")
+    model = cl.Session(table, budget=cl.PureDP(epsilon=1)).fit(cl.learn.StandardScaler(), ["age"])
+    save(model, tmp_path / "model.json")
+    made = json.loads((tmp_path / "model.json").read_text())
+    assert load(tmp_path / "model.json").provenance_["schema"] == made["provenance"]["schema"]
+    for names in (None, 7, {"tuple": [None]}):
+        changed = made | {"learned": made["learned"] | {"feature_names_in_": names}}
+        with pytest.raises(FormatError):  # and no TypeError
+            read(tmp_path / "made.json", json.dumps(changed))
+    for text in ("", "[table]\nperson = 'who'\n" + made["provenance"]["schema"]):
+        changed = made | {"provenance": made["provenance"] | {"schema": text}}
+        with pytest.raises(FormatError):
+            read(tmp_path / "made.json", json.dumps(changed))
+
+
 def _mutations(name: str, *, plain: bool, times: int, folder: Path) -> int:
     """Load so many changed files; each is a model, whose card is written or refused, or a FormatError."""
     inf: dict[str, Any] = {"epsilon": float("inf"), "rho": None, "delta": None, "source": None}

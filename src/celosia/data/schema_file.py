@@ -100,7 +100,7 @@ def parse_schema_file(text: str) -> SchemaFile:
     ...
     celosia.core.errors.SchemaError: The schema is not filled in: [columns.age] needs high.
     """
-    document = load_toml(_OPEN.sub(rf'\1 "{_UNKNOWN}"', text) if isinstance(text, str) else text)
+    document = load_toml(_OPEN.sub(rf'\1 "{_UNKNOWN}"', text))
     missing = [*_missing_in_table(document), *_missing_in_columns(document)]
     if missing:
         message = f"The schema is not filled in: {'; '.join(missing)}."
