@@ -8,7 +8,9 @@ from celosia.core import ParameterError
 from celosia.local.discovery import Discovery, discovery_of, multiple
 
 
-def discovery(raw: list[float], *, reports: int = 1000, failure: float = 0.001, error: float = 2.0) -> Discovery:
+def discovery(
+    raw: list[float], *, reports: int = 1000, failure: float = 0.001, error: float = 2.0, surfaces: float = 17.0
+) -> Discovery:
     counts = np.array(raw)
     return discovery_of(
         [f"word {place}" for place in range(len(raw))],
@@ -18,7 +20,7 @@ def discovery(raw: list[float], *, reports: int = 1000, failure: float = 0.001, 
         reports=reports,
         postprocess=None,
         failure=failure,
-        surfaces=17.0,
+        surfaces=surfaces,
     )
 
 

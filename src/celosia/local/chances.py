@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from celosia.local.null_law import TableLaws
+
     Floats = NDArray[np.float64]
 
 __all__ = ["Chances"]
@@ -55,12 +57,12 @@ class Chances:
         reports: int,
         postprocess: str | None,
         further: "Callable[[Floats], Floats] | None" = None,
-        functions: int = 1,
+        laws: "TableLaws | None" = None,
     ) -> Estimate:
         """Return the estimate for candidates that were supported so often.
 
         ``further`` is a variance, at given counts, that does not come from the reporters' coins but from collisions in
-        so many hash functions.
+        a table of hashes, whose ``laws`` are then given too.
 
         >>> chances = Chances(if_true=0.75, if_not=0.25, gap=0.5)
         >>> chances.estimate(["a", "b"], np.array([75, 25]), reports=100, postprocess=None)
@@ -77,23 +79,19 @@ class Chances:
             null_variances=null_variances,
             reports=reports,
             postprocess=postprocess,
-            hits=self.hits(reports, float(null_variances.max(initial=nobody)), functions),
+            hits=math.inf if laws else self.hits(reports),
+            slopes=slope,
+            laws=laws,
         )
 
-    def hits(self, reports: float, null_variance: float, functions: int = 1) -> float:
-        """Return of how many chance hits the count of a value that nobody has is made, given its variance.
+    def hits(self, reports: float) -> float:
+        """Return of how many chance hits the count of a value that nobody has is made.
 
-        They are as many as a Poisson law has with the variance and the third moment of that count. What the variance
-        has above that of chance supports comes from values that collide with the candidate, at worst from one: its
-        holders, divided among so many hash functions, support the candidate together.
+        They are as many as a Poisson law has with the variance and the third moment of that count.
 
-        >>> chances = Chances(if_true=0.75, if_not=0.01, gap=0.74)
-        >>> [round(chances.hits(500, variance, 16), 2) for variance in (9.04, 10.0, 30.0)]
-        [4.95, 4.7, 0.42]
+        >>> round(Chances(if_true=0.75, if_not=0.01, gap=0.74).hits(500), 2)
+        4.95
         """
-        nobody = self.variance(reports)
-        third = nobody / self.gap
-        if null_variance > nobody:
-            together = math.sqrt((null_variance - nobody) * (1 - self.if_not) / self.if_not / functions)
-            third += functions * together**3 * self.if_not / (1 - self.if_not) ** 2
-        return math.inf if math.isinf(null_variance) or not third else null_variance * (null_variance / third) ** 2
+        variance = self.variance(reports)
+        third = variance / self.gap
+        return math.inf if math.isinf(variance) or not third else variance * (variance / third) ** 2

@@ -18,7 +18,7 @@ from celosia.core.exact import Exact, exact_epsilon
 from celosia.core.structure import RepeatedEvent
 from celosia.local.checks import check_crowd, exact_total
 from celosia.local.estimate import Estimate, estimate_of
-from celosia.local.hashed_rows import LARGEST_SCALE, asked, chance_hits, digests, exact_seed, exact_table, family
+from celosia.local.hashed_rows import LARGEST_SCALE, asked, digests, exact_seed, exact_table, family
 from celosia.local.packing import Bytes, clear_padding, field_width, pack_vector, unpack, unpack_vector
 from celosia.local.protocol import PERSON, Protocol, State
 from celosia.noise.bernoulli import flip_logistic
@@ -184,6 +184,7 @@ class CountMeanSketch(Protocol[Estimate]):
         state["reports"] += np.bincount(rows, minlength=self.hashes)
 
     def _estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> Estimate:  # noqa: ANN401 - any column
+        from celosia.local.null_law import TableLaws
         from celosia.local.support import support
 
         labels, words = asked(candidates)
@@ -195,6 +196,7 @@ class CountMeanSketch(Protocol[Estimate]):
         all_pairs = self._pairs(aggregate.state, scale)
         own = counts * (1 - 1 / self.hashes) + counts**2 / self.hashes
         pairs = np.maximum(all_pairs - own, n - counts)
+        mean = stretch * (scale * aggregate.state["ones"].sum() / self.width - n * (scale - 1) / 2 - n / self.width)
         null_variance = self._coins(n) + max(all_pairs, n) / (self.width - 1)
         return estimate_of(
             labels,
@@ -203,7 +205,9 @@ class CountMeanSketch(Protocol[Estimate]):
             null_variances=np.full(len(raw), null_variance),
             reports=n,
             postprocess=postprocess,
-            hits=chance_hits(null_variance, all_pairs, (self.hashes, self.width), n),
+            laws=TableLaws.of(
+                aggregate.state["ones"], self._family(), words, raw, scale=stretch * scale, offset=float(mean)
+            ),
         )
 
     def _pairs(self, state: State, scale: float) -> float:

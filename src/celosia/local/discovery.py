@@ -5,7 +5,6 @@ proposed by one part of the reports and tested on another, whose noise is indepe
 multiple of the standard error that all false candidates together pass with a stated probability at most (union bound).
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -17,6 +16,8 @@ from celosia.local.estimate import Estimate, estimate_of, surprise
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from celosia.local.null_law import TableLaws
 
     Floats = NDArray[np.float64]
 
@@ -72,15 +73,15 @@ class Discovery(Estimate):
         return Estimate.__repr__(self).replace("Estimate", "Discovery", 1)
 
 
-def multiple(failure: Exact, tested: int, hits: float = math.inf) -> float:
+def multiple(failure: Exact, tested: int) -> float:
     """Return how many standard errors any of so many false candidates passes with probability ``failure`` at most.
 
-    ``hits`` is of how many chance hits the count of a false candidate is made: see ``estimate.surprise``.
+    Their counts are taken as normal.
 
     >>> round(multiple(0.05, 1), 3), round(multiple(0.001, 10_000), 2)
     (1.645, 5.2)
     """
-    return surprise(exact_level(failure) / max(tested, 1), hits)
+    return surprise(exact_level(failure) / max(tested, 1))
 
 
 def discovery_of(  # noqa: PLR0913 - a discovery has that many parts
@@ -92,10 +93,14 @@ def discovery_of(  # noqa: PLR0913 - a discovery has that many parts
     reports: int,
     postprocess: str | None,
     failure: Exact,
-    surfaces: float,
-    hits: float = math.inf,
+    surfaces: float = 0.0,
+    slopes: "Floats | float" = 0.0,
+    laws: "TableLaws | None" = None,
 ) -> Discovery:
     """Return the candidates that stand above the threshold, the most frequent first.
+
+    A value must be held by ``surfaces`` people to get among the candidates, and by so many that it surely stands above
+    the threshold.
 
     >>> ones = np.ones(2)
     >>> discovery_of(
@@ -111,7 +116,8 @@ def discovery_of(  # noqa: PLR0913 - a discovery has that many parts
     ['sun']
     """
     error = float(np.sqrt(null_variance))
-    threshold = multiple(failure, len(raw), hits) * error
+    chance = float(exact_level(failure)) / max(len(raw), 1)
+    threshold = laws.null.quantile(chance) if laws else surprise(chance) * error
     order = np.argsort(-raw, kind="stable")
     order = order[raw[order] > threshold] if reports else order[:0]
     shown = estimate_of(
@@ -121,6 +127,8 @@ def discovery_of(  # noqa: PLR0913 - a discovery has that many parts
         null_variances=np.full(order.size, null_variance),
         reports=reports,
         postprocess=postprocess,
+        slopes=slopes if isinstance(slopes, float) else slopes[order],
+        laws=laws.take(order) if laws else None,
     )
     return Discovery(
         candidates=shown.candidates,
@@ -130,9 +138,10 @@ def discovery_of(  # noqa: PLR0913 - a discovery has that many parts
         raw=shown.raw,
         reports=reports,
         postprocess=postprocess,
-        hits=hits,
+        slopes=shown.slopes,
+        laws=shown.laws,
         tested=len(raw),
         null_error=error,
         threshold=threshold,
-        surfaces=surfaces,
+        surfaces=max(surfaces, threshold + SURELY * error),
     )

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from celosia.core.events import Event
     from celosia.core.mechanism import Source
     from celosia.local.aggregate import Aggregate
+    from celosia.local.estimate import Estimate
 
 __all__ = ["DistinctCount", "DistinctEstimate"]
 
@@ -51,7 +52,7 @@ class DistinctEstimate:
     >>> protocol = DistinctCount(epsilon=4)
     >>> values = [value for value in range(100, 120) for _ in range(1000)]
     >>> protocol.aggregate().absorb(protocol.privatize(values, source=Seeded(7))).estimate()
-    DistinctEstimate(20.0 values stand out, low=20, high=21 of 398 or more people, reports=20000)
+    DistinctEstimate(20.0 values stand out, low=20, high=21 of 388 or more people, reports=20000)
     """
 
     estimate: float
@@ -223,10 +224,10 @@ class DistinctCount(Protocol[DistinctEstimate]):
             message = "The aggregate is one of another protocol."
             raise ParameterError(message)
         share = exact_level(failure) / 3
-        counts, error, hits = self._counts(aggregate)
-        needed = multiple(share, self.buckets, hits)
-        threshold = needed * error
-        occupied = int((counts > threshold).sum()) if aggregate.reports else 0
+        found = self._counts(aggregate)
+        error, threshold = float(found.null_errors.max()), float(found.critical(float(share) / self.buckets).max())
+        needed = multiple(share, self.buckets)
+        occupied = int((found.raw > threshold).sum()) if aggregate.reports else 0
         return DistinctEstimate(
             estimate=_without_collisions(occupied, self.buckets),
             low=occupied,
@@ -238,12 +239,11 @@ class DistinctCount(Protocol[DistinctEstimate]):
             failure=float(failure),
         )
 
-    def _counts(self, aggregate: "Aggregate[Any]") -> "tuple[NDArray[np.float64], float, float]":
-        """How many people are in each bucket, and the standard error and the chance hits of one that nobody is in."""
+    def _counts(self, aggregate: "Aggregate[Any]") -> "Estimate":
+        """How many people are in each bucket."""
         part = self.oracle.aggregate()
         part.state, part.reports = aggregate.state, aggregate.reports
-        estimate = part.estimate()
-        return estimate.raw, float(estimate.null_errors.max()), estimate.hits
+        return part.estimate()
 
     def _least(self, threshold: float, needed: float, error: float, reports: int) -> int:
         """The least number of people of whom none in any bucket, but with probability ``share``, is missed."""

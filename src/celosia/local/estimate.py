@@ -3,7 +3,8 @@
 The people and their values are held fixed; the coins of the clients (and, for sketches, the hash functions) are what is
 random. A count is a sum of many independent bounded terms, so its law is taken as normal: intervals are those of the
 normal distribution with the protocol's own variance. Tests look far into the tail, where a count that comes of few
-chance hits is not normal at all: they take the Poisson law of as many hits, which has the heavier tail.
+chance hits is not normal at all: they take the Poisson law of as many hits, which has the heavier tail. Where reports
+are in a table of hashes, tests and intervals take the law that this table gives (``null_law``).
 
 Post-processing costs no privacy, but bias. ``"clip"`` sets negative counts to 0, which gives a value that nobody has
 0.4 standard errors on average. ``"norm-sub"`` moves all counts by one number and clips, so that they add up to the
@@ -20,11 +21,14 @@ import numpy as np
 
 from celosia.core.errors import ParameterError
 from celosia.core.exact import Exact, exact_level, exact_probability, quote
+from celosia.local.confidence import high_ends, low_ends
 
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
     from numpy.typing import NDArray
+
+    from celosia.local.null_law import TableLaws
 
     Floats = NDArray[np.float64]
 
@@ -33,6 +37,7 @@ __all__ = ["Estimate", "MeanEstimate", "estimate_of", "norm_sub", "surprise"]
 _MANY = 1e6  # chance hits: the Poisson law is normal for all practical purposes
 _FEW = 1e-6
 _RARE = 30.0
+_FAR = 1e-3  # a chance below which the tail of chance hits is not that of the normal law
 
 _BIAS = {
     None: "none: each count is right on average, and may be negative",
@@ -46,8 +51,9 @@ class Estimate:
     """Estimated counts of candidates.
 
     ``raw`` is without bias; ``counts`` is the same, or post-processed. ``standard_errors`` are those of ``raw`` at the
-    estimated counts, ``null_errors`` those at a count of zero. ``hits`` is how many reports support by chance a
-    candidate that nobody has; infinite where that is no matter.
+    estimated counts, ``null_errors`` those at a count of zero; ``slopes`` is what one more holder adds to the
+    variances. ``hits`` is how many reports support by chance a candidate that nobody has; infinite where that is no matter, or
+    where ``laws`` has the law itself.
 
     >>> from celosia.local import DirectEncoding
     >>> from celosia.noise import Seeded
@@ -65,6 +71,8 @@ class Estimate:
     reports: int
     postprocess: str | None = None
     hits: float = math.inf
+    slopes: "Floats | float" = 0.0
+    laws: "TableLaws | None" = None
 
     @property
     def frequencies(self) -> "Floats":
@@ -90,9 +98,8 @@ class Estimate:
         """Return bounds for each count, around the unbiased ones.
 
         Each holds with probability ``level`` by itself; with ``simultaneous`` all of them hold together (Bonferroni).
-        They are cut to what is possible, 0 to the number of reports. Where a value that nobody has errs by more than
-        one with this count (it may collide with a frequent one), the lower bound is of those counts that would not
-        have come out so high but rarely.
+        They are cut to what is possible, 0 to the number of reports. Both are of score type: a bound is the last count
+        at which an estimate so far away would not be rare.
 
         >>> from celosia.local import DirectEncoding
         >>> from celosia.noise import Seeded
@@ -106,21 +113,30 @@ class Estimate:
 
         miss = (1 - exact_level(level)) / (max(len(self.raw), 1) if simultaneous else 1)
         times = -float(ndtri(miss / 2))
-        low, high = self._low(times), self.raw + times * self.standard_errors
-        if self.hits < _RARE:  # one chance hit is then further than any multiple of a standard error
-            low = np.fmin(low, self.raw - surprise(miss / 2, self.hits) * self.null_errors)
+        above, below, far = (
+            times * errors for errors in (self.standard_errors, self.standard_errors, self.null_errors)
+        )
+        if self.laws is not None:
+            above, below = (
+                self.laws.reach(self.standard_errors, miss / 2, times, lower=lower) for lower in (False, True)
+            )
+            far = np.maximum(far, self.critical(miss / 2))
+        low = low_ends(self.raw, above, far)
+        if self.hits < (_RARE if miss > _FAR else _MANY):  # one chance hit may be further than the normal law reaches
+            low = np.fmin(low, self.raw - self.critical(miss / 2))
+        high = high_ends(self.raw, below, times**2 * self.slopes, self.reports)
         return np.clip(low, 0.0, self.reports), np.clip(high, 0.0, self.reports)
 
-    def _low(self, times: float) -> "Floats":
-        """Return the least counts f with ``raw - f`` at most so many times the standard error at f.
+    def critical(self, chance: float) -> "Floats":
+        """Return the counts that candidates without a holder exceed with probability ``chance`` at most, each.
 
-        Its square falls with that of f, from what it is at 0 to what it is at ``raw``; the equation is then quadratic.
+        >>> from celosia.local import DirectEncoding
+        >>> DirectEncoding(domain=3, epsilon=2).aggregate().estimate().critical(0.05).tolist()
+        [0.0, 0.0, 0.0]
         """
-        near = self.raw - times * self.standard_errors
-        with np.errstate(all="ignore"):  # a count of 0, or errors beyond all doubles, where the other bound is taken
-            falls = np.maximum(self.null_errors**2 - self.standard_errors**2, 0.0) * (times / self.raw) ** 2
-            far = (self.raw - times * np.sqrt(self.standard_errors**2 + falls * self.null_errors**2)) / (1 + falls)
-        return np.where(self.raw > 0, np.fmin(near, far), near)
+        if self.laws is not None:
+            return np.full(self.raw.shape, self.laws.null.quantile(chance))
+        return surprise(chance, self.hits) * self.null_errors
 
     def significant(self, failure: Exact = 0.05) -> "NDArray[np.bool_]":
         """Tell which candidates are really there: with probability ``failure`` or less, any of those shown has no one.
@@ -136,7 +152,7 @@ class Estimate:
         if not 0 < allowed < 1:
             message = f"failure must be greater than 0 and less than 1, not {quote(failure)}."
             raise ParameterError(message)
-        return self.raw > surprise(allowed / max(len(self.raw), 1), self.hits) * self.null_errors
+        return self.raw > self.critical(allowed / max(len(self.raw), 1))
 
     def to_arrow(self, level: Exact = 0.95) -> "pa.Table":
         """Return a table of candidates, counts, standard errors and bounds.
@@ -212,7 +228,7 @@ class MeanEstimate:
         return f"MeanEstimate({self.mean:.6g} ± {self.standard_error:.2g}, reports={self.reports})"
 
 
-def estimate_of(
+def estimate_of(  # noqa: PLR0913 - an estimate has that many parts
     candidates: Sequence[Any],
     raw: "Floats",
     *,
@@ -221,6 +237,8 @@ def estimate_of(
     reports: int,
     postprocess: str | None,
     hits: float = math.inf,
+    slopes: "Floats | float" = 0.0,
+    laws: "TableLaws | None" = None,
 ) -> Estimate:
     """Return an estimate from unbiased counts and their variances, post-processed as is asked.
 
@@ -246,6 +264,8 @@ def estimate_of(
         reports=reports,
         postprocess=postprocess,
         hits=hits,
+        slopes=slopes,
+        laws=laws,
     )
 
 

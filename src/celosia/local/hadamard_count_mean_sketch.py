@@ -18,7 +18,7 @@ from celosia.core.events import RandomizedResponseEvent
 from celosia.core.exact import Exact, exact_epsilon, quote
 from celosia.local.checks import are_sums_of_signs, check_crowd, exact_total
 from celosia.local.estimate import Estimate, estimate_of
-from celosia.local.hashed_rows import LARGEST_SCALE, asked, chance_hits, digests, exact_seed, exact_table, family
+from celosia.local.hashed_rows import LARGEST_SCALE, asked, digests, exact_seed, exact_table, family
 from celosia.local.packing import Bytes, clear_padding, field_width, pack, unpack
 from celosia.local.protocol import PERSON, Protocol, State
 from celosia.noise.bernoulli import bernoulli_logistic, flip_logistic
@@ -192,17 +192,20 @@ class HadamardCountMeanSketch(Protocol[Estimate]):
         add_signs(state["signs"], state["reports"], *self._unpack(payload))
 
     def _estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> Estimate:  # noqa: ANN401 - any column
+        from celosia.local.null_law import TableLaws
         from celosia.local.support import support
         from celosia.sketches.hadamard import transform
 
         labels, words = asked(candidates)
         n, scale = aggregate.reports, self._scale()
-        signs = support(transform(aggregate.state["signs"].copy()), self._family(), words)
-        raw = np.asarray((scale * signs - n / self.width) * self.width / (self.width - 1), dtype=np.float64)
+        table, stretch = transform(aggregate.state["signs"].copy()), self.width / (self.width - 1)
+        signs = support(table, self._family(), words)
+        raw = np.asarray(stretch * (scale * signs - n / self.width), dtype=np.float64)
         counts = np.clip(raw, 0.0, n)
         all_pairs = self._pairs(aggregate.state, scale)
         own = counts * (1 - 1 / self.hashes) + counts**2 / self.hashes
         pairs = np.maximum(all_pairs - own, n - counts)
+        mean = float(stretch * (scale * table.sum() - n) / self.width)
         null_variance = float(self._coins(n, np.zeros(()))) + max(all_pairs, n) / (self.width - 1)
         return estimate_of(
             labels,
@@ -211,7 +214,7 @@ class HadamardCountMeanSketch(Protocol[Estimate]):
             null_variances=np.full(len(raw), null_variance),
             reports=n,
             postprocess=postprocess,
-            hits=chance_hits(null_variance, all_pairs, (self.hashes, self.width), n),
+            laws=TableLaws.of(table, self._family(), words, raw, scale=stretch * scale, offset=mean),
         )
 
     def _pairs(self, state: State, scale: float) -> float:

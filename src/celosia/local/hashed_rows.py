@@ -4,7 +4,6 @@ A value is digested (XXH64) and hashed by one of ``hashes`` polynomials into ``w
 so that it sends one row's worth of bits; a server adds up all rows. See ``celosia.sketches.family`` for the functions.
 """
 
-import math
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 
     from celosia.sketches.family import HashFamily
 
-__all__ = ["LARGEST_SCALE", "asked", "chance_hits", "digests", "exact_seed", "exact_table", "family"]
+__all__ = ["LARGEST_SCALE", "asked", "digests", "exact_seed", "exact_table", "family"]
 
 LARGEST_SCALE = 2.0**100
 """Where noise is removed with more than this, nothing else in a table can be seen, nor be computed in doubles."""
@@ -91,18 +90,3 @@ def asked(candidates: Any) -> "tuple[list[Any], NDArray[np.uint64]]":  # noqa: A
         raise InputError(message)
     column = read_column(candidates, name="candidates")
     return list(column.tolist()), digests(column)
-
-
-def chance_hits(variance: float, pairs: float, table: tuple[int, int], reports: int) -> float:
-    """Return of how many chance hits the count of a value that nobody has is made, as ``estimate.surprise`` takes it.
-
-    They are as many as a Poisson law has with the variance and the third moment of that count, at their worst: if all
-    ``pairs`` of reporters with the same value and hash function are of one value, whose reporters collide together.
-
-    >>> [round(chance_hits(variance, 3200.0, (1, 33), 0), 2) for variance in (100.0, 200.0, 1000.0)]
-    [0.03, 0.24, 29.38]
-    """
-    hashes, width = table
-    together = math.sqrt(max(pairs - reports, 0.0) / hashes)
-    third = (hashes * together**3 + reports) * width / (width - 1) ** 2
-    return math.inf if math.isinf(variance) or not third else variance * (variance / third) ** 2

@@ -217,6 +217,7 @@ class HierarchicalHistogram(Protocol[RangeEstimate]):
             reports=aggregate.reports,
             postprocess=postprocess,
             hits=histogram.hits(float(nobody.min(initial=math.inf))),
+            slopes=histogram.slope,
         )
         return RangeEstimate(
             candidates=found.candidates,
@@ -227,6 +228,7 @@ class HierarchicalHistogram(Protocol[RangeEstimate]):
             reports=found.reports,
             postprocess=found.postprocess,
             hits=found.hits,
+            slopes=found.slopes,
             domain=self.domain,
             histogram=histogram,
         )

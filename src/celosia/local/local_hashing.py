@@ -21,6 +21,7 @@ from celosia.core.exact import Exact, exact_epsilon, quote, whole
 from celosia.local.chances import Chances
 from celosia.local.checks import check_crowd, exact_total
 from celosia.local.estimate import Estimate
+from celosia.local.null_law import TableLaws
 from celosia.local.packing import Bytes, Words, field_width, pack, unpack
 from celosia.local.protocol import PERSON, Protocol, State
 from celosia.local.support import support
@@ -247,22 +248,19 @@ class LocalHashing(Protocol[Estimate]):
 
     def _estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> Estimate:  # noqa: ANN401 - any column
         (places, labels), state = asked(candidates, self.domain), aggregate.state
+        chances, laws, same = self._chances(self.buckets), None, 0.0
         if self.hashes is None:
-            supports, same = state["supports"][places], 0.0
+            supports = state["supports"][places]
         else:
-            family = _family(self.hashes, self.buckets, self.seed)
-            supports, same = support(state["said"], family, self._digests(places)), self._same(state["said"])
+            table, family, digests = state["said"], _family(self.hashes, self.buckets, self.seed), self._digests(places)
+            supports, same = support(table, family, digests), self._same(table)
+            laws = TableLaws.of(table, family, digests, supports, scale=1 / chances.gap)
 
         def collided(counts: "NDArray[np.float64]") -> "NDArray[np.float64]":
             return np.maximum(same - counts**2, 0.0) / (self._functions * (self.buckets - 1))
 
-        return self._chances(self.buckets).estimate(
-            labels,
-            supports,
-            reports=aggregate.reports,
-            postprocess=postprocess,
-            further=collided,
-            functions=self._functions,
+        return chances.estimate(
+            labels, supports, reports=aggregate.reports, postprocess=postprocess, further=collided, laws=laws
         )
 
     def _same(self, said: "NDArray[np.int64]") -> float:

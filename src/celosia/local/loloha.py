@@ -24,6 +24,7 @@ from celosia.local.chances import Chances
 from celosia.local.checks import check_crowd, exact_total
 from celosia.local.estimate import Estimate
 from celosia.local.memoised import Memo, Memoised, coins_from, numbers_from
+from celosia.local.null_law import TableLaws
 from celosia.local.packing import Bytes, field_width, pack, unpack
 from celosia.local.protocol import PERSON, State
 from celosia.local.support import support
@@ -312,15 +313,15 @@ class LOLOHA(Memoised[Estimate]):
 
     def _estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> Estimate:  # noqa: ANN401 - any column
         (places, labels), table = asked(candidates, self.domain), aggregate.state["said"]
-        supported = support(table, _family(self.functions, self.g, self.seed), digest(places, seed=self.seed))
-        squares = self._squares(table)
+        functions, digests = _family(self.functions, self.g, self.seed), digest(places, seed=self.seed)
+        supported, squares = support(table, functions, digests), self._squares(table)
         return self._chances().estimate(
             labels,
             supported,
             reports=aggregate.reports,
             postprocess=postprocess,
             further=lambda counts: np.maximum(squares - counts**2, 0.0) / (self.functions * (self.g - 1)),
-            functions=self.functions,
+            laws=TableLaws.of(table, functions, digests, supported, scale=1 / self._gap()),
         )
 
     def _squares(self, table: "NDArray[np.int64]") -> float:

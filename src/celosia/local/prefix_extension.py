@@ -20,9 +20,10 @@ from celosia.core.exact import Exact, exact_epsilon, quote, whole
 from celosia.local.bit_strings import BitStrings
 from celosia.local.chances import Chances
 from celosia.local.checks import check_crowd, exact_total
-from celosia.local.discovery import FAILURE, SURELY, Discovery, discovery_of, multiple
+from celosia.local.discovery import FAILURE, Discovery, discovery_of
 from celosia.local.estimate import Estimate, estimate_of
 from celosia.local.hashed_rows import exact_seed, family
+from celosia.local.null_law import TableLaws
 from celosia.local.packing import Bytes, field_width, pack, unpack
 from celosia.local.protocol import Protocol, State
 from celosia.local.spelling import Alphabet
@@ -228,15 +229,16 @@ class PrefixExtension(Protocol[Estimate]):
         if candidates is None:
             return self.discover(aggregate, postprocess=postprocess)
         values = self._strings.read(candidates, name="candidates")
-        raw, variances, null_variance = self._counts(aggregate, values)
+        counts = self._counts(aggregate, values)
         return estimate_of(
             self._strings.labels(values),
-            raw,
-            variances=variances,
-            null_variances=np.full(raw.size, null_variance),
+            counts.raw,
+            variances=counts.variances,
+            null_variances=np.full(counts.raw.size, counts.null_variance),
             reports=aggregate.reports,
             postprocess=postprocess,
-            hits=self._hits(aggregate, null_variance),
+            slopes=counts.slopes,
+            laws=counts.laws,
         )
 
     def discover(
@@ -256,26 +258,19 @@ class PrefixExtension(Protocol[Estimate]):
             message = "The aggregate is one of another protocol."
             raise ParameterError(message)
         values = self._extended(aggregate, top)
-        raw, variances, null_variance = self._counts(aggregate, values)
-        # Every group must show it: that it misses one of the cuts before, which are lower, is rarer than the last one.
-        hits = self._hits(aggregate, null_variance)
-        surfaces = (multiple(failure, values.size, hits) + SURELY) * math.sqrt(null_variance)
+        counts = self._counts(aggregate, values)
+        # Every group must show a value: that it misses one of the cuts before, which are lower, is rarer than the last.
         return discovery_of(
             self._strings.labels(values),
-            raw,
-            variances=variances,
-            null_variance=null_variance,
+            counts.raw,
+            variances=counts.variances,
+            null_variance=counts.null_variance,
             reports=aggregate.reports,
             postprocess=postprocess,
             failure=failure,
-            surfaces=surfaces,
-            hits=hits,
+            slopes=counts.slopes,
+            laws=counts.laws,
         )
-
-    def _hits(self, aggregate: "Aggregate[Any]", null_variance: float) -> float:
-        """Of how many chance hits the last group's count of a value that nobody has is made."""
-        size = int(aggregate.state["said"][-1].sum())
-        return self._chances.hits(size, null_variance * (size / max(aggregate.reports, 1)) ** 2, self.hashes)
 
     def _extended(self, aggregate: "Aggregate[Any]", top: int) -> "NDArray[np.int64]":
         """The values to be tested: what the beginnings that most people have go on to."""
@@ -290,25 +285,33 @@ class PrefixExtension(Protocol[Estimate]):
         return values
 
     def _support(self, aggregate: "Aggregate[Any]", group: int, beginnings: "NDArray[np.int64]") -> "NDArray[np.int64]":
-        marked = beginnings | 1 << self.beginnings[group]
-        return support(aggregate.state["said"][group], self._family, digest(marked))
+        return support(aggregate.state["said"][group], self._family, self._digests(group, beginnings))
 
-    def _counts(
-        self, aggregate: "Aggregate[Any]", values: "NDArray[np.int64]"
-    ) -> "tuple[NDArray[np.float64], NDArray[np.float64], float]":
-        """Counts among all people from the last group's reports, their variances, and that of a count of zero."""
+    def _digests(self, group: int, beginnings: "NDArray[np.int64]") -> "NDArray[np.uint64]":
+        return digest(beginnings | 1 << self.beginnings[group])
+
+    def _counts(self, aggregate: "Aggregate[Any]", values: "NDArray[np.int64]") -> "_Counts":
+        """Counts among all people from the last group's reports."""
         last = len(self.beginnings) - 1
-        size = int(aggregate.state["said"][last].sum())
+        said = aggregate.state["said"][last]
+        size = int(said.sum())
         if not size:  # nothing is known about who reported
-            unknown = float(aggregate.reports) ** 2
-            return np.zeros(values.size), np.full(values.size, unknown), unknown
+            nothing, unknown = np.zeros(values.size), float(aggregate.reports) ** 2
+            return _Counts(nothing, np.full(values.size, unknown), unknown, nothing)
         chances, scale = self._chances, aggregate.reports / size
         raw = (self._support(aggregate, last, values).astype(np.float64) - size * chances.if_not) / chances.gap
-        null = chances.variance(size) + self._collisions(aggregate.state["said"][last])
+        null, own = chances.variance(size) + self._collisions(said), chances.variance(0.0, 1.0)
         held = np.clip(raw, 0.0, size)
         # Who is in the last group is a sample without replacement of all who reported.
         drawn = scale * held * (scale - 1) * (1 - held / size)
-        return scale * raw, scale**2 * (null + held * chances.variance(0.0, 1.0)) + drawn, scale**2 * null
+        laws = TableLaws.of(said, self._family, self._digests(last, values), raw, scale=scale / chances.gap)
+        return _Counts(
+            scale * raw,
+            scale**2 * (null + held * own) + drawn,
+            scale**2 * null,
+            scale * own + (scale - 1) * (1 - 2 * held / size),
+            laws,
+        )
 
     def _collisions(self, said: "NDArray[np.int64]") -> float:
         """The variance that comes from people who drew the same function, hold the same value, and so collide together.
@@ -351,6 +354,17 @@ class PrefixExtension(Protocol[Estimate]):
         """The hash of each value's beginning, which is marked with a one before it: its length counts too."""
         lengths = np.array(self.beginnings)[group]
         return self._family.columns(digest((values >> (self.value_bits - lengths)) | (1 << lengths)), row)
+
+
+@dataclass(frozen=True, slots=True)
+class _Counts:
+    """Counts, their variances, that of a count of zero, what one more holder adds to it, and the laws of the table."""
+
+    raw: "NDArray[np.float64]"
+    variances: "NDArray[np.float64]"
+    null_variance: float
+    slopes: "NDArray[np.float64]"
+    laws: TableLaws | None = None
 
 
 def _at_most(value: int, most: int, *, name: str) -> int:

@@ -149,6 +149,23 @@ class Histogram:
         third = self.reports * float(self.scales[-1]) ** 2 * self.oracle.node_third()
         return null_variance * (null_variance / third) * (null_variance / third) if third else math.inf
 
+    @property
+    def slope(self) -> float:
+        """What one more person in a leaf adds to the variance of its count, at most.
+
+        The count of a leaf has its own answer, with a coefficient of 1 at most; the person reports it, and is heard,
+        with the probability of the last level.
+
+        >>> from fractions import Fraction
+        >>> from celosia.local.node_oracles import UnaryNodes
+        >>> state = {"counts": np.array([60, 40]), "levels": np.array([100])}
+        >>> Histogram(Tree(2, 2), UnaryNodes(epsilon=Fraction(2), sizes=(2,)), state).slope
+        1.0
+        """
+        last = self.tree.height - 1
+        empty, full = (float(self.oracle.node_noise(last, np.array([share]))[0]) for share in (0.0, 1.0))
+        return max(float(self.scales[-1]) * (1 + full - empty) - 1, 0.0)
+
     def _shares(self) -> "Floats":
         """Return the nearest shares: chance counts of many empty leaves must not make the others' shares small."""
         return norm_sub(self.leaves, float(self.reports)) / max(self.reports, 1)

@@ -298,10 +298,8 @@ class SequenceFragmentPuzzle(Protocol[Estimate]):
             reports=aggregate.reports,
             postprocess=postprocess,
             failure=failure,
-            surfaces=self._surfaces(
-                aggregate, float(tested.null_errors[0]), multiple(failure, len(texts), tested.hits), top
-            ),
-            hits=tested.hits,
+            surfaces=self._surfaces(aggregate, top),
+            laws=tested.laws,
         )
 
     def dictionary(self, aggregate: Aggregate[Any], *, top: int = 256) -> list[Any]:
@@ -317,8 +315,8 @@ class SequenceFragmentPuzzle(Protocol[Estimate]):
             [pieces.most_frequent(ones[place], family, place, top) for place in range(pieces.places)]
         )
 
-    def _surfaces(self, aggregate: Aggregate[Any], error: float, needed: float, top: int) -> float:
-        """About how many people must have a text so that all its fragments, and then it itself, stand out."""
+    def _surfaces(self, aggregate: Aggregate[Any], top: int) -> float:
+        """About how many people must have a text so that all its fragments stand out."""
         most = 0.0
         for place in range(self.pieces.places):
             part = self._fragment_sketch(aggregate, place)
@@ -329,7 +327,7 @@ class SequenceFragmentPuzzle(Protocol[Estimate]):
             # How many of those who have the text drew this place is random too.
             count = cut + SURELY * math.sqrt(noise**2 + cut + SURELY * noise)
             most = max(most, count * aggregate.reports / part.reports)
-        return max(most, (needed + SURELY) * error)
+        return most
 
     def _text_sketch(self, aggregate: Aggregate[Any]) -> Aggregate[Estimate]:
         return _aggregate(self.texts, _part(aggregate.state, "text_"))
