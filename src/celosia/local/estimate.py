@@ -52,8 +52,8 @@ class Estimate:
 
     ``raw`` is without bias; ``counts`` is the same, or post-processed. ``standard_errors`` are those of ``raw`` at the
     estimated counts, ``null_errors`` those at a count of zero; ``slopes`` is what one more holder adds to the
-    variances. ``hits`` is how many reports support by chance a candidate that nobody has; infinite where that is no matter, or
-    where ``laws`` has the law itself.
+    variances. ``hits`` is how many reports support by chance a candidate that nobody has; infinite where that is no
+    matter, or where ``laws`` has the law itself.
 
     >>> from celosia.local import DirectEncoding
     >>> from celosia.noise import Seeded

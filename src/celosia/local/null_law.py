@@ -142,12 +142,12 @@ class TableLaws:
         table: "NDArray[np.int64]",
         family: "HashFamily",
         digests: "NDArray[np.uint64]",
-        raw: "Floats",
+        sizes: "NDArray[np.int64] | Floats",
         *,
         scale: float,
         offset: float = 0.0,
     ) -> "TableLaws | None":
-        """Return the laws of a table for candidates with these digests and counts.
+        """Return the laws of a table, and those without the own holders of the candidates with the largest sizes.
 
         Where noise is removed with a scale beyond all measure there are none: nothing else can be seen.
         """
@@ -155,7 +155,7 @@ class TableLaws:
             return None
         null, others = NullLaw.of(table, scale=scale, offset=offset), {}
         means, rows = table.mean(axis=1), np.arange(len(table))
-        for place in np.argsort(-raw, kind="stable")[:LARGEST].tolist():
+        for place in np.argsort(-sizes, kind="stable")[:LARGEST].tolist():
             columns = family.table(digests[place : place + 1])[:, 0]
             law = null.without(table[rows, columns] - means)
             if law.variance < (1 - _OWN) * null.variance:
@@ -179,7 +179,7 @@ class TableLaws:
         for place, law in self.others.items():
             found[place], variances[place] = sign * law.quantile(chance, lower=lower), law.variance
         own = np.maximum(errors**2 - variances, 0.0)
-        return np.maximum(times * errors, np.sqrt(np.maximum(found, 0.0) ** 2 + times**2 * own))
+        return np.asarray(np.maximum(times * errors, np.sqrt(np.maximum(found, 0.0) ** 2 + times**2 * own)))
 
 
 def _quantile(masses: "Floats", draws: int, chance: float) -> int:
