@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from celosia.core import ParameterError, PureDP
-from celosia.ledger import Door, Purse, door_of
+from celosia.ledger import Door, Policy, Purse, door_of
 
 if TYPE_CHECKING:
     from celosia.ledger import Ledger
@@ -21,6 +21,9 @@ def test_accounts_and_purses_are_doors(ledger: Ledger) -> None:
         assert door.history == ()
     assert (account.allows_seeded, account.caches) == (False, True)
     assert (purse.allows_seeded, purse.caches) == (True, False)
+    assert (account.allows_real, purse.allows_real) == (False, True)
+    ledger.set_budget(Policy(limit=PureDP(epsilon=1), allow_real=True), dataset="births")
+    assert ledger.account("births").allows_real
 
 
 def test_something_else_is_not() -> None:

@@ -200,8 +200,8 @@ def _wrong(one: Step, other: Step, declared: Any) -> str:  # noqa: ANN401 - an e
         size, most = (apart * apart).sum(), 4 * event.lipschitz**2
     else:  # a perturbed objective: rows are at most 1 long, and so is the gradient of the logistic loss
         size, most = (apart * apart).sum(), 1 if event.adjacency is AddRemove else 4
-    exact = apart.dtype == object
-    return "" if size <= float(most) * (1 if exact else 1 + 1e-9) else f"{size} apart where {most} is declared"
+    within = size <= most if apart.dtype == object else size <= float(most) * (1 + 1e-9)
+    return "" if within else f"{size} apart where {most} is declared"
 
 
 def _unpaid(parts: list[Any], steps: list[tuple[Step, Step]]) -> list[str]:

@@ -43,6 +43,10 @@ def model_of(name: str, **given: Any) -> Any:  # noqa: ANN401 - an estimator
     plain: dict[str, Any] = {"bounds": (0, 1), "bounds_y": (0, 1), "classes": [0, 1], "n_clusters": 2}
     if "categories" in known:
         plain = {"categories": 2, "classes": [0, 1]}
+    if "n_clusters" in known:
+        plain["max_iter"] = 3
+    if name == "LogisticRegression":  # the other method's noise is no noise on numbers
+        plain["method"] = "gradient"
     return kind(**({"epsilon": 1} | {key: value for key, value in plain.items() if key in known} | given))
 
 

@@ -16,7 +16,7 @@ from numba import njit
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["atoms_matched", "atoms_profile", "atoms_renyi", "sampled_normal_renyi"]
+__all__ = ["atoms_matched", "atoms_profile", "atoms_renyi", "best_restarts", "sampled_normal_renyi"]
 
 _LARGE = 600.0  # exponents beyond are summed relative to the largest
 _SERIES = 0.5  # order times loss (or change) below which a power series keeps the digits
@@ -351,3 +351,37 @@ def sampled_normal_renyi(mu: float, share: float, orders: "NDArray[np.float64]",
             value, reach = _removed_renyi(mu, share, orders[j], kind)
         out[j] = value * (1.0 + _SAFE) + _SAFE_PER * reach * reach * min(value, 1.0 / (orders[j] - 1.0))
     return out
+
+
+@njit(cache=True, nogil=True)
+def _restarted(n: float, width: float, uses: float, covered: float) -> float:
+    """Return the sum of squares over widths along the greatest convex minorant, whose corners are known here."""
+    if width <= 1 - 1 / n:  # it bends before every use
+        return width**2 / (n - 1) + (uses - 1) / n + 1 / covered
+    rise, steps = width + uses - 1, uses * n - 1  # it bends before the last use, or nowhere
+    if rise * covered <= steps:
+        return rise**2 / max(steps, 1.0) + 1 / covered
+    return (rise + 1) ** 2 / (steps + covered)
+
+
+@njit(cache=True, nogil=True)
+def best_restarts(
+    n: float,
+    width: float,
+    uses: "NDArray[np.float64]",
+    covered: "NDArray[np.float64]",
+    best: "NDArray[np.float64]",
+) -> None:
+    """Lower the prices in ``best`` to those of plans of ``pnsgd`` that restart, where the first row gets smaller.
+
+    >>> best = np.full((2, 1), 9.0)
+    >>> best_restarts(10.0, 2.0, np.array([1.0, 2.0]), np.array([[1.0], [4.0]]), best)
+    >>> best.round(3).tolist()
+    [[1.444], [0.694]]
+    """
+    for column in range(best.shape[1]):
+        for use in uses:
+            price = _restarted(n, width, use, covered[0, column])
+            if price < best[0, column]:
+                best[0, column] = price
+                best[1, column] = _restarted(n, width, use, covered[1, column])

@@ -29,7 +29,6 @@ _SAFE = 1 + 1e-12  # far above the rounding of sums and powers, far below what a
 _ONE_BY_ONE = 4_096  # numbers of noises that are priced one by one
 _GROWTH = 256  # blocks of further ones are this part of their first
 _RESTARTS = 512  # uses after a restart that are tried one by one
-_COLUMNS = 1_024  # blocks whose plans are held in memory at once
 _FAR = 2**400  # a distance, in shifts, whose square is still a double
 _STEEP = 500.0  # exponents from here on are added in logarithms
 
@@ -136,37 +135,35 @@ def _rhos_of_blocks(
 ) -> "tuple[NDArray[np.float64], NDArray[np.float64]]":
     """Return the rho of both ends of blocks, by the plan that is best for the first: any plan is valid."""
     one = double_at_least(2 * event.lipschitz**2 / event.variance)
-    ends = []
-    for begin in range(0, first.size, _COLUMNS):
-        part = slice(begin, begin + _COLUMNS)
-        here = np.stack(list(_plans(event, first[part])))
-        best = here.argmin(axis=0)[None]
-        there = np.stack(list(_plans(event, last[part])))
-        ends.append(np.stack([np.take_along_axis(plans, best, axis=0)[0] for plans in (here, there)]))
+    ends = _best_plans(event, np.stack([first, last]))
     with np.errstate(over="ignore"):
-        low, high = np.concatenate(ends, axis=1) * (one * _SAFE)
+        low, high = ends * (one * _SAFE)
     if not np.isfinite(low).all():
         message = "The price is beyond the doubles: use a smaller lipschitz constant or more noise."
         raise ParameterError(message)
     return low, high
 
 
-def _plans(event: "PNSGDEvent", covered: "NDArray[np.float64]") -> "Iterator[NDArray[np.float64]]":
-    """Give the price of every plan for a last use covered by k noises, in units of what a single noise would cost.
+def _best_plans(event: "PNSGDEvent", covered: "NDArray[np.float64]") -> "NDArray[np.float64]":
+    """Return the price of the best plan for a last use covered by k noises, in units of what a single noise costs.
 
     The first plan spreads the shifts of all uses. The others restart right after a use, with ``uses`` more to come, at
-    the distance ``width``, in units of one shift.
+    the distance ``width``, in units of one shift. ``covered`` has a row for each end of blocks, and the plan is the best
+    one of the first.
     """
+    from celosia.accounting.kernels import best_restarts
+
     n = float(event.records)
-    yield (event.epochs - 1) / n + 1 / covered
+    found: NDArray[np.float64] = (event.epochs - 1) / n + 1 / covered
     width = Fraction(_FAR) if event.diameter is None else event.diameter / (2 * event.step_size * event.lipschitz)
     if width >= _FAR:  # a restart would cost more than anybody would pay
-        return
+        return found
     across = double_at_least(width)
     with np.errstate(divide="ignore"):
-        yield across * across / (covered - 1)
-    for uses in _restarts(event.epochs):
-        yield _restarted(n, across, float(uses), covered)
+        at_once = across * across / (covered - 1)
+    found = np.where(at_once[0] < found[0], at_once, found)
+    best_restarts(n, across, np.array(list(_restarts(event.epochs)), dtype=np.float64), covered, found)
+    return found
 
 
 def _restarts(epochs: int) -> "Iterator[int]":
@@ -175,13 +172,3 @@ def _restarts(epochs: int) -> "Iterator[int]":
     while uses < epochs:
         yield uses
         uses += max(1, uses // (_RESTARTS // 8)) if uses >= _RESTARTS else 1
-
-
-def _restarted(n: float, width: float, uses: float, covered: "NDArray[np.float64]") -> "NDArray[np.float64]":
-    """Return the sum of squares over widths along the greatest convex minorant, whose corners are known here."""
-    if width <= 1 - 1 / n:  # it bends before every use
-        return width**2 / (n - 1) + (uses - 1) / n + 1 / covered
-    rise, steps = width + uses - 1, uses * n - 1  # it bends before the last use, or nowhere
-    bent = rise * covered <= steps
-    straight = (rise + 1) ** 2 / (steps + covered)
-    return np.where(bent, rise**2 / max(steps, 1.0) + 1 / covered, straight)

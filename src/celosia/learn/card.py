@@ -290,7 +290,9 @@ def _in_one_pass(model: "PrivateEstimator") -> bool:
 
 
 def _method(model: "PrivateEstimator") -> str:
-    return "functional" if _in_one_pass(model) else str(getattr(model, "method", "auto"))
+    if _in_one_pass(model):
+        return "functional"
+    return str(getattr(model, "method_", getattr(model, "method", "auto")))
 
 
 def _adjacency(model: "PrivateEstimator") -> Any:  # noqa: ANN401 - of a promise
@@ -325,7 +327,7 @@ def _origin(model: "PrivateEstimator") -> Section:
     rows = {
         "Table": given.get("table"),
         "Rows where": given.get("where"),
-        "Method": _method(model),
+        "Method": ": ".join(filter(None, [_method(model), getattr(model, "method_reason_", "")])),
         "Features": str(model.n_features_in_),
         "celosia": given.get("celosia", celosia.__version__),
         "scikit-learn": given.get("scikit_learn", sklearn.__version__),

@@ -73,7 +73,7 @@ def chosen(votes: "NDArray[np.float64]", noise: float, half: "NDArray[np.float64
 
 
 def _tilted(directions: "NDArray[np.float64]", half: "NDArray[np.float64]") -> "NDArray[np.float64]":
-    """Turn directions of length 1 by the same angle in the planes of the first two features, of the next two and so on."""
+    """Turn directions of length 1 by the same angle in the planes of features 1 and 2, 3 and 4, and so on."""
     pairs = directions.shape[1] // 2 * 2
     across = np.zeros_like(directions)
     across[:, 0:pairs:2], across[:, 1:pairs:2] = -directions[:, 1:pairs:2], directions[:, 0:pairs:2]

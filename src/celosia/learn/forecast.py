@@ -15,7 +15,7 @@ class Forecast:
 
     ``error`` is the expected error of ``what`` (say, of one coefficient, in the caller's units; the root of the mean
     square over draws of the noise), for ``rows`` rows; ``assumption`` says what was supposed about data that nobody has
-    looked at.
+    looked at; ``method`` which of several methods was chosen, and why.
 
     >>> from celosia import PureDP
     >>> print(Forecast(
@@ -32,10 +32,11 @@ class Forecast:
     error: float
     what: str
     assumption: str
+    method: str = ""
 
     def __str__(self) -> str:
         promise = "no privacy" if self.guarantee is None else repr(self.guarantee)
         return (
             f"With {self.rows} rows and {promise}: {self.what} is off by about {self.error:.3g}, supposing "
-            f"{self.assumption}."
+            f"{self.assumption}.{' ' if self.method else ''}{self.method}"
         )

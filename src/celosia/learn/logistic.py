@@ -1,7 +1,7 @@
 """Private logistic regression, for two classes or several, used like scikit-learn's.
 
-By default noisy gradient descent (``noisy_gradient``); the functional mechanism, which sees the records once and can
-run in a database; or objective perturbation, a theorem about real numbers.
+By default noisy gradient descent (``noisy_gradient``), or objective perturbation, a theorem about real numbers, where
+its forecast is better; or the functional mechanism, which sees the records once and can run in a database.
 """
 
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
@@ -19,10 +19,17 @@ from celosia.learn.estimator import one_of_the_methods
 from celosia.learn.forecast import Forecast
 from celosia.learn.functional import Sense, logistic_inquiry, solve_logistic
 from celosia.learn.gradient_plan import LARGEST_STEP, GradientPlan
-from celosia.learn.logistic_forecast import functional_error, gradient_error, objective_error
+from celosia.learn.logistic_forecast import (
+    Choice,
+    choose_method,
+    functional_error,
+    gradient_error,
+    objective_error,
+)
 from celosia.learn.noisy_gradient import Scaling, descend
 from celosia.learn.objective_perturbation import Perturbation, minimiser
 from celosia.learn.summaries import Design, SummaryEstimator
+from celosia.ledger.door import door_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -51,10 +58,12 @@ class LogisticRegression(ClassifierMixin, SummaryEstimator):  # type: ignore[mis
     classes
         The labels, public; ``"public"`` if everybody may know which occur.
     method
-        ``"auto"`` and ``"gradient"``: noisy gradient descent, in memory; in a database (``session.fit``) and in chunks
-        (``partial_fit``) ``"auto"`` is ``"functional"``: the functional mechanism, one pass over the records.
-        ``"seed"``: the same with the looser constants of the source document, two classes. ``"objective"``: objective
-        perturbation, two classes, a theorem about real numbers (``event_.arithmetic`` says so).
+        ``"gradient"``: noisy gradient descent, in memory. ``"objective"``: objective perturbation, two classes, a
+        theorem about real numbers (``event_.arithmetic`` says so). ``"functional"``: the functional mechanism, one pass
+        over the records. ``"seed"``: the same with the looser constants of the source document, two classes.
+        ``"auto"``: in memory ``"gradient"``, or for epsilon alone and two classes ``"objective"`` where its forecast is
+        better and the budget allows real arithmetic; ``method_`` says which, ``preview`` and ``card`` also why. In a
+        database (``session.fit``) and in chunks (``partial_fit``) ``"auto"`` is ``"functional"``.
     C
         The inverse of the penalty on squared weights, as in scikit-learn. None: 1 without privacy; with privacy no
         more than the noise asks for. With privacy it speaks of features that run from -1 to 1 between their bounds,
@@ -83,6 +92,10 @@ class LogisticRegression(ClassifierMixin, SummaryEstimator):  # type: ignore[mis
 
     _learns: ClassVar[Literal["features", "number", "classes"]] = "classes"
 
+    _allows_real = True  # a search whose budget does not sets it to False
+
+    method_: str
+    method_reason_: str
     coef_: "NDArray[np.float64]"
     intercept_: "NDArray[np.float64]"
     n_iter_: "NDArray[np.int32]"
@@ -137,6 +150,9 @@ class LogisticRegression(ClassifierMixin, SummaryEstimator):  # type: ignore[mis
             axes = [axis_of(kind) for kind in kinds]
             low, high = (np.array([float(getattr(axis, side)) for axis in axes]) for side in ("low", "high"))
             scaling = Scaling.of(low, high, intercept=self.fit_intercept)
+            choice = self._choice(privacy, len(low), len(self.classes_))
+            self.method_, self.method_reason_ = choice.method, choice.reason
+            method = choice.method
             if method == "objective" or not self.fit_intercept:  # else the scaling clips to the very same bounds
                 values = np.clip(values, low, high)
             if method == "objective":
@@ -199,11 +215,14 @@ class LogisticRegression(ClassifierMixin, SummaryEstimator):  # type: ignore[mis
     def _solve(self, noisy: "NDArray[np.int64]", inquiry: "Inquiry", design: Design) -> None:  # noqa: ARG002 - the parent's
         found = solve_logistic(noisy, inquiry, fit_intercept=self.fit_intercept, sensitivity=self._sensitivity)
         self._take(np.atleast_2d(found.coef), np.atleast_1d(found.intercept), found.noise_scale, 1)
+        self.method_, self.method_reason_ = "seed" if self.method == "seed" else "functional", ""
 
     def _solve_plain(self, values: "NDArray[np.float64]", target: "NDArray[Any] | None") -> None:
         from sklearn.linear_model import LogisticRegression as Plain
 
         assert target is not None  # noqa: S101 - for the type checker: a classifier has one
+        for name in ("method_", "method_reason_"):  # of an earlier fit with privacy
+            self.__dict__.pop(name, None)
         if len(np.unique(target)) != len(self.classes_):
             message = "Without privacy every class must occur in y: leave the others out of classes."
             raise InputError(message)
@@ -239,6 +258,17 @@ class LogisticRegression(ClassifierMixin, SummaryEstimator):  # type: ignore[mis
                 raise ParameterError(message)
         return method
 
+    def _choice(self, privacy: "Target", features: int, classes: int) -> Choice:
+        """Return the method of a fit in memory, and why; it follows from parameters, never from records."""
+        if self.method != "auto":
+            return Choice(method=self.method)
+        if privacy.kind != "pure" or classes != 2 or self.steps is not None:
+            return Choice(method="gradient")
+        real = self._allows_real and (self.budget is None or door_of(self.budget).allows_real)
+        return choose_method(
+            privacy, features, intercept=bool(self.fit_intercept), penalty=self._penalty(), allows_real=real
+        )
+
     def _penalty(self) -> float:
         return 0.0 if self.C is None else 1 / float(self.C)
 
@@ -268,8 +298,8 @@ class LogisticRegression(ClassifierMixin, SummaryEstimator):  # type: ignore[mis
     ) -> Forecast:
         """Return what a fit on ``n`` rows would cost and how far off a coefficient would be; nothing is spent.
 
-        By simulation, always on the same made-up records and with the same noise. ``"auto"`` is noisy gradient descent
-        here, as in memory; for a fit in a database say ``method="functional"``.
+        By simulation, always on the same made-up records and with the same noise. ``"auto"`` is what it is in memory;
+        for a fit in a database say ``method="functional"``.
 
         >>> model = LogisticRegression(bounds=(0, 10), classes=[0, 1], delta=1e-6)
         >>> model.preview(100_000, epsilon=1, n_features=7).error < 0.1
@@ -277,11 +307,13 @@ class LogisticRegression(ClassifierMixin, SummaryEstimator):  # type: ignore[mis
         """
         rows, method = int(whole(n, name="n")), self._checked()
         privacy = self._forecast_target(epsilon, delta, rho)
-        error = scale = 0.0
+        error, scale, chosen = 0.0, 0.0, Choice(method=method)
         if privacy.private:
             known = self.classes if self.classes is not None and not isinstance(self.classes, str) else (0, 1)
             classes = len(getattr(self, "classes_", known))
-            error, scale = self._expected(method, privacy, rows, self._feature_count(n_features), classes)
+            features = self._feature_count(n_features)
+            chosen = self._choice(privacy, features, classes)
+            error, scale = self._expected(chosen.method, privacy, rows, features, classes)
         return Forecast(
             rows=rows,
             guarantee=privacy.guarantee,
@@ -289,11 +321,12 @@ class LogisticRegression(ClassifierMixin, SummaryEstimator):  # type: ignore[mis
             error=error,
             what="a coefficient, times half the range of its feature,",
             assumption="features spread evenly between their bounds, that matter alike (a simulation)",
+            method=chosen.sentence,
         )
 
     def _expected(self, method: str, privacy: "Target", rows: int, features: int, classes: int) -> tuple[float, float]:
         """Return how far off a coefficient would be, and the size of the noise."""
-        if method in {"auto", "gradient"}:
+        if method == "gradient":
             plan = self._plan(privacy, features, classes)
             return gradient_error(plan, rows, self._penalty()), plan.step_noise().variance ** 0.5 / LARGEST_STEP
         if method == "objective":

@@ -6,8 +6,9 @@ they matter alike, and classes overlap. Nothing is read and nothing is spent.
 """
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +16,7 @@ import numpy as np
 from celosia.core.adjacency import AddRemove
 from celosia.learn.exact import Held
 from celosia.learn.functional import Sense, logistic_inquiry, solve_logistic
+from celosia.learn.gradient_plan import GradientPlan
 from celosia.learn.noisy_gradient import Scaling, descend
 from celosia.learn.objective_perturbation import Perturbation, minimiser
 from celosia.learn.target import Target
@@ -26,21 +28,31 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from celosia.core import Source
-    from celosia.learn.gradient_plan import GradientPlan
     from celosia.learn.summaries import Design
 
-__all__ = ["functional_error", "gradient_error", "objective_error"]
+__all__ = [
+    "SUPPOSED",
+    "Choice",
+    "choose_method",
+    "errors_of_methods",
+    "functional_error",
+    "gradient_error",
+    "objective_error",
+]
+
+SUPPOSED = 300
+"""Records that methods are compared for, because how many there are is private."""
 
 _RECORDS = 2_000
 _REPEATED = 8
+_FEW_REPEATED = 3
 _MOST = 2**15
 _STRENGTH = 3.0  # the length of the true weights, for features from -1 to 1
 
 
-def gradient_error(plan: "GradientPlan", records: int, penalty: float = 0.0) -> float:
+def gradient_error(plan: GradientPlan, records: int, penalty: float = 0.0, *, repeated: int = _REPEATED) -> float:
     """Return the root mean square of how far noisy gradient descent puts a coefficient, for features from -1 to 1.
 
-    >>> from celosia.learn.gradient_plan import GradientPlan
     >>> plan = GradientPlan.of(Target.of(epsilon=1, delta="1e-5"), features=4, classes=2)
     >>> gradient_error(plan, 1_000) > 3 * gradient_error(plan, 100_000)
     True
@@ -54,7 +66,7 @@ def gradient_error(plan: "GradientPlan", records: int, penalty: float = 0.0) -> 
         known = None if plan.target.adjacency is AddRemove else len(values)
         return descend(values, codes, tried, scaling, source, records=known, penalty=penalty / float(times)).coef
 
-    return _tried(learn, records, plan.features, plan.classes)
+    return _tried(learn, records, plan.features, plan.classes, repeated)
 
 
 def functional_error(design: "Design", records: int, *, fit_intercept: bool, sensitivity: Sense) -> float:
@@ -82,7 +94,9 @@ def functional_error(design: "Design", records: int, *, fit_intercept: bool, sen
     return _tried(learn, records, len(design.features), len(design.classes or ()))
 
 
-def objective_error(perturbation: Perturbation, records: int, features: int, *, fit_intercept: bool) -> float:
+def objective_error(
+    perturbation: Perturbation, records: int, features: int, *, fit_intercept: bool, repeated: int = _REPEATED
+) -> float:
     """Return the same for objective perturbation.
 
     >>> perturbation = Perturbation.of(Target.of(epsilon=1))
@@ -101,7 +115,63 @@ def objective_error(perturbation: Perturbation, records: int, features: int, *, 
         weights = minimiser(rows, codes, perturbation.stiffness / float(times), vector)
         return weights[None, :features] / math.sqrt(width)
 
-    return _tried(learn, records, features, 2)
+    return _tried(learn, records, features, 2, repeated)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """A method, and why it was chosen where that was not said.
+
+    >>> Choice(method="gradient", reason="the budget refuses real arithmetic").sentence
+    'Method "gradient": the budget refuses real arithmetic.'
+    """
+
+    method: str
+    reason: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """Both in one sentence; empty without a reason."""
+        return f'Method "{self.method}": {self.reason}.' if self.reason else ""
+
+
+def choose_method(
+    target: Target, features: int, *, intercept: bool, penalty: float = 0.0, allows_real: bool = True
+) -> Choice:
+    """Return the method with the smaller forecast for two classes and a pure target: it reads no records.
+
+    >>> choose_method(Target.of(epsilon=1), 7, intercept=True).method
+    'objective'
+    >>> choose_method(Target.of(epsilon=1), 7, intercept=True, allows_real=False)
+    Choice(method='gradient', reason='the budget refuses real arithmetic')
+    """
+    if not allows_real:
+        return Choice(method="gradient", reason="the budget refuses real arithmetic")
+    gradient, objective = errors_of_methods(target, features, intercept=intercept, penalty=penalty)
+    if objective < gradient:
+        reason = "objective perturbation, in real arithmetic, is forecast to be off by"
+        return Choice(
+            method="objective",
+            reason=f"{reason} {objective:.2g}, noisy gradients by {gradient:.2g}, with {SUPPOSED} records",
+        )
+    reason = f"noisy gradients are forecast to be off by {gradient:.2g}, objective perturbation by {objective:.2g}"
+    return Choice(method="gradient", reason=f"{reason}, with {SUPPOSED} records")
+
+
+@lru_cache(maxsize=256)
+def errors_of_methods(target: Target, features: int, *, intercept: bool, penalty: float = 0.0) -> tuple[float, float]:
+    """Return the errors of noisy gradient descent and of objective perturbation, for two classes and few records.
+
+    >>> gradient, objective = errors_of_methods(Target.of(epsilon=1), 7, intercept=True)
+    >>> objective < gradient
+    True
+    """
+    plan = GradientPlan.of(target, features=features, classes=2, intercept=intercept)
+    perturbation = Perturbation.of(target, stiffness=penalty / (features + int(intercept)))
+    return (
+        gradient_error(plan, SUPPOSED, penalty, repeated=_FEW_REPEATED),
+        objective_error(perturbation, SUPPOSED, features, fit_intercept=intercept, repeated=_FEW_REPEATED),
+    )
 
 
 def _tried(
@@ -109,11 +179,12 @@ def _tried(
     records: int,
     features: int,
     classes: int,
+    repeated: int = _REPEATED,
 ) -> float:
     """Return the root mean square of how far learned weights are from the true ones; each record stands for several."""
     few = min(records, _RECORDS)
     values, codes, truth = _made_up(few, features, classes)
-    squares, repeated = 0.0, max(2, min(_REPEATED, 400 // features))  # many features are a mean by themselves
+    squares, repeated = 0.0, max(2, min(repeated, 400 // features))  # many features are a mean by themselves
     for seed in range(repeated):
         found = learn(values, codes, Fraction(records, few), Seeded(seed))
         if len(found) > 1:  # weights of all classes may be moved together

@@ -28,6 +28,7 @@ from celosia.core.exact import quote
 from celosia.learn.bounds import feature_kinds
 from celosia.learn.estimator import PrivateEstimator
 from celosia.learn.held_out import scoring_for
+from celosia.learn.logistic import LogisticRegression
 from celosia.learn.reading import public_classes, read_features, read_labels, read_target, read_values
 from celosia.learn.search_plan import (
     Plan,
@@ -41,6 +42,7 @@ from celosia.learn.search_plan import (
 )
 from celosia.learn.search_price import Run, affordable
 from celosia.learn.summaries import SummaryEstimator
+from celosia.ledger.door import door_of
 from celosia.mechanisms.repetition import one_of
 from celosia.noise.source import Seeded
 
@@ -235,6 +237,8 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):  # type: ignore[mis
     ) -> Any:  # noqa: ANN401 - an estimator
         spending = run.spending | {"adjacency": plan.privacy.adjacency, "budget": None, "source": source}
         model = with_settings(self.estimator, chosen | plan.settings | spending)
+        if isinstance(model, LogisticRegression):
+            model._allows_real = self.budget is None or door_of(self.budget).allows_real  # noqa: SLF001 - our family
         with no_records(model) if empty else nullcontext():
             model.fit(*part)
         model.source = None

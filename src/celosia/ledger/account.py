@@ -102,6 +102,12 @@ class Account(Indivisible):
         return False
 
     @property
+    def allows_real(self) -> bool:
+        """Whether the policy of the data set allows noise from real arithmetic."""
+        with self._ledger.book.reading() as page:
+            return policy_of(page, self._dataset).allow_real
+
+    @property
     def caches(self) -> bool:
         """True: an answer that was given is given again."""
         return True

@@ -54,6 +54,10 @@ class Door(Protocol):
         """Whether noise may come from a stream that can be repeated; never where others rely on it."""
 
     @property
+    def allows_real(self) -> bool:
+        """Whether noise may come from real arithmetic (``arithmetic="real"``)."""
+
+    @property
     def caches(self) -> bool:
         """Whether answers are stored, to be given again."""
 

@@ -83,6 +83,11 @@ class Purse(Indivisible):
         return True
 
     @property
+    def allows_real(self) -> bool:
+        """True: its owner sees what the event says, and nobody else relies on it."""
+        return True
+
+    @property
     def caches(self) -> bool:
         """False: answers are not kept."""
         return False
