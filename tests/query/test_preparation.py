@@ -49,6 +49,14 @@ def test_no_question_looks_for_rows_that_cannot_be_read(tmp_path: Path, monkeypa
             session.close()
 
 
+def test_no_question_looks_for_the_longest_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "t.csv"
+    file.write_text("age,sex\n" + "100,F\n" * 10)
+    with cl.Session(cl.table(file, schema=SCHEMA, name="t"), budget=cl.PureDP(epsilon=1000)) as session:
+        monkeypatch.setattr(preparation, "longest_record", None)
+        assert counted(session) == 10
+
+
 def test_a_copy_lasts_as_long_as_the_session(tmp_path: Path) -> None:
     prepared = Prepared({"t": cl.table(file_of(tmp_path, b"\xff"), schema=SCHEMA, name="t")})
     source = prepared.tables["t"].source

@@ -20,7 +20,7 @@ from celosia.data.sources import Frame, IbisSource
 from celosia.query.dialect import Dialect, double, function, whole
 from celosia.query.duckdb_views import check_parquet, check_stored, quoted_name, quoted_text, reader
 from celosia.query.ibis_engine import IbisEngine
-from celosia.query.preparation import columns_read, remove_folder
+from celosia.query.preparation import CheckedFiles, columns_read, remove_folder
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -201,7 +201,7 @@ class DuckDBEngine(IbisEngine):
             case Frame(frame=frame):
                 backend.con.register(view, frame)
                 self._finally(backend.con.unregister, view)
-            case Files() as files:
+            case CheckedFiles() as files:
                 query = f"CREATE VIEW {quoted_name(view)} AS SELECT * FROM {reader(files)}"  # noqa: S608 - quoted
                 backend.con.execute(query)
                 if files.format == "parquet":

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any, Final
 from celosia.core.errors import SchemaError
 from celosia.core.exact import quote
 from celosia.data.files import csv_header
-from celosia.query.longest_record import longest_record
 
 if TYPE_CHECKING:
-    from celosia.data.files import Files
+    from celosia.query.preparation import CheckedFiles
 
 __all__ = ["check_parquet", "check_stored", "quoted_name", "quoted_text", "reader"]
 
@@ -25,11 +24,11 @@ _SLACK = 2**16
 _PATTERN: Final = re.compile(r"[\[*?]")
 
 
-def reader(source: "Files") -> str:
+def reader(source: "CheckedFiles") -> str:
     """Return the table function that reads files.
 
-    >>> from celosia.data.files import Files
-    >>> reader(Files(("t.parquet",), "parquet"))
+    >>> from celosia.query.preparation import CheckedFiles
+    >>> reader(CheckedFiles(("t.parquet",), "parquet"))
     "read_parquet(['t.parquet'], union_by_name = true, can_have_nan = true, hive_partitioning = false)"
     """
     patterns = [path for path in source.paths if _PATTERN.search(path)]
@@ -43,7 +42,7 @@ def reader(source: "Files") -> str:
         return f"read_parquet({paths}, union_by_name = true, can_have_nan = true, hive_partitioning = false)"
     _, header = csv_header(source.paths[0])
     columns = ", ".join(f"{quoted_text(name)}: 'VARCHAR'" for name in header)
-    longest = max(map(longest_record, source.paths)) + _SLACK
+    longest = source.longest + _SLACK
     return (
         f"read_csv({paths}, columns = {{{columns}}}, delim = {quoted_text(source.delimiter)}, header = true, "
         "auto_detect = false, quote = '\"', escape = '\"', strict_mode = false, ignore_errors = true, "

@@ -1,8 +1,9 @@
 """Reads what the owner's rows may spoil, once, when a session or an engine is opened: never inside a question.
 
 Frames become Arrow tables, and every row of the columns on which DuckDB may stumble is checked. Files that have such a
-row are copied, sanitized (``mended_copy``). How long that takes, and whether it fails, depends on the data: so it is
-done by the owner who opens the tables, not by the analyst who asks first.
+row are copied, sanitized (``mended_copy``). The longest record of a CSV file is measured. How long that takes, and
+whether it fails, depends on the data: so it is done by the owner who opens the tables, not by the analyst who asks
+first.
 """
 
 import os
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING
 from celosia.data.files import Files
 from celosia.data.frames import to_arrow
 from celosia.data.sources import DataSource, Frame
+from celosia.query.longest_record import longest_record
 from celosia.query.mended_copy import has_readable_rows, mended_copy, readable
 
 if TYPE_CHECKING:
@@ -29,9 +31,13 @@ __all__ = ["CheckedFiles", "CheckedFrame", "Prepared", "columns_read", "remove_f
 class CheckedFiles(Files):
     """Files in which every row was checked, or that are a sanitized copy.
 
+    No record of a CSV file has more than ``longest`` bytes.
+
     >>> CheckedFiles(("deaths.parquet",), "parquet")
     Files(('deaths.parquet',), 'parquet')
     """
+
+    longest: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -70,6 +76,8 @@ class Prepared:
                 if not has_readable_rows(files, columns):
                     files = mended_copy(files, columns, table.person, self._own_folder())
                 return CheckedFiles(files.paths, "parquet")
+            case Files(paths=paths, delimiter=delimiter):
+                return CheckedFiles(paths, "csv", delimiter, max(map(longest_record, paths)))
             case other:
                 return other
 
