@@ -80,7 +80,7 @@ UNSEEDED = {
     local.HierarchicalHistogram,
 }
 
-BEFORE: dict[str, tuple[float, ...]] = {  # of 200 runs; others were as they are now
+BEFORE: dict[str, tuple[float, ...]] = {  # of 200 runs; others were not measured
     "`PrefixExtension`, 8 groups, ε = 2": (0.95, 0.945, 0.955, 0.95),
     "`PrefixExtension`, 8 groups, ε = 6": (1.0, 1.0, 0.84, 0.95),
     "`PrefixExtension`, 8 groups, ε = 8": (1.0, 0.505, 0.82, 0.935),
