@@ -116,6 +116,14 @@ def test_few_chance_hits_raise_no_alarms(size: int, d: int, epsilon: int) -> Non
     assert alarms <= 20  # 10 are allowed on average; by the normal law there would be 30 to 150
 
 
+def test_a_value_whose_holders_were_not_asked_may_still_have_many() -> None:
+    protocol = DBitFlip(buckets=4002, d=16, epsilon=9)
+    absorbed = protocol.aggregate().absorb(protocol.privatize([0] * 3000, source=Seeded(7)))
+    _, high = absorbed.estimate([1]).interval(0.95)
+    # Of f holders none is asked with probability about (1 - d/k)^f: at 95 %, up to ln 40 * k/d of them.
+    assert high[0] > math.log(40) * 4002 / 16 * 0.95
+
+
 def test_a_huge_epsilon_is_certain() -> None:
     protocol = DBitFlip(buckets=3, d=3, epsilon=65_536)
     assert protocol.variance(100) == 0.0

@@ -300,6 +300,7 @@ class DBitFlip(Memoised[Estimate]):
             reports=n,
             postprocess=postprocess,
             hits=n * ratio / share,  # proofs/d-bit-flip.md, 6
+            slopes=share - 1,
         )
 
 
