@@ -148,7 +148,7 @@ def _best_plans(event: "PNSGDEvent", covered: "NDArray[np.float64]") -> "NDArray
     """Return the price of the best plan for a last use covered by k noises, in units of what a single noise costs.
 
     The first plan spreads the shifts of all uses. The others restart right after a use, with ``uses`` more to come, at
-    the distance ``width``, in units of one shift. ``covered`` has a row for each end of blocks, and the plan is the best
+    the distance ``width``, in units of one shift. ``covered`` has a row for each end of blocks; the plan is the best
     one of the first.
     """
     from celosia.accounting.kernels import best_restarts
