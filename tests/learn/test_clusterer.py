@@ -67,7 +67,8 @@ def test_passes_grow_with_epsilon_and_a_public_size_and_never_with_a_private_one
         assert len(flat(model.event_)) == model.n_iter_
         return model.n_iter_
 
-    for more in ({}, {"delta": 1e-6}):
+    several: list[dict[str, Any]] = [{}, {"delta": 1e-6}]
+    for more in several:
         found = [passes(epsilon=epsilon, **more) for epsilon in ("0.01", "0.1", 1, 4, 1000)]
         assert found == sorted(found)
         assert found[0] == 4  # noise bears no more

@@ -27,6 +27,7 @@ from celosia.noise import Seeded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from fractions import Fraction
 
     from numpy.typing import NDArray
 
@@ -115,7 +116,7 @@ class Transcript:
         return [watched(Laplace), watched(Gaussian)]
 
     def _search(self) -> list[Any]:
-        coins, draw, pick = Plan.coins, Repetitions.draw, search.one_of
+        coins, draw, pick = Plan.coins, Repetitions.draw, vars(search)["one_of"]
 
         def same_coins(plan: Plan, source: Any) -> NDArray[np.bool_]:  # noqa: ANN401 - a source
             out: NDArray[np.bool_] = self.same("coins", lambda: coins(plan, source))
@@ -129,7 +130,7 @@ class Transcript:
 
     def _descent(self) -> list[Any]:
         """Steps of one record: the noisy gradient is what is seen, and the weights follow from it."""
-        permutation = noisy_descent.secret_permutation
+        permutation: Any = vars(noisy_descent)["secret_permutation"]
 
         def descend(rows: Any, targets: Any, order: Any, noise: Any, weights: Any, run: Any, **own: Any) -> None:  # noqa: ANN401, ARG001
             unit = run._replace(step_size=run.most / run.bound if run.most else 1.0)
@@ -153,7 +154,7 @@ class Transcript:
 
     def _objective(self) -> Any:  # noqa: ANN401 - a patch
         """Of a perturbed objective: the gradient at the minimum, which is what the random vector was."""
-        plain = logistic.minimiser
+        plain: Any = vars(logistic)["minimiser"]
 
         def minimiser(rows: Any, codes: Any, stiffness: float, vector: Any) -> Any:  # noqa: ANN401 - arrays
             weights = self.same("minimum", lambda: plain(rows, codes, stiffness, vector))
@@ -166,7 +167,8 @@ class Transcript:
 
 def replay(make: Any, pair: Pair) -> str:  # noqa: ANN401 - a function that makes an estimator for a source
     """Return what is wrong with the fits of an estimator on a pair; nothing if that is ''."""
-    told, transcripts = [], []
+    told: list[Any] = []
+    transcripts: list[Transcript] = []
     for rows, target in ((pair.X, pair.y), pair.neighbour):
         transcript = Transcript(missing=pair.place, first=transcripts[0] if transcripts else None)
         model = make(Seeded(11))
@@ -192,6 +194,7 @@ def _wrong(one: Step, other: Step, declared: Any) -> str:  # noqa: ANN401 - an e
     if one.event != other.event:
         return f"asked with {one.event} and with {other.event}"
     event, apart = declared if one.event is None else one.event, np.asarray(one.exact - other.exact)
+    most: Fraction | int
     if isinstance(event, LaplaceEvent):
         size, most = abs(apart).sum(), event.sensitivity
     elif isinstance(event, GaussianEvent):
@@ -218,7 +221,7 @@ def _unpaid(parts: list[Any], steps: list[tuple[Step, Step]]) -> list[str]:
 
 def _parts(event: Any) -> list[Any]:  # noqa: ANN401 - an event
     if hasattr(event, "times"):
-        return _parts(event.event) * event.times
+        return _parts(event.event) * int(event.times)
     inner = getattr(event, "events", (event.event,) if hasattr(event, "event") else None)
     return [event] if inner is None else [one for part in inner for one in _parts(part)]
 

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from celosia.core import Source
     from celosia.statistics.noise import Noise
 
-LINE = {"bounds": (-1, 2), "bounds_y": (-1, 3)}
-LABELS = {"bounds": (-1, 2), "classes": [0, 1, 2]}
-TWO = {"bounds": (-1, 2), "classes": [0, 1]}
+LINE: dict[str, Any] = {"bounds": (-1, 2), "bounds_y": (-1, 3)}
+LABELS: dict[str, Any] = {"bounds": (-1, 2), "classes": [0, 1, 2]}
+TWO: dict[str, Any] = {"bounds": (-1, 2), "classes": [0, 1]}
 PNSGD: dict[str, Any] = {"bounds": (-1, 2), "epochs": 2, "adjacency": ReplaceOne, "delta": 1e-5}
 
 REGISTRY: dict[str, list[dict[str, Any]]] = {
@@ -57,7 +57,7 @@ REGISTRY: dict[str, list[dict[str, Any]]] = {
 }
 """Every estimator, with the parameters that it is replayed with: one that is not here makes a test fail."""
 
-GAUSSIAN: Any = noisy_descent.PNSGD._gaussian.fget
+GAUSSIAN: Any = vars(noisy_descent.PNSGD)["_gaussian"].fget
 PURE = {"seed", "objective"}  # methods that know no rho
 
 
@@ -72,7 +72,7 @@ def amounts(name: str, given: dict[str, Any]) -> list[dict[str, Any]]:
         return [{"epsilon": 2}]
     if given.get("method") in PURE:
         return [{"epsilon": 2}]
-    several = [{"epsilon": 1}, {"epsilon": "0.5", "delta": 1e-5}, {"rho": "0.3"}]
+    several: list[dict[str, Any]] = [{"epsilon": 1}, {"epsilon": "0.5", "delta": 1e-5}, {"rho": "0.3"}]
     return several[1:] if given.get("method") == "adassp" else several
 
 
@@ -82,7 +82,7 @@ def numbers(random: np.random.Generator, size: tuple[int, ...]) -> Any:  # noqa:
     return np.where(random.random(size) < random.choice([0.1, 0.9]), ends, random.uniform(-1.5, 2.5, size))
 
 
-def drawn(name: str, random: np.random.Generator) -> tuple[Callable[[Source], Any], Pair]:
+def drawn(name: str, random: np.random.Generator) -> tuple[Callable[[Source | None], Any], Pair]:
     """Draw the parameters of an estimator, and a pair of neighbours."""
     given = REGISTRY[name][random.integers(len(REGISTRY[name]))]
     options = amounts(name, given)
@@ -105,7 +105,7 @@ def drawn(name: str, random: np.random.Generator) -> tuple[Callable[[Source], An
     other = (X[-1], y[-1]) if swapped else None
     kind = getattr(learn, name)
 
-    def make(source: Source) -> Any:  # noqa: ANN401 - an estimator
+    def make(source: Source | None) -> Any:  # noqa: ANN401 - an estimator
         return kind(**given, **spending, **near, source=source)
 
     return make, Pair(X[:-1], y[:-1], place, other)
