@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -221,3 +222,15 @@ def test_null_persons_have_no_rank() -> None:
     order = KeyedOrder(SECRET)
     rows = pa.table({"person": pa.array([None, 7], pa.int64())})
     assert computed(rows, lambda table: order.mixed(order.folded(table.person))).to_pylist() == [None, order.mixed(7)]
+
+
+@pytest.mark.parametrize("dialect", ["duckdb", "postgres"])
+def test_constants_have_64_bits_in_an_engine(dialect: str) -> None:
+    import ibis
+
+    table = ibis.table({"x": "int64"}, name="t")
+    order = KeyedOrder((1, 2))
+    made = table.select(a=order.folded(table.x), b=order.mixed(table.x, table.x), c=order.ranked(table.x, table.x))
+    text = str(ibis.to_sql(made, dialect=dialect))
+    bare = re.sub(r"CAST\(\d+ AS BIGINT\)", "", text)
+    assert not re.search(r"(?<![\w\"])\d+", bare), bare

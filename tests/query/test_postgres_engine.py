@@ -12,13 +12,15 @@ import pytest
 
 import celosia as cl
 from celosia.core.errors import EngineError, QueryError, SchemaError
+from celosia.query.bounding import averaged
 from celosia.query.cells import Cells
+from celosia.query.dialect import function, whole
 from celosia.query.expressions import Column
 from celosia.query.needs import Need
-from celosia.query.plan import Aggregate, Base, Key, Plan
+from celosia.query.plan import Aggregate, Base, Joined, Key, Plan
 from celosia.query.postgres_engine import PostgresDialect, PostgresEngine
 from celosia.query.summaries import open_engine
-from celosia.statistics import Bounding, FirstMoments, RowCount, Total
+from celosia.statistics import Bounding, Distinct, FirstMoments, RowCount, Total
 from celosia.testing.engine import check_engine
 from tests.query.face import LIMITS, SCHEMA, ask_everything, people
 
@@ -270,6 +272,85 @@ def test_small_tables_travel_in_the_query() -> None:
     text = ibis.to_sql(PostgresDialect().small_table(table), dialect="postgres")
     assert "a''b" in text
     assert "CREATE" not in text
+
+
+@pytest.fixture
+def persons(postgres: str) -> Table:
+    """Persons whose rows have codes and texts; only the first code is in the public table."""
+    name = f"t{next(NUMBERS)}"
+    executed(postgres, f'CREATE TABLE "{name}" (who integer, c text, t text, x bigint)')
+    rows = [(1, "a", "u", -3), (1, "a", "v", 4), (2, "b", "u", 5), (2, "b", "u", 7)]
+    executed(postgres, f'INSERT INTO "{name}" VALUES (%s, %s, %s, %s)', *rows)
+    schema = cl.Schema(c=cl.Category("a", "b", "z"), t=cl.Text(), x=cl.Integer(-9, 9))
+    return cl.table(postgres, name=name, schema=schema, person="who", max_groups_per_person=3, max_rows_per_group=1)
+
+
+@pytest.mark.parametrize("code", ["a", "z"])
+def test_integers_of_a_public_table_have_64_bits(persons: Table, code: str) -> None:
+    """They did not, and a question was an error if some row met one of them, and answered if none did."""
+    book = pa.table({"code": [code], "w": [9]})
+    schema = cl.Schema(code=cl.Category("a", "b", "z"), w=cl.Integer(0, 9))
+    public = cl.table(book, schema=schema, name="k", public=True, key="code")
+    relation = Joined(left=Base(persons.name), right=Base("k"), on=(("c", "code"),))
+    keys = tuple(Key(name=name, expression=Column(name)) for name in ("t", "w"))
+    keyed, plain = (
+        Plan(relation=relation, keys=some, aggregates=(Aggregate(kind="count", name="n"),)) for some in (keys, ())
+    )
+    distinct = Need(measure=Distinct(), columns=(Column("w"),), serves=(), distinct="values")
+    bounding = Bounding(unit="person")
+    with open_engine({persons.name: persons, "k": public}) as engine:
+        batches = list(engine.key_counts(keyed, dataclasses.replace(bounding, groups=3, cells=9), (1, 2)))
+        (found,) = engine.summaries(plain, [distinct], bounding, (1, 2), Cells.product([]))
+    counted = sorted(tuple(row.values()) for batch in batches for row in batch.to_pylist())
+    assert counted == ([("u", 9, 1), ("v", 9, 1)] if code == "a" else [])
+    assert found.tolist() == [[code == "a"]]
+
+
+def test_averages_of_negative_numbers_are_integers(postgres: str) -> None:
+    """They were doubles, because sign() gives one there: sums of many persons were rounded to 15 digits."""
+    import ibis
+
+    total = ibis.literal(-(2**61) - 1).cast("decimal(38, 0)")
+    average = averaged(total, whole(1), 1, (-(2**62), 2**62))
+    kind = function("pg_typeof", ("int64",), "string")(average)
+    query = ibis.to_sql(kind.name("type").as_table().mutate(x=average), dialect="postgres")
+    assert executed(postgres, str(query)) == [("bigint", -(2**61) - 1)]
+
+
+def test_a_public_table_may_be_empty_and_of_any_type(persons: Table) -> None:
+    rows = pa.table(
+        {
+            "code": pa.array([], pa.string()),
+            "w": pa.array([], pa.uint64()),
+            "v": pa.array([], pa.float32()),
+            "day": pa.array([], pa.date32()),
+        }
+    )
+    schema = cl.Schema(
+        code=cl.Category("a"), w=cl.Integer(0, 9), v=cl.Real(0, 1), day=cl.Date("2020-01-01", "2020-12-31")
+    )
+    public = cl.table(rows, schema=schema, name="k", public=True, key="code")
+    relation = Joined(left=Base(persons.name), right=Base("k"), on=(("c", "code"),), how="left")
+    plan = Plan(relation=relation, aggregates=(Aggregate(kind="count", name="n"),))
+    needs = [Need(measure=RowCount(), columns=(Column(name),), serves=()) for name in ("x", "w", "v", "day")]
+    with open_engine({persons.name: persons, "k": public}) as engine:
+        found = engine.summaries(plan, needs, Bounding(rows=9, unit="person"), (1, 2), Cells.product([]))
+    assert [array.tolist() for array in found] == [[[4]], [[0]], [[0]], [[0]]]
+
+
+def test_numbers_of_a_public_table_travel_with_their_types() -> None:
+    import ibis
+
+    rows = pa.table(
+        {
+            "w": pa.array([3, None], pa.int16()),
+            "u": pa.array([2**64 - 1, 0], pa.uint64()),
+            "v": pa.array([0.5, float("nan")], pa.float32()),
+        }
+    )
+    text = ibis.to_sql(PostgresDialect().small_table(rows), dialect="postgres")
+    for part in ("'{3,NULL}' AS BIGINT[]", "'18446744073709551615' AS DECIMAL(20, 0)", "'{0.5,nan}' AS DOUBLE"):
+        assert part in text, text
 
 
 def test_a_session_asks_a_database(postgres: str) -> None:

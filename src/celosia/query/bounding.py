@@ -85,7 +85,9 @@ def averaged(total: "ir.Value", count: "ir.Value", rows: int, reach: tuple[int, 
     size = (held.abs() if low < 0 else held).cast("float64") * double(float(rows))
     exact = ibis.cases((size < double(float(_EXACT)), double(1.0)), else_=double(_DOWN))
     share = (size / count.cast("float64") * exact).floor().cast("int64")
-    counted = ibis.cases((count <= whole(rows), held), else_=share * held.sign() if low < 0 else share)
+    if low < 0:  # not by sign(), which is a double to PostgreSQL and Spark
+        share = ibis.cases((held < whole(0), -share), else_=share)
+    counted = ibis.cases((count <= whole(rows), held), else_=share)
     below = ibis.least(counted, whole(min(high * rows, _LARGEST_SUM)))
     return ibis.greatest(below, whole(max(low * rows, -_LARGEST_SUM))) if low < 0 else below
 

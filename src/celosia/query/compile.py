@@ -69,7 +69,7 @@ def _literal(value: object) -> "ir.Value":
         case bool() | str():
             return ibis.literal(value)
         case int():
-            return ibis.literal(value).cast("int64")  # also where all operands are literals
+            return whole(value)
         case float():
             return double(value)
         case dt.datetime():

@@ -121,14 +121,16 @@ def double(value: float) -> "ir.Value":
 
 
 def whole(value: int) -> "ir.Value":
-    """Return an integer literal, to compute with 64-bit columns; two literals may be 32 bits to an engine.
+    """Return a 64-bit integer literal; a bare one is 32 bits to PostgreSQL, Spark and DuckDB.
 
-    >>> str(whole(7).type())
-    'int64'
+    >>> import ibis
+    >>> ibis.to_sql(whole(7).name("x").as_table(), dialect="postgres").split()
+    ['SELECT', 'CAST(7', 'AS', 'BIGINT)', 'AS', '"x"']
     """
     import ibis
 
-    return ibis.literal(value, type="int64")
+    # Ibis leaves out a cast to the type that it believes a literal to have already.
+    return ibis.literal(value).cast("int64")
 
 
 def no(kind: str) -> "ir.Value":

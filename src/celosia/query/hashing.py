@@ -2,7 +2,8 @@
 
 Which of a person's cells and rows count is decided by a hash of the person, the cell and a secret of the session. The
 choice depends on that person's rows alone, so privacy does not rest on the hash; it only has to be fair, and the same
-on every engine. Hashes are polynomials modulo the prime 2^31 - 1: all products fit 64 bits.
+on every engine. Hashes are polynomials modulo the prime 2^31 - 1: all products fit 64 bits. Constants have that type in
+an engine, whatever type a column has there.
 """
 
 import hashlib
@@ -10,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from celosia.query.dialect import PRIME
+from celosia.query.dialect import PRIME, whole
 
 __all__ = ["KeyedOrder"]
 
@@ -37,11 +38,12 @@ class KeyedOrder:
         """
         state: Any = self._constant("start", 2**29)
         for place, part in enumerate(parts):
-            state = (part + state) * self._constant(f"part {place}", 2**29) % PRIME
+            state = (part + _typed(state, part)) * _typed(self._constant(f"part {place}", 2**29), part)
+            state = state % _typed(PRIME, part)
         # Linear hashes of two persons would only be shifted against each other: squaring parts them.
         for turn in range(_SQUARINGS):
-            state = state + self._constant(f"turn {turn}", 2**28)
-            state = state * state % PRIME
+            state = state + _typed(self._constant(f"turn {turn}", 2**28), state)
+            state = state * state % _typed(PRIME, state)
         return state
 
     @staticmethod
@@ -51,7 +53,7 @@ class KeyedOrder:
         >>> KeyedOrder.folded(-(2**63)) >= 0
         True
         """
-        return number % PRIME + PRIME
+        return number % _typed(PRIME, number) + _typed(PRIME, number)
 
     def ranked(self, cell: Any, *parts: Any) -> Any:  # noqa: ANN401 - as above
         """Return the rank of a cell among those of one person: different for different cells, whatever the hash.
@@ -60,7 +62,7 @@ class KeyedOrder:
         >>> order.ranked(3, 108) != order.ranked(4, 108)
         True
         """
-        return self.mixed(*parts, cell) * _ROOM + cell
+        return self.mixed(*parts, cell) * _typed(_ROOM, cell) + cell
 
     @property
     def salt(self) -> str:
@@ -82,3 +84,8 @@ class KeyedOrder:
     def _digest(self, label: str) -> bytes:
         words = ",".join(str(int(word)) for word in self.secret)
         return hashlib.sha256(f"celosia contribution order|{words}|{label}".encode()).digest()
+
+
+def _typed(constant: Any, part: Any) -> Any:  # noqa: ANN401 - as above
+    """Return a constant as a 64-bit literal of the engine where it meets an Ibis expression."""
+    return whole(constant) if isinstance(constant, int) and hasattr(part, "cast") else constant

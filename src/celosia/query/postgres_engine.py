@@ -1,6 +1,7 @@
 """PostgreSQL where it is: transactions that only read, results through a cursor on the server, nothing left behind.
 
-Public lists travel in the text of a query, as arrays, so that no temporary table is needed. Some arithmetic is an error
+Public lists travel in the text of a query, as arrays, so that no temporary table is needed. Their numbers are written
+with their 64-bit types: a bare 3 is a 32-bit integer to PostgreSQL, a bare 0.5 a decimal. Some arithmetic is an error
 there that is none elsewhere: a quotient that is nearly zero, a decimal beyond the doubles, a difference of infinite
 dates. Each is caught by a test that comes before it.
 """
@@ -45,8 +46,8 @@ class PostgresDialect(Dialect):
         """Return whole days since 1970; null for an infinite date."""
         import ibis
 
-        finite, minus = function("isfinite", ("date",), "boolean"), function("date_mi", ("date", "date"), "int64")
-        return ibis.cases((finite(date), minus(date, ibis.date("1970-01-01"))), else_=no("int64"))
+        finite, minus = function("isfinite", ("date",), "boolean"), function("date_mi", ("date", "date"), "int32")
+        return ibis.cases((finite(date), minus(date, ibis.date("1970-01-01")).cast("int64")), else_=no("int64"))
 
     def seconds(self, moment: "ir.Value") -> "ir.Value":
         """Return whole seconds since 1970; null for an infinite time."""
@@ -103,15 +104,9 @@ class PostgresDialect(Dialect):
     def small_table(self, table: "pa.Table") -> "ir.Table":
         """Return a table as arrays in the query itself, unnested side by side."""
         import ibis
-        from ibis.expr import datatypes, schema
 
-        types = schema.Schema.from_pyarrow(table.schema)
-        arrays = {
-            name: ibis.literal(table.column(name).to_pylist(), type=datatypes.Array(kind))
-            for name, kind in types.items()
-        }
         one = ibis.literal(1).name("one").as_table()
-        return one.select(**{name: array.unnest() for name, array in arrays.items()})
+        return one.select(**{name: _array(table.column(name)).unnest() for name in table.column_names})
 
 
 class PostgresEngine(IbisEngine):
@@ -170,3 +165,20 @@ class PostgresEngine(IbisEngine):
             case _:
                 message = "A table in a database can be joined with others there, and with public ones."
                 raise QueryError(message)
+
+
+def _array(column: "pa.ChunkedArray") -> "ir.Value":
+    """An array literal of its own type: Ibis writes numbers bare, and cannot write an array without items."""
+    import ibis
+    import pyarrow as pa
+    from ibis.expr import datatypes
+
+    if pa.types.is_integer(column.type):
+        column = column.cast(pa.decimal128(20, 0) if column.type == pa.uint64() else pa.int64())
+    elif pa.types.is_floating(column.type):
+        column = column.cast(pa.float64())
+    items, kind = column.to_pylist(), datatypes.Array(datatypes.DataType.from_pyarrow(column.type))
+    if items and not pa.types.is_int64(column.type) and not pa.types.is_float64(column.type):
+        return ibis.literal(items, type=kind)
+    text = ",".join("NULL" if item is None else repr(item) for item in items)
+    return ibis.literal(f"{{{text}}}").cast(kind)
