@@ -49,6 +49,7 @@ _NEAR_TIMES = [time for time in _TIMES if 1900 < time.year < 2200]
 _RAW_NUMBERS: list[tuple[pa.DataType, list[Any]]] = [
     (pa.int64(), _WHOLE),
     (pa.int8(), [value for value in _WHOLE if abs(value) < 128]),
+    (pa.int32(), [-(2**31), *(value for value in _WHOLE if abs(value) < 2**31), 2**31 - 1]),
     (pa.uint64(), [*(value for value in _WHOLE if value >= 0), 2**64 - 1]),
     (pa.float64(), _DOUBLES),
     (pa.float32(), [value for value in _DOUBLES if not math.isfinite(value) or abs(value) < 1e38]),
@@ -62,11 +63,15 @@ _RAW: dict[str, list[tuple[pa.DataType, list[Any]]]] = {
     "b": [(pa.bool_(), [False, True]), (pa.int64(), _WHOLE), (pa.float64(), _DOUBLES)],
     "c": [(pa.string(), ["a", "b", "c", "a", "b", "c", "A", "", "unknown", "ä"])],
     "o": [(pa.string(), ["lo", "mid", "hi", "lo", "mid", "hi", "none"])],
-    "n": [(pa.int64(), [1, 2, 3, *_WHOLE]), (pa.float64(), [1.0, 2.0, 3.0, *_DOUBLES])],
+    "n": [
+        (pa.int64(), [1, 2, 3, *_WHOLE]),
+        (pa.int32(), [1, 2, 3, 2**31 - 1]),
+        (pa.float64(), [1.0, 2.0, 3.0, *_DOUBLES]),
+    ],
     "t": [(pa.string(), ["a", "b", "c", "", " a", "A", "ñ", "x" * 40])],
     "d": [(pa.date32(), _DATES), (pa.timestamp("us"), _TIMES), (pa.timestamp("ns"), _NEAR_TIMES)],
     "s": [(pa.timestamp("us"), _TIMES), (pa.timestamp("us", tz="UTC"), _TIMES), (pa.date32(), _DATES)],
-    "y": [(pa.int64(), _WHOLE)],
+    "y": [(pa.int64(), _WHOLE), (pa.int16(), [-(2**15), -1, 0, 1, 2, 3, 2**15 - 1])],
     "h": [(pa.string(), ["m", "f", "x"])],
 }
 _PERSONS: list[tuple[pa.DataType, list[Any], list[Any]]] = [  # and what is nobody
@@ -74,6 +79,7 @@ _PERSONS: list[tuple[pa.DataType, list[Any], list[Any]]] = [  # and what is nobo
     (pa.string(), ["anna", "ben", "", "ANNA", "x" * 50], [None]),
     (pa.float64(), [1.0, 2.0, -3.0, 2.0**53], [None, math.nan, 1.5, math.inf]),
     (pa.uint64(), [1, 2, 2**63, 2**64 - 1], [None]),
+    (pa.int32(), [1, 2, -(2**31), 2**31 - 1], [None]),
 ]
 
 _KINDS: dict[str, list[Kind]] = {
@@ -125,6 +131,14 @@ PUBLIC_KEYS = [
     "CASE WHEN visits > 1 THEN 'many' ELSE 'one' END", "BUCKET(LEAST(visits, 5), 0, 2, 5)", "top",
 ]  # fmt: skip
 PRIVATE_KEYS = ["t", "COALESCE(t, c)"]
+_OF_PUBLIC: dict[str, list[str]] = {  # what can be asked of the columns of public tables alone
+    "numbers": ["z", "v", "f", "z * 1000000 + i", "w * 1000000000", "z / 3", "CLIP(v * i, -9, 9)", "COALESCE(z, w, 7)"],
+    "conditions": ["z IS NULL", "z > 0", "v < 0.3", "f >= DATE '2020-03-01'", "m", "w = 1 OR g IS NULL"],
+    "public keys": ["w", "z", "m", "MONTH(f)", "z % 3", "w + 1"],
+    "private keys": ["l", "COALESCE(l, t)"],
+}
+_NEIGHBOURS = 5  # of each world: to make a query takes far longer than to run it once more
+_PUBLIC_JOINS = {"k": ("c", "code"), "q": ("i", "num"), "e": ("d", "day")}
 
 
 @dataclass(frozen=True)
@@ -169,6 +183,38 @@ def public_table() -> Table:
     return cl.table(code_book, schema=schema, name="k", public=True, key="code")
 
 
+@functools.cache
+def public_tables() -> dict[str, Table]:
+    """Public tables whose keys are a category, an integer and a date; keys and columns may be null."""
+    numbers = pa.table(
+        {
+            "num": pa.array([0, 1, 3, 10, None, -5, 7], pa.int32()),
+            "z": pa.array([3, 9, None, 2**31 - 1, 4, -(2**31), 0], pa.int32()),
+            "v": pa.array([0.1, 0.3, None, 1e300, 0.5, -0.05, 0.7]),
+            "l": ["a", "b", None, "ñ", "a", "", "c"],
+        }
+    )
+    columns = cl.Schema(
+        num=cl.Integer(-5, 10), z=cl.Integer(-3, 9), v=cl.Real(0, 1, grid="0.1", null="0.5"), l=cl.Text()
+    )
+    days = pa.table(
+        {
+            "day": pa.array([dt.date(2020, 1, 1), dt.date(2020, 2, 29), dt.date(2020, 7, 1), None]),
+            "f": pa.array([dt.date(2020, 2, 1), None, dt.date(2038, 1, 20), dt.date(2020, 1, 1)]),
+            "m": pa.array([True, None, False, True]),
+        }
+    )
+    calendar = cl.Schema(
+        day=cl.Date("2020-01-01", "2020-12-31"),
+        f=cl.Date("2020-01-01", "2020-12-31"),
+        m=cl.Boolean(null=False),
+    )
+    found = {"k": public_table()}
+    for name, rows, schema, key in (("q", numbers, columns, "num"), ("e", days, calendar, "day")):
+        found[name] = cl.table(rows, schema=schema, name=name, public=True, key=key)
+    return found
+
+
 # ------------------------------------------------------------------------------------------------------------ plans
 
 
@@ -198,6 +244,10 @@ def _fitting(texts: Sequence[str], kinds: Mapping[str, Kind], fits: Callable[[Ki
     return found
 
 
+def _asked(texts: Sequence[str], group: str) -> list[str]:
+    return [*texts, *_OF_PUBLIC[group]]
+
+
 def _is_condition(kind: Kind) -> bool:
     return isinstance(kind, cl.Boolean)
 
@@ -216,18 +266,19 @@ def _is_short(kind: Kind) -> bool:
 
 
 @st.composite
-def relations(draw: st.DrawFn, tables: Mapping[str, Table]) -> Relation:
+def relations(draw: st.DrawFn, tables: Mapping[str, Table], *, public: bool = False) -> Relation:
     """The table, with derived columns, joined with the public one or with another of persons, or one row a person."""
     base: Relation = Base("t")
     persons = tables["t"].person is not None
-    shapes = ["base", "base", "derived", "public"]
+    shapes = ["base", "derived", "public", "public"]
     shapes += ["persons", "beside each", "each beside", "per person", "per person"] if persons else []
-    shape = draw(st.sampled_from(shapes))
+    shape = draw(st.sampled_from(["public"] if public else shapes))
     how = draw(st.sampled_from(["inner", "left"]))
     visits = PerPerson(relation=Base("u"), columns=(("visits", "count", None), ("top", "max", Column("y"))))
+    known = [name for name, (own, _) in _PUBLIC_JOINS.items() if own in columns_of(base, tables)]
     joins: dict[str, Relation] = {
         "base": base,
-        "public": Joined(left=base, right=Base("k"), on=(("c", "code"),), how=how),
+        "public": _with_public(base, draw(st.lists(st.sampled_from(known), min_size=1, unique=True)), how),
         "persons": Joined(left=base, right=Base("u"), by="person", how=how),
         "beside each": Joined(left=base, right=visits, by="person", how=how),
         "each beside": Joined(left=visits, right=base, by="person", how=how),
@@ -249,7 +300,7 @@ def relations(draw: st.DrawFn, tables: Mapping[str, Table]) -> Relation:
         ("top", "max", Column("i")),
     )
     if draw(st.booleans()):  # what stands in a public table, of each person
-        base = Joined(left=base, right=Base("k"), on=(("c", "code"),), how=how)
+        base = _with_public(base, ["k"], how)
         made = (*made[:3], ("top", "max", Column("w")))
     each: Relation = PerPerson(relation=base, columns=made, filter=condition)
     if draw(st.booleans()):
@@ -258,18 +309,25 @@ def relations(draw: st.DrawFn, tables: Mapping[str, Table]) -> Relation:
     return each
 
 
+def _with_public(base: Relation, names: Sequence[str], how: str) -> Relation:
+    """The table joined with public ones, one after another."""
+    for name in names:
+        base = Joined(left=base, right=Base(name), on=(_PUBLIC_JOINS[name],), how=how)
+    return base
+
+
 _ADDED = ["count", "count", "sum", "mean", "half-half", "variance", "std", "covariance", "correlation", "count column"]
 _LISTED = ["count_persons", "count_distinct", "median", "quantile", "min", "max", "mode", "top_k"]
 
 
 @st.composite
 def aggregates(draw: st.DrawFn, kinds: Mapping[str, Kind]) -> tuple[Aggregate, ...]:
-    numbers = st.sampled_from(_fitting([*NUMBERS, "1"], kinds, _can_be_summed))
+    numbers = st.sampled_from(_fitting([*_asked(NUMBERS, "numbers"), "1"], kinds, _can_be_summed))
     anything = st.sampled_from(_fitting([*kinds], kinds))
-    ordered = st.sampled_from(_fitting([*NUMBERS, "o", "1"], kinds, _has_order))
-    small = _fitting([*kinds, *PUBLIC_KEYS, "1 > 0"], kinds, _is_short)
+    ordered = st.sampled_from(_fitting([*_asked(NUMBERS, "numbers"), "o", "1"], kinds, _has_order))
+    small = _fitting([*kinds, *_asked(PUBLIC_KEYS, "public keys"), "1 > 0"], kinds, _is_short)
     wanted = draw(st.lists(st.sampled_from(_ADDED), max_size=3))
-    wanted += draw(st.lists(st.sampled_from(_LISTED), min_size=0 if wanted else 1, max_size=1))
+    wanted += draw(st.lists(st.sampled_from(_LISTED), min_size=0 if wanted else 1, max_size=2))
     made = []
     for place, kind in enumerate(wanted):
         columns: tuple[Expression, ...] = ()
@@ -297,24 +355,28 @@ def aggregates(draw: st.DrawFn, kinds: Mapping[str, Kind]) -> tuple[Aggregate, .
 
 
 @st.composite
-def plans(draw: st.DrawFn, tables: Mapping[str, Table], *, private_keys: bool = False) -> Plan:
-    relation = draw(relations(tables))
+def plans(draw: st.DrawFn, tables: Mapping[str, Table], *, private_keys: bool = False, public: bool = False) -> Plan:
+    relation = draw(relations(tables, public=public))
     kinds = columns_of(relation, tables)
-    conditions: list[Any] = _fitting(CONDITIONS, kinds, _is_condition) or [None]
+    conditions: list[Any] = _fitting(_asked(CONDITIONS, "conditions"), kinds, _is_condition) or [None]
     condition = draw(st.none() | st.sampled_from(conditions))
     keys = _keys(draw, kinds, private=private_keys)
     cells = None
     if len(keys) == 2 and not private_keys and draw(st.booleans()):  # some of the combinations
         first, second = (kind_of(key.expression, kinds).domain() or () for key in keys)
         cells = tuple(zip(first, reversed(second), strict=False))
-    return Plan(relation=relation, filter=condition, keys=keys, cells=cells, aggregates=draw(aggregates(kinds)))
+    wanted = draw(aggregates(kinds))
+    if public:  # values of a public table, in a keyed order
+        column = draw(st.sampled_from(_fitting(["w", "z", "v", "f", "l"], kinds)))
+        wanted = (Aggregate(kind="count_distinct", columns=(column,), name="distinct"), *wanted[:1])
+    return Plan(relation=relation, filter=condition, keys=keys, cells=cells, aggregates=wanted)
 
 
 def _keys(draw: st.DrawFn, kinds: Mapping[str, Kind], *, private: bool) -> tuple[Key, ...]:
-    public = _fitting(PUBLIC_KEYS, kinds, _is_short)
+    public = _fitting(_asked(PUBLIC_KEYS, "public keys"), kinds, _is_short)
     chosen = draw(st.lists(st.sampled_from(public), max_size=1 if private else 2, unique=True)) if public else []
     if private:
-        texts = _fitting(PRIVATE_KEYS, kinds)
+        texts = _fitting(_asked(PRIVATE_KEYS, "private keys"), kinds)
         chosen = [*([draw(st.sampled_from(texts))] if texts else []), *chosen]
     keys = [Key(name=f"k{place}", expression=expression) for place, expression in enumerate(chosen)]
     if len(keys) == 1 and not private and draw(st.booleans()):  # some of the keys, in another order
@@ -332,28 +394,30 @@ def row_worlds(draw: st.DrawFn, *, private_keys: bool = False) -> Neighbours:
     columns = draw(drawn_columns(_letters(draw, private_keys=private_keys)))
     adjacency = draw(st.sampled_from([cl.AddRemove, cl.ReplaceOne]))
     rows = draw(st.lists(columns.row, max_size=6))
-    more = draw(st.lists(columns.row, min_size=2, max_size=2))
+    more = draw(st.lists(columns.row, min_size=_NEIGHBOURS, max_size=_NEIGHBOURS))
     place = draw(st.integers(0, len(rows)))
     before, after = rows[:place], rows[place:]
 
     def tables(some: Sequence[Row]) -> dict[str, Table]:
         source = frame(some, columns.types)
         private = cl.table(source, schema=cl.Schema(columns.kinds), name="t", adjacency=adjacency)
-        return {"t": private, "k": public_table()}
+        return {"t": private, **public_tables()}
 
     if adjacency is cl.AddRemove:
         first = tables([*before, *after])
         others = [tables([*before, row, *after]) for row in more]
     else:
-        first, second = (tables([*before, row, *after]) for row in more)
-        others = [second]
+        first, *others = (tables([*before, row, *after]) for row in more)
     plan = draw(plans(first, private_keys=private_keys))
     return Neighbours(plan=plan, first=first, others=others)
 
 
 @st.composite
-def person_worlds(draw: st.DrawFn, *, private_keys: bool = False) -> Neighbours:
-    """Tables of persons, one of whom is there or not, or is somebody else, or has other rows."""
+def person_worlds(draw: st.DrawFn, *, private_keys: bool = False, public: bool = False) -> Neighbours:
+    """Tables of persons, one of whom is there or not, or is somebody else, or has other rows.
+
+    ``public``: joined with public tables, and asked for the different values there.
+    """
     columns = draw(drawn_columns(_letters(draw, private_keys=private_keys)))
     second = draw(drawn_columns("yh"))
     adjacency = draw(st.sampled_from([cl.AddRemove, cl.ReplaceOne]))
@@ -375,25 +439,25 @@ def person_worlds(draw: st.DrawFn, *, private_keys: bool = False) -> Neighbours:
             source = frame(rows[::-1] if turned else rows, {"p": type_, **own.types})
             schema = cl.Schema(own.kinds)
             made[name] = cl.table(source, schema=schema, name=name, person="p", adjacency=adjacency, **limits)
-        return {**made, "k": public_table()}
+        return {**made, **public_tables()}
 
     without = draw(nobodies)
     one, *rest = people[:3]
     fewer = {who: everybody[who] for who in rest[: draw(st.integers(0, 2))]}
     first = tables({one: everybody[one], **fewer})
+    various = [draw(_belongings(columns, second, least=2)) for _ in range(_NEIGHBOURS)]
     if adjacency is cl.AddRemove:
-        other_rows = draw(_belongings(columns, second))
         others = [tables(fewer, turned=draw(st.booleans()))]
-        others += [tables({one: everybody[one], **fewer, people[3]: other_rows}, turned=draw(st.booleans()))]
+        others += [tables({one: everybody[one], **fewer, people[3]: rows}, turned=True) for rows in various]
     else:
-        others = [tables({one: draw(_belongings(columns, second)), **fewer}, turned=draw(st.booleans()))]
-        others += [tables({**fewer, people[3]: draw(_belongings(columns, second))})]
-    plan = draw(plans(first, private_keys=private_keys))
+        others = [tables({one: rows, **fewer}, turned=draw(st.booleans())) for rows in various[1:]]
+        others += [tables({**fewer, people[3]: various[0]})]
+    plan = draw(plans(first, private_keys=private_keys, public=public))
     return Neighbours(plan=plan, first=first, others=others)
 
 
-def _belongings(columns: Drawn, second: Drawn) -> st.SearchStrategy[tuple[list[Row], list[Row]]]:
-    return st.tuples(st.lists(columns.row, max_size=7), st.lists(second.row, max_size=3))
+def _belongings(columns: Drawn, second: Drawn, *, least: int = 0) -> st.SearchStrategy[tuple[list[Row], list[Row]]]:
+    return st.tuples(st.lists(columns.row, min_size=least, max_size=7), st.lists(second.row, max_size=3))
 
 
 def _letters(draw: st.DrawFn, *, private_keys: bool) -> str:

@@ -1,7 +1,7 @@
-"""Exact summaries of a table of rows, as slowly and plainly as the definitions read, in Python's own numbers.
+"""Clean values and expressions, as slowly and plainly as the definitions read, in Python's own numbers.
 
-Nothing is shared with the engines but the kinds, their axes, and the features of a measure: values are cleaned,
-expressions computed and rows counted here once more, one by one.
+Nothing is shared with the engines but the kinds, their axes and the types of expressions. Dates are days and times are
+seconds since 1970. ``oracle_plans`` computes the summaries of whole plans from them.
 """
 
 from __future__ import annotations
@@ -11,23 +11,15 @@ import math
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 import celosia as cl
 from celosia.query.expressions import Call, Column, Expression, Literal, kind_of
 from celosia.query.operations import bucket_labels
-from celosia.statistics import Choice, MomentsOfAll
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from celosia.data.axis import Axis
     from celosia.data.columns import Kind
-    from celosia.data.table import Table
-    from celosia.query.needs import Need
-    from celosia.query.question import Question
 
     Row = Mapping[str, Any]
 
@@ -58,9 +50,9 @@ def _value(raw: Any, kind: Kind) -> Any:  # noqa: ANN401, PLR0911 - whatever sta
             number = raw if isinstance(raw, int) or raw == int(raw) else math.floor(float(raw) + 0.5)
             return min(max(int(number), kind.low), kind.high)
         case cl.Date():
-            return min(max(_days(raw), _days(kind.low)), _days(kind.high))
+            return min(max(days_of(raw), days_of(kind.low)), days_of(kind.high))
         case cl.Timestamp():
-            return min(max(_seconds(raw), _seconds(kind.low)), _seconds(kind.high))
+            return min(max(seconds_of(raw), seconds_of(kind.low)), seconds_of(kind.high))
     raise AssertionError(kind)
 
 
@@ -69,13 +61,13 @@ def _step(x: float, low: float, high: float, axis: Axis) -> int:
     return min(max(step, axis.lowest), axis.highest)
 
 
-def _days(raw: Any) -> int:  # noqa: ANN401 - a date, a time, or already a number
+def days_of(raw: Any) -> int:  # noqa: ANN401 - a date, a time, or already a number
     if isinstance(raw, int):
         return raw
-    return _seconds(raw) // 86_400 if isinstance(raw, dt.datetime) else (raw - _FIRST).days
+    return seconds_of(raw) // 86_400 if isinstance(raw, dt.datetime) else (raw - _FIRST).days
 
 
-def _seconds(raw: Any) -> int:  # noqa: ANN401 - a date, a time, or already a number
+def seconds_of(raw: Any) -> int:  # noqa: ANN401 - a date, a time, or already a number
     if isinstance(raw, int):
         return raw
     if not isinstance(raw, dt.datetime):
@@ -93,9 +85,9 @@ def value_of(expression: Expression, row: Row, kinds: Mapping[str, Kind]) -> Any
         case Column(name=name):
             return row[name]
         case Literal(value=dt.datetime() as value):
-            return _seconds(value)
+            return seconds_of(value)
         case Literal(value=dt.date() as value):
-            return _days(value)
+            return days_of(value)
         case Literal(value=value):
             return value
         case Call(name="case", arguments=arguments):
@@ -109,8 +101,28 @@ def value_of(expression: Expression, row: Row, kinds: Mapping[str, Kind]) -> Any
         case Call(name="year" | "month" | "hour" | "isodow" as name, arguments=(first,)):
             return _part(name, value_of(first, row, kinds), time=isinstance(kind_of(first, kinds), cl.Timestamp))
         case Call(name=name, arguments=arguments):
-            return _operation(name, [value_of(argument, row, kinds) for argument in arguments])
+            return _operation(name, _alike([value_of(argument, row, kinds) for argument in arguments]))
     raise AssertionError(expression)
+
+
+def derived(expression: Expression, row: Row, kinds: Mapping[str, Kind]) -> Any:  # noqa: ANN401 - a clean value
+    """Return the value of an expression, on the grid and inside the bounds of its own kind."""
+    value, kind = value_of(expression, row, kinds), kind_of(expression, kinds)
+    return value if value is None or isinstance(kind, cl.Category | cl.Text | cl.Boolean) else _value(value, kind)
+
+
+def plain(raw: Any) -> Any:  # noqa: ANN401 - whatever stands in a column
+    """Return a decimal as the whole number or the double that it is nearest to."""
+    if isinstance(raw, Decimal):
+        return int(raw) if raw == raw.to_integral_value() and raw.as_tuple().exponent == 0 else float(raw)
+    return raw
+
+
+def _alike(args: list[Any]) -> list[Any]:
+    """Numbers are all doubles as soon as one of them is."""
+    if any(isinstance(arg, float) for arg in args):
+        return [float(arg) if type(arg) is int else arg for arg in args]
+    return args
 
 
 def _operation(name: str, args: list[Any]) -> Any:  # noqa: ANN401, PLR0911 - one line each
@@ -130,7 +142,8 @@ def _operation(name: str, args: list[Any]) -> Any:  # noqa: ANN401, PLR0911 - on
         case "/":
             return None if args[1] == 0 else float(args[0]) / float(args[1])
         case "%":
-            return int(math.fmod(args[0], args[1]))
+            rest = abs(args[0]) % abs(args[1])
+            return rest if args[0] >= 0 else -rest
         case _:
             return _SIMPLE[name](*args)
 
@@ -171,89 +184,3 @@ def _part(name: str, value: int | None, *, time: bool) -> int | None:
         return None
     moment = dt.datetime(1970, 1, 1, tzinfo=dt.UTC) + dt.timedelta(seconds=value if time else value * 86_400)
     return moment.isoweekday() if name == "isodow" else int(getattr(moment, name))
-
-
-# -------------------------------------------------------------------------------------------------------- summaries
-
-
-def summaries(question: Question, table: Table) -> list[NDArray[Any]]:
-    """Return the exact summaries of each need: cells by width, in Python's integers."""
-    plan, kinds, cells = question.plan, question.kinds, question.cells
-    assert cells is not None
-    raw = table.source.frame.to_pylist()  # type: ignore[union-attr]
-    rows = [{name: clean(_plain(row[name]), kind) for name, kind in kinds.items()} for row in raw]
-    if plan.filter is not None:
-        rows = [row for row in rows if value_of(plan.filter, row, kinds) is True]
-    places = {key: place for place, key in enumerate(zip(*cells.columns(), strict=True))} if plan.keys else {(): 0}
-    where = [places.get(tuple(_derived(key.expression, row, kinds) for key in plan.keys)) for row in rows]
-    inside = [(place, row) for place, row in zip(where, rows, strict=True) if place is not None]
-    return [_summary(need, inside, kinds, len(cells)) for need in question.needs]
-
-
-def _plain(raw: Any) -> Any:  # noqa: ANN401 - whatever stands in a column
-    """A decimal as the whole number or the double that it is nearest to."""
-    if isinstance(raw, Decimal):
-        return int(raw) if raw == raw.to_integral_value() and raw.as_tuple().exponent == 0 else float(raw)
-    return raw
-
-
-def _derived(expression: Expression, row: Row, kinds: Mapping[str, Kind]) -> Any:  # noqa: ANN401 - a clean value
-    """The value of an expression, on the grid of its own kind; a key that is a date, as a date."""
-    value, kind = value_of(expression, row, kinds), kind_of(expression, kinds)
-    if value is None or isinstance(kind, cl.Category | cl.Text | cl.Boolean):
-        return value
-    return _value(value, kind)
-
-
-def _summary(need: Need, rows: Sequence[tuple[int, Row]], kinds: Mapping[str, Kind], cells: int) -> NDArray[Any]:
-    answer = np.zeros((cells, need.measure.width), dtype=object)
-    if need.distinct == "values":
-        found = {(cell, _derived(need.columns[0], row, kinds)) for cell, row in rows}
-        for cell, value in found:
-            answer[cell, 0] += value is not None
-        return answer
-    for cell, row in rows:
-        values = [_derived(column, row, kinds) for column in need.columns]
-        if isinstance(need.measure, Choice):
-            place = _place(values[0], need, kinds)
-            if place is not None:
-                answer[cell, place] += 1
-        elif isinstance(need.measure, MomentsOfAll):
-            there = values[0] is not None
-            step = _steps(values, need, kinds)[0] if there else 0
-            answer[cell] += np.array(need.measure.features(step, int(there)), dtype=object)
-        elif None not in values:
-            steps = _steps(values, need, kinds) if need.measure.axes else []
-            answer[cell] += np.array(need.measure.features(*steps), dtype=object)
-    return answer
-
-
-def _steps(values: Sequence[Any], need: Need, kinds: Mapping[str, Kind]) -> list[int]:
-    found = []
-    for value, column, axis in zip(values, need.columns, need.measure.axes, strict=True):
-        fine = kind_of(column, kinds).axis
-        assert fine is not None
-        whole = round(value / float(fine.grid)) if isinstance(kind_of(column, kinds), cl.Real) else None
-        step = math.floor(int(value) / float(fine.grid) + 0.5) if whole is None else whole
-        factor = axis.grid / fine.grid
-        absolute = step if factor == 1 else math.floor(step / float(factor) + 0.5)
-        found.append(absolute - axis.lowest)
-    return found
-
-
-def _place(value: Any, need: Need, kinds: Mapping[str, Kind]) -> int | None:  # noqa: ANN401 - a clean value
-    """Which of its candidates a choice counts a value for."""
-    assert isinstance(need.measure, Choice)
-    if value is None:
-        return None
-    kind = kind_of(need.columns[0], kinds)
-    if isinstance(kind, cl.Category):
-        place = kind.values.index(value)
-        return place // need.measure.bin_width if need.measure.axes else place
-    if need.measure.axes:
-        return _steps([value], need, kinds)[0] // need.measure.bin_width
-    return [_number(known) for known in kind.domain() or ()].index(_number(value))
-
-
-def _number(value: Any) -> int:  # noqa: ANN401 - a value of a domain
-    return _days(value) if isinstance(value, dt.date) else int(value)

@@ -44,7 +44,7 @@ def tables() -> dict[str, Table]:
     return {
         "t": cl.table(rows, schema=cl.Schema(kinds), name="t", **limits),
         "u": cl.table(second, schema=other, name="u", **limits),
-        "k": asking.public_table(),
+        **asking.public_tables(),
     }
 
 
