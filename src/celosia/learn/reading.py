@@ -282,4 +282,4 @@ def _of_values(said: str, kind: str) -> str:
         return f"{kind} has rows of different lengths: an inhomogeneous shape."
     if said.startswith("Input"):
         return f"{said.splitlines()[0].rstrip('.')}. Impute or drop what is missing before: nothing was spent."
-    return _ROWS.sub("rows", _SHOWN.sub(". ", said)).rstrip()
+    return _ROWS.sub("", _SHOWN.sub(". ", said)).rstrip()  # nothing in its place: check_estimator reads the sentence
