@@ -144,7 +144,7 @@ def test_what_makes_no_sense_is_refused_and_costs_nothing(
 def test_bad_data_are_refused_and_cost_nothing() -> None:
     purse = Purse(cl.PureDP(epsilon=2))
     scaler = StandardScaler(bounds=BOUNDS, budget=purse)
-    for bad in ([[1, 2, np.nan]], [[1, 2, np.inf]], np.ones((0, 3)), [1, 2, 3], [["a", "b", "c"]]):
+    for bad in ([[1, 2, np.nan]], [[1, 2, np.inf]], np.ones((3, 0)), [1, 2, 3], [["a", "b", "c"]]):
         with pytest.raises(InputError):
             scaler.fit(bad)
     with pytest.raises(TypeError):

@@ -129,14 +129,16 @@ def check_books(served: Served, answered: dict[str, dict[str, Any]], unanswered:
 
 
 def check_retries(served: Served, answered: dict[str, dict[str, Any]], unanswered: set[str]) -> None:
-    """A retry gives the same answer, or the same silence."""
+    """A retry gives the same answer, or the same silence; a worker that lives may have answered in between."""
     client = served.client()
     for key in sorted(answered)[:30]:
         reply = client.ask(question(int(key)), key)
         assert reply.status == 200
         assert reply.json == answered[key]
     for key in sorted(unanswered)[:10]:
-        assert client.ask(question(int(key)), key, wait=0).status == 202
+        reply = client.ask(question(int(key)), key, wait=0)
+        assert reply.status in {200, 202}
+        assert reply.status == 202 or client.ask(question(int(key)), key).json == reply.json
 
 
 @pytest.mark.parametrize("kind", STORES)
