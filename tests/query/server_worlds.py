@@ -6,16 +6,19 @@ import contextlib
 import dataclasses
 import itertools
 from typing import TYPE_CHECKING, Any
+from unittest import mock
 
 import pyarrow as pa
 
 from celosia.data.sources import Frame, IbisSource, SparkSource
+from celosia.query.postgres_compiler import compile_query
 from celosia.query.postgres_engine import PostgresEngine
 from celosia.query.spark_engine import SparkEngine, _as_instants
 from tests.query.worlds import InWorlds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from contextlib import AbstractContextManager
 
     from celosia.data.table import Table
 
@@ -57,6 +60,9 @@ class PostgresWorlds(InWorlds, PostgresEngine):
         first = {name: self._moved(name, table) for name, table in worlds[0].items()}
         super().__init__(first, *worlds[1:])
         self.worlds = worlds
+
+    def compiled_once(self, query: Any) -> AbstractContextManager[object]:  # noqa: ANN401 - of Ibis
+        return mock.patch("celosia.query.postgres_compiler.compile_query", return_value=compile_query(query))
 
     def enter(self, world: int) -> None:
         self._shared.con.execute(f"SET celosia.world = '{world}'")

@@ -31,6 +31,7 @@ from tests.query.samples import Pretending
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
     import pyarrow as pa
     from ibis.expr import types as ir
@@ -83,9 +84,12 @@ class InWorlds(IbisEngine):
         """Put the rows of a world where those of the first one were."""
         raise NotImplementedError
 
+    def compiled_once(self, query: Any) -> AbstractContextManager[object]:  # noqa: ANN401 - of Ibis
+        """Make the text of a query once, for all worlds."""
+        return mock.patch.object(self._backend, "compile", return_value=self._backend.compile(query))
+
     def run(self, query: ir.Table) -> Iterator[pa.RecordBatch]:
-        text = self._backend.compile(query)
-        with mock.patch.object(self._backend, "compile", return_value=text):
+        with self.compiled_once(query):
             for WorldSums.now in range(len(self.worlds)):
                 self.enter(WorldSums.now)
                 yield from super().run(query)  # type: ignore[safe-super] # of an engine, which comes next
