@@ -56,9 +56,8 @@ def test_intervals_cover_and_the_joint_mean_is_better() -> None:
 @settings(max_examples=300)
 @given(st.data())
 def test_averages_of_very_many_rows_stay_within_the_sensitivity(data: st.DataObject) -> None:
-    low, high = data.draw(st.integers(-(2**39), 0)), data.draw(st.integers(1, 2**39))
-    axis = Axis(low, high, Fraction(1)) if high - low <= 2**30 else Axis(low >> 10, (high >> 10) + 1, Fraction(1))
-    measure, most = HalfHalfMean(axis), data.draw(st.sampled_from([1, 3, 2**10]))
+    low, high = data.draw(st.integers(-(2**29), 0)), data.draw(st.integers(1, 2**29))
+    measure, most = HalfHalfMean(Axis(low, high, Fraction(1))), data.draw(st.sampled_from([1, 3, 2**10]))
     (least, largest), (_, unit) = measure.reach
     parts = []
     for _ in range(2):
