@@ -27,6 +27,7 @@ from celosia.core import (
     ParameterError,
     PureDP,
     Release,
+    RepeatedEvent,
     RequestConflict,
 )
 from celosia.ledger import Ledger, Policy, Request, Reservation, Scope, Window, open_ledger
@@ -308,7 +309,7 @@ def test_an_export_is_a_chain_that_anybody_can_check(ledger: Ledger, event: Make
 def test_other_kinds_of_budget(ledger: Ledger) -> None:
     noise = GaussianEvent(variance=100, sensitivity_squared=1)
     budget = ApproxDP(epsilon=1, delta="1e-6")
-    for name in ("zcdp", "renyi", "gdp"):
+    for name in ("combined", "zcdp", "renyi", "gdp"):
         ledger.set_budget(Policy(limit=budget, accountant=name), dataset=name)
         account = ledger.account(name)
         number = 0
@@ -324,9 +325,28 @@ def test_other_kinds_of_budget(ledger: Ledger) -> None:
     ledger.reserve(noise, dataset="rho")
     ledger.reserve(noise, dataset="rho")
     assert ledger.account("rho").remaining == ZCDP(rho=0)
-    ledger.set_budget(budget, dataset="basic")
+    ledger.set_budget(Policy(limit=budget, accountant="basic"), dataset="basic")
     with pytest.raises(cl.core.NotPriced):  # the basic accountant has no theorem for Gaussian noise
         ledger.reserve(noise, dataset="basic")
+
+
+def test_a_limit_that_is_raised_keeps_the_order_that_suited_the_first(ledger: Ledger) -> None:
+    """Chosen anew by the new limit, the old and the new order would both have most of delta."""
+    first, later = ApproxDP(epsilon=3, delta="1e-6"), ApproxDP(epsilon=20, delta="1e-5")
+    noise = GaussianEvent(variance=100, sensitivity_squared=1)
+    much = RepeatedEvent(event=noise, times=700)
+    for dataset, limits in (("kept", (first, later)), ("new", (later,))):
+        for limit in limits:
+            ledger.set_budget(limit, dataset=dataset)
+            ledger.reserve(noise if limit == first else much, dataset=dataset)
+    ledger.set_budget(first, dataset="unspent")
+    ledger.set_budget(later, dataset="unspent")
+    ledger.reserve(much, dataset="unspent")
+    kept, new, unspent = (ledger.account(name).remaining for name in ("kept", "new", "unspent"))
+    assert isinstance(kept, ApproxDP)
+    assert isinstance(new, ApproxDP)
+    assert new.epsilon - kept.epsilon > 2
+    assert unspent == new
 
 
 DATASETS, ANALYSTS = ("deaths", "births"), (None, "ana", "eve")

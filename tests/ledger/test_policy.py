@@ -29,7 +29,8 @@ APPROX = ApproxDP(epsilon=1, delta="1e-6")
     ("limit", "name"),
     [
         (PureDP(epsilon=1), "pure"),
-        (APPROX, "basic"),
+        (APPROX, "combined"),
+        (ApproxDP(epsilon=1, delta=0), "basic"),
         (ZCDP(rho=1), "zcdp"),
         (RenyiDP(orders=(2, 8), epsilons=(1, 4)), "renyi"),
         (GaussianDP(mu=1), "gdp"),

@@ -79,7 +79,7 @@ def test_budgets_of_every_kind(budget: cl.Guarantee, cost: cl.Guarantee | None, 
     purse.reserve(COUNT.event, question="")
     assert purse.spent == purse.cost(COUNT.event)
     if not isinstance(budget, cl.RenyiDP | cl.GaussianDP):  # those are sums of doubles, rounded against the asker
-        assert purse.spent + purse.remaining == budget
+        assert purse.spent + purse.remaining == purse.limit
 
 
 def test_a_budget_is_for_one_unit_and_one_kind_of_neighbours() -> None:

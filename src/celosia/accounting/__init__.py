@@ -12,6 +12,7 @@ from celosia.accounting.best import Best, best
 from celosia.accounting.calibration import Calibration, calibrate
 from celosia.accounting.certified import certificate_holds
 from celosia.accounting.classical import AdvancedAccountant, BasicAccountant, PureAccountant
+from celosia.accounting.combined import CombinedAccountant
 from celosia.accounting.comparison import budget_curves, comparison_table, renyi_advanced
 from celosia.accounting.concentrated import rho
 from celosia.accounting.dominating import dominating
@@ -36,6 +37,7 @@ __all__ = [
     "BasicAccountant",
     "Best",
     "Calibration",
+    "CombinedAccountant",
     "ContractiveIteration",
     "Filter",
     "GDPAccountant",

@@ -177,6 +177,18 @@ class AdaptiveAccountant(Accountant):
     def _left(self, limit: Guarantee) -> Guarantee:
         """Return what is between the sum and a limit."""
 
+    def _spent(self, limit: Guarantee) -> Guarantee:  # noqa: ARG002 - what an accountant of several sums needs
+        """Return what was spent of a limit, in the accountant's own kind of guarantee."""
+        return self._total()
+
+    def _cost(self, limit: Guarantee) -> Guarantee:  # noqa: ARG002 - likewise
+        """Return what the events would cost if nothing else was spent of a limit."""
+        return self._total()
+
+    def _forget(self) -> bool:
+        """Drop the list of events, and return True, if the sums are kept without it."""
+        return False
+
     def _within(self, limit: Guarantee, budget: Guarantee) -> bool:  # noqa: ARG002 - what several orders need
         """Tell whether the sum keeps a limit that was made from a budget."""
         return self._total() <= limit

@@ -4,8 +4,9 @@ A filter has a limit that is fixed when it opens and refuses an event *before* t
 analyst chooses after seeing answers, the whole session keeps the budget. That is a theorem for sums: of epsilon and
 delta (Rogers, Roth, Ullman and Vadhan 2016), of rho and of Rényi divergences at fixed orders (Feldman and Zrnic 2021;
 Lécuyer 2021), of squares of mu (Smith and Thakurta 2022; Koskela, Tobaben and Honkela 2023). No such theorem exists for
-numerical composition or for the smallest of several bounds: a filter therefore takes an ``AdaptiveAccountant``, which
-``PLDAccountant``, ``AdvancedAccountant`` and ``best`` are not.
+numerical composition or for the smallest of any bounds: a filter therefore takes an ``AdaptiveAccountant``, which
+``PLDAccountant``, ``AdvancedAccountant`` and ``best`` are not. One pair of bounds can be used at once: the sum of
+epsilons and Rényi divergences (``CombinedAccountant``, proofs/combined-filter.md).
 
 With a budget (epsilon, delta) and several Rényi orders, each order gets an equal share of delta and the session goes on
 while *one* order still has room. A session's outcomes fall apart by the order that had room at its end; on each part
@@ -18,6 +19,7 @@ import os
 from fractions import Fraction
 
 from celosia.accounting.accountant import AdaptiveAccountant, exact_delta
+from celosia.accounting.classical import BasicAccountant, PureAccountant
 from celosia.core import (
     ApproxDP,
     BudgetExceeded,
@@ -65,14 +67,14 @@ class Filter:
     False
     """
 
-    __slots__ = ("_accountant", "_budget", "_limit", "_process")
+    __slots__ = ("_accountant", "_budget", "_limit", "_process", "_unspent")
 
     def __init__(self, accountant: AdaptiveAccountant, budget: Guarantee) -> None:
         if not isinstance(budget, Guarantee):
             message = f"budget must be a guarantee such as ApproxDP(epsilon=1, delta='1e-6'), not {quote(budget)}."
             raise ParameterError(message)
         refuse_same_changes(budget.adjacency, "A budget")
-        self._accountant = _fresh(accountant)
+        self._accountant = self._unspent = _fresh(accountant)
         self._budget = budget
         self._process = os.getpid()
         self._limit = self._accountant._limit(budget)  # noqa: SLF001 - meant for filters
@@ -136,6 +138,41 @@ class Filter:
         self._accountant = self._after(event, times)
         return self
 
+    def cost(self, event: Event) -> Guarantee:
+        """Return what an event costs alone, as the first of a session.
+
+        >>> from celosia.accounting import PureAccountant
+        >>> from celosia.core import LaplaceEvent
+        >>> Filter(PureAccountant(), PureDP(epsilon=1)).cost(LaplaceEvent(scale=1, sensitivity=2))
+        PureDP(epsilon=2)
+        """
+        return self._scoped(copy.copy(self._unspent).spend(event)._cost(self._limit))  # noqa: SLF001 - meant for filters
+
+    def charge(self, event: Event) -> Guarantee:
+        """Return what an event would take of what is left: less than its cost where many small events compose well.
+
+        >>> from celosia.accounting import CombinedAccountant
+        >>> from celosia.core import LaplaceEvent
+        >>> watch = Filter(CombinedAccountant(), ApproxDP(epsilon=3, delta="1e-6"))
+        >>> count = LaplaceEvent(scale=10, sensitivity=1)
+        >>> [round(float(watch.spend(count, times).charge(count).epsilon), 3) for times in (1, 34)]
+        [0.1, 0.04]
+        """
+        before, after = self.spent, self._scoped(self._after(event, 1)._spent(self._limit))  # noqa: SLF001 - likewise
+        if not isinstance(before, ApproxDP) or not isinstance(after, ApproxDP):
+            return self.cost(event)
+        return dataclasses.replace(after, epsilon=after.epsilon - before.epsilon, delta=after.delta - before.delta)
+
+    def forget(self) -> bool:
+        """Drop the list of events where the accountant keeps their sums without it; return whether it does.
+
+        >>> from celosia.accounting import PureAccountant
+        >>> Filter(PureAccountant(), PureDP(epsilon=1)).forget()
+        False
+        """
+        self._accountant = copy.copy(self._accountant)
+        return self._accountant._forget()  # noqa: SLF001 - meant for filters
+
     def _after(self, event: Event, times: int) -> AdaptiveAccountant:
         after = copy.copy(self._accountant).spend(event, times)
         if event.adjacency is not self._budget.adjacency or event.unit != self._budget.unit:
@@ -152,7 +189,7 @@ class Filter:
     @property
     def spent(self) -> Guarantee:
         """The sum so far, in the accountant's own kind of guarantee."""
-        return self._scoped(self._accountant.guarantee())
+        return self._scoped(self._accountant._spent(self._limit))  # noqa: SLF001 - meant for filters
 
     @property
     def remaining(self) -> Guarantee:
@@ -210,10 +247,11 @@ class Odometer:
         >>> Odometer(BasicAccountant(), delta="1e-6").reading().epsilon
         Fraction(0, 1)
         """
-        scope = self._accountant.guarantee()
-        if isinstance(scope, PureDP | ApproxDP):
-            own = scope.delta if isinstance(scope, ApproxDP) else Fraction(0)
-            return ApproxDP(epsilon=scope.epsilon, delta=own, adjacency=scope.adjacency, unit=scope.unit)
+        scope = self._accountant._scoped(ApproxDP(epsilon=0, delta=0))  # noqa: SLF001 - meant for odometers
+        plain = self._accountant.guarantee() if isinstance(self._accountant, PureAccountant | BasicAccountant) else None
+        if isinstance(plain, PureDP | ApproxDP):
+            own = plain.delta if isinstance(plain, ApproxDP) else Fraction(0)
+            return ApproxDP(epsilon=plain.epsilon, delta=own, adjacency=scope.adjacency, unit=scope.unit)
         for rung in range(1, _RUNGS + 1):
             epsilon = self._first * _STEP ** (rung - 1)
             # The sum of 1 / (r (r + 1)) over all rungs is 1.

@@ -44,7 +44,7 @@ from celosia.core import (
 from celosia.core.exact import double_at_most
 from celosia.core.iterations import ContractiveIterationEvent, PNSGDEvent
 
-__all__ = ["ORDERS", "epsilons_by_order", "renyi", "renyi_delta", "renyi_epsilon"]
+__all__ = ["ORDERS", "epsilons_by_order", "largest_divergences", "renyi", "renyi_delta", "renyi_epsilon"]
 
 
 ORDERS: Array = 1 + np.geomspace(0.01, 1e6, 200)
@@ -193,6 +193,16 @@ def epsilons_by_order(orders: Array, curve: Array, delta: float) -> Array:
     # Rounding is a part of the terms, which may be larger than their sum.
     values = curve + shrink - slack + 1e-15 * (curve + np.abs(shrink) + np.abs(slack))
     return np.asarray(np.maximum(values, 0.0) * _SAFE)
+
+
+def largest_divergences(orders: Array, epsilon: float, delta: Array | float) -> Array:
+    """Return the largest divergence of each order that by itself implies ``epsilon`` and its ``delta``, rounded down.
+
+    >>> largest_divergences(np.array([2.0, 8.0]), 2.214, 1e-5).round(2)
+    array([-7.91,  1.  ])
+    """
+    grown, slack = -np.log1p(-1 / orders), (np.log(delta) + np.log(orders)) / (orders - 1)
+    return np.asarray((epsilon + grown + slack) - 1e-12 * (epsilon + grown + np.abs(slack)))
 
 
 def renyi_delta(orders: Array, curve: Array, epsilon: float) -> float:

@@ -16,7 +16,14 @@ from celosia.accounting.checks import Array
 from celosia.accounting.concentrated import rho
 from celosia.accounting.gaussian import concentrated_delta, largest_rho
 from celosia.accounting.gdp import mu
-from celosia.accounting.renyi import ORDERS, epsilons_by_order, renyi, renyi_delta, renyi_epsilon
+from celosia.accounting.renyi import (
+    ORDERS,
+    epsilons_by_order,
+    largest_divergences,
+    renyi,
+    renyi_delta,
+    renyi_epsilon,
+)
 from celosia.accounting.trade_off import gaussian_epsilon, gaussian_mu_for, gaussian_profile
 from celosia.core import ZCDP, ApproxDP, Event, GaussianDP, Guarantee, NotPriced, ParameterError, RenyiDP
 from celosia.core.enclosure import root_at_most
@@ -156,16 +163,11 @@ class RenyiAccountant(AdaptiveAccountant):
             case RenyiDP() if [double_at_least(order) for order in budget.orders] == self._orders.tolist():
                 return RenyiDP(orders=budget.orders, epsilons=budget.epsilons)
             case ApproxDP(epsilon=epsilon, delta=delta) if epsilon > 0 and 0 < delta < 1:
-                limits = self._limits(double_at_most(epsilon), double_at_most(delta / self._orders.size))
+                share = double_at_most(delta / self._orders.size)
+                limits = largest_divergences(self._orders, double_at_most(epsilon), share)
                 return RenyiDP(orders=self._orders.tolist(), epsilons=np.maximum(limits, 0.0).tolist())
             case _:
                 raise self._unlike(budget)
-
-    def _limits(self, epsilon: float, delta: float) -> Array:
-        """Return the largest divergence of each order that implies epsilon and delta."""
-        order = self._orders
-        grown, slack = -np.log1p(-1 / order), (math.log(delta) + np.log(order)) / (order - 1)
-        return (epsilon + grown + slack) - 1e-12 * (epsilon + grown + np.abs(slack))
 
     def _within(self, limit: Guarantee, budget: Guarantee) -> bool:
         assert isinstance(limit, RenyiDP)  # noqa: S101 - made by _limit

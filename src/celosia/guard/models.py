@@ -147,7 +147,7 @@ class PolicyBody(LimitBody):
 
     dataset: Name | None = None
     analyst: Name | None = None
-    accountant: Literal["basic", "gdp", "pure", "renyi", "zcdp"] | None = None
+    accountant: Literal["basic", "combined", "gdp", "pure", "renyi", "zcdp"] | None = None
     window: WindowBody | None = None
     allow_real: bool = False
 

@@ -136,6 +136,18 @@ class Account(Indivisible):
         with self._ledger.book.reading() as page:
             return cost_under(policy_of(page, self._dataset), event)
 
+    def charge(self, event: "Event") -> Guarantee:
+        """Return what an event would take of what the data set has left: at most its cost.
+
+        >>> import celosia as cl
+        >>> ledger = cl.ledger("memory://")
+        >>> ledger.set_budget(cl.PureDP(epsilon=1), dataset="deaths")
+        >>> ledger.account("deaths").charge(cl.mechanisms.Laplace(epsilon="0.4", sensitivity=1).event)
+        PureDP(epsilon='0.4')
+        """
+        with self._ledger.book.reading() as page:
+            return page.state.meter(self._scope).charge(event)
+
     def reserve(
         self, event: "Event", *, question: str, fingerprint: str | None = None, request: "Request | None" = None
     ) -> "Reservation":

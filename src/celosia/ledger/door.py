@@ -67,6 +67,9 @@ class Door(Protocol):
     def cost(self, event: "Event") -> "Guarantee":
         """Return what an event promises on its own, in the accountant's own kind."""
 
+    def charge(self, event: "Event") -> "Guarantee":
+        """Return what an event would take of what is left: at most its cost."""
+
     def reserve(
         self, event: "Event", *, question: str, fingerprint: str | None = None, request: "Request | None" = None
     ) -> "Reservation":

@@ -1,8 +1,8 @@
 """What a scope has spent and may still spend: a filter that does not grow with its history.
 
 A filter keeps every different event apart and adds them up when it is asked. Where the sum is exact (of epsilons, of
-deltas, of rhos), the events so far can be replaced by one that costs exactly their sum, and asking stays as quick after
-a hundred thousand questions as after ten.
+deltas, of rhos), the events so far can be replaced by one that costs exactly their sum; where an accountant keeps its
+sums by itself, the events are forgotten. So asking stays as quick after a hundred thousand questions as after ten.
 """
 
 from typing import TYPE_CHECKING, Final
@@ -53,7 +53,7 @@ class Meter:
         PureDP(epsilon=9)
         """
         self._filter.count(event, times)
-        if self._accountant in _EXACT and len(self._filter.events) > _MOST:
+        if len(self._filter.events) > _MOST and not self._filter.forget() and self._accountant in _EXACT:
             self._add_up()
 
     def _add_up(self) -> None:
@@ -72,10 +72,22 @@ class Meter:
         """
         self._asked += 1
         if self._asked > _MOST_ASKED:
-            self._asked, spent, self._filter = 0, self._filter.events, self._open()
-            for past, times in spent:
-                self._filter.count(past, times)
+            self._asked = 0
+            if not self._filter.forget():
+                spent, self._filter = self._filter.events, self._open()
+                for past, times in spent:
+                    self._filter.count(past, times)
         return self._filter.admits(event)
+
+    def charge(self, event: "Event") -> "Guarantee":
+        """Return what an event would take of what is left.
+
+        >>> from celosia.core import LaplaceEvent, PureDP
+        >>> from celosia.ledger.policy import Policy
+        >>> Meter(Policy(limit=PureDP(epsilon=1)).open, "pure").charge(LaplaceEvent(scale=1, sensitivity=2))
+        PureDP(epsilon=2)
+        """
+        return self._filter.charge(event)
 
     @property
     def limit(self) -> "Guarantee":

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from celosia.accounting.accountant import AdaptiveAccountant
 from celosia.accounting.classical import BasicAccountant, PureAccountant
+from celosia.accounting.combined import CombinedAccountant
 from celosia.accounting.filters import Filter
 from celosia.accounting.sums import GDPAccountant, RenyiAccountant, ZCDPAccountant
 from celosia.core.adjacency import refuse_same_changes
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ACCOUNTANTS", "Policy", "Window"]
 
-ACCOUNTANTS: Final = ("basic", "gdp", "pure", "renyi", "zcdp")
+ACCOUNTANTS: Final = ("basic", "combined", "gdp", "pure", "renyi", "zcdp")
 """The accountants that may watch over a budget, by name."""
 
 # Fixed for good: a filter's orders must not change while it is open, and ledgers stay open for years.
@@ -74,15 +75,16 @@ class Window:
 class Policy:
     """A limit, who watches over it, a smaller limit for every window of time, and whether real arithmetic is allowed.
 
-    Left out, ``accountant`` follows from the limit: sums of epsilon for ``PureDP``, of epsilon and delta for
-    ``ApproxDP``, of rho for ``ZCDP``, of divergences for ``RenyiDP``, of squares of mu for ``GaussianDP``.
+    Left out, ``accountant`` follows from the limit. ``PureDP``: sums of epsilon. ``ApproxDP``: sums of epsilon and
+    delta, or Rényi divergences where they have more room. ``ZCDP``: sums of rho. ``RenyiDP``: sums of divergences.
+    ``GaussianDP``: sums of squares of mu.
 
     >>> Policy(limit=ZCDP(rho="0.5")).accountant
     'zcdp'
     >>> Policy(limit=PureDP(epsilon=1), accountant="pld")
     Traceback (most recent call last):
     ...
-    celosia.core.errors.ParameterError: accountant must be one of basic, gdp, pure, renyi, zcdp, not 'pld': ...
+    celosia.core.errors.ParameterError: accountant must be one of basic, combined, gdp, pure, renyi, zcdp, ...
     """
 
     limit: Guarantee
@@ -118,14 +120,17 @@ class Policy:
             raise GuaranteeMismatch(message)
         self.open_window()
 
-    def watcher(self) -> AdaptiveAccountant:
+    def watcher(self, suited: Guarantee | None = None) -> AdaptiveAccountant:
         """Return an accountant of this policy that has spent nothing.
+
+        ``suited`` is the limit under which something was spent first: orders stay those that suited it.
 
         >>> Policy(limit=PureDP(epsilon=1)).watcher().name
         'pure'
         """
         makers: dict[str, Callable[[], AdaptiveAccountant]] = {
             "basic": BasicAccountant,
+            "combined": lambda: CombinedAccountant(suited if isinstance(suited, ApproxDP) else None),
             "gdp": GDPAccountant,
             "pure": PureAccountant,
             "renyi": lambda: RenyiAccountant(self.limit.orders if isinstance(self.limit, RenyiDP) else _ORDERS),
@@ -133,13 +138,13 @@ class Policy:
         }
         return makers[str(self.accountant)]()
 
-    def open(self) -> Filter:
-        """Return a filter for the limit, in which nothing is spent.
+    def open(self, suited: Guarantee | None = None) -> Filter:
+        """Return a filter for the limit, in which nothing is spent; ``suited`` is as in ``watcher``.
 
         >>> Policy(limit=PureDP(epsilon=1)).open().remaining
         PureDP(epsilon=1)
         """
-        return Filter(self.watcher(), self.limit)
+        return Filter(self.watcher(suited), self.limit)
 
     def open_window(self) -> Filter:
         """Return a filter for one window, in which nothing is spent.
@@ -166,6 +171,8 @@ def _check_limit(limit: object, name: str) -> None:
 
 
 def _usual(limit: Guarantee) -> str:
+    if isinstance(limit, ApproxDP) and limit.epsilon > 0 and limit.delta > 0:
+        return "combined"
     kinds: tuple[tuple[type[Guarantee], str], ...] = (
         (PureDP, "pure"),
         (ApproxDP, "basic"),

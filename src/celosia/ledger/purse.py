@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 from celosia.core.errors import BudgetExceeded, LedgerError, ParameterError
 from celosia.core.exact import quote
-from celosia.core.guarantees import ZCDP, Guarantee
+from celosia.core.guarantees import Guarantee
 from celosia.ledger.indivisible import Indivisible
 from celosia.ledger.policy import Policy
 from celosia.ledger.reservation import Request, Reservation, State
+from celosia.ledger.reserving import exceeded_number
 from celosia.noise.source import SYSTEM
 
 if TYPE_CHECKING:
@@ -43,8 +44,7 @@ class Purse(Indivisible):
     """
 
     def __init__(self, budget: Guarantee, *, name: str = "data") -> None:
-        self._policy = Policy(limit=budget)
-        self._filter = self._policy.open()
+        self._filter = Policy(limit=budget).open()
         self._name = name
         self._history: dict[str, Reservation] = {}
         self._lock, self._process = threading.RLock(), os.getpid()
@@ -108,8 +108,16 @@ class Purse(Indivisible):
         >>> Purse(cl.PureDP(epsilon=1)).cost(cl.mechanisms.Laplace(epsilon="0.4", sensitivity=1).event)
         PureDP(epsilon='0.4')
         """
-        single = self._policy.watcher().spend(event).guarantee()
-        return dataclasses.replace(single, adjacency=self.budget.adjacency, unit=self.budget.unit)
+        return self._filter.cost(event)
+
+    def charge(self, event: "Event") -> Guarantee:
+        """Return what an event would take of what is left: at most its cost.
+
+        >>> import celosia as cl
+        >>> Purse(cl.PureDP(epsilon=1)).charge(cl.mechanisms.Laplace(epsilon="0.4", sensitivity=1).event)
+        PureDP(epsilon='0.4')
+        """
+        return self._filter.charge(event)
 
     def reserve(
         self,
@@ -134,8 +142,10 @@ class Purse(Indivisible):
         self._check_process()
         with self._lock:
             if not self._filter.admits(event):
-                left = self._filter.remaining
-                message = f"The query costs {self.cost(event)}, and {left} is left: {_advice(left)}."
+                cost, left = self.cost(event), self._filter.remaining
+                number = exceeded_number(cost, left)
+                advice = "the budget is used up" if number is None else f"give it a smaller {number}"
+                message = f"The query costs {cost}, and {left} is left: {advice}."
                 raise BudgetExceeded(message)
             self._filter.spend(event)
             drawn = "".join(f"{word:016x}" for word in SYSTEM.words(2).tolist())
@@ -187,9 +197,3 @@ class Purse(Indivisible):
 
     def __repr__(self) -> str:
         return f"<Purse: {self.remaining} of {self.budget} left>"
-
-
-def _advice(remaining: Guarantee) -> str:
-    word = "rho" if isinstance(remaining, ZCDP) else "epsilon"
-    left = getattr(remaining, word, None)
-    return "the budget is used up" if left == 0 else f"give it a smaller {word}"

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from celosia.core.errors import BudgetExceeded, ParameterError, RequestConflict
 from celosia.core.events import Event
 from celosia.core.exact import quote
-from celosia.core.guarantees import ZCDP, Guarantee
+from celosia.core.guarantees import ZCDP, ApproxDP, Guarantee
 from celosia.core.record import Record, exact_text
 from celosia.ledger.chain import JSON, moment
 from celosia.ledger.records import Found, find_answers, find_request, remember
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from celosia.ledger.book import Page
     from celosia.ledger.policy import Policy
 
-__all__ = ["Question", "cost_under", "drawn_id", "has_room", "policy_of", "reserve"]
+__all__ = ["Question", "cost_under", "drawn_id", "exceeded_number", "has_room", "policy_of", "reserve"]
 
 _LONGEST_QUESTION: Final = 100_000
 
@@ -245,14 +245,15 @@ def _refusals(page: "Page", scope: Scope, event: Event) -> "Iterator[tuple[Guara
         return
     meter = page.state.meter(scope)
     if not meter.admits(event):
-        left = meter.remaining
-        yield left, f"The question costs {cost_under(policy, event)}, and {scope} has {left} left: {_advice(left)}."
+        cost, left = cost_under(policy, event), meter.remaining
+        yield left, f"The question costs {cost}, and {scope} has {left} left: {_advice(cost, left)}."
     window = page.window(scope)
     if window is not None and policy.window is not None and not window.admits(event):
         renews = moment(policy.window.end(page.at))[:16].replace("T", " ")
+        cost = cost_under(policy, event)
         message = (
-            f"The question costs {cost_under(policy, event)}, and {scope} has {window.remaining} left until "
-            f"{renews} UTC: {_advice(window.remaining)}, or wait."
+            f"The question costs {cost}, and {scope} has {window.remaining} left until {renews} UTC: "
+            f"{_advice(cost, window.remaining)}, or wait."
         )
         yield window.remaining, message
 
@@ -261,11 +262,24 @@ def _number(left: Guarantee) -> Fraction:
     return next((getattr(left, name) for name in ("rho", "mu", "epsilon") if hasattr(left, name)), Fraction(0))
 
 
-def _advice(left: Guarantee) -> str:
+def exceeded_number(cost: Guarantee, left: Guarantee) -> str | None:
+    """Return which number of a cost is too large for what is left; None where nothing is left.
+
+    >>> from celosia.core import ApproxDP
+    >>> exceeded_number(ApproxDP(epsilon=1, delta="1e-6"), ApproxDP(epsilon=2, delta="1e-7"))
+    'delta'
+    """
     numbers = [getattr(left, name) for name in ("rho", "mu", "epsilon") if hasattr(left, name)]
     if numbers and not numbers[0]:
-        return "it is used up"
-    return f"ask for a smaller {'rho' if isinstance(left, ZCDP) else 'epsilon'}"
+        return None
+    if isinstance(cost, ApproxDP) and isinstance(left, ApproxDP) and cost.epsilon <= left.epsilon:
+        return "delta"
+    return "rho" if isinstance(left, ZCDP) else "epsilon"
+
+
+def _advice(cost: Guarantee, left: Guarantee) -> str:
+    number = exceeded_number(cost, left)
+    return "it is used up" if number is None else f"ask for a smaller {number}"
 
 
 def cost_under(policy: "Policy", event: Event) -> Guarantee:
@@ -276,5 +290,4 @@ def cost_under(policy: "Policy", event: Event) -> Guarantee:
     >>> cost_under(Policy(limit=PureDP(epsilon=1)), LaplaceEvent(scale=10, sensitivity=1))
     PureDP(epsilon='0.1')
     """
-    single = policy.watcher().spend(event).guarantee()
-    return dataclasses.replace(single, adjacency=policy.limit.adjacency, unit=policy.limit.unit)
+    return policy.open().cost(event)

@@ -9,6 +9,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Final
 
 from celosia.core.errors import CelosiaError, FormatError, LedgerError
@@ -73,6 +74,7 @@ class State:
         self.hash = GENESIS
         self.at = ""
         self.policies: dict[Scope, Policy] = {}
+        self._first: dict[Scope, Policy] = {}  # under which something was spent first
         self._spent: dict[tuple[str, str | None, bool], dict[str, int]] = {}
         self._meters: dict[Scope, Meter] = {}
         self._windows: dict[Scope, tuple[datetime, Meter]] = {}
@@ -140,9 +142,15 @@ class State:
         scope = Scope(
             dataset=None if dataset is None else str(dataset), analyst=None if analyst is None else str(analyst)
         )
-        self.policies[scope] = policy_from_json(body["policy"])
+        policy = policy_from_json(body["policy"])
+        self._first[scope] = self._first_policy(scope, policy)
+        self.policies[scope] = policy
         self._meters.pop(scope, None)
         self._windows.pop(scope, None)
+
+    def _first_policy(self, scope: Scope, policy: Policy) -> Policy:
+        first = self._first.get(scope)
+        return policy if first is None or first.accountant != policy.accountant or not self.charged(scope) else first
 
     def _count(self, charge: Charge, at: str) -> None:
         spent = self._spent.setdefault((charge.dataset, charge.analyst, charge.whole), {})
@@ -187,7 +195,8 @@ class State:
         >>> State().fresh_meter(Scope(dataset="deaths"), Policy(limit=PureDP(epsilon=1))).remaining
         PureDP(epsilon=1)
         """
-        meter = Meter(policy.open, str(policy.accountant))
+        # A limit may be changed later; orders that are chosen anew by a limit would use parts of delta twice.
+        meter = Meter(partial(policy.open, self._first_policy(scope, policy).limit), str(policy.accountant))
         for event, times in self.charged(scope).items():
             meter.count(self.event(event), times)
         return meter

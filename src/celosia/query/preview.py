@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from celosia.core.exact import Exact, exact_level
+from celosia.core.guarantees import ApproxDP
 from celosia.query.expressions import Column, Expression, kind_of
 from celosia.query.render import render
 from celosia.statistics import CentredSum, Choice, Measure, Mode, TopK
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from celosia.query.strategy import Part, Strategy
 
 __all__ = ["Line", "Preview", "notes_of", "preview_of", "spread_of"]
+
+_LESS = Fraction(99, 100)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,6 +132,7 @@ def preview_of(
     cost: "Guarantee",
     remaining: "Guarantee",
     *,
+    charge: "Guarantee",
     affordable: bool,
     rows: float | None,
     level: Exact,
@@ -163,9 +167,16 @@ def preview_of(
         cells=None if strategy.question.cells is None else len(strategy.question.cells),
         lines=tuple(sorted(lines, key=lambda line: order.index(line.name))),
         bounds=tuple(_bounds(strategy)),
-        notes=notes_of(strategy),
+        notes=(*notes_of(strategy), *(_charge_notes(cost, charge) if affordable else ())),
         level=certain,
     )
+
+
+def _charge_notes(cost: "Guarantee", charge: "Guarantee") -> Iterator[str]:
+    """Say what a query takes of the budget, where that is clearly less than what it costs alone."""
+    if isinstance(cost, ApproxDP) and isinstance(charge, ApproxDP) and charge.epsilon < _LESS * cost.epsilon:
+        taken = f"{float(charge.epsilon):.2g}"
+        yield f"It costs an epsilon of {float(cost.epsilon):.4g} alone; of the budget it takes {taken}."
 
 
 def _mechanism(part: "Part", strategy: "Strategy") -> str:

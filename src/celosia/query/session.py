@@ -240,6 +240,7 @@ class Session(Indivisible):
             strategy,
             self._door.cost(strategy.event),
             self.remaining,
+            charge=self._door.charge(strategy.event),
             affordable=self._door.admits(strategy.event),
             rows=rows,
             level=level,

@@ -194,3 +194,13 @@ def test_what_the_server_says_instead_of_an_error_is_said_in_spanish(error: Celo
     problem = problem_of(error)
     assert problem is not None
     assert worded(problem.detail, language("es")).code == "es", problem.detail
+
+
+def test_what_a_question_takes_of_the_budget_is_said_in_spanish() -> None:
+    asked = session(cl.ApproxDP(epsilon=20, delta="1e-5"))
+    asked.door.reserve(
+        cl.core.RepeatedEvent(event=cl.mechanisms.Laplace(epsilon="0.1", sensitivity=1).event, times=900), question=""
+    )
+    note = asked.sql("SELECT COUNT(*) FROM people").preview(epsilon="0.1").notes[-1]
+    assert note == "It costs an epsilon of 0.1 alone; of the budget it takes 0.012."
+    assert worded(note, language("es")).text == "Por sí sola cuesta un épsilon de 0,1; del presupuesto toma 0,012."
