@@ -34,7 +34,8 @@ def run(*arguments: object, code: int = 0) -> tuple[str, str]:
 def test_budgets_are_set_and_shown(url: str) -> None:
     shown, _ = run("budget", url, "--dataset", "deaths", "--epsilon", "3", "--delta", "1e-6")
     assert "deaths" in shown
-    assert shown.count("ε = 3, δ = 1e-6") == 2
+    assert shown.count("ε = 3, δ = 1e-6") == 1
+    assert "ε = 3, δ = 2e-7" in shown  # a part of delta pays for composition
     run("budget", url, "--analyst", "ana", "--rho", "0.1")
     shown, _ = run("show", url)
     assert "ρ = 0.1" in shown
@@ -77,6 +78,14 @@ def test_a_window_is_set_and_shown(url: str) -> None:
     shown, _ = run("show", url)
     assert "until 20" in shown
     assert json.loads(run("show", url, "--json")[0])["budgets"][0]["window"]["seconds"] == 604_800
+
+
+def test_a_preset_is_a_budget(url: str) -> None:
+    run("budget", url, "--dataset", "deaths", "--preset", "usual", "--persons", "30000", "--unit", "person")
+    with open_ledger(url) as ledger:
+        assert ledger.budgets[Scope(dataset="deaths")].limit == ApproxDP(epsilon=2, delta="1e-6", unit="person")
+    for wrong in (["--preset", "usual"], ["--preset", "usual", "--persons", "9", "--epsilon", "1"]):
+        assert "--preset goes with --persons" in run("budget", url, "--dataset", "births", *wrong, code=2)[1]
 
 
 def test_options_become_policies() -> None:

@@ -21,6 +21,7 @@ from celosia.accounting.game import Game, game
 from celosia.accounting.gdp import mu
 from celosia.accounting.iteration import PNSGD, ContractiveIteration, plain
 from celosia.accounting.numerical import PLDAccountant
+from celosia.accounting.presets import PRESETS, suggest_budget, suggest_delta
 from celosia.accounting.renyi import renyi
 from celosia.accounting.selection import expected_runs
 from celosia.accounting.shuffling import shuffled_closed_form, shuffled_epsilon, shuffled_profile
@@ -31,6 +32,7 @@ from celosia.accounting.trade_off import trade_off
 
 __all__ = [
     "PNSGD",
+    "PRESETS",
     "Accountant",
     "AdaptiveAccountant",
     "AdvancedAccountant",
@@ -66,5 +68,7 @@ __all__ = [
     "shuffled_epsilon",
     "shuffled_profile",
     "simplified",
+    "suggest_budget",
+    "suggest_delta",
     "trade_off",
 ]

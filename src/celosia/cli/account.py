@@ -27,6 +27,7 @@ from celosia.cli.account_options import (
     spread,
 )
 from celosia.cli.account_plot import plot
+from celosia.cli.account_presets import presets
 from celosia.cli.account_show import print_price, waiting
 
 __all__ = ["account"]
@@ -123,6 +124,7 @@ def _event(
 
 
 account.command("game", help="Say what an adversary learns who knows two neighbours and sees the release.")(game)
+account.command("presets", help="Show three budgets to start from, and what each means.")(presets)
 account.command("iteration", help="Price projected noisy SGD of which only the last weights are released.")(iteration)
 account.add_typer(calibrate)
 account.add_typer(plot)

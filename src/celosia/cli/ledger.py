@@ -51,9 +51,14 @@ class BudgetOptions:
     epsilon: Annotated[str | None, typer.Option(metavar="NUMBER", help="May be spent in all: 3, 0.1 or 1/3.")] = None
     delta: Annotated[str | None, typer.Option(metavar="NUMBER", help="With --epsilon: the delta of it, 1e-6.")] = None
     rho: Annotated[str | None, typer.Option(metavar="NUMBER", help="May be spent in all, as zCDP.")] = None
+    preset: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="With --persons: cautious, usual or generous; see account presets."),
+    ] = None
+    persons: Annotated[int | None, typer.Option(metavar="N", help="With --preset: a public number of persons.")] = None
     accountant: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Who adds up: basic, pure, zcdp, renyi or gdp; left out, it follows."),
+        typer.Option(metavar="NAME", help="Who adds up: basic, combined, pure, zcdp, renyi or gdp; else it follows."),
     ] = None
     unit: Annotated[str, typer.Option(metavar="WORD", help="Who is protected: row, or person.")] = "row"
     adjacency: AdjacencyOption = None
@@ -75,12 +80,21 @@ class BudgetOptions:
         >>> BudgetOptions().policy()
         Traceback (most recent call last):
         ...
-        celosia.core.errors.ParameterError: Give --epsilon (with or without --delta) or --rho.
+        celosia.core.errors.ParameterError: Give --epsilon (with or without --delta), --rho or --preset.
         """
         from celosia.ledger import Policy
 
-        limit = self._limit(self.epsilon, self.delta, self.rho, "")
+        limit = self._limit(self.epsilon, self.delta, self.rho, "") if self.preset is None else self._preset_limit()
         return Policy(limit=limit, accountant=self.accountant, window=self._window(limit), allow_real=self.allow_real)
+
+    def _preset_limit(self) -> Guarantee:
+        from celosia.accounting.presets import suggest_budget
+
+        if self.persons is None or (self.epsilon, self.delta, self.rho) != (None, None, None):
+            message = "--preset goes with --persons, and not with --epsilon, --delta or --rho."
+            raise ParameterError(message)
+        adjacency = AddRemove if self.adjacency is None else exact_adjacency(self.adjacency)
+        return suggest_budget(str(self.preset), persons=self.persons, adjacency=adjacency, unit=self.unit)
 
     def _window(self, limit: Guarantee) -> "Window | None":
         from celosia.ledger import Window
@@ -99,7 +113,8 @@ class BudgetOptions:
         if rho is not None and epsilon is None and delta is None:
             return ZCDP(rho=rho, adjacency=adjacency, unit=self.unit)
         if epsilon is None or rho is not None:
-            message = f"Give --{prefix}epsilon (with or without --{prefix}delta) or --{prefix}rho."
+            end = f"or --{prefix}rho" if prefix else ", --rho or --preset"
+            message = f"Give --{prefix}epsilon (with or without --{prefix}delta){' ' if prefix else ''}{end}."
             raise ParameterError(message)
         if delta is None:
             return PureDP(epsilon=epsilon, adjacency=adjacency, unit=self.unit)

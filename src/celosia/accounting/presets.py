@@ -1,0 +1,71 @@
+"""Budgets to start from: three values of epsilon with what they mean, and a delta from a public number of persons.
+
+They are conventions, not theorems. ``docs/choosing.md`` says how they compare to what others have published with.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final
+
+from celosia.core import AddRemove, Adjacency, ApproxDP, ParameterError
+from celosia.core.exact import quote, whole
+
+__all__ = ["PRESETS", "Preset", "suggest_budget", "suggest_delta"]
+
+_TIMES = 10  # delta is at most one in so many persons
+_LARGEST_DELTA = Fraction(1, 10**5)
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """An epsilon for everything that is ever released of a data set, and when it is used.
+
+    >>> PRESETS["usual"].epsilon
+    Fraction(2, 1)
+    """
+
+    name: str
+    epsilon: Fraction
+    when: str
+
+
+PRESETS: Final = {
+    one.name: one
+    for one in (
+        Preset("cautious", Fraction(1, 2), "Being in the data is itself a secret, or answers go to everybody."),
+        Preset("usual", Fraction(2), "Statistics about people for colleagues, researchers or the public."),
+        Preset("generous", Fraction(8), "Few trusted readers, or data that say little about anybody."),
+    )
+}
+"""The presets, the smallest epsilon first."""
+
+
+def suggest_delta(persons: int) -> Fraction:
+    """Return a power of ten that is at most a tenth of one in ``persons``, and at most 1e-5.
+
+    A mechanism that publishes one row at random has a delta of one in the number of rows: delta must be far below. The
+    number must be public, such as a census figure or a rounded guess. The private one must not be used.
+
+    >>> float(suggest_delta(30_000))
+    1e-06
+    """
+    least = whole(persons, name="persons") * _TIMES
+    delta = _LARGEST_DELTA
+    while delta * least > 1:
+        delta /= 10
+    return delta
+
+
+def suggest_budget(
+    preset: str = "usual", *, persons: int, adjacency: Adjacency = AddRemove, unit: str = "row"
+) -> ApproxDP:
+    """Return the budget of a preset for a data set about a public number of persons.
+
+    >>> suggest_budget("usual", persons=30_000)
+    ApproxDP(epsilon=2, delta='1e-06')
+    """
+    wanted: object = preset
+    if not isinstance(wanted, str) or wanted not in PRESETS:
+        message = f"preset must be one of {', '.join(PRESETS)}, not {quote(preset)}."
+        raise ParameterError(message)
+    return ApproxDP(epsilon=PRESETS[wanted].epsilon, delta=suggest_delta(persons), adjacency=adjacency, unit=unit)
