@@ -22,7 +22,9 @@ from celosia.accounting import (
     renyi,
     rho,
 )
+from celosia.accounting.certified import certified_rhos
 from celosia.accounting.gaussian import largest_rho
+from celosia.accounting.trade_off import gaussian_mu_for
 from celosia.core import (
     ApproxDP,
     CertifiedEvent,
@@ -45,14 +47,15 @@ DELTA = Fraction(1, 10**6)
 
 
 @given(st.fractions(min_value="1/100", max_value=8), st.integers(2, 12), st.integers(1, 5))
-def test_what_the_largest_rho_allows_is_certified_and_a_tenth_more_is_not(
+def test_what_the_largest_rho_allows_is_certified_and_more_than_exact_is_not(
     epsilon: Fraction, digits: int, parts: int
 ) -> None:
     delta = Fraction(1, 10**digits)
     variance = 1 / (2 * largest_rho(epsilon, delta) / parts)
     noise = [GaussianEvent(variance=variance, sensitivity_squared=1) for _ in range(parts)]
     assert certificate_holds(CertifiedEvent(event=ComposedEvent(events=noise), epsilon=epsilon, delta=delta))
-    less = [GaussianEvent(variance=variance / Fraction(11, 10), sensitivity_squared=1) for _ in range(parts)]
+    too_much = Fraction(gaussian_mu_for(epsilon, delta) ** 2 / 2) * Fraction(101, 100)
+    less = [GaussianEvent(variance=parts / (2 * too_much), sensitivity_squared=1) for _ in range(parts)]
     event = CertifiedEvent(event=ComposedEvent(events=less), epsilon=epsilon, delta=delta)
     assert not certificate_holds(event)
     with pytest.raises(NotPriced, match="not enough"):
@@ -153,3 +156,33 @@ def test_what_has_neither_rho_nor_curve_is_not_believed() -> None:
 def _fields(run: PNSGDEvent) -> dict[str, Any]:
     names = ("records", "step_size", "lipschitz", "smoothness", "variance", "epochs", "diameter", "order", "stop")
     return {name: getattr(run, name) for name in names}
+
+
+@given(st.fractions(min_value="1/20", max_value=8), st.integers(4, 9), st.integers(1, 4))
+def test_the_rhos_begin_with_the_exact_one_and_end_with_one_that_holds(
+    epsilon: Fraction, digits: int, parts: int
+) -> None:
+    delta = Fraction(1, 10**digits)
+    rhos = list(certified_rhos(epsilon, delta))
+    assert rhos == sorted(rhos, reverse=True)
+    assert rhos[-1] == largest_rho(epsilon, delta)
+    assert certificate_holds(certified(rhos[-1], epsilon, delta, parts))
+    exact = Fraction(gaussian_mu_for(epsilon, delta) ** 2 / 2)
+    assert rhos[0] < exact < Fraction(1001, 1000) * rhos[0]
+    fine = certified(rhos[0], epsilon, delta, parts, scale=10**6)  # a grid that is as good as real numbers
+    assert certificate_holds(fine)
+    assert not certificate_holds(certified(exact * Fraction(1003, 1000), epsilon, delta, parts, scale=10**6))
+
+
+def certified(rho: Fraction, epsilon: Fraction, delta: Fraction, parts: int, scale: int = 1) -> CertifiedEvent:
+    """Return noise that spends a rho in equal parts, under a certificate."""
+    variance = scale * scale * parts / (2 * rho)
+    noise = [GaussianEvent(variance=variance, sensitivity_squared=scale * scale) for _ in range(parts)]
+    return CertifiedEvent(event=ComposedEvent(events=noise), epsilon=epsilon, delta=delta)
+
+
+def test_exact_certificates_save_noise() -> None:
+    """Balle and Wang 2018: the analytic Gaussian mechanism needs 4.2247 at (1, 1e-6), by concentration 4.53."""
+    rhos = list(certified_rhos(Fraction(1), DELTA))
+    assert float(1 / (2 * rhos[0])) ** 0.5 == pytest.approx(4.2247, rel=1e-3)
+    assert float(1 / (2 * rhos[-1])) ** 0.5 == pytest.approx(4.5306, rel=1e-3)

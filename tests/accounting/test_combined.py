@@ -367,3 +367,22 @@ def test_an_odometer_has_rungs_for_it() -> None:
     meter = Odometer(CombinedAccountant(), delta="1e-6").spend(TENTH, times=1000)
     assert 15 < meter.reading().epsilon < 40
     assert meter.spend(GaussianEvent(variance=400, sensitivity_squared=1)).reading().epsilon < 40
+
+
+def test_a_first_question_may_have_all_of_delta_and_the_sum_then_keeps_the_session() -> None:
+    whole = GuaranteedEvent(guarantee=ApproxDP(epsilon=2, delta="9e-7"))
+    rest = GuaranteedEvent(guarantee=ApproxDP(epsilon=1, delta="1e-7"))
+    watch = Filter(CombinedAccountant(), USUAL)
+    assert watch.admits(GuaranteedEvent(guarantee=USUAL))
+    assert not watch.admits(GuaranteedEvent(guarantee=ApproxDP(epsilon=1, delta="1.1e-6")))
+    assert watch.spend(whole).remaining == ApproxDP(epsilon=1, delta="1e-7")
+    assert most(watch, TENTH) == 10
+    noise = GaussianEvent(variance=10**6, sensitivity_squared=1)
+    assert not watch.admits(noise)  # the sum has no price for it
+    assert watch.spend(rest).remaining == ApproxDP(epsilon=0, delta=0)
+    for first in (TENTH, noise):  # after another question it is too late
+        assert not Filter(CombinedAccountant(), USUAL).spend(first).admits(whole)
+    # A limit that is raised does not change what the first question has decided.
+    raised = Filter(CombinedAccountant(suited=USUAL), ApproxDP(epsilon=20, delta="1e-5")).count(whole)
+    assert most(raised, TENTH) == 180
+    assert not raised.admits(noise)

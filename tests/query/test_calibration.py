@@ -86,7 +86,7 @@ def test_a_count_within_fifty() -> None:
 
 def test_the_kind_of_noise_is_that_with_which_less_is_enough() -> None:
     """At a high level the tails decide: Gaussian noise of a larger variance is enough where Laplace noise is not."""
-    table = persons_table(groups=5, rows=1)
+    table = persons_table(groups=4, rows=1)
     found = question(ask(table).group_by("age").count(), table)
     budget = cl.ApproxDP(epsilon=100, delta="1e-4")
     kinds = {}

@@ -1,10 +1,13 @@
 """The price of a certified event: for sums of epsilon and delta its certificate, for everybody else what is inside.
 
 A certificate is checked before it is believed: the concentrated privacy of the event must imply it (Bun and Steinke
-2016, in the sharper conversion of Canonne, Kamath and Steinke 2020), or its Rényi curve. So a ledger that was tampered
-with, or a certificate written for other noise, is refused instead of being added up.
+2016, in the sharper conversion of Canonne, Kamath and Steinke 2020), or its Gaussian privacy (Dong, Roth and Su 2022,
+which is exact for Gaussian noise), or its Rényi curve. So a ledger that was tampered with, or a certificate written for
+other noise, is refused instead of being added up.
 """
 
+import contextlib
+from collections.abc import Iterator
 from fractions import Fraction
 from functools import lru_cache
 
@@ -15,14 +18,17 @@ from celosia.accounting.basic import basic
 from celosia.accounting.concentrated import rho
 from celosia.accounting.discretise import Pair
 from celosia.accounting.dominating import dominating
-from celosia.accounting.gaussian import concentrated_delta
+from celosia.accounting.gaussian import concentrated_delta, largest_rho
 from celosia.accounting.gdp import mu
 from celosia.accounting.renyi import ORDERS, renyi, renyi_delta
 from celosia.accounting.simplify import simplified
-from celosia.core import CertifiedEvent, Event, NotPriced
+from celosia.accounting.trade_off import gaussian_mu_for, gaussian_profile
+from celosia.core import CertifiedEvent, Event, NotPriced, ParameterError
 from celosia.core.exact import double_at_least, double_at_most
 
-__all__ = ["certificate_holds"]
+__all__ = ["certificate_holds", "certified_rhos"]
+
+_PARTS = (Fraction(9999, 10000), Fraction(997, 1000), Fraction(98, 100), Fraction(95, 100))
 
 
 @lru_cache(maxsize=1024)  # a curve takes a tenth of a second, and an account asks again at every charge
@@ -38,7 +44,7 @@ def certificate_holds(event: CertifiedEvent) -> bool:
     """
     inside = simplified(event.event)
     epsilon, delta = double_at_most(event.epsilon), double_at_most(event.delta)
-    if _rho_implies(inside, epsilon, delta):
+    if _rho_implies(inside, epsilon, delta) or _mu_implies(inside, epsilon, delta):
         return True
     # Of searches, and of runs whose order or stop is secret, the curve says far more than the rho.
     return renyi_delta(ORDERS, renyi(inside, ORDERS), epsilon) <= delta
@@ -50,6 +56,30 @@ def _rho_implies(event: Event, epsilon: float, delta: float) -> bool:
     except NotPriced:
         return False
     return spent == 0 or concentrated_delta(double_at_least(spent), epsilon) <= delta
+
+
+def _mu_implies(event: Event, epsilon: float, delta: float) -> bool:
+    try:
+        spent = mu(event)
+    except NotPriced:
+        return False
+    return float(gaussian_profile(spent, [epsilon])[0]) <= delta
+
+
+def certified_rhos(epsilon: Fraction, delta: Fraction) -> Iterator[Fraction]:
+    """Yield rhos that Gaussian noise may divide among numbers under one certificate, the largest first.
+
+    The first is what real noise may spend, exactly. Noise on a grid spends a little more than it says, so some smaller
+    ones follow. The last is implied by concentrated privacy and always holds.
+
+    >>> [round(float(rho), 4) for rho in certified_rhos(Fraction(1), Fraction(1, 10**6))]
+    [0.028, 0.0279, 0.0275, 0.0266, 0.0244]
+    """
+    least = largest_rho(epsilon, delta)
+    with contextlib.suppress(ParameterError):  # a delta beyond the doubles
+        exact = Fraction(gaussian_mu_for(epsilon, delta) ** 2 / 2)
+        yield from (found for part in _PARTS if (found := exact * part) > least)
+    yield least
 
 
 @basic.register

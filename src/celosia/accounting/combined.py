@@ -3,7 +3,8 @@
 For few events the sum is smaller, for many the divergences are. A filter may use both: it goes on while one of them has
 room. Sessions that end within the sum lose at most epsilon, apart from their own deltas. All others were within the
 limit of one Rényi order at every step. Three parts of delta pay for that: ``OWN`` and ``LATE`` cover deltas of the
-events themselves, the rest the conversion of divergences. See ``proofs/combined-filter.md``.
+events themselves, the rest the conversion of divergences. Where the first event needs more of delta for itself, its
+session is kept by the sum alone. See ``proofs/combined-filter.md``.
 """
 
 import math
@@ -57,16 +58,18 @@ class CombinedAccountant(AdaptiveAccountant):
     """
 
     name: ClassVar[str] = "combined"
-    __slots__ = ("_additions", "_best", "_curve", "_delta", "_epsilon", "_late", "_prices")
+    __slots__ = ("_additions", "_asked", "_best", "_curve", "_delta", "_epsilon", "_late", "_opened", "_prices")
 
     def __init__(self, suited: ApproxDP | None = None) -> None:
         super().__init__()
         self._best = None if suited is None else _best_order(suited.epsilon, suited.delta)
+        self._opened = None if suited is None else suited.delta
         self._prices: dict[Event, _Price] = {}
         self._epsilon: Fraction | None = Fraction(0)  # None: no sum is finite
         self._delta = self._late = Fraction(0)
         self._curve: Array = np.zeros(_ORDERS.size)
         self._additions = 0
+        self._asked: Fraction | None = None  # the deltas of the first event, in the sum
 
     def _price(self, event: Event) -> None:
         self._prices[event] = _Price(event)
@@ -79,6 +82,10 @@ class CombinedAccountant(AdaptiveAccountant):
         ApproxDP(epsilon=0.5, delta=0)
         """
         super().spend(event, times)
+        if self._asked is None:
+            first = [(self._prices[leaf], number) for leaf, number in leaves(event)]
+            summed = all(price.epsilon is not None for price, _ in first)
+            self._asked = sum((number * price.delta for price, number in first if summed), Fraction(0))
         for leaf, number in leaves(event):
             price, count = self._prices[leaf], number * int(times)
             if self._epsilon is not None:
@@ -113,10 +120,11 @@ class CombinedAccountant(AdaptiveAccountant):
 
     def _bounds(self, limit: ApproxDP) -> list[tuple[Fraction, bool]]:
         """Return what was spent of epsilon, by the sum and by divergences, and whether the deltas allow it."""
-        found, within = [], self._delta <= limit.delta
+        found, within, budget = [], self._delta <= self._allowed(limit), limit.delta / OWN
         if self._epsilon is not None:
             found.append((self._epsilon, within))
-        budget = limit.delta / OWN
+        if self._is_sum_alone(limit):
+            return found
         best = _best_order(limit.epsilon, budget) if self._best is None else self._best
         room = float((_limits(limit.epsilon, budget, best) - self._divergences()).max())
         if math.isfinite(room):
@@ -124,10 +132,20 @@ class CombinedAccountant(AdaptiveAccountant):
             found.append((max(limit.epsilon - left, Fraction(0)), within or self._late <= budget * LATE))
         return found
 
+    def _is_sum_alone(self, limit: ApproxDP) -> bool:
+        """Tell whether the first event needs more of delta than ``OWN``; it is chosen before any answer is seen."""
+        own = limit.delta if self._opened is None else self._opened * OWN
+        return self._asked is not None and self._asked > own
+
+    def _allowed(self, limit: ApproxDP) -> Fraction:
+        """Return the part of delta that is for the deltas of events."""
+        return limit.delta / OWN if self._is_sum_alone(limit) else limit.delta
+
     def _left(self, limit: Guarantee) -> ApproxDP:
         assert isinstance(limit, ApproxDP)  # noqa: S101 - made by _limit
         left = [limit.epsilon - spent for spent, allowed in self._bounds(limit) if allowed and spent <= limit.epsilon]
-        return ApproxDP(epsilon=max(left, default=Fraction(0)), delta=max(limit.delta - self._delta, Fraction(0)))
+        own = self._allowed(limit) - self._delta
+        return ApproxDP(epsilon=max(left, default=Fraction(0)), delta=max(own, Fraction(0)))
 
     def _spent(self, limit: Guarantee) -> ApproxDP:
         assert isinstance(limit, ApproxDP)  # noqa: S101 - made by _limit

@@ -156,7 +156,7 @@ def _laplace(question: Question, target: Target) -> Strategy:
 
 def _gaussian(question: Question, target: Target) -> Strategy:
     """Numbers together get a part of epsilon and of delta, which Gaussian noise divides among them as a rho."""
-    from celosia.accounting.gaussian import largest_rho
+    from celosia.accounting.certified import certificate_holds, certified_rhos
 
     numbers = [need for need in question.needs if isinstance(need.measure, Measure)]
     choices = [need for need in question.needs if not isinstance(need.measure, Measure)]
@@ -165,9 +165,14 @@ def _gaussian(question: Question, target: Target) -> Strategy:
     errors = [together, *(_error(need, question) for need in choices)]
     (first, *others), rest = _split(errors, 1.0 if private else None, target.epsilon, power=2 / 3)
     delta = target.delta / 2 if private else target.delta
-    rho = largest_rho(first, delta)
-    divided, _ = _split([_error(need, question) for need in numbers], None, rho, power=1)
-    shares = dict(zip(map(id, numbers), divided, strict=True)) | dict(zip(map(id, choices), others, strict=True))
+    for rho in certified_rhos(first, delta):
+        divided, _ = _split([_error(need, question) for need in numbers], None, rho, power=1)
+        shares = dict(zip(map(id, numbers), divided, strict=True)) | dict(zip(map(id, choices), others, strict=True))
+        noises = {id(need): _noise(need, question, rho=shares[id(need)]) for need in question.needs}
+        noisy = [noise.event for noise in noises.values() if noise is not None]
+        certified = CertifiedEvent(event=_together(noisy), epsilon=first, delta=delta)
+        if certificate_holds(certified):
+            break
     parts = tuple(
         Part(
             need=need,
@@ -175,12 +180,10 @@ def _gaussian(question: Question, target: Target) -> Strategy:
             weight=shares[id(need)] / target.epsilon
             if not isinstance(need.measure, Measure)
             else first / target.epsilon * shares[id(need)] / rho,
-            noise=_noise(need, question, rho=shares[id(need)]),
+            noise=noises[id(need)],
         )
         for need in question.needs
     )
-    noisy = [part.noise.event for part in parts if part.noise is not None]
-    certified = CertifiedEvent(event=_together(noisy), epsilon=first, delta=delta)
     stable = _stable(question, rest, target.delta / 2) if private else None
     events = [certified, *(_event(part, question, pure=True) for part in parts if part.noise is None)]
     return _strategy(question, target, parts, stable, events)
