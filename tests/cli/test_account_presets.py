@@ -23,7 +23,7 @@ def test_the_table_has_every_preset_and_what_it_means() -> None:
 
 def test_json_has_the_same_numbers() -> None:
     told = json.loads(CliRunner().invoke(app, ["account", "presets", "--persons", "500", "--json"]).stdout)
-    for line in told:
+    for line in told["presets"]:
         budget = suggest_budget(line["preset"], persons=500)
         assert (line["epsilon"], line["delta"]) == (float(budget.epsilon), float(budget.delta))
         assert line["success"] == pytest.approx(game(budget).success)

@@ -160,7 +160,7 @@ def test_from_nothing_to_an_answer(tmp_path: Path) -> None:
         assert guard.ask(ana, ask, "k").state == "committed"
         assert guard.ledger.account("deaths").spent == cl.ApproxDP(epsilon=1, delta=0)
     out, _ = run(tmp_path, "budget", "show", "--dataset", "deaths")
-    assert "ε = 2, δ = 1e-6" in out
+    assert "ε = 2, δ = 2e-7" in out
     out, _ = run(tmp_path, "log")
     assert "policy ε = 3, δ = 1e-6" in out
     assert "event " in out

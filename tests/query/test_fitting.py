@@ -455,8 +455,8 @@ def test_what_is_wrong_costs_nothing(words: str) -> None:
 
 
 def test_a_rho_needs_a_budget_that_knows_it() -> None:
-    session = session_on(declared(patients(20)), budget=cl.ApproxDP(epsilon=1, delta="1e-6"))
-    with pytest.raises(ParameterError, match="of the kind ApproxDP"):
+    session = session_on(declared(patients(20)), budget=cl.PureDP(epsilon=1))
+    with pytest.raises(ParameterError, match="of the kind PureDP"):
         session.fit(Adding(rho=1), ["age"])
     assert session.history == ()
 

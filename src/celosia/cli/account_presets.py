@@ -23,11 +23,11 @@ def presets(
     """Print three budgets to start from, with a delta for so many persons, and what each means.
 
     >>> presets(30_000, as_json=True)
-    [
-      {
-        "preset": "cautious",
-        "epsilon": 0.5,
-        "delta": 1e-06,
+    {
+      "presets": [
+        {
+          "preset": "cautious",
+          "epsilon": 0.5,
     ...
     """
     from celosia.accounting.game import game
@@ -38,18 +38,17 @@ def presets(
         budget = suggest_budget(name, persons=persons)
         rows.append((preset, budget, game(budget).success))
     if as_json:
-        print_json(
-            [
-                {
-                    "preset": preset.name,
-                    "epsilon": float(budget.epsilon),
-                    "delta": float(budget.delta),
-                    "success": success,
-                    "when": preset.when,
-                }
-                for preset, budget, success in rows
-            ]
-        )
+        lines = [
+            {
+                "preset": preset.name,
+                "epsilon": float(budget.epsilon),
+                "delta": float(budget.delta),
+                "success": success,
+                "when": preset.when,
+            }
+            for preset, budget, success in rows
+        ]
+        print_json({"presets": lines})
         return
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1))
     for title in ("Preset", "Budget", "Best guess is right", "When"):

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Final
 from celosia.core.errors import BudgetExceeded, ParameterError, RequestConflict
 from celosia.core.events import Event
 from celosia.core.exact import quote
-from celosia.core.guarantees import ZCDP, ApproxDP, Guarantee
+from celosia.core.guarantees import Guarantee
 from celosia.core.record import Record, exact_text
+from celosia.ledger.advice import exceeded_number
 from celosia.ledger.chain import JSON, moment
 from celosia.ledger.records import Found, find_answers, find_request, remember
 from celosia.ledger.reservation import Request, Reservation
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from celosia.ledger.book import Page
     from celosia.ledger.policy import Policy
 
-__all__ = ["Question", "cost_under", "drawn_id", "exceeded_number", "has_room", "policy_of", "reserve"]
+__all__ = ["Question", "cost_under", "drawn_id", "has_room", "policy_of", "reserve"]
 
 _LONGEST_QUESTION: Final = 100_000
 
@@ -260,21 +261,6 @@ def _refusals(page: "Page", scope: Scope, event: Event) -> "Iterator[tuple[Guara
 
 def _number(left: Guarantee) -> Fraction:
     return next((getattr(left, name) for name in ("rho", "mu", "epsilon") if hasattr(left, name)), Fraction(0))
-
-
-def exceeded_number(cost: Guarantee, left: Guarantee) -> str | None:
-    """Return which number of a cost is too large for what is left; None where nothing is left.
-
-    >>> from celosia.core import ApproxDP
-    >>> exceeded_number(ApproxDP(epsilon=1, delta="1e-6"), ApproxDP(epsilon=2, delta="1e-7"))
-    'delta'
-    """
-    numbers = [getattr(left, name) for name in ("rho", "mu", "epsilon") if hasattr(left, name)]
-    if numbers and not numbers[0]:
-        return None
-    if isinstance(cost, ApproxDP) and isinstance(left, ApproxDP) and cost.epsilon <= left.epsilon:
-        return "delta"
-    return "rho" if isinstance(left, ZCDP) else "epsilon"
 
 
 def _advice(cost: Guarantee, left: Guarantee) -> str:
