@@ -37,7 +37,7 @@ def test_every_kind_of_relation_and_request_is_asked() -> None:
     found = every_case()
     assert {type(case.plan.relation) for case in found} == {Base, Joined, Projected, PerPerson}
     requests = [request for case in found for request in case.requests]
-    assert {request.distinct for request in requests} == {None, "persons", "values"}
+    assert {request.distinct for request in requests} == {None, "persons", "values", "contributions"}
     assert {len(request.columns) for request in requests} == {0, 1, 2}
     assert any(isinstance(request.measure, Choice) for request in requests)
     assert any(isinstance(request.measure, Measure) for request in requests)

@@ -25,6 +25,7 @@ from celosia.cli.demo import demo
 from celosia.cli.guard import guard
 from celosia.cli.learn import learn
 from celosia.cli.ledger import ledger
+from celosia.cli.limits import limits
 from celosia.cli.query import query
 from celosia.cli.schema import schema
 from celosia.core.errors import CelosiaError
@@ -41,6 +42,12 @@ _QUERY = (
     "FILE is a path or glob of Parquet or CSV files, or a postgresql:// URL with --table. SQL is a SELECT of "
     "aggregates FROM the table, which goes by the name in the schema, by --table, or by the stem of the file.\n\n"
     "Without --ledger nothing is remembered between calls: every call spends anew, and what they spend adds up."
+)
+_LIMITS = (
+    "Suggest contribution limits for a table of persons: in how many groups one person should count, and with how many "
+    "rows in each.\n\n"
+    "The numbers of groups and rows of persons are measured with noise, which costs --epsilon. Small limits cut off "
+    "rows, large ones need more noise: both are printed for each choice."
 )
 _WRONG = 2
 _INTERRUPTED = 130
@@ -99,6 +106,7 @@ app.add_typer(collect)
 app.add_typer(learn)
 app.command("schema", help=_SCHEMA)(schema)
 app.command("query", help=_QUERY)(query)
+app.command("limits", help=_LIMITS)(limits)
 
 
 def _print_version(wanted: bool) -> None:

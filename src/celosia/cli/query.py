@@ -30,9 +30,10 @@ if TYPE_CHECKING:
     from celosia.query.preview import Preview
     from celosia.query.release import TableRelease
 
-__all__ = ["Asked", "Remembered", "Shown", "Spending", "query"]
+__all__ = ["FORGETFUL", "Asked", "Remembered", "Shown", "Spending", "query"]
 
-_FORGETFUL = "Nothing is remembered between calls: every call spends anew, and what they spend adds up."
+FORGETFUL = "Nothing is remembered between calls: every call spends anew, and what they spend adds up."
+"""What is said where no ledger keeps the budget."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -268,7 +269,7 @@ def query(asked: Asked, spending: Spending, remembered: Remembered, shown: Shown
         console.print(Text(f"Note: {note}", style="dim"), soft_wrap=True)
     if repeated:
         promise = f"Answered before on the same data, for {cost(release.guarantee)}: the data set pays nothing more."
-    rest = _FORGETFUL if remembered.ledger is None else f"{left(session.remaining)} is left in the ledger."
+    rest = FORGETFUL if remembered.ledger is None else f"{left(session.remaining)} is left in the ledger."
     console.print(Text(f"{promise} {rest}", style="dim"), soft_wrap=True)
 
 

@@ -15,10 +15,22 @@ from celosia.query.rows import PERSON
 if TYPE_CHECKING:
     from ibis.expr import types as ir
 
-__all__ = ["CELL", "averaged", "chosen_cells", "first_in_order", "person_number", "sampled_rows"]
+__all__ = [
+    "CELL",
+    "DOUBLINGS",
+    "averaged",
+    "bucketed",
+    "chosen_cells",
+    "first_in_order",
+    "person_number",
+    "sampled_rows",
+]
 
 CELL: Final = "cell"
 """The name of the column with the number of the cell."""
+
+DOUBLINGS: Final = 21
+"""Numbers of cells and rows are told apart by buckets of 1, 2, 3 to 4, 5 to 8 …; the last one is open."""
 
 _EXACT = 2**53
 _LARGEST_SUM = 2**62
@@ -60,6 +72,20 @@ def chosen_cells(table: "ir.Table", groups: int, order: KeyedOrder, dialect: Dia
     joined = ranked.join(ranked.group_by(PERSON).aggregate(low=rank.min(), high=rank.max()), PERSON)
     kept = joined["rank"] == joined.low
     return joined.filter(kept if groups == 1 else kept | (joined["rank"] == joined.high)).select(*table.columns)
+
+
+def bucketed(number: "ir.Value") -> "ir.Value":
+    """Return the bucket of a whole number from 1 on: the first ``i`` with ``number <= 2^i``, but at most the last.
+
+    >>> import ibis
+    >>> each = ibis.table({"rows": "int64"}, name="each")
+    >>> str(bucketed(each.rows).type())
+    'int64'
+    """
+    import ibis
+
+    last = DOUBLINGS - 1
+    return ibis.cases(*((number <= whole(2**place), whole(place)) for place in range(last)), else_=whole(last))
 
 
 def averaged(total: "ir.Value", count: "ir.Value", rows: int, reach: tuple[int, int]) -> "ir.Value":

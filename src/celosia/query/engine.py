@@ -25,7 +25,9 @@ __all__ = ["Engine", "Request"]
 class Request(Protocol):
     """What is to be summed or counted in every cell: a measure or choice, and the columns that it is taken of.
 
-    ``distinct`` is None, ``"persons"`` or ``"values"``.
+    ``distinct`` is None, ``"persons"``, ``"values"`` or ``"contributions"``. The last counts each person once, in the
+    first of its cells by the keyed order, at the index ``21 i + j`` of ``Bins(441)``: ``i`` and ``j`` are the least
+    numbers, at most 20, for which the person is in at most ``2^i`` cells and has at most ``2^j`` rows in that one.
 
     >>> from celosia.query.needs import Need
     >>> from celosia.statistics import RowCount
@@ -44,7 +46,7 @@ class Request(Protocol):
 
     @property
     def distinct(self) -> str | None:
-        """Whether different persons or values are counted."""
+        """Whether different persons or values are counted, or persons by what they contribute."""
         ...
 
 

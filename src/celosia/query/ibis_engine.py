@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from celosia.core.errors import CelosiaError, EngineError
+from celosia.core.errors import CelosiaError, EngineError, QueryError
 from celosia.data.sources import Database, IbisSource, SparkSource
 from celosia.query.collations import check_collations
 from celosia.query.column_checks import check_columns
@@ -231,7 +231,9 @@ def _answered(requests: "Sequence[Request]", rows: Rows, level: "PersonLevel | R
 
     found: dict[int, NDArray[Any]] = {}
     for place, request in enumerate(requests):
-        if is_counted(request):
+        if request.distinct == "contributions":
+            found[place] = _contributions(level)
+        elif is_counted(request):
             found[place] = level.counts(counted(request, rows))
         elif request.distinct == "values":
             found[place] = level.distinct(_exactly(rows, request.columns[0]))
@@ -242,6 +244,15 @@ def _answered(requests: "Sequence[Request]", rows: Rows, level: "PersonLevel | R
         arrays = level.sums(summed([requests[place] for place in added], rows))
         found |= dict(zip(added, arrays, strict=True))
     return tuple(found[place] for place in range(len(requests)))
+
+
+def _contributions(level: "PersonLevel | RowLevel") -> "NDArray[Any]":
+    from celosia.query.row_level import RowLevel
+
+    if isinstance(level, RowLevel):
+        message = "Only the rows of persons have limits."
+        raise QueryError(message)
+    return level.contributions()
 
 
 def _exactly(rows: Rows, expression: Any) -> "ir.Value":  # noqa: ANN401 - an expression

@@ -52,7 +52,8 @@ _QUANTILES: Final = {"min": Fraction(0), "median": Fraction(1, 2), "quantile": N
 class Need:
     """A measurement of the columns in every cell, and which aggregates it answers: (name, quantity or position).
 
-    ``distinct`` is "persons" or "values" where different ones are counted; ``public_rows`` means that the number of
+    ``distinct`` is "persons" or "values" where different ones are counted, "contributions" where persons are counted by
+    their numbers of cells and rows; ``public_rows`` means that the number of
     rows is public and taken as it is; ``labels`` are the categories that the answer is an index into; ``unit`` is
     "days" or "seconds" where the answer is a date or a time, counted since 1970.
 

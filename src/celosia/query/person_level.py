@@ -11,7 +11,9 @@ import numpy as np
 
 from celosia.query.bounding import (
     CELL,
+    DOUBLINGS,
     averaged,
+    bucketed,
     chosen_cells,
     first_in_order,
     person_number,
@@ -118,6 +120,24 @@ class PersonLevel:
     def persons(self) -> "NDArray[Any]":
         """Return the number of different persons."""
         return self._counted(self._chosen({}).select(PERSON, CELL).distinct())
+
+    def contributions(self) -> "NDArray[Any]":
+        """Return the persons by buckets of their numbers of cells and of rows in one of them, counted in that one.
+
+        Which cell it is follows from the keyed order, as where one cell of each person counts.
+        """
+        import ibis
+
+        table = self._in_cells({})
+        each = table.group_by([PERSON, CELL]).aggregate(rows=table.count())
+        each = each.mutate(cells=each.count().over(ibis.window(group_by=PERSON)))
+        one = chosen_cells(each, 1, self._order, self._rows.dialect)
+        placed = one.select(CELL, value=bucketed(one.cells) * whole(DOUBLINGS) + bucketed(one.rows))
+        sums = Sums(len(self._cells), DOUBLINGS**2)
+        for batch in self._run(placed.group_by([CELL, "value"]).aggregate(persons=placed.count())):
+            places, values, persons = (integers(column) for column in batch.columns)
+            sums.add(places, values, persons)
+        return sums.array
 
     def _counted(self, table: "ir.Table") -> "NDArray[Any]":
         sums = Sums(len(self._cells), 1)

@@ -19,8 +19,9 @@ from celosia.statistics import CentredSum, Choice, Measure, Mode, TopK
 if TYPE_CHECKING:
     from celosia.core import Guarantee
     from celosia.query.strategy import Part, Strategy
+    from celosia.statistics import Noise
 
-__all__ = ["Line", "Preview", "notes_of", "preview_of", "spread_of"]
+__all__ = ["Line", "Preview", "noise_words", "notes_of", "preview_of", "spread_of"]
 
 _LESS = Fraction(99, 100)
 
@@ -181,15 +182,24 @@ def _charge_notes(cost: "Guarantee", charge: "Guarantee") -> Iterator[str]:
 
 def _mechanism(part: "Part", strategy: "Strategy") -> str:
     if part.noise is not None:
-        event: Any = part.noise.event
-        laplace = part.noise.kind == "Laplace"
-        size = float(event.scale) if laplace else math.sqrt(event.variance)
-        row = part.need.measure.footprint.l1 if isinstance(part.need.measure, Measure) else 1
-        word = "Laplace noise of scale" if laplace else "Gaussian noise of standard deviation"
-        # In steps of the grid the number would mean nothing to anybody.
-        return f"{word} {size / row:.4g}" + ("" if row == 1 else " times what a row can add")
+        return noise_words(part.noise, part.need.measure.footprint.l1 if isinstance(part.need.measure, Measure) else 1)
     flips = strategy.pure and isinstance(part.need.measure, Mode | TopK)
     return f"{'permute-and-flip' if flips else 'exponential'} choice among {part.need.measure.width:,} candidates"
+
+
+def noise_words(noise: "Noise", row: int = 1) -> str:
+    """Return what is added to each number, for a reader; ``row`` is what one row can add, in steps.
+
+    >>> from celosia.statistics import Bounding, Noise, Sensitivity
+    >>> noise_words(Noise.laplace("0.5", Sensitivity(l1=1, l2_squared=1), 1, 1, Bounding()))
+    'Laplace noise of scale 2'
+    """
+    event: Any = noise.event
+    laplace = noise.kind == "Laplace"
+    size = float(event.scale) if laplace else math.sqrt(event.variance)
+    word = "Laplace noise of scale" if laplace else "Gaussian noise of standard deviation"
+    # In steps of the grid the number would mean nothing to anybody.
+    return f"{word} {size / row:.4g}" + ("" if row == 1 else " times what a row can add")
 
 
 def _several(number: int, word: str) -> str:

@@ -27,6 +27,7 @@ from celosia.query.desk import Desk
 from celosia.query.fitting import check_own, fitting_of
 from celosia.query.history import Asked, Entry, entry_of
 from celosia.query.json_fields import parse_json
+from celosia.query.limits import MOST_ROWS, LimitsPlan, plan_limits
 from celosia.query.opening import open_door, tables_by_name
 from celosia.query.plan import Plan
 from celosia.query.preview import Preview, preview_of
@@ -37,6 +38,9 @@ from celosia.query.strategy import Strategy, check_noise, strategy_for
 from celosia.query.target import Target
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from celosia.core import Source
     from celosia.core.events import Event
     from celosia.ledger.door import Door
@@ -44,6 +48,7 @@ if TYPE_CHECKING:
     from celosia.ledger.reservation import Request, Reservation
     from celosia.query.builder import Scalar
     from celosia.query.engine import Engine
+    from celosia.query.limit_suggestion import LimitSuggestion
     from celosia.query.release import TableRelease
 
 __all__ = ["Session"]
@@ -332,16 +337,113 @@ class Session(Indivisible):
         rows = begin(self, table)
         fitting = fitting_of(estimator, rows if where is None else rows.where(where), features, target)
         check_own(estimator, self)
-        engine, event = self._desk.check(fitting.plan), fitting.inquiry.event
-        promise = self._promise(event)
-        reservation = self._door.reserve(event, question=_shortened(fitting.question))
-        self._costs[reservation.id] = promise
-        source = self._desk.source
-        noisy = self._read(lambda: fitting.noisy(engine, self._desk.secret, source), reservation)
-        release = Release(value=noisy, event=event, guarantee=promise, seeded=source.seeded)
-        self._door.commit(reservation, release)
-        fitted: L = fitting.concluded(noisy, seeded=source.seeded)
+        release = self._measure(fitting.plan, fitting.inquiry.event, fitting.question, fitting.noisy)
+        fitted: L = fitting.concluded(release.value, seeded=release.seeded)
         return fitted
+
+    def suggest_limits(
+        self,
+        *group_by: "Scalar",
+        keys: Sequence[Any] | None = None,
+        where: "Scalar | None" = None,
+        table: str | None = None,
+        planned: Exact | None = None,
+        most_rows: int = MOST_ROWS,
+        **target: Any,  # noqa: ANN401 - epsilon or rho, as in release
+    ) -> "LimitSuggestion":
+        """Measure privately how many groups and rows persons have, and compare limits by their bias and noise.
+
+        Parameters
+        ----------
+        group_by, keys, where
+            The groups that the limits are about, and the rows, as in a query; the groups must be public.
+        table
+            The table, if there are several.
+        planned
+            The epsilon (or rho) that a later query will spend; by default as much as this measurement.
+        most_rows
+            The largest limit of rows in a group that is tried, a power of two.
+        target
+            What is spent: ``epsilon=``, or ``rho=`` where the budget is one.
+
+        Examples
+        --------
+        >>> import celosia as cl, pyarrow as pa
+        >>> visits = cl.table(
+        ...     pa.table({"who": [row // 4 for row in range(8000)], "sex": ["F", "M"] * 4000}), name="visits",
+        ...     schema=cl.Schema(sex=cl.Category("F", "M")),
+        ...     person="who", max_groups_per_person=1, max_rows_per_group=1,
+        ... )
+        >>> session = cl.Session(visits, budget=cl.PureDP(epsilon=1))
+        >>> suggestion = session.suggest_limits("sex", epsilon="0.1")
+        >>> suggestion.best.groups, suggestion.best.rows  # everybody has two rows in each of two groups
+        (2, 2)
+        >>> session = cl.Session(suggestion.apply(visits), budget=session.remaining)
+        """
+        plan = self._plan_limits(group_by, keys, where, table, planned, most_rows, target)
+        return plan.suggestion(self._measure(plan.question.plan, plan.event, plan.text, plan.noisy))
+
+    def preview_limits(
+        self,
+        *group_by: "Scalar",
+        keys: Sequence[Any] | None = None,
+        where: "Scalar | None" = None,
+        table: str | None = None,
+        most_rows: int = MOST_ROWS,
+        level: Exact = 0.95,
+        **target: Any,  # noqa: ANN401 - as in suggest_limits
+    ) -> Preview:
+        """Tell what ``suggest_limits`` would cost, and how far off its numbers of persons would be.
+
+        >>> import celosia as cl, pyarrow as pa
+        >>> visits = cl.table(
+        ...     pa.table({"who": [1, 1, 2], "sex": ["F", "F", "M"]}), schema=cl.Schema(sex=cl.Category("F", "M")),
+        ...     name="visits", person="who", max_groups_per_person=1, max_rows_per_group=1,
+        ... )
+        >>> print(cl.Session(visits, budget=cl.PureDP(epsilon=1)).preview_limits("sex", epsilon="0.5"))
+        Cost PureDP(epsilon=0.5, unit='person'): fits into the remaining PureDP(epsilon=1, unit='person'); 2 cells.
+          persons: Laplace noise of scale 2, 100% of the cost; within ±6 with probability 0.95
+          Note: Persons are counted in 24 buckets ...
+        """
+        plan = self._plan_limits(group_by, keys, where, table, None, most_rows, target)
+        cost, affordable = self._promise(plan.event), self._door.admits(plan.event)
+        return plan.preview(cost, self.remaining, affordable=affordable, level=level)
+
+    def _plan_limits(
+        self,
+        group_by: "Sequence[Scalar]",
+        keys: Sequence[Any] | None,
+        where: "Scalar | None",
+        table: str | None,
+        planned: Exact | None,
+        most_rows: int,
+        target: Mapping[str, Any],
+    ) -> LimitsPlan:
+        rows = begin(self, table)
+        rows = rows if where is None else rows.where(where)
+        query = (rows.group_by(*group_by, keys=keys) if group_by else rows).count()
+        spent = Target.of(self._limit, **target)
+        later: dict[str, Any] = {"rho" if spent.rho is not None else "epsilon": planned}
+        return plan_limits(
+            query, spent, planned=spent if planned is None else Target.of(self._limit, **later), most_rows=most_rows
+        )
+
+    def _measure(
+        self,
+        plan: Plan,
+        event: "Event",
+        question: str,
+        noisy: "Callable[[Engine, Sequence[int], Source], NDArray[np.int64]]",
+    ) -> "Release[NDArray[np.int64]]":
+        """Pay for an event, read the data once, and return noisy numbers."""
+        engine, source = self._desk.check(plan), self._desk.source
+        promise = self._promise(event)
+        reservation = self._door.reserve(event, question=_shortened(question))
+        self._costs[reservation.id] = promise
+        found = self._read(lambda: noisy(engine, self._desk.secret, source), reservation)
+        release = Release(value=found, event=event, guarantee=promise, seeded=source.seeded)
+        self._door.commit(reservation, release)
+        return release
 
     def _answered(self, strategy: Strategy, promise: Guarantee, engine: "Engine", reservation: "Reservation") -> Asked:
         """Read the data and answer what was paid for."""

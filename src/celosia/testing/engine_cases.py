@@ -19,6 +19,7 @@ from celosia.query.parse import parse_expression
 from celosia.query.plan import Aggregate, Base, Joined, Key, PerPerson, Plan, Projected, Relation
 from celosia.query.relations import columns_of
 from celosia.statistics import (
+    Bins,
     Bounding,
     CrossMoments,
     Distinct,
@@ -89,12 +90,14 @@ def _person_cases(tables: dict[str, Table]) -> Iterator[Case]:
     yield make("choices", base, sex, _choices())
     for bounds in ((1, 1), (2, 3), (3, 2), (5, 100)):
         yield make(f"{bounds[0]} by {bounds[1]}", base, [("month", "month(born)")], few, bounds=bounds)
+    contributions = _need(Bins(441), distinct="contributions")
+    yield make("contributions", base, [("month", "month(born)")], [contributions])
     yield make("no keys", base, [], [*_moments()[:8], _choices()[0]], where="NOT (sex IN ('F', 'M'))")
     both = [("level", "level"), ("code", "code")]
     listed = Cells.listed([("high", 30), ("low", 2), ("low", 1)], 2)
     yield make("listed", base, both, few, cells=listed)
     yield make("several keys", base, [*both, ("flag", "flag")], [*few, _need(Distinct(), distinct="persons")])
-    yield make("texts", Base("texts"), sex, [*few, _choices()[0], _choices()[-1]])
+    yield make("texts", Base("texts"), sex, [*few, contributions, _choices()[0], _choices()[-1]])
     yield make("private keys", base, [("city", "city"), ("flag", "flag")], [], private=True)
     yield make("text keys", Base("texts"), [("city", "city")], [], private=True)
     columns = (

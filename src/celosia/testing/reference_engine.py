@@ -104,7 +104,9 @@ class ReferenceEngine(Engine):
         bounded = bool(rows.persons) and rows.persons[0] is not None and not rows.single
         groups = _chosen(rows.persons, cells, bounding.groups, order) if bounded else _alone(cells)
         most = bounding.rows if bounded else None
-        if request.distinct == "values":
+        if request.distinct == "contributions":
+            _count_contributions(answer, rows.persons, cells, order)
+        elif request.distinct == "values":
             _count_distinct(answer, request.columns[0], rows, groups, most, order)
         elif request.distinct == "persons":
             for _, cell in groups:
@@ -197,6 +199,16 @@ def _count(
             found = [code for _, code, _ in sorted(ranked)[:most]]
         for code in found:
             answer[cell, code] += 1
+
+
+def _count_contributions(answer: "NDArray[Any]", persons: list[Any], cells: list[int], order: KeyedOrder) -> None:
+    """Count each person once, in its first cell, by the numbers of its cells and of its rows there."""
+    different: dict[Any, set[int]] = defaultdict(set)
+    for person, cell in zip(persons, cells, strict=True):
+        different[person].add(cell)
+    for (person, cell), places in _chosen(persons, cells, 1, order).items():
+        i, j = (min((number - 1).bit_length(), 20) for number in (len(different[person]), len(places)))
+        answer[cell, 21 * i + j] += 1
 
 
 def _count_distinct(
