@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import io
 import json
 import math
@@ -60,6 +61,8 @@ def test_numbers_have_their_intervals_beside_them(session: cl.Session, capsys: p
     low, high = (release.intervals["count"](0.95)[end][0] for end in (0, 1))
     assert f"{low:,} – {high:,}" in women
     assert "90 % interval" in printed(release, capsys, "0.9")[0]
+    person = dataclasses.replace(release, guarantee=cl.PureDP(epsilon=1, unit="person"))
+    assert "95 % noise interval" in printed(person, capsys)[0]
 
 
 def test_a_count_stays_whole_beside_a_mean(session: cl.Session, capsys: pytest.CaptureFixture[str]) -> None:

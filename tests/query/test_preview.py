@@ -106,6 +106,7 @@ def test_private_keys_and_bounded_persons_are_explained() -> None:
     notes = " ".join(preview_of(lambda q: q.group_by("town").count(), persons_table()).notes)
     assert "Keys are private" in notes
     assert "at most 3 rows in each of at most 2 cells" in notes
+    assert "The limits may cut off more" in notes
     assert preview_of(lambda q: q.group_by("town").count()).cells is None
     assert "private keys" in str(preview_of(lambda q: q.group_by("town").count()))
 
@@ -149,3 +150,36 @@ def test_the_cost_of_a_preview_is_what_is_paid(asked: Any, epsilon: float) -> No
     assert preview.cost == release.guarantee
     assert session.spent <= preview.cost  # divergences may leave more than the sum
     assert session.history[0].cost == preview.cost
+
+
+def test_errors_of_persons_are_called_those_of_the_noise() -> None:
+    assert "; noise within ±" in str(preview_of(lambda q: q.count(), persons_table()))
+    assert "noise within" not in str(preview_of(lambda q: q.count()))
+
+
+def test_it_says_where_limits_can_cut_something_off() -> None:
+    cut = "The limits may cut off more: the true number can lie outside the noise interval."
+    whole = "SELECT AVG(n) FROM (SELECT who, CLIP(COUNT(*), 0, 9) AS n FROM deaths GROUP BY who)"
+    session = asking(persons_table(groups=2, rows=3))
+    for query, expected in (
+        (session.query().count(), True),
+        (session.query().median("age"), True),
+        (session.query().group_by("risk").count_persons(), True),
+        (session.query().group_by("sex").count_persons(), False),  # two groups, and both count
+        (session.query().count_persons(), False),
+        (session.query().count_persons().count(), True),
+        (session.sql(whole), False),
+    ):
+        assert (cut in query.preview(epsilon=1).notes) is expected
+    assert cut not in asking().query().count().preview(epsilon=1).notes
+
+
+def test_it_names_the_columns_that_are_clipped() -> None:
+    def clipped(make: Any) -> list[str]:  # noqa: ANN401 - of a query
+        return [note for note in preview_of(make).notes if "moved to them first" in note]
+
+    assert clipped(lambda q: q.mean("age + weight").count()) == [
+        "Values beyond their bounds are moved to them first (age, weight): intervals are for the values inside."
+    ]
+    for make in (lambda q: q.count(), lambda q: q.count("age"), lambda q: q.mean("alive"), lambda q: q.mode("sex")):
+        assert clipped(make) == []

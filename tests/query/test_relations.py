@@ -11,7 +11,7 @@ import celosia as cl
 from celosia.core.errors import QueryError
 from celosia.query.expressions import Call, Column, Literal
 from celosia.query.plan import Base, Joined, PerPerson, Projected, Relation
-from celosia.query.relations import Unit, columns_of, tables_of, unit_of
+from celosia.query.relations import Unit, columns_of, cuts_nothing, tables_of, unit_of
 from tests.query.samples import code_book, persons_table, rows_table
 
 if TYPE_CHECKING:
@@ -151,3 +151,18 @@ def test_units_do_not_mix() -> None:
     mixed = {"deaths": persons_table(), "visits": rows_table("visits")}
     with pytest.raises(QueryError, match="person"):
         unit_of(TWICE, mixed)
+
+
+def test_limits_cut_nothing_of_persons_with_one_row() -> None:
+    for relation, whole in (
+        (DEATHS, False),
+        (PUBLIC, False),
+        (TWICE, False),
+        (EACH, True),
+        (Projected(relation=EACH, columns=(("visits", Column("visits")),)), True),
+        (Joined(left=EACH, right=Base("towns"), on=(("oldest", "beds"),)), True),
+        (Joined(left=EACH, right=DEATHS, by="person"), False),
+        (PerPerson(relation=TWICE, columns=(("visits", "count", None),)), False),  # a join keeps only so many rows
+        (PerPerson(relation=PUBLIC, columns=(("visits", "count", None),)), True),
+    ):
+        assert cuts_nothing(relation) is whole

@@ -12,6 +12,7 @@ import celosia as cl
 from celosia.core import LaplaceEvent
 from celosia.core.errors import NoInterval, ParameterError
 from celosia.query.release import TableRelease
+from tests.query.samples import asking, persons_table
 
 
 def around(values: list[int], reach: float) -> Any:  # noqa: ANN401 - a function of a level
@@ -103,3 +104,12 @@ def test_in_a_notebook_it_is_a_table_and_text_stays_text() -> None:
     assert "<script>" not in html
     assert "&lt;script&gt;" in html
     assert "20 more rows" in made(40)._repr_html_()
+
+
+def test_intervals_of_persons_are_noise_intervals() -> None:
+    release = asking(persons_table()).query().group_by("sex").count().release(epsilon=1)
+    assert release.name_interval("0.9") == "90 % noise interval"
+    assert "95 % noise interval" in release.plot().to_json()
+    assert "The limits may cut off more" in release._repr_html_()
+    rows = asking().query().count().release(epsilon=1)
+    assert (rows.name_interval(), "limits" in rows._repr_html_()) == ("95 % interval", False)

@@ -51,7 +51,7 @@ def print_table(release: "TableRelease", level: str) -> None:
             # A key is a name, also if it is a number: no year is written 2,021.
             columns.append([_printable(str(v)) if name in release.keys else _value(v) for v in values])
             continue
-        table.add_column(f"{100 * exact_level(level):g} % interval", justify="right")
+        table.add_column(release.name_interval(level), justify="right")
         low, high = (end.tolist() for end in release.intervals[name](exact_level(level)))
         if all(isinstance(value, int) for value in values):  # whole numbers, so the interval is widened to some
             low, high = list(map(math.floor, low)), list(map(math.ceil, high))

@@ -93,18 +93,18 @@ class Preview:
         cells = "private keys" if self.cells is None else f"{self.cells:,} cell{'s' if self.cells != 1 else ''}"
         head = [f"Cost {self.cost}: {fits} into the remaining {self.remaining}; {cells}."]
         lines = [
-            f"  {line.name}: {line.mechanism}, {float(line.share):.0%} of the cost; {_error(line, self.level)}"
+            f"  {line.name}: {line.mechanism}, {float(line.share):.0%} of the cost; {self._error(line)}"
             for line in self.lines
         ]
         bounds = [f"  {name} is {kind}" for name, kind in self.bounds]
         return "\n".join([*head, *lines, *bounds, *(f"  Note: {note}" for note in self.notes)])
 
-
-def _error(line: Line, level: float) -> str:
-    if line.error is None:
-        return "error depends on the number of rows (give rows=, a public guess)"
-    unit = " rows" if line.unit == "rank" else ""
-    return f"within ±{line.error:,.6g}{unit} with probability {level:.3g}"
+    def _error(self, line: Line) -> str:
+        if line.error is None:
+            return "error depends on the number of rows (give rows=, a public guess)"
+        of_noise = "" if self.cost.unit == "row" else "noise "
+        unit = " rows" if line.unit == "rank" else ""
+        return f"{of_noise}within ±{line.error:,.6g}{unit} with probability {self.level:.3g}"
 
 
 def spread_of(part: "Part", quantity: str, strategy: "Strategy", *, rows: float | None, level: float) -> float | None:
@@ -239,9 +239,14 @@ def _notes(strategy: "Strategy") -> Iterator[str]:
     if bounding.unit != "row":
         rows, cells = _several(bounding.rows, "row"), _several(bounding.groups, "cell")
         yield (
-            f"One {bounding.unit} counts with at most {rows} in each of at most {cells}: what is beyond is averaged in "
-            "or left out, which the errors do not include."
+            f"One {bounding.unit} counts with at most {rows} in each of at most {cells}. Errors and intervals are of "
+            "the noise: they are about the number that these limits leave."
         )
+        if strategy.question.may_cut:
+            yield "The limits may cut off more: the true number can lie outside the noise interval."
+    clipped = ", ".join(sorted(strategy.question.clipped))
+    if clipped:
+        yield f"Values beyond their bounds are moved to them first ({clipped}): intervals are for the values inside."
     shared = [part for part in strategy.parts if len(part.need.serves) > 1]
     for part in shared:
         yield f"{', '.join(name for name, _ in part.need.serves)} come from one measurement and share its noise."

@@ -17,12 +17,12 @@ from celosia.data.columns import Boolean, Category, Date, Integer, Kind, Real, T
 from celosia.data.values import as_category, as_date, as_moment, as_text, as_truth, as_whole
 from celosia.query.cells import MOST_CELLS, Cells
 from celosia.query.evaluate import rehearse
-from celosia.query.expressions import is_condition, kind_of
+from celosia.query.expressions import columns_in, is_condition, kind_of
 from celosia.query.needs import Need, needs_of
 from celosia.query.plan import Joined, PerPerson, Plan, Projected, Relation
-from celosia.query.relations import columns_of, unit_of
+from celosia.query.relations import columns_of, cuts_nothing, unit_of
 from celosia.query.render import render
-from celosia.statistics import Bounding, TopK
+from celosia.statistics import Bounding, Measure, TopK
 
 if TYPE_CHECKING:
     from celosia.data.columns import Value
@@ -69,6 +69,21 @@ class Question:
     def dimension(self) -> int:
         """How many cells there are, or may be."""
         return MOST_CELLS if self.cells is None else len(self.cells)
+
+    @property
+    def may_cut(self) -> bool:
+        """Whether contribution limits can leave rows or persons out of the answer."""
+        if self.bounding.unit == "row" or cuts_nothing(self.plan.relation):
+            return False
+        only_persons = all(need.distinct == "persons" for need in self.needs)
+        return not (only_persons and self.bounding.groups == self.bounding.cells)
+
+    @property
+    def clipped(self) -> frozenset[str]:
+        """The columns that a number with an interval is computed from, and whose values are clipped to bounds."""
+        numbers = (need for need in self.needs if isinstance(need.measure, Measure) and need.measure.axes)
+        names = {name for need in numbers for column in need.columns for name in columns_in(column)}
+        return frozenset(name for name in names if isinstance(self.kinds[name], Integer | Real | Date | Timestamp))
 
     def samples(self) -> dict[str, Any]:
         """Return one made-up value for each key and aggregate: of what type the answer is, before there is one."""

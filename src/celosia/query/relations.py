@@ -18,7 +18,7 @@ from celosia.query.plan import Base, Joined, PerPerson, Projected, Relation
 if TYPE_CHECKING:
     from celosia.data.table import Table
 
-__all__ = ["Unit", "columns_of", "limits_of", "tables_of", "unit_of"]
+__all__ = ["Unit", "columns_of", "cuts_nothing", "limits_of", "tables_of", "unit_of"]
 
 _MOST_ROWS = 2**62
 _MOST_SUMMED = 2**14  # rows of one person whose reals are summed without being cut off
@@ -81,6 +81,37 @@ def unit_of(relation: Relation, tables: "Mapping[str, Table]") -> Unit:
         raise QueryError(message)
     groups, rows = (1, 1) if first.person is None else limits_of(relation, tables)
     return Unit(table=first, groups=min(groups, _LARGEST_LIMIT), rows=min(rows, _LARGEST_LIMIT))
+
+
+def cuts_nothing(relation: Relation) -> bool:
+    """Tell whether every row of a person counts whatever the limits: persons have one row, made of all their rows.
+
+    A join on the person keeps a limited number of rows on either side, so it may leave some out.
+
+    >>> cuts_nothing(Base("visits"))
+    False
+    >>> cuts_nothing(PerPerson(relation=Base("visits"), columns=(("visits", "count", None),)))
+    True
+    """
+    match relation:
+        case PerPerson(relation=inner):
+            return not _joins_persons(inner)
+        case Projected(relation=inner) | Joined(left=inner, by="key"):
+            return cuts_nothing(inner)
+        case _:
+            return False
+
+
+def _joins_persons(relation: Relation) -> bool:
+    match relation:
+        case Joined(by="person"):
+            return True
+        case Joined(left=left, right=right):
+            return _joins_persons(left) or _joins_persons(right)
+        case Projected(relation=inner) | PerPerson(relation=inner):
+            return _joins_persons(inner)
+        case _:
+            return False
 
 
 def limits_of(relation: Relation, tables: "Mapping[str, Table]") -> tuple[int, int]:

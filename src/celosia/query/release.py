@@ -1,7 +1,8 @@
 """The answer to a query: a table of noisy numbers, what they cost, and how far off each of them may be.
 
-It holds nothing that was not noised or public. Intervals speak of the noise alone: not of values that were clipped to
-their bounds, nor of rows that were left out because a person had more than the declared number.
+It holds nothing that was not noised or public. Intervals are *noise intervals*: they hold the number without noise that
+the contribution limits leave, of values clipped to their bounds. In a table of rows that is the true value, but for
+clipping. In a table of persons the limits may cut off more, and the true value may lie outside.
 """
 
 from dataclasses import dataclass, field
@@ -97,7 +98,8 @@ class TableRelease(Release["pa.Table"]):
     def confidence_interval(self, level: Exact = 0.95) -> "tuple[pa.Table, pa.Table]":
         """Return two tables of the shape of the answer, without what has no interval: the lower and the upper ends.
 
-        Each number's interval holds its true value with probability ``level`` or more, as far as the noise goes.
+        Each is a noise interval: with probability ``level`` or more it holds the number without noise, as the table's
+        limits and bounds leave it. Rows of a person beyond the limits are not in it, and may be many.
         """
         if not self.intervals:
             message = "Nothing in this answer has an interval: they are choices, not numbers with noise."
@@ -111,6 +113,16 @@ class TableRelease(Release["pa.Table"]):
             for i in (0, 1)
         )
         return low, high
+
+    def name_interval(self, level: Exact = 0.95) -> str:
+        """Return what an interval is called: a noise interval, where limits may cut off rows of a person.
+
+        >>> import celosia as cl
+        >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)))
+        >>> cl.Session(deaths, budget=cl.PureDP(epsilon=1)).query().count().release(epsilon=1).name_interval("0.9")
+        '90 % interval'
+        """
+        return f"{100 * exact_level(level):g} % {'' if self.guarantee.unit == 'row' else 'noise '}interval"
 
     def plot(self, column: str | None = None, *, level: Exact = 0.95, title: str = "") -> "alt.LayerChart":
         """Draw one column of the answer as bars with their intervals; the first that has intervals by default."""
@@ -128,7 +140,7 @@ class TableRelease(Release["pa.Table"]):
             np.asarray(self.value[name].to_pylist(), dtype=np.float64),
             (low, high),
             labels=Labels(title=title or name, x=", ".join(keys), y=name),
-            interval=f"{100 * exact_level(level):g} % interval",
+            interval=self.name_interval(level),
         )
 
     def _plotted(self, column: str | None) -> str:
@@ -150,7 +162,8 @@ class TableRelease(Release["pa.Table"]):
             "<tr>" + "".join(f"<td>{escape(str(item))}</td>" for item in row.values()) + "</tr>" for row in rows
         )
         more = f"<p>… {self.value.num_rows - _MOST_SHOWN} more rows</p>" if self.value.num_rows > _MOST_SHOWN else ""
-        return f"<table><tr>{head}</tr>{body}</table>{more}<p>{escape(str(self.guarantee))}</p>"
+        words = "".join(f"<p>{escape(text)}</p>" for text in (str(self.guarantee), *self.notes))
+        return f"<table><tr>{head}</tr>{body}</table>{more}{words}"
 
     def __repr__(self) -> str:
         rows = [tuple(row.values()) for row in self.value.slice(0, 3).to_pylist()]

@@ -402,7 +402,7 @@ class Session(Indivisible):
         ... )
         >>> print(cl.Session(visits, budget=cl.PureDP(epsilon=1)).preview_limits("sex", epsilon="0.5"))
         Cost PureDP(epsilon=0.5, unit='person'): fits into the remaining PureDP(epsilon=1, unit='person'); 2 cells.
-          persons: Laplace noise of scale 2, 100% of the cost; within ±6 with probability 0.95
+          persons: Laplace noise of scale 2, 100% of the cost; noise within ±6 with probability 0.95
           Note: Persons are counted in 24 buckets ...
         """
         plan = self._plan_limits(group_by, keys, where, table, None, most_rows, target)

@@ -144,6 +144,28 @@ def test_persons_are_called_as_they_were_asked_for(site: Site, tmp_path: Path) -
         assert "PERSON" not in text
 
 
+def test_persons_have_noise_intervals(site: Site, tmp_path: Path) -> None:
+    data = tmp_path / "visits.csv"
+    data.write_text("person_id,age\n" + "".join(f"{n // 3},{n % 90}\n" for n in range(200)))
+    limits = '[table]\nperson = "person_id"\nmax_groups_per_person = 1\nmax_rows_per_group = 1\n'
+    schema = f'{limits}[columns.age]\nkind = "integer"\nlow = 0\nhigh = 120\n'
+    site.guard.add_dataset(site.local, "stays", str(data), schema)
+    site.guard.set_budget(site.local, ApproxDP(epsilon=3, delta="1e-6"), dataset="stays")
+    analyst = site.guard.authenticate(site.keys["analyst"])
+    answer = site.guard.ask(analyst, Ask(dataset="stays", sql="SELECT COUNT(*) FROM stays", epsilon="0.5"), "k1")
+    browser, path = site.browser("analyst"), f"/answers/{answer.id}"
+    english, spanish = (
+        browser.get(f"{path}?lang={code}").text.replace("\N{NO-BREAK SPACE}", " ") for code in ("en", "es")
+    )
+    assert "95 % noise interval" in english
+    assert "as the limits for each person leave it" in english
+    assert "The limits may cut off more: the true number can lie outside the noise interval." in english
+    assert "intervalo de ruido del 95 %" in spanish
+    assert "Los límites pueden dejar fuera más" in spanish
+    chart = browser.get(f"{path}/chart.json?column=count&level=0.95&lang=es").json()
+    assert "intervalo de ruido del 95 %" in str(chart).replace("\N{NO-BREAK SPACE}", " ")
+
+
 @pytest.mark.parametrize(
     ("question", "shown"),
     [

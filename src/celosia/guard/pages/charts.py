@@ -67,7 +67,9 @@ def chart_specification(
     rows = {name: spec.pop(name) for name in ("data", "datasets") if name in spec}
     words = {
         "private value": language.text("chart.value"),
-        f"{100 * level:g} % interval": language.text("chart.interval", level=f"{100 * level:g}"),
+        release.name_interval(level): language.text(
+            "chart.interval" if release.guarantee.unit == "row" else "chart.noise_interval", level=f"{100 * level:g}"
+        ),
     }
     changed: dict[str, Any] = _changed(spec, words, _DARK if dark else {})
     changed.pop("title", None)
