@@ -6,6 +6,7 @@ an engine (DuckDB, PostgreSQL, Spark) computes exact integer summaries; noise is
 """
 
 from celosia.query.builder import Query
+from celosia.query.cut_off import CutOff
 from celosia.query.history import Asked, Entry
 from celosia.query.limit_suggestion import LimitSuggestion
 from celosia.query.plan import Plan
@@ -13,4 +14,4 @@ from celosia.query.preview import Preview
 from celosia.query.release import TableRelease
 from celosia.query.session import Session
 
-__all__ = ["Asked", "Entry", "LimitSuggestion", "Plan", "Preview", "Query", "Session", "TableRelease"]
+__all__ = ["Asked", "CutOff", "Entry", "LimitSuggestion", "Plan", "Preview", "Query", "Session", "TableRelease"]

@@ -22,6 +22,7 @@ __all__ = [
     "bucketed",
     "chosen_cells",
     "first_in_order",
+    "marked_cells",
     "person_number",
     "sampled_rows",
 ]
@@ -72,6 +73,29 @@ def chosen_cells(table: "ir.Table", groups: int, order: KeyedOrder, dialect: Dia
     joined = ranked.join(ranked.group_by(PERSON).aggregate(low=rank.min(), high=rank.max()), PERSON)
     kept = joined["rank"] == joined.low
     return joined.filter(kept if groups == 1 else kept | (joined["rank"] == joined.high)).select(*table.columns)
+
+
+def marked_cells(table: "ir.Table", groups: int, order: KeyedOrder, dialect: Dialect) -> "ir.Table":
+    """Return all rows, with ``counts``: whether the cell is one of those that ``chosen_cells`` would keep.
+
+    The table has one row for each person and cell.
+
+    >>> import ibis
+    >>> from celosia.query.duckdb_engine import DuckDBDialect
+    >>> each = ibis.table({"person": "int64", "cell": "int64", "rows": "int64"}, name="each")
+    >>> marked_cells(each, 2, KeyedOrder((1, 2)), DuckDBDialect()).columns
+    ('person', 'cell', 'rows', 'counts')
+    """
+    import ibis
+
+    ranked = table.mutate(rank=order.ranked(table[CELL], person_number(table, order, dialect)))
+    rank, of_person = ranked["rank"], ibis.window(group_by=PERSON)
+    if groups > 2:
+        marked = ranked.mutate(counts=ibis.dense_rank().over(group_by=PERSON, order_by="rank") < groups)
+    else:
+        kept = rank == rank.min().over(of_person)
+        marked = ranked.mutate(counts=kept if groups == 1 else kept | (rank == rank.max().over(of_person)))
+    return marked.drop("rank")
 
 
 def bucketed(number: "ir.Value") -> "ir.Value":

@@ -26,6 +26,7 @@ from celosia.query.preparation import Prepared
 from celosia.query.public_keys import check_public_key
 from celosia.query.relations import columns_of
 from celosia.query.rows import PERSON, Rows, rows_of
+from celosia.statistics import CutRows
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -232,7 +233,9 @@ def _answered(requests: "Sequence[Request]", rows: Rows, level: "PersonLevel | R
     found: dict[int, NDArray[Any]] = {}
     for place, request in enumerate(requests):
         if request.distinct == "contributions":
-            found[place] = _contributions(level)
+            found[place] = _of_persons(level).contributions()
+        elif isinstance(request.measure, CutRows):
+            found[place] = _of_persons(level).cut_off(request.measure.most)
         elif is_counted(request):
             found[place] = level.counts(counted(request, rows))
         elif request.distinct == "values":
@@ -246,13 +249,13 @@ def _answered(requests: "Sequence[Request]", rows: Rows, level: "PersonLevel | R
     return tuple(found[place] for place in range(len(requests)))
 
 
-def _contributions(level: "PersonLevel | RowLevel") -> "NDArray[Any]":
+def _of_persons(level: "PersonLevel | RowLevel") -> "PersonLevel":
     from celosia.query.row_level import RowLevel
 
     if isinstance(level, RowLevel):
         message = "Only the rows of persons have limits."
         raise QueryError(message)
-    return level.contributions()
+    return level
 
 
 def _exactly(rows: Rows, expression: Any) -> "ir.Value":  # noqa: ANN401 - an expression

@@ -16,6 +16,7 @@ from celosia.query.bounding import (
     bucketed,
     chosen_cells,
     first_in_order,
+    marked_cells,
     person_number,
     sampled_rows,
 )
@@ -138,6 +139,22 @@ class PersonLevel:
             places, values, persons = (integers(column) for column in batch.columns)
             sums.add(places, values, persons)
         return sums.array
+
+    def cut_off(self, most: int) -> "NDArray[Any]":
+        """Return the number of rows that the limits cut off; of one person at most ``most``, in all cells together.
+
+        A person who has more is scaled down, cell by cell and rounded down.
+        """
+        import ibis
+
+        table = self._in_cells({})
+        each = table.group_by([PERSON, CELL]).aggregate(rows=table.count())
+        each = marked_cells(each, self._bounding.groups, self._order, self._rows.dialect)
+        kept = ibis.cases((each.counts, ibis.least(each.rows, whole(self._bounding.rows))), else_=whole(0))
+        each = each.mutate(cut=each.rows - kept)
+        each = each.mutate(total=each.cut.sum().over(ibis.window(group_by=PERSON)).cast("int64"))
+        scaled = averaged(each.cut.cast("decimal(38, 0)"), each.total, most, (0, 1))
+        return self._by_cell(each.select(CELL, cut=scaled), [["cut"]])[0]
 
     def _counted(self, table: "ir.Table") -> "NDArray[Any]":
         sums = Sums(len(self._cells), 1)

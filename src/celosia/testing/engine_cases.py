@@ -22,6 +22,7 @@ from celosia.statistics import (
     Bins,
     Bounding,
     CrossMoments,
+    CutRows,
     Distinct,
     FirstMoments,
     Mode,
@@ -91,7 +92,10 @@ def _person_cases(tables: dict[str, Table]) -> Iterator[Case]:
     for bounds in ((1, 1), (2, 3), (3, 2), (5, 100)):
         yield make(f"{bounds[0]} by {bounds[1]}", base, [("month", "month(born)")], few, bounds=bounds)
     contributions = _need(Bins(441), distinct="contributions")
-    yield make("contributions", base, [("month", "month(born)")], [contributions])
+    cut = [_need(CutRows(1000)), _need(CutRows(3))]
+    for bounds in ((1, 1), (2, 3), (3, 2)):
+        taken = [*cut, contributions] if bounds == (2, 3) else cut
+        yield make(f"beyond {bounds[0]} by {bounds[1]}", base, [("month", "month(born)")], taken, bounds=bounds)
     yield make("no keys", base, [], [*_moments()[:8], _choices()[0]], where="NOT (sex IN ('F', 'M'))")
     both = [("level", "level"), ("code", "code")]
     listed = Cells.listed([("high", 30), ("low", 2), ("low", 1)], 2)

@@ -16,7 +16,7 @@ import numpy as np
 from celosia.query.engine import Engine
 from celosia.query.expressions import Expression, kind_of
 from celosia.query.hashing import KeyedOrder
-from celosia.statistics import Bins, Choice
+from celosia.statistics import Bins, Choice, CutRows
 from celosia.testing.reference_rows import CleanRows, clean_rows, step_on, whole_value
 
 if TYPE_CHECKING:
@@ -106,6 +106,8 @@ class ReferenceEngine(Engine):
         most = bounding.rows if bounded else None
         if request.distinct == "contributions":
             _count_contributions(answer, rows.persons, cells, order)
+        elif isinstance(request.measure, CutRows):
+            _count_cut(answer, request.measure.most, rows.persons, cells, bounding, order)
         elif request.distinct == "values":
             _count_distinct(answer, request.columns[0], rows, groups, most, order)
         elif request.distinct == "persons":
@@ -209,6 +211,21 @@ def _count_contributions(answer: "NDArray[Any]", persons: list[Any], cells: list
     for (person, cell), places in _chosen(persons, cells, 1, order).items():
         i, j = (min((number - 1).bit_length(), 20) for number in (len(different[person]), len(places)))
         answer[cell, 21 * i + j] += 1
+
+
+def _count_cut(
+    answer: "NDArray[Any]", most: int, persons: list[Any], cells: list[int], bounding: "Bounding", order: KeyedOrder
+) -> None:
+    """Count the rows that the limits cut off; those of a person with too many are scaled down."""
+    kept = _chosen(persons, cells, bounding.groups, order)
+    cut: dict[Any, dict[int, int]] = defaultdict(dict)
+    for (person, cell), number in Counter(zip(persons, cells, strict=True)).items():
+        counted = bounding.rows if (person, cell) in kept else 0
+        cut[person][cell] = max(0, number - counted)
+    for numbers in cut.values():
+        total = sum(numbers.values())
+        for cell, number in numbers.items():
+            answer[cell, 0] += number if total <= most else number * most // total
 
 
 def _count_distinct(
