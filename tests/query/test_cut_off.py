@@ -202,8 +202,17 @@ def test_rows_of_an_answer_are_found_by_their_keys() -> None:
     cut, answer = asked(sql)
     low, _ = cut.true_interval(answer)
     assert low["sex"].to_pylist() == answer.value["sex"].to_pylist()
+
+
+def test_answers_that_were_read_with_another_secret_are_refused() -> None:
+    cut, answer = asked(BY_SEX)
     stored = release_from_json(release_to_json(answer))
-    assert cut.true_interval(stored, 0.9)[0].num_rows == 1
+    with pytest.raises(ParameterError, match="not read in this session"):
+        cut.true_interval(stored)
+    with pytest.raises(ParameterError, match="not read in this session"):
+        cut.true_interval(asked(BY_SEX)[1])
+    one, whole = asked("SELECT COUNT(*) FROM visits")  # one group, and it counts
+    assert one.true_interval(release_from_json(release_to_json(whole)), 0.9)[0].num_rows == 1
 
 
 def test_what_has_no_interval_says_that_the_limits_may_cut_off_more() -> None:

@@ -24,7 +24,7 @@ from celosia.query.render import render
 from celosia.statistics import Bounding, CutRows, FirstMoments, Measure, MomentsOfAll, Noise, SecondMoments, Total
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     import pyarrow as pa
     from numpy.typing import NDArray
@@ -80,14 +80,15 @@ class CutOffPlan:
         (found,) = engine.summaries(question.plan, [need], question.bounding, secret, question.cells)
         return self.noise.release(found, source)
 
-    def conclude(self, release: "Release[NDArray[np.int64]]") -> "CutOff":
-        """Return the noisy numbers with what can be made of them."""
+    def conclude(self, release: "Release[NDArray[np.int64]]", is_own: "Callable[[TableRelease], bool]") -> "CutOff":
+        """Return the noisy numbers with what can be made of them; ``is_own`` knows the answers of the same session."""
         return CutOff(
             value=np.asarray(release.value),
             event=release.event,
             guarantee=release.guarantee,
             seeded=release.seeded,
             plan=self,
+            is_own=is_own,
         )
 
     def preview(self, cost: "Guarantee", remaining: "Guarantee", *, affordable: bool, level: Exact) -> Preview:
@@ -164,6 +165,7 @@ class CutOff(Release["NDArray[np.int64]"]):
     """
 
     plan: CutOffPlan
+    is_own: "Callable[[TableRelease], bool]"
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -203,10 +205,12 @@ class CutOff(Release["NDArray[np.int64]"]):
 
         With probability ``level`` or more each holds what the query would give without limits and noise, if no person
         has more rows than was stated. There are some for counts, sums, and means beside a count of the same column.
+        Where limits choose among groups, the answer must have been read in the same session.
         """
         import pyarrow as pa
 
         certain, places = exact_level(level), self._places(answer)
+        self._check_own(answer)
         ends = {
             name: found
             for name, aggregate in self._aggregates()
@@ -221,6 +225,16 @@ class CutOff(Release["NDArray[np.int64]"]):
             for i in (0, 1)
         )
         return low, high
+
+    def _check_own(self, answer: "TableRelease") -> None:
+        """Refuse an answer in which other groups of a person may have counted than those that were measured."""
+        bounding = self.plan.question.bounding
+        if bounding.groups < bounding.cells and not self.is_own(answer):
+            message = (
+                "The answer was not read in this session, and other groups of a person may have counted in it: "
+                "release the query in this session, or allow each person as many groups as there are."
+            )
+            raise ParameterError(message)
 
     def _aggregates(self) -> list[tuple[str, Any]]:
         """The columns of the answer that are aggregates as they were measured."""

@@ -416,6 +416,7 @@ class Session(Indivisible):
 
         ``max_rows_per_person`` is a public fact: no person has more rows in the table. The answer of ``true_interval``
         relies on it; privacy does not. What is spent, ``epsilon=`` or ``rho=``, comes beside the cost of the query.
+        The query itself is released in the same session, whose secret decides which groups of a person count.
 
         >>> import celosia as cl, pyarrow as pa
         >>> visits = cl.table(
@@ -432,7 +433,8 @@ class Session(Indivisible):
         True
         """
         plan = self._plan_cut_off(query, max_rows_per_person, target)
-        return plan.conclude(self._measure(plan.question.plan, plan.event, plan.text, plan.noisy))
+        release = self._measure(plan.question.plan, plan.event, plan.text, plan.noisy)
+        return plan.conclude(release, self._desk.has_read)
 
     def preview_cut_off(
         self,
@@ -511,6 +513,7 @@ class Session(Indivisible):
 
         released, text = self._read(read, reservation)
         self._door.commit(reservation, released, text=text)
+        self._desk.remember(released)
         return Asked(reservation=replace(reservation, state="committed", answer=text), release=released)
 
     def _read(self, read: "Callable[[], T]", reservation: "Reservation") -> T:
