@@ -78,7 +78,8 @@ def test_the_answer_is_on_stdout_and_its_cost_on_stderr(folder: Path) -> None:
     assert [line.split()[0] for line in answer.splitlines()[2:]] == ["F", "M"]
     assert "\nSpent ε = 0.5 for each row (add-remove)." in said
     assert "Nothing is remembered between calls: every call spends anew" in said
-    assert said.count("\n") == 2
+    assert "Note: Values beyond their bounds are moved to them first (age)" in said
+    assert said.count("\n") == 3
 
 
 def test_each_call_draws_its_own_noise(folder: Path) -> None:
@@ -281,7 +282,7 @@ def test_a_real_process_prints_only_the_answer_into_a_pipe(folder: Path) -> None
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
     assert done.stdout.startswith("sex,count,count_low")
     assert "\x1b" not in done.stdout + done.stderr
-    assert [line.split()[0] for line in done.stderr.splitlines()] == ["Note:", "Spent"]
+    assert [line.split()[0] for line in done.stderr.splitlines()] == ["Note:", "Note:", "Spent"]
 
 
 def test_budgets_and_targets_are_what_the_options_say() -> None:

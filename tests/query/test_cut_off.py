@@ -191,6 +191,8 @@ def test_true_values_lie_in_their_intervals_and_not_in_those_of_the_noise() -> N
         for name, value in truth.items():
             assert low[name][place].as_py() <= value + 1e-3
             assert value <= high[name][place].as_py() + 1e-3
+    assert high["n"].to_pylist()[0] - low["n"].to_pylist()[0] < 1  # all rows are those that count and those cut off
+    assert high["c"].to_pylist()[0] - low["c"].to_pylist()[0] > 100  # but values may be missing in what was cut off
     noise = answer.confidence_interval()[1]
     assert noise["n"].to_pylist()[0] < 257
     kept = cut.rows_kept(answer)

@@ -17,7 +17,7 @@ from celosia.core.release import Release
 from celosia.noise.source import Seeded
 from celosia.query.expressions import Column
 from celosia.query.needs import Need
-from celosia.query.plan import Base, Joined, Projected, Relation
+from celosia.query.plan import Aggregate, Base, Joined, Projected, Relation
 from celosia.query.preview import Line, Preview, noise_words
 from celosia.query.question import Question
 from celosia.query.render import render
@@ -214,7 +214,7 @@ class CutOff(Release["NDArray[np.int64]"]):
         ends = {
             name: found
             for name, aggregate in self._aggregates()
-            if (found := self._ends(name, aggregate.name, answer, places, certain)) is not None
+            if (found := self._ends(name, aggregate, answer, places, certain)) is not None
         }
         if not ends:
             message = "Nothing in this answer has an interval for the true value: the limits may cut off more."
@@ -236,7 +236,7 @@ class CutOff(Release["NDArray[np.int64]"]):
             )
             raise ParameterError(message)
 
-    def _aggregates(self) -> list[tuple[str, Any]]:
+    def _aggregates(self) -> list[tuple[str, Aggregate]]:
         """The columns of the answer that are aggregates as they were measured."""
         plan = self.plan.question.plan
         known = {aggregate.name: aggregate for aggregate in plan.aggregates}
@@ -266,10 +266,13 @@ class CutOff(Release["NDArray[np.int64]"]):
         return np.array([known[row] for row in rows], dtype=np.int64)
 
     def _ends(
-        self, name: str, aggregate: str, answer: "TableRelease", places: "NDArray[np.int64]", level: float
+        self, name: str, aggregate: Aggregate, answer: "TableRelease", places: "NDArray[np.int64]", level: float
     ) -> "Ends | None":
         need, quantity = next(
-            (need, quantity) for need in self.plan.question.needs for own, quantity in need.serves if own == aggregate
+            (need, quantity)
+            for need in self.plan.question.needs
+            for own, quantity in need.serves
+            if own == aggregate.name
         )
         measure = need.measure
         if name not in answer.intervals or not isinstance(measure, Measure):
@@ -278,13 +281,16 @@ class CutOff(Release["NDArray[np.int64]"]):
         if quantity not in ("count", "rows", "distinct", "sum") and (count is None or count not in answer.intervals):
             return None
         sure = 1 - (1 - level) / (2 if count is None else 3)  # the failures of all parts add up to that of the whole
-        cut = np.maximum(self.value[places, 0] + self.plan.noise.margin(sure), 0).astype(np.float64)
+        noisy, reach = self.value[places, 0].astype(np.float64), self.plan.noise.margin(sure)
+        cut = np.maximum(noisy + reach, 0.0)
         low, high = (np.asarray(end, dtype=np.float64) for end in answer.intervals[name](sure))
         rows = _with_rounding(measure, cut)
         if quantity == "sum":
             return _sum_ends(measure, (low, high), cut, rows)
         if count is None:
-            return low, high + rows
+            # Of all rows exactly those are missing that were cut off; of persons or values it may be fewer.
+            every_row = aggregate.kind == "count" and not aggregate.columns
+            return low + np.maximum(noisy - reach, 0.0) if every_row else low, high + rows
         axis = measure.axes[0]
         counted = np.maximum(np.asarray(answer.intervals[count](sure)[0], dtype=np.float64), 0.0)
         weight = np.where(rows > 0, rows / np.maximum(counted + rows, 1e-300), np.where(counted > 0, 0.0, 1.0))
