@@ -90,10 +90,20 @@ def test_keys_cannot_play_tricks_on_a_terminal(session: cl.Session, capsys: pyte
 
 
 def test_what_has_no_interval_is_shown_without(session: cl.Session, capsys: pytest.CaptureFixture[str]) -> None:
-    _, release = released(session, "SELECT MODE(sex) AS usual, MEDIAN(age) AS middle, COUNT(*) / 2 AS half FROM people")
+    _, release = released(session, "SELECT MODE(sex) AS usual, COUNT(*) / 2 AS half FROM people")
     head, _, row = printed(release, capsys)
     assert "interval" not in head
     assert row.split()[0] in ("F", "M")
+
+
+def test_dates_have_intervals_beside_them(session: cl.Session, capsys: pytest.CaptureFixture[str]) -> None:
+    query, release = released(session, "SELECT MEDIAN(born) AS middle, MEDIAN(age) AS age FROM people")
+    head, _, row = printed(release, capsys)
+    assert head.split()[:4] == ["middle", "95", "%", "interval"]
+    first = release.to_arrow("0.95").to_pylist()[0]
+    assert f"{first['middle_low']} – {first['middle_high']}" in row
+    written: Any = answer_object(query, release, "0.95")["intervals"]
+    assert written["middle"] == [[first["middle_low"].isoformat(), first["middle_high"].isoformat()]]
 
 
 def test_an_answer_without_rows_is_a_table_without_rows(

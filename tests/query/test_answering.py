@@ -299,6 +299,44 @@ def test_dates_and_times_stand_in_place_of_days_and_seconds() -> None:
     assert abs(row["max_at"] - dt.datetime(1970, 1, 1, 1, 1, 1, tzinfo=dt.UTC)) < dt.timedelta(seconds=10)
 
 
+def test_quantiles_have_intervals_of_their_own_kind() -> None:
+    schema = cl.Schema(
+        age=cl.Integer(0, 120),
+        born=cl.Date("2000-01-01", "2019-12-31"),
+        seen=cl.Timestamp("2020-01-01", "2020-12-31"),
+        size=cl.Category("small", "medium", "large", ordered=True),
+    )
+    day, moment = dt.date(2010, 6, 1), dt.datetime(2020, 6, 1, 12, tzinfo=dt.UTC)
+    rows = pa.table({"age": [60] * 999, "born": [day] * 999, "seen": [moment] * 999, "size": ["medium"] * 999})
+    session = cl.Session(cl.table(rows, schema=schema, name="t"), budget=cl.PureDP(epsilon=40))
+    release = session.sql("SELECT MEDIAN(age) a, MEDIAN(born) b, MEDIAN(seen) s, MEDIAN(size) c FROM t", epsilon=40)
+    low, high = (end.to_pylist()[0] for end in release.confidence_interval(0.95))
+    for name, truth in (("a", 60), ("b", day), ("s", moment)):
+        assert low[name] <= truth <= high[name]
+    assert (low["a"], high["a"], low["c"], high["c"]) == (60, 60, "medium", "medium")
+    assert abs(low["b"] - day) <= dt.timedelta(days=2)
+    assert release.to_pandas(level=0.95)["c_low"].tolist() == ["medium"]
+    assert release.confidence_interval(0.999)[0].to_pylist()[0] == {
+        "a": 0,
+        "b": dt.date(2000, 1, 1),
+        "s": dt.datetime(2020, 1, 1, tzinfo=dt.UTC),
+        "c": "small",
+    }
+    assert release.to_arrow(0.95).schema.field("b_low").type == pa.date32()
+    assert "private choices too and take 2 of 3 parts of the cost" in " ".join(release.notes)
+
+
+def test_a_maximum_at_the_bound_says_that_it_was_clipped() -> None:
+    table = cl.table(pa.table({"x": [500, 7] * 2000}), schema=cl.Schema(x=cl.Integer(0, 100)), name="t")
+    session = cl.Session(table, budget=cl.PureDP(epsilon=4))
+    release = session.sql("SELECT MAX(x) AS most, MIN(x) AS least FROM t", epsilon=4)
+    assert release.to_arrow().to_pylist() == [{"most": 100, "least": 7}]
+    assert release.to_arrow(0.95).to_pylist()[0]["least_low"] == 0
+    said = [note for note in release.notes if "were clipped to it" in note]
+    assert said == ["most is 100, the bound of its column: values beyond it were clipped to it."]
+    assert "The interval of the maximum reaches to the bound 100" in " ".join(release.notes)
+
+
 def test_a_public_number_of_rows_is_taken_as_it_is() -> None:
     table = rows_table(schema=FULL, adjacency=ReplaceOne)
     release = sure(ask(table).mean("age").sum("age"), table, np.array([[2 * 300 - 120 * 10]]), np.array([[10]]))

@@ -117,3 +117,58 @@ class Recursion:
             for left, left_log in self._answers(counts, (span[0], problem.number), (stretch[0], place)):
                 for right, right_log in self._answers(counts, (problem.number + 1, span[1]), (place, stretch[1])):
                     yield (*left, place, *right), log + left_log + right_log
+
+
+class Extremes(Recursion):
+    """The law where a minimum or maximum says whether there were enough rows: candidates stand twice."""
+
+    def log_law(
+        self, counts: NDArray[np.int64], problem: Problem, start: int, end: int
+    ) -> tuple[Floats, NDArray[np.int64]]:
+        if problem.share not in (0, 1):
+            return super().log_law(counts, problem, start, end)
+        first, last, places = self.candidates(problem, start, end)
+        low, high = self.rank(counts, first), self.rank(counts, last)
+        bottom, top = self.rank(counts, [start, end])
+        rank, middle = self.rows_from_end(problem), (bottom + top) / 2
+        goal = bottom + rank if problem.share == 0 else top - rank
+        few = np.maximum(0, np.maximum(low - middle, middle - high)) + max(0, (top - bottom) / 2 - rank)
+        enough = np.maximum(0, np.maximum(low - goal, goal - high))
+        weights = -float(self.each / (2 * self.sensitivity(problem))) * np.concatenate([few, enough])
+        return weights - np.logaddexp.reduce(weights), np.concatenate([places, places])
+
+
+class LowEnds(Recursion):
+    """The law of lower ends: so many rows below the target, or the start of the stretch."""
+
+    def __init__(
+        self,
+        quantiles: Quantiles,
+        each: Fraction,
+        bounding: Bounding,
+        *,
+        points: int,
+        shift: Callable[[Problem], int],
+        sensitivity: Sensitivity | None = None,
+    ) -> None:
+        super().__init__(quantiles, each, bounding, points=points, sensitivity=sensitivity)
+        inner = tuple(sorted(share for share in set(quantiles.quantiles) if 0 < share < 1))
+        self.tree = [problem for level in problems(inner, down=True) for problem in level]
+        self.shift = shift
+
+    def candidates(self, problem: Problem, start: int, end: int) -> tuple[Floats, Floats, NDArray[np.int64]]:
+        size = self.half if problem.last else 2
+        first = np.arange(0, self.end, size)
+        first = first[(first + size > start) & (first < max(end, start + 1))]
+        return np.maximum(first, start), np.minimum(first + size, end), np.maximum(first, start)
+
+    def log_law(
+        self, counts: NDArray[np.int64], problem: Problem, start: int, end: int
+    ) -> tuple[Floats, NDArray[np.int64]]:
+        first, last, places = self.candidates(problem, start, end)
+        bottom, top = self.rank(counts, [start, end])
+        target, shift = bottom + float(problem.share) * (top - bottom), self.shift(problem)
+        low = self.rank(counts, first) + np.where(first == start, 0, shift)
+        gaps = np.maximum(0, np.maximum(low - target, target - shift - self.rank(counts, last)))
+        weights = -float(self.each / (2 * self.sensitivity(problem))) * gaps
+        return weights - np.logaddexp.reduce(weights), places

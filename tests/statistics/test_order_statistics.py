@@ -36,7 +36,7 @@ def test_the_deciles_of_ages_at_death_are_within_a_year() -> None:
 
 
 def test_it_is_the_choice_that_a_query_makes() -> None:
-    choice = Quantiles(axis=Axis(0, 120, Fraction(1)), quantiles=("1/4", "3/4"))
+    choice = Quantiles(axis=Axis(0, 120, Fraction(1)), quantiles=("1/4", "3/4"), interval=True)
     counts = np.bincount(AGES, minlength=121)[None]
     expected = choice.release(counts, 1, Bounding(), source=Seeded(1)).value[0]
     found = quantiles(AGES, ["1/4", "3/4"], (0, 120), 1, source=Seeded(1))
@@ -44,14 +44,30 @@ def test_it_is_the_choice_that_a_query_makes() -> None:
     assert found.event == choice.event(1, Bounding())
 
 
-def test_releases_say_what_was_run_and_have_no_interval() -> None:
+def test_releases_say_what_was_run_and_have_intervals() -> None:
     several = quantiles(AGES, ["1/4", "1/2", "3/4"], (0, 120), 1, source=Seeded(2))
-    assert several.event == RepeatedEvent(event=ExponentialEvent(epsilon="1/2"), times=2)
+    assert several.event == RepeatedEvent(event=ExponentialEvent(epsilon="1/6"), times=6)
     assert several.guarantee == PureDP(epsilon=1)
     assert several.seeded
+    low, high = several.confidence_interval(0.95)
+    assert (low <= np.quantile(AGES, [0.25, 0.5, 0.75])).all()
+    assert (high >= np.quantile(AGES, [0.25, 0.5, 0.75])).all()
+    assert (high - low).max() <= 4
+    assert [end.tolist() for end in several.confidence_interval(0.999)] == [[0, 0, 0], [120, 120, 120]]
+    middle = median(AGES, (0, 120), 1).confidence_interval()
+    assert middle[0] <= 55 <= middle[1]
+    assert isinstance(middle[0], int)
+    greatest = maximum(AGES, (0, 120), 1)
+    assert greatest.event == ExponentialEvent(epsilon=1)
+    assert greatest.confidence_interval() == (greatest.value, 120)
+
+
+def test_without_intervals_the_whole_price_goes_to_the_answers() -> None:
+    several = quantiles(AGES, ["1/4", "1/2", "3/4"], (0, 120), 1, interval=False)
+    assert several.event == RepeatedEvent(event=ExponentialEvent(epsilon="1/2"), times=2)
     with pytest.raises(NoInterval):
         several.confidence_interval()
-    one = median(AGES, (0, 120), rho="1/8", adjacency=ReplaceOne, unit="person")
+    one = median(AGES, (0, 120), rho="1/8", adjacency=ReplaceOne, unit="person", interval=False)
     assert one.event == ExponentialEvent(epsilon=1, adjacency=ReplaceOne, unit="person")
     assert one.guarantee == ZCDP(rho="1/8", adjacency=ReplaceOne, unit="person")
     assert not one.seeded

@@ -53,6 +53,10 @@ def print_table(release: "TableRelease", level: str) -> None:
             continue
         table.add_column(release.name_interval(level), justify="right")
         low, high = (end.tolist() for end in release.intervals[name](exact_level(level)))
+        if not all(isinstance(value, int | float) for value in values):  # dates and categories
+            columns.append([_value(value) for value in values])
+            columns.append([f"{_value(a)} – {_value(b)}" for a, b in zip(low, high, strict=True)])
+            continue
         if all(isinstance(value, int) for value in values):  # whole numbers, so the interval is widened to some
             low, high = list(map(math.floor, low)), list(map(math.ceil, high))
         digits = 0 if all(isinstance(number, int) for number in (*values, *low, *high)) else _decimals(low, high)
@@ -99,7 +103,7 @@ def answer_object(question: "Query", release: "TableRelease", level: str) -> dic
         "rows": [{name: _plain(value) for name, value in row.items()} for row in release.value.to_pylist()],
         "level": certain,
         "intervals": {
-            name: [list(pair) for pair in zip(low.tolist(), high.tolist(), strict=True)]
+            name: [[_plain(a), _plain(b)] for a, b in zip(low.tolist(), high.tolist(), strict=True)]
             for name, (low, high) in ends.items()
         },
         "spent": spent(release.guarantee),

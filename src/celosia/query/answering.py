@@ -18,7 +18,7 @@ from celosia.query.needs import Need
 from celosia.query.preview import notes_of
 from celosia.query.release import TableRelease
 from celosia.query.strategy import Part, Strategy
-from celosia.statistics import CentredSum, Choice, Estimate, Measure, RowCount, TopK
+from celosia.statistics import CentredSum, Choice, Estimate, Measure, Quantiles, RowCount, TopK
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -69,7 +69,8 @@ def answer(
     for part, summary in zip(parts, summaries, strict=False):
         rows = int(summaries[-1][0, 0]) if part.need.public_rows else None
         columns |= _estimates(part, strategy, summary, source, rows)
-    return _table(strategy, cells, columns, seeded=source.seeded, promise=promise)
+    table = _table(strategy, cells, columns, seeded=source.seeded, promise=promise)
+    return dataclasses.replace(table, notes=(*table.notes, *_clipped(parts, columns)))
 
 
 def _chosen(strategy: Strategy, engine: "Engine", secret: Sequence[int], source: "Source") -> Cells:
@@ -110,14 +111,43 @@ def _picked(chosen: Estimate, need: Need, position: int) -> Estimate:
     labels = need.labels
     if labels is not None and isinstance(need.measure, TopK):
         return Estimate(value=_objects([[labels[i] for i in row] for row in value.tolist()]))
-    flat = value[:, position] if value.ndim == 2 else value
-    if labels is not None:
-        last = len(labels) - 1  # the axis of a single category still has two ends
-        return Estimate(value=_objects([labels[min(int(i), last)] for i in flat]))
+    if value.ndim == 1:
+        return Estimate(value=_named(value, need))
+    between = chosen.interval
+    if between is None:
+        return Estimate(value=_named(value[:, position], need))
+
+    def interval(level: float) -> "tuple[NDArray[Any], NDArray[Any]]":
+        low, high = between(level)
+        return _named(low[:, position], need), _named(high[:, position], need)
+
+    return Estimate(value=_named(value[:, position], need), interval=interval)
+
+
+def _named(numbers: "NDArray[Any]", need: Need) -> "NDArray[Any]":
+    """Numbers as what they stand for: categories, dates, timestamps or themselves."""
+    if need.labels is not None:
+        last = len(need.labels) - 1  # the axis of a single category still has two ends
+        return _objects([need.labels[min(int(i), last)] for i in numbers])
     if need.unit is not None:
-        days, seconds = (flat, 0 * flat) if need.unit == "days" else np.divmod(flat, _SECONDS_A_DAY)
-        return Estimate(value=_objects([_moment(*pair, need.unit) for pair in zip(days, seconds, strict=True)]))
-    return Estimate(value=flat)
+        days, seconds = (numbers, 0 * numbers) if need.unit == "days" else np.divmod(numbers, _SECONDS_A_DAY)
+        return _objects([_moment(*pair, need.unit) for pair in zip(days, seconds, strict=True)])
+    return numbers
+
+
+def _clipped(parts: Sequence[Part], columns: dict[str, Estimate]) -> tuple[str, ...]:
+    """Say of which minimum or maximum the released value is the bound of its column."""
+    notes = []
+    for part in parts:
+        measure = part.need.measure
+        if not isinstance(measure, Quantiles) or part.need.labels is not None:
+            continue
+        bounds = dict(zip((0, 1), _named(measure.bounds, part.need).tolist(), strict=True))
+        for name, position in part.need.serves:
+            bound = bounds.get(int(share)) if (share := measure.quantiles[int(position)]) in (0, 1) else None
+            if bound is not None and bound in columns[name].value.tolist():
+                notes.append(f"{name} is {bound}, the bound of its column: values beyond it were clipped to it.")
+    return tuple(notes)
 
 
 def _moment(days: float, seconds: float, unit: str) -> dt.date | dt.datetime:

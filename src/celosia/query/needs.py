@@ -90,7 +90,7 @@ class Need:
         if not isinstance(self.measure, Quantiles):
             return self
         axis, quantiles = self.measure.axis, self.measure.quantiles
-        finest = Quantiles(axis=axis, quantiles=quantiles, bins=bins_for(axis, max(cells, 1)))
+        finest = Quantiles(axis=axis, quantiles=quantiles, bins=bins_for(axis, max(cells, 1)), interval=True)
         return replace(self, measure=finest)
 
 
@@ -176,7 +176,7 @@ def _quantiles(aggregates: list[Aggregate], column: Expression, kind: Kind, boun
     # How many private keys will be shown is not known yet; when it is, the bins are cut anew (``for_cells``).
     cells = bounding.cells if bounding.cells < MOST_CELLS else _MANY_KEYS
     unit = "days" if isinstance(kind, Date) else "seconds" if isinstance(kind, Timestamp) else None
-    measure = Quantiles(axis=axis, quantiles=chosen, bins=bins_for(axis, cells))
+    measure = Quantiles(axis=axis, quantiles=chosen, bins=bins_for(axis, cells), interval=True)
     return Need(measure=measure, columns=(column,), serves=serves, labels=labels, unit=unit)
 
 

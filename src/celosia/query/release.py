@@ -66,7 +66,7 @@ class TableRelease(Release["pa.Table"]):
             columns.append(self.value[name])
             if name in self.intervals:
                 names += [f"{name}_low", f"{name}_high"]
-                columns += [pa.array(end) for end in self.intervals[name](exact_level(level))]
+                columns += [self._end(name, end) for end in self.intervals[name](exact_level(level))]
         return pa.table(columns, names=names)
 
     def to_pandas(self, level: Exact | None = None) -> "pd.DataFrame":
@@ -109,7 +109,10 @@ class TableRelease(Release["pa.Table"]):
         ends = {name: interval(exact_level(level)) for name, interval in self.intervals.items()}
         shown = [name for name in self.value.column_names if name in self.keys or name in ends]
         low, high = (
-            pa.table([self.value[name] if name not in ends else pa.array(ends[name][i]) for name in shown], names=shown)
+            pa.table(
+                [self.value[name] if name not in ends else self._end(name, ends[name][i]) for name in shown],
+                names=shown,
+            )
             for i in (0, 1)
         )
         return low, high
@@ -123,6 +126,12 @@ class TableRelease(Release["pa.Table"]):
         '90 % interval'
         """
         return f"{100 * exact_level(level):g} % {'' if self.guarantee.unit == 'row' else 'noise '}interval"
+
+    def _end(self, name: str, end: "NDArray[Any]") -> "pa.Array":
+        """Return one end of the intervals of a column; dates and categories have the type of the column."""
+        import pyarrow as pa
+
+        return pa.array(end, type=self.value[name].type if end.dtype == object else None)
 
     def plot(self, column: str | None = None, *, level: Exact = 0.95, title: str = "") -> "alt.LayerChart":
         """Draw one column of the answer as bars with their intervals; the first that has intervals by default."""
@@ -144,12 +153,16 @@ class TableRelease(Release["pa.Table"]):
         )
 
     def _plotted(self, column: str | None) -> str:
-        if not self.intervals:
-            message = "Nothing in this answer has an interval to draw."
+        import pyarrow as pa
+
+        types = {name: self.value[name].type for name in self.intervals}
+        names = [name for name, kind in types.items() if pa.types.is_integer(kind) or pa.types.is_floating(kind)]
+        if not names:
+            message = "Nothing in this answer is a number with an interval to draw."
             raise NoInterval(message)
-        name = next(iter(self.intervals)) if column is None else column
-        if name not in self.intervals:
-            message = f"column must be one of {', '.join(self.intervals)}, not {quote(column)}."
+        name = names[0] if column is None else column
+        if name not in names:
+            message = f"column must be one of {', '.join(names)}, not {quote(column)}."
             raise ParameterError(message)
         return name
 

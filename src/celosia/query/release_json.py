@@ -71,7 +71,7 @@ def release_to_json(release: TableRelease) -> dict[str, Any]:
         "event": record_to_json(release.event),
         "guarantee": record_to_json(release.guarantee),
         "seeded": release.seeded,
-        "intervals": [_intervals(name, interval) for name, interval in release.intervals.items()],
+        "intervals": [_intervals(name, interval, release.value[name]) for name, interval in release.intervals.items()],
     }
 
 
@@ -236,6 +236,9 @@ _READERS: "Final[dict[str, Callable[[object], Any]]]" = {
 }
 
 
+_ARRAYS: Final = {"int64": np.int64, "double": np.float64, "string": object, "date": object, "timestamp": object}
+
+
 def _read_texts(value: object, name: str) -> tuple[str, ...]:
     return tuple([text(item, name) for item in listed(value, name)])
 
@@ -243,10 +246,12 @@ def _read_texts(value: object, name: str) -> tuple[str, ...]:
 # --------------------------------------------------------------------------------------------------------- intervals
 
 
-def _intervals(name: str, interval: "Callable[[float], Ends]") -> dict[str, Any]:
+def _intervals(name: str, interval: "Callable[[float], Ends]", column: "pa.ChunkedArray") -> dict[str, Any]:
     levels = [(level, *interval(level)) for level in LEVELS]
-    whole = all(np.asarray(end).dtype.kind in "iu" for _, *ends in levels for end in ends)
-    word = "int64" if whole else "double"
+    kinds = {np.asarray(end).dtype.kind for _, *ends in levels for end in ends}
+    word = "int64" if kinds <= {"i", "u"} else "double"
+    if "O" in kinds:  # dates, times and categories are of the type of their column
+        word = next(word for word, kind in _types().items() if kind == column.type)
     return {
         "column": name,
         "type": word,
@@ -260,7 +265,7 @@ def _ends(end: "NDArray[Any]", word: str) -> list[Any]:
 
 def _read_intervals(value: object, rows: int) -> "tuple[str, Callable[[float], Ends]]":
     found = fields(value, "interval", ["column", "type", "levels"])
-    word = one_of(found["type"], "The type of an interval", ("int64", "double"))
+    word = one_of(found["type"], "The type of an interval", tuple(_ARRAYS))
     levels = [_read_level(item, word, rows) for item in listed(found["levels"], "levels")]
     heights = [level for level, _ in levels]
     if not levels or heights != sorted(set(heights)) or not 0 < heights[0] <= heights[-1] < 1:
@@ -271,8 +276,11 @@ def _read_intervals(value: object, rows: int) -> "tuple[str, Callable[[float], E
 
 def _read_level(value: object, word: str, rows: int) -> "tuple[float, Ends]":
     found = fields(value, "level", ["level", "low", "high"])
-    read, kind = _READERS[word], np.int64 if word == "int64" else np.float64
-    low, high = (np.array([read(item) for item in listed(found[end], end)], dtype=kind) for end in ("low", "high"))
+    read, kind = _READERS[word], _ARRAYS[word]
+    ends: list[NDArray[Any]] = [
+        np.array([read(item) for item in listed(found[end], end)], dtype=kind) for end in ("low", "high")
+    ]
+    low, high = ends
     if len(low) != rows or len(high) != rows:
         message = "An interval has two ends for every row of its release."
         raise FormatError(message)

@@ -107,9 +107,9 @@ class Choice(ABC):
     ) -> "NDArray[np.int64]":
         """Return the chosen indices for some of the cells; ``each`` is the epsilon of one selection."""
 
-    def _answers(self, chosen: "NDArray[np.int64]") -> "NDArray[np.int64] | NDArray[np.float64]":
-        """Return what was chosen in the user's units."""
-        return chosen
+    def _estimate(self, chosen: "NDArray[np.int64]") -> Estimate:
+        """Return what was chosen in the user's units, with intervals where there are any."""
+        return Estimate(value=chosen)
 
     def each(self, epsilon: Exact | None, bounding: "Bounding", *, rho: Exact | None = None) -> Fraction:
         """Return the epsilon of one selection in one cell.
@@ -163,7 +163,7 @@ class Choice(ABC):
             self._choose(numbers[cells], each, bounding, pure=pure, source=source)
             for cells in _together(*numbers.shape)
         ]
-        return Estimate(value=self._answers(np.concatenate(chosen)), interval=None)
+        return self._estimate(np.concatenate(chosen))
 
     def _counted(self, counts: "NDArray[np.int64]") -> "NDArray[np.int64]":
         numbers = np.asarray(counts)

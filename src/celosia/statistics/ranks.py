@@ -18,6 +18,8 @@ from celosia.core.errors import ParameterError
 from celosia.core.exact import Exact, exact_level, exact_positive, exact_probability, quote, whole
 from celosia.data.axis import Axis
 from celosia.statistics.choice import Choice, gap_at_most
+from celosia.statistics.estimate import Estimate
+from celosia.statistics.quantile_ends import LEVEL, choose_ends, rows_beyond
 from celosia.statistics.splitting import POINTS, Line, Problem, problems
 
 if TYPE_CHECKING:
@@ -48,17 +50,28 @@ def bins_for(axis: Axis, cells: int = 1) -> int:
 class Quantiles(Choice):
     """The values below which given shares of the rows lie; 0 is the minimum, 1/2 the median, 1 the maximum.
 
+    With ``interval=True`` answers have intervals. The ends of those of a median or another quantile are private
+    choices too, and each costs as much as the quantile. An interval of a minimum or maximum reaches to the bound of the
+    axis and costs nothing.
+
     >>> from celosia.statistics.contribution import Bounding
     >>> ages = Quantiles(axis=Axis(0, 120, Fraction(1)), quantiles=("1/4", "1/2", "3/4"))
     >>> ages.release(np.full((1, 121), 1000), 1, Bounding()).value.tolist()
     [[30, 60, 90]]
+    >>> median = Quantiles(axis=Axis(0, 120, Fraction(1)), quantiles=("1/2",), interval=True)
+    >>> low, high = median.release(np.full((1, 121), 1000), 1, Bounding()).interval(0.95)
+    >>> low.tolist(), high.tolist()
+    ([[60]], [[60]])
     """
 
     axis: Axis
     quantiles: tuple[Fraction, ...]
     bins: int
+    interval: bool
 
-    def __init__(self, *, axis: Axis, quantiles: "tuple[Exact, ...]", bins: int | None = None) -> None:
+    def __init__(
+        self, *, axis: Axis, quantiles: "tuple[Exact, ...]", bins: int | None = None, interval: bool = False
+    ) -> None:
         shares = tuple(exact_probability(share, name="quantiles") for share in quantiles)
         if not 1 <= len(shares) <= _MOST_QUANTILES:
             message = f"quantiles must be 1 to {_MOST_QUANTILES} numbers between 0 and 1, not {len(shares)}."
@@ -67,8 +80,10 @@ class Quantiles(Choice):
         if count > _MOST_COUNTS:
             message = f"bins must be at most {_MOST_COUNTS}, not {quote(bins)}."
             raise ParameterError(message)
-        for name, value in (("axis", axis), ("quantiles", shares), ("bins", min(count, axis.steps + 1))):
-            object.__setattr__(self, name, value)
+        object.__setattr__(self, "axis", axis)
+        object.__setattr__(self, "quantiles", shares)
+        object.__setattr__(self, "bins", min(count, axis.steps + 1))
+        object.__setattr__(self, "interval", interval)
 
     quantities: ClassVar[tuple[str, ...]] = ("quantiles",)
     _flips: ClassVar[bool] = False
@@ -92,14 +107,27 @@ class Quantiles(Choice):
         """How many bins there are."""
         return -(-(self.axis.steps + 1) // self.bin_width)
 
+    @property
+    def bounds(self) -> "NDArray[np.int64] | NDArray[np.float64]":
+        """The least and the greatest answer there can be.
+
+        >>> Quantiles(axis=Axis(0, 999, Fraction(1)), quantiles=("1/2",), bins=64).bounds.tolist()
+        [0, 999]
+        """
+        return self._values(np.array([0, self.axis.steps]))
+
     def parts(self, bounding: "Bounding", *, pure: bool = True) -> int:  # noqa: ARG002 - the same for all
         """Return the number of levels: on each of them, all the rows of a unit in a cell are chosen among once.
 
+        Lower and upper ends have levels of their own; a minimum or maximum needs none.
+
         >>> from celosia.statistics.contribution import Bounding
-        >>> Quantiles(axis=Axis(0, 120, Fraction(1)), quantiles=("1/4", "1/2", "3/4")).parts(Bounding())
-        2
+        >>> ages, quartiles = Axis(0, 120, Fraction(1)), ("1/4", "1/2", "3/4")
+        >>> [Quantiles(axis=ages, quantiles=quartiles, interval=i).parts(Bounding()) for i in (False, True)]
+        [2, 6]
         """
-        return len(set(self.quantiles)).bit_length()
+        ends = 2 * len(self._inner).bit_length() if self.interval else 0
+        return len(self._ordered).bit_length() + ends
 
     def sensitivity(self, problem: Problem, bounding: "Bounding") -> Fraction:
         """Return how many rows one unit can move a problem's utility, counted so that a level costs one selection.
@@ -169,8 +197,12 @@ class Quantiles(Choice):
             f"{'it and the truth' if len(self._ordered) == 1 else 'each and the truth'}."
         )
         sentences = [how, self._hopeless(epsilon, bounding)]
+        each = self.each(epsilon, bounding, rho=rho)
+        if self.interval and self._inner:
+            sentences.append(self._bracketed(each, bounding))
         if not {0, 1}.isdisjoint(self.quantiles):
-            sentences.append(self._extremes(self.each(epsilon, bounding, rho=rho), bounding))
+            sentences.append(self._extremes(each, bounding))
+            sentences += self._clipped() if self.interval else []
         if self.bin_width > 1:
             sentences.append(
                 f"A bin is {_text(self.bin_width * self.axis.grid)} wide; inside it rows are taken to be spread evenly."
@@ -211,9 +243,35 @@ class Quantiles(Choice):
             "together they would be chosen nearly always."
         )
 
+    def _bracketed(self, each: Fraction, bounding: "Bounding") -> str:
+        far = rows_beyond(self._inner, lambda problem: self._rate(problem, each, bounding), bins=self.width)
+        levels = 2 * len(self._inner).bit_length()
+        return (
+            f"The ends of the interval are private choices too and take {levels} of {self.parts(bounding)} parts of "
+            f"the cost; with probability {100 * LEVEL:g} % at most {math.ceil(far)} rows lie between an end and the "
+            "truth."
+        )
+
+    def _clipped(self) -> list[str]:
+        """Say what the bound means at the open side of an interval."""
+        sides = [
+            ("minimum", self.axis.low) if share == 0 else ("maximum", self.axis.high)
+            for share in self._ordered
+            if share in (0, 1)
+        ]
+        return [
+            f"The interval of the {name} reaches to the bound {_text(bound)}: no private answer can rule out a single "
+            f"row there. What lies beyond the bound counts as the bound: a {name} there means clipped at it."
+            for name, bound in sides
+        ]
+
     @property
     def _ordered(self) -> tuple[Fraction, ...]:
         return tuple(sorted(set(self.quantiles)))
+
+    @property
+    def _inner(self) -> tuple[Fraction, ...]:
+        return tuple(share for share in self._ordered if 0 < share < 1)
 
     def _whole_bins(self, problem: Problem) -> bool:
         """Tell whether bins need no points: none of them is cut, and each is one value."""
@@ -239,32 +297,50 @@ class Quantiles(Choice):
         source: "Source",
     ) -> "NDArray[np.int64]":
         places = np.empty((len(counts), len(self._ordered)), dtype=np.int64)
+        low, high = np.zeros_like(places), np.full_like(places, self.width - 1)
         if len(counts):
             line = Line(counts)
             ends = np.zeros(len(counts), dtype=np.int64), np.full(len(counts), line.length)
             for problem in (problem for level in problems(self._ordered) for problem in level):
-                rate = self._rate(problem, each, bounding)
-                places[:, problem.number] = line.choose(
-                    problem,
-                    ends[0] if problem.left is None else places[:, problem.left],
-                    ends[1] if problem.right is None else places[:, problem.right],
-                    rate,
-                    rank=self._rank(problem, rate),
-                    whole_bins=self._whole_bins(problem),
-                    source=source,
-                )
-        return places[:, [self._ordered.index(share) for share in self.quantiles]]
+                rate, number = self._rate(problem, each, bounding), problem.number
+                start = ends[0] if problem.left is None else places[:, problem.left]
+                end = ends[1] if problem.right is None else places[:, problem.right]
+                rank, whole_bins = self._rank(problem, rate), self._whole_bins(problem)
+                if self.interval and problem.share in (0, 1):
+                    places[:, number], enough = line.choose_extreme(
+                        problem, start, end, rate, rank=rank, whole_bins=whole_bins, source=source
+                    )
+                    bound = high if problem.share == 0 else low
+                    bound[enough, number] = places[enough, number] // (2 * POINTS)
+                else:
+                    places[:, number] = line.choose(
+                        problem, start, end, rate, rank=rank, whole_bins=whole_bins, source=source
+                    )
+        if self.interval and self._inner:
+            inner = [self._ordered.index(share) for share in self._inner]
+            low[:, inner], high[:, inner] = choose_ends(
+                counts, self._inner, lambda problem: self._rate(problem, each, bounding), source=source
+            )
+        order = [self._ordered.index(share) for share in self.quantiles]
+        return np.stack([places[:, order], low[:, order], high[:, order]], axis=1)
 
-    def _answers(self, chosen: "NDArray[np.int64]") -> "NDArray[np.int64] | NDArray[np.float64]":
-        bins, within = np.divmod(chosen, 2 * POINTS)
-        k = np.minimum(bins * self.bin_width + within * self.bin_width // (2 * POINTS), self.axis.steps)
-        return self._values(k + self.axis.lowest)
+    def _estimate(self, chosen: "NDArray[np.int64]") -> Estimate:
+        places, low, high = np.moveaxis(chosen, 1, 0)
+        bins, within = np.divmod(places, 2 * POINTS)
+        value = self._values(bins * self.bin_width + within * self.bin_width // (2 * POINTS))
+        if not self.interval:
+            return Estimate(value=value)
+        inside = self._values(low * self.bin_width), self._values((high + 1) * self.bin_width - 1)
+        bounds = self._values(np.zeros_like(low)), self._values(np.full_like(high, self.axis.steps))
+        return Estimate.around(value, lambda level: inside if level <= LEVEL else bounds)
 
     def _values(self, steps: "NDArray[np.int64]") -> "NDArray[np.int64] | NDArray[np.float64]":
+        """Return steps from the start of the axis in the user's units."""
+        numbers = np.minimum(steps, self.axis.steps) + self.axis.lowest
         top, bottom = self.axis.grid.numerator, self.axis.grid.denominator
         if self.axis.whole and max(abs(self.axis.low), abs(self.axis.high)) < _LARGEST:
-            return steps * top
-        return np.asarray(steps * float(top) / float(bottom), dtype=np.float64)
+            return numbers * top
+        return np.asarray(numbers * float(top) / float(bottom), dtype=np.float64)
 
 
 def _text(number: Fraction) -> str:

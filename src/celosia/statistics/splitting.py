@@ -60,16 +60,18 @@ class Problem:
         return max(self.share, 1 - self.share)
 
 
-def problems(quantiles: tuple[Fraction, ...]) -> tuple[tuple[Problem, ...], ...]:
+def problems(quantiles: tuple[Fraction, ...], *, down: bool = False) -> tuple[tuple[Problem, ...], ...]:
     """Return the problems for quantiles in increasing order, level by level.
+
+    A share with a large denominator is rounded to the nearest simple one, or ``down`` for lower ends.
 
     >>> [[problem.number for problem in level] for level in problems(tuple(Fraction(i, 10) for i in range(1, 10)))]
     [[4], [2, 7], [1, 3, 6, 8], [0, 5]]
     """
     levels = []
-    spans = [(0, len(quantiles))]
+    spans = [(0, len(quantiles))] if quantiles else []
     while spans:
-        level = [_problem(quantiles, first, end, alone=len(spans) == 1) for first, end in spans]
+        level = [_problem(quantiles, first, end, alone=len(spans) == 1, down=down) for first, end in spans]
         levels.append(tuple(level))
         halves = [
             half
@@ -80,7 +82,7 @@ def problems(quantiles: tuple[Fraction, ...]) -> tuple[tuple[Problem, ...], ...]
     return tuple(levels)
 
 
-def _problem(quantiles: tuple[Fraction, ...], first: int, end: int, *, alone: bool) -> Problem:
+def _problem(quantiles: tuple[Fraction, ...], first: int, end: int, *, alone: bool, down: bool) -> Problem:
     middle = (first + end) // 2
     if quantiles[middle] == 1 and middle > first:
         middle -= 1  # a maximum is looked for a few rows from the end: others are not to be counted from there
@@ -89,7 +91,9 @@ def _problem(quantiles: tuple[Fraction, ...], first: int, end: int, *, alone: bo
     low = Fraction(0) if left is None else quantiles[left]
     high = Fraction(1) if right is None else quantiles[right]
     share = (quantiles[middle] - low) / (high - low)
-    if 0 < share < 1:  # an end would be a minimum or a maximum, which are looked for otherwise
+    if down and share.denominator > _FINEST:
+        share = Fraction(int(share * _FINEST), _FINEST)
+    elif 0 < share < 1:  # an end would be a minimum or a maximum, which are looked for otherwise
         share = share.limit_denominator(_FINEST)
         share = min(max(share, Fraction(1, _FINEST)), 1 - Fraction(1, _FINEST))
     return Problem(number=middle, share=share, left=left, right=right, last=end - first == 1, alone=alone)
@@ -152,6 +156,84 @@ class Line:
         )
         return (part.first + bins) * self._half + 2 * points + 1
 
+    def choose_low(
+        self,
+        problem: Problem,
+        start: "Integers",
+        end: "Integers",
+        rate: Fraction,
+        *,
+        shift: int,
+        whole_bins: bool,
+        source: "Source | None" = None,
+    ) -> "Integers":
+        """Return a place in each cell that is ``shift`` rows below the problem's target, or ``start`` if none is.
+
+        The place is where the chosen point or bin begins. ``start`` itself counts as having any number of rows below
+        it that the target asks for: it is a lower end of which nothing more is known.
+
+        >>> line = Line(np.array([[100, 0, 300, 100]]), points=2)
+        >>> median = problems((Fraction(1, 2),))[0][0]
+        >>> whole = np.array([0]), np.array([line.length])
+        >>> [line.choose_low(median, *whole, Fraction(1), shift=n, whole_bins=True).tolist() for n in (50, 200, 300)]
+        [[8], [0], [0]]
+        """
+        part = _Part(self._counts, self._edges, self._points, start, end)
+        if shift * self._half * problem.share.denominator > _MOST // 8:  # more rows than there can be
+            return start
+        part.aim_below(problem.share, shift)
+        step = rate / (self._half * part.scale)
+        if whole_bins:
+            bins = choose_each(step, part.gaps(), allowed=part.present(), source=source)
+            return np.maximum((part.first + bins) * self._half, start)
+        bins, points = choose_in_segments(
+            step, part.gaps(), part.crowds(float(step)), part.inside, points=self._points, source=source
+        )
+        return (part.first + bins) * self._half + 2 * points
+
+    def choose_extreme(
+        self,
+        problem: Problem,
+        start: "Integers",
+        end: "Integers",
+        rate: Fraction,
+        *,
+        rank: int,
+        whole_bins: bool,
+        source: "Source | None" = None,
+    ) -> "tuple[Integers, NDArray[np.bool_]]":
+        """Return a place ``rank`` rows from the end, and whether there were enough rows for it, in each cell.
+
+        Every point stands twice among the candidates: as one with ``rank`` rows beyond it, and as the middle of fewer
+        than twice as many rows. Only in the first case the place bounds the minimum or maximum.
+
+        >>> line = Line(np.array([[0, 100, 300, 1, 0], [0, 1, 2, 1, 0]]))
+        >>> (greatest,), whole = problems((Fraction(1),))[0], (np.zeros(2, dtype=int), np.full(2, line.length))
+        >>> places, enough = line.choose_extreme(greatest, *whole, Fraction(1), rank=20, whole_bins=True)
+        >>> int(places[0]) // 128, enough.tolist()
+        (2, [True, False])
+        """
+        enough, few = (_Part(self._counts, self._edges, self._points, start, end) for _ in range(2))
+        few.aim_at_middle(rank)
+        parts = [few]
+        if rank * 2 * self._half <= _MOST // 8:  # else there can never be enough
+            enough.aim_from_end(problem.share, rank)
+            parts = [few, enough]
+        step, bins = rate / (self._half * few.scale), few.present().shape[1]
+        gaps = np.concatenate([part.gaps() for part in parts], axis=1)
+        if whole_bins:
+            allowed = np.concatenate([part.present() for part in parts], axis=1)
+            chosen = choose_each(step, gaps, allowed=allowed, source=source)
+            return (few.first + chosen % bins) * self._half + self._points, chosen >= bins
+        crowds = np.concatenate([part.crowds(float(step)) for part in parts], axis=1)
+
+        def inside(cells: "Integers", segments: "Integers") -> "Integers":
+            found = [part.inside(cells, segments % bins) for part in parts]
+            return np.where((segments >= bins)[:, None], found[-1], found[0])
+
+        chosen, points = choose_in_segments(step, gaps, crowds, inside, points=self._points, source=source)
+        return (few.first + chosen % bins) * self._half + 2 * points + 1, chosen >= bins
+
 
 class _Part:
     """A problem's part of the line in every cell: which bins, which target, and how far they are from it."""
@@ -161,9 +243,11 @@ class _Part:
         "_counts",
         "_edges",
         "_end",
+        "_extra",
         "_high",
         "_low",
         "_points",
+        "_shift",
         "_start",
         "_target",
         "first",
@@ -176,10 +260,12 @@ class _Part:
         self._points, self._start, self._end = points, start, end
         self._cells = np.arange(len(counts))
         self.first = int(start.min()) // (2 * points)
-        last = (int(end.max()) - 1) // (2 * points)
+        last = max(int(end.max()) - 1, int(start.max())) // (2 * points)
         self._counts = counts[:, self.first : last + 1]
         self._edges = edges[:, self.first : last + 2]
         self._low, self._high = self._rank(start), self._rank(end)
+        self._shift: int = 0  # rows that stand between the first point and the others
+        self._extra: NDArray[Any] | None = None  # what is added to all distances of a cell
 
     def _rank(self, places: "Integers") -> "NDArray[Any]":
         bins = np.minimum(places // (2 * self._points) - self.first, self._counts.shape[1] - 1)
@@ -197,21 +283,54 @@ class _Part:
             self.scale = share.denominator
             self._target = self.scale * self._low + share.numerator * (self._high - self._low)
 
-    def _distance(self, low: "NDArray[Any]", high: "NDArray[Any]", target: "NDArray[Any]") -> "Integers":
+    def aim_below(self, share: Fraction, shift: int) -> None:
+        """Set the target so many rows below a share; where that is below the start, the first point is the nearest.
+
+        All points but the first have ``shift`` rows more below them, which comes to the same and leaves no target
+        without a point.
+        """
+        self.scale = share.denominator
+        self._target = self.scale * self._low + share.numerator * (self._high - self._low)
+        self._shift = 2 * self._points * self.scale * shift
+
+    def aim_from_end(self, share: Fraction, rank: int) -> None:
+        """Set the target so many rows from an end, also where there are fewer."""
+        self.scale = 2
+        rows = 4 * self._points * rank
+        self._target = 2 * self._low + rows if share == 0 else 2 * self._high - rows
+
+    def aim_at_middle(self, rank: int) -> None:
+        """Set the target in the middle of the rows, worse by what half of them has more than ``rank``."""
+        self.scale = 2
+        rows = self._high - self._low
+        self._target = 2 * self._low + rows
+        self._extra = np.maximum(rows - min(4 * self._points * rank, _MOST), 0)
+
+    def _distance(
+        self, low: "NDArray[Any]", high: "NDArray[Any]", cells: "Integers", first: "NDArray[np.bool_]"
+    ) -> "Integers":
         """Return how far the target is from the ranks between ``low`` and ``high``; clipping keeps neighbours near."""
-        gaps = np.maximum(self.scale * low - target, target - self.scale * high)
-        return np.asarray(np.minimum(np.maximum(gaps, 0), _MOST), dtype=np.int64)
+        target = self._target[cells][:, None]
+        above, below = self.scale * low - target, target - self.scale * high
+        if self._shift:
+            above, below = np.where(first, above, above + self._shift), below - self._shift
+        gaps = np.maximum(np.maximum(above, below), 0)
+        if self._extra is not None:
+            gaps = gaps + self._extra[cells][:, None]
+        return np.asarray(np.minimum(gaps, _MOST), dtype=np.int64)
 
     def gaps(self) -> "Integers":
         """Return the least distance of each bin."""
         low = np.maximum(self._edges[:, :-1], self._low[:, None])
         high = np.minimum(self._edges[:, 1:], self._high[:, None])
-        return self._distance(low, high, self._target[:, None])
+        bins = self.first + np.arange(self._counts.shape[1])
+        return self._distance(low, high, self._cells, bins == self._start[:, None] // (2 * self._points))
 
     def present(self) -> "NDArray[np.bool_]":
         """Return which bins have points between the ends of the part."""
         bins = self.first + np.arange(self._counts.shape[1])
-        first, last = self._start // (2 * self._points), (self._end - 1) // (2 * self._points)
+        first = self._start // (2 * self._points)
+        last = np.maximum(self._end - 1, self._start) // (2 * self._points)
         return np.asarray((bins >= first[:, None]) & (bins <= last[:, None]))
 
     def crowds(self, step: float) -> "NDArray[np.float64]":
@@ -225,7 +344,14 @@ class _Part:
         growth = self._counts.astype(np.float64) * (2 * self.scale * step)
         with np.errstate(divide="ignore"):
             series = 2 - 2 / np.expm1(-growth)
-        return np.where(self.present(), np.minimum(series, self._points), 0.0)
+        crowds = np.where(self.present(), np.minimum(series, self._points), 0.0)
+        if self._shift:  # the first point stands apart from the others of its bin: they are added up
+            bins = self._start // (2 * self._points) - self.first
+            gaps = self.inside(self._cells, bins)
+            nearest = np.where(gaps < 0, _MOST, gaps).min(axis=1)
+            weights = np.where(gaps < 0, 0.0, np.exp(-step * (gaps - nearest[:, None]).astype(np.float64)))
+            crowds[self._cells, bins] = weights.sum(axis=1) * (1 + 2.0**-40)
+        return crowds
 
     def inside(self, cells: "Integers", bins: "Integers") -> "Integers":
         """Return the distances of the points of one bin in each of some cells."""
@@ -235,5 +361,5 @@ class _Part:
         edges, counts = self._edges[cells, bins][:, None], self._counts[cells, bins][:, None]
         low = edges + counts * np.maximum(within, start)
         high = edges + counts * np.minimum(within + 2, end)
-        gaps = self._distance(low, high, self._target[cells][:, None])
-        return np.where((within + 2 > start) & (within < end), gaps, -1)
+        gaps = self._distance(low, high, cells, (within <= start) & (start < within + 2))
+        return np.where((within + 2 > start) & (within < np.maximum(end, start + 1)), gaps, -1)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import csv
+import datetime as dt
 import io
 import math
 from typing import TYPE_CHECKING, Any
@@ -40,6 +41,22 @@ def test_numbers_stand_with_their_intervals() -> None:
     ]
     assert table.rows[0] == (("F", ""), ("12,345", "12,335 – 12,355"))
     assert not table.stacked
+
+
+def test_dates_and_categories_have_intervals_too() -> None:
+    made = TableRelease(
+        value=pa.table({"born": [dt.date(2020, 5, 1)], "size": ["medium"]}),
+        event=LaplaceEvent(scale=1, sensitivity=1),
+        guarantee=PureDP(epsilon=1),
+        intervals={
+            "born": lambda _: (np.array([dt.date(2020, 4, 1)], object), np.array([dt.date(2020, 6, 1)], object)),
+            "size": lambda _: (np.array(["small"], object), np.array(["large"], object)),
+        },
+    )
+    assert answer_table(made, "en", 0.95).rows == (
+        (("2020-05-01", "2020-04-01 – 2020-06-01"), ("medium", "small – large")),
+    )
+    assert answer_csv(made, 0.95).splitlines()[1] == "2020-05-01,2020-04-01,2020-06-01,medium,small,large"
 
 
 def test_a_column_is_grouped_as_one() -> None:

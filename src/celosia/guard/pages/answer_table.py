@@ -81,6 +81,9 @@ def answer_table(release: "TableRelease", code: str, level: float) -> AnswerTabl
 
 def _with_interval(values: list[Any], ends: "tuple[Any, Any]", code: str) -> list[tuple[str, str]]:
     low, high = (end.tolist() for end in ends)
+    if any(not isinstance(value, int | float | None) for value in values):  # dates and categories
+        around = [f"{_shown(a, code, key=True)} – {_shown(b, code, key=True)}" for a, b in zip(low, high, strict=True)]
+        return [(_shown(value, code, key=True), text) for value, text in zip(values, around, strict=True)]
     whole = all(isinstance(value, int) for value in values)
     if whole:  # so the interval is widened to whole numbers
         low = [math.floor(end) if math.isfinite(end) else end for end in low]
