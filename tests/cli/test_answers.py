@@ -113,9 +113,12 @@ def test_decades_cover_the_ages() -> None:
     assert (len(DECADES), DECADES[0], DECADES[-1]) == (12, "0–9", "110–120")
 
 
-def test_a_choice_has_no_interval(answers: list[Answer]) -> None:
+def test_a_mode_has_no_interval_and_quantiles_have(answers: list[Answer]) -> None:
     assert answers[MODE].interval == "—"
-    assert set(answers[QUANTILES].interval.split("\n")) == {"—"}
+    for _, true, private, interval in answers[QUANTILES].lines:
+        low, high = map(int, interval.split(" – "))
+        assert low <= int(true) <= high
+        assert low <= int(private) <= high <= low + 2
 
 
 def test_all_texts_of_an_answer_have_as_many_lines(answers: list[Answer]) -> None:

@@ -82,6 +82,18 @@ def test_releases_say_what_was_run_and_have_no_interval() -> None:
     assert two == top_k(CAUSE, 2, CODES, rho="1/4", adjacency=ReplaceOne, unit="person")
 
 
+def test_a_chosen_category_is_behind_by_no_more_than_stated() -> None:
+    counts = {"E119": 30, "I219": 29, "U071": 24, "V000": 0}
+    column = [code for code, rows in counts.items() for _ in range(rows)]
+    for level in (0.5, 0.8, 0.95):
+        found = [mode(column, counts, epsilon="1/5", source=Seeded(seed)) for seed in range(300)]
+        held = [30 - counts[str(one.value)] <= one.rows_behind(level) for one in found]
+        assert np.mean(held) >= level
+    first, second = top_k(column, 2, counts, epsilon=1), mode(column, counts, epsilon=1)
+    assert first.rows_behind() > second.rows_behind()
+    assert second.rows_behind(0.99) > second.rows_behind(0.9) >= 3
+
+
 def test_what_is_none_of_the_categories_follows_the_null_rule() -> None:
     column = ["I219"] * 100 + [None, "X", 7, float("nan")] * 200
     assert mode(column, CODES, 1).value == "I219"

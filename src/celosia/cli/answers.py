@@ -235,13 +235,14 @@ def _quantiles_of_age(session: "Session", columns: Columns, epsilon: Fraction) -
     shares = [Fraction(share, 100) for share in _SHARES]
     release, paid = _paid(session, session.query().quantiles("age", shares), epsilon)
     values = tuple(release.to_arrow().to_pylist()[0].values())
+    low, high = (end.to_pylist()[0].values() for end in release.confidence_interval(1 - (1 - _LEVEL) / len(_SHARES)))
     true = tuple(np.quantile(columns.ages, [float(share) for share in shares], method="inverted_cdf").tolist())
     return Answer(
         title="Quantiles of age",
         question="\n".join(f"Quantile of age, {share} %" for share in _SHARES),
         true="\n".join(f"{age:g}" for age in true),
         private="\n".join(f"{age:g}" for age in values),
-        interval="\n".join("—" for _ in _SHARES),
+        interval="\n".join(map(_range, low, high)),
         ranks=Ranks(shares=_SHARES, values=values, true=true),
         **paid,
     )

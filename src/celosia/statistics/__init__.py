@@ -17,7 +17,7 @@ from celosia.statistics.estimate import Estimate
 from celosia.statistics.half_half import HalfHalfMean
 from celosia.statistics.inquiry import Facts, Inquiry, Learner, Part, check_learner, reached
 from celosia.statistics.measures import Bins, CentredSum, Distinct, Measure, RowCount, Total
-from celosia.statistics.modes import mode, top_k
+from celosia.statistics.modes import ChoiceRelease, mode, top_k
 from celosia.statistics.moments import FirstMoments, SecondMoments
 from celosia.statistics.most_common import Mode
 from celosia.statistics.noise import Noise
@@ -35,6 +35,7 @@ __all__ = [
     "Bounding",
     "CentredSum",
     "Choice",
+    "ChoiceRelease",
     "CrossMoments",
     "CutRows",
     "DifferentValues",

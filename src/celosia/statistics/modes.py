@@ -4,11 +4,14 @@ The categories are public; what is none of them is missing and follows the null 
 of rows (``most_common``, ``peeling``), and every row counts as one unit.
 """
 
+import math
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from celosia.core.adjacency import AddRemove, Adjacency
+from celosia.core.exact import exact_level
 from celosia.core.release import Release
 from celosia.data.columns import DROP, Category
 from celosia.noise.source import source_or_system
@@ -28,9 +31,28 @@ if TYPE_CHECKING:
     from celosia.core.mechanism import Source
     from celosia.statistics.choice import Choice
 
-__all__ = ["mode", "top_k"]
+__all__ = ["ChoiceRelease", "mode", "top_k"]
 
 Answer = TypeVar("Answer")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
+class ChoiceRelease(Release[Answer]):
+    """A chosen category, or several, and how much less common than the most common ones they may be.
+
+    >>> mode(["U071"] * 500, ["E119", "I219", "U071"], epsilon=1).rows_behind(0.95)
+    4
+    """
+
+    behind: "Callable[[float], float]" = field(default=lambda _: math.inf)
+
+    def rows_behind(self, level: "Exact" = 0.95) -> int:
+        """Return how many rows a chosen category has less than the most common one that was left, at most.
+
+        It holds with probability ``level`` or more, for all that were chosen together, and follows from the price and
+        the number of categories alone.
+        """
+        return math.floor(self.behind(exact_level(level)))
 
 
 def mode(  # noqa: PLR0913 - the column and all that the schema would say of it
@@ -43,7 +65,7 @@ def mode(  # noqa: PLR0913 - the column and all that the schema would say of it
     adjacency: Adjacency = AddRemove,
     unit: str = "row",
     source: "Source | None" = None,
-) -> Release[str | int]:
+) -> ChoiceRelease[str | int]:
     """Return the most common category, or one that is nearly as common.
 
     Parameters
@@ -88,7 +110,7 @@ def top_k(  # noqa: PLR0913 - as for mode
     adjacency: Adjacency = AddRemove,
     unit: str = "row",
     source: "Source | None" = None,
-) -> Release[tuple[str | int, ...]]:
+) -> ChoiceRelease[tuple[str | int, ...]]:
     """Return the ``k`` most common categories, or such as are nearly as common, the first one first.
 
     Parameters as for ``mode``.
@@ -126,12 +148,17 @@ def _released(
     bounding: Bounding,
     source: "Source | None",
     read: "Callable[[NDArray[np.int64]], Answer]",
-) -> Release[Answer]:
+) -> ChoiceRelease[Answer]:
     (epsilon, rho), source = price, source_or_system(source)
     chosen = choice.release(counts, epsilon, bounding, rho=rho, source=source).value[0]
-    return Release(
+
+    def behind(level: float) -> float:
+        return choice.spread(epsilon, bounding, rho=rho, level=level) or 0.0
+
+    return ChoiceRelease(
         value=read(chosen),
         event=choice.event(epsilon, bounding, rho=rho),
         guarantee=promised(epsilon, rho, bounding),
         seeded=source.seeded,
+        behind=behind,
     )

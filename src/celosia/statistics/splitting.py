@@ -349,7 +349,9 @@ class _Part:
             bins = self._start // (2 * self._points) - self.first
             gaps = self.inside(self._cells, bins)
             nearest = np.where(gaps < 0, _MOST, gaps).min(axis=1)
-            weights = np.where(gaps < 0, 0.0, np.exp(-step * (gaps - nearest[:, None]).astype(np.float64)))
+            beyond = np.where(gaps < 0, 0, gaps - nearest[:, None]).astype(np.float64)
+            with np.errstate(under="ignore", over="ignore"):  # a warning would speak of the data
+                weights = np.where(gaps < 0, 0.0, np.exp(-step * beyond))
             crowds[self._cells, bins] = weights.sum(axis=1) * (1 + 2.0**-40)
         return crowds
 
