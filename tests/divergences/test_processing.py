@@ -37,7 +37,7 @@ Divergence = Callable[[np.ndarray, np.ndarray], float]
     ],
 )
 def test_divergences_obey(divergence: Divergence) -> None:
-    assert obeys_post_processing(divergence, trials=200) is None
+    assert obeys_post_processing(divergence, size=3, trials=200) is None
 
 
 def euclidean(p: np.ndarray, q: np.ndarray) -> float:
@@ -65,15 +65,28 @@ def test_what_does_not_obey_is_caught(divergence: Divergence) -> None:
     assert found.after > found.before
 
 
+def test_the_default_size_is_enough_for_the_largest_difference() -> None:
+    """Of three outcomes two that are merged make up for the third, and nothing grows; of four something does."""
+
+    def largest(p: np.ndarray, q: np.ndarray) -> float:
+        return float(np.abs(p - q).max())
+
+    assert obeys_post_processing(largest, size=3) is None
+    found = obeys_post_processing(largest)
+    assert found is not None
+    assert found.after > found.before
+    assert obeys_post_processing(lambda p, q: float(np.abs(p - q).sum()), trials=50) is None
+
+
 def test_only_random_kernels_catch_some() -> None:
     # Total variation squared is fine under every merging of a grid in quarters; a jump off the grid is not.
     def off_grid(p: np.ndarray, q: np.ndarray) -> float:
         on_grid = np.allclose(4 * p, np.rint(4 * p)) and np.allclose(4 * q, np.rint(4 * q))
         return total_variation(p, q) if on_grid else 1 - total_variation(p, q)
 
-    assert obeys_post_processing(off_grid, trials=0) is None
-    found = obeys_post_processing(off_grid, source=Seeded(5))
-    again = obeys_post_processing(off_grid, source=Seeded(5))
+    assert obeys_post_processing(off_grid, size=3, trials=0) is None
+    found = obeys_post_processing(off_grid, size=3, source=Seeded(5))
+    again = obeys_post_processing(off_grid, size=3, source=Seeded(5))
     assert found is not None
     assert again is not None
     assert found.kernel.tolist() == again.kernel.tolist()

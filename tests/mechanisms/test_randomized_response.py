@@ -365,3 +365,13 @@ def test_an_error_needs_a_number_of_answers() -> None:
         RandomizedResponse(epsilon=1).error(answers=0)
     with pytest.raises(ParameterError, match="level"):
         RandomizedResponse(epsilon=1).error(1, answers=10)
+
+
+def test_a_release_is_estimated_as_its_answers_are() -> None:
+    mechanism = RandomizedResponse(epsilon=1, categories=3)
+    release = mechanism.release(np.arange(300) % 3, source=Seeded(3))
+    assert mechanism.estimate(release).counts.tolist() == mechanism.estimate(release.value).counts.tolist()
+    with pytest.raises(InputError, match="was not made by"):
+        RandomizedResponse(epsilon=2, categories=3).estimate(release)
+    with pytest.raises(InputError, match="was not made by"):
+        mechanism.estimate(RandomizedResponse.two_coins().release([True, False]))

@@ -187,12 +187,20 @@ class RandomizedResponse(Described):
         ratio = math.exp(-float(self.epsilon))
         return 1 / (1 + others * ratio), ratio / (1 + others * ratio)
 
-    def estimate(self, responses: "ArrayLike") -> Proportions:
-        """Estimate, without bias, the share of each true answer from the randomized ones.
+    def estimate(self, responses: "ArrayLike | Release[Any]") -> Proportions:
+        """Estimate, without bias, the share of each true answer from the randomized ones, or from their release.
 
         >>> RandomizedResponse.two_coins().estimate([True, True, True, False]).proportion
         1.0
+        >>> mechanism = RandomizedResponse(epsilon=50)
+        >>> mechanism.estimate(mechanism.release([True, True, False, False])).proportion
+        0.5
         """
+        if isinstance(responses, Release):
+            if responses.event != self.event:
+                message = f"The release was not made by {self!r}: estimate it by the mechanism that released it."
+                raise InputError(message)
+            responses = responses.value
         said = np.asarray(as_number_or_array(responses))
         if not is_integral(said) or int(said.min()) < 0 or int(said.max()) >= self.categories:
             message = f"Responses must be booleans or whole numbers from 0 to {self.categories - 1}."
