@@ -249,10 +249,11 @@ def test_sensitivities_are_those_of_the_proof(bounding: Bounding, alone: int, am
     assert sevenths.sensitivity(problem, bounding) == among
 
 
-def test_the_spread_is_kept_whatever_the_data() -> None:
+@pytest.mark.parametrize("interval", [False, True])
+def test_the_spread_is_kept_whatever_the_data(*, interval: bool) -> None:
     generator = np.random.default_rng(10)
     for asked in (("1/2",), DECILES, ("0", "1")):
-        choice = Quantiles(axis=line(60), quantiles=asked)
+        choice = Quantiles(axis=line(60), quantiles=asked, interval=interval)
         counts = generator.integers(0, 100, 60) * (generator.random(60) < 0.4)
         chosen = choice.release(cells(counts.tolist(), 400), "0.5", Bounding(), source=Seeded(11)).value
         edges = np.concatenate([[0], np.cumsum(counts)])

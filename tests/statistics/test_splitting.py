@@ -16,7 +16,7 @@ from celosia.core import AddRemove, Adjacency, ReplaceOne
 from celosia.data.axis import Axis
 from celosia.noise import Seeded
 from celosia.statistics import Bounding, Quantiles, splitting
-from celosia.statistics.splitting import Line, Problem, _Part, problems
+from celosia.statistics.splitting import Line, Problem, problems
 from celosia.testing.distributions import chi_square
 from tests.statistics.recursion import Recursion
 
@@ -67,70 +67,8 @@ def test_every_quantile_has_one_problem_between_its_neighbours(shares: set[Fract
     assert not last & {end for level in levels for problem in level for end in (problem.left, problem.right)}
 
 
-# ------------------------------------------------------------------------------------------------------- the line
-
-
-def part(counts: Table, points: int, start: int, end: int, share: Fraction, rank: int = 3) -> _Part:
-    line = Line(counts[None], points=points)
-    found = _Part(line._counts, line._edges, points, np.array([start]), np.array([end]))
-    found.aim(share, rank)
-    return found
-
-
-places = st.integers(0, 5 * 8).filter(lambda place: place % 2 or place in (0, 40))
-tables = st.lists(st.integers(0, 30), min_size=5, max_size=5).map(lambda rows: np.array(rows, dtype=np.int64))
-shares = st.fractions(min_value=0, max_value=1, max_denominator=12)
-
-
-@given(tables, places, places, shares, st.integers(0, 20))
-def test_distances_are_those_of_the_definition(counts: Table, one: int, other: int, share: Fraction, rank: int) -> None:
-    start, end = min(one, other), max(one, other)
-    if start == end and start % 2 == 0:
-        return
-    found = part(counts, 4, start, end, share, rank)
-    at = [Fraction(sum(int(c) * min(max(p - 8 * b, 0), 8) for b, c in enumerate(counts)), 8) for p in range(41)]
-    near = min(Fraction(rank), (at[end] - at[start]) / 2)
-    target = at[start] + share * (at[end] - at[start])
-    if share in (0, 1):
-        target = at[start] + near if share == 0 else at[end] - near
-
-    def distance(first: int, last: int) -> Fraction:
-        low, high = at[max(first, start)], at[min(last, end)]
-        return max(Fraction(0), low - target, target - high)
-
-    scale = 8 * found.scale
-    bins = [b for b in range(5) if 8 * b + 8 > start and 8 * b < end]
-    assert [b + found.first for b in np.flatnonzero(found.present()[0]).tolist()] == bins
-    gaps = found.gaps()[0]
-    assert [Fraction(int(gaps[b - found.first]), scale) for b in bins] == [distance(8 * b, 8 * b + 8) for b in bins]
-    for b in bins:
-        inside = found.inside(np.array([0]), np.array([b - found.first]))[0].tolist()
-        firsts = [8 * b + 2 * i for i in range(4)]
-        present = [first + 2 > start and first < end for first in firsts]
-        expected = [
-            distance(first, first + 2) * scale if there else -1 for first, there in zip(firsts, present, strict=True)
-        ]
-        assert inside == expected
-        assert min(gap for gap in inside if gap >= 0) == gaps[b - found.first]
-
-
-@given(tables, places, places, shares, st.floats(1e-3, 30))
-def test_the_weight_of_a_bin_is_covered(counts: Table, one: int, other: int, share: Fraction, rate: float) -> None:
-    start, end = min(one, other), max(one, other)
-    if start == end and start % 2 == 0:
-        return
-    found = part(counts, 4, start, end, share)
-    step = rate / (8 * found.scale)
-    crowds = found.crowds(step)[0]
-    for b in np.flatnonzero(found.present()[0]).tolist():
-        inside = found.inside(np.array([0]), np.array([b]))[0]
-        inside = inside[inside >= 0]
-        assert np.exp(-step * (inside - inside.min())).sum() <= crowds[b] * (1 + 2.0**-40)
-    assert not crowds[~found.present()[0]].any()
-
-
 def test_python_integers_choose_alike_where_words_are_too_short(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(splitting, "_MOST", 2**26)  # still clips no distance of so few rows
+    monkeypatch.setattr(splitting, "MOST", 2**26)  # still clips no distance of so few rows
     counts = np.array([4, 0, 5], dtype=np.int64)
     runs = np.repeat(counts[None], 4000, axis=0)
     assert Line(runs)._edges.dtype == object

@@ -171,9 +171,10 @@ class Quantiles(Choice):
         off: dict[int | None, float] = {None: 0.0}
         for problem in (problem for each_level in problems(self._ordered) for problem in each_level):
             rate, share = self._rate(problem, each, bounding), float(problem.share)
-            own = gap_at_most(self._candidates(problem), missed, rate)
+            extreme = problem.share in (0, 1)  # with intervals, its candidates stand twice
+            own = gap_at_most(self._candidates(problem) * (2 if extreme and self.interval else 1), missed, rate)
             found = (1 - share) * off[problem.left] + share * off[problem.right]
-            off[problem.number] = own + found + (self._rank(problem, rate) if problem.share in (0, 1) else 0)
+            off[problem.number] = own + found + (self._rank(problem, rate) if extreme else 0)
         most = max(off.values())
         return most if rows is None else min(most, float(rows))
 
@@ -300,22 +301,11 @@ class Quantiles(Choice):
         low, high = np.zeros_like(places), np.full_like(places, self.width - 1)
         if len(counts):
             line = Line(counts)
-            ends = np.zeros(len(counts), dtype=np.int64), np.full(len(counts), line.length)
             for problem in (problem for level in problems(self._ordered) for problem in level):
-                rate, number = self._rate(problem, each, bounding), problem.number
-                start = ends[0] if problem.left is None else places[:, problem.left]
-                end = ends[1] if problem.right is None else places[:, problem.right]
-                rank, whole_bins = self._rank(problem, rate), self._whole_bins(problem)
-                if self.interval and problem.share in (0, 1):
-                    places[:, number], enough = line.choose_extreme(
-                        problem, start, end, rate, rank=rank, whole_bins=whole_bins, source=source
-                    )
+                places[:, problem.number], enough = self._look_for(problem, line, places, each, bounding, source)
+                if problem.share in (0, 1):
                     bound = high if problem.share == 0 else low
-                    bound[enough, number] = places[enough, number] // (2 * POINTS)
-                else:
-                    places[:, number] = line.choose(
-                        problem, start, end, rate, rank=rank, whole_bins=whole_bins, source=source
-                    )
+                    bound[enough, problem.number] = places[enough, problem.number] // (2 * POINTS)
         if self.interval and self._inner:
             inner = [self._ordered.index(share) for share in self._inner]
             low[:, inner], high[:, inner] = choose_ends(
@@ -323,6 +313,26 @@ class Quantiles(Choice):
             )
         order = [self._ordered.index(share) for share in self.quantiles]
         return np.stack([places[:, order], low[:, order], high[:, order]], axis=1)
+
+    def _look_for(
+        self,
+        problem: Problem,
+        line: Line,
+        places: "NDArray[np.int64]",
+        each: Fraction,
+        bounding: "Bounding",
+        source: "Source",
+    ) -> "tuple[NDArray[np.int64], NDArray[np.bool_]]":
+        """Return the places of one quantile between those found before, and where it bounds a minimum or maximum."""
+        nothing = np.zeros(len(places), dtype=np.int64)
+        start = nothing if problem.left is None else places[:, problem.left]
+        end = nothing + line.length if problem.right is None else places[:, problem.right]
+        rate, whole_bins = self._rate(problem, each, bounding), self._whole_bins(problem)
+        rank, ends = self._rank(problem, rate), (start, end)
+        if self.interval and problem.share in (0, 1):
+            return line.choose_extreme(problem, *ends, rate, rank=rank, whole_bins=whole_bins, source=source)
+        found = line.choose(problem, *ends, rate, rank=rank, whole_bins=whole_bins, source=source)
+        return found, nothing.astype(np.bool_)
 
     def _estimate(self, chosen: "NDArray[np.int64]") -> Estimate:
         places, low, high = np.moveaxis(chosen, 1, 0)
