@@ -63,6 +63,13 @@ def test_numbers_have_the_marks_of_the_language() -> None:
     assert shared == "a.b, c salen de una misma medición y comparten su ruido."
 
 
+def test_a_maximum_at_its_bound_is_said_in_spanish() -> None:
+    said = worded("most is 100, the bound of its column: values beyond it were clipped to it.", language("es"))
+    assert said == Sentence(
+        "most es 100, el límite de su columna: los valores más allá de él se recortaron hasta él.", "es"
+    )
+
+
 def test_english_stays_as_it_is() -> None:
     said = worded("Laplace noise of scale 2", language("en"))
     assert (said.text, said.code) == ("Laplace noise of scale 2", "en")
