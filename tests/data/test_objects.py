@@ -37,7 +37,9 @@ def column(values: list[Any]) -> pd.Series[Any]:
         ([NOON, pd.Timestamp("2021-01-02 23:00")], DAYS, pa.date32(), [dt.date(2021, 1, 1), DAY]),
         ([NOON, DAY], TIMES, pa.timestamp("us", "UTC"), None),
         ([None, None], DAYS, pa.date32(), [None, None]),
-        (["2021-01-02", None], DAYS, pa.string(), ["2021-01-02", None]),  # of another type altogether
+        (["2021-01-02", None, "x", "02/01/2021"], DAYS, pa.date32(), [DAY, None, None, None]),
+        (["no", True, "Y", "maybe"], Boolean(), pa.bool_(), [False, True, True, None]),
+        (["2021-01-01 12:00+00:00", NOON], TIMES, pa.timestamp("us", "UTC"), None),
         ([True, None], Text(), pa.string(), ["True", None]),
         ([1, None], Integer(0, 1), pa.string(), ["1", None]),
         ([b"F", "F"], Category("F", "M"), pa.string(), ["b'F'", "F"]),

@@ -17,7 +17,7 @@ from celosia.data.axis import Axis
 from celosia.data.columns import Boolean, Category, Date, Integer, Kind, Real, Text, Timestamp
 from celosia.query.clean import clean, coarser, imputed, settled, steps, whole_number, whole_of, whole_of_value
 from celosia.query.dialect import whole
-from celosia.query.duckdb_engine import DuckDBDialect, DuckDBTexts
+from celosia.query.duckdb_engine import DuckDBDialect
 from tests.query.computed import all_computed, computed
 
 if TYPE_CHECKING:
@@ -248,7 +248,7 @@ NUMBER = {"0": 0, "1": 1, "-1": -1, "7": 7, "1.5": 1.5, "120.5": 120.5, "1e2": 1
 def test_texts_that_say_no_number_follow_the_null_rule() -> None:
     rows = pa.table({"x": [*NUMBER, *NO_NUMBER, None]})
     kinds = {name: kind for name, kind in KINDS.items() if not isinstance(kind, Boolean)}
-    found = cleaned(rows, kinds, DuckDBTexts())
+    found = cleaned(rows, kinds)
     raws = [float(number) for number in NUMBER.values()] + [None] * (len(NO_NUMBER) + 1)
     for name, kind in kinds.items():
         assert found[name] == [wanted(raw, kind) for raw in raws], name
@@ -258,23 +258,22 @@ def test_texts_of_any_content_raise_no_error() -> None:
     letters = list("0123456789+-.eExX_ :/TZtrueFALSEnaifINF'\"\\%☃ñ")
     texts = ["".join(RNG.choice(letters, RNG.integers(0, 9))) for _ in range(2000)]
     kinds = {**KINDS, **MOMENTS, "sex": Category("F", "M"), "note": Text()}
-    found = cleaned(pa.table({"x": texts}), kinds, DuckDBTexts())
+    found = cleaned(pa.table({"x": texts}), kinds)
     for name, kind in kinds.items():
         assert kind.nullable or None not in found[name]
 
 
 def test_truth_in_texts() -> None:
     texts = ["true", "false", "True", "FALSE", "1", "0", "", "maybe", "2", "nan", None]
-    found = cleaned(pa.table({"x": texts}), {"p": Boolean(), "q": Boolean(null=False)}, DuckDBTexts())
+    found = cleaned(pa.table({"x": texts}), {"p": Boolean(), "q": Boolean(null=False)})
     assert found["p"] == [True, False, True, False, True, False, None, None, None, None, None]
     assert found["q"] == [True, False, True, False, True, *[False] * 6]
 
 
-def test_texts_are_not_read_where_the_engine_does_not() -> None:
-    rows = pa.table({"x": ["7"]})
-    for kind in (Integer(0, 9), Real(0, 1), Boolean(), Category(1, 2), Date("2021-01-01", "2021-12-31")):
-        with pytest.raises(QueryError, match="can only be a Category or a Text"):
-            cleaned(rows, {"x": kind})
+def test_categories_of_texts_are_read_from_whole_numbers_as_from_a_csv_file() -> None:
+    kinds: dict[str, Kind] = {"x": Category("1", "2"), "y": Category("1", "2", null="2")}
+    found = cleaned(pa.table({"x": [1, 2, 3, None]}), kinds)
+    assert found == {"x": ["1", "2", None, None], "y": ["1", "2", "2", "2"]}
 
 
 def test_categories_and_texts() -> None:
@@ -375,7 +374,7 @@ def test_times_at_the_ends_of_64_bits_raise_no_error(unit: str) -> None:
 
 def test_dates_in_texts() -> None:
     texts = ["2021-03-31", "2021-03-31 12:30:00", "2021-02-30", "31/03/2021", "", "abc", "2021", "9999999-01-01", None]
-    found = cleaned(pa.table({"x": texts}), MOMENTS, DuckDBTexts())
+    found = cleaned(pa.table({"x": texts}), MOMENTS)
     for name in ("day", "known", "ever"):
         kind = MOMENTS[name]
         assert found[name][0] == moment_wanted(dt.date(2021, 3, 31), kind)

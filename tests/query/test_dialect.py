@@ -12,8 +12,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from celosia.data.text_format import TextFormat
 from celosia.query.dialect import PRIME, Dialect, closed, double, function, no, quotient, whole
-from celosia.query.duckdb_engine import DuckDBDialect, DuckDBTexts
+from celosia.query.duckdb_engine import DuckDBDialect
 from tests.query.computed import all_computed, computed
 
 if TYPE_CHECKING:
@@ -122,20 +123,28 @@ def test_a_dialect_says_all_that_differs() -> None:
 class Plain(DuckDBDialect):
     """What a dialect does if it says nothing of its own."""
 
-    numeric, from_decimal, from_text = Dialect.numeric, Dialect.from_decimal, Dialect.from_text
+    numeric, from_decimal = Dialect.numeric, Dialect.from_decimal
     total, divisible, digest = Dialect.total, Dialect.divisible, Dialect.digest
 
 
-def test_without_more_nothing_is_changed_and_texts_are_not_read() -> None:
-    number, text = double(0.5), whole(7).cast("string")
+def test_without_more_nothing_is_changed() -> None:
+    number = double(0.5)
     dialect = Plain()
     assert dialect.numeric(number) is number
     assert dialect.divisible(number) is number
-    assert dialect.from_text(text, "float64") is None
-    assert DuckDBTexts().from_text(text, "float64") is not None
 
 
-@pytest.mark.parametrize("dialect", [Plain(), DuckDBDialect(), DuckDBTexts()])
+def test_a_dialect_reads_texts_as_they_are_declared() -> None:
+    dialect = DuckDBDialect()
+    assert dialect.reading(TextFormat()) is dialect
+    spanish = dialect.reading(TextFormat(decimal=","))
+    assert (spanish.text.decimal, dialect.text.decimal) == (",", ".")
+    rows = pa.table({"t": ["1,5", "1.5"]})
+    assert computed(rows, lambda table: spanish.from_text(table.t, "float64")).to_pylist() == [1.5, None]
+    assert computed(rows, lambda table: dialect.from_text(table.t, "float64")).to_pylist() == [None, 1.5]
+
+
+@pytest.mark.parametrize("dialect", [Plain(), DuckDBDialect()])
 def test_digests_are_the_first_32_bits_of_md5(dialect: Dialect) -> None:
     texts = ["", "a", "it's", "ñ", "\N{SNOWMAN}", "x" * 5000, "1", "01", " 1", None]
     rows = pa.table({"t": pa.array(texts, pa.string())})

@@ -16,6 +16,7 @@ import pytest
 
 import celosia as cl
 from celosia.core import LaplaceEvent
+from celosia.data.text_format import TextFormat
 from celosia.query.fingerprint import content_digest, data_version, declaration, fingerprint
 from celosia.query.parse import parse_expression
 from celosia.query.plan import Aggregate, Base, Joined, Plan
@@ -73,9 +74,11 @@ def test_whatever_an_answer_depends_on_is_seen(other: dict[str, Any]) -> None:
 def test_every_declaration_is_seen() -> None:
     tables = [rows_table(), rows_table(schema=FULL), persons_table(), persons_table(groups=3), persons_table(rows=4)]
     tables += [rows_table(adjacency=cl.ReplaceOne), code_book(), replace(code_book(), key=("town", "beds"))]
+    tables += [replace(rows_table(), text=TextFormat(decimal=","))]
     texts = [json.dumps(declaration(table), sort_keys=True) for table in tables]
     assert len(set(texts)) == len(texts)
-    assert set(declaration(rows_table())) == {*rows_table().__dataclass_fields__} - {"source"}
+    assert set(declaration(tables[-1])) == {*rows_table().__dataclass_fields__} - {"source"}
+    assert "text" not in declaration(rows_table())  # answers from before there were formats are found again
 
 
 # ------------------------------------------------------------------------------------------------------------ versions

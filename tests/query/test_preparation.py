@@ -19,7 +19,11 @@ import celosia as cl
 from celosia.core.errors import EngineError, InputError, SchemaError
 from celosia.data.strings import UNREADABLE
 from celosia.query import preparation
+from celosia.query.expressions import Column
+from celosia.query.plan import Base
 from celosia.query.preparation import CheckedFiles, CheckedFrame, Prepared, remove_folder
+from celosia.query.rows import rows_of
+from celosia.query.summaries import open_engine
 
 SCHEMA = cl.Schema(age=cl.Integer(0, 200), sex=cl.Category("F", "M"))
 LIMITS: dict[str, Any] = {"person": "who", "max_groups_per_person": 1, "max_rows_per_group": 1}
@@ -175,3 +179,85 @@ def test_strings_of_any_layout_are_read(layout: str, last: bytes, where: str, tm
     assert isinstance(prepared.tables["t"].source, CheckedFiles | CheckedFrame)
     with cl.Session(prepared.tables["t"], budget=cl.PureDP(epsilon=1000)) as session:
         assert counted(session) == (3 if last == b"M" else 2)
+
+
+# ------------------------------------------------------------------------------------------- one file in every format
+
+SPANISH = cl.Schema(
+    edad=cl.Integer(0, 120),
+    peso=cl.Real(0, 300, grid="0.5"),
+    alta=cl.Date("2021-01-01", "2021-12-31"),
+    visto=cl.Timestamp("2021-01-01", "2022-01-01"),
+    ciudad=cl.Category("Málaga", "León"),
+    fuma=cl.Boolean(),
+)
+DECLARED: dict[str, Any] = {
+    "decimal": ",",
+    "date_format": ["%d/%m/%Y", "%d/%m/%Y %H:%M"],
+    "null_values": ["NA"],
+}
+CELLS = {
+    "edad": ["34", "71", "NA", "x"],
+    "peso": ["60,5", "71", "1.000", "80,25"],
+    "alta": ["31/12/2021", "1/2/2021", "30/02/2021", "2021-12-31"],
+    "visto": ["31/12/2021 10:30", "1/2/2021", "NA", "31/12/21"],
+    "ciudad": ["Málaga", "León", "NA", "leon"],
+    "fuma": ["yes", "No", "NA", "sometimes"],
+}
+
+
+def written(form: str, folder: Path) -> Any:  # noqa: ANN401 - a source
+    """The same cells, as text, in another format."""
+    table = pa.table(CELLS)
+    if form == "parquet":
+        pq.write_table(table, folder / "a.parquet")
+        return str(folder / "a.parquet")
+    if form in ("latin-1", "utf-16"):
+        lines = [";".join(CELLS), *(";".join(row) for row in zip(*CELLS.values(), strict=True))]
+        (folder / "a.csv").write_bytes("\n".join(lines).encode(form))
+        return str(folder / "a.csv")
+    return {
+        "arrow": lambda: table,
+        "pandas": lambda: pd.DataFrame(CELLS),
+        "objects": lambda: pd.DataFrame(CELLS).astype(object),
+        "polars": lambda: pl.DataFrame(CELLS),
+    }[form]()
+
+
+@pytest.mark.parametrize("form", ["latin-1", "utf-16", "parquet", "arrow", "pandas", "objects", "polars"])
+def test_the_same_cells_are_read_alike_in_every_format(form: str, tmp_path: Path) -> None:
+    files = {"encoding": form, "delimiter": ";"} if form in ("latin-1", "utf-16") else {}
+    table = cl.table(written(form, tmp_path), schema=SPANISH, name="t", **DECLARED, **files)
+    with open_engine({"t": table}) as engine:
+        rows = rows_of(Base("t"), engine)  # type: ignore[arg-type] # an engine of Ibis
+        found = rows.table.select(**{name: rows.value(Column(name)) for name in SPANISH})
+        clean = pa.Table.from_batches(engine.run(found)).to_pydict()  # type: ignore[attr-defined] # as above
+    assert clean == {
+        "edad": [34, 71, None, None],
+        "peso": [60.5, 71.0, None, 80.5],
+        "alta": [18_992, 18_659, None, None],
+        "visto": [1_640_946_600, 1_612_137_600, None, None],
+        "ciudad": ["Málaga", "León", None, None],
+        "fuma": [True, False, None, None],
+    }
+
+
+def test_declared_nulls_are_nobody(tmp_path: Path) -> None:
+    """Rows without a person are left out, whatever the file writes in the place of one."""
+    (tmp_path / "a.csv").write_text("who,age\n1,34\nNA,71\nNA,20\n,50\n")
+    limits: dict[str, Any] = {"person": "who", "max_groups_per_person": 1, "max_rows_per_group": 5}
+    ages = cl.Schema(age=cl.Integer(0, 120))
+    table = cl.table(str(tmp_path / "a.csv"), schema=ages, name="t", null_values="NA", **limits)
+    with open_engine({"t": table}) as engine:
+        rows = rows_of(Base("t"), engine)  # type: ignore[arg-type] # an engine of Ibis
+        assert pa.Table.from_batches(engine.run(rows.table)).num_rows == 1  # type: ignore[attr-defined] # as above
+
+
+def test_a_public_csv_file_is_read_as_declared(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes("código;factor;desde\nA;1,5;31/12/2021\nB;NA;1/2/2021\n".encode("latin-1"))
+    book = cl.table(
+        str(tmp_path / "a.csv"), name="b", public=True, key="código", encoding="latin-1", decimal=",",
+        date_format="%d/%m/%Y", null_values="NA",
+    )  # fmt: skip
+    assert isinstance(book.schema["factor"], cl.Real)
+    assert isinstance(book.schema["desde"], cl.Timestamp)

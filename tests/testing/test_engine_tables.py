@@ -37,5 +37,10 @@ def test_persons_have_few_rows_and_many() -> None:
 
 def test_tables_are_of_rows_persons_and_public() -> None:
     tables = nasty_tables()
-    assert {name for name, table in tables.items() if table.person is not None} == {"people", "texts", "notes"}
+    assert {name for name, table in tables.items() if table.person is not None} == {
+        "people",
+        "texts",
+        "notes",
+        "written",
+    }
     assert {name for name, table in tables.items() if table.public} == {"book"}

@@ -13,6 +13,7 @@ from celosia.core.exact import quote
 from celosia.core.extras import require
 from celosia.data.files import Files, csv_header
 from celosia.data.sources import Database, DataSource, Frame, IbisSource, SparkSource
+from celosia.data.text_format import TextFormat
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -62,8 +63,9 @@ def column_types(source: DataSource) -> tuple[ColumnType, ...]:
     match source:
         case Files(paths=paths, format="parquet"):
             return _of_parquet(paths)
-        case Files(paths=paths):
-            return tuple(ColumnType(name, None, None) for name in csv_header(paths[0])[1])
+        case Files(paths=paths, delimiter=delimiter, encoding=encoding):
+            header = csv_header(paths[0], TextFormat(delimiter=delimiter, encoding=encoding))[1]
+            return tuple(ColumnType(name, None, None) for name in header)
         case Frame(frame=frame):
             return _of_frame(frame)
         case SparkSource(frame=frame):

@@ -1,7 +1,7 @@
 """Files of a table: which ones a path or glob names, their format, and the first line of a CSV file.
 
-Nothing is guessed from the rows: the format is the file's ending, and the delimiter of a CSV file is the one that cuts
-its first line, the header, into most names.
+Nothing is guessed from the rows: the format is the file's ending, and the delimiter of a CSV file is the declared one,
+or the one that cuts its first line, the header, into most names.
 """
 
 import csv
@@ -14,6 +14,7 @@ from typing import Final, Literal
 
 from celosia.core.errors import ParameterError, SchemaError
 from celosia.core.exact import quote
+from celosia.data.text_format import TextFormat
 
 __all__ = ["ENDINGS", "Files", "csv_header", "find_files"]
 
@@ -25,11 +26,12 @@ ENDINGS: Final = (*_PARQUET, *_CSV)
 
 _DELIMITERS: Final = ",;\t|"
 _LONGEST_LINE = 1_000_000
+_PLAIN: Final = TextFormat()
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Files:
-    """Files of one format: Parquet, or CSV in UTF-8 with a header.
+    """Files of one format: Parquet, or CSV with a header.
 
     >>> Files(("deaths.csv",), "csv", ";")
     Files(('deaths.csv',), 'csv', ';')
@@ -38,37 +40,41 @@ class Files:
     paths: tuple[str, ...]
     format: Literal["parquet", "csv"]
     delimiter: str = ","
+    encoding: str = "utf-8"
 
     def __repr__(self) -> str:
         delimiter = "" if self.delimiter == "," else f", {self.delimiter!r}"
-        return f"Files({self.paths!r}, {self.format!r}{delimiter})"
+        encoding = "" if self.encoding == "utf-8" else f", encoding={self.encoding!r}"
+        return f"Files({self.paths!r}, {self.format!r}{delimiter}{encoding})"
 
 
-def find_files(pattern: str) -> Files:
+def find_files(pattern: str, text: TextFormat = _PLAIN) -> Files:
     """Return the files that a path or a glob names, now; those that appear later are not part of it.
+
+    ``text`` may declare the delimiter and the encoding of CSV files.
 
     >>> find_files("nowhere/*.parquet")
     Traceback (most recent call last):
     ...
     celosia.core.errors.ParameterError: source: there is no file 'nowhere/*.parquet'.
     """
-    text = str(Path(pattern).expanduser()) if pattern.startswith("~") else pattern
-    found = [text] if Path(text).is_file() else sorted(glob.glob(text, recursive=True))  # noqa: PTH207 - any path
+    place = str(Path(pattern).expanduser()) if pattern.startswith("~") else pattern
+    found = [place] if Path(place).is_file() else sorted(glob.glob(place, recursive=True))  # noqa: PTH207 - any path
     paths = tuple(str(Path(path).absolute()) for path in found if Path(path).is_file())
     if not paths:
-        hint = "; a folder is read by a glob such as folder/*.parquet" if Path(text).is_dir() else ""
+        hint = "; a folder is read by a glob such as folder/*.parquet" if Path(place).is_dir() else ""
         message = f"source: there is no file {quote(pattern)}{hint}."
         raise ParameterError(message)
     if all(path.lower().endswith(_PARQUET) for path in paths):
         return Files(paths, "parquet")
     if all(path.lower().endswith(_CSV) for path in paths):
-        return Files(paths, "csv", _common_delimiter(pattern, paths))
+        return Files(paths, "csv", _common_delimiter(pattern, paths, text), text.encoding)
     message = f"source must be files that all end in .parquet, or all in .csv, .tsv or .csv.gz, not {quote(pattern)}."
     raise ParameterError(message)
 
 
-def _common_delimiter(pattern: str, paths: tuple[str, ...]) -> str:
-    headers = {csv_header(path) for path in paths}
+def _common_delimiter(pattern: str, paths: tuple[str, ...], text: TextFormat) -> str:
+    headers = {csv_header(path, text) for path in paths}
     if len(headers) > 1:  # columns are found by their place
         message = f"source: the files of {quote(pattern)} must have the same header and delimiter."
         raise SchemaError(message)
@@ -76,7 +82,7 @@ def _common_delimiter(pattern: str, paths: tuple[str, ...]) -> str:
     return delimiter
 
 
-def csv_header(path: str) -> tuple[str, tuple[str, ...]]:
+def csv_header(path: str, text: TextFormat = _PLAIN) -> tuple[str, tuple[str, ...]]:
     r"""Return the delimiter and the column names of a CSV file, from its first line alone.
 
     >>> import tempfile
@@ -86,7 +92,9 @@ def csv_header(path: str) -> tuple[str, tuple[str, ...]]:
     ...     csv_header(str(file))
     (';', ('age', 'sex'))
     """
-    line = _first_line(path)
+    line = _first_line(path, "utf-8-sig" if text.encoding == "utf-8" else text.encoding)
+    if text.delimiter is not None:
+        return text.delimiter, tuple(next(csv.reader([line], delimiter=text.delimiter)))
     cuts = {delimiter: tuple(next(csv.reader([line], delimiter=delimiter))) for delimiter in _DELIMITERS}
     if path.lower().endswith((".tsv", ".tsv.gz")):
         return "\t", cuts["\t"]
@@ -94,15 +102,15 @@ def csv_header(path: str) -> tuple[str, tuple[str, ...]]:
     return best, cuts[best]
 
 
-def _first_line(path: str) -> str:
+def _first_line(path: str, encoding: str) -> str:
     try:
         with (
-            gzip.open(path, "rt", encoding="utf-8-sig", errors="replace")
+            gzip.open(path, "rt", encoding=encoding, errors="replace")
             if path.lower().endswith(".gz")
-            else open(path, encoding="utf-8-sig", errors="replace", newline="")  # noqa: PTH123 - as gzip.open
+            else open(path, encoding=encoding, errors="replace", newline="")  # noqa: PTH123 - as gzip.open
         ) as lines:
-            line = lines.readline(_LONGEST_LINE)
-    except (OSError, EOFError) as error:
+            line = lines.readline(_LONGEST_LINE).removeprefix("\ufeff")
+    except (OSError, EOFError, UnicodeError) as error:
         message = f"source: the file {quote(os.path.basename(path))} cannot be read."  # noqa: PTH119 - a text
         raise ParameterError(message) from error
     if not line.strip() or len(line) == _LONGEST_LINE:

@@ -6,13 +6,14 @@ nor raises an error that quotes it.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from celosia.core.errors import CelosiaError, InputError
 from celosia.core.extras import require
 from celosia.data.columns import Kind
 from celosia.data.objects import read_ids, read_objects, read_strings
 from celosia.data.strings import cast_views
+from celosia.data.text_format import TextFormat
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["to_arrow", "to_pandas", "to_polars"]
 
+_PLAIN: Final = TextFormat()
+
 
 def to_arrow(
     frame: object,
@@ -28,18 +31,19 @@ def to_arrow(
     *,
     kinds: Mapping[str, Kind] | None = None,
     person: str | None = None,
+    text: TextFormat = _PLAIN,
 ) -> "pa.Table":
     """Return a frame of any library as an Arrow table, with only some ``columns`` if they are given.
 
-    ``kinds`` and ``person`` are what the schema says of columns of Python objects. Without ``kinds`` their values
-    decide, which is for public frames alone.
+    ``kinds`` and ``person`` are what the schema says of columns of Python objects, ``text`` how strings among them are
+    written. Without ``kinds`` their values decide, which is for public frames alone.
 
     >>> import pandas as pd
     >>> to_arrow(pd.DataFrame({"age": [34, 71], "sex": ["F", "M"]}), ["age"]).to_pydict()
     {'age': [34, 71]}
     """
     try:
-        return cast_views(_to_arrow(frame, columns, kinds, person))
+        return cast_views(_to_arrow(frame, columns, kinds, person, text))
     except CelosiaError:
         raise
     except Exception:  # noqa: BLE001 - whatever a library raises here may quote values
@@ -56,13 +60,14 @@ def _to_arrow(
     columns: Sequence[str] | None,
     kinds: Mapping[str, Kind] | None,
     person: str | None,
+    text: TextFormat,
 ) -> "pa.Table":
     import narwhals as nw
     import pyarrow as pa
     from narwhals.dependencies import is_pandas_dataframe
 
     if is_pandas_dataframe(frame):
-        return _from_pandas(frame, list(frame.columns) if columns is None else columns, kinds, person)
+        return _from_pandas(frame, list(frame.columns) if columns is None else columns, kinds, person, text)
     if isinstance(frame, pa.Table):
         return frame if columns is None else frame.select(list(columns))
     try:
@@ -76,7 +81,11 @@ def _to_arrow(
 
 
 def _from_pandas(
-    frame: "pd.DataFrame", columns: Sequence[str], kinds: Mapping[str, Kind] | None, person: str | None
+    frame: "pd.DataFrame",
+    columns: Sequence[str],
+    kinds: Mapping[str, Kind] | None,
+    person: str | None,
+    text: TextFormat,
 ) -> "pa.Table":
     import pandas as pd
     import pyarrow as pa
@@ -89,7 +98,8 @@ def _from_pandas(
         if column.dtype == object and name == person:
             arrays[name] = read_ids(column, name)
         elif column.dtype == object:
-            arrays[name] = read_objects(column, None if kinds is None else kinds.get(name), infer=kinds is None)
+            kind = None if kinds is None else kinds.get(name)
+            arrays[name] = read_objects(column, kind, infer=kinds is None, text=text)
         elif isinstance(column.dtype, pd.StringDtype) and column.dtype.storage == "python":
             arrays[name] = read_strings(column, person=name == person)
         else:

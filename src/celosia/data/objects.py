@@ -1,8 +1,9 @@
 """Columns of Python objects, as pandas has them for what it has no type for, as typed Arrow arrays.
 
 The kind that the schema declares decides the type: booleans with gaps are booleans, ``datetime.date`` objects are
-dates, and a value of another type is null. Everything else is a string. Person ids must all be of one type, because
-``1``, ``1.0``, ``True`` and ``Decimal(1)`` are equal but have different strings: one person would count as four.
+dates, strings are what they say (``text_values``), and a value of another type is null. Everything else is a string.
+Person ids must all be of one type, because ``1``, ``1.0``, ``True`` and ``Decimal(1)`` are equal but have different
+strings: one person would count as four.
 """
 
 import datetime as dt
@@ -14,8 +15,10 @@ import numpy as np
 
 from celosia.core.errors import InputError
 from celosia.core.exact import quote
-from celosia.data.columns import Boolean, Date, Kind, Timestamp
+from celosia.data.columns import Boolean, Category, Date, Integer, Kind, Real, Timestamp
 from celosia.data.strings import UNREADABLE
+from celosia.data.text_format import TextFormat
+from celosia.data.text_values import parse_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,16 +29,19 @@ if TYPE_CHECKING:
 __all__ = ["read_ids", "read_objects", "read_strings"]
 
 _LIMIT: Final = 2**63
+_PLAIN: Final = TextFormat()
 
 
-def read_objects(column: "pd.Series[Any]", kind: Kind | None, *, infer: bool = False) -> "pa.Array":
-    """Return objects as booleans, dates or timestamps where ``kind`` says so and one value fits, else as strings.
+def read_objects(
+    column: "pd.Series[Any]", kind: Kind | None, *, infer: bool = False, text: TextFormat = _PLAIN
+) -> "pa.Array":
+    """Return objects as booleans, dates or timestamps where ``kind`` says so, else as strings.
 
-    With ``infer`` the values decide; only the values of public columns may.
+    With ``infer`` the values decide; only the values of public columns may. ``text`` says how strings are written.
 
     >>> import pandas as pd
-    >>> read_objects(pd.Series([True, None, "x"], dtype=object), Boolean()).to_pylist()
-    [True, None, None]
+    >>> read_objects(pd.Series([True, None, "x", "no"], dtype=object), Boolean()).to_pylist()
+    [True, None, None, False]
     >>> read_objects(pd.Series([True, None, "x"], dtype=object), None).to_pylist()
     ['True', None, 'x']
     """
@@ -43,10 +49,11 @@ def read_objects(column: "pd.Series[Any]", kind: Kind | None, *, infer: bool = F
 
     wanted = _infer(column) if infer else type(kind)
     if wanted in _PARSERS:
-        parse = _PARSERS[wanted]
-        found = pa.array([parse(value) for value in _values(column)], type=_type(wanted))
-        if infer or found.null_count < len(found) or column.isna().all():
-            return found
+        word, parse = _PARSERS[wanted]
+        values = [parse_text(one, word, text) if isinstance(one, str) else parse(one) for one in _values(column)]
+        return pa.array(values, type=_type(wanted))
+    if text.decimal != "." and isinstance(kind, Integer | Real | Category):
+        column = column.map(lambda one: _with_sign(one, text.decimal), na_action="ignore")
     return read_strings(column)
 
 
@@ -121,6 +128,11 @@ def _string(value: object, instead: str | None) -> str | None:
     return text
 
 
+def _with_sign(value: object, decimal: str) -> object:
+    """A number as the texts beside it write it."""
+    return str(value).replace(".", decimal) if isinstance(value, numbers.Number) else value
+
+
 def _boolean(value: object) -> bool | None:
     """0 and 1 are booleans whatever their type, as in the other columns."""
     return bool(value) if isinstance(value, numbers.Number | np.bool_) and value in (0, 1) else None
@@ -141,7 +153,11 @@ def _timestamp(value: object) -> dt.datetime | None:
     return dt.datetime.combine(value, dt.time(), dt.UTC) if isinstance(value, dt.date) else None
 
 
-_PARSERS: "Final[dict[object, Callable[[Any], Any]]]" = {Boolean: _boolean, Date: _date, Timestamp: _timestamp}
+_PARSERS: "Final[dict[object, tuple[str, Callable[[Any], Any]]]]" = {
+    Boolean: ("boolean", _boolean),
+    Date: ("date", _date),
+    Timestamp: ("timestamp", _timestamp),
+}
 
 
 def _type(kind: object) -> "pa.DataType":

@@ -18,16 +18,18 @@ from celosia.data.frames import to_arrow
 from celosia.data.schema import Schema
 from celosia.data.sources import Database, DataSource, Frame, IbisSource, SparkSource
 from celosia.data.strings import sanitize_strings
+from celosia.data.text_format import TextFormat
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = ["check_key", "read_public", "schema_of_public"]
 
+_PLAIN: Final = TextFormat()
 _KEYS: Final = (Boolean, Category, Date, Integer, Text)
 
 
-def read_public(source: DataSource, schema: Mapping[str, Kind] | None = None) -> "pa.Table":
+def read_public(source: DataSource, schema: Mapping[str, Kind] | None = None, text: TextFormat = _PLAIN) -> "pa.Table":
     """Return the rows of a public table; texts that look like numbers stay texts where the schema says so.
 
     Texts that are not UTF-8 are replaced here, and dates are in days, so that every engine has the same keys.
@@ -36,7 +38,7 @@ def read_public(source: DataSource, schema: Mapping[str, Kind] | None = None) ->
     >>> read_public(Frame(pa.table({"code": ["A", "B"]}))).num_rows
     2
     """
-    return _in_days(sanitize_strings(_read(source, schema)))
+    return _in_days(sanitize_strings(_read(source, schema, text)))
 
 
 def _in_days(table: "pa.Table") -> "pa.Table":
@@ -50,7 +52,7 @@ def _in_days(table: "pa.Table") -> "pa.Table":
     return table
 
 
-def _read(source: DataSource, schema: Mapping[str, Kind] | None) -> "pa.Table":
+def _read(source: DataSource, schema: Mapping[str, Kind] | None, text: TextFormat) -> "pa.Table":
     match source:
         case Files(paths=paths, format="parquet"):
             import pyarrow as pa
@@ -59,29 +61,36 @@ def _read(source: DataSource, schema: Mapping[str, Kind] | None) -> "pa.Table":
             _ = column_types(source)  # says what is wrong with files that cannot be read
             return pa.concat_tables([pq.ParquetFile(path).read() for path in paths], promote_options="permissive")
         case Files():
-            return _read_csv(source, schema or {})
+            return _read_csv(source, schema or {}, text)
         case Frame(frame=frame):
-            return to_arrow(frame, kinds=schema)
+            return to_arrow(frame, kinds=schema, text=text)
         case IbisSource(expression=expression):
             return expression.to_pyarrow()
         case SparkSource(frame=frame):
             return (
-                frame.toArrow() if hasattr(frame, "toArrow") else to_arrow(frame.toPandas(), kinds=schema)
+                frame.toArrow() if hasattr(frame, "toArrow") else to_arrow(frame.toPandas(), kinds=schema, text=text)
             )  # before Spark 4
         case Database():
             return ask_database(source, lambda table: table.to_pyarrow())
 
 
-def _read_csv(source: Files, schema: Mapping[str, Kind]) -> "pa.Table":
+def _read_csv(source: Files, schema: Mapping[str, Kind], text: TextFormat) -> "pa.Table":
     import pyarrow as pa
     from pyarrow import csv
 
     texts = {name: pa.string() for name, kind in schema.items() if _is_text(kind)}
-    parse, convert = csv.ParseOptions(delimiter=source.delimiter), csv.ConvertOptions(column_types=texts)
+    read, parse = csv.ReadOptions(encoding=source.encoding), csv.ParseOptions(delimiter=source.delimiter)
+    convert = csv.ConvertOptions(column_types=texts, decimal_point=text.decimal)
+    if text.null_values:
+        convert.null_values, convert.strings_can_be_null = ["", *text.null_values], True
+    if text.date_format:
+        convert.timestamp_parsers = list(text.date_format)
     try:
-        tables = [csv.read_csv(path, parse_options=parse, convert_options=convert) for path in source.paths]
+        tables = [
+            csv.read_csv(path, read_options=read, parse_options=parse, convert_options=convert) for path in source.paths
+        ]
         return pa.concat_tables(tables, promote_options="permissive")
-    except (OSError, pa.ArrowException):
+    except (OSError, UnicodeError, pa.ArrowException):
         message = "source: the public CSV file cannot be read: every line needs as many values as the first."
         raise SchemaError(message) from None
 

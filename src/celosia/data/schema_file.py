@@ -7,6 +7,11 @@
     person = "person_id"
     max_groups_per_person = 2
     max_rows_per_group = 3
+    delimiter = ";"                # of CSV files, as the encoding
+    encoding = "latin-1"
+    decimal = ","                  # how texts write numbers, dates and nulls
+    date_format = "%d/%m/%Y"       # or a list of formats
+    null_values = ["NA", "-"]
 
     [columns.age]
     kind = "integer"
@@ -18,20 +23,23 @@ A draft whose question marks are not yet replaced is refused with a list of all 
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
 from typing import Any, Final
 
 from celosia.core.adjacency import AddRemove, Adjacency, exact_adjacency
-from celosia.core.errors import SchemaError
+from celosia.core.errors import ParameterError, SchemaError
 from celosia.core.exact import quote
 from celosia.data.schema import KINDS, Schema, load_toml, read_columns
 from celosia.data.table import Table, table
+from celosia.data.text_format import TextFormat
 
 __all__ = ["SchemaFile", "parse_schema_file", "read_schema_file"]
 
-_OPTIONS: Final = ("name", "person", "max_groups_per_person", "max_rows_per_group", "adjacency")
+_FORMAT: Final = ("delimiter", "encoding", "decimal", "date_format", "null_values")
+_LISTS: Final = ("date_format", "null_values")
+_OPTIONS: Final = ("name", "person", "max_groups_per_person", "max_rows_per_group", "adjacency", *_FORMAT)
 _OPEN: Final = re.compile(r"^(\s*[\w-]+\s*=)\s*\?\s*(#.*)?$", re.MULTILINE)
 _UNKNOWN: Final = "? to be filled in ?"
 _NEEDED: Final = ("low", "high", "values")
@@ -53,6 +61,7 @@ class SchemaFile:
     max_groups_per_person: int | None = None
     max_rows_per_group: int | None = None
     adjacency: Adjacency = AddRemove
+    text: TextFormat = field(default_factory=TextFormat)
 
     def table(self, source: object, *, name: str | None = None) -> Table:
         r"""Return the table whose rows are in ``source``, as ``celosia.data.table`` does.
@@ -70,6 +79,7 @@ class SchemaFile:
             max_groups_per_person=self.max_groups_per_person,
             max_rows_per_group=self.max_rows_per_group,
             adjacency=self.adjacency,
+            **self.text.declared(),
         )
 
 
@@ -151,9 +161,15 @@ def _options(document: Mapping[str, Any]) -> dict[str, Any]:
         message = f"The section [table] has {quote(unknown[0])}; it knows {', '.join(_OPTIONS)}."
         raise SchemaError(message)
     for name, value in options.items():
-        if not isinstance(value, int if name.startswith("max_") else str) or isinstance(value, bool):
+        wanted = int if name.startswith("max_") else str | list if name in _LISTS else str
+        if not isinstance(value, wanted) or isinstance(value, bool):
             message = f"The line {name} of [table] is {quote(value)}, which is of the wrong type."
             raise SchemaError(message)
     if "adjacency" in options:
         options["adjacency"] = exact_adjacency(options["adjacency"])
-    return options
+    given = {name: options.pop(name) for name in _FORMAT if name in options}
+    try:
+        return {**options, "text": TextFormat(**given)}
+    except ParameterError as error:
+        message = f"The section [table] is not valid: {error}"
+        raise SchemaError(message) from error

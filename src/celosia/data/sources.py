@@ -14,11 +14,13 @@ from urllib.parse import urlsplit
 from celosia.core.errors import ParameterError
 from celosia.core.exact import quote
 from celosia.data.files import ENDINGS, Files, find_files
+from celosia.data.text_format import TextFormat
 
 __all__ = ["DataSource", "Database", "Frame", "IbisSource", "SparkSource", "classify", "suggested_name"]
 
 _SCHEMES: Final = ("postgresql", "postgres")
 _LONGEST_NAME = 63  # of PostgreSQL's identifiers
+_PLAIN: Final = TextFormat()
 _ACCEPTED: Final = (
     "a path or glob of Parquet or CSV files, a DataFrame (pandas, Polars, Arrow ...), an Ibis table, a Spark "
     'DataFrame, or "postgresql://..." with name='
@@ -90,8 +92,10 @@ DataSource: TypeAlias = Files | Frame | Database | IbisSource | SparkSource
 """What a table's rows come from."""
 
 
-def classify(source: object, *, name: str | None = None) -> DataSource:
+def classify(source: object, *, name: str | None = None, text: TextFormat = _PLAIN) -> DataSource:
     """Return what the caller passed as one of the kinds of sources; ``name`` is the table of a database.
+
+    ``text`` may declare the delimiter and the encoding of CSV files.
 
     >>> classify("postgresql://db.example/registry", name="public.deaths")
     Database('postgresql://db.example/registry', 'deaths', 'public')
@@ -106,7 +110,7 @@ def classify(source: object, *, name: str | None = None) -> DataSource:
     if isinstance(source, str) and "://" in source:
         return _database(source, name)
     if isinstance(source, str | os.PathLike):
-        return find_files(os.fsdecode(source))
+        return find_files(os.fsdecode(source), text)
     kind = type(source)
     if kind.__module__.startswith("ibis.expr.types") and hasattr(source, "schema"):
         return IbisSource(source)

@@ -8,7 +8,7 @@ how many groups of a query, and how many rows in each. What is beyond them is le
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from celosia.core.adjacency import AddRemove, Adjacency, exact_adjacency
@@ -19,6 +19,7 @@ from celosia.data.columns import Kind
 from celosia.data.public import check_key, read_public, schema_of_public
 from celosia.data.schema import Schema
 from celosia.data.sources import Database, DataSource, Frame, classify, suggested_name
+from celosia.data.text_format import TextFormat
 
 __all__ = ["Table", "table"]
 
@@ -46,6 +47,7 @@ class Table:
     adjacency: Adjacency = AddRemove
     public: bool = False
     key: tuple[str, ...] = ()
+    text: TextFormat = field(default_factory=TextFormat)
 
     @property
     def unit(self) -> str:
@@ -72,6 +74,11 @@ def table(  # noqa: PLR0913 - all that has to be said of a table, by name
     adjacency: Adjacency = AddRemove,
     public: bool = False,
     key: str | Sequence[str] | None = None,
+    delimiter: str | None = None,
+    encoding: str = "utf-8",
+    decimal: str = ".",
+    date_format: str | Sequence[str] = (),
+    null_values: str | Sequence[str] = (),
 ) -> Table:
     """Return a table that a session can be opened on.
 
@@ -94,6 +101,12 @@ def table(  # noqa: PLR0913 - all that has to be said of a table, by name
         For a table about nobody, to join with.
     key
         Of a public table: the column or columns by which it is joined, different in every row.
+    delimiter, encoding
+        Of CSV files: one character, by default the one that cuts the header into most names; and such as ``latin-1``,
+        ``windows-1252`` or ``utf-16``. Files in another encoding than UTF-8 are converted when a session is opened.
+    decimal, date_format, null_values
+        How texts write numbers (``"."`` or ``","``), dates (such as ``"%d/%m/%Y"``, or a list of formats; by default
+        ISO) and nulls (such as ``["NA", "-"]``). A text that cannot be read so follows its column's null rule.
 
     Examples
     --------
@@ -102,7 +115,10 @@ def table(  # noqa: PLR0913 - all that has to be said of a table, by name
     >>> table(deaths(), schema=Schema(age=Integer(0, 120), sex=Category("F", "M")), name="deaths")
     <Table deaths(age, sex), unit row>
     """
-    found = classify(source, name=name)
+    text = TextFormat(
+        delimiter=delimiter, encoding=encoding, decimal=decimal, date_format=date_format, null_values=null_values
+    )
+    found = classify(source, name=name, text=text)
     called = _name(name, source, found)
     if not isinstance(public, bool):
         message = f"public must be True or False, not {quote(public)}."
@@ -110,7 +126,7 @@ def table(  # noqa: PLR0913 - all that has to be said of a table, by name
     limits = {"max_groups_per_person": max_groups_per_person, "max_rows_per_group": max_rows_per_group}
     if public:
         _refuse_given(person=person, **limits)
-        return _public(found, called, schema, key)
+        return _public(found, called, schema, key, text)
     if key is not None:
         message = "key is for public tables: a private table is joined on its person."
         raise ParameterError(message)
@@ -125,6 +141,7 @@ def table(  # noqa: PLR0913 - all that has to be said of a table, by name
         max_groups_per_person=_limit(max_groups_per_person, "max_groups_per_person"),
         max_rows_per_group=_limit(max_rows_per_group, "max_rows_per_group"),
         adjacency=exact_adjacency(adjacency),
+        text=text,
     )
 
 
@@ -194,24 +211,27 @@ def _check_columns(source: DataSource, wanted: Sequence[str], person: str | None
     found = column_types(source)
     names = {column.name for column in found}
     alike = Counter(column.name.casefold() for column in found)  # engines do not tell capitals
+    problems = []
     for name in (*wanted, *(() if person is None else (person,))):
         if name not in names or alike[name.casefold()] > 1:
             problem = "does not have" if name not in names else "has twice (capitals do not count)"
-            message = f"The column {quote(name)} of the schema, or of person=, is one that the source {problem}."
-            raise SchemaError(message)
-    for column in found:
-        if column.name in wanted and column.type is not None and column.kind is None:
-            message = f"The column {quote(column.name)} is of the type {column.type}, which cannot be asked about."
-            raise SchemaError(message)
+            problems.append(f"The column {quote(name)} of the schema, or of person=, is one that the source {problem}.")
+    problems += [
+        f"The column {quote(column.name)} is of the type {column.type}, which cannot be asked about."
+        for column in found
+        if column.name in wanted and column.type is not None and column.kind is None
+    ]
+    if problems:
+        raise SchemaError(" ".join(problems))
 
 
-def _public(source: DataSource, name: str, schema: object, key: str | Sequence[str] | None) -> Table:
+def _public(source: DataSource, name: str, schema: object, key: str | Sequence[str] | None, text: TextFormat) -> Table:
     columns = (key,) if isinstance(key, str) else tuple(key or ())
     if not columns or not all(isinstance(column, str) for column in columns):
         message = f"key must name the column or columns by which the public table is joined, not {quote(key)}."
         raise ParameterError(message)
     declared = None if schema is None else _schema(schema)
-    rows = read_public(source, declared)
+    rows = read_public(source, declared, text)
     if declared is None:
         declared = schema_of_public(rows)
     _check_columns(Frame(rows), tuple(declared))
@@ -220,4 +240,6 @@ def _public(source: DataSource, name: str, schema: object, key: str | Sequence[s
         message = f"key names {quote(absent[0])}, which is not in the schema or has no values."
         raise SchemaError(message)
     check_key(rows, columns, declared)
-    return Table(name=name, source=Frame(rows.select(list(declared))), schema=declared, public=True, key=columns)
+    return Table(
+        name=name, source=Frame(rows.select(list(declared))), schema=declared, public=True, key=columns, text=text
+    )

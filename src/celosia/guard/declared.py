@@ -35,8 +35,8 @@ def schema_text(file: SchemaFile) -> str:
     <BLANKLINE>
     """
     lines = []
-    for name in ("person", "max_groups_per_person", "max_rows_per_group"):
-        value = getattr(file, name)
+    limits = {name: getattr(file, name) for name in ("person", "max_groups_per_person", "max_rows_per_group")}
+    for name, value in {**limits, **file.text.declared()}.items():
         if value is not None:
             # JSON's strings are TOML's, but for one character.
             lines.append(f"{name} = {json.dumps(value, ensure_ascii=False)}".replace("\x7f", "\\u007f"))
@@ -61,6 +61,7 @@ def declared_table(name: str, file: SchemaFile) -> Table:
         max_groups_per_person=file.max_groups_per_person,
         max_rows_per_group=file.max_rows_per_group,
         adjacency=file.adjacency,
+        text=file.text,
     )
 
 

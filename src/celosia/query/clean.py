@@ -162,7 +162,7 @@ def _number(raw: "ir.Value", kind: Kind, dialect: Dialect) -> "ir.Value":
         return _moment(raw, kind, dialect)
     type_ = raw.type()
     if type_.is_string():
-        return _text(raw, "float64", dialect)
+        return dialect.from_text(raw, "float64")
     if type_.is_boolean():
         return _bit(raw)
     if type_.is_decimal():
@@ -174,7 +174,7 @@ def _number(raw: "ir.Value", kind: Kind, dialect: Dialect) -> "ir.Value":
 
 def _moment(raw: "ir.Value", kind: Kind, dialect: Dialect) -> "ir.Value":
     if raw.type().is_string():
-        raw = _text(raw, "date" if isinstance(kind, Date) else "timestamp", dialect)
+        raw = dialect.from_text(raw, "date" if isinstance(kind, Date) else "timestamp")
     if raw.type().is_date():
         days = dialect.days(raw)
         return days if isinstance(kind, Date) else days * whole(_SECONDS_A_DAY)
@@ -188,7 +188,7 @@ def _truth(raw: "ir.Value", dialect: Dialect) -> "ir.Value":
 
     type_ = raw.type()
     if type_.is_string():
-        return _text(raw, "boolean", dialect)
+        return dialect.from_text(raw, "boolean")
     number = raw if type_.is_integer() else dialect.from_decimal(raw) if type_.is_decimal() else raw.cast("float64")
     zero, one = (whole(0), whole(1)) if type_.is_integer() else (double(0.0), double(1.0))
     return ibis.cases((number == zero, ibis.literal(False)), (number == one, ibis.literal(True)), else_=no("boolean"))  # noqa: FBT003 - literals
@@ -201,23 +201,16 @@ def _known(raw: "ir.Value", kind: Category | Text, dialect: Dialect) -> "ir.Valu
     if isinstance(kind, Text):
         return raw.cast("string")
     if isinstance(kind.values[0], str):
+        raw = raw if raw.type().is_string() else raw.cast("string")
         return ibis.cases((raw.isin(kind.values), raw), else_=no("string"))
     if raw.type().is_string():
-        raw = _text(raw, "float64", dialect)
+        raw = dialect.from_text(raw, "float64")
     if raw.type().is_decimal() and raw.type().scale != 0:
         raw = dialect.from_decimal(raw)
     listed = (
         [double(float(v)) for v in kind.values] if raw.type().is_floating() else [whole(int(v)) for v in kind.values]
     )
     return ibis.cases((raw.isin(listed), raw.cast("int64")), else_=no("int64"))
-
-
-def _text(raw: "ir.Value", wanted: str, dialect: Dialect) -> "ir.Value":
-    found = dialect.from_text(raw, wanted)
-    if found is None:
-        message = "A column of texts can only be a Category or a Text."
-        raise QueryError(message)
-    return found
 
 
 # ------------------------------------------------------------------------------------------------------- into bounds

@@ -1,7 +1,7 @@
-"""Whether the type of a column can serve the kind that the schema declares: seen when an engine is opened.
+"""Whether the type of a column can serve the kind that the schema declares.
 
-Types are public, so a column of the wrong type is refused with its name and type before anything is asked. What the
-rows hold never decides.
+Types are public, so a query that uses a column of the wrong type is refused with its name and type before anything is
+spent. Other queries about the table are answered. What the rows hold never decides.
 """
 
 from typing import TYPE_CHECKING, Any, Final
@@ -14,60 +14,64 @@ if TYPE_CHECKING:
     from ibis.expr import types as ir
 
     from celosia.data.table import Table
-    from celosia.query.dialect import Dialect
 
-__all__ = ["check_columns", "family_of"]
+__all__ = ["check_columns", "family_of", "unfit_columns"]
 
-_NUMBERS: Final = ("integer", "real", "decimal", "boolean")
+_NUMBERS: Final = ("integer", "real", "decimal", "boolean", "text")
 _SERVES: Final[dict[type[Kind], tuple[str, ...]]] = {
     Integer: _NUMBERS,
     Real: _NUMBERS,
     Boolean: _NUMBERS,
     Text: ("text", "integer", "uuid"),
-    Date: ("date", "timestamp"),
-    Timestamp: ("date", "timestamp"),
+    Date: ("date", "timestamp", "text"),
+    Timestamp: ("date", "timestamp", "text"),
 }
 
 
-def check_columns(table: "Table", raw: "ir.Table", dialect: "Dialect") -> None:
-    """Refuse a table whose columns are not there, or of a type that cannot hold what the schema says.
+def check_columns(table: "Table", raw: "ir.Table") -> None:
+    """Refuse a table that lacks columns of the schema, or whose person column tells no persons apart; list them all.
 
     >>> import ibis, celosia as cl
-    >>> from celosia.query.duckdb_engine import DuckDBDialect
-    >>> raw = ibis.table({"age": "string"}, name="deaths")
-    >>> check_columns(cl.table(raw, schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths"), raw, DuckDBDialect())
+    >>> deaths = cl.table(ibis.table({"age": "int8"}, name="deaths"), schema=cl.Schema(age=cl.Integer(0, 120)))
+    >>> check_columns(deaths, ibis.table({"sex": "string"}, name="deaths"))
     Traceback (most recent call last):
     ...
-    celosia.core.errors.SchemaError: The column 'age' of 'deaths' is of the type string, ...
+    celosia.core.errors.SchemaError: The table 'data' has no column 'age'.
     """
     types = dict(raw.schema().items())
-    for name in (*table.schema, *(() if table.person is None else (table.person,))):
-        if name not in types:
-            message = f"The table {quote(table.name)} has no column {quote(name)}."
-            raise SchemaError(message)
-    reads_texts = dialect.from_text(raw.limit(0)[next(iter(types))].cast("string"), "float64") is not None
-    for name, kind in table.schema.items():
-        family = family_of(types[name])
-        if family not in _families(kind, reads_texts=reads_texts):
-            message = (
-                f"The column {quote(name)} of {quote(table.name)} is of the type {types[name]}, "
-                f"which cannot be read as {kind.__class__.__name__}."
-            )
-            raise SchemaError(message)
-    if table.person is not None and not _identifies(types[table.person]):
-        message = (
+    wanted = (*table.schema, *(() if table.person is None else (table.person,)))
+    problems = [f"The table {quote(table.name)} has no column {quote(name)}." for name in wanted if name not in types]
+    if table.person in types and not _identifies(types[table.person]):
+        problems.append(
             f"The person column {quote(table.person)} is of the type {types[table.person]}: "
             "it must hold whole numbers or texts."
         )
-        raise SchemaError(message)
+    if problems:
+        raise SchemaError(" ".join(problems))
 
 
-def _families(kind: Kind, *, reads_texts: bool) -> tuple[str, ...]:
-    if isinstance(kind, Category):
-        found: tuple[str, ...] = ("text",) if isinstance(kind.values[0], str) else ("integer", "real", "decimal")
-    else:
-        found = _SERVES[type(kind)]
-    return (*found, "text") if reads_texts else found
+def unfit_columns(table: "Table", raw: "ir.Table") -> dict[str, str]:
+    """Return the columns of a type that cannot hold what the schema says, each with the reason.
+
+    >>> import ibis, celosia as cl
+    >>> raw = ibis.table({"born": "boolean"}, name="deaths")
+    >>> deaths = cl.table(raw, schema=cl.Schema(born=cl.Date("1900-01-01", "2021-12-31")), name="deaths")
+    >>> unfit_columns(deaths, raw)
+    {'born': "The column 'born' of 'deaths' is of the type boolean, which cannot be read as Date."}
+    """
+    types = dict(raw.schema().items())
+    return {
+        name: f"The column {quote(name)} of {quote(table.name)} is of the type {types[name]}, "
+        f"which cannot be read as {kind.__class__.__name__}."
+        for name, kind in table.schema.items()
+        if family_of(types[name]) not in _families(kind)
+    }
+
+
+def _families(kind: Kind) -> tuple[str, ...]:
+    if not isinstance(kind, Category):
+        return _SERVES[type(kind)]
+    return ("text", "integer", "uuid") if isinstance(kind.values[0], str) else ("integer", "real", "decimal", "text")
 
 
 def _identifies(type_: Any) -> bool:  # noqa: ANN401 - a type of Ibis

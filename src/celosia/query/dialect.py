@@ -6,10 +6,13 @@ would tell something about a row. So everything is built from what IEEE 754, 64-
 it sums without overflow, and how it turns a text into a number that nobody can choose.
 """
 
+import copy
 import functools
 import inspect
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Final
+
+from celosia.data.text_format import TextFormat
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -32,6 +35,9 @@ class Dialect(ABC):
     >>> str(DuckDBDialect().days(day).type())
     'int64'
     """
+
+    text: TextFormat = TextFormat()
+    """How the texts of the table are written that is read."""
 
     @abstractmethod
     def days(self, date: "ir.Value") -> "ir.Value":
@@ -61,12 +67,48 @@ class Dialect(ABC):
         """Return a decimal number as the nearest double; null where it is not a number."""
         return number.cast("float64")
 
-    def from_text(self, text: "ir.Value", kind: str) -> "ir.Value | None":  # noqa: ARG002 - for engines that can
-        """Return what a text says as a ``float64``, ``boolean``, ``date`` or ``timestamp``, null where it says none.
+    def reading(self, text: TextFormat) -> "Dialect":
+        """Return this dialect for a table whose texts have a declared format."""
+        if text == self.text:
+            return self
+        found = copy.copy(self)
+        found.text = text
+        return found
 
-        None: the engine does not read texts, and a column of texts can only be a Category or Text.
-        """
-        return None
+    def from_text(self, text: "ir.Value", kind: str) -> "ir.Value":
+        """Return what a text says as a ``float64``, ``boolean``, ``date`` or ``timestamp``, null where it says none."""
+        from celosia.query.texts import read_text
+
+        return read_text(text, kind, self)
+
+    def matches(self, text: "ir.Value", pattern: str) -> "ir.Value":
+        """Return whether a text matches a pattern of ``celosia.data.text_values``, from ^ to $."""
+        return text.re_search(pattern)
+
+    def rewrite(self, text: "ir.Value", pattern: str, template: str) -> "ir.Value":
+        """Return a template with the groups of a pattern that the text matches in the place of {1}, {2} and so on."""
+        return text.re_replace(pattern, template.replace("{", "\\").replace("}", ""))
+
+    def trim(self, text: "ir.Value") -> "ir.Value":
+        """Return a text without the blanks around it."""
+        return function("trim", ("string",), "string")(text)
+
+    def first_word(self, text: "ir.Value") -> "ir.Value":
+        """Return the part of an ISO text before its time."""
+        part = function("split_part", ("string", "string", "int64"), "string")
+        return part(part(text, " ", 1), "T", 1)
+
+    def to_number(self, text: "ir.Value") -> "ir.Value":
+        """Return the double that a text of digits, a point and an exponent writes."""
+        return text.try_cast("float64")
+
+    def to_date(self, iso: "ir.Value") -> "ir.Value":
+        """Return the date of an ISO text such as 2021-1-31; null where there is no such day."""
+        return iso.try_cast("date")
+
+    def to_timestamp(self, iso: "ir.Value") -> "ir.Value":
+        """Return the instant of an ISO text with a zone; null where there is no such day."""
+        return iso.try_cast("timestamp('UTC')")
 
     def total(self, number: "ir.Value", where: "ir.Value | None" = None) -> "ir.Value":
         """Return the sum of 64-bit integers, wide enough for any number of rows."""

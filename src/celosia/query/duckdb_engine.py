@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from celosia.data.table import Table
 
-__all__ = ["DuckDBDialect", "DuckDBEngine", "DuckDBStored", "DuckDBTexts"]
+__all__ = ["DuckDBDialect", "DuckDBEngine", "DuckDBStored"]
 
 _BATCH = 100_000
 _POLL_SECONDS = 0.1
@@ -70,6 +70,10 @@ class DuckDBDialect(Dialect):
 
         return (ibis.literal("0x") + digits).cast("int64")
 
+    def first_word(self, text: "ir.Value") -> "ir.Value":
+        """Return the text itself: DuckDB leaves out the time when it reads a date."""
+        return text
+
     def small_table(self, table: "pa.Table") -> "ir.Table":
         """Return an Arrow table under a name, until it is forgotten: DuckDB reads it in place."""
         name = f"celosia_small_{id(self)}_{len(self._small)}"
@@ -82,19 +86,6 @@ class DuckDBDialect(Dialect):
         while self._small:
             with contextlib.suppress(Exception):  # of a connection that is lost
                 self.backend.con.unregister(self._small.pop())
-
-
-class DuckDBTexts(DuckDBDialect):
-    """How DuckDB reads columns of texts, as CSV files have them.
-
-    >>> import ibis
-    >>> str(DuckDBTexts().from_text(ibis.table({"age": "string"}, name="deaths").age, "float64").type())
-    'float64'
-    """
-
-    def from_text(self, text: "ir.Value", kind: str) -> "ir.Value":
-        """Return what a text says, or null."""
-        return text.try_cast("timestamp('UTC')" if kind == "timestamp" else kind)
 
 
 class DuckDBStored(DuckDBDialect):
@@ -137,14 +128,8 @@ class DuckDBEngine(IbisEngine):
         self._lock_down()
 
     def dialect_of(self, name: str) -> Dialect:
-        """Return how a table is read: a CSV file holds texts, and a table of the owner's may have collations."""
-        match self.tables[name].source:
-            case Files(format="csv"):
-                return self._dialects[1]
-            case IbisSource():
-                return self._dialects[2]
-            case _:
-                return self._dialects[0]
+        """Return how a table is read: one of the owner's may have collations."""
+        return self._dialects[isinstance(self.tables[name].source, IbisSource)]
 
     def run(self, query: "ir.Table") -> "Iterator[pa.RecordBatch]":
         """Run a query; results come in batches."""
@@ -170,7 +155,7 @@ class DuckDBEngine(IbisEngine):
 
     def _connected(self) -> Any:  # noqa: ANN401 - a backend of Ibis
         backend = self._opened()
-        self._dialects = DuckDBDialect(backend), DuckDBTexts(backend), DuckDBStored(backend)
+        self._dialects = DuckDBDialect(backend), DuckDBStored(backend)
         return backend
 
     def _opened(self) -> Any:  # noqa: ANN401 - a backend of Ibis

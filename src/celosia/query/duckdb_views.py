@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from celosia.core.errors import SchemaError
 from celosia.core.exact import quote
 from celosia.data.files import csv_header
+from celosia.data.text_format import TextFormat
 
 if TYPE_CHECKING:
     from celosia.query.preparation import CheckedFiles
@@ -40,7 +41,7 @@ def reader(source: "CheckedFiles") -> str:
         # The statistics of Parquet leave NaN out. DuckDB would believe them, and then what becomes of a NaN, an error
         # even, would depend on the smallest and the largest of the other rows.
         return f"read_parquet({paths}, union_by_name = true, can_have_nan = true, hive_partitioning = false)"
-    _, header = csv_header(source.paths[0])
+    _, header = csv_header(source.paths[0], TextFormat(delimiter=source.delimiter))
     columns = ", ".join(f"{quoted_text(name)}: 'VARCHAR'" for name in header)
     longest = source.longest + _SLACK
     return (

@@ -81,7 +81,9 @@ def declaration(table: "Table") -> dict[str, Any]:
     >>> declaration(deaths)["adjacency"], declaration(deaths)["person"]
     ('add-remove', None)
     """
+    text = table.text.declared()
     return {
+        **({"text": text} if text else {}),
         "name": table.name,
         "schema": table.schema.to_toml(),
         "person": table.person,

@@ -104,7 +104,7 @@ class IbisEngine(Engine):
         self._backend = quietly(self._connected, OPENED)()
         self._raw = {name: quietly(self._table, OPENED)(name, table) for name, table in self.tables.items()}
         for name, table in self.tables.items():
-            check_columns(table, self._raw[name], self.dialect_of(name))
+            check_columns(table, self._raw[name])
         for name, table in self.tables.items():
             if isinstance(table.source, Database | IbisSource | SparkSource):
                 quietly(self._check_collations, OPENED)(table, self._raw[name])

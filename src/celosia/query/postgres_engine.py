@@ -31,6 +31,9 @@ _NEGLIGIBLE = 1e-200  # a grid is at most 1e30: so near to zero, a number is at 
 _FAR = 10**40  # bounds are within 1e30
 _PLACES = 60  # a grid is at least 1e-30
 
+_INFINITE = 2**1024 - 2**970  # from here on a double is infinite
+_LAST_DAYS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+
 _NUMBERS = itertools.count()  # for names that are used once
 
 
@@ -93,6 +96,33 @@ class PostgresDialect(Dialect):
             (clean < -far, double(-float(_FAR))),
             else_=round_(clean, _PLACES).cast("float64"),
         )
+
+    def matches(self, text: "ir.Value", pattern: str) -> "ir.Value":
+        """Return whether a text matches: the operator ~, of which every version has the function."""
+        return function("textregexeq", ("string", "string"), "boolean")(text, pattern)
+
+    def to_number(self, text: "ir.Value") -> "ir.Value":
+        """Return a text as a double, by way of a decimal, which has room for every exponent of three digits."""
+        import ibis
+
+        number, end = text.cast("decimal"), ibis.literal(str(_INFINITE)).cast("decimal")
+        return ibis.cases(((number >= end) | (number <= -end), no("float64")), else_=self.from_decimal(number))
+
+    def to_date(self, iso: "ir.Value") -> "ir.Value":
+        """Return a date, if its month has such a day."""
+        import ibis
+
+        make = function("make_date", ("int32", "int32", "int32"), "date")
+        year, month, day = (_part(iso, place).cast("int32") for place in (1, 2, 3))
+        return ibis.cases((_is_day(iso), make(year, month, day)), else_=no("date"))
+
+    def to_timestamp(self, iso: "ir.Value") -> "ir.Value":
+        """Return an instant to the second, if its month has such a day."""
+        import ibis
+
+        plain = iso.replace("T", " ").re_replace("[.][0-9]+", "")
+        known = ibis.cases((_is_day(self.first_word(iso)), plain), else_=no("string"))
+        return known.cast("timestamp('UTC')")
 
     def divisible(self, number: "ir.Value") -> "ir.Value":
         """Return zero for what is so near to it that a quotient could vanish."""
@@ -165,6 +195,21 @@ class PostgresEngine(IbisEngine):
             case _:
                 message = "A table in a database can be joined with others there, and with public ones."
                 raise QueryError(message)
+
+
+def _part(iso: "ir.Value", place: int) -> "ir.Value":
+    """Year, month or day of an ISO date, as digits."""
+    return function("split_part", ("string", "string", "int64"), "string")(iso, "-", place)
+
+
+def _is_day(iso: "ir.Value") -> "ir.Value":
+    """Whether there is such a day: PostgreSQL raises an error on the 30th of February."""
+    import ibis
+
+    year, month, day = (_part(iso, place).cast("int64") for place in (1, 2, 3))
+    last = ibis.cases(*((month == whole(m), whole(d)) for m, d in enumerate(_LAST_DAYS, 1)), else_=whole(0))
+    leap = (year % whole(4) == whole(0)) & ((year % whole(100) != whole(0)) | (year % whole(400) == whole(0)))
+    return (day <= last) & ((month != whole(2)) | (day <= whole(28)) | leap)
 
 
 def _array(column: "pa.ChunkedArray") -> "ir.Value":

@@ -1,7 +1,8 @@
 """Reads what the owner's rows may spoil, once, when a session or an engine is opened: never inside a question.
 
 Frames become Arrow tables, and every row of the columns on which DuckDB may stumble is checked. Files that have such a
-row are copied, sanitized (``mended_copy``). The longest record of a CSV file is measured. How long that takes, and
+row are copied, sanitized (``mended_copy``). CSV files in another encoding than UTF-8 are converted (``utf_8_copy``),
+and the longest record of each is measured. How long that takes, and
 whether it fails, depends on the data: so it is done by the owner who opens the tables, not by the analyst who asks
 first.
 """
@@ -18,6 +19,7 @@ from celosia.data.frames import to_arrow
 from celosia.data.sources import DataSource, Frame
 from celosia.query.longest_record import longest_record
 from celosia.query.mended_copy import has_readable_rows, mended_copy, readable
+from celosia.query.utf_8_copy import utf_8_copies
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -70,14 +72,16 @@ class Prepared:
             case CheckedFrame() | CheckedFiles() as checked:
                 return checked
             case Frame(frame=frame):
-                rows = to_arrow(frame, columns, kinds=table.schema, person=table.person)
+                rows = to_arrow(frame, columns, kinds=table.schema, person=table.person, text=table.text)
                 return CheckedFrame(readable(rows, table.person))
             case Files(format="parquet") as files:
                 if not has_readable_rows(files, columns):
                     files = mended_copy(files, columns, table.person, self._own_folder())
                 return CheckedFiles(files.paths, "parquet")
-            case Files(paths=paths, delimiter=delimiter):
-                return CheckedFiles(paths, "csv", delimiter, max(map(longest_record, paths)))
+            case Files(paths=paths, delimiter=delimiter, encoding=encoding):
+                if encoding != "utf-8":
+                    paths = utf_8_copies(paths, encoding, self._own_folder())
+                return CheckedFiles(paths, "csv", delimiter, longest=max(map(longest_record, paths)))
             case other:
                 return other
 

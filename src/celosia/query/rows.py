@@ -6,19 +6,21 @@ is stays beside the columns all the way up. Columns have short names of their ow
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final, Protocol
 
-from celosia.core.errors import QueryError
+from celosia.core.errors import QueryError, SchemaError
 from celosia.data.axis import Axis
-from celosia.data.columns import DROP, Boolean, Category, Kind, Real
+from celosia.data.columns import DROP, Boolean, Category, Kind, Real, Text
 from celosia.query.clean import clean, coarser, imputed, settled, steps, whole_of, whole_of_value
+from celosia.query.column_checks import unfit_columns
 from celosia.query.compile import compiled
 from celosia.query.dialect import Dialect, double, no, whole
 from celosia.query.expressions import Call, Column, Expression, Literal, kind_of
 from celosia.query.plan import Base, Joined, PerPerson, Projected, Relation
 from celosia.query.relations import columns_of, limits_of
+from celosia.query.texts import without_nulls
 
 if TYPE_CHECKING:
     from ibis.expr import types as ir
@@ -57,7 +59,8 @@ class Tables(Protocol):
 class Rows:
     """Rows with clean columns to be had from them.
 
-    ``single``: each person has one row, by construction.
+    ``single``: each person has one row, by construction. ``unfit``: columns of a type that their kind cannot be read
+    from, with the reason why whoever uses them is refused.
 
     >>> import ibis
     >>> from celosia.data.columns import Integer
@@ -78,11 +81,17 @@ class Rows:
     raw: bool
     persons: bool
     single: bool = False
+    unfit: Mapping[str, str] = field(default_factory=dict)
 
     def column(self, name: str) -> "ir.Value":
         """Return a column as its clean value."""
-        found = self.table[self.names[name]]
+        found = self._stored(name)
         return clean(found, self.kinds[name], self.dialect) if self.raw else found
+
+    def _stored(self, name: str) -> "ir.Value":
+        if name in self.unfit:
+            raise SchemaError(self.unfit[name])
+        return self.table[self.names[name]]
 
     def value(self, expression: Expression) -> "ir.Value":
         """Return the value of an expression."""
@@ -92,7 +101,7 @@ class Rows:
         """Return a numeric expression as a 64-bit integer: itself, days, seconds, or steps of a real."""
         kind = kind_of(expression, self.kinds)
         if self.raw and isinstance(expression, Column):
-            return whole_of(self.table[self.names[expression.name]], kind, self.dialect)
+            return whole_of(self._stored(expression.name), kind, self.dialect)
         return whole_of_value(self.value(expression), kind, self.dialect)
 
     def step(self, expression: Expression, axis: Axis) -> "ir.Value":
@@ -144,7 +153,7 @@ class Rows:
         """The raw column of a category that drops what is unknown, as texts or 64-bit integers."""
         if not (self.raw and isinstance(expression, Column)):
             return None
-        kind, raw = self.kinds[expression.name], self.table[self.names[expression.name]]
+        kind, raw = self.kinds[expression.name], self._stored(expression.name)
         if not (isinstance(kind, Category) and kind.null == DROP):
             return None
         type_ = raw.type()
@@ -188,7 +197,8 @@ def rows_of(relation: Relation, engine: Tables) -> Rows:
 
 
 def _base(name: str, engine: Tables) -> Rows:
-    table, raw, dialect = engine.tables[name], engine.raw(name), engine.dialect_of(name)
+    table, raw = engine.tables[name], engine.raw(name)
+    dialect = engine.dialect_of(name).reading(table.text)
     names = {column: f"c{place}" for place, column in enumerate(table.schema)}
     columns = {alias: _plain(raw[column], dialect) for column, alias in names.items()}
     if table.person is None:
@@ -197,13 +207,19 @@ def _base(name: str, engine: Tables) -> Rows:
         kept = raw.select(**{PERSON: _identity(raw[table.person], dialect)}, **columns)
         kept = kept.filter(kept[PERSON].notnull())
     return Rows(
-        table=kept, kinds=table.schema, names=names, dialect=dialect, raw=True, persons=table.person is not None
+        table=kept,
+        kinds=table.schema,
+        names=names,
+        dialect=dialect,
+        raw=True,
+        persons=table.person is not None,
+        unfit=unfit_columns(table, raw),
     )
 
 
 def _plain(raw: "ir.Value", dialect: Dialect) -> "ir.Value":
     """A column as it is; texts are compared byte by byte, those of a fixed length without what fills them up."""
-    return dialect.binary(raw) if raw.type().is_string() else raw
+    return without_nulls(dialect.binary(raw), dialect.text) if raw.type().is_string() else raw
 
 
 def _identity(raw: "ir.Value", dialect: Dialect) -> "ir.Value":
@@ -217,7 +233,7 @@ def _identity(raw: "ir.Value", dialect: Dialect) -> "ir.Value":
         return ibis.cases((number.abs() <= double(_LARGEST_EXACT), inside), else_=no("int64"))
     if type_.is_integer() and not (type_.is_unsigned_integer() and type_.nbytes == 8):
         return raw.cast("int64")
-    return dialect.binary(raw) if type_.is_string() else raw.cast("string")
+    return _plain(raw, dialect) if type_.is_string() else raw.cast("string")
 
 
 def _handed_on(rows: Rows, expression: Expression, kind: Kind) -> "ir.Value":
@@ -301,7 +317,7 @@ def _joined(relation: Joined, engine: Tables) -> Rows:
         )
         raise QueryError(message)
     if relation.by == "key":
-        pairs = [(left.table[left.names[a]], right.table[right.names[b]]) for a, b in relation.on]
+        pairs = [(left.column(a), right.column(b)) for a, b in relation.on]
     else:
         left = _capped(left, PERSON, limits_of(relation.left, engine.tables))
         right = _capped(right, f"r{PERSON}", limits_of(relation.right, engine.tables))
@@ -311,15 +327,37 @@ def _joined(relation: Joined, engine: Tables) -> Rows:
     if relation.how == "left":
         values |= {name: imputed(values[name], kinds[name]) for name in list(kinds)[len(left.names) :]}
     rows = replace(left, table=table, persons=left.persons)
-    return _clean_rows(rows, kinds, values, single=left.single and relation.by == "key")
+    found = _clean_rows(rows, kinds, values, single=left.single and relation.by == "key")
+    reasons = [side.unfit.get(name) for side in (left, right) for name in side.names]
+    return replace(found, unfit={name: why for name, why in zip(kinds, reasons, strict=True) if why is not None})
 
 
 def _all_clean(rows: Rows, mark: str) -> Rows:
     """The rows with clean columns only, whose names begin with a mark."""
-    values = {f"{mark}{alias}": _handed_on(rows, Column(name), rows.kinds[name]) for name, alias in rows.names.items()}
+    values = {
+        f"{mark}{alias}": _nothing(rows.kinds[name])
+        if name in rows.unfit
+        else _handed_on(rows, Column(name), rows.kinds[name])
+        for name, alias in rows.names.items()
+    }
     person = {(PERSON if mark == "l" else f"{mark}{PERSON}"): rows.table[PERSON]} if rows.persons else {}
     names = {name: f"{mark}{alias}" for name, alias in rows.names.items()}
     return replace(rows, table=rows.table.select(**person, **values), names=names, raw=False)
+
+
+def _nothing(kind: Kind) -> "ir.Value":
+    """A null in the place of a column that nobody can use."""
+    value = kind.domain()[0] if isinstance(kind, Category) else ""
+    is_text = isinstance(kind, Category | Text) and isinstance(value, str)
+    return no(
+        "string"
+        if is_text
+        else "boolean"
+        if isinstance(kind, Boolean)
+        else "float64"
+        if isinstance(kind, Real)
+        else "int64"
+    )
 
 
 def _capped(rows: Rows, person: str, limits: tuple[int, int]) -> Rows:

@@ -30,6 +30,11 @@ __all__ = ["SparkDialect", "SparkEngine"]
 _SETTINGS = ("spark.sql.session.timeZone", "spark.sql.mapKeyDedupPolicy")  # what Ibis sets when it connects
 
 _BINARY = "UTF8_BINARY"  # the collation that compares bytes
+_ISO_OF_SPARK = (
+    ("[.][0-9]+", ""),
+    ("([ T][0-9]{1,2}:[0-9]{2})([-Z+])", "{1}:00{2}"),
+    ("([-+][0-9]{2})$", "{1}:00"),
+)  # without fractions, and with seconds and the minutes of an offset
 _NUMBERS = itertools.count()  # for names that are used once
 
 
@@ -60,6 +65,21 @@ class SparkDialect(Dialect):
     def total(self, number: "ir.Value", where: "ir.Value | None" = None) -> "ir.Value":
         """Return a sum of decimals: those of integers overflow."""
         return number.cast("decimal(20, 0)").sum(where=where).cast("decimal(38, 0)")
+
+    def matches(self, text: "ir.Value", pattern: str) -> "ir.Value":
+        """Return whether a text matches; a mark at its end, because Java lets a last line break pass before $."""
+        return (text + "#").re_search(pattern.replace("$", "#$"))
+
+    def rewrite(self, text: "ir.Value", pattern: str, template: str) -> "ir.Value":
+        """Return a template with groups, which Java writes as $1."""
+        replace = function("regexp_replace", ("string", "string", "string"), "string")
+        return replace(text, pattern, template.replace("{", "$").replace("}", ""))
+
+    def to_timestamp(self, iso: "ir.Value") -> "ir.Value":
+        """Return an instant to the second; Spark wants seconds, and minutes of an offset."""
+        for pattern, template in _ISO_OF_SPARK:
+            iso = self.rewrite(iso, pattern, template)
+        return iso.try_cast("timestamp('UTC')")
 
     def small_table(self, table: "pa.Table") -> "ir.Table":
         """Return a table as a temporary view of the session, until it is forgotten."""

@@ -56,7 +56,7 @@ def cases(*, persons: bool) -> Iterator[Case]:
     """Yield the questions about rows, or about persons.
 
     >>> sum(1 for case in cases(persons=False))
-    16
+    17
     """
     tables = nasty_tables()
     yield from _person_cases(tables) if persons else _row_cases(tables)
@@ -82,6 +82,7 @@ def _row_cases(tables: dict[str, Table]) -> Iterator[Case]:
         yield make(f"{how} join", joined, sex, taken)
     columns = (("x", parse_expression("weight / 3")), ("sex", Column("sex")), ("y", parse_expression("age * 2 - 5")))
     inner = Projected(relation=base, columns=columns, filter=parse_expression("age > 5"))
+    yield make("written texts", Base("iso"), sex, _written(tables["iso"]))
     yield make("subquery", inner, sex, [_need(FirstMoments(_axis(tables, inner, c)), c) for c in ("x", "y")])
 
 
@@ -116,6 +117,7 @@ def _person_cases(tables: dict[str, Table]) -> Iterator[Case]:
     sums = ("clip(n, 0, 50)", "clip(known, 0, 50)", "clip(ages, 0, 900)", "oldest")
     taken = [_need(Total(_axis(tables, each, text)), text) for text in sums]
     yield make("per person", each, [("lived", "lived")], [*taken, _need(RowCount(), "first")], bounds=(1, 1))
+    yield make("written texts", Base("written"), sex, _written(tables["written"]))
     pairs = Joined(left=base, right=Base("notes"), by="person")
     taken = [_need(RowCount()), _need(FirstMoments(_axis(tables, pairs, "score")), "score")]
     yield make("two tables", pairs, sex, taken)
@@ -176,6 +178,15 @@ def _moments() -> list[Need]:
     ]
     found += [_need(Total(axis), name) for name, axis in axes.items()]
     return [*found, _need(FirstMoments(axes["seen"]), "seen")]
+
+
+def _written(table: Table) -> list[Need]:
+    axes = {name: kind.axis for name, kind in table.schema.items() if kind.axis is not None}
+    return [
+        _need(RowCount()),
+        *(_need(RowCount(), name) for name in table.schema),
+        *(_need(Total(axis), name) for name, axis in axes.items()),
+    ]
 
 
 def _choices() -> list[Need]:

@@ -19,7 +19,7 @@ from celosia.data.table import Table, table
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["LEVELS", "SCHEMA", "SEXES", "nasty_rows", "nasty_tables"]
+__all__ = ["LEVELS", "SCHEMA", "SEXES", "nasty_rows", "nasty_tables", "written_rows"]
 
 _ROWS = 240
 SEXES: Final = ("F", "M", "d'Artagnan", "back\\slash", "ñandú")
@@ -132,11 +132,60 @@ def nasty_rows() -> "pa.Table":
     )
 
 
+def written_rows() -> "pa.Table":
+    """Return rows in which every column is of strings: numbers, booleans, dates and times, in many spellings.
+
+    >>> {str(type_) for type_ in written_rows().schema.types}
+    {'string'}
+    """
+    import pyarrow as pa
+
+    values = {
+        "pid": ["ana", "NA", "-", "béa", None, "béa", "x", "na"],
+        "number": ["7", " 7 ", "-1.5", "1,5", "+.5", "2.", "1e1", "1e400", "NA", "1_0", "nan", "0x1", "7\n", "", None],
+        "flag": ["yes", "No", " TRUE ", "f", "1", "0", "on", "2", "-", "Y\n", "n", None],
+        "code": ["1", "2.0", "3", "NA", " 30", "1,0", None],
+        "sex": ["F", "M", "NA", "-", "f", None],
+        "day": ["2021-12-31", "2021/1/5", "2021-02-30", "31/12/2021", "5/1/2021", "30/02/2021", "31/12/21", "01.02.03",
+                "NA", "2021-12-31 23:00-05", "infinity", "9999-12-31", "12021-01-01", "", None],
+        "moment": ["2021-12-31", "2021-12-31T10:30Z", "2021-12-31 10:30:59.999999999", "2021-1-5 1:02:03+01:30",
+                   "31/12/2021 9:05", "31/12/2021", "1.2.03 24:00", "2021-02-29 10:00", "2021-12-31 10:30:59-05",
+                   "2021/12/31 10:60", "1969-12-31 23:59:58.7", "epoch", "NA", None],
+    }  # fmt: skip
+    return pa.table(
+        {name: pa.array((texts * _ROWS)[:_ROWS], pa.string()) for name, texts in values.items()}  # cut to one length
+    )
+
+
+def _written_tables() -> dict[str, Table]:
+    """Tables of strings, in ISO and in a declared format."""
+    schema = Schema(
+        number=Real(-5, 20, grid="0.5", null=3),
+        flag=Boolean(),
+        code=Category(1, 2, 30),
+        sex=Category("F", "M", "-"),
+        day=Date("1990-01-01", "2030-12-31"),
+        moment=Timestamp("1990-01-01", "2030-12-31", null="2000-01-01"),
+    )
+    declared = {
+        "decimal": ",",
+        "date_format": ["%d/%m/%Y", "%d/%m/%Y %H:%M", "%d.%m.%y", "%Y/%m/%d"],
+        "null_values": ["NA", "-"],
+    }
+    limits = {"person": "pid", "max_groups_per_person": 2, "max_rows_per_group": 3}
+    return {
+        "iso": table(written_rows(), schema=schema, name="iso"),
+        "written": table(written_rows(), schema=schema, name="written", **limits, **declared),  # type: ignore[arg-type] # by name
+    }
+
+
 def nasty_tables() -> dict[str, Table]:
     """Return the tables: ``visits`` of rows; ``people``, ``texts`` and ``notes`` of persons; ``book``, which is public.
 
+    ``iso`` and ``written`` are of strings alone, in ISO of rows and in a declared format of persons.
+
     >>> sorted(nasty_tables())
-    ['book', 'notes', 'people', 'texts', 'visits']
+    ['book', 'iso', 'notes', 'people', 'texts', 'visits', 'written']
     """
     import pyarrow as pa
 
@@ -145,6 +194,7 @@ def nasty_tables() -> dict[str, Table]:
     notes = pa.table({"who": [1, 2, 2, 3, None, -7, 99], "score": [1.25, 2.5, None, 9.75, 3.0, -1.0, 5.0]})
     book = pa.table({"code": [1, 2, 31], "title": ["one", "two", "other"], "factor": [0.5, 1.5, 9.0]})
     return {
+        **_written_tables(),
         "visits": table(rows, schema=SCHEMA, name="visits"),
         "people": of_persons(rows, schema=SCHEMA, name="people", person="person"),
         "texts": of_persons(rows, schema=SCHEMA, name="texts", person="pid"),

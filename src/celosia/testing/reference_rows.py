@@ -16,6 +16,8 @@ from celosia.data.axis import Axis
 from celosia.data.columns import DROP, Boolean, Category, Date, Integer, Kind, Real, Text, Timestamp
 from celosia.data.frames import to_arrow
 from celosia.data.sources import Frame
+from celosia.data.text_format import TextFormat
+from celosia.data.text_values import parse_text
 from celosia.query.evaluate import evaluate
 from celosia.query.expressions import Expression, kind_of
 from celosia.query.plan import Base, Joined, PerPerson, Projected, Relation
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["CleanRows", "clean_rows", "clean_value", "step_on", "whole_value"]
 
 _FIRST = dt.date(1970, 1, 1)
+_PLAIN = TextFormat()
 _MIDNIGHT = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _SECOND = dt.timedelta(seconds=1)
 
@@ -34,15 +37,15 @@ _SECOND = dt.timedelta(seconds=1)
 # ------------------------------------------------------------------------------------------------------------ values
 
 
-def clean_value(raw: Any, kind: Kind) -> Any:  # noqa: ANN401 - any value
-    """Return what a raw value is under the schema, or None.
+def clean_value(raw: Any, kind: Kind, text: TextFormat = _PLAIN) -> Any:  # noqa: ANN401 - any value
+    """Return what a raw value is under the schema, or None; ``text`` says how strings are written.
 
     >>> clean_value(float("nan"), Real(0, 1)), clean_value(7.25, Integer(0, 5))
     (None, 5)
     >>> clean_value("x", Category("F", null="F"))
     'F'
     """
-    value = _read(raw, kind)
+    value = _read(_said(raw, kind, text), kind)
     if value is None and not (isinstance(kind.null, str) and kind.null == DROP):
         value = kind.null
     if value is None or isinstance(kind, Text | Category | Boolean):
@@ -50,6 +53,15 @@ def clean_value(raw: Any, kind: Kind) -> Any:  # noqa: ANN401 - any value
     if isinstance(kind, Real):
         return _step(float(value), kind) * float(kind.axis.grid)
     return min(max(value, kind.low), kind.high)  # type: ignore[attr-defined] # whatever else is a number or a date
+
+
+def _said(raw: Any, kind: Kind, text: TextFormat) -> Any:  # noqa: ANN401 - any value
+    """What a string says; any other value, and the strings of a Text or Category, as they are."""
+    if not isinstance(raw, str) or raw in text.null_values:
+        return None if isinstance(raw, str) else raw
+    if isinstance(kind, Text) or (isinstance(kind, Category) and isinstance(kind.values[0], str)):
+        return raw
+    return parse_text(raw, {Boolean: "boolean", Date: "date", Timestamp: "timestamp"}.get(type(kind), "float64"), text)
 
 
 def _read(raw: Any, kind: Kind) -> Any:  # noqa: ANN401, PLR0911 - one line for each kind
@@ -165,11 +177,13 @@ def _base(table: "Table") -> CleanRows:
         message = "The reference engine reads frames."
         raise TypeError(message)
     names = [*table.schema, *(() if table.person is None else (table.person,))]
-    raw = to_arrow(table.source.frame, names, kinds=table.schema, person=table.person).to_pydict()
-    columns = {name: [clean_value(value, kind) for value in raw[name]] for name, kind in table.schema.items()}
+    raw = to_arrow(table.source.frame, names, kinds=table.schema, person=table.person, text=table.text).to_pydict()
+    columns = {
+        name: [clean_value(value, kind, table.text) for value in raw[name]] for name, kind in table.schema.items()
+    }
     if table.person is None:
         return CleanRows(columns=columns, persons=[None] * len(raw[names[0]]), kinds=table.schema)
-    persons = [_person(value) for value in raw[table.person]]
+    persons = [None if value in table.text.null_values else _person(value) for value in raw[table.person]]
     known = [place for place, person in enumerate(persons) if person is not None]
     return CleanRows(columns=columns, persons=persons, kinds=table.schema).taken(known)
 

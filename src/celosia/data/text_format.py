@@ -1,0 +1,138 @@
+"""How the texts of a source are written: delimiter, encoding, decimal sign, dates and nulls.
+
+The owner declares them, as bounds and categories; nothing is guessed from the rows when a query runs. ``delimiter`` and
+``encoding`` are of CSV files. The others say how texts are read as numbers, dates and nulls in every source: a column
+of strings in a Parquet file, a frame or a database is read as the same cells of a CSV file are.
+"""
+
+import codecs
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Final
+
+from celosia.core.errors import ParameterError
+from celosia.core.exact import quote
+
+__all__ = ["DIRECTIVES", "ENCODINGS", "TextFormat", "split_format"]
+
+ENCODINGS: Final = (
+    *("utf-8", "utf-16", "utf-16-le", "utf-16-be", "latin-1", "iso-8859-15"),
+    *("windows-1250", "windows-1251", "windows-1252", "windows-1253", "windows-1254", "cp437", "cp850", "mac-roman"),
+)
+"""The encodings that a CSV file can be declared to have."""
+
+DIRECTIVES: Final = ("%d", "%m", "%Y", "%y", "%H", "%M", "%S")
+"""What a ``date_format`` is made of, besides separators: day, month, year, year of two digits, hour, minute, second."""
+
+_SEPARATORS: Final = frozenset(" /-.:,_")
+_MOST = 100  # formats and null values
+_LONGEST = 1000  # characters of a null value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextFormat:
+    """The declared format of texts; by default UTF-8, a decimal point and ISO dates.
+
+    ``delimiter`` of None is the one that cuts the header of a CSV file into most names. Dates are read by the first of
+    the formats in ``date_format`` that fits. Empty cells of a CSV file are null besides the ``null_values``.
+
+    >>> TextFormat(decimal=",", date_format="%d/%m/%Y", null_values=["NA"]).date_format
+    ('%d/%m/%Y',)
+    """
+
+    delimiter: str | None = None
+    encoding: str = "utf-8"
+    decimal: str = "."
+    date_format: str | Sequence[str] = ()
+    null_values: str | Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        _check_delimiter(self.delimiter)
+        if self.decimal not in (".", ","):
+            message = f'decimal must be "." or ",", not {quote(self.decimal)}.'
+            raise ParameterError(message)
+        formats = _strings(self.date_format, "date_format")
+        for one in formats:
+            _check_date_format(one)
+        nulls = _strings(self.null_values, "null_values")
+        values = {"encoding": _known_encoding(self.encoding), "date_format": formats, "null_values": nulls}
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    def declared(self) -> dict[str, Any]:
+        """Return what differs from the defaults, as plain values.
+
+        >>> TextFormat(decimal=",", encoding="Latin1").declared()
+        {'encoding': 'latin-1', 'decimal': ','}
+        """
+        found = {one.name: getattr(self, one.name) for one in fields(self) if getattr(self, one.name) != one.default}
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in found.items()}
+
+
+_BY_CODEC: Final = {codecs.lookup(name).name: name for name in ENCODINGS}
+
+
+def _known_encoding(value: object) -> str:
+    try:
+        found = _BY_CODEC.get(codecs.lookup(str(value)).name) if isinstance(value, str) else None
+    except (LookupError, ValueError):
+        found = None
+    if found is None:
+        message = f"encoding must be one of {', '.join(ENCODINGS)}, not {quote(value)}."
+        raise ParameterError(message)
+    return found
+
+
+def _check_delimiter(value: object) -> None:
+    if value is None:
+        return
+    sign = value if isinstance(value, str) and len(value) == 1 else '"'
+    if not sign.isascii() or sign.isalnum() or sign in "\"'\\\r\n\0.+-":
+        message = f'delimiter must be one character such as "," ";" "|" or a tab, not {quote(value)}.'
+        raise ParameterError(message)
+
+
+def _strings(value: object, name: str) -> tuple[str, ...]:
+    items = (value,) if isinstance(value, str) else value
+    if (
+        not isinstance(items, Sequence)
+        or len(items) > _MOST
+        or not all(isinstance(item, str) and len(item) <= _LONGEST and _is_utf_8(item) for item in items)
+    ):
+        message = f"{name} must be a text, or a list of at most {_MOST} of them, not {quote(value)}."
+        raise ParameterError(message)
+    return tuple(items)
+
+
+def _is_utf_8(text: str) -> bool:
+    return "\0" not in text and not any("\ud800" <= sign <= "\udfff" for sign in text)
+
+
+def _check_date_format(text: str) -> None:
+    signs = split_format(text)
+    named = [sign for sign in signs if len(sign) > 1]
+    once = len(named) == len(set(named)) and ("%Y" in named) != ("%y" in named)
+    known = all(sign in DIRECTIVES or sign in _SEPARATORS or (sign.isascii() and sign.isalpha()) for sign in signs)
+    if not known or not once or not {"%d", "%m"} <= set(named) or ("%M" in named) != ("%H" in named):
+        message = (
+            f"date_format must be made of {', '.join(DIRECTIVES)} and separators, with a day, a month and a year, such "
+            f'as "%d/%m/%Y" or "%d/%m/%Y %H:%M", not {quote(text)}.'
+        )
+        raise ParameterError(message)
+    if "%S" in named and "%M" not in named:
+        message = f"date_format has seconds without minutes: {quote(text)}."
+        raise ParameterError(message)
+
+
+def split_format(text: str) -> list[str]:
+    """Return the directives and the separators of a date format, in order.
+
+    >>> split_format("%d/%m/%Y")
+    ['%d', '/', '%m', '/', '%Y']
+    """
+    found, place = [], 0
+    while place < len(text):
+        size = 2 if text[place] == "%" else 1
+        found.append(text[place : place + size])
+        place += size
+    return found
