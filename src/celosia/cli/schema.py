@@ -1,7 +1,8 @@
-"""``celosia schema``: a draft of a schema file, from the types of the columns alone.
+"""``celosia schema``: a draft of a schema file, from the types of the columns.
 
 Bounds and categories are for the owner to fill in; they are never read from the rows, because the least and the
-greatest value of a column are somebody's. Nothing but names and types is looked at, so nothing is spent.
+greatest value of a column are somebody's. A CSV file has no types: what its first rows seem to hold is suggested to the
+owner as comments. Nothing is answered, so nothing is spent.
 """
 
 from pathlib import Path

@@ -13,6 +13,7 @@ from celosia.data.schema_file import SchemaFile, parse_schema_file, read_schema_
 from celosia.data.synthetic import make_deaths
 from celosia.data.table import Table, table
 from celosia.data.telemetry import RECIPES, Recipe, generate, generate_batches
+from celosia.data.text_format import TextFormat
 
 __all__ = [
     "AGES",
@@ -34,6 +35,7 @@ __all__ = [
     "SchemaFile",
     "Table",
     "Text",
+    "TextFormat",
     "Timestamp",
     "axis_between",
     "deaths",

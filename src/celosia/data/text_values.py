@@ -74,7 +74,8 @@ def date_rewrites(formats: tuple[str, ...]) -> tuple[DateRewrite, ...]:
 
 def _rewrite(signs: list[str], century: str) -> DateRewrite:
     beside = [*itertools.pairwise(["", *signs]), (signs[-1], "")]
-    parts, places = [], {}
+    parts: list[str] = []
+    places: dict[str, str] = {}
     for place, sign in enumerate(signs):
         if len(sign) == 1:
             parts.append(f"[{sign}]")
@@ -140,9 +141,9 @@ def _iso(text: str, form: TextFormat) -> tuple[str | None, str | None]:
 
 def _moment(iso: str) -> dt.datetime:
     day, clock, zone = re.fullmatch(r"([0-9-]+)[ T]([0-9:]+)(?:[.][0-9]+)?(Z|[+-].*)", iso).groups()  # type: ignore[union-attr] # it was made so
-    hours, minutes, *seconds = map(int, clock.split(":"))
+    hours, minutes, seconds = map(int, f"{clock}:00".split(":")[:3])
     date = dt.date(*map(int, day.split("-")))
-    found = dt.datetime.combine(date, dt.time(hours, minutes, *seconds), dt.UTC)
+    found = dt.datetime.combine(date, dt.time(hours, minutes, seconds), dt.UTC)
     if zone == "Z":
         return found
     ahead, _, rest = zone[1:].partition(":")

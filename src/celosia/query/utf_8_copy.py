@@ -53,7 +53,7 @@ def _decoder(encoding: str) -> Callable[[bytes], str]:
         # A byte that is left over at the end of the file is no character.
         return codecs.getincrementaldecoder(encoding)("surrogatepass").decode
     table = "".join(_character(byte, encoding) for byte in range(_LAST_LATIN))
-    return lambda block: codecs.charmap_decode(block, "strict", table)[0]
+    return lambda block: codecs.charmap_decode(block, "strict", table)[0]  # type: ignore[arg-type] # Python takes a string of 256
 
 
 def _character(byte: int, encoding: str) -> str:
