@@ -55,7 +55,7 @@ def test_suggestions_are_comments_in_the_draft_and_no_value_is_in_it(tmp_path: P
     for line in ('# delimiter = ";"', '# encoding = "latin-1"', '# decimal = ","', '# date_format = ["%d/%m/%Y"]'):
         assert f"\n{line}\n" in draft
     assert '[columns."año"]' in draft
-    assert "; perhaps real\n" in draft
+    assert '\n# perhaps kind = "real"\n' in draft
     assert "999983" not in draft
     assert "ñ1" not in draft
 

@@ -110,7 +110,7 @@ def test_types_of_columns_are_looked_at(catalogue: Catalogue, tmp_path: Path) ->
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    pq.write_table(pa.table({"age": ["thirty"]}), tmp_path / "words.parquet")
+    pq.write_table(pa.table({"age": pa.array([30], pa.date32())}), tmp_path / "words.parquet")
     with pytest.raises(SchemaError, match="cannot be read as Integer"):
         catalogue.add(Dataset(name="words", source=str(tmp_path / "words.parquet"), schema=SCHEMA), by="x")
 

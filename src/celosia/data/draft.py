@@ -81,8 +81,8 @@ def _section(column: ColumnType, seems: str | None) -> str:
         return f"# {column.name!a} is left out: a column needs a printable name.\n"
     heading = f"[columns.{_key(column.name)}]"
     if column.kind is None:
-        perhaps = "" if seems is None else f"; perhaps {seems}"
-        return f"{heading}\n# kind = ?         # {', '.join(KINDS)}{perhaps}\n{_UNTYPED}\n"
+        perhaps = "" if seems is None else f'# perhaps kind = "{seems}"\n'
+        return f"{heading}\n# kind = ?         # {', '.join(KINDS)}\n{perhaps}{_UNTYPED}\n"
     return "\n".join([f"{heading:<18} # {column.type}", f'kind = "{column.kind}"', *_BOUNDS[column.kind], ""])
 
 

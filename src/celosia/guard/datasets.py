@@ -210,11 +210,11 @@ def _read(public: PublicTable) -> PublicTable:
 
 
 def _try_to_open(dataset: Dataset) -> None:
-    """Look at the columns' names and types, as the first question would."""
+    """Look at the columns' names and types, as questions about them would."""
     from celosia.query.summaries import open_engine
 
-    with open_engine({one.name: one for one in dataset.opened()}):
-        pass
+    with open_engine({one.name: one for one in dataset.opened()}) as engine:
+        engine.check_types()
 
 
 def _check_places(dataset: Dataset, others: Sequence[Dataset]) -> None:

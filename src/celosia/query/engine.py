@@ -75,6 +75,9 @@ class Engine(ABC):
     def check(self, plan: "Plan") -> None:
         """Refuse a plan that the engine cannot run, without looking at a row."""
 
+    def check_types(self) -> None:  # noqa: B027 - an engine that reads every type has nothing to refuse
+        """Refuse tables with columns of a type that their kinds cannot be read from; all of them are named."""
+
     @abstractmethod
     def key_counts(self, plan: "Plan", bounding: "Bounding", secret: Sequence[int]) -> "Iterator[pa.RecordBatch]":
         """Yield the keys that occur, ``k0``, ``k1``, …, and the number of units of each, ``units``.

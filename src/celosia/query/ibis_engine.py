@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from celosia.core.errors import CelosiaError, EngineError, QueryError
+from celosia.core.errors import CelosiaError, EngineError, QueryError, SchemaError
 from celosia.data.sources import Database, IbisSource, SparkSource
 from celosia.query.collations import check_collations
-from celosia.query.column_checks import check_columns
+from celosia.query.column_checks import check_columns, unfit_columns
 from celosia.query.dialect import Dialect
 from celosia.query.engine import Engine
 from celosia.query.expressions import kind_of
@@ -144,6 +144,14 @@ class IbisEngine(Engine):
 
     def forget(self) -> None:
         """Let go of what was only made for the query that has been run."""
+
+    def check_types(self) -> None:
+        """Refuse columns of types that their kinds cannot be read from; a query is refused only if it uses one."""
+        problems = [
+            reason for name, table in self.tables.items() for reason in unfit_columns(table, self._raw[name]).values()
+        ]
+        if problems:
+            raise SchemaError(" ".join(problems))
 
     @quietly
     def check(self, plan: "Plan") -> None:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from celosia.core.errors import QueryError, SchemaError
+from celosia.core.errors import QueryError
 from celosia.data.columns import DROP, Category, Kind
 from celosia.data.files import Files
 from celosia.query.clean import clean
@@ -86,8 +86,7 @@ def count_cells(table: "Table") -> CellCounts:
             message = "Only tables in files, frames, DuckDB, PostgreSQL and Spark can be counted."
             raise QueryError(message)
         rows = rows_of(Base(table.name), engine)
-        if rows.unfit:
-            raise SchemaError(" ".join(rows.unfit.values()))
+        engine.check_types()
         return quietly(_count)(table, engine, rows)
 
 
