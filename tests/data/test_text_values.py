@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from celosia.data.text_format import TextFormat
-from celosia.data.text_values import FALSE, TRUE, date_patterns, date_rewrites, number, parse_text
+from celosia.data.text_values import FALSE, ISO_DATE, TRUE, date_patterns, date_rewrites, number, parse_text
 
 SPANISH = TextFormat(decimal=",", date_format=["%d/%m/%Y", "%d/%m/%Y %H:%M"], null_values=["NA", "7"])
 SHORT = TextFormat(date_format=["%d%m%y", "%H:%M:%S %d.%m.%Y"])
@@ -58,7 +58,15 @@ def test_what_a_text_says(text: str, wanted: str, form: TextFormat, found: Any) 
 def test_patterns_mean_the_same_to_every_engine() -> None:
     """No backslash, which SQL literals treat differently; no word that one of the dialects lacks; both ends tied."""
     rewrites = date_rewrites(("%d/%m/%Y", "%d%m%y", "%d.%m.%Y %H:%M:%S"))
-    patterns = [TRUE, FALSE, number("."), number(","), *date_patterns(), *(pattern for pattern, *_ in rewrites)]
+    patterns = [
+        TRUE,
+        FALSE,
+        ISO_DATE,
+        number("."),
+        number(","),
+        *date_patterns(),
+        *(pattern for pattern, *_ in rewrites),
+    ]
     for pattern in patterns:
         assert "\\" not in pattern
         assert pattern[0] == "^"

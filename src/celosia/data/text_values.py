@@ -15,7 +15,17 @@ from typing import Final
 
 from celosia.data.text_format import TextFormat, split_format
 
-__all__ = ["FALSE", "LONGEST_NUMBER", "TRUE", "DateRewrite", "date_patterns", "date_rewrites", "number", "parse_text"]
+__all__ = [
+    "FALSE",
+    "ISO_DATE",
+    "LONGEST_NUMBER",
+    "TRUE",
+    "DateRewrite",
+    "date_patterns",
+    "date_rewrites",
+    "number",
+    "parse_text",
+]
 
 TRUE: Final = "^[ ]*([tT][rR][uU][eE]|[tT]|[yY][eE][sS]|[yY]|1)[ ]*$"
 """Texts that say true."""
@@ -38,6 +48,10 @@ _ISO_DAY: Final = f"(?:[1-9][0-9]{{3}}-{_MONTH}-{_DAY}|[1-9][0-9]{{3}}/{_MONTH}/
 _ISO_TIME: Final = f"[ T]{_HOUR}:{_SIXTY}(?::{_SIXTY}(?:[.][0-9]{{1,9}})?)?"
 _LAST: Final = dt.datetime(9999, 12, 31, 23, 59, 59, tzinfo=dt.UTC)
 _ISO_ZONE: Final = "(?:Z|[+-](?:0[0-9]|1[0-4])(?::[0-5][0-9])?)"
+
+
+ISO_DATE: Final = f"^[ ]*{_ISO_DAY}(?:{_ISO_TIME}{_ISO_ZONE}?)?[ ]*$"
+"""ISO texts of which the date is read, whatever is behind it."""
 
 
 def number(decimal: str) -> str:

@@ -6,7 +6,7 @@ does not match is null, and follows the null rule of its column.
 
 from typing import TYPE_CHECKING
 
-from celosia.data.text_values import FALSE, LONGEST_NUMBER, TRUE, date_patterns, date_rewrites, number
+from celosia.data.text_values import FALSE, ISO_DATE, LONGEST_NUMBER, TRUE, date_patterns, date_rewrites, number
 
 if TYPE_CHECKING:
     from ibis.expr import types as ir
@@ -84,7 +84,5 @@ def _iso(text: "ir.Value", dialect: "Dialect", *, timed: bool) -> "ir.Value":
         ends = {zoned: plain, moment: plain + "Z", day: plain + " 00:00:00Z"}
         found = ibis.cases(*((dialect.matches(text, pattern), iso) for pattern, iso in ends.items()), else_=none)
     else:
-        # All three at once: what is behind the date does not count.
-        either = "|".join(f"(?:{pattern})" for pattern in (day, moment, zoned))
-        found = ibis.cases((dialect.matches(text, either), dialect.first_word(plain)), else_=none)
+        found = ibis.cases((dialect.matches(text, ISO_DATE), dialect.first_word(plain)), else_=none)
     return found.replace("/", "-")
