@@ -68,7 +68,7 @@ _RAW: dict[str, list[tuple[pa.DataType, list[Any]]]] = {
         (pa.int32(), [1, 2, 3, 2**31 - 1]),
         (pa.float64(), [1.0, 2.0, 3.0, *_DOUBLES]),
     ],
-    "t": [(pa.string(), ["a", "b", "c", "", " a", "A", "ñ", "x" * 40])],
+    "t": [(pa.string(), ["a", "b", "c", "", " a", "A", "ñ", "x" * 40, "Ña ", "%_\\", "ßİı", "🦩b", "a\u0301"])],
     "d": [(pa.date32(), _DATES), (pa.timestamp("us"), _TIMES), (pa.timestamp("ns"), _NEAR_TIMES)],
     "s": [(pa.timestamp("us"), _TIMES), (pa.timestamp("us", tz="UTC"), _TIMES), (pa.date32(), _DATES)],
     "y": [(pa.int64(), _WHOLE), (pa.int16(), [-(2**15), -1, 0, 1, 2, 3, 2**15 - 1])],
@@ -118,19 +118,25 @@ NUMBERS = [
     "CASE WHEN b THEN i ELSE r END", "CASE WHEN i < 3 THEN 1 WHEN c = 'a' THEN -1 ELSE NULL END",
     "d - DATE '2020-01-01'", "YEAR(d)", "MONTH(s)", "HOUR(s)", "i + w", "i * y", "x - i",
     "LEAST(visits, 3)", "CLIP(total, -5, 5)", "low", "top", "CLIP(total / visits, -3, 3)",
+    "CLIP(LENGTH(t), 0, 9)", "LENGTH(o)", "d + INTERVAL 1 MONTH", "s - INTERVAL 25 HOUR", "DATE_TRUNC('month', d)",
+    "DATE_TRUNC('quarter', s)", "d - INTERVAL 13 MONTH - DATE '2019-01-31'", "s + 31",
 ]  # fmt: skip
 CONDITIONS = [
     "i < 3", "i BETWEEN 1 AND 5", "r >= 0.5", "b", "NOT b", "c = 'a'", "c <> 'a'", "c IN ('a', 'b')", "NOT c = 'b'",
     "i IS NULL", "r IS NOT NULL", "i < 3 OR r > 0.2", "i < 3 AND NOT b", "i + r > 1", "d >= DATE '2020-06-01'",
     "s < TIMESTAMP '2020-06-01 00:00:00'", "n = 1", "o = 'lo'", "t = 'a'", "t <> 'a'", "w > 2", "g = 'u'", "h = 'm'",
     "CASE WHEN b THEN i > 1 ELSE r > 0 END", "y >= 0", "visits > 1", "top > 2", "CLIP(total, 0, 9) < 3", "x > 0",
+    "t LIKE 'a%'", "t NOT LIKE '%!%!_%' ESCAPE '!'", "t LIKE '_'", "t ILIKE 'Ñ%_'", "UPPER(TRIM(t)) = 'A'",
+    "REPLACE(t, 'a', 'b') = 'b'", "RIGHT(t, 1) = SUBSTRING(t, 1, 1)", "LTRIM(t) <> RTRIM(t, 'x')", "c LIKE '%a%'",
+    "DATE_TRUNC('week', d) < DATE '2020-06-01'", "s + INTERVAL 1 YEAR > TIMESTAMP '2021-03-01 00:00:00'",
 ]  # fmt: skip
 PUBLIC_KEYS = [
     "c", "b", "n", "o", "g", "h", "i", "BUCKET(i, 0, 3, 6)", "BUCKET(r, 0, 0.5, 1)", "MONTH(d)", "ISODOW(s)", "y",
     "CASE WHEN i < 3 THEN 'few' WHEN b THEN 'some' ELSE 'many' END", "i % 3", "b AND i > 2",
     "CASE WHEN visits > 1 THEN 'many' ELSE 'one' END", "BUCKET(LEAST(visits, 5), 0, 2, 5)", "top",
+    "UPPER(c)", "LEFT(o, 1)", "LENGTH(o)", "DATE_TRUNC('month', d)", "DATE_TRUNC('quarter', s)",
 ]  # fmt: skip
-PRIVATE_KEYS = ["t", "COALESCE(t, c)"]
+PRIVATE_KEYS = ["t", "COALESCE(t, c)", "UPPER(TRIM(t))", "SUBSTRING(LOWER(t), 1, 1)"]
 _OF_PUBLIC: dict[str, list[str]] = {  # what can be asked of the columns of public tables alone
     "numbers": ["z", "v", "f", "z * 1000000 + i", "w * 1000000000", "z / 3", "CLIP(v * i, -9, 9)", "COALESCE(z, w, 7)"],
     "conditions": ["z IS NULL", "z > 0", "v < 0.3", "f >= DATE '2020-03-01'", "m", "w = 1 OR g IS NULL"],
@@ -323,7 +329,7 @@ _LISTED = ["count_persons", "count_distinct", "median", "quantile", "min", "max"
 @st.composite
 def aggregates(draw: st.DrawFn, kinds: Mapping[str, Kind]) -> tuple[Aggregate, ...]:
     numbers = st.sampled_from(_fitting([*_asked(NUMBERS, "numbers"), "1"], kinds, _can_be_summed))
-    anything = st.sampled_from(_fitting([*kinds], kinds))
+    anything = st.sampled_from(_fitting([*kinds, "UPPER(t)", "LEFT(t, 1)", "LOWER(c)", "DATE_TRUNC('week', d)"], kinds))
     ordered = st.sampled_from(_fitting([*_asked(NUMBERS, "numbers"), "o", "1"], kinds, _has_order))
     small = _fitting([*kinds, *_asked(PUBLIC_KEYS, "public keys"), "1 > 0"], kinds, _is_short)
     wanted = draw(st.lists(st.sampled_from(_ADDED), max_size=3))

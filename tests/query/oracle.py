@@ -6,12 +6,15 @@ seconds since 1970. ``oracle_plans`` computes the summaries of whole plans from 
 
 from __future__ import annotations
 
+import calendar
 import datetime as dt
 import math
+import unicodedata
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import celosia as cl
+from celosia.core import CelosiaError
 from celosia.query.expressions import Call, Column, Expression, Literal, kind_of
 from celosia.query.operations import bucket_labels
 
@@ -79,7 +82,7 @@ def seconds_of(raw: Any) -> int:  # noqa: ANN401 - a date, a time, or already a 
 # ------------------------------------------------------------------------------------------------------ expressions
 
 
-def value_of(expression: Expression, row: Row, kinds: Mapping[str, Kind]) -> Any:  # noqa: ANN401, C901, PLR0911 - by form
+def value_of(expression: Expression, row: Row, kinds: Mapping[str, Kind]) -> Any:  # noqa: ANN401, C901, PLR0911, PLR0912 - by form
     """Return the value of an expression in a row of clean values; None is null."""
     match expression:
         case Column(name=name):
@@ -100,6 +103,16 @@ def value_of(expression: Expression, row: Row, kinds: Mapping[str, Kind]) -> Any
             return _bucket(value_of(first, row, kinds), [edge.value for edge in edges])  # type: ignore[union-attr]
         case Call(name="year" | "month" | "hour" | "isodow" as name, arguments=(first,)):
             return _part(name, value_of(first, row, kinds), time=isinstance(kind_of(first, kinds), cl.Timestamp))
+        case Call(name="date_trunc" | "add_months" | "add_seconds" as name, arguments=(first, Literal(value=given))):
+            return _moved(
+                name, value_of(first, row, kinds), given, time=isinstance(kind_of(first, kinds), cl.Timestamp)
+            )
+        case Call(name=name, arguments=(first, *written)) if name in _TEXTS:
+            text = value_of(first, row, kinds)
+            return None if text is None else _TEXTS[name](text, *(value_of(one, row, kinds) for one in written))
+        case Call(name="+" | "-" as name, arguments=(first, second)) if isinstance(_kind(first, kinds), cl.Timestamp):
+            time, days = value_of(first, row, kinds), value_of(second, row, kinds)
+            return None if None in (time, days) else time + 86_400 * (days if name == "+" else -days)
         case Call(name=name, arguments=arguments):
             return _operation(name, _alike([value_of(argument, row, kinds) for argument in arguments]))
     raise AssertionError(expression)
@@ -184,3 +197,84 @@ def _part(name: str, value: int | None, *, time: bool) -> int | None:
         return None
     moment = dt.datetime(1970, 1, 1, tzinfo=dt.UTC) + dt.timedelta(seconds=value if time else value * 86_400)
     return moment.isoweekday() if name == "isodow" else int(getattr(moment, name))
+
+
+# ------------------------------------------------------------------------------------------------- texts and dates
+
+
+def _kind(expression: Expression, kinds: Mapping[str, Kind]) -> Kind | None:
+    try:
+        return kind_of(expression, kinds)
+    except CelosiaError:  # without bounds, so not a time
+        return None
+
+
+def _cased(text: str, change: Callable[[str], str]) -> str:
+    """Letters in the other case: of the scripts that are listed, and only where the way back is the same."""
+    return "".join(new if _are_partners(old, new := change(old)) else old for old in text)
+
+
+def _are_partners(old: str, new: str) -> bool:
+    if len(new) != 1 or {old, new} != {old.lower(), old.upper()} or {old, new} != {new.lower(), new.upper()}:
+        return False
+    blocks = {"LATIN": (0, 0x17F), "GREEK": (0x386, 0x3CE), "CYRILLIC": (0x400, 0x45F)}
+    scripts = {unicodedata.name(letter, "?").split()[0] for letter in (old, new)}
+    low, high = blocks.get(scripts.pop(), (1, 0))
+    return not scripts and all(low <= ord(letter) <= high for letter in (old, new))
+
+
+def _fits(text: str, pattern: str, escape: str = "") -> bool:
+    """Whether a text fits a pattern, one character after the other."""
+    if not pattern:
+        return not text
+    if pattern[0] == "%":
+        return any(_fits(text[place:], pattern[1:], escape) for place in range(len(text) + 1))
+    if pattern[0] == escape:
+        return text[:1] == pattern[1] and _fits(text[1:], pattern[2:], escape)
+    return bool(text) and pattern[0] in ("_", text[0]) and _fits(text[1:], pattern[1:], escape)
+
+
+def _stripped(text: str, letters: str, *, left: bool, right: bool) -> str:
+    while left and text and text[0] in letters:
+        text = text[1:]
+    while right and text and text[-1] in letters:
+        text = text[:-1]
+    return text
+
+
+_TEXTS: dict[str, Callable[..., Any]] = {
+    "upper": lambda text: _cased(text, str.upper),
+    "lower": lambda text: _cased(text, str.lower),
+    "length": lambda text: sum(1 for _ in text),
+    "trim": lambda text, letters=" ": _stripped(text, letters, left=True, right=True),
+    "ltrim": lambda text, letters=" ": _stripped(text, letters, left=True, right=False),
+    "rtrim": lambda text, letters=" ": _stripped(text, letters, left=False, right=True),
+    "substring": lambda text, start, length=10**9: "".join(list(text)[start - 1 :][:length]),
+    "right": lambda text, length: "".join([*text][::-1][:length][::-1]),
+    "replace": lambda text, old, new: new.join(text.split(old)),
+    "like": _fits,
+}
+
+
+def _moved(name: str, value: int | None, given: Any, *, time: bool) -> int | None:  # noqa: ANN401 - a unit or a number
+    if value is None:
+        return None
+    step = 1 if time else 86_400
+    moment = dt.datetime(1970, 1, 1, tzinfo=dt.UTC) + dt.timedelta(seconds=value * step)
+    if name == "add_seconds":
+        moment += dt.timedelta(seconds=given)
+    elif name == "add_months":
+        months = moment.year * 12 + moment.month - 1 + given
+        last = calendar.monthrange(months // 12, months % 12 + 1)[1]
+        moment = moment.replace(year=months // 12, month=months % 12 + 1, day=min(moment.day, last))
+    else:
+        parts = ("year", "month", "day", "hour")
+        place = {"year": 0, "quarter": 1, "month": 1, "week": 2, "day": 2, "hour": 3}[given]
+        kept = [getattr(moment, part) if i <= place else int(part != "hour") for i, part in enumerate(parts)]
+        if given == "quarter":
+            kept[1] = {1: 1, 2: 4, 3: 7, 4: 10}[(moment.month + 2) // 3]
+        year, month, day, hour = kept
+        moment = dt.datetime(year, month, day, hour, tzinfo=dt.UTC)
+        while given == "week" and moment.isoweekday() != 1:
+            moment -= dt.timedelta(days=1)
+    return seconds_of(moment) // step

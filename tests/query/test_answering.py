@@ -258,13 +258,16 @@ def test_nulls_come_last_in_either_direction() -> None:
         assert sure(query, rows_table(), np.array([[5], [0], [7]])).value["risk"].to_pylist() == expected
 
 
-def test_computed_columns_have_no_interval_and_copies_have() -> None:
+def test_computed_columns_have_intervals_as_copies_have() -> None:
     session = cl.Session(rows_table(), budget=SURE)
-    plan = session.sql("SELECT sex AS s, COUNT(*) AS n, COUNT(*) * 2 AS twice FROM deaths GROUP BY sex").plan
+    plan = session.sql(
+        "SELECT sex AS s, COUNT(*) AS n, COUNT(*) * 2 AS twice, COUNT(*) > 6 AS many FROM deaths GROUP BY sex"
+    ).plan
     made = strategy_for(question(plan), Target.of(SURE, epsilon=60_000))
     release = answered(made, Pretending([np.array([[5], [7]])]))
-    assert release.value.to_pydict() == {"s": ["F", "M"], "n": [5, 7], "twice": [10, 14]}
-    assert set(release.intervals) == {"n"}
+    assert release.value.to_pydict() == {"s": ["F", "M"], "n": [5, 7], "twice": [10, 14], "many": [False, True]}
+    assert set(release.intervals) == {"n", "twice"}
+    assert [end.tolist() for end in release.intervals["twice"](0.5)] == [[10, 14], [10, 14]]
     assert release.keys == ("s",)
 
 

@@ -10,6 +10,8 @@ import pyarrow as pa
 import pytest
 
 from celosia.query.calendar import PARTS, SECONDS_A_DAY
+from celosia.query.calendar_rules import UNITS, add_months, begin
+from celosia.query.duckdb_engine import DuckDBDialect
 from tests.query.computed import computed
 
 if TYPE_CHECKING:
@@ -71,3 +73,22 @@ def test_every_day_of_four_centuries(name: str) -> None:
 def test_a_day_off_is_noticed(name: str) -> None:
     moved: list[Any] = [ORACLE[name](dt.date.fromordinal(day + 1)) for day in DAYS[:-1]]
     assert in_duckdb(name, DAYS[:-1]) != moved
+
+
+def moved(make: Callable[[Any], Any], ordinals: Sequence[int]) -> list[dt.date]:
+    days = pa.table({"day": pa.array([day - FIRST for day in ordinals], pa.int64())})
+    return [dt.date.fromordinal(day + FIRST) for day in computed(days, lambda table: make(table.day)).to_pylist()]
+
+
+@pytest.mark.parametrize("unit", UNITS[:-1])
+def test_beginnings_are_those_of_the_calendar(unit: str) -> None:
+    wanted = [begin(dt.datetime.fromordinal(day), unit).date() for day in DAYS]
+    assert moved(lambda days: DuckDBDialect().truncated(days, unit), DAYS) == wanted
+
+
+@pytest.mark.parametrize("number", [1, -1, 12, -11, 2400])
+def test_months_later_are_clamped_to_the_end_of_the_month(number: int) -> None:
+    later = {day: add_months(dt.datetime.fromordinal(day), number) for day in DAYS}
+    inside = {day: moment.date() for day, moment in later.items() if moment is not None}
+    assert len(inside) > 20_000
+    assert moved(lambda days: DuckDBDialect().months_later(days, number), list(inside)) == list(inside.values())

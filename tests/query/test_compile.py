@@ -17,13 +17,16 @@ from celosia.core.errors import QueryError
 from celosia.data.columns import Boolean, Category, Date, Integer, Kind, Real, Text, Timestamp
 from celosia.query import compile as compiling
 from celosia.query.calendar import PARTS
+from celosia.query.calendar_rules import CALENDAR, UNITS
 from celosia.query.clean import whole_number
 from celosia.query.compile import compiled
+from celosia.query.duckdb_engine import DuckDBDialect
 from celosia.query.evaluate import evaluate
 from celosia.query.expressions import Call, Column, Expression, Literal, kind_of
 from celosia.query.operations import OPERATIONS, bucket_labels
 from celosia.query.parse import parse_expression
 from celosia.query.render import render
+from celosia.query.text_functions import CAPITALS, SMALL, TEXT_FUNCTIONS
 from tests.query.computed import all_computed
 
 if TYPE_CHECKING:
@@ -45,6 +48,24 @@ KINDS: dict[str, Kind] = {
     "n": Timestamp("1969-12-31", "1970-01-02"),
 }
 ROWS = 61
+TEXTS = [
+    "",
+    "F",
+    "a",
+    "ñ",
+    "it's",
+    "%",
+    " a ",
+    "  M\u00a0",
+    "\tb\n",
+    "Straße",
+    "İIıi",
+    "a_b%c\\",
+    "ΣΑΣς",
+    "é",
+    "e\u0301",
+]
+TEXTS += ["🤦🏼x", "ABCabc" * 50, "fﬁ", "Ǆǅǆ", "ÑANDÚ ñandú", SMALL, CAPITALS, "µÿŸŉ", "x\u2028y"]
 MIDNIGHT = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 
@@ -52,7 +73,7 @@ def values_of(kind: Kind, rng: np.random.Generator) -> list[Any]:
     """Clean values, the ends of the kind among them, and two nulls."""
     axis, domain = kind.axis, kind.domain()
     if isinstance(kind, Text):
-        found = rng.choice(["", "F", "a", "ñ", "it's", "%"], ROWS - 2).tolist()
+        found = [TEXTS[place % len(TEXTS)] for place in rng.permutation(ROWS - 2)]
     elif axis is None or isinstance(kind, Boolean):
         assert domain is not None
         found = [domain[place] for place in rng.integers(0, len(domain), ROWS - 2)]
@@ -102,7 +123,7 @@ def in_duckdb(expressions: Sequence[Expression]) -> list[list[Any]]:
     found = all_computed(
         CLEAN,
         lambda table: {
-            f"e{place}": compiled(expression, lambda name: table[name], KINDS)
+            f"e{place}": compiled(expression, lambda name: table[name], KINDS, DuckDBDialect())
             for place, expression in enumerate(expressions)
         },
     )
@@ -119,6 +140,19 @@ def check(*expressions: Expression) -> None:
 
 # ------------------------------------------------------------------------------------------------- every operation
 
+PATTERNS = [
+    "'%'",
+    "''",
+    "'_'",
+    "'__'",
+    "'%a%'",
+    "'a_b%'",
+    "'%\\'",
+    "'a!_b!%%' ESCAPE '!'",
+    "'%!%%' ESCAPE '!'",
+    "'%\u00a0'",
+]
+PATTERNS += ["'_%b%_'", "'%''%'", "'%b\\\\_%' ESCAPE '\\'", "'s%'", "'%ñ_n%'"]
 EXAMPLES: dict[str, list[str]] = {
     "+": ["i + j", "i + x", "x + y", "x + 1", "d + i", "2 + d", "d + 1000"],
     "-": ["i - j", "i - x", "y - x", "d - e", "d - i", "e - DATE '1970-01-01'"],
@@ -193,18 +227,35 @@ EXAMPLES: dict[str, list[str]] = {
     ],
     "date": ["DATE(m)", "DATE(n)", "DATE(d)", "DATE(m) - d"],
     "hour": ["HOUR(m)", "HOUR(n)"],
+    "date_trunc": [f"DATE_TRUNC('{unit}', {name})" for unit in UNITS[:-1] for name in "demn"]
+    + ["DATE_TRUNC('hour', m)"],
+    "add_months": [
+        f"{name} {way} MONTH" for name in "demn" for way in ("+ INTERVAL 1", "- INTERVAL 1", "+ INTERVAL 25")
+    ],
+    "add_seconds": ["m + INTERVAL 1 SECOND", "n - INTERVAL '3' HOUR"],
+    "upper": ["UPPER(t)", "UPPER(s) = 'IT''S'", "UPPER(COALESCE(t, 'ß'))"],
+    "lower": ["LOWER(t)", "LOWER(s)", "LOWER(UPPER(t))"],
+    "length": ["CLIP(LENGTH(t), 0, 999)", "LENGTH(s)", "LENGTH(TRIM(t)) > 1"],
+    "trim": ["TRIM(t)", "TRIM(t, 'abñ ')", "TRIM(s)"],
+    "ltrim": ["LTRIM(t)", "LTRIM(t, 'F🤦')"],
+    "rtrim": ["RTRIM(t)", "RTRIM(t, '%c\\')"],
+    "substring": ["SUBSTRING(t, 2)", "SUBSTR(t, 1, 3)", "LEFT(t, 2)", "SUBSTRING(s, 9, 9)", "LEFT(t, 0)"],
+    "right": ["RIGHT(t, 2)", "RIGHT(s, 9)", "RIGHT(t, 0)"],
+    "replace": ["REPLACE(t, 'a', '')", "REPLACE(t, 'ñ', 'nn')", "REPLACE(s, 't', 'x')", "REPLACE(t, 'aa', 'a')"],
+    "like": [f"t LIKE {pattern}" for pattern in PATTERNS]
+    + ["NOT s LIKE '%t%'", "t ILIKE '%ÑAN_%'", "(t LIKE '_') IS NULL"],
     **{part: [f"{part.upper()}({name})" for name in "demn"] for part in PARTS},
 }
 
 
 def test_every_operation_is_compiled() -> None:
     """What can be typed, what can be written, and what an engine computes are one list."""
-    elsewhere = {*PARTS, "date", "hour", "bucket"}
-    assert set(compiling._OPERATIONS) | elsewhere == set(OPERATIONS)
-    assert set(EXAMPLES) == set(OPERATIONS)
+    elsewhere = {*CALENDAR, *TEXT_FUNCTIONS, "bucket", "+", "-"}
+    assert {*compiling._OPERATIONS, *elsewhere, "round"} == set(OPERATIONS)  # answers are rounded, not rows
+    assert {*EXAMPLES, "round"} == set(OPERATIONS)
 
 
-@pytest.mark.parametrize("name", OPERATIONS)
+@pytest.mark.parametrize("name", EXAMPLES)
 def test_operations_mean_what_they_mean(name: str) -> None:
     expressions = [parse_expression(text) for text in EXAMPLES[name]]
     for expression in expressions:
@@ -287,6 +338,7 @@ SHAPES: dict[str, list[tuple[str, ...]]] = {
         *((part, "time") for part in PARTS),
         ("hour", "time"),
         ("%", "whole", "=whole"),
+        ("length", "text"),
     ],
     "real": [
         *((name, "real", "whole") for name in "+-*/"),
@@ -322,6 +374,7 @@ SHAPES: dict[str, list[tuple[str, ...]]] = {
         ("between", "real", "real", "whole"),
         ("in", "whole", "=whole", "=real"),
         ("in", "text", "=text"),
+        *(("like", "text", f"='{pattern}") for pattern in ("%a%", "_", "%M", "it%_")),
         ("in", "real", "=real", "=whole"),
         ("in", "date", "=date"),
         ("and", "truth", "truth"),
@@ -331,15 +384,35 @@ SHAPES: dict[str, list[tuple[str, ...]]] = {
         ("not", "truth"),
         *(("is_null", family) for family in NAMES),
     ],
-    "text": [("bucket", "whole", "=0", "=1", "=2"), ("bucket", "real", "=0", "=1")],
+    "text": [
+        ("bucket", "whole", "=0", "=1", "=2"),
+        ("bucket", "real", "=0", "=1"),
+        *((name, "text") for name in ("upper", "lower", "trim", "ltrim", "rtrim")),
+        ("trim", "text", "='aM "),
+        ("substring", "text", "=2"),
+        ("substring", "text", "=1", "=2"),
+        ("right", "text", "=3"),
+        ("replace", "text", "='ñ", "='a"),
+        ("replace", "text", "='t", "='F"),
+    ],
     "date": [
         ("+", "date", "whole"),
         ("-", "date", "whole"),
         ("date", "time"),
+        *(("date_trunc", "date", f"='{unit}") for unit in UNITS[:-1]),
+        *(("add_months", "date", number) for number in ("=1", "=11", "=-13")),
         ("least", "date", "date"),
         ("greatest", "date", "date"),
     ],
-    "time": [("least", "time", "time"), ("greatest", "time", "time")],
+    "time": [
+        ("least", "time", "time"),
+        ("greatest", "time", "time"),
+        ("+", "time", "whole"),
+        ("-", "time", "whole"),
+        ("add_seconds", "time", "=-3601"),
+        ("add_months", "time", "=25"),
+        *(("date_trunc", "time", f"='{unit}") for unit in UNITS),
+    ],
 }
 
 
@@ -347,7 +420,9 @@ SHAPES: dict[str, list[tuple[str, ...]]] = {
 def expressions(draw: st.DrawFn, family: str, depth: int) -> Expression:
     if family.startswith("="):
         word = family[1:]
-        return Literal(int(word) if word.isdigit() else draw(LITERALS[word]))
+        if word.startswith("'"):
+            return Literal(word[1:])
+        return Literal(int(word) if word.lstrip("-").isdigit() else draw(LITERALS[word]))
     if depth == 0 or draw(st.integers(0, 4)) == 0:
         return draw(st.one_of(st.sampled_from(NAMES[family]).map(Column), LITERALS[family].map(Literal)))
     shapes = [
@@ -412,6 +487,9 @@ def test_values_lie_inside_the_bounds_of_their_kind(several: list[Expression]) -
         ("floor", "FLOOR(x)", "CEIL(x)"),
         ("bucket", "BUCKET(x, -1, 0, 1)", "CASE WHEN x < 0 THEN '[-1, 0)' ELSE '[0, 1]' END"),
         ("coalesce", "COALESCE(i, 0)", "COALESCE(i, 1)"),
+        ("trim", "TRIM(t)", "TRIM(t, ' \u00a0')"),
+        ("upper", "UPPER(t)", "UPPER(REPLACE(t, 'ß', 'ss'))"),
+        ("like", "t LIKE '%!%%' ESCAPE '!'", "t LIKE '%'"),
     ],
 )
 def test_a_wrong_operation_is_noticed(name: str, text: str, other: str) -> None:
@@ -424,7 +502,7 @@ def test_a_wrong_operation_is_noticed(name: str, text: str, other: str) -> None:
 
 def test_what_is_no_expression_is_refused() -> None:
     with pytest.raises(QueryError, match="is a column, a literal or an operation"):
-        compiled("age", lambda name: name, KINDS)  # type: ignore[arg-type]
+        compiled("age", lambda name: name, KINDS, DuckDBDialect())  # type: ignore[arg-type]
 
 
 def test_edges_that_are_not_written_are_refused() -> None:

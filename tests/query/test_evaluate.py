@@ -19,6 +19,7 @@ from celosia.query.evaluate import evaluate, rehearse
 from celosia.query.expressions import Call, Column, Expression, Literal
 from celosia.query.operations import OPERATIONS
 from celosia.query.plan import Aggregate, Base, Key, Order, Plan
+from celosia.query.text_functions import TEXT_FUNCTIONS
 from celosia.query.vectors import LARGEST
 
 if TYPE_CHECKING:
@@ -250,6 +251,17 @@ def test_sql_means_the_same_in_duckdb(
         assert all(value is None or type(value) is bool for value in found)
 
 
+WRITTEN: dict[str, list[Literal]] = {  # beside a column
+    "substring": [Literal(1)],
+    "right": [Literal(1)],
+    "replace": [Literal("a"), Literal("b")],
+    "like": [Literal("a%")],
+    "date_trunc": [Literal("month")],
+    "add_months": [Literal(1)],
+    "add_seconds": [Literal(1)],
+}
+
+
 def test_every_operation_can_be_used_on_an_answer() -> None:
     samples: dict[str, Any] = {
         "truth": True,
@@ -263,12 +275,17 @@ def test_every_operation_can_be_used_on_an_answer() -> None:
         "integer": "truth",
         "case": "truth",
         "hour": "time",
+        **dict.fromkeys(["date_trunc", "add_months", "add_seconds"], "time"),
         **dict.fromkeys(["date", "year", "quarter", "month", "day", "isodow"], "date"),
     }
     for name, operation in OPERATIONS.items():
         many = operation.least
         numbers = (8, 8, 9)  # the first is in the interval of the others
         arguments = tuple(Literal(samples.get(special.get(name, ""), numbers[place])) for place in range(many))
+        if name in TEXT_FUNCTIONS:
+            arguments = (Literal("a"), *WRITTEN.get(name, []))
+        elif name in WRITTEN:
+            arguments = (arguments[0], *WRITTEN[name])
         (value,) = evaluate(Call(name, arguments), {}, 1)
         assert value is not None, name
 
@@ -486,7 +503,8 @@ def test_columns_that_are_not_there_are_refused() -> None:
 def test_without_rows_every_operation_gives_nothing() -> None:
     for name, operation in OPERATIONS.items():
         if name != "bucket":
-            arguments = tuple(Column("c") for _ in range(operation.least))
+            others = WRITTEN.get(name, [Column("c")] * (operation.least - 1))
+            arguments = (Column("c"), *others)
             assert evaluate(Call(name, arguments), {"c": []}, 0) == [], name
 
 
@@ -559,3 +577,16 @@ def test_what_can_be_computed_passes_the_rehearsal(changes: dict[str, Any]) -> N
 def test_what_cannot_is_refused_before_anything_is_read(changes: dict[str, Any], word: str) -> None:
     with pytest.raises(QueryError, match=word):
         rehearse(plan(**changes), {"sex": "F", "count": 0})
+
+
+# ----------------------------------------------------------------------------------------------------------- rounding
+
+
+def test_answers_are_rounded_away_from_zero() -> None:
+    columns: dict[str, list[Any]] = {"x": [2.5, -2.5, 0.125, None, 1e300, -0.04], "n": [7, -7, 0, None, 3, 4]}
+    assert evaluate(Call("round", (Column("x"),)), columns, 6) == [3.0, -3.0, 0.0, None, 1e300, 0.0]
+    assert evaluate(Call("round", (Column("x"), Literal(2))), columns, 6) == [2.5, -2.5, 0.13, None, 1e300, -0.04]
+    assert evaluate(Call("round", (Column("n"), Literal(1))), columns, 6) == columns["n"]
+    for wrong in (-1, 16, 0.5, "1", True):
+        with pytest.raises(QueryError, match="decimals from 0 to 15"):
+            evaluate(Call("round", (Column("x"), Literal(wrong))), columns, 6)

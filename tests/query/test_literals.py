@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from celosia.core.errors import QueryError
 from celosia.query.expressions import Literal
-from celosia.query.literals import date_literal, days_literal, number_literal, time_literal
+from celosia.query.literals import date_literal, interval_literal, number_literal, time_literal
 from celosia.query.syntax import condition_tree
 
 
@@ -57,14 +57,26 @@ def test_times_that_are_none_are_refused(text: str) -> None:
         time_literal(text)
 
 
-@pytest.mark.parametrize("text", ["INTERVAL 3 DAY", "INTERVAL '3' DAY", "INTERVAL '3 days'", "INTERVAL 3 days"])
-def test_days(text: str) -> None:
-    assert days_literal(condition_tree(text)) == Literal(3)
+@pytest.mark.parametrize(
+    ("text", "unit", "number"),
+    [
+        *((text, "days", 3) for text in ["INTERVAL 3 DAY", "INTERVAL '3' DAY", "INTERVAL '3 days'", "INTERVAL 3 days"]),
+        ("INTERVAL '2' WEEK", "days", 14),
+        ("INTERVAL '-1' MONTH", "months", -1),
+        ("INTERVAL 2 quarters", "months", 6),
+        ("INTERVAL '1 year'", "months", 12),
+        ("INTERVAL 5 HOUR", "seconds", 18_000),
+        ("INTERVAL 5 MINUTE", "seconds", 300),
+        ("INTERVAL 5 SECONDS", "seconds", 5),
+    ],
+)
+def test_intervals(text: str, unit: str, number: int) -> None:
+    assert interval_literal(condition_tree(text)) == (unit, Literal(number))
 
 
 @pytest.mark.parametrize(
-    "text", ["INTERVAL 3 MONTH", "INTERVAL '1.5' DAY", "INTERVAL '3 days 2 hours'", "INTERVAL 'x' DAY"]
+    "text", ["INTERVAL 3 FORTNIGHT", "INTERVAL '1.5' DAY", "INTERVAL '3 days 2 hours'", "INTERVAL 'x' DAY"]
 )
 def test_other_intervals_are_refused(text: str) -> None:
     with pytest.raises(QueryError):
-        days_literal(condition_tree(text))
+        interval_literal(condition_tree(text))

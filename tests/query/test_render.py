@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 import pytest
@@ -44,12 +44,22 @@ LITERALS = st.one_of(
 ).map(Literal)
 
 
+WRITTEN: dict[str, st.SearchStrategy[Any]] = {  # what SQL can only write out
+    "like": TEXTS,
+    "date_trunc": st.sampled_from(["month", "hour"]),
+    "add_months": st.integers(-(10**5), 10**5),
+    "add_seconds": st.integers(-(10**11), 10**11),
+}
+
+
 @st.composite
 def calls(draw: st.DrawFn, inner: st.SearchStrategy[Expression]) -> Expression:
     name = draw(st.sampled_from(sorted(OPERATIONS)))
     operation = OPERATIONS[name]
     extra = 0 if operation.most is not None else 2 * draw(st.integers(0, 1))
     arguments = [draw(inner) for _ in range(operation.least + extra)]
+    if name in WRITTEN:
+        arguments[1] = Literal(draw(WRITTEN[name]))
     return Call(name, tuple(arguments))
 
 

@@ -42,9 +42,12 @@ def test_types_are_types_where_a_type_can_stand() -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("a LIKE 'x'", "texts are compared whole"),
-        ("a ~ 'x'", "texts are compared whole"),
-        ("a || b", "taken apart"),
+        ("a GLOB 'x'", "texts are compared with ="),
+        ("a ~ 'x'", "and LIKE 'A%'"),
+        ("a || b", "put together"),
+        ("a RIGHT JOIN b", "JOIN or LEFT JOIN"),
+        ("REPLACE INTO t", "only one SELECT"),
+        ("SUBSTRING(a FROM 2 FOR 3)", r"SUBSTRING\(x, 2, 3\)"),
         ("SELECT 1 UNION SELECT 2", "only one SELECT"),
         ("DROP TABLE t", "only one SELECT"),
         ("PRAGMA x", "only one SELECT"),

@@ -15,6 +15,7 @@ import numpy as np
 from celosia.query.cells import Cells
 from celosia.query.evaluate import evaluate
 from celosia.query.needs import Need
+from celosia.query.output_intervals import output_interval
 from celosia.query.preview import notes_of
 from celosia.query.release import TableRelease
 from celosia.query.strategy import Part, Strategy
@@ -190,10 +191,11 @@ def _table(
         }
     )
     intervals: dict[str, Interval] = {}
+    known_ends = {name: one.interval for name, one in estimates.items() if one.interval is not None}
     for name, expression in plan.outputs:
-        estimate = estimates.get(getattr(expression, "name", ""))
-        if estimate is not None and estimate.interval is not None and not hasattr(expression, "arguments"):
-            intervals[name] = functools.partial(_taken, estimate.interval, np.asarray(places, dtype=np.int64))
+        interval = output_interval(expression, known_ends)
+        if interval is not None:
+            intervals[name] = functools.partial(_taken, interval, np.asarray(places, dtype=np.int64))
     names = {name for name, expression in plan.outputs if getattr(expression, "name", None) in keys}
     return TableRelease(
         value=table,

@@ -1,4 +1,4 @@
-"""Typing rules of arithmetic: on whole numbers, reals, and dates with whole days.
+"""Typing rules of arithmetic: on whole numbers, reals, and dates or times with whole days.
 
 A result lies where interval arithmetic says; what could overflow, underflow or leave the calendar is refused.
 """
@@ -24,21 +24,22 @@ Rule: TypeAlias = "Callable[[Sequence[Typed]], Typed]"
 """From what the arguments can be to what the result can be; a rule refuses what makes no sense."""
 
 _FIRST = dt.date(1970, 1, 1)
+_MOMENTS: Final = {"date": 1, "timestamp": 86_400}  # and how many steps a day has
 _EARLIEST, _LATEST = (dt.date.min - _FIRST).days, (dt.date.max - _FIRST).days
 
 
 def _add(args: Sequence[Typed]) -> Typed:
     a, b = args
-    if {a.family, b.family} == {"date", "number"}:
-        day, number = (a, b) if a.family == "date" else (b, a)
-        return _dates(_whole_days(day, number), args)
+    day, number = (a, b) if a.family in _MOMENTS else (b, a)
+    if day.family in _MOMENTS and number.family == "number":
+        return _dates(day, number)
     return _numbers("+", intervals.added(*_operands("+", args)), args)
 
 
 def _subtract(args: Sequence[Typed]) -> Typed:
     a, b = args
-    if a.family == "date" and b.family == "number":
-        return _dates(_whole_days(a, replace(b, interval=intervals.negated(b.ends))), args)
+    if a.family in _MOMENTS and b.family == "number":
+        return _dates(a, replace(b, interval=intervals.negated(b.ends)))
     if a.family == b.family == "date":
         return _numbers("-", intervals.added(a.ends, intervals.negated(b.ends)), args)
     first, second = _operands("-", args)
@@ -116,18 +117,18 @@ def _numbers(name: str, interval: Interval, args: Sequence[Typed]) -> Typed:
     return Typed(family="number", label=label, interval=interval, nullable=any(a.nullable for a in args))
 
 
-def _dates(interval: Interval, args: Sequence[Typed]) -> Typed:
-    if interval.low < _EARLIEST or interval.high > _LATEST or not interval.bounded:
-        message = "A date of the query could fall outside the years 1 to 9999: add or subtract fewer days."
-        raise QueryError(message)
-    return Typed(family="date", label="the date", interval=interval, nullable=any(a.nullable for a in args))
-
-
-def _whole_days(day: Typed, number: Typed) -> Interval:
+def _dates(day: Typed, number: Typed) -> Typed:
+    """A date or time some whole days later."""
     if not number.ends.whole:
         message = f"Only whole days can be added to {day.described}, not {number.described}."
         raise QueryError(message)
-    return intervals.added(day.ends, number.ends)
+    unit = _MOMENTS[day.family]
+    interval = intervals.added(day.ends, intervals.multiplied(number.ends, whole_between(unit, unit)))
+    if interval.low < _EARLIEST * unit or interval.high >= (_LATEST + 1) * unit or not interval.bounded:
+        message = "A date of the query could fall outside the years 1 to 9999: add or subtract fewer days."
+        raise QueryError(message)
+    label = "the date" if unit == 1 else "the time"
+    return Typed(family=day.family, label=label, interval=interval, nullable=day.nullable or number.nullable)
 
 
 ARITHMETIC: Final[dict[str, Rule]] = {

@@ -7,13 +7,14 @@ A query is nothing but a plan and the session that may answer it. ``preview`` sp
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from celosia.core.errors import QueryError
+from celosia.core.errors import CelosiaError, QueryError
 from celosia.core.exact import Exact, exact_probability, quote, whole
-from celosia.query.expressions import Call, Column, Expression, Literal, conjunction
+from celosia.query.date_literals import read_dates
+from celosia.query.expressions import Call, Column, Expression, Literal, conjunction, kind_of
 from celosia.query.parse import parse_expression
 from celosia.query.plan import Aggregate, Base, Joined, Key, Order, Plan, Projected, Relation, default_name
 from celosia.query.relations import columns_of
@@ -22,7 +23,7 @@ from celosia.query.render import render
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from celosia.data.columns import Value
+    from celosia.data.columns import Kind, Value
     from celosia.query.asking import Asking
     from celosia.query.preview import Preview
     from celosia.query.release import TableRelease
@@ -97,7 +98,7 @@ class Query:
         >>> session.query().where("age >= 18").where("age < 65").count()
         <Query SELECT COUNT(*) FROM deaths WHERE age >= 18 AND age < 65>
         """
-        return self._with(filter=conjunction(self.filter, _expression(condition)))
+        return self._with(filter=conjunction(self.filter, self._of_rows(condition)))
 
     def derive(self, **columns: Scalar) -> Query:
         """Add columns computed from others; their bounds follow from those of the schema (see ``preview``).
@@ -254,11 +255,11 @@ class Query:
 
     def having(self, condition: Scalar) -> Query:
         """Show only the cells whose noisy answers satisfy the condition."""
-        return self._with(conditions=conjunction(self.conditions, _expression(condition)))
+        return self._with(conditions=conjunction(self.conditions, self._of_answers(condition)))
 
     def order_by(self, column: Scalar, *, descending: bool = False) -> Query:
         """Sort by a key or a noisy answer."""
-        return self._with(ordering=(*self.ordering, Order(expression=_expression(column), descending=descending)))
+        return self._with(ordering=(*self.ordering, Order(expression=self._of_answers(column), descending=descending)))
 
     def limit(self, rows: int) -> Query:
         """Show only the first rows."""
@@ -314,7 +315,20 @@ class Query:
         """A column by its name, whatever is in the name, or else an expression."""
         if isinstance(text, str) and text in columns_of(self.relation, self.session.tables):
             return Column(text)
-        return _expression(text)
+        return self._of_rows(text)
+
+    def _of_rows(self, text: Scalar) -> Expression:
+        """An expression over the columns of rows; texts beside dates are dates, as in SQL."""
+        return _with_dates(_expression(text), lambda: columns_of(self.relation, self.session.tables))
+
+    def _of_answers(self, text: Scalar) -> Expression:
+        """The same over keys and aggregates."""
+
+        def kinds() -> dict[str, Kind]:
+            known = columns_of(self.relation, self.session.tables)
+            return {key.name: kind_of(key.expression, known) for key in self.keys}
+
+        return _with_dates(_expression(text), kinds)
 
     def _key(self, text: Scalar) -> Expression:
         persons = {table.person for table in self.session.tables.values() if table.person is not None}
@@ -351,6 +365,14 @@ def _expression(text: object) -> Expression:
     # Its type only: what is passed by mistake is often the data.
     message = f"A column or condition is a text such as 'age' or 'age < 18', not a {type(text).__name__}."
     raise QueryError(message)
+
+
+def _with_dates(expression: Expression, kinds: Callable[[], Mapping[str, Kind]]) -> Expression:
+    try:
+        known = kinds()
+    except CelosiaError:  # a mistake in what was said before: preview and release tell it
+        return expression
+    return read_dates(expression, known)
 
 
 def _listed(items: object, name: str) -> list[Any]:

@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any, Final
 from celosia.core.errors import QueryError
 from celosia.data.columns import Date, Kind, Timestamp
 from celosia.query.calendar import PARTS, SECONDS_A_DAY
+from celosia.query.calendar_rules import CALENDAR
 from celosia.query.clean import whole_number
-from celosia.query.dialect import closed, double, no, quotient, whole
-from celosia.query.expressions import Call, Column, Expression, Literal, kind_of
+from celosia.query.dialect import Dialect, closed, double, function, no, quotient, whole
+from celosia.query.expressions import Call, Column, Expression, Literal, family_of
 from celosia.query.operations import bucket_labels
+from celosia.query.text_functions import CAPITALS, SMALL, TEXT_FUNCTIONS, pattern_parts
 from celosia.query.typed import Scalar
 
 if TYPE_CHECKING:
@@ -27,37 +29,48 @@ _DAY = Date(dt.date.min, dt.date.max)
 _TIME = Timestamp(dt.datetime.min, dt.datetime.max)  # noqa: DTZ901 - taken as UTC
 
 
-def compiled(expression: Expression, column: "Callable[[str], ir.Value]", kinds: Mapping[str, Kind]) -> "ir.Value":
+def compiled(  # noqa: PLR0911 - one for each form
+    expression: Expression, column: "Callable[[str], ir.Value]", kinds: Mapping[str, Kind], dialect: Dialect
+) -> "ir.Value":
     """Return an expression as an Ibis value; ``column`` gives the clean columns, and ``kinds`` what they are.
 
     >>> import ibis
     >>> from celosia.data.columns import Integer
+    >>> from celosia.query.duckdb_engine import DuckDBDialect
     >>> deaths = ibis.table({"age": "int64"}, name="deaths")
     >>> half = Call("/", (Column("age"), Literal(2)))
-    >>> str(compiled(half, lambda name: deaths[name], {"age": Integer(0, 120)}).type())
+    >>> str(compiled(half, lambda name: deaths[name], {"age": Integer(0, 120)}, DuckDBDialect()).type())
     'float64'
     """
+
+    def made(argument: Expression) -> "ir.Value":
+        return compiled(argument, column, kinds, dialect)
+
     match expression:
         case Column(name=name):
             return column(name)
         case Literal(value=value):
             return _literal(value)
-        case Call(name=name, arguments=(argument,)) if name in (*PARTS, "date", "hour"):
-            time = isinstance(kind_of(argument, kinds), Timestamp)
-            return _calendar(name, compiled(argument, column, kinds), time=time)
+        case Call(name=name, arguments=(first, *others)) if name in CALENDAR:
+            time = family_of(first, kinds) == "timestamp"
+            return _calendar(name, made(first), [_written(other) for other in others], dialect, time=time)
+        case Call(name="+" | "-" as name, arguments=(a, b)):
+            return _sum(name, made(a), made(b), [family_of(one, kinds) == "timestamp" for one in (a, b)])
         case Call(name="bucket", arguments=(argument, *edges)):
-            return _bucket(compiled(argument, column, kinds), [_written(edge) for edge in edges])
+            return _bucket(made(argument), [_written(edge) for edge in edges])
+        case Call(name=name, arguments=(first, *others)) if name in TEXT_FUNCTIONS:
+            return _text(name, made(first), [_written(other) for other in others], dialect)
         case Call(name=name, arguments=arguments):
-            return _OPERATIONS[name](*(compiled(argument, column, kinds) for argument in arguments))
+            return _OPERATIONS[name](*map(made, arguments))
     message = "An expression is a column, a literal or an operation."
     raise QueryError(message)
 
 
-def _written(edge: Expression) -> Scalar:
-    if not isinstance(edge, Literal):
-        message = "The edges of a bucket are written out."
+def _written(argument: Expression) -> Scalar:
+    if not isinstance(argument, Literal):
+        message = "The edges of a bucket, and what a function of texts or dates needs, are written out."
         raise QueryError(message)
-    return edge.value
+    return argument.value
 
 
 def _literal(value: object) -> "ir.Value":
@@ -80,11 +93,55 @@ def _literal(value: object) -> "ir.Value":
     raise QueryError(message)
 
 
-def _calendar(name: str, number: "ir.Value", *, time: bool) -> "ir.Value":
+# --------------------------------------------------------------------------------------------------- dates and texts
+
+
+def _calendar(name: str, number: "ir.Value", given: Sequence[Scalar], dialect: Dialect, *, time: bool) -> "ir.Value":
+    """An operation on a date in days, or on a time in seconds."""
+    if name == "add_seconds":
+        return number + whole(int(str(given[0])))
+    if name == "date_trunc" and given[0] == "hour":
+        return quotient(number, 3600) * whole(3600)
     days = quotient(number, SECONDS_A_DAY) if time else number
     if name == "hour":
         return quotient(number - days * whole(SECONDS_A_DAY), 3600)
+    if name in ("date_trunc", "add_months"):
+        return _moved(name, number, days, given[0], dialect)
     return days if name == "date" else PARTS[name](days)
+
+
+def _moved(name: str, number: "ir.Value", days: "ir.Value", given: Scalar, dialect: Dialect) -> "ir.Value":
+    """The beginning of a unit, or some months later; the days of a time are not its number itself."""
+    time = days is not number
+    if name == "date_trunc":
+        day = dialect.truncated(days, str(given))
+        return day * whole(SECONDS_A_DAY) if time else day
+    day = dialect.months_later(days, int(str(given)))
+    return number + (day - days) * whole(SECONDS_A_DAY) if time else day
+
+
+def _sum(name: str, a: "ir.Value", b: "ir.Value", times: Sequence[bool]) -> "ir.Value":
+    """A sum or difference; whole days are seconds where they meet a time."""
+    if times[0] != times[1]:
+        a, b = (value if time else value * whole(SECONDS_A_DAY) for value, time in zip((a, b), times, strict=True))
+    a, b = _alike(a, b)
+    return a + b if name == "+" else a - b
+
+
+def _text(name: str, text: "ir.Value", given: Sequence[Scalar], dialect: Dialect) -> "ir.Value":
+    match name:
+        case "upper":
+            return dialect.cased(text, SMALL, CAPITALS)
+        case "lower":
+            return dialect.cased(text, CAPITALS, SMALL)
+        case "length":
+            return function("length", ("string",), "int32")(text).cast("int64")
+        case "trim" | "ltrim" | "rtrim":
+            return dialect.trimmed(text, str(given[0]) if given else " ", name)
+        case "like":
+            return dialect.is_like(text, pattern_parts(*map(str, given)))
+    types = tuple("string" if isinstance(one, str) else "int32" for one in given)
+    return function(name, ("string", *types), "string")(text, *given)
 
 
 def _alike(*values: "ir.Value") -> "tuple[ir.Value, ...]":
@@ -191,8 +248,6 @@ def _some(*conditions: "ir.Value") -> "ir.Value":
 
 
 _OPERATIONS: "Final[dict[str, Callable[..., ir.Value]]]" = {
-    "+": _arithmetic(lambda a, b: a + b),
-    "-": _arithmetic(lambda a, b: a - b),
     "*": _arithmetic(lambda a, b: a * b),
     "/": _divide,
     "%": lambda a, b: a % b,

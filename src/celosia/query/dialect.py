@@ -10,9 +10,11 @@ import copy
 import functools
 import inspect
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from celosia.data.text_format import TextFormat
+from celosia.query.text_functions import write_pattern
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -23,6 +25,7 @@ __all__ = ["PRIME", "Dialect", "closed", "double", "function", "no", "quotient",
 PRIME: Final = 2**31 - 1
 """Hashes are remainders by this prime: products of two fit 64 bits."""
 
+_UNITS: Final = {"year": "Y", "quarter": "Q", "month": "M", "week": "W", "day": "D"}
 _DIGITS = 8  # of a digest, hexadecimal
 
 
@@ -117,6 +120,36 @@ class Dialect(ABC):
     def divisible(self, number: "ir.Value") -> "ir.Value":
         """Return a double that can be divided: some engines raise an error where a quotient is nearly zero."""
         return number
+
+    @abstractmethod
+    def date(self, days: "ir.Value") -> "ir.Value":
+        """Return the date of a number of days since 1970, which lies in the years 1 to 9999."""
+
+    def truncated(self, days: "ir.Value", unit: str) -> "ir.Value":
+        """Return the first day of the year, quarter, month or week that a day lies in.
+
+        The engine's own calendar is proleptic Gregorian, as that of Python; by arithmetic an expression of the day
+        would stand in the query dozens of times.
+        """
+        return self.days(self.date(days).truncate(_UNITS[unit]))
+
+    def months_later(self, days: "ir.Value", number: int) -> "ir.Value":
+        """Return the same day some months later, or the last one of a month that has no such day."""
+        import ibis
+
+        return self.days(self.date(days) + ibis.interval(months=number))
+
+    def cased(self, text: "ir.Value", old: str, new: str) -> "ir.Value":
+        """Return a text with letters of ``new`` in the place of those of ``old``: capitals for small ones, or back."""
+        return function("translate", ("string", "string", "string"), "string")(text, old, new)
+
+    def trimmed(self, text: "ir.Value", letters: str, name: str) -> "ir.Value":
+        """Return a text without these letters at both ends (``trim``), or at one (``ltrim``, ``rtrim``)."""
+        return function(name, ("string", "string"), "string")(text, letters)
+
+    def is_like(self, text: "ir.Value", parts: Sequence[str | int]) -> "ir.Value":
+        """Return whether a text fits a LIKE pattern, given by its parts; a backslash escapes in most engines."""
+        return text.like(write_pattern(parts, "%_\\"))
 
     def digest(self, text: "ir.Value", secret: str) -> "ir.Value":
         """Return 32 bits of a text, keyed with a secret: the same on every engine."""

@@ -10,7 +10,7 @@ import contextlib
 import os
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from celosia.core.errors import QueryError
@@ -21,6 +21,7 @@ from celosia.query.dialect import Dialect, double, function, whole
 from celosia.query.duckdb_views import check_parquet, check_stored, quoted_name, quoted_text, reader
 from celosia.query.ibis_engine import IbisEngine
 from celosia.query.preparation import CheckedFiles, columns_read, remove_folder
+from celosia.query.text_functions import CAPITALS, SMALL, write_pattern
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -34,6 +35,7 @@ _BATCH = 100_000
 _POLL_SECONDS = 0.1
 _NANOSECONDS = 9
 _BINARY = ("", "binary", "c", "posix")  # collations that compare bytes
+_SAME_CASES = f"[\\x00-\\x7F{SMALL}{CAPITALS}]*"  # texts of which DuckDB makes the same capitals and small letters
 
 
 class DuckDBDialect(Dialect):
@@ -73,6 +75,25 @@ class DuckDBDialect(Dialect):
     def first_word(self, text: "ir.Value") -> "ir.Value":
         """Return the text itself: DuckDB leaves out the time when it reads a date."""
         return text
+
+    def date(self, days: "ir.Value") -> "ir.Value":
+        """Return the date of a number of days."""
+        return function("make_date", ("int32",), "date")(days.cast("int32"))
+
+    def cased(self, text: "ir.Value", old: str, new: str) -> "ir.Value":
+        """Return a text in the other case: by DuckDB's own function where it does the same, which is much faster."""
+        import ibis
+
+        known = function("regexp_full_match", ("string", "string"), "boolean")(text, _SAME_CASES)
+        fast = function("upper" if new == CAPITALS else "lower", ("string",), "string")(text)
+        return ibis.cases((known, fast), else_=super().cased(text, old, new))
+
+    def is_like(self, text: "ir.Value", parts: Sequence[str | int]) -> "ir.Value":
+        """Return whether a text fits a pattern; LIKE has no escapes by itself."""
+        if not {"%", "_"} & set(parts):
+            return text.like(write_pattern(parts, ""))
+        like = function("like_escape", ("string", "string", "string"), "boolean")
+        return like(text, write_pattern(parts, "%_\\"), "\\")
 
     def small_table(self, table: "pa.Table") -> "ir.Table":
         """Return an Arrow table under a name, until it is forgotten: DuckDB reads it in place."""

@@ -14,14 +14,18 @@ import numpy as np
 
 from celosia.core.errors import QueryError
 from celosia.core.exact import quote
+from celosia.query.calendar_vectors import CALENDAR_FUNCTIONS, apply_calendar
 from celosia.query.expressions import Call, Column, Expression, Literal
 from celosia.query.operations import bucket_labels
+from celosia.query.text_functions import TEXT_FUNCTIONS
+from celosia.query.text_vectors import apply_text_function
 from celosia.query.vectors import LARGEST, Vector, aligned, to_list, vector_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from celosia.query.plan import Plan
+    from celosia.query.typed import Scalar
 
     _Values: TypeAlias = Sequence[Any] | NDArray[Any]
 
@@ -29,8 +33,10 @@ __all__ = ["evaluate", "rehearse"]
 
 _ORDERED: Final = ("number", "date", "timestamp", "text")
 _EQUAL: Final = (*_ORDERED, "truth")
+_MOST_DECIMALS = 15
 _SECONDS_A_DAY = 86_400
 _EARLIEST, _LATEST = -719_162, 2_932_896  # 0001-01-01 and 9999-12-31, in days since 1970
+_FARTHEST = 10_000_000  # days, more than the calendar has
 _ALMOST_LARGEST = 1.001 * LARGEST  # where doubles are sure that a whole number is beyond
 
 
@@ -85,9 +91,12 @@ def _evaluated(expression: Expression, columns: "Mapping[str, _Values]", rows: i
             return vector_of([value]).repeated(rows)
         case Call(name="bucket", arguments=(argument, *edges)):
             return _bucket(_evaluated(argument, columns, rows), edges)
+        case Call(name=name, arguments=(first, *others)) if name in _WITH_WRITTEN:
+            return _with_written(name, _evaluated(first, columns, rows), others)
         case Call(name=name, arguments=arguments):
             if name not in _OPERATIONS:
-                message = f"{name} cannot be used on an answer; there are {', '.join(_OPERATIONS)}."
+                known = ", ".join([*_OPERATIONS, *sorted(_WITH_WRITTEN)])
+                message = f"{name} cannot be used on an answer; there are {known}."
                 raise QueryError(message)
             return _OPERATIONS[name](name, [_evaluated(argument, columns, rows) for argument in arguments])
     message = f"{quote(expression)} is no expression."
@@ -120,10 +129,10 @@ def _number(items: "NDArray[Any]", null: "NDArray[np.bool_]", estimate: "NDArray
 
 def _arithmetic(name: str, vectors: Sequence[Vector]) -> Vector:
     families = {vector.family for vector in vectors}
-    if name != "*" and "null" in families and families <= {"null", "number", "date"}:
+    if name != "*" and "null" in families and families <= {"null", "number", "date", "timestamp"}:
         # Nothing and three may be a date and days as well as two numbers: what comes of it is nothing of any family.
         return Vector("null", np.zeros_like(vectors[0].null), np.ones_like(vectors[0].null))
-    if name != "*" and "date" in families:
+    if name != "*" and families & {"date", "timestamp"}:
         return _days(name, *vectors)
     a, b = (_as_numbers(vector) for vector in _only(name, vectors, ["number"]))
     function, null = _ARITHMETIC[name], a.null | b.null
@@ -136,18 +145,20 @@ def _as_numbers(vector: Vector) -> Vector:
 
 
 def _days(name: str, a: Vector, b: Vector) -> Vector:
-    """Add whole days to a date, or take dates from one another."""
-    if a.family == b.family and name == "-":
+    """Add whole days to a date or time, or take dates from one another."""
+    if a.family == b.family == "date" and name == "-":
         return _number(a.items - b.items, a.null | b.null)
-    day, number = (a, b) if a.family == "date" else (b, a)
+    day, number = (b, a) if a.family == "number" else (a, b)
     if number.family != "number" or not number.whole:
-        message = f"{name} of a date takes whole days in an answer, not {number.called}."
+        message = f"{name} of {day.called} takes whole days in an answer, not {number.called}."
         raise QueryError(message)
-    if name == "-" and b.family == "date":
-        message = "- cannot take a date from a number in an answer."
+    if name == "-" and day is b:
+        message = f"- cannot take {day.called} from a number in an answer."
         raise QueryError(message)
-    days = _ARITHMETIC[name](day.items, np.clip(number.items, -LARGEST, LARGEST))
-    return Vector("date", days, a.null | b.null | (days < _EARLIEST) | (days > _LATEST))
+    unit = _SECONDS_A_DAY if day.family == "timestamp" else 1
+    moved = _ARITHMETIC[name](day.items, np.clip(number.items, -_FARTHEST, _FARTHEST) * unit)
+    beyond = (moved < _EARLIEST * unit) | (moved >= (_LATEST + 1) * unit)
+    return Vector(day.family, moved, a.null | b.null | beyond)
 
 
 def _divide(name: str, vectors: Sequence[Vector]) -> Vector:
@@ -271,33 +282,34 @@ def _bucket(x: Vector, edges: Sequence[Expression]) -> Vector:
     return Vector("text", labels[places], x.null | outside)
 
 
-# -------------------------------------------------------------------------------------------------------- calendar
+# ----------------------------------------------------------------------------------------------- dates and texts
 
 
-def _calendar(name: str, vectors: Sequence[Vector]) -> Vector:
-    (a,) = _only(name, vectors, ["timestamp"] if name == "hour" else ["date", "timestamp"])
-    if name == "hour":
-        return Vector("number", a.items.astype(np.int64) % _SECONDS_A_DAY // 3600, a.null)
-    days = a.items // _SECONDS_A_DAY if a.family == "timestamp" else a.items.astype(np.int64)
-    return Vector("date", days, a.null) if name == "date" else Vector("number", _PARTS[name](days), a.null)
+def _with_written(name: str, a: Vector, others: Sequence[Expression]) -> Vector:
+    """Compute an operation on a column whose other arguments are written out."""
+    given = [other.value for other in others if isinstance(other, Literal)]
+    if len(given) != len(others):
+        message = f"{name.upper()} needs values that are written out beside the column."
+        raise QueryError(message)
+    _only(name, [a], ["text"] if name in TEXT_FUNCTIONS else ["number"] if name == "round" else ["date", "timestamp"])
+    if a.family == "null":
+        return a
+    if name in TEXT_FUNCTIONS:
+        return apply_text_function(name, a, given)
+    return _round(a, *given) if name == "round" else apply_calendar(name, a, given)
 
 
-def _months(days: "NDArray[np.int64]") -> "NDArray[np.int64]":
-    return days.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64)
+def _round(a: Vector, decimals: "Scalar" = 0) -> Vector:
+    if type(decimals) is not int or not 0 <= decimals <= _MOST_DECIMALS:
+        message = f"ROUND(x, decimals) takes a whole number of decimals from 0 to {_MOST_DECIMALS}, written out."
+        raise QueryError(message)
+    if a.whole:
+        return a
+    scale = 10.0**decimals
+    scaled = np.floor(np.abs(a.items) * scale + 0.5) / scale
+    return _number(np.where(np.isfinite(scaled), np.copysign(scaled, a.items) + 0.0, a.items), a.null)
 
 
-def _first_of_month(days: "NDArray[np.int64]") -> "NDArray[np.int64]":
-    return days.astype("datetime64[D]").astype("datetime64[M]").astype("datetime64[D]").astype(np.int64)
-
-
-_Days = Callable[["NDArray[np.int64]"], "NDArray[np.int64]"]
-_PARTS: Final[dict[str, _Days]] = {
-    "year": lambda days: _months(days) // 12 + 1970,
-    "quarter": lambda days: _months(days) % 12 // 3 + 1,
-    "month": lambda days: _months(days) % 12 + 1,
-    "day": lambda days: days - _first_of_month(days) + 1,
-    "isodow": lambda days: (days + 3) % 7 + 1,  # the first day was a Thursday
-}
 _ARITHMETIC: Final[dict[str, Callable[[Any, Any], Any]]] = {"+": np.add, "-": np.subtract, "*": np.multiply}
 _ALONE: Final[dict[str, Callable[[Any], Any]]] = {
     "neg": np.negative,
@@ -331,5 +343,5 @@ _OPERATIONS: Final[dict[str, Callable[[str, Sequence[Vector]], Vector]]] = {
     "is_null": _is_null,
     "coalesce": _coalesce,
     "case": _case,
-    **dict.fromkeys(["date", "hour", *_PARTS], _calendar),
 }
+_WITH_WRITTEN: Final = frozenset({*TEXT_FUNCTIONS, *CALENDAR_FUNCTIONS, "round"})

@@ -35,6 +35,7 @@ __all__ = [
     "Literal",
     "columns_in",
     "conjunction",
+    "family_of",
     "is_condition",
     "kind_of",
     "substituted",
@@ -190,6 +191,15 @@ def is_condition(expression: Expression, kinds: Mapping[str, Kind]) -> bool:
     return _typed(expression, kinds).family == "truth"
 
 
+def family_of(expression: Expression, kinds: Mapping[str, Kind]) -> str:
+    """Return the family of an expression's values, which need no bounds.
+
+    >>> family_of(Literal("F"), {})
+    'text'
+    """
+    return _typed(expression, kinds).family
+
+
 def columns_in(expression: Expression) -> frozenset[str]:
     """Return the names of the columns that an expression reads.
 
@@ -251,6 +261,8 @@ def _flattened(name: str, arguments: tuple[Expression, ...]) -> tuple[Expression
 def _arity(least: int, most: int | None) -> str:
     if most is None:
         return f"{least} or more arguments"
+    if most > least:
+        return f"{least} to {most} arguments"
     return f"{least} argument{'s' if least > 1 else ''}"
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from celosia.core.errors import QueryError
 from celosia.core.exact import quote
@@ -18,10 +18,20 @@ from celosia.query.syntax import only
 if TYPE_CHECKING:
     from sqlglot import exp
 
-__all__ = ["date_literal", "days_literal", "number_literal", "time_literal"]
+__all__ = ["date_literal", "interval_literal", "number_literal", "time_literal"]
 
 _DECIMAL = re.compile(r"(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,5})?", re.ASCII)
 _LONGEST_NUMBER = 400
+_UNITS: Final = {
+    "YEAR": ("months", 12),
+    "QUARTER": ("months", 3),
+    "MONTH": ("months", 1),
+    "WEEK": ("days", 7),
+    "DAY": ("days", 1),
+    "HOUR": ("seconds", 3600),
+    "MINUTE": ("seconds", 60),
+    "SECOND": ("seconds", 1),
+}
 
 
 def number_literal(text: str) -> Literal:
@@ -41,19 +51,23 @@ def number_literal(text: str) -> Literal:
     return Literal(float(text))
 
 
-def days_literal(interval: exp.Expr) -> Literal:
-    """Return the whole number of days that an INTERVAL stands for.
+def interval_literal(interval: exp.Expr) -> tuple[str, Literal]:
+    """Return the unit, days, months or seconds, and the whole number of them that an INTERVAL stands for.
 
     >>> from celosia.query.syntax import condition_tree
-    >>> days_literal(condition_tree("INTERVAL 30 DAY"))
-    Literal(30)
+    >>> interval_literal(condition_tree("INTERVAL 2 WEEK")), interval_literal(condition_tree("INTERVAL '1' YEAR"))
+    (('days', Literal(14)), ('months', Literal(12)))
     """
     only(interval, "this", "unit")
     amount, unit = ("" if one is None else str(one.name) for one in map(interval.args.get, ("this", "unit")))
-    if unit.upper() not in {"DAY", "DAYS"} or not re.fullmatch(r"-?\d{1,7}", amount, re.ASCII):
-        message = "An INTERVAL is a whole number of days here: d + INTERVAL 30 DAY, or d + 30."
+    found = _UNITS.get(unit.upper().removesuffix("S"))
+    if found is None or not re.fullmatch(r"-?\d{1,12}", amount, re.ASCII):
+        message = (
+            "An INTERVAL is a whole number of years, quarters, months, weeks, days, hours, minutes or seconds: "
+            "d + INTERVAL 30 DAY, or d + INTERVAL '1' MONTH."
+        )
         raise QueryError(message)
-    return Literal(int(amount))
+    return found[0], Literal(int(amount) * found[1])
 
 
 def date_literal(text: str) -> Literal:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from celosia.core.adjacency import ReplaceOne
 from celosia.core.errors import QueryError
 from celosia.data.axis import Axis
-from celosia.data.columns import Category, Date, Kind, Timestamp
+from celosia.data.columns import Category, Date, Kind, Text, Timestamp
 from celosia.query.cells import MOST_CELLS
 from celosia.query.expressions import Expression, kind_of
 from celosia.query.plan import Aggregate, Base, Plan
@@ -202,7 +202,11 @@ def _of_categories(aggregate: Aggregate, kind: Kind) -> Need:
     if values is None:
         message = (
             f"{aggregate.kind} needs a column whose values are public, such as a Category; "
-            f"{render(aggregate.columns[0])} is {kind!r}."
+            f"{render(aggregate.columns[0])} is {kind!r}. The most frequent texts are found by GROUP BY "
+            f"{render(aggregate.columns[0])} with COUNT(*), ORDER BY and LIMIT, which needs a delta."
+            if isinstance(kind, Text)
+            else f"{aggregate.kind} needs a column with few public values, such as a Category; "
+            f"{render(aggregate.columns[0])} is {kind!r}: use BUCKET."
         )
         raise QueryError(message)
     serves = ((aggregate.name, "0"),)

@@ -8,23 +8,21 @@ as SQL does. Arithmetic is on 64-bit integers or, as soon as one operand is a re
 
 from __future__ import annotations
 
-import datetime as dt
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from celosia.core.errors import QueryError
 from celosia.query.arithmetic import ARITHMETIC, Rule
+from celosia.query.calendar_rules import CALENDAR
 from celosia.query.comparison import COMPARISON, bucket_labels
-from celosia.query.intervals import whole_between
-from celosia.query.typed import Typed
+from celosia.query.text_rules import TEXT_RULES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
+
+    from celosia.query.typed import Typed
 
 __all__ = ["OPERATIONS", "Operation", "bucket_labels"]
-
-_MIDNIGHT = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
-_SECONDS_A_DAY = 86_400
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,38 +39,16 @@ class Operation:
     meaning: str
 
 
-def _date(args: Sequence[Typed]) -> Typed:
-    (a,) = args
-    if a.family == "date":
-        return replace(a, written=None)
-    if a.family != "timestamp":
-        message = f"Only a time can be turned into a date, not {a.described}; a date is written DATE '2021-12-31'."
-        raise QueryError(message)
-    ends = a.ends
-    days = whole_between(int(ends.low) // _SECONDS_A_DAY, int(ends.high) // _SECONDS_A_DAY)
-    return Typed(family="date", label=f"the date of {a.label}", interval=days, nullable=a.nullable)
-
-
-def _part(name: str, part: Callable[[dt.datetime], int], least: int, most: int, *, of: str = "") -> Rule:
-    """The rule of a part of a date; its bounds are tight where all dates share what stands before it."""
-
-    def rule(args: Sequence[Typed]) -> Typed:
-        (a,) = args
-        if a.family not in ("date", "timestamp") or (name == "HOUR" and a.family == "date"):
-            message = f"{name} is for {'times' if name == 'HOUR' else 'dates and times'}, not for {a.described}."
-            raise QueryError(message)
-        unit = _SECONDS_A_DAY if a.family == "date" else 1
-        first, last = (_MIDNIGHT + dt.timedelta(seconds=int(end) * unit) for end in (a.ends.low, a.ends.high))
-        shared = first.strftime(of) == last.strftime(of)
-        interval = whole_between(part(first), part(last)) if shared else whole_between(least, most)
-        return Typed(family="number", label=f"{name} of {a.label}", interval=interval, nullable=a.nullable)
-
-    return rule
+def _round(args: Sequence[Typed]) -> Typed:
+    message = f"ROUND is for answers, outside the aggregates: of {args[0].described} in a row write FLOOR(x + 0.5)."
+    raise QueryError(message)
 
 
 OPERATIONS: Final[dict[str, Operation]] = {
-    "+": Operation(2, 2, ARITHMETIC["+"], "a sum; a date and whole days give a date"),
-    "-": Operation(2, 2, ARITHMETIC["-"], "a difference; two dates give whole days, a date and whole days a date"),
+    "+": Operation(2, 2, ARITHMETIC["+"], "a sum; a date or time and whole days give another"),
+    "-": Operation(
+        2, 2, ARITHMETIC["-"], "a difference; two dates give whole days, a date or time and whole days another"
+    ),
     "*": Operation(2, 2, ARITHMETIC["*"], "a product"),
     "/": Operation(2, 2, ARITHMETIC["/"], "a quotient of reals, also of whole numbers; null where the divisor is zero"),
     "%": Operation(2, 2, ARITHMETIC["%"], "the remainder by a positive whole literal, with the sign of the dividend"),
@@ -100,12 +76,26 @@ OPERATIONS: Final[dict[str, Operation]] = {
     "coalesce": Operation(2, None, COMPARISON["coalesce"], "the first that has a value"),
     "case": Operation(3, None, COMPARISON["case"], "condition, result, condition, result, …, other: as CASE WHEN"),
     "bucket": Operation(3, None, COMPARISON["bucket"], "x and edges: which interval x lies in, as bucket_labels says"),
-    "date": Operation(1, 1, _date, "the day of a time, in UTC"),
-    "year": Operation(1, 1, _part("YEAR", lambda d: d.year, 1, 9999), "the year of a date or time"),
-    "quarter": Operation(1, 1, _part("QUARTER", lambda d: (d.month + 2) // 3, 1, 4, of="%Y"), "1 to 4"),
-    "month": Operation(1, 1, _part("MONTH", lambda d: d.month, 1, 12, of="%Y"), "1 to 12"),
-    "day": Operation(1, 1, _part("DAY", lambda d: d.day, 1, 31, of="%Y-%m"), "the day of the month, 1 to 31"),
-    "isodow": Operation(1, 1, _part("ISODOW", lambda d: d.isoweekday(), 1, 7, of="%Y-%m-%d"), "Monday 1 to Sunday 7"),
-    "hour": Operation(1, 1, _part("HOUR", lambda d: d.hour, 0, 23, of="%Y-%m-%d"), "the hour in UTC, 0 to 23"),
+    "round": Operation(1, 2, _round, "of an answer: x to so many decimals, halves away from zero"),
+    "date": Operation(1, 1, CALENDAR["date"], "the day of a time, in UTC"),
+    "year": Operation(1, 1, CALENDAR["year"], "the year of a date or time"),
+    "quarter": Operation(1, 1, CALENDAR["quarter"], "1 to 4"),
+    "month": Operation(1, 1, CALENDAR["month"], "1 to 12"),
+    "day": Operation(1, 1, CALENDAR["day"], "the day of the month, 1 to 31"),
+    "isodow": Operation(1, 1, CALENDAR["isodow"], "Monday 1 to Sunday 7"),
+    "hour": Operation(1, 1, CALENDAR["hour"], "the hour in UTC, 0 to 23"),
+    "date_trunc": Operation(2, 2, CALENDAR["date_trunc"], "the beginning of the year, quarter, month, week, day, hour"),
+    "add_months": Operation(2, 2, CALENDAR["add_months"], "so many months later, or the last day of a shorter month"),
+    "add_seconds": Operation(2, 2, CALENDAR["add_seconds"], "a time so many seconds later"),
+    "upper": Operation(1, 1, TEXT_RULES["upper"], "a text in capitals, by the list of celosia.query.text_functions"),
+    "lower": Operation(1, 1, TEXT_RULES["lower"], "a text in small letters, by the same list"),
+    "length": Operation(1, 1, TEXT_RULES["length"], "the number of code points of a text"),
+    "trim": Operation(1, 2, TEXT_RULES["trim"], "a text without blanks, or other characters, at both ends"),
+    "ltrim": Operation(1, 2, TEXT_RULES["ltrim"], "the same at the beginning"),
+    "rtrim": Operation(1, 2, TEXT_RULES["rtrim"], "the same at the end"),
+    "substring": Operation(2, 3, TEXT_RULES["substring"], "a text from a position, from 1, and so many code points on"),
+    "right": Operation(2, 2, TEXT_RULES["right"], "the last code points of a text"),
+    "replace": Operation(3, 3, TEXT_RULES["replace"], "a text with another one in the place of each occurrence"),
+    "like": Operation(2, 3, TEXT_RULES["like"], "a text fits a pattern with % and _, and perhaps an escape"),
 }
 """Every operation by its name."""

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, ClassVar, Final, NoReturn
 from celosia.core.errors import QueryError
 from celosia.core.exact import quote
 from celosia.query.expressions import MOST_DEPTH, Call, Column, Expression, Literal
-from celosia.query.literals import date_literal, days_literal, number_literal, time_literal
+from celosia.query.literals import date_literal, interval_literal, number_literal, time_literal
 from celosia.query.syntax import chain, condition_tree, only, parts_given, spelt, unwrapped
+from celosia.query.text_functions import lower
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -22,9 +23,9 @@ if TYPE_CHECKING:
 __all__ = ["ALLOWED", "Reader", "parse_expression"]
 
 ALLOWED: Final = (
-    "allowed are + - * / %, = <> < <= > >=, BETWEEN, IN, IS NULL, AND, OR, NOT, CASE, IF, COALESCE, NULLIF, ABS, "
-    "FLOOR, CEIL, LEAST, GREATEST, CLIP, BUCKET, YEAR, QUARTER, MONTH, DAY, ISODOW, HOUR, DATE, and CAST to INTEGER "
-    "or DOUBLE"
+    "allowed are + - * / %, = <> < <= > >=, BETWEEN, IN, LIKE, IS NULL, AND, OR, NOT, CASE, IF, COALESCE, NULLIF, "
+    "ABS, FLOOR, CEIL, LEAST, GREATEST, CLIP, BUCKET, UPPER, LOWER, TRIM, SUBSTRING, LEFT, RIGHT, LENGTH, REPLACE, "
+    "YEAR, QUARTER, MONTH, DAY, ISODOW, HOUR, DATE, DATE_TRUNC, INTERVAL, and CAST to INTEGER or DOUBLE"
 )
 """What an expression may be made of, for messages."""
 
@@ -55,6 +56,9 @@ _UNARY: Final = {
     "dayofweekiso": "isodow",
     "hour": "hour",
     "date": "date",
+    "upper": "upper",
+    "lower": "lower",
+    "length": "length",
 }
 
 _SEVERAL: Final = {"coalesce": "coalesce", "least": "least", "greatest": "greatest"}
@@ -70,6 +74,15 @@ _PARTS: Final = {
     "HOUR": "hour",
 }
 
+_TEXTS: Final = {  # the operation, and the parts that are its arguments, those that may be left out last
+    "substring": ("substring", "this", "start", "length"),
+    "right": ("right", "this", "expression"),
+    "replace": ("replace", "this", "expression", "replacement"),
+    "round": ("round", "this", "decimals"),
+}
+
+_TRIMS: Final = {"": "trim", "BOTH": "trim", "LEADING": "ltrim", "TRAILING": "rtrim"}
+
 _CASTS: Final = {
     **dict.fromkeys(("TINYINT", "SMALLINT", "INT", "BIGINT"), "integer"),
     **dict.fromkeys(("FLOAT", "DOUBLE"), "real"),
@@ -77,13 +90,18 @@ _CASTS: Final = {
 }
 
 _HINTS: Final = {
-    "round": "write FLOOR(x + 0.5)",
     "trunc": "write FLOOR(x)",
     "trycast": "write CAST",
     "in": "a list of values is written (…, …)",
     "dayofweek": "write ISODOW, which gives Monday 1 to Sunday 7",
-    "interval": "days are added as numbers: d + 30",
-    "concat": "texts cannot be taken apart or put together",
+    "interval": "an INTERVAL is added to a date or taken from one: d + INTERVAL 1 MONTH",
+    "dateadd": "write d + INTERVAL 1 MONTH",
+    "datesub": "write d - INTERVAL 1 MONTH",
+    "DATE_SUB": "write d - INTERVAL 1 MONTH",
+    "concat": "texts cannot be put together; group by several columns instead",
+    "startswith": "write x LIKE 'A%'",
+    "contains": "write x LIKE '%A%'",
+    "strposition": "write x LIKE '%A%'",
     "star": "* stands for columns only in COUNT(*)",
     "subquery": "a subquery can only stand in FROM or WITH",
     "select": "a subquery can only stand in FROM or WITH",
@@ -101,10 +119,10 @@ def parse_expression(text: str) -> Expression:
 
     >>> parse_expression("age < 18 AND cause = 'E10'")
     Call('and', (Call('<', (Column('age'), Literal(18))), Call('=', (Column('cause'), Literal('E10')))))
-    >>> parse_expression("name LIKE 'A%'")
+    >>> parse_expression("name GLOB 'A*'")
     Traceback (most recent call last):
     ...
-    celosia.core.errors.QueryError: LIKE is not part of what is read: texts are compared whole, with = and IN ...
+    celosia.core.errors.QueryError: GLOB is not part of what is read: texts are compared with =, IN ...
     """
     try:
         return Reader().read(condition_tree(text))
@@ -139,6 +157,10 @@ class Reader:
         """Return what a name stands for."""
         return Column(name if table is None else f"{table}.{name}")
 
+    def call(self, name: str, arguments: Sequence[Expression]) -> Expression:
+        """Return an operation; whoever knows the columns may read its literals as they are meant."""
+        return Call(name, tuple(arguments))
+
     def refuse(self, node: exp.Expr) -> NoReturn:
         """Refuse a node that is not of the language."""
         hint = _HINTS.get(node.key) or _HINTS.get(spelt(node))
@@ -156,6 +178,10 @@ class Reader:
         if key in _SEVERAL:
             only(node, "this", "expressions", "ignore_nulls")
             return self._call(_SEVERAL[key], [node.this, *node.args.get("expressions", [])])
+        if key in _TEXTS:
+            name, *parts = _TEXTS[key]
+            only(node, *parts)
+            return self._call(name, [node.args[part] for part in parts if node.args.get(part) is not None])
         if key in {"and", "or"}:
             return Call(key, tuple(self.read(part) for part in chain(node)))
         special = self._special.get(key)
@@ -164,15 +190,22 @@ class Reader:
         return special(self, node)
 
     def _call(self, name: str, nodes: Sequence[exp.Expr]) -> Expression:
-        return Call(name, tuple(self.read(node) for node in nodes))
+        return self.call(name, [self.read(node) for node in nodes])
 
     def _binary(self, name: str, node: exp.Expr) -> Expression:
         left, right = unwrapped(node.this), unwrapped(node.expression)
         if name in {"+", "-"} and right.key == "interval":
-            return Call(name, (self.read(left), days_literal(right)))
+            return self._later(left, right, name)
         if name == "+" and left.key == "interval":
-            return Call(name, (self.read(right), days_literal(left)))
+            return self._later(right, left, name)
         return self._call(name, (left, right))
+
+    def _later(self, value: exp.Expr, interval: exp.Expr, sign: str) -> Expression:
+        unit, number = interval_literal(interval)
+        if unit == "days":
+            return Call(sign, (self.read(value), number))
+        signed = Literal(-int(str(number.value))) if sign == "-" else number
+        return Call(f"add_{unit}", (self.read(value), signed))
 
     def _negation(self, node: exp.Expr) -> Expression:
         only(node, "this")
@@ -228,7 +261,7 @@ class Reader:
         for branch in node.args["ifs"]:
             only(branch, "this", "true")
             condition = self.read(branch.this)
-            parts.append(condition if subject is None else Call("=", (self.read(subject), condition)))
+            parts.append(condition if subject is None else self.call("=", (self.read(subject), condition)))
             parts.append(self.read(branch.args["true"]))
         default = node.args.get("default")
         return Call("case", (*parts, Literal(None) if default is None else self.read(default)))
@@ -242,7 +275,36 @@ class Reader:
     def _nullif(self, node: exp.Expr) -> Expression:
         only(node, "this", "expression")
         value = self.read(node.this)
-        return Call("case", (Call("=", (value, self.read(node.expression))), Literal(None), value))
+        return Call("case", (self.call("=", (value, self.read(node.expression))), Literal(None), value))
+
+    def _like(self, node: exp.Expr, *escape: Expression) -> Expression:
+        only(node, "this", "expression", "negate")
+        value, *written = self.read(node.this), self.read(node.expression), *escape
+        if node.key == "ilike":  # without regard to case: both in small letters
+            value, *written = Call("lower", (value,)), *(_in_small_letters(one) for one in written)
+        made = Call("like", (value, *written))
+        return Call("not", (made,)) if node.args.get("negate") else made
+
+    def _escape(self, node: exp.Expr) -> Expression:
+        only(node, "this", "expression")
+        if node.this.key not in {"like", "ilike"}:
+            self.refuse(node)
+        return self._like(node.this, self.read(node.expression))
+
+    def _left(self, node: exp.Expr) -> Expression:
+        only(node, "this", "expression")
+        return Call("substring", (self.read(node.this), Literal(1), self.read(node.expression)))
+
+    def _trim(self, node: exp.Expr) -> Expression:
+        only(node, "this", "expression", "position")
+        name = _TRIMS[str(node.args.get("position") or "").upper()]
+        letters = node.args.get("expression")
+        return self._call(name, [node.this] if letters is None else [node.this, letters])
+
+    def _truncation(self, node: exp.Expr) -> Expression:
+        only(node, "this", "unit")
+        unit = str(node.args["unit"].name).lower()
+        return Call("date_trunc", (self.read(node.this), Literal(unit)))
 
     def _cast(self, node: exp.Expr) -> Expression:
         only(node, "this", "to")
@@ -292,15 +354,27 @@ class Reader:
         "cast": _cast,
         "column": _name,
         "datediff": _difference,
+        "datetrunc": _truncation,
+        "escape": _escape,
         "extract": _extract,
         "if": _if,
         "in": _in,
+        "ilike": _like,
         "is": _is,
+        "left": _left,
+        "like": _like,
         "literal": _literal,
         "neg": _negation,
         "null": _null,
         "nullif": _nullif,
+        "timestamptrunc": _truncation,
+        "trim": _trim,
     }
+
+
+def _in_small_letters(expression: Expression) -> Expression:
+    value = expression.value if isinstance(expression, Literal) else None
+    return Literal(lower(value)) if isinstance(value, str) else expression
 
 
 def _type_name(to: exp.Expr) -> str:

@@ -15,6 +15,7 @@ from celosia.data.frames import to_arrow
 from celosia.data.sources import Database, Frame, IbisSource
 from celosia.query.dialect import Dialect, double, function, no, whole
 from celosia.query.ibis_engine import IbisEngine
+from celosia.query.text_functions import CAPITALS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -131,6 +132,30 @@ class PostgresDialect(Dialect):
         near = (number < double(_NEGLIGIBLE)) & (number > double(-_NEGLIGIBLE))
         return ibis.cases((near, double(0.0)), else_=number)
 
+    def date(self, days: "ir.Value") -> "ir.Value":
+        """Return the date of a number of days."""
+        import ibis
+
+        return function("date_pli", ("date", "int32"), "date")(ibis.date(1970, 1, 1), days.cast("int32"))
+
+    def truncated(self, days: "ir.Value", unit: str) -> "ir.Value":
+        """Return the first day of a unit; what PostgreSQL truncates is a time, and a date again here."""
+        return self.days(_as_date(self.date(days).truncate(unit[0].upper())))
+
+    def months_later(self, days: "ir.Value", number: int) -> "ir.Value":
+        """Return a day some months later; the sum is a time as well."""
+        import ibis
+
+        return self.days(_as_date(self.date(days) + ibis.interval(months=number)))
+
+    def cased(self, text: "ir.Value", old: str, new: str) -> "ir.Value":
+        """Return a text in the other case: an ASCII text by the collation "C", which is much faster."""
+        import ibis
+
+        octets, length = (function(name, ("string",), "int32") for name in ("octet_length", "length"))
+        fast = function("upper" if new == CAPITALS else "lower", ("string",), "string")(self.binary(text))
+        return ibis.cases((octets(text) == length(text), fast), else_=super().cased(text, old, new))
+
     def small_table(self, table: "pa.Table") -> "ir.Table":
         """Return a table as arrays in the query itself, unnested side by side."""
         import ibis
@@ -210,6 +235,11 @@ def _is_day(iso: "ir.Value") -> "ir.Value":
     last = ibis.cases(*((month == whole(m), whole(d)) for m, d in enumerate(_LAST_DAYS, 1)), else_=whole(0))
     leap = (year % whole(4) == whole(0)) & ((year % whole(100) != whole(0)) | (year % whole(400) == whole(0)))
     return (day <= last) & ((month != whole(2)) | (day <= whole(28)) | leap)
+
+
+def _as_date(moment: "ir.Value") -> "ir.Value":
+    """A cast that Ibis would leave out, because it takes the moment for a date already."""
+    return function("date", ("date",), "date")(moment)
 
 
 def _array(column: "pa.ChunkedArray") -> "ir.Value":

@@ -18,6 +18,7 @@ from celosia.data.values import as_category, as_date, as_moment, as_text, as_tru
 from celosia.query.cells import MOST_CELLS, Cells
 from celosia.query.evaluate import rehearse
 from celosia.query.expressions import columns_in, is_condition, kind_of
+from celosia.query.key_domains import key_domain, original
 from celosia.query.needs import Need, needs_of
 from celosia.query.plan import Joined, PerPerson, Plan, Projected, Relation
 from celosia.query.relations import columns_of, cuts_nothing, unit_of
@@ -109,7 +110,11 @@ def question_of(plan: Plan, tables: "Mapping[str, Table]") -> Question:
             message = f"The filter {render(condition)} is not a condition: compare something, such as age < 18."
             raise QueryError(message)
     key_kinds = tuple(kind_of(key.expression, kinds) for key in plan.keys)
-    cells = _cells(plan, key_kinds)
+    domains = [
+        key_domain(original(key.expression, plan.relation), kind)
+        for key, kind in zip(plan.keys, key_kinds, strict=True)
+    ]
+    cells = _cells(plan, key_kinds, domains)
     if cells is not None and not len(cells):
         message = "There is no key to answer for: list at least one."
         raise QueryError(message)
@@ -143,7 +148,7 @@ def _inner_conditions(
 # ------------------------------------------------------------------------------------------------------------ cells
 
 
-def _cells(plan: Plan, kinds: Sequence[Kind]) -> Cells | None:
+def _cells(plan: Plan, kinds: Sequence[Kind], domains: "Sequence[Sequence[Value] | None]") -> Cells | None:
     names = [render(key.expression) for key in plan.keys]
     if plan.cells is not None:
         listed = [
@@ -153,11 +158,10 @@ def _cells(plan: Plan, kinds: Sequence[Kind]) -> Cells | None:
         return Cells.listed(listed, len(plan.keys))
     columns: list[Sequence[Value]] = []
     private = False
-    for key, name, kind in zip(plan.keys, names, kinds, strict=True):
-        values = kind.domain()
+    for key, name, kind, values in zip(plan.keys, names, kinds, domains, strict=True):
         if key.values is not None:
-            values = tuple(_read_key(value, name, kind) for value in key.values)
-        if values is not None:
+            columns.append(tuple(_read_key(value, name, kind) for value in key.values))
+        elif values is not None:
             columns.append(values)
         elif kind.axis is None:
             private = True

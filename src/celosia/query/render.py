@@ -31,6 +31,8 @@ _INFIX: Final = {
     **dict.fromkeys(("*", "/", "%"), _PRODUCT),
 }
 
+_NO_CONDITIONS: Final = frozenset({"substring", "trim", "ltrim", "rtrim"})  # the parser wants parentheses around one
+
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 
 _FUNCTIONS: Final = {
@@ -74,6 +76,8 @@ class _Writer:
                     return self.infix(name, *arguments)
                 if name in _SPECIAL:
                     return _SPECIAL[name](self, arguments)
+                if name in _NO_CONDITIONS:
+                    return f"{name.upper()}({', '.join(self.inside(one, _SUM) for one in arguments)})", _ATOM
                 return f"{name.upper()}({self.listed(arguments)})", _ATOM
 
     def inside(self, expression: Expression, level: int) -> str:
@@ -117,6 +121,25 @@ class _Writer:
     def is_null(self, arguments: Sequence[Expression], word: str = "") -> tuple[str, int]:
         return f"{self.inside(arguments[0], _SUM)} IS {word}NULL", _COMPARISON
 
+    def like(self, arguments: Sequence[Expression], word: str = "") -> tuple[str, int]:
+        value, pattern, *escape = (self.inside(argument, _SUM) for argument in arguments)
+        ending = f" ESCAPE {escape[0]}" if escape else ""
+        return f"{value} {word}LIKE {pattern}{ending}", _COMPARISON
+
+    def truncation(self, arguments: Sequence[Expression]) -> tuple[str, int]:
+        value, unit = map(self.text, arguments)
+        return f"DATE_TRUNC({unit}, {value})", _ATOM
+
+    def months(self, arguments: Sequence[Expression]) -> tuple[str, int]:
+        return self.later(arguments, "MONTH")
+
+    def seconds(self, arguments: Sequence[Expression]) -> tuple[str, int]:
+        return self.later(arguments, "SECOND")
+
+    def later(self, arguments: Sequence[Expression], unit: str) -> tuple[str, int]:
+        value, number = self.inside(arguments[0], _SUM), self.text(arguments[1])
+        return f"{value} {'-' if number.startswith('-') else '+'} INTERVAL {number.removeprefix('-')} {unit}", _SUM
+
     def case(self, arguments: Sequence[Expression]) -> tuple[str, int]:
         *pairs, other = arguments
         branches = " ".join(
@@ -141,6 +164,10 @@ _SPECIAL: Final[dict[str, Callable[[_Writer, Sequence[Expression]], tuple[str, i
     "between": _Writer.between,
     "in": _Writer.member,
     "is_null": _Writer.is_null,
+    "like": _Writer.like,
+    "date_trunc": _Writer.truncation,
+    "add_months": _Writer.months,
+    "add_seconds": _Writer.seconds,
     "case": _Writer.case,
     "integer": _Writer.integer,
     "real": _Writer.real,
@@ -150,6 +177,7 @@ _NEGATED: Final[dict[str, Callable[[_Writer, Sequence[Expression], str], tuple[s
     "between": _Writer.between,
     "in": _Writer.member,
     "is_null": _Writer.is_null,
+    "like": _Writer.like,
 }
 
 

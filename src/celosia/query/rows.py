@@ -95,7 +95,7 @@ class Rows:
 
     def value(self, expression: Expression) -> "ir.Value":
         """Return the value of an expression."""
-        return compiled(expression, self.column, self.kinds)
+        return compiled(expression, self.column, self.kinds, self.dialect)
 
     def number(self, expression: Expression) -> "ir.Value":
         """Return a numeric expression as a 64-bit integer: itself, days, seconds, or steps of a real."""

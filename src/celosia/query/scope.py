@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING
 
 from celosia.core.errors import QueryError
 from celosia.core.exact import quote
-from celosia.query.expressions import Column, Expression
+from celosia.query.date_literals import read_date_literals
+from celosia.query.expressions import Call, Column, Expression
 from celosia.query.parse import Reader
 from celosia.query.suggestions import suggested
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
+    from celosia.data.columns import Kind
     from celosia.query.plan import Relation
 
 __all__ = ["Scope", "ScopeReader", "Visible", "same_name"]
@@ -86,7 +88,7 @@ class Scope:
 
 
 class ScopeReader(Reader):
-    """Reads expressions over the columns of a scope.
+    """Reads expressions over the columns of a scope; with their ``kinds``, texts beside dates are read as dates.
 
     >>> from celosia.query.plan import Base
     >>> from celosia.query.syntax import condition_tree
@@ -95,9 +97,14 @@ class ScopeReader(Reader):
     Call('<', (Column('age'), Literal(18)))
     """
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: Scope, kinds: Mapping[str, Kind] | None = None) -> None:
         super().__init__()
         self.scope = scope
+        self.kinds = kinds or {}
+
+    def call(self, name: str, arguments: Sequence[Expression]) -> Expression:
+        """Return an operation; a text that is compared with a date is one."""
+        return read_date_literals(Call(name, tuple(arguments)), self.kinds)
 
     def column(self, table: str | None, name: str, *, quoted: bool) -> Expression:
         """Return the column of the relation that a name stands for."""

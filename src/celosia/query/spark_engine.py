@@ -81,6 +81,26 @@ class SparkDialect(Dialect):
             iso = self.rewrite(iso, pattern, template)
         return iso.try_cast("timestamp('UTC')")
 
+    def date(self, days: "ir.Value") -> "ir.Value":
+        """Return the date of a number of days."""
+        return function("date_from_unix_date", ("int32",), "date")(days.cast("int32"))
+
+    def truncated(self, days: "ir.Value", unit: str) -> "ir.Value":
+        """Return the first day of a unit; Spark truncates a date to no day."""
+        if unit == "day":
+            return days
+        return self.days(function("trunc", ("date", "string"), "date")(self.date(days), unit))
+
+    def months_later(self, days: "ir.Value", number: int) -> "ir.Value":
+        """Return a day some months later; the sum with an interval would be a time."""
+        return self.days(function("add_months", ("date", "int32"), "date")(self.date(days), number))
+
+    def trimmed(self, text: "ir.Value", letters: str, name: str) -> "ir.Value":
+        """Return a text without letters at its ends; Spark takes them first where only one end is meant."""
+        if name == "trim":
+            return super().trimmed(text, letters, name)
+        return function(name, ("string", "string"), "string")(letters, text)
+
     def small_table(self, table: "pa.Table") -> "ir.Table":
         """Return a table as a temporary view of the session, until it is forgotten."""
         name = f"celosia_{next(_NUMBERS)}"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from celosia.core.errors import QueryError
 from celosia.core.exact import quote
+from celosia.query.date_literals import read_date_literals
 from celosia.query.expressions import Call, Column, Expression, Literal, kind_of, substituted
 from celosia.query.functions import AGGREGATE_NAMES, function_of, has_aggregate, is_aggregate
 from celosia.query.parse import Reader
@@ -45,7 +46,9 @@ _CLAUSES: Final = (
     "with",
     "with_",
 )
-_CONDITIONS: Final = frozenset(["=", "<>", "<", "<=", ">", ">=", "between", "in", "and", "or", "not", "is_null"])
+_CONDITIONS: Final = frozenset(
+    ["=", "<>", "<", "<=", ">", ">=", "between", "in", "like", "and", "or", "not", "is_null"]
+)
 _LARGEST_LIMIT = 1_000_000
 _LONGEST_NAME = 100
 
@@ -84,7 +87,8 @@ def _plan(select: exp.Expr, catalogue: Catalogue) -> Plan:
     only(select, *_CLAUSES)
     catalogue = named_subqueries(select, catalogue)
     scope = source_of(select, catalogue, subquery_of)
-    reader = ScopeReader(scope)
+    kinds = columns_of(scope.relation, catalogue.tables)
+    reader = ScopeReader(scope, kinds)
     condition = condition_of(select, scope, catalogue)
     items = [_item(node, reader) for node in select.args["expressions"]]
     answers = _AnswerReader(reader, _keys(select.args.get("group"), items, reader))
@@ -101,7 +105,6 @@ def _plan(select: exp.Expr, catalogue: Catalogue) -> Plan:
         order=order,
         limit=_limit(select.args.get("limit")),
     )
-    kinds = columns_of(scope.relation, catalogue.tables)
     for expression in (*(key.expression for key in plan.keys), *(c for a in plan.aggregates for c in a.columns)):
         kind_of(expression, kinds)
     return plan
@@ -194,6 +197,10 @@ class _AnswerReader(Reader):
         self.keys = keys
         self.aggregates: list[Aggregate] = []
         self.outputs: Mapping[str, Expression] = {}
+        self._kinds = {key.name: kind_of(key.expression, rows.kinds) for key in keys}
+
+    def call(self, name: str, arguments: Sequence[Expression]) -> Expression:
+        return read_date_literals(Call(name, tuple(arguments)), self._kinds)
 
     def read(self, node: exp.Expr) -> Expression:
         node = unwrapped(node)

@@ -22,7 +22,11 @@ from celosia.query.sources import Catalogue, part, source_of
 from celosia.query.syntax import only, spelt, unwrapped
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from sqlglot import exp
+
+    from celosia.data.columns import Kind
 
 __all__ = ["condition_of", "named_subqueries", "select_item", "subquery_of"]
 
@@ -76,7 +80,7 @@ def subquery_of(select: exp.Expr, catalogue: Catalogue) -> Scope:
     scope = source_of(select, catalogue, subquery_of)
     condition = condition_of(select, scope, catalogue)
     if select.args.get("group") is None:
-        return _row_by_row(select, scope, condition)
+        return _row_by_row(select, scope, condition, columns_of(scope.relation, catalogue.tables))
     return _per_person(select, scope, condition, catalogue)
 
 
@@ -96,8 +100,9 @@ def condition_of(select: exp.Expr, scope: Scope, catalogue: Catalogue) -> Expres
     if has_aggregate(where.this):
         message = "WHERE works on rows, before they are aggregated: put a condition on aggregates into HAVING."
         raise QueryError(message)
-    condition = ScopeReader(scope).read(where.this)
-    if not is_condition(condition, columns_of(scope.relation, catalogue.tables)):
+    kinds = columns_of(scope.relation, catalogue.tables)
+    condition = ScopeReader(scope, kinds).read(where.this)
+    if not is_condition(condition, kinds):
         message = "WHERE needs a condition that is true or false, such as age < 18."
         raise QueryError(message)
     return condition
@@ -117,11 +122,11 @@ def select_item(node: exp.Expr) -> tuple[exp.Expr, str | None]:
     return unwrapped(node.this), Column(str(node.args["alias"].name)).name
 
 
-def _row_by_row(select: exp.Expr, scope: Scope, condition: Expression | None) -> Scope:
+def _row_by_row(select: exp.Expr, scope: Scope, condition: Expression | None, kinds: Mapping[str, Kind]) -> Scope:
     if select.args.get("having") is not None:
         message = "HAVING goes with GROUP BY: put the condition into WHERE."
         raise QueryError(message)
-    reader = ScopeReader(scope)
+    reader = ScopeReader(scope, kinds)
     columns: dict[str, Expression] = {}
     visible: list[Visible] = []
     for node in select.args["expressions"]:
@@ -188,9 +193,9 @@ class _PersonReader(Reader):
 
     def __init__(self, scope: Scope, catalogue: Catalogue) -> None:
         super().__init__()
-        self.inner = ScopeReader(scope)
         self.made: dict[str, tuple[str, Expression | None]] = {}
         self._kinds = columns_of(scope.relation, catalogue.tables)
+        self.inner = ScopeReader(scope, self._kinds)
 
     def read(self, node: exp.Expr) -> Expression:
         node = unwrapped(node)

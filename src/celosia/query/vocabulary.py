@@ -58,6 +58,9 @@ WORDS: Final = frozenset(
         "NOT",
         "IN",
         "BETWEEN",
+        "LIKE",
+        "ILIKE",
+        "ESCAPE",
         "IS",
         "CASE",
         "WHEN",
@@ -124,12 +127,13 @@ _TYPES = frozenset(
 )
 
 _BARE = frozenset({"IF", "MAP", "CONNECT_BY_ROOT"})  # they start other statements where no parenthesis follows
+_FUNCTIONS = frozenset({"RIGHT", "REPLACE"})  # they are functions where a parenthesis follows
 _ADJOINING = frozenset({"VAR", "IDENTIFIER", "STRING", "NUMBER"})  # 0x1F would be 0 under the name x1F
 _DEEPER: Final = {"L_PAREN": 1, "CASE": 1, "R_PAREN": -1, "END": -1}
 
 _JOINS = "tables are joined by JOIN or LEFT JOIN with USING (key) or ON a.key = b.key"
 _ONE_SELECT = "only one SELECT is read, and nothing is ever written"
-_WHOLE_TEXTS = "texts are compared whole, with = and IN ('…', '…')"
+_PATTERNS = "texts are compared with =, IN ('…', '…') and LIKE 'A%', byte by byte"
 _WRITTEN_OUT = "write the date or the value itself, such as DATE '2021-12-31'"
 _NO_SUBQUERY = "a subquery can only stand in FROM or WITH, and GROUP BY names its columns"
 _PLAIN_ROWS = "rows cannot be looked at side by side; aggregates take a GROUP BY"
@@ -171,11 +175,11 @@ _STATEMENTS = [
 ]
 
 _HINTS: Final[dict[str, str]] = {
-    **dict.fromkeys(
-        ["LIKE", "ILIKE", "RLIKE", "IRLIKE", "GLOB", "SIMILAR_TO", "TILDE", "ESCAPE", "COLLATE"], _WHOLE_TEXTS
-    ),
-    **dict.fromkeys(["DPIPE", "DARROW", "ARROW"], "texts cannot be taken apart or put together"),
-    **dict.fromkeys(["UNION", "EXCEPT", "INTERSECT", "VALUES", "RECURSIVE", "INTO", "FOR", "LOCK"], _ONE_SELECT),
+    **dict.fromkeys(["RLIKE", "IRLIKE", "GLOB", "SIMILAR_TO", "TILDE", "COLLATE"], _PATTERNS),
+    **dict.fromkeys(["DPIPE", "DARROW", "ARROW"], "texts cannot be put together; group by several columns instead"),
+    **dict.fromkeys(["UNION", "EXCEPT", "INTERSECT", "VALUES", "RECURSIVE", "INTO", "LOCK"], _ONE_SELECT),
+    **dict.fromkeys(["LIKE", "ILIKE"], "a pattern is written out: x LIKE 'A%'"),
+    "FOR": "part of a text is SUBSTRING(x, 2, 3), and only one SELECT is read",
     **dict.fromkeys(["OVER", "WINDOW", "QUALIFY", "PARTITION_BY", "PARTITION", "ROLLUP", "CUBE"], _PLAIN_ROWS),
     **dict.fromkeys(["GROUPING_SETS", "PIVOT", "UNPIVOT"], _PLAIN_ROWS),
     **dict.fromkeys(["OFFSET", "FETCH"], "an answer is cut by ORDER BY and LIMIT"),
@@ -200,10 +204,10 @@ def admitted(tokens: Sequence[Token]) -> None:
 
     >>> from sqlglot import tokenize
     >>> admitted(tokenize("age < 18"))
-    >>> admitted(tokenize("name LIKE 'A%'"))
+    >>> admitted(tokenize("name GLOB 'A*'"))
     Traceback (most recent call last):
     ...
-    celosia.core.errors.QueryError: LIKE is not part of what is read: texts are compared whole, with = and IN ...
+    celosia.core.errors.QueryError: GLOB is not part of what is read: texts are compared with =, IN ...
     """
     from sqlglot import TokenType
 
@@ -216,6 +220,8 @@ def admitted(tokens: Sequence[Token]) -> None:
             raise QueryError(message)
         if token.token_type.name in WORDS:
             _check_word(token, after)
+        elif token.token_type.name in _FUNCTIONS and after is not None and after.token_type.name == "L_PAREN":
+            continue
         elif token.token_type.name in _NAMES or token.token_type in _type_words():
             if not _is_type(token, before, after):
                 token.token_type = TokenType.VAR
@@ -229,7 +235,8 @@ def _check_word(token: Token, after: Token | None) -> None:
         message = f"The number {quote(token.text)} runs into {quote(after.text)}: leave a space between them."
         raise QueryError(message)
     bare = word == "VAR" and token.text.upper() in _BARE and following != "L_PAREN"
-    if bare or (word == "INTERVAL" and following not in {"NUMBER", "STRING"}):
+    like = word in {"LIKE", "ILIKE"} and following == "L_PAREN"  # of a call the parser turns the arguments round
+    if bare or like or (word == "INTERVAL" and following not in {"NUMBER", "STRING"}):
         _refuse(token)
 
 

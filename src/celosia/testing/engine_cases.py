@@ -56,7 +56,7 @@ def cases(*, persons: bool) -> Iterator[Case]:
     """Yield the questions about rows, or about persons.
 
     >>> sum(1 for case in cases(persons=False))
-    17
+    19
     """
     tables = nasty_tables()
     yield from _person_cases(tables) if persons else _row_cases(tables)
@@ -76,6 +76,8 @@ def _row_cases(tables: dict[str, Table]) -> Iterator[Case]:
     yield make("listed", base, both, [_need(RowCount())], cells=listed)
     yield make("choices", base, sex, _choices())
     yield make("private keys", base, [("city", "city"), ("flag", "flag")], [], private=True)
+    yield make("texts", base, [("k", "upper(left(sex, 3))")], [_need(Distinct(), "upper(city)", distinct="values")])
+    yield make("private texts", base, [("k", "lower(trim(city))")], [], private=True)
     for how in ("inner", "left"):
         joined = Joined(left=base, right=Base("book"), on=(("code", "code"),), how=how)
         taken = [_need(RowCount(), "title"), _need(Total(_axis(tables, joined, "factor")), "factor")]
@@ -104,7 +106,7 @@ def _person_cases(tables: dict[str, Table]) -> Iterator[Case]:
     yield make("several keys", base, [*both, ("flag", "flag")], [*few, _need(Distinct(), distinct="persons")])
     yield make("texts", Base("texts"), sex, [*few, contributions, _choices()[0], _choices()[-1]])
     yield make("private keys", base, [("city", "city"), ("flag", "flag")], [], private=True)
-    yield make("text keys", Base("texts"), [("city", "city")], [], private=True)
+    yield make("text keys", Base("texts"), [("city", "upper(trim(city, ' \u00a0'))")], [], private=True)
     columns = (
         ("n", "count", None),
         ("known", "count", Column("age")),
@@ -146,6 +148,18 @@ _CONDITIONS = (
     "-weight < fine",
     "dose % 1000 = -512",
     "bucket(age, 0, 18, 65, 120) = '[0, 18)'",
+    "city LIKE '%l%_' OR city LIKE '__'",
+    "city NOT LIKE '%!%' ESCAPE '!'",
+    "city LIKE 'a!_b\\' ESCAPE '!'",
+    "sex LIKE '%\\%' OR sex ILIKE '_AND%'",
+    "upper(trim(city)) = 'LIMA'",
+    "lower(city) IN ('são paulo', 'straße', 'i̇iıi', 'İiıi')",
+    "trim(city, ' \u00a0') = 'lima'",
+    "ltrim(rtrim(city)) <> city",
+    "replace(city, 'São', 'S.') = 'S. Paulo'",
+    "right(city, 1) = substring(city, 2)",
+    "born + INTERVAL 1 MONTH > DATE '2000-03-28'",
+    "seen - INTERVAL 25 HOUR < TIMESTAMP '2020-02-28 12:00:00'",
 )
 _EXPRESSIONS = (
     "age * 2 - 7",
@@ -166,6 +180,11 @@ _EXPRESSIONS = (
     "quarter(seen)",
     "born - DATE '2000-01-01'",
     "CAST(age AS DOUBLE) / 3 + price",
+    "clip(length(city), 0, 50) + length(sex)",
+    "date_trunc('quarter', born) - date_trunc('week', born)",
+    "date(date_trunc('year', seen)) - date(seen + 40)",
+    "born - INTERVAL 13 MONTH - born",
+    "hour(date_trunc('hour', seen)) + (date(seen + INTERVAL 1 YEAR) - DATE '2000-01-01')",
 )
 
 

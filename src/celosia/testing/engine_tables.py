@@ -28,7 +28,27 @@ SEXES: Final = ("F", "M", "d'Artagnan", "back\\slash", "ñandú")
 LEVELS: Final = ("low", "middle", "high")
 """The values of an ordered category."""
 
-_CITIES = ("", "Lima", "São Paulo", "O'Higgins", "100 %", 'a "b"', "tab\tand\nline", "東京")
+_CITIES: Final = (
+    "",
+    "Lima",
+    "São Paulo",
+    "O'Higgins",
+    "100 %",
+    'a "b"',
+    "tab\tand\nline",
+    "東京",
+    " LIMA ",
+    "são paulo",
+    "Straße",
+    "İIıi",
+    "ΑΣς",
+    "ёлка",
+    "a_b\\",
+    "\xa0lima",
+    "🦩 x",
+    "e\u0301\xc9",
+    "ﬁ ŉ ǅ µ",
+)
 
 SCHEMA: Final = Schema(
     age=Integer(0, 120),

@@ -1,0 +1,128 @@
+"""Text functions, defined once for all engines: on Unicode code points, with a fixed list of letters.
+
+Engines disagree about upper case outside ASCII, about white space and about escapes. Here UPPER and LOWER exchange the
+pairs of :data:`SMALL` and :data:`CAPITALS` and leave every other character as it is: ``ß``, ``ı`` and ``ſ`` have no
+partner. Positions and lengths count code points. TRIM removes blanks (U+0020) unless other characters are named. No
+function makes a text longer in UTF-8, so that none can fail on a long one.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from celosia.core.errors import QueryError
+from celosia.core.exact import quote
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+__all__ = ["ANY", "CAPITALS", "ONE", "SMALL", "TEXT_FUNCTIONS", "lower", "pattern_parts", "upper", "write_pattern"]
+
+_RANGES: Final = (range(0x41, 0x180), range(0x386, 0x3CF), range(0x400, 0x460))  # Latin, Greek and Cyrillic letters
+
+
+def _is_pair(small: str) -> bool:
+    capital = small.upper()
+    return (
+        capital != small
+        and len(capital) == 1
+        and capital.lower() == small
+        and any(ord(capital) in letters for letters in _RANGES)
+        and len(capital.encode()) == len(small.encode())
+    )
+
+
+SMALL: Final = "".join(letter for letters in _RANGES for letter in map(chr, letters) if _is_pair(letter))
+"""Small letters: ASCII, Latin-1, Latin Extended-A, Greek and Cyrillic, where one capital goes with one small letter."""
+
+CAPITALS: Final = "".join(letter.upper() for letter in SMALL)
+"""Their capitals, in the same order."""
+
+ONE: Final = 1
+"""The part of a pattern that stands for one character."""
+
+ANY: Final = 2
+"""The part of a pattern that stands for any number of characters."""
+
+_TO_CAPITALS, _TO_SMALL = str.maketrans(SMALL, CAPITALS), str.maketrans(CAPITALS, SMALL)
+
+
+def upper(text: str) -> str:
+    """Return a text in capitals.
+
+    >>> upper("niño straße")
+    'NIÑO STRAßE'
+    """
+    return text.translate(_TO_CAPITALS)
+
+
+def lower(text: str) -> str:
+    """Return a text in small letters.
+
+    >>> lower("ÁRBOL İ")
+    'árbol İ'
+    """
+    return text.translate(_TO_SMALL)
+
+
+def pattern_parts(pattern: str, escape: str | None = None) -> tuple[str | int, ...]:
+    """Return the parts of a LIKE pattern: characters, ``ONE`` for each ``_``, ``ANY`` for each run of ``%``.
+
+    >>> pattern_parts("a_%%b!%", "!")
+    ('a', 1, 2, 'b', '%')
+    """
+    parts: list[str | int] = []
+    letters = iter(pattern)
+    for letter in letters:
+        if letter == escape:
+            escaped = next(letters, "")
+            if escaped not in ("%", "_", escape):
+                message = f"{quote(escape)} is the ESCAPE of {quote(pattern)}: only %, _ or itself may follow it."
+                raise QueryError(message)
+            parts.append(escaped)
+        elif letter != "%":
+            parts.append(ONE if letter == "_" else letter)
+        elif not parts or parts[-1] != ANY:
+            parts.append(ANY)
+    return tuple(parts)
+
+
+def write_pattern(parts: Sequence[str | int], special: str) -> str:
+    r"""Return the pattern of some parts, with a backslash before each ``special`` character.
+
+    >>> write_pattern(("a", ONE, ANY, "%"), "%_")
+    'a_%\\%'
+    """
+    wild = {ONE: "_", ANY: "%"}
+    return "".join(wild[part] if isinstance(part, int) else "\\" * (part in special) + part for part in parts)
+
+
+def _like(text: str, pattern: str, escape: str | None = None) -> bool:
+    wild = {ONE: ".", ANY: ".*"}
+    parts = pattern_parts(pattern, escape)
+    expression = "".join(re.escape(part) if isinstance(part, str) else wild[part] for part in parts)
+    return re.fullmatch(expression, text, re.DOTALL) is not None
+
+
+def _substring(text: str, start: int, length: int | None = None) -> str:
+    return text[start - 1 :] if length is None else text[start - 1 : start - 1 + length]
+
+
+def _right(text: str, length: int) -> str:
+    return text[max(len(text) - length, 0) :]
+
+
+TEXT_FUNCTIONS: Final[dict[str, Callable[..., str | int | bool]]] = {
+    "upper": upper,
+    "lower": lower,
+    "length": len,
+    "trim": lambda text, letters=" ": text.strip(letters),
+    "ltrim": lambda text, letters=" ": text.lstrip(letters),
+    "rtrim": lambda text, letters=" ": text.rstrip(letters),
+    "substring": _substring,
+    "right": _right,
+    "replace": lambda text, old, new: text.replace(old, new),
+    "like": _like,
+}
+"""What each operation does to a text; its other arguments are written out in the query."""
