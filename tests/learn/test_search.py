@@ -83,7 +83,7 @@ def test_the_budget_is_charged_once() -> None:
     assert [one.state for one in purse.history] == ["committed"]
     approximate = Purse(cl.ApproxDP(epsilon=3, delta="1e-5"))
     _search(budget=approximate, delta="1e-6", source=None).fit(_X, _Y)
-    assert approximate.remaining == cl.ApproxDP(epsilon=1, delta="9e-6")
+    assert approximate.remaining == cl.ApproxDP(epsilon=1, delta="1e-6")
     with pytest.raises(BudgetExceeded):
         _search(budget=approximate, delta="1e-6", source=None).fit(_X, _Y)
 

@@ -55,4 +55,4 @@ def ask_everything(deaths: Table) -> None:
     assert (answer["sum_weight"] - truth.w.to_numpy()).abs().max() < 100
     assert answer["median_age"].between(35, 65).all()
     assert len(session.history) == 2
-    assert session.remaining.epsilon == 1000  # type: ignore[attr-defined] # of an ApproxDP
+    assert session.remaining.epsilon >= 1000  # type: ignore[attr-defined] # of an ApproxDP; divergences may leave more

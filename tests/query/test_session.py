@@ -200,7 +200,7 @@ def test_a_release_promises_what_was_asked_for_and_no_more(asked: Any, budget: A
     else:
         assert promise.epsilon == Fraction(1, 7)
         assert getattr(promise, "delta", 0) <= Fraction(target.get("delta", 0))
-    assert promise == session.spent
+    assert session.spent <= promise  # divergences may leave more than the sum
 
 
 def test_ten_tenths_fit_and_an_eleventh_does_not() -> None:

@@ -39,7 +39,7 @@ _ORDERS: Final = np.array(
 )
 _ORDERS.flags.writeable = False
 _ROUNDING: Final = 2.0**-52  # of one addition, twice
-_DIGITS: Final = 10**12  # what is left is rounded down to so many parts
+_DIGITS: Final = 10**9  # what is left is rounded down to so many parts
 _FAR: Final = 1e200  # more room than anybody needs
 
 

@@ -40,7 +40,7 @@ def test_a_preview_tells_cost_error_and_what_is_left(site: Site) -> None:
     text = fragment(site.browser("analyst"), sql=SQL, epsilon="0.5")
     assert "ε = 0.5" in text
     assert "± 6" in text
-    assert "ε = 2.5; δ = 1 × 10⁻⁶" in text
+    assert "ε = 2.5; δ = 2 × 10⁻⁷" in text
     assert "Laplace noise of scale 2" in text
     assert site.guard.ledger.statement()[0].spent.epsilon == 0  # type: ignore[attr-defined]
 
@@ -107,8 +107,8 @@ def test_the_bar_is_that_of_the_tightest_budget(site: Site) -> None:
     assert bar["aria-label"] == "46.0 % spent, 10.0 % for this question"
     assert "Data set people, in this period · spent ε = 0.46 · limit ε = 1; δ = 1 × 10⁻⁶" in text
     assert "Left afterwards: <strong" in text
-    assert "ε = 0.44; δ = 1 × 10⁻⁶" in text
-    assert "only ε = 0.54; δ = 1 × 10⁻⁶ is left" in fragment(browser, sql=SQL, epsilon="0.6")
+    assert "ε = 0.44; δ = 2 × 10⁻⁷" in text
+    assert "only ε = 0.54; δ = 2 × 10⁻⁷ is left" in fragment(browser, sql=SQL, epsilon="0.6")
 
 
 def test_shares_of_one_measurement_are_told_once(site: Site) -> None:
