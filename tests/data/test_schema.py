@@ -41,7 +41,10 @@ def three(values: st.SearchStrategy[T]) -> st.SearchStrategy[list[T]]:
 
 def real(ends: list[Fraction], steps: int | None) -> Real:
     low, null, high = ends
-    return Real(low, high, grid=None if steps is None else (high - low) / steps, null=null)
+    grid = None if steps is None else (high - low) / steps
+    if grid is not None and max(grid.numerator, grid.denominator) > 10**60:  # longer than a schema takes
+        grid = None
+    return Real(low, high, grid=grid, null=null)
 
 
 def category(values: list[str] | list[int], *, ordered: bool) -> Category:

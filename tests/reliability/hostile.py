@@ -233,7 +233,7 @@ def _sql() -> Iterator[Hostile]:
         "SELECT ANY_VALUE(age) FROM deaths", "SELECT ARRAY_AGG(age) FROM deaths", "SELECT HISTOGRAM(age) FROM deaths",
         "SELECT COUNT(*) FROM deaths GROUP BY person_id",
         "SELECT person_id, COUNT(*) FROM deaths GROUP BY person_id", "SELECT MAX(person_id) FROM deaths",
-        f"{where}person_id = 1", f"{where}note LIKE '%a%'", f"{where}note ~ 'a'",
+        f"{where}person_id = 1", f"{where}note LIKE note", f"{where}note ~ 'a'",
         "SELECT COUNT(*) FROM deaths GROUP BY RANDOM()", f"{where}RANDOM() < 0.5",
         "SELECT COUNT(*) OVER () FROM deaths", "SELECT COUNT(*) FROM deaths, deaths", "SELECT 1", "SELECT version()",
         "SELECT current_user FROM deaths", "ATTACH 'ledger.db' AS l", "PRAGMA database_list",

@@ -178,7 +178,9 @@ def _form(release: Mapping[str, Any], *, private_keys: bool) -> dict[str, Any]:
     columns = [(one["name"], one["type"], None if private_keys else len(one["values"])) for one in release["columns"]]
     keys = [] if private_keys else [one["values"] for one in release["columns"] if one["name"] in release["keys"]]
     intervals = [(one["column"], one["type"], [it["level"] for it in one["levels"]]) for one in release["intervals"]]
-    return {**release, "columns": columns, "intervals": intervals, "values of keys": keys}
+    # Whether a noisy minimum or maximum is the bound follows from the numbers.
+    notes = [note for note in release["notes"] if "the bound of its column" not in note]
+    return {**release, "columns": columns, "intervals": intervals, "values of keys": keys, "notes": notes}
 
 
 def same(first: Reply, second: Reply, *, private_keys: bool = False) -> None:
