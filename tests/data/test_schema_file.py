@@ -25,6 +25,7 @@ name = "visits"
 person = "who"
 max_groups_per_person = 2
 max_rows_per_group = 3
+max_rows_per_person = 40
 adjacency = "replace-one"
 
 [columns.age]
@@ -50,6 +51,7 @@ def test_a_file_with_everything(tmp_path: Path) -> None:
         person="who",
         max_groups_per_person=2,
         max_rows_per_group=3,
+        max_rows_per_person=40,
         adjacency=ReplaceOne,
     )
     made = found.table(ROWS)

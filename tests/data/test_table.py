@@ -83,10 +83,12 @@ def test_a_person_needs_both_limits() -> None:
 def test_limits_need_a_person() -> None:
     with pytest.raises(ParameterError, match="max_rows_per_group can only be given"):
         table(ROWS, schema=SCHEMA, max_rows_per_group=3)
+    with pytest.raises(ParameterError, match="max_rows_per_person can only be given"):
+        table(ROWS, schema=SCHEMA, max_rows_per_person=3)
 
 
 @pytest.mark.parametrize("limit", [0, -1, 1.0, "2", True, 2**31 + 1])
-@pytest.mark.parametrize("name", ["max_groups_per_person", "max_rows_per_group"])
+@pytest.mark.parametrize("name", ["max_groups_per_person", "max_rows_per_group", "max_rows_per_person"])
 def test_limits_are_whole_numbers(name: str, limit: object) -> None:
     with pytest.raises(ParameterError, match=f"{name} must be"):
         table(ROWS, schema=SCHEMA, **{**PERSON, name: limit})

@@ -27,7 +27,11 @@ NAMES = st.text(st.characters(codec="utf-8", categories=["L", "N", "P", "S", "Zs
 
 @given(person=st.none() | NAMES, groups=st.integers(1, 2**31), rows=st.integers(1, 2**31), bounded=st.booleans())
 def test_the_text_says_all_of_it(person: str | None, groups: int, rows: int, bounded: bool) -> None:  # noqa: FBT001
-    limits: dict[str, Any] = {} if person is None else {"max_groups_per_person": groups, "max_rows_per_group": rows}
+    limits: dict[str, Any] = (
+        {}
+        if person is None
+        else {"max_groups_per_person": groups, "max_rows_per_group": rows, "max_rows_per_person": 9}
+    )
     file = replace(FILE, person=person, adjacency=cl.ReplaceOne if bounded else cl.AddRemove, **limits)
     assert parse_schema_file(schema_text(file)) == file
     table = declared_table("people", file)

@@ -68,8 +68,8 @@ def test_cards_that_are_not_understood(wrong: Any) -> None:  # noqa: ANN401 - wh
 
 
 _ALLOWED: list[tuple[str, Any]] = [
-    *((name, None) for name in ("person", "max_groups_per_person", "max_rows_per_group")),
-    *((name, 7) for name in ("max_groups_per_person", "max_rows_per_group")),
+    *((name, None) for name in ("person", "max_groups_per_person", "max_rows_per_group", "max_rows_per_person")),
+    *((name, 7) for name in ("max_groups_per_person", "max_rows_per_group", "max_rows_per_person")),
     *((name, text) for name in ("name", "person") for text in ("x", "?")),
     ("key", []),
     ("public", True),

@@ -74,11 +74,13 @@ def test_whatever_an_answer_depends_on_is_seen(other: dict[str, Any]) -> None:
 def test_every_declaration_is_seen() -> None:
     tables = [rows_table(), rows_table(schema=FULL), persons_table(), persons_table(groups=3), persons_table(rows=4)]
     tables += [rows_table(adjacency=cl.ReplaceOne), code_book(), replace(code_book(), key=("town", "beds"))]
-    tables += [replace(rows_table(), text=TextFormat(decimal=","))]
+    tables += [replace(rows_table(), text=TextFormat(decimal=",")), replace(persons_table(), max_rows_per_person=9)]
     texts = [json.dumps(declaration(table), sort_keys=True) for table in tables]
     assert len(set(texts)) == len(texts)
-    assert set(declaration(tables[-1])) == {*rows_table().__dataclass_fields__} - {"source"}
-    assert "text" not in declaration(rows_table())  # answers from before there were formats are found again
+    declared = set(declaration(tables[-2])) | set(declaration(tables[-1]))
+    assert declared == {*rows_table().__dataclass_fields__} - {"source"}
+    # Answers from before these could be declared are found again.
+    assert not {"text", "max_rows_per_person"} & set(declaration(rows_table()))
 
 
 # ------------------------------------------------------------------------------------------------------------ versions

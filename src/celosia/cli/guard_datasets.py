@@ -194,6 +194,7 @@ def _protects(table: "TableCard") -> str:
     return (
         f"one person ({table.person}) is protected ({table.adjacency}), with at most {table.max_rows_per_group} rows "
         f"in each of {table.max_groups_per_person} groups"
+        + ("" if table.max_rows_per_person is None else f"; nobody has more than {table.max_rows_per_person} rows")
     )
 
 

@@ -7,6 +7,7 @@
     person = "person_id"
     max_groups_per_person = 2
     max_rows_per_group = 3
+    max_rows_per_person = 500      # a public fact, if there is one: nobody has more
     delimiter = ";"                # of CSV files, as the encoding
     encoding = "latin-1"
     decimal = ","                  # how texts write numbers, dates and nulls
@@ -39,7 +40,15 @@ __all__ = ["SchemaFile", "parse_schema_file", "read_schema_file"]
 
 _FORMAT: Final = ("delimiter", "encoding", "decimal", "date_format", "null_values")
 _LISTS: Final = ("date_format", "null_values")
-_OPTIONS: Final = ("name", "person", "max_groups_per_person", "max_rows_per_group", "adjacency", *_FORMAT)
+_OPTIONS: Final = (
+    "name",
+    "person",
+    "max_groups_per_person",
+    "max_rows_per_group",
+    "max_rows_per_person",
+    "adjacency",
+    *_FORMAT,
+)
 _OPEN: Final = re.compile(r"^(\s*[\w-]+\s*=)\s*\?\s*(#.*)?$", re.MULTILINE)
 _UNKNOWN: Final = "? to be filled in ?"
 _NEEDED: Final = ("low", "high", "values")
@@ -60,6 +69,7 @@ class SchemaFile:
     person: str | None = None
     max_groups_per_person: int | None = None
     max_rows_per_group: int | None = None
+    max_rows_per_person: int | None = None
     adjacency: Adjacency = AddRemove
     text: TextFormat = field(default_factory=TextFormat)
 
@@ -78,6 +88,7 @@ class SchemaFile:
             person=self.person,
             max_groups_per_person=self.max_groups_per_person,
             max_rows_per_group=self.max_rows_per_group,
+            max_rows_per_person=self.max_rows_per_person,
             adjacency=self.adjacency,
             **self.text.declared(),
         )

@@ -44,6 +44,7 @@ class Table:
     person: str | None = None
     max_groups_per_person: int | None = None
     max_rows_per_group: int | None = None
+    max_rows_per_person: int | None = None
     adjacency: Adjacency = AddRemove
     public: bool = False
     key: tuple[str, ...] = ()
@@ -59,6 +60,8 @@ class Table:
         if self.public:
             return f"<Table {columns}, public by {', '.join(self.key)}>"
         limits = f": {self.person}, {self.max_groups_per_person} groups, {self.max_rows_per_group} rows in each"
+        if self.max_rows_per_person is not None:
+            limits += f", {self.max_rows_per_person} in all"
         adjacency = "" if self.adjacency is AddRemove else f", {self.adjacency!r}"
         return f"<Table {columns}, unit {self.unit}{'' if self.person is None else limits}{adjacency}>"
 
@@ -71,6 +74,7 @@ def table(  # noqa: PLR0913 - all that has to be said of a table, by name
     person: str | None = None,
     max_groups_per_person: int | None = None,
     max_rows_per_group: int | None = None,
+    max_rows_per_person: int | None = None,
     adjacency: Adjacency = AddRemove,
     public: bool = False,
     key: str | Sequence[str] | None = None,
@@ -95,6 +99,9 @@ def table(  # noqa: PLR0913 - all that has to be said of a table, by name
         The column that says whose row it is, which is then itself not asked about. None: each row is somebody else's.
     max_groups_per_person, max_rows_per_group
         With ``person``: in how many groups of a query one person counts, and with how many rows in each.
+    max_rows_per_person
+        A public fact, if there is one: no person has more rows in the table. Answers then say what the limits cut off,
+        and have intervals for the true value. If it is wrong these are; privacy never depends on it.
     adjacency
         ``AddRemove``, or ``ReplaceOne`` if the number of persons (rows) is public.
     public
@@ -125,13 +132,15 @@ def table(  # noqa: PLR0913 - all that has to be said of a table, by name
         raise ParameterError(message)
     limits = {"max_groups_per_person": max_groups_per_person, "max_rows_per_group": max_rows_per_group}
     if public:
-        _refuse_given(person=person, **limits)
+        _refuse_given(person=person, **limits, max_rows_per_person=max_rows_per_person)
         return _public(found, called, schema, key, text)
     if key is not None:
         message = "key is for public tables: a private table is joined on its person."
         raise ParameterError(message)
     declared = _schema(schema)
     _check_person(person, declared, limits)
+    if person is None:
+        _refuse_given(max_rows_per_person=max_rows_per_person)
     _check_columns(found, tuple(declared), person)
     return Table(
         name=called,
@@ -140,6 +149,7 @@ def table(  # noqa: PLR0913 - all that has to be said of a table, by name
         person=person,
         max_groups_per_person=_limit(max_groups_per_person, "max_groups_per_person"),
         max_rows_per_group=_limit(max_rows_per_group, "max_rows_per_group"),
+        max_rows_per_person=_limit(max_rows_per_person, "max_rows_per_person"),
         adjacency=exact_adjacency(adjacency),
         text=text,
     )

@@ -51,6 +51,7 @@ class TableCard:
     person: str | None
     max_groups_per_person: int | None
     max_rows_per_group: int | None
+    max_rows_per_person: int | None
     adjacency: str
     public: bool
     key: tuple[str, ...]
@@ -100,6 +101,7 @@ def card_of_table(table: "Table") -> TableCard:
         person=table.person,
         max_groups_per_person=table.max_groups_per_person,
         max_rows_per_group=table.max_rows_per_group,
+        max_rows_per_person=table.max_rows_per_person,
         adjacency=table.adjacency.value,
         public=table.public,
         key=table.key,

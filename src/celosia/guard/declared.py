@@ -6,7 +6,7 @@ promised, so a curator may change them; whom the table protects is what its budg
 
 import json
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from celosia.core.adjacency import AddRemove
 from celosia.core.errors import ParameterError, SchemaError
@@ -19,6 +19,8 @@ from celosia.data.table import Table
 from celosia.guard.missing import NotThere
 
 __all__ = ["check_same_unit", "declared_table", "schema_text", "with_bounds"]
+
+_LIMITS: Final = ("person", "max_groups_per_person", "max_rows_per_group", "max_rows_per_person")
 
 
 def schema_text(file: SchemaFile) -> str:
@@ -35,7 +37,7 @@ def schema_text(file: SchemaFile) -> str:
     <BLANKLINE>
     """
     lines = []
-    limits = {name: getattr(file, name) for name in ("person", "max_groups_per_person", "max_rows_per_group")}
+    limits = {name: getattr(file, name) for name in _LIMITS}
     for name, value in {**limits, **file.text.declared()}.items():
         if value is not None:
             # JSON's strings are TOML's, but for one character.
@@ -60,6 +62,7 @@ def declared_table(name: str, file: SchemaFile) -> Table:
         person=file.person,
         max_groups_per_person=file.max_groups_per_person,
         max_rows_per_group=file.max_rows_per_group,
+        max_rows_per_person=file.max_rows_per_person,
         adjacency=file.adjacency,
         text=file.text,
     )

@@ -85,6 +85,7 @@ def _table(value: object) -> Table:
             person=_text_or_none(value, "person"),
             max_groups_per_person=_whole_or_none(value, "max_groups_per_person"),
             max_rows_per_group=_whole_or_none(value, "max_rows_per_group"),
+            max_rows_per_person=_whole_or_none(value, "max_rows_per_person"),
             adjacency=exact_adjacency(text(_field(value, "adjacency"), "adjacency")),
             public=truth(_field(value, "public"), "public"),
             key=tuple([text(name, "key") for name in listed(_field(value, "key"), "key")]),

@@ -91,6 +91,7 @@ class TableReply(_Reply):
     person: str | None
     max_groups_per_person: int | None
     max_rows_per_group: int | None
+    max_rows_per_person: int | None
     adjacency: str
     public: bool
     key: list[str]

@@ -81,9 +81,10 @@ def declaration(table: "Table") -> dict[str, Any]:
     >>> declaration(deaths)["adjacency"], declaration(deaths)["person"]
     ('add-remove', None)
     """
-    text = table.text.declared()
+    text, most = table.text.declared(), table.max_rows_per_person
     return {
         **({"text": text} if text else {}),
+        **({} if most is None else {"max_rows_per_person": most}),
         "name": table.name,
         "schema": table.schema.to_toml(),
         "person": table.person,
