@@ -7,6 +7,7 @@ import json
 import math
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -61,8 +62,12 @@ def test_numbers_have_their_intervals_beside_them(session: cl.Session, capsys: p
     low, high = (release.intervals["count"](0.95)[end][0] for end in (0, 1))
     assert f"{low:,} – {high:,}" in women
     assert "90 % interval" in printed(release, capsys, "0.9")[0]
-    person = dataclasses.replace(release, guarantee=cl.PureDP(epsilon=1, unit="person"))
-    assert "95 % noise interval" in printed(person, capsys)[0]
+    wider = {"count": lambda _: (np.array([0, 0]), np.array([987_654, 10]))}
+    person = dataclasses.replace(release, true_intervals=wider)
+    (head, _, women, _), again = printed(person, capsys), dataclasses.replace(release, true_intervals={})
+    assert "95 % noise interval   95 % interval for the true value" in head
+    assert women.endswith("0 – 987,654")
+    assert printed(again, capsys)[0].endswith("95 % noise interval")
 
 
 def test_a_count_stays_whole_beside_a_mean(session: cl.Session, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-import gc
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
@@ -18,7 +16,7 @@ from celosia.query.plan import Aggregate, Base, Plan
 from celosia.query.question import question_of
 from celosia.query.strategy import strategy_for
 from celosia.query.target import Target
-from tests.query.samples import Pretending, asking, code_book, persons_table, rows_table
+from tests.query.samples import Pretending, code_book, rows_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -88,15 +86,3 @@ def test_a_version_is_a_short_text() -> None:
     for wrong in ("", 7, "a\nb", "x" * 1_000):
         with pytest.raises(ParameterError, match="version must be"):
             Desk(TABLES, System(), version=wrong)  # type: ignore[arg-type]
-
-
-def test_an_answer_is_known_as_long_as_it_is_in_use() -> None:
-    session = asking(persons_table())
-    release = session.query().count().release(epsilon=1)
-    desk = session._desk
-    assert desk.has_read(release)
-    assert desk.has_read(dataclasses.replace(release, notes=()))
-    assert not desk.has_read(asking(persons_table()).query().count().release(epsilon=1))
-    del release
-    gc.collect()
-    assert len(desk._answers) == 0

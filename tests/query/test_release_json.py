@@ -235,7 +235,7 @@ def test_no_field_can_be_replaced_by_something_that_does_harm(path: tuple[Any, .
 @pytest.mark.parametrize(
     ("path", "new"),
     [
-        (("version",), 2),
+        (("version",), 1),
         (("columns",), []),
         (("columns", 0, "name"), "count"),
         (("columns", 0, "values"), ["F"]),

@@ -48,7 +48,7 @@ high = 1000
 kind = "category"
 values = ["F", "M"]
 """
-PATIENCE = 60.0  # seconds until a server must have come up or gone
+PATIENCE = 600.0  # seconds until a server must have come up or gone, also on a machine that is busy with much else
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ import csv
 import io
 import json
 import math
+from dataclasses import asdict
 from datetime import date, datetime
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -22,9 +23,13 @@ from celosia.cli.costs import spent
 from celosia.core.exact import exact_level
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from celosia.query import Query
     from celosia.query.preview import Preview
     from celosia.query.release import TableRelease
+
+    Interval = Callable[[float], tuple[Any, Any]]
 
 __all__ = ["answer_object", "csv_text", "preview_object", "print_table"]
 
@@ -52,19 +57,26 @@ def print_table(release: "TableRelease", level: str) -> None:
             columns.append([_printable(str(v)) if name in release.keys else _value(v) for v in values])
             continue
         table.add_column(release.name_interval(level), justify="right")
-        low, high = (end.tolist() for end in release.intervals[name](exact_level(level)))
-        if not all(isinstance(value, int | float) for value in values):  # dates and categories
-            columns.append([_value(value) for value in values])
-            columns.append([f"{_value(a)} – {_value(b)}" for a, b in zip(low, high, strict=True)])
-            continue
-        if all(isinstance(value, int) for value in values):  # whole numbers, so the interval is widened to some
-            low, high = list(map(math.floor, low)), list(map(math.ceil, high))
-        digits = 0 if all(isinstance(number, int) for number in (*values, *low, *high)) else _decimals(low, high)
-        columns.append([_number(value, digits) for value in values])
-        columns.append([f"{_number(a, digits)} – {_number(b, digits)}" for a, b in zip(low, high, strict=True)])
+        columns += _with_interval(values, release.intervals[name](exact_level(level)))
+        true = release.true_intervals or {}
+        if name in true:
+            table.add_column(release.name_interval(level, true=True), justify="right")
+            columns.append(_with_interval(values, true[name](exact_level(level)))[1])
     for row in zip(*columns, strict=True):
         table.add_row(*map(Text, row))
     Console(highlight=False).print(table)
+
+
+def _with_interval(values: list[Any], ends: tuple[Any, Any]) -> tuple[list[str], list[str]]:
+    """Return the values of a column and their intervals, rounded to what the intervals allow."""
+    low, high = (end.tolist() for end in ends)
+    if not all(isinstance(value, int | float) for value in values):  # dates and categories
+        return list(map(_value, values)), [f"{_value(a)} – {_value(b)}" for a, b in zip(low, high, strict=True)]
+    if all(isinstance(value, int) for value in values):  # whole numbers, so the interval is widened to some
+        low, high = list(map(math.floor, low)), list(map(math.ceil, high))
+    digits = 0 if all(isinstance(number, int) for number in (*values, *low, *high)) else _decimals(low, high)
+    around = [f"{_number(a, digits)} – {_number(b, digits)}" for a, b in zip(low, high, strict=True)]
+    return [_number(value, digits) for value in values], around
 
 
 def csv_text(release: "TableRelease", level: str) -> str:
@@ -93,22 +105,30 @@ def answer_object(question: "Query", release: "TableRelease", level: str) -> dic
     >>> session = cl.Session(deaths, budget=cl.PureDP(epsilon=1))
     >>> query = session.query().count()
     >>> sorted(answer_object(query, query.release(epsilon=1), "0.95"))
-    ['event', 'guarantee', 'intervals', 'level', 'notes', 'question', 'rows', 'spent']
+    ['cut_off', 'event', 'guarantee', 'intervals', 'level', 'notes', 'question', 'rows', 'spent', 'true_intervals']
     """
     certain = exact_level(level)
-    ends = {name: interval(certain) for name, interval in release.intervals.items()}
     return {
         "question": _rendered(question),
         "notes": list(release.notes),
         "rows": [{name: _plain(value) for name, value in row.items()} for row in release.value.to_pylist()],
         "level": certain,
-        "intervals": {
-            name: [[_plain(a), _plain(b)] for a, b in zip(low.tolist(), high.tolist(), strict=True)]
-            for name, (low, high) in ends.items()
-        },
+        "intervals": _intervals_object(release.intervals, certain),
+        "true_intervals": _intervals_object(
+            release.intervals if release.true_intervals is None else release.true_intervals, certain
+        ),
+        "cut_off": None if release.cut_off is None else asdict(release.cut_off),
         "spent": spent(release.guarantee),
         "guarantee": json.loads(release.guarantee.to_json()),
         "event": event_object(release.event),
+    }
+
+
+def _intervals_object(intervals: "Mapping[str, Interval]", level: float) -> dict[str, object]:
+    ends = {name: interval(level) for name, interval in intervals.items()}
+    return {
+        name: [[_plain(a), _plain(b)] for a, b in zip(low.tolist(), high.tolist(), strict=True)]
+        for name, (low, high) in ends.items()
     }
 
 

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from celosia.query.cells import Cells
+from celosia.query.cut_off import Measured, bound_true_values, estimate_cut_off
 from celosia.query.evaluate import evaluate
 from celosia.query.needs import Need
 from celosia.query.output_intervals import output_interval
 from celosia.query.preview import notes_of
 from celosia.query.release import TableRelease
 from celosia.query.strategy import Part, Strategy
-from celosia.statistics import CentredSum, Choice, Estimate, Measure, Quantiles, RowCount, TopK
+from celosia.statistics import CentredSum, Choice, CutOffMeasure, Estimate, Measure, Quantiles, RowCount, TopK
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     from celosia.core import Guarantee, Source
     from celosia.query.engine import Engine
+    from celosia.query.plan import Plan
 
     Interval = Callable[[float], tuple[NDArray[Any], NDArray[Any]]]
 
@@ -67,11 +69,20 @@ def answer(
     else:  # no key was shown: there is nothing to read
         summaries = tuple(np.zeros((0, need.measure.width), dtype=np.int64) for need in requests)
     columns: dict[str, Estimate] = {}
+    measured: list[Measured] = []
     for part, summary in zip(parts, summaries, strict=False):
-        rows = int(summaries[-1][0, 0]) if part.need.public_rows else None
-        columns |= _estimates(part, strategy, summary, source, rows)
-    table = _table(strategy, cells, columns, seeded=source.seeded, promise=promise)
-    return dataclasses.replace(table, notes=(*table.notes, *_clipped(parts, columns)))
+        if isinstance(part.need.measure, Measure):
+            rows = int(summaries[-1][0, 0]) if part.need.public_rows else None
+            measured.append(_measured(part, summary, source, rows))
+            columns |= {name: measured[-1].answer(quantity) for name, quantity in part.need.serves}
+        else:
+            columns |= _choose(part, strategy, summary, source)
+    beyond = [one for one in measured if isinstance(one.measure, CutOffMeasure)]
+    true = bound_true_values(question.plan, measured, beyond[0]) if beyond else {} if question.may_cut else None
+    table = _table(strategy, cells, columns, true, seeded=source.seeded, promise=promise)
+    cut_off = estimate_cut_off(beyond) if len(cells) else None
+    found = () if cut_off is None else (cut_off.describe(),)
+    return dataclasses.replace(table, cut_off=cut_off, notes=(*found, *table.notes, *_clipped(parts, columns)))
 
 
 def _chosen(strategy: Strategy, engine: "Engine", secret: Sequence[int], source: "Source") -> Cells:
@@ -90,20 +101,23 @@ def _chosen(strategy: Strategy, engine: "Engine", secret: Sequence[int], source:
     )
 
 
-def _estimates(
-    part: Part, strategy: Strategy, summary: "NDArray[Any]", source: "Source", rows: int | None
-) -> dict[str, Estimate]:
-    measure, need = part.need.measure, part.need
-    if isinstance(measure, Measure) and part.noise is not None:
-        if isinstance(measure, CentredSum) and rows is not None:
-            measure = dataclasses.replace(measure, rows=rows)
-        noise = dataclasses.replace(part.noise, cells=len(summary))
-        noisy = noise.release(summary, source) if len(summary) else summary
-        return {name: measure.answer(quantity, noisy, noise) for name, quantity in need.serves}
-    assert isinstance(measure, Choice)  # noqa: S101 - for the type checker: what has no noise chooses
+def _measured(part: Part, summary: "NDArray[Any]", source: "Source", rows: int | None) -> Measured:
+    """Add the noise to a summary."""
+    measure = part.need.measure
+    assert isinstance(measure, Measure) and part.noise is not None  # noqa: S101, PT018 - for the type checker
+    if isinstance(measure, CentredSum) and rows is not None:
+        measure = dataclasses.replace(measure, rows=rows)
+    noise = dataclasses.replace(part.noise, cells=len(summary))
+    noisy = noise.release(summary, source) if len(summary) else summary
+    return Measured(need=part.need, measure=measure, noisy=noisy, noise=noise)
+
+
+def _choose(part: Part, strategy: Strategy, summary: "NDArray[Any]", source: "Source") -> dict[str, Estimate]:
+    choice = part.need.measure
+    assert isinstance(choice, Choice)  # noqa: S101 - for the type checker: what has no noise chooses
     epsilon, rho = (part.share, None) if strategy.pure else (None, part.share)
-    chosen = measure.release(summary, epsilon, strategy.question.bounding, rho=rho, source=source)
-    return {name: _picked(chosen, need, int(position)) for name, position in need.serves}
+    chosen = choice.release(summary, epsilon, strategy.question.bounding, rho=rho, source=source)
+    return {name: _picked(chosen, part.need, int(position)) for name, position in part.need.serves}
 
 
 def _picked(chosen: Estimate, need: Need, position: int) -> Estimate:
@@ -169,7 +183,13 @@ def _objects(values: list[Any]) -> "NDArray[Any]":
 
 
 def _table(
-    strategy: Strategy, cells: Cells, estimates: dict[str, Estimate], *, seeded: bool, promise: "Guarantee"
+    strategy: Strategy,
+    cells: Cells,
+    estimates: dict[str, Estimate],
+    true: "dict[str, Interval] | None",
+    *,
+    seeded: bool,
+    promise: "Guarantee",
 ) -> TableRelease:
     import pyarrow as pa
 
@@ -190,12 +210,7 @@ def _table(
             for name, expression in plan.outputs
         }
     )
-    intervals: dict[str, Interval] = {}
-    known_ends = {name: one.interval for name, one in estimates.items() if one.interval is not None}
-    for name, expression in plan.outputs:
-        interval = output_interval(expression, known_ends)
-        if interval is not None:
-            intervals[name] = functools.partial(_taken, interval, np.asarray(places, dtype=np.int64))
+    noise = {name: one.interval for name, one in estimates.items() if one.interval is not None}
     names = {name for name, expression in plan.outputs if getattr(expression, "name", None) in keys}
     return TableRelease(
         value=table,
@@ -203,9 +218,19 @@ def _table(
         guarantee=promise,
         seeded=seeded,
         keys=tuple(name for name, _ in plan.outputs if name in names),
-        intervals=intervals,
+        intervals=_output_intervals(plan, noise, places),
+        true_intervals=None if true is None else _output_intervals(plan, true, places),
         notes=notes_of(strategy),
     )
+
+
+def _output_intervals(plan: "Plan", ends: "dict[str, Interval]", places: list[int]) -> "dict[str, Interval]":
+    """The intervals of all columns of an answer that have one, from those of the aggregates."""
+    shown = np.asarray(places, dtype=np.int64)
+    found = {name: output_interval(expression, ends) for name, expression in plan.outputs}
+    return {
+        name: functools.partial(_taken, interval, shown) for name, interval in found.items() if interval is not None
+    }
 
 
 def _taken(interval: "Interval", places: "NDArray[np.int64]", level: float) -> "tuple[NDArray[Any], NDArray[Any]]":

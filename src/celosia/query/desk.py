@@ -8,7 +8,6 @@ the same rows whoever asks it.
 """
 
 import threading
-import weakref
 from typing import TYPE_CHECKING, Final
 
 from celosia.core.errors import EngineError
@@ -23,13 +22,10 @@ from celosia.query.summaries import open_engine
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    import pyarrow as pa
-
     from celosia.core import Guarantee, Source
     from celosia.data.table import Table
     from celosia.query.engine import Engine
     from celosia.query.plan import Plan
-    from celosia.query.release import TableRelease
     from celosia.query.strategy import Strategy
 
 __all__ = ["Desk"]
@@ -64,7 +60,6 @@ class Desk:
         self._progress = Bar() if progress is None else progress
         self._contents: dict[str, str] | None = None
         self._checked = Recent[None](_MOST_CHECKED)
-        self._answers: weakref.WeakValueDictionary[int, pa.Table] = weakref.WeakValueDictionary()
         self._lock = threading.RLock()
         self._states = {name: data_version(table) for name, table in self.tables.items()}
         self._prepared = quietly(Prepared, OPENED)(self.tables)
@@ -101,27 +96,6 @@ class Desk:
             engine = self.engine
         self._checked.find((engine, plan), lambda: engine.check(plan))
         return engine
-
-    def remember(self, release: "TableRelease") -> None:
-        """Remember, as long as it is in use, that an answer was read with this secret."""
-        with self._lock:
-            self._answers[id(release.value)] = release.value
-
-    def has_read(self, release: "TableRelease") -> bool:
-        """Return whether an answer was read with this secret; one that was stored may have been read with another.
-
-        >>> import celosia as cl
-        >>> from celosia.noise import System
-        >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
-        >>> release = cl.Session(deaths, budget=cl.PureDP(epsilon=1)).query().count().release(epsilon=1)
-        >>> desk = Desk({}, System())
-        >>> before = desk.has_read(release)
-        >>> desk.remember(release)
-        >>> before, desk.has_read(release)
-        (False, True)
-        """
-        with self._lock:
-            return self._answers.get(id(release.value)) is release.value
 
     def mark(self, strategy: "Strategy", promise: "Guarantee") -> str | None:
         """Return the fingerprint of a question that is to be answered; None where every question is a new one."""

@@ -29,9 +29,10 @@ class Request(Protocol):
     first of its cells by the keyed order, at the index ``21 i + j`` of ``Bins(441)``: ``i`` and ``j`` are the least
     numbers, at most 20, for which the person is in at most ``2^i`` cells and has at most ``2^j`` rows in that one.
 
-    The measure ``CutRows(most)`` counts the rows that the bounding cuts off in each cell. Of a person for whom they are
-    more than ``most`` in all cells together, each cell's number is multiplied by ``most``, divided by their sum and
-    rounded down.
+    The measure ``CutRows(most)`` counts the rows that the bounding keeps and those that it cuts off in each cell. Of a
+    person with more than ``most`` rows in all cells together, each number is multiplied by ``most``, divided by the
+    person's rows and rounded down. ``CutPersons()`` counts, in all cells together, the persons of whom all rows count
+    and those of whom some are cut off: its summary has one row.
 
     >>> from celosia.query.needs import Need
     >>> from celosia.statistics import RowCount

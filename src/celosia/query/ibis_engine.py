@@ -26,7 +26,7 @@ from celosia.query.preparation import Prepared
 from celosia.query.public_keys import check_public_key
 from celosia.query.relations import columns_of
 from celosia.query.rows import PERSON, Rows, rows_of
-from celosia.statistics import CutRows
+from celosia.statistics import CutPersons, CutRows
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -238,12 +238,12 @@ def _answered(requests: "Sequence[Request]", rows: Rows, level: "PersonLevel | R
     from celosia.query.inputs import counted, is_counted, summed
     from celosia.query.row_level import RowLevel
 
-    found: dict[int, NDArray[Any]] = {}
+    found = _cut_off(requests, level)
     for place, request in enumerate(requests):
+        if place in found:
+            continue
         if request.distinct == "contributions":
             found[place] = _of_persons(level).contributions()
-        elif isinstance(request.measure, CutRows):
-            found[place] = _of_persons(level).cut_off(request.measure.most)
         elif is_counted(request):
             found[place] = level.counts(counted(request, rows))
         elif request.distinct == "values":
@@ -255,6 +255,19 @@ def _answered(requests: "Sequence[Request]", rows: Rows, level: "PersonLevel | R
         arrays = level.sums(summed([requests[place] for place in added], rows))
         found |= dict(zip(added, arrays, strict=True))
     return tuple(found[place] for place in range(len(requests)))
+
+
+def _cut_off(requests: "Sequence[Request]", level: "PersonLevel | RowLevel") -> "dict[int, NDArray[Any]]":
+    """What the limits cut off: rows and persons are counted by one query."""
+    found: dict[int, NDArray[Any]] = {}
+    persons: NDArray[Any] | None = None
+    for place, request in enumerate(requests):
+        if isinstance(request.measure, CutRows):
+            found[place], persons = _of_persons(level).cut_off(request.measure.most)
+    for place, request in enumerate(requests):
+        if isinstance(request.measure, CutPersons):
+            found[place] = _of_persons(level).cut_off(1)[1] if persons is None else persons
+    return found
 
 
 def _of_persons(level: "PersonLevel | RowLevel") -> "PersonLevel":

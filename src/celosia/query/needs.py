@@ -21,6 +21,8 @@ from celosia.statistics import (
     CentredSum,
     Choice,
     CrossMoments,
+    CutOffMeasure,
+    CutPersons,
     Distinct,
     FirstMoments,
     HalfHalfMean,
@@ -55,7 +57,8 @@ class Need:
     ``distinct`` is "persons" or "values" where different ones are counted, "contributions" where persons are counted by
     their numbers of cells and rows; ``public_rows`` means that the number of
     rows is public and taken as it is; ``labels`` are the categories that the answer is an index into; ``unit`` is
-    "days" or "seconds" where the answer is a date or a time, counted since 1970.
+    "days" or "seconds" where the answer is a date or a time, counted since 1970; ``part`` is the part of the whole cost
+    where that is fixed, None where it goes by expected error.
 
     >>> Need(measure=RowCount(), columns=(), serves=(("count", "count"),)).distinct is None
     True
@@ -68,6 +71,7 @@ class Need:
     public_rows: bool = False
     labels: "tuple[Value, ...] | None" = None
     unit: str | None = None
+    part: Fraction | None = None
 
     def bounding(self, bounding: "Bounding") -> "Bounding":
         """Return what one unit contributes to this measurement at the most: it is one person, whatever its rows.
@@ -77,7 +81,17 @@ class Need:
         >>> persons.bounding(Bounding(groups=2, rows=3, cells=5)).rows
         1
         """
+        if isinstance(self.measure, CutOffMeasure):  # it bounds a person by itself
+            return replace(bounding, groups=1, rows=1, cells=self.count_cells(bounding.cells))
         return replace(bounding, rows=1) if self.distinct == "persons" else bounding
+
+    def count_cells(self, cells: int) -> int:
+        """Return in how many cells it is measured, of those of the query.
+
+        >>> Need(measure=CutPersons(), columns=(), serves=()).count_cells(12)
+        1
+        """
+        return 1 if isinstance(self.measure, CutPersons) else cells
 
     def for_cells(self, cells: int) -> "Need":
         """Return the measurement with as many bins as so many cells leave room for.

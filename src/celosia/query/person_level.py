@@ -140,10 +140,11 @@ class PersonLevel:
             sums.add(places, values, persons)
         return sums.array
 
-    def cut_off(self, most: int) -> "NDArray[Any]":
-        """Return the number of rows that the limits cut off; of one person at most ``most``, in all cells together.
+    def cut_off(self, most: int) -> "tuple[NDArray[Any], NDArray[Any]]":
+        """Return the rows that the limits keep and cut off in each cell, and the persons of whom all or not all count.
 
-        A person who has more is scaled down, cell by cell and rounded down.
+        Of one person at most ``most`` rows count, in all cells together: one who has more is scaled down, cell by cell
+        and rounded down.
         """
         import ibis
 
@@ -151,10 +152,24 @@ class PersonLevel:
         each = table.group_by([PERSON, CELL]).aggregate(rows=table.count())
         each = marked_cells(each, self._bounding.groups, self._order, self._rows.dialect)
         kept = ibis.cases((each.counts, ibis.least(each.rows, whole(self._bounding.rows))), else_=whole(0))
-        each = each.mutate(cut=each.rows - kept)
-        each = each.mutate(total=each.cut.sum().over(ibis.window(group_by=PERSON)).cast("int64"))
-        scaled = averaged(each.cut.cast("decimal(38, 0)"), each.total, most, (0, 1))
-        return self._by_cell(each.select(CELL, cut=scaled), [["cut"]])[0]
+        each = each.mutate(kept=kept, cut=each.rows - kept)
+        person = ibis.window(group_by=PERSON)
+        each = each.mutate(
+            total=each.rows.sum().over(person).cast("int64"),
+            lost=each.cut.sum().over(person).cast("int64"),
+            first=each[CELL] == each[CELL].min().over(person),
+        )
+        scaled = {
+            name: averaged(each[name].cast("decimal(38, 0)"), each.total, most, (0, 1)) for name in ("kept", "cut")
+        }
+        # Each person is counted in one of its cells; which one does not matter, for they are added up.
+        persons = {
+            name: ibis.cases((each.first & condition, whole(1)), else_=whole(0)).cast("decimal(38, 0)")
+            for name, condition in (("complete", each.lost == whole(0)), ("incomplete", each.lost > whole(0)))
+        }
+        names = [list(scaled), list(persons)]
+        rows, found = self._by_cell(each.select(CELL, **scaled, **persons), names)
+        return rows, found.sum(axis=0, keepdims=True)
 
     def _counted(self, table: "ir.Table") -> "NDArray[Any]":
         sums = Sums(len(self._cells), 1)

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from celosia.core.exact import Exact, exact_level
 from celosia.core.guarantees import ApproxDP
+from celosia.query.cut_off import cut_off_notes
 from celosia.query.expressions import Column, Expression, kind_of
 from celosia.query.render import render
-from celosia.statistics import CentredSum, Choice, Measure, Mode, TopK
+from celosia.statistics import CentredSum, Choice, CutOffMeasure, CutPersons, Measure, Mode, TopK
 
 if TYPE_CHECKING:
     from celosia.core import Guarantee
@@ -161,16 +162,30 @@ def preview_of(
                 )
             )
     order = [aggregate.name for aggregate in strategy.question.plan.aggregates]
+    lines.sort(key=lambda line: order.index(line.name))
+    lines += _cut_off_lines(strategy, certain)
     return Preview(
         cost=cost,
         remaining=remaining,
         affordable=affordable,
         cells=None if strategy.question.cells is None else len(strategy.question.cells),
-        lines=tuple(sorted(lines, key=lambda line: order.index(line.name))),
+        lines=tuple(lines),
         bounds=tuple(_bounds(strategy)),
         notes=(*notes_of(strategy), *(_charge_notes(cost, charge) if affordable else ())),
         level=certain,
     )
+
+
+def _cut_off_lines(strategy: "Strategy", level: float) -> Iterator[Line]:
+    """What measures the rows and persons that the limits cut off: how far off each number of them is."""
+    for part in strategy.parts:
+        if isinstance(part.need.measure, CutOffMeasure) and part.noise is not None:
+            yield Line(
+                name="persons_cut_off" if isinstance(part.need.measure, CutPersons) else "rows_cut_off",
+                mechanism=noise_words(part.noise),
+                share=part.weight,
+                error=float(part.noise.margin(level)),
+            )
 
 
 def _charge_notes(cost: "Guarantee", charge: "Guarantee") -> Iterator[str]:
@@ -242,8 +257,7 @@ def _notes(strategy: "Strategy") -> Iterator[str]:
             f"One {bounding.unit} counts with at most {rows} in each of at most {cells}. Errors and intervals are of "
             "the noise: they are about the number that these limits leave."
         )
-        if strategy.question.may_cut:
-            yield "The limits may cut off more: the true number can lie outside the noise interval."
+        yield from cut_off_notes(strategy.question)
     clipped = ", ".join(sorted(strategy.question.clipped))
     if clipped:
         yield f"Values beyond their bounds are moved to them first ({clipped}): intervals are for the values inside."

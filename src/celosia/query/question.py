@@ -7,7 +7,7 @@ nothing; what passes fails no more, whatever the rows hold, for a failure that d
 import datetime as dt
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,12 +16,13 @@ from celosia.core.exact import exact, quote
 from celosia.data.columns import Boolean, Category, Date, Integer, Kind, Real, Text, Timestamp
 from celosia.data.values import as_category, as_date, as_moment, as_text, as_truth, as_whole
 from celosia.query.cells import MOST_CELLS, Cells
+from celosia.query.cut_off import cut_off_needs
 from celosia.query.evaluate import rehearse
 from celosia.query.expressions import columns_in, is_condition, kind_of
 from celosia.query.key_domains import key_domain, original
 from celosia.query.needs import Need, needs_of
 from celosia.query.plan import Joined, PerPerson, Plan, Projected, Relation
-from celosia.query.relations import columns_of, cuts_nothing, unit_of
+from celosia.query.relations import columns_of, cuts_nothing, reads_one_table, unit_of
 from celosia.query.render import render
 from celosia.statistics import Bounding, Measure, TopK
 
@@ -48,7 +49,7 @@ _READERS: "Final[dict[type[Kind], Callable[..., Any]]]" = {
 class Question:
     """A plan with all that the schemas say about it.
 
-    ``cells`` is None where the keys are private.
+    ``cells`` is None where the keys are private; ``cut_off`` are the measurements of what the limits cut off.
 
     >>> import celosia as cl
     >>> from celosia.query.plan import Aggregate, Base
@@ -65,6 +66,12 @@ class Question:
     bounding: Bounding
     cells: Cells | None
     needs: tuple[Need, ...]
+    cut_off: tuple[Need, ...] = ()
+
+    @property
+    def measurements(self) -> tuple[Need, ...]:
+        """All that is measured: what the aggregates need, then what the limits cut off."""
+        return (*self.needs, *self.cut_off)
 
     @property
     def dimension(self) -> int:
@@ -129,7 +136,9 @@ def question_of(plan: Plan, tables: "Mapping[str, Table]") -> Question:
     )
     needs = needs_of(plan, kinds, bounding)
     rehearse(plan, dict(_samples(plan, key_kinds, needs)))
-    return Question(plan=plan, kinds=kinds, key_kinds=key_kinds, bounding=bounding, cells=cells, needs=needs)
+    question = Question(plan=plan, kinds=kinds, key_kinds=key_kinds, bounding=bounding, cells=cells, needs=needs)
+    measured = question.may_cut and unit.table.max_rows_per_person is not None and reads_one_table(plan.relation)
+    return replace(question, cut_off=cut_off_needs(unit.table.max_rows_per_person or 1)) if measured else question
 
 
 def _inner_conditions(

@@ -18,7 +18,7 @@ from celosia.query.plan import Base, Joined, PerPerson, Projected, Relation
 if TYPE_CHECKING:
     from celosia.data.table import Table
 
-__all__ = ["Unit", "columns_of", "cuts_nothing", "limits_of", "tables_of", "unit_of"]
+__all__ = ["Unit", "columns_of", "cuts_nothing", "limits_of", "reads_one_table", "tables_of", "unit_of"]
 
 _MOST_ROWS = 2**62
 _MOST_SUMMED = 2**14  # rows of one person whose reals are summed without being cut off
@@ -98,6 +98,21 @@ def cuts_nothing(relation: Relation) -> bool:
             return not _joins_persons(inner)
         case Projected(relation=inner) | Joined(left=inner, by="key"):
             return cuts_nothing(inner)
+        case _:
+            return False
+
+
+def reads_one_table(relation: Relation) -> bool:
+    """Tell whether each row is one row of one private table: what the limits cut off can be counted there.
+
+    >>> reads_one_table(Joined(left=Base("visits"), right=Base("notes"), by="person"))
+    False
+    """
+    match relation:
+        case Base():
+            return True
+        case Projected(relation=inner) | Joined(left=inner, by="key"):
+            return reads_one_table(inner)
         case _:
             return False
 

@@ -1,8 +1,9 @@
 """The answer to a query: a table of noisy numbers, what they cost, and how far off each of them may be.
 
-It holds nothing that was not noised or public. Intervals are *noise intervals*: they hold the number without noise that
-the contribution limits leave, of values clipped to their bounds. In a table of rows that is the true value, but for
-clipping. In a table of persons the limits may cut off more, and the true value may lie outside.
+It holds nothing that was not noised or public. There are two kinds of intervals. A *noise interval* holds the number
+without noise that the contribution limits leave, of values clipped to their bounds. An *interval for the true value*
+holds the number without noise and without limits. In a table of rows the two are the same. In a table of persons the
+second needs a declared ``max_rows_per_person``; without it the limits may cut off more.
 """
 
 from dataclasses import dataclass, field
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
+    from celosia.query.cut_off import CutOff
+
     Interval = Callable[[float], "tuple[NDArray[Any], NDArray[Any]]"]
 
 __all__ = ["TableRelease"]
@@ -34,6 +37,9 @@ _MOST_BARS = 200
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
 class TableRelease(Release["pa.Table"]):
     """A private table: one row for each cell, keys first unless the query says otherwise.
+
+    ``true_intervals`` is None where limits cut off nothing: then the noise intervals are for the true values.
+    ``cut_off`` says how much the limits keep, where that was measured.
 
     >>> import celosia as cl
     >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(sex=cl.Category("F", "M")), name="deaths")
@@ -49,11 +55,14 @@ class TableRelease(Release["pa.Table"]):
     keys: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     intervals: "Mapping[str, Interval]" = field(default_factory=dict)
+    true_intervals: "Mapping[str, Interval] | None" = None
+    cut_off: "CutOff | None" = None
 
     def to_arrow(self, level: Exact | None = None) -> "pa.Table":
-        """Return the answer as an Arrow table; with a ``level`` each number has its interval beside it.
+        """Return the answer as an Arrow table; with a ``level`` each number has its intervals beside it.
 
-        The ends of the interval of ``count`` are called ``count_low`` and ``count_high``.
+        The ends of the noise interval of ``count`` are called ``count_low`` and ``count_high``, those of the interval
+        for the true value, where it is another one, ``count_true_low`` and ``count_true_high``.
         """
         if level is None:
             return self.value
@@ -64,9 +73,10 @@ class TableRelease(Release["pa.Table"]):
         for name in self.value.column_names:
             names.append(name)
             columns.append(self.value[name])
-            if name in self.intervals:
-                names += [f"{name}_low", f"{name}_high"]
-                columns += [self._end(name, end) for end in self.intervals[name](exact_level(level))]
+            for word, intervals in (("", self.intervals), ("_true", self.true_intervals or {})):
+                if name in intervals:
+                    names += [f"{name}{word}_low", f"{name}{word}_high"]
+                    columns += [self._end(name, end) for end in intervals[name](exact_level(level))]
         return pa.table(columns, names=names)
 
     def to_pandas(self, level: Exact | None = None) -> "pd.DataFrame":
@@ -104,9 +114,34 @@ class TableRelease(Release["pa.Table"]):
         if not self.intervals:
             message = "Nothing in this answer has an interval: they are choices, not numbers with noise."
             raise NoInterval(message)
+        return self._ends_of(self.intervals, level)
+
+    def true_interval(self, level: Exact = 0.95) -> "tuple[pa.Table, pa.Table]":
+        """Return the lower and the upper ends of the intervals for true values, of the columns that have one.
+
+        With probability ``level`` or more each holds what the query gives without noise and limits, of values within
+        their bounds. In a table of persons that relies on the declared ``max_rows_per_person``.
+
+        >>> import celosia as cl
+        >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)))
+        >>> release = cl.Session(deaths, budget=cl.PureDP(epsilon=1)).query().count().release(epsilon=1)
+        >>> release.true_interval() == release.confidence_interval()  # in a table of rows nothing is cut off
+        True
+        """
+        if self.true_intervals is None:
+            return self.confidence_interval(level)
+        if not self.true_intervals:
+            message = (
+                "Nothing in this answer has an interval for the true value: the limits may cut off more. Counts, sums, "
+                "means and variances over one table have one if its owner declares max_rows_per_person."
+            )
+            raise NoInterval(message)
+        return self._ends_of(self.true_intervals, level)
+
+    def _ends_of(self, intervals: "Mapping[str, Interval]", level: Exact) -> "tuple[pa.Table, pa.Table]":
         import pyarrow as pa
 
-        ends = {name: interval(exact_level(level)) for name, interval in self.intervals.items()}
+        ends = {name: interval(exact_level(level)) for name, interval in intervals.items()}
         shown = [name for name in self.value.column_names if name in self.keys or name in ends]
         low, high = (
             pa.table(
@@ -117,15 +152,18 @@ class TableRelease(Release["pa.Table"]):
         )
         return low, high
 
-    def name_interval(self, level: Exact = 0.95) -> str:
+    def name_interval(self, level: Exact = 0.95, *, true: bool = False) -> str:
         """Return what an interval is called: a noise interval, where limits may cut off rows of a person.
+
+        With ``true`` it is the name of the interval for the true value.
 
         >>> import celosia as cl
         >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)))
         >>> cl.Session(deaths, budget=cl.PureDP(epsilon=1)).query().count().release(epsilon=1).name_interval("0.9")
         '90 % interval'
         """
-        return f"{100 * exact_level(level):g} % {'' if self.guarantee.unit == 'row' else 'noise '}interval"
+        noise = "" if true or self.true_intervals is None else "noise "
+        return f"{100 * exact_level(level):g} % {noise}interval{' for the true value' if true else ''}"
 
     def _end(self, name: str, end: "NDArray[Any]") -> "pa.Array":
         """Return one end of the intervals of a column; dates and categories have the type of the column."""

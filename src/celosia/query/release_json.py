@@ -5,6 +5,7 @@ levels. A level between two of them is answered by the next higher one, whose in
 Nothing is in it that was not in the release, and a release holds nothing that was not noised or public.
 """
 
+import dataclasses
 import datetime as dt
 import functools
 import json
@@ -17,6 +18,7 @@ from celosia.core.events import Event
 from celosia.core.exact import quote
 from celosia.core.guarantees import Guarantee
 from celosia.core.record import Record
+from celosia.query.cut_off import CutOff
 from celosia.query.json_fields import (
     bounded,
     fields,
@@ -27,11 +29,12 @@ from celosia.query.json_fields import (
     text,
     truth,
     versioned,
+    whole_number,
 )
 from celosia.query.release import TableRelease
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import pyarrow as pa
     from numpy.typing import NDArray
@@ -45,12 +48,12 @@ LEVELS: Final = (0.5, 0.8, 0.9, 0.95, 0.99, 0.999)
 
 T = TypeVar("T", bound=Record)
 
-_VERSION = 1
+_VERSION = 2
 _MOST_PARTS = 50_000_000
 _DEEPEST = 64
 _LONGEST_TEXT = 2**24
 _MOST_64 = 2**63
-_FIELDS: Final = ("columns", "keys", "notes", "event", "guarantee", "seeded", "intervals")
+_FIELDS: Final = ("columns", "keys", "notes", "event", "guarantee", "seeded", "intervals", "true_intervals", "cut_off")
 
 
 def release_to_json(release: TableRelease) -> dict[str, Any]:
@@ -71,7 +74,9 @@ def release_to_json(release: TableRelease) -> dict[str, Any]:
         "event": record_to_json(release.event),
         "guarantee": record_to_json(release.guarantee),
         "seeded": release.seeded,
-        "intervals": [_intervals(name, interval, release.value[name]) for name, interval in release.intervals.items()],
+        "intervals": _all_intervals(release, release.intervals),
+        "true_intervals": None if release.true_intervals is None else _all_intervals(release, release.true_intervals),
+        "cut_off": None if release.cut_off is None else dataclasses.asdict(release.cut_off),
     }
 
 
@@ -95,10 +100,10 @@ def release_from_json(value: object) -> TableRelease:
         message = "The columns of a release have different names and one length, and there is at least one."
         raise FormatError(message)
     keys = _read_texts(found["keys"], "keys")
-    intervals = [_read_intervals(item, len(columns[0][1])) for item in listed(found["intervals"], "intervals")]
-    if not {*keys, *(name for name, _ in intervals)} <= set(names) or len(dict(intervals)) != len(intervals):
-        message = "The keys and the intervals of a release are of its columns, each once."
+    if not set(keys) <= set(names):
+        message = "The keys of a release are of its columns."
         raise FormatError(message)
+    rows, true = len(columns[0][1]), found["true_intervals"]
     return TableRelease(
         value=pa.table(dict(columns)),
         event=record_from_json(Event, found["event"]),
@@ -106,7 +111,9 @@ def release_from_json(value: object) -> TableRelease:
         seeded=truth(found["seeded"], "seeded"),
         keys=keys,
         notes=_read_texts(found["notes"], "notes"),
-        intervals=dict(intervals),
+        intervals=_read_all_intervals(found["intervals"], names, rows),
+        true_intervals=None if true is None else _read_all_intervals(true, names, rows),
+        cut_off=None if found["cut_off"] is None else _read_cut_off(found["cut_off"]),
     )
 
 
@@ -246,6 +253,10 @@ def _read_texts(value: object, name: str) -> tuple[str, ...]:
 # --------------------------------------------------------------------------------------------------------- intervals
 
 
+def _all_intervals(release: TableRelease, intervals: "Mapping[str, Callable[[float], Ends]]") -> list[dict[str, Any]]:
+    return [_intervals(name, interval, release.value[name]) for name, interval in intervals.items()]
+
+
 def _intervals(name: str, interval: "Callable[[float], Ends]", column: "pa.ChunkedArray") -> dict[str, Any]:
     levels = [(level, *interval(level)) for level in LEVELS]
     kinds = {np.asarray(end).dtype.kind for _, *ends in levels for end in ends}
@@ -261,6 +272,25 @@ def _intervals(name: str, interval: "Callable[[float], Ends]", column: "pa.Chunk
 
 def _ends(end: "NDArray[Any]", word: str) -> list[Any]:
     return _written(np.asarray(end).tolist(), word)
+
+
+def _read_all_intervals(value: object, names: "Sequence[str]", rows: int) -> "dict[str, Callable[[float], Ends]]":
+    found = [_read_intervals(item, rows) for item in listed(value, "intervals")]
+    if not {name for name, _ in found} <= set(names) or len(dict(found)) != len(found):
+        message = "The intervals of a release are of its columns, each once."
+        raise FormatError(message)
+    return dict(found)
+
+
+def _read_cut_off(value: object) -> CutOff:
+    names = [field.name for field in dataclasses.fields(CutOff)]
+    *shares, most = fields(value, "cut_off", names).items()
+    try:
+        numbers = {name: number_from_json(share, name) for name, share in shares}
+        return CutOff(**numbers, max_rows_per_person=whole_number(most[1], most[0]))
+    except ParameterError as error:
+        message = f"The cut_off of a release is not valid: {error}"
+        raise FormatError(message) from None
 
 
 def _read_intervals(value: object, rows: int) -> "tuple[str, Callable[[float], Ends]]":

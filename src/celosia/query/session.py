@@ -23,7 +23,6 @@ from celosia.query.answering import answer
 from celosia.query.asking import begin, begin_sql
 from celosia.query.builder import Query
 from celosia.query.calibration import strategy_within
-from celosia.query.cut_off import CutOffPlan, plan_cut_off
 from celosia.query.desk import Desk
 from celosia.query.fitting import check_own, fitting_of
 from celosia.query.history import Asked, Entry, entry_of
@@ -48,7 +47,6 @@ if TYPE_CHECKING:
     from celosia.ledger.ledger import Ledger
     from celosia.ledger.reservation import Request, Reservation
     from celosia.query.builder import Scalar
-    from celosia.query.cut_off import CutOff
     from celosia.query.engine import Engine
     from celosia.query.limit_suggestion import LimitSuggestion
     from celosia.query.release import TableRelease
@@ -411,61 +409,6 @@ class Session(Indivisible):
         cost, affordable = self._promise(plan.event), self._door.admits(plan.event)
         return plan.preview(cost, self.remaining, affordable=affordable, level=level)
 
-    def measure_cut_off(self, query: "Query | str", max_rows_per_person: int, **target: Any) -> "CutOff":  # noqa: ANN401 - epsilon or rho
-        """Measure with noise how many rows the limits cut off in each group of a query.
-
-        ``max_rows_per_person`` is a public fact: no person has more rows in the table. The answer of ``true_interval``
-        relies on it; privacy does not. What is spent, ``epsilon=`` or ``rho=``, comes beside the cost of the query.
-        The query itself is released in the same session, whose secret decides which groups of a person count.
-
-        >>> import celosia as cl, pyarrow as pa
-        >>> visits = cl.table(
-        ...     pa.table({"who": [row // 4 for row in range(8000)], "sex": ["F", "M"] * 4000}), name="visits",
-        ...     schema=cl.Schema(sex=cl.Category("F", "M")),
-        ...     person="who", max_groups_per_person=2, max_rows_per_group=1,
-        ... )
-        >>> session = cl.Session(visits, budget=cl.PureDP(epsilon=1))
-        >>> query = session.query().count()
-        >>> answer = query.release(epsilon="0.8")  # about 2000 of 8000 rows: one of each person
-        >>> cut = session.measure_cut_off(query, 10, epsilon="0.2")
-        >>> low, high = cut.true_interval(answer, 0.999)
-        >>> low["count"][0].as_py() < 8000 < high["count"][0].as_py() < 9000
-        True
-        """
-        plan = self._plan_cut_off(query, max_rows_per_person, target)
-        release = self._measure(plan.question.plan, plan.event, plan.text, plan.noisy)
-        return plan.conclude(release, self._desk.has_read)
-
-    def preview_cut_off(
-        self,
-        query: "Query | str",
-        max_rows_per_person: int,
-        *,
-        level: Exact = 0.95,
-        **target: Any,  # noqa: ANN401 - as in measure_cut_off
-    ) -> Preview:
-        """Tell what ``measure_cut_off`` would cost, and how far off its numbers of rows would be.
-
-        >>> import celosia as cl, pyarrow as pa
-        >>> visits = cl.table(
-        ...     pa.table({"who": [1, 1, 2], "sex": ["F", "F", "M"]}), schema=cl.Schema(sex=cl.Category("F", "M")),
-        ...     name="visits", person="who", max_groups_per_person=1, max_rows_per_group=1,
-        ... )
-        >>> session = cl.Session(visits, budget=cl.PureDP(epsilon=1))
-        >>> session.preview_cut_off("SELECT COUNT(*) FROM visits", 100, epsilon="0.5").lines[0].error
-        599.0
-        """
-        plan = self._plan_cut_off(query, max_rows_per_person, target)
-        cost, affordable = self._promise(plan.event), self._door.admits(plan.event)
-        return plan.preview(cost, self.remaining, affordable=affordable, level=level)
-
-    def _plan_cut_off(self, query: "Query | str", most: int, target: Mapping[str, Any]) -> CutOffPlan:
-        asked = begin_sql(self, query) if isinstance(query, str) else query
-        if not isinstance(asked, Query):
-            message = f"query must be a query of this session, or SQL, not {type(query).__name__}."
-            raise ParameterError(message)
-        return plan_cut_off(question_of(asked.plan, self._desk.tables), Target.of(self._limit, **target), most)
-
     def _plan_limits(
         self,
         group_by: "Sequence[Scalar]",
@@ -513,7 +456,6 @@ class Session(Indivisible):
 
         released, text = self._read(read, reservation)
         self._door.commit(reservation, released, text=text)
-        self._desk.remember(released)
         return Asked(reservation=replace(reservation, state="committed", answer=text), release=released)
 
     def _read(self, read: "Callable[[], T]", reservation: "Reservation") -> T:

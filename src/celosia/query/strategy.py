@@ -138,18 +138,15 @@ def check_noise(strategy: Strategy) -> Strategy:
 
 
 def _laplace(question: Question, target: Target) -> Strategy:
-    keys = 1.0 if question.cells is None else None
-    shares, rest = _split([_error(need, question) for need in question.needs], keys, target.epsilon, power=2 / 3)
+    private = question.cells is None
+    free = target.epsilon * (1 - _fixed(question))
+    shares = _divide([*_errors(question.needs, question), *([1.0] if private else [])], free, power=2 / 3)
+    stable = _stable(question, shares.pop(), target.delta) if private else None
+    shares += [target.epsilon * (need.part or 0) for need in question.cut_off]
     parts = tuple(
-        Part(
-            need=need,
-            share=share,
-            weight=share / target.epsilon,
-            noise=_noise(need, question, epsilon=share),
-        )
-        for need, share in zip(question.needs, shares, strict=True)
+        Part(need=need, share=share, weight=share / target.epsilon, noise=_noise(need, question, epsilon=share))
+        for need, share in zip(question.measurements, shares, strict=True)
     )
-    stable = None if question.cells is not None else _stable(question, rest, target.delta)
     events = [_event(part, question, pure=True) for part in parts]
     return _strategy(question, target, parts, stable, events)
 
@@ -160,15 +157,19 @@ def _gaussian(question: Question, target: Target) -> Strategy:
 
     numbers = [need for need in question.needs if isinstance(need.measure, Measure)]
     choices = [need for need in question.needs if not isinstance(need.measure, Measure)]
-    private = question.cells is None
-    together = sum(_error(need, question) for need in numbers)
-    errors = [together, *(_error(need, question) for need in choices)]
-    (first, *others), rest = _split(errors, 1.0 if private else None, target.epsilon, power=2 / 3)
+    private, fixed = question.cells is None, target.epsilon * _fixed(question)
+    together = sum(_errors(numbers, question))
+    errors = [together, *_errors(choices, question), *([1.0] if private else [])]
+    free, *others = _divide(errors, target.epsilon - fixed, power=2 / 3)
+    stable = _stable(question, others.pop(), target.delta / 2) if private else None
+    first = free + fixed
     delta = target.delta / 2 if private else target.delta
     for rho in certified_rhos(first, delta):
-        divided, _ = _split([_error(need, question) for need in numbers], None, rho, power=1)
-        shares = dict(zip(map(id, numbers), divided, strict=True)) | dict(zip(map(id, choices), others, strict=True))
-        noises = {id(need): _noise(need, question, rho=shares[id(need)]) for need in question.needs}
+        divided = _divide(_errors(numbers, question), rho * free / first, power=1)
+        divided += [rho * target.epsilon * (need.part or 0) / first for need in question.cut_off]
+        shares = dict(zip(map(id, [*numbers, *question.cut_off]), divided, strict=True))
+        shares |= dict(zip(map(id, choices), others, strict=True))
+        noises = {id(need): _noise(need, question, rho=shares[id(need)]) for need in question.measurements}
         noisy = [noise.event for noise in noises.values() if noise is not None]
         certified = CertifiedEvent(event=_together(noisy), epsilon=first, delta=delta)
         if certificate_holds(certified):
@@ -182,37 +183,37 @@ def _gaussian(question: Question, target: Target) -> Strategy:
             else first / target.epsilon * shares[id(need)] / rho,
             noise=noises[id(need)],
         )
-        for need in question.needs
+        for need in question.measurements
     )
-    stable = _stable(question, rest, target.delta / 2) if private else None
     events = [certified, *(_event(part, question, pure=True) for part in parts if part.noise is None)]
     return _strategy(question, target, parts, stable, events)
 
 
 def _concentrated(question: Question, target: Target) -> Strategy:
     rho = target.rho or Fraction(0)
-    shares, _ = _split([_error(need, question) for need in question.needs], None, rho, power=1)
+    shares = _divide(_errors(question.needs, question), rho * (1 - _fixed(question)), power=1)
+    shares += [rho * (need.part or 0) for need in question.cut_off]
     parts = tuple(
-        Part(
-            need=need,
-            share=share,
-            weight=share / rho,
-            noise=_noise(need, question, rho=share),
-        )
-        for need, share in zip(question.needs, shares, strict=True)
+        Part(need=need, share=share, weight=share / rho, noise=_noise(need, question, rho=share))
+        for need, share in zip(question.measurements, shares, strict=True)
     )
     return _strategy(question, target, parts, None, [_event(part, question, pure=False) for part in parts])
 
 
-def _split(
-    errors: Sequence[float], keys: float | None, total: Fraction, *, power: float
-) -> tuple[list[Fraction], Fraction]:
-    """Divide a total by the power of the errors; what the keys get comes second. All together is exactly the total."""
-    everything = [*errors, *(() if keys is None else (keys,))]
-    raw = [error**power for error in everything]
+def _fixed(question: Question) -> Fraction:
+    """The part of the cost that measures what the limits cut off."""
+    return sum((need.part or Fraction(0) for need in question.cut_off), start=Fraction(0))
+
+
+def _divide(errors: Sequence[float], total: Fraction, *, power: float) -> list[Fraction]:
+    """Divide a total by the power of the errors. All shares together are exactly the total."""
+    raw = [error**power for error in errors]
     parts = [max(1, round(_FINE * value / sum(raw))) for value in raw]
-    shares = [total * Fraction(part, sum(parts)) for part in parts]
-    return (shares, Fraction(0)) if keys is None else (shares[:-1], shares[-1])
+    return [total * Fraction(part, sum(parts)) for part in parts]
+
+
+def _errors(needs: Sequence[Need], question: Question) -> list[float]:
+    return [_error(need, question) for need in needs]
 
 
 def _error(need: Need, question: Question) -> float:
@@ -230,7 +231,7 @@ def _noise(
     measure, bounding = need.measure, need.bounding(question.bounding)
     if not isinstance(measure, Measure):
         return None
-    shape: tuple[int, int, Bounding] = (question.dimension, measure.width, bounding)
+    shape: tuple[int, int, Bounding] = (need.count_cells(question.dimension), measure.width, bounding)
     if epsilon is not None:
         return Noise.laplace(epsilon, measure.sensitivity(bounding), *shape)
     return Noise.gaussian(rho or Fraction(0), measure.sensitivity(bounding), *shape)
@@ -268,7 +269,7 @@ def _strategy(
 def _squared_error(strategy: Strategy) -> float:
     """The sum of the variances of what is measured, each relative to what one row can do to it."""
     total = 0.0
-    for part in strategy.parts:
+    for part in strategy.parts[: len(strategy.question.needs)]:
         if part.noise is not None and isinstance(part.need.measure, Measure):
             row = part.need.measure.footprint.l1
             total += part.need.measure.width * part.noise.variance / row**2

@@ -11,7 +11,7 @@ from celosia.statistics.choice import Choice
 from celosia.statistics.contribution import Bounding, Footprint, Sensitivity
 from celosia.statistics.counting import count, count_distinct, histogram
 from celosia.statistics.cross_moments import CrossMoments
-from celosia.statistics.cut_rows import CutRows
+from celosia.statistics.cut_off import CutOffMeasure, CutPersons, CutRows
 from celosia.statistics.dependence import correlation, covariance
 from celosia.statistics.estimate import Estimate
 from celosia.statistics.half_half import HalfHalfMean
@@ -37,6 +37,8 @@ __all__ = [
     "Choice",
     "ChoiceRelease",
     "CrossMoments",
+    "CutOffMeasure",
+    "CutPersons",
     "CutRows",
     "DifferentValues",
     "Distinct",

@@ -22,6 +22,7 @@ from celosia.statistics import (
     Bins,
     Bounding,
     CrossMoments,
+    CutPersons,
     CutRows,
     Distinct,
     FirstMoments,
@@ -95,7 +96,7 @@ def _person_cases(tables: dict[str, Table]) -> Iterator[Case]:
     for bounds in ((1, 1), (2, 3), (3, 2), (5, 100)):
         yield make(f"{bounds[0]} by {bounds[1]}", base, [("month", "month(born)")], few, bounds=bounds)
     contributions = _need(Bins(441), distinct="contributions")
-    cut = [_need(CutRows(1000)), _need(CutRows(3))]
+    cut = [_need(CutRows(1000)), _need(CutRows(3)), _need(CutPersons())]
     for bounds in ((1, 1), (2, 3), (3, 2)):
         taken = [*cut, contributions] if bounds == (2, 3) else cut
         yield make(f"beyond {bounds[0]} by {bounds[1]}", base, [("month", "month(born)")], taken, bounds=bounds)

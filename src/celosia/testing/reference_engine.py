@@ -16,7 +16,7 @@ import numpy as np
 from celosia.query.engine import Engine
 from celosia.query.expressions import Expression, kind_of
 from celosia.query.hashing import KeyedOrder
-from celosia.statistics import Bins, Choice, CutRows
+from celosia.statistics import Bins, Choice, CutPersons, CutRows
 from celosia.testing.reference_rows import CleanRows, clean_rows, step_on, whole_value
 
 if TYPE_CHECKING:
@@ -108,6 +108,8 @@ class ReferenceEngine(Engine):
             _count_contributions(answer, rows.persons, cells, order)
         elif isinstance(request.measure, CutRows):
             _count_cut(answer, request.measure.most, rows.persons, cells, bounding, order)
+        elif isinstance(request.measure, CutPersons):
+            return _count_cut_persons(rows.persons, cells, bounding, order)
         elif request.distinct == "values":
             _count_distinct(answer, request.columns[0], rows, groups, most, order)
         elif request.distinct == "persons":
@@ -216,16 +218,32 @@ def _count_contributions(answer: "NDArray[Any]", persons: list[Any], cells: list
 def _count_cut(
     answer: "NDArray[Any]", most: int, persons: list[Any], cells: list[int], bounding: "Bounding", order: KeyedOrder
 ) -> None:
-    """Count the rows that the limits cut off; those of a person with too many are scaled down."""
-    kept = _chosen(persons, cells, bounding.groups, order)
-    cut: dict[Any, dict[int, int]] = defaultdict(dict)
+    """Count the rows that the limits keep and cut off; those of a person with too many are scaled down."""
+    for cells_of_person in _kept_and_cut(persons, cells, bounding, order).values():
+        total = sum(map(sum, cells_of_person.values()))
+        for cell, numbers in cells_of_person.items():
+            for column, number in enumerate(numbers):
+                answer[cell, column] += number if total <= most else number * most // total
+
+
+def _count_cut_persons(persons: list[Any], cells: list[int], bounding: "Bounding", order: KeyedOrder) -> "NDArray[Any]":
+    """Count the persons of whom all rows count, and those of whom some are cut off."""
+    answer = np.zeros((1, 2), dtype=object)
+    for cells_of_person in _kept_and_cut(persons, cells, bounding, order).values():
+        answer[0, int(any(cut for _, cut in cells_of_person.values()))] += 1
+    return answer
+
+
+def _kept_and_cut(
+    persons: list[Any], cells: list[int], bounding: "Bounding", order: KeyedOrder
+) -> dict[Any, dict[int, tuple[int, int]]]:
+    """The rows that the limits keep and cut off, of each person in each cell."""
+    chosen = _chosen(persons, cells, bounding.groups, order)
+    found: dict[Any, dict[int, tuple[int, int]]] = defaultdict(dict)
     for (person, cell), number in Counter(zip(persons, cells, strict=True)).items():
-        counted = bounding.rows if (person, cell) in kept else 0
-        cut[person][cell] = max(0, number - counted)
-    for numbers in cut.values():
-        total = sum(numbers.values())
-        for cell, number in numbers.items():
-            answer[cell, 0] += number if total <= most else number * most // total
+        kept = min(number, bounding.rows) if (person, cell) in chosen else 0
+        found[person][cell] = (kept, number - kept)
+    return found
 
 
 def _count_distinct(

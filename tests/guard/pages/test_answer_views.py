@@ -52,7 +52,7 @@ def test_charts_and_files(site: Site) -> None:
     assert [row["sex"] for row in rows] == ["F", "M"]
     assert float(rows[0]["count_low"]) < float(rows[0]["count"]) < float(rows[0]["count_high"])
     whole = browser.get(f"{path}/answer.json").json()
-    assert whole["release"]["version"] == 1
+    assert whole["release"]["version"] == 2
     assert whole["state"] == "committed"
 
 
@@ -144,10 +144,11 @@ def test_persons_are_called_as_they_were_asked_for(site: Site, tmp_path: Path) -
         assert "PERSON" not in text
 
 
-def test_persons_have_noise_intervals(site: Site, tmp_path: Path) -> None:
-    data = tmp_path / "visits.csv"
+def answer_about_persons(site: Site, folder: Path, declared: str = "") -> tuple[str, str, str]:
+    """Ask about a table of persons, and return the path of the answer and its pages in English and Spanish."""
+    data = folder / "visits.csv"
     data.write_text("person_id,age\n" + "".join(f"{n // 3},{n % 90}\n" for n in range(200)))
-    limits = '[table]\nperson = "person_id"\nmax_groups_per_person = 1\nmax_rows_per_group = 1\n'
+    limits = f'[table]\nperson = "person_id"\nmax_groups_per_person = 1\nmax_rows_per_group = 1\n{declared}'
     schema = f'{limits}[columns.age]\nkind = "integer"\nlow = 0\nhigh = 120\n'
     site.guard.add_dataset(site.local, "stays", str(data), schema)
     site.guard.set_budget(site.local, ApproxDP(epsilon=3, delta="1e-6"), dataset="stays")
@@ -157,7 +158,23 @@ def test_persons_have_noise_intervals(site: Site, tmp_path: Path) -> None:
     english, spanish = (
         browser.get(f"{path}?lang={code}").text.replace("\N{NO-BREAK SPACE}", " ") for code in ("en", "es")
     )
+    return path, english, spanish
+
+
+def test_true_values_of_persons_have_intervals_where_owners_declare_enough(site: Site, tmp_path: Path) -> None:
+    _, english, spanish = answer_about_persons(site, tmp_path, "max_rows_per_person = 3\n")
+    assert "95 % interval for the true value" in english
+    assert "The limits keep " in english
+    assert "it holds if no person has more rows than the owner declares" in english
+    assert "intervalo del 95 % para el valor verdadero" in spanish
+    assert "Los límites conservan el " in spanish
+
+
+def test_persons_have_noise_intervals(site: Site, tmp_path: Path) -> None:
+    path, english, spanish = answer_about_persons(site, tmp_path)
+    browser = site.browser("analyst")
     assert "95 % noise interval" in english
+    assert "interval for the true value" not in english
     assert "as the limits for each person leave it" in english
     assert "The limits may cut off more: the true number can lie outside the noise interval." in english
     assert "intervalo de ruido del 95 %" in spanish

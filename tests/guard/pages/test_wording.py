@@ -40,12 +40,14 @@ def session(budget: cl.Guarantee, **protected: Any) -> cl.Session:  # noqa: ANN4
         "SELECT name, COUNT(*) FROM people GROUP BY name",
     ],
 )
-@pytest.mark.parametrize("person", [False, True])
+@pytest.mark.parametrize("most", [None, 0, 40])
 @pytest.mark.parametrize("budget", [cl.ApproxDP(epsilon=2, delta="1e-6"), cl.ZCDP(rho=1)], ids=["approx", "zcdp"])
-def test_what_previews_say_is_said_in_spanish(sql: str, person: bool, budget: cl.Guarantee) -> None:  # noqa: FBT001
+def test_what_previews_say_is_said_in_spanish(sql: str, most: int | None, budget: cl.Guarantee) -> None:
+    """Of a table of rows, of one of persons, and of one that declares the most rows of a person."""
     if isinstance(budget, cl.ZCDP) and "GROUP BY name" in sql:
         pytest.skip("private keys need a delta")
-    protected: dict[str, Any] = {"person": "who", "max_groups_per_person": 2, "max_rows_per_group": 3} if person else {}
+    limits = {"person": "who", "max_groups_per_person": 2, "max_rows_per_group": 3, "max_rows_per_person": most or None}
+    protected: dict[str, Any] = {} if most is None else limits
     target: dict[str, Any] = {"rho": "0.1"} if isinstance(budget, cl.ZCDP) else {"epsilon": "0.5"}
     preview = session(budget, **protected).sql(sql).preview(**target)
     sentences = [*preview.notes, *(line.mechanism for line in preview.lines)]

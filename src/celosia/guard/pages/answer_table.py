@@ -24,7 +24,7 @@ _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heading:
-    """The head of a column: a key, a number with an interval, or what has none.
+    """The head of a column: a key, a number with an interval, what has none, or the interval for a true value.
 
     >>> Heading(name="sex", key=True).number
     False
@@ -34,6 +34,7 @@ class Heading:
     key: bool = False
     number: bool = False
     interval: bool = False
+    true: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +75,10 @@ def answer_table(release: "TableRelease", code: str, level: float) -> AnswerTabl
         headings.append(Heading(name=name, key=key, number=number, interval=name in release.intervals))
         if name in release.intervals:
             columns.append(_with_interval(values, release.intervals[name](level), code))
+            true = (release.true_intervals or {}).get(name)
+            if true is not None:
+                headings.append(Heading(name=name, number=number, true=True))
+                columns.append([(interval, "") for _, interval in _with_interval(values, true(level), code)])
         else:
             columns.append([(_shown(value, code, key=key), "") for value in values])
     return AnswerTable(headings=tuple(headings), rows=tuple(zip(*columns, strict=True)))

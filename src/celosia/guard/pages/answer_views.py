@@ -163,6 +163,7 @@ def _show(visit: "Visit") -> "Response":
         "paid": paid_for(answer, own_budget=_has_budget(visit)),
     }
     values: dict[str, Any] = {"table": None, "charts": [], "notes": [], "guarantee": cost_of(answer), "meaning": ""}
+    values["limits_cut"] = False
     if answer.release is not None:
         release = _released(answer)
         values = {
@@ -170,6 +171,7 @@ def _show(visit: "Visit") -> "Response":
             "charts": chart_columns(release),
             "notes": [worded(note, visit.language) for note in release.notes],
             "guarantee": release.guarantee,
+            "limits_cut": release.true_intervals is not None,
             "meaning": meaning_of(release.guarantee, visit.language),
         }
     percent = f"{100 * float(level):g}"

@@ -68,7 +68,7 @@ def chart_specification(
     words = {
         "private value": language.text("chart.value"),
         release.name_interval(level): language.text(
-            "chart.interval" if release.guarantee.unit == "row" else "chart.noise_interval", level=f"{100 * level:g}"
+            "chart.interval" if release.true_intervals is None else "chart.noise_interval", level=f"{100 * level:g}"
         ),
     }
     changed: dict[str, Any] = _changed(spec, words, _DARK if dark else {})
