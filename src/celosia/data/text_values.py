@@ -2,8 +2,8 @@
 
 The grammar is a set of regular expressions that mean the same to DuckDB (RE2), PostgreSQL, Java and Python: no
 backslashes, no greedy choice between two readings. A text that does not match says nothing: it is null, and never an
-error. Booleans are ``true``, ``t``, ``yes``, ``y``, ``1`` and their opposites, in any case. Dates are ``2021-12-31`` or
-``2021/12/31``, timestamps have ``10:30`` or ``10:30:59.5`` behind them, and perhaps ``Z`` or ``+01:00``; without a zone
+error. Booleans are ``true``, ``t``, ``yes``, ``y``, ``1`` and their opposites, in any case, and the Spanish words: ``sí``,
+``si``, ``s``, ``verdadero``, ``v`` and theirs. Dates are ``2021-12-31`` or ``2021/12/31``, timestamps have ``10:30`` or ``10:30:59.5`` behind them, and perhaps ``Z`` or ``+01:00``; without a zone
 they are in UTC. With a declared ``date_format`` only its formats are read. Years have four digits.
 """
 
@@ -27,11 +27,12 @@ __all__ = [
     "parse_text",
 ]
 
-TRUE: Final = "^[ ]*([tT][rR][uU][eE]|[tT]|[yY][eE][sS]|[yY]|1)[ ]*$"
-"""Texts that say true."""
+_YES: Final = "[yY][eE][sS]|[yY]|[sS][iI]|[sS][iI]\u0301|[sS]í|[sS]Í|[sS]"  # no class with í, which can be two bytes
+TRUE: Final = f"^[ ]*([tT][rR][uU][eE]|[tT]|[vV][eE][rR][dD][aA][dD][eE][rR][oO]|[vV]|{_YES}|1)[ ]*$"
+"""Texts that say true, in English or Spanish."""
 
-FALSE: Final = "^[ ]*([fF][aA][lL][sS][eE]|[fF]|[nN][oO]|[nN]|0)[ ]*$"
-"""Texts that say false."""
+FALSE: Final = "^[ ]*([fF][aA][lL][sS][eE]|[fF][aA][lL][sS][oO]|[fF]|[nN][oO]|[nN]|0)[ ]*$"
+"""Texts that say false, in English or Spanish."""
 
 LONGEST_NUMBER: Final = 100
 """Characters of the longest text that is read as a number."""
