@@ -1,10 +1,12 @@
-"""``celosia schema``: a draft of a schema file, from the types of the columns.
+"""``celosia schema``: a schema file, from the types of the columns and the answers of their owner.
 
-Bounds and categories are for the owner to fill in; they are never read from the rows, because the least and the
-greatest value of a column are somebody's. A CSV file has no types: what its first rows seem to hold is suggested to the
-owner as comments. Nothing is answered, so nothing is spent.
+In a terminal the owner is asked (``schema_wizard``); elsewhere, and with ``--no-input``, a draft is written. Bounds and
+categories are the owner's: they are never read from the rows, because the least and the greatest value of a column are
+somebody's. Nothing is answered, so nothing is spent.
 """
 
+import shlex
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -14,11 +16,16 @@ from rich.text import Text
 
 from celosia.cli.account_show import waiting
 from celosia.cli.schema_check import check_schema, refuse_nameless
+from celosia.cli.schema_wizard import ask_place, ask_schema
 from celosia.cli.writing import check_place, write_whole
 from celosia.core.errors import ParameterError, SchemaError
 
 __all__ = ["refuse_nameless", "schema"]
 
+_ASKED = """\
+# Bounds and categories are public. What lies outside the bounds is clipped to them; what is no value at all is left
+# out, unless the column has a line such as null = 0.
+"""
 _FILL_IN = "Write what is publicly known of each column; bounds are never read from the data."
 
 
@@ -30,9 +37,12 @@ def schema(
         str | None, typer.Option(metavar="NAME", help="The table of a database, or what SQL calls a file.")
     ] = None,
     output: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the draft there; it must not be there yet.")
+        Path | None, typer.Option(metavar="FILE", help="Write the schema there; it must not be there yet.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the file of --output if it is there.")] = False,
+    no_input: Annotated[
+        bool, typer.Option("--no-input", help="Ask nothing: write a draft to fill in. So it is outside a terminal.")
+    ] = False,
     check: Annotated[
         Path | None,
         typer.Option(metavar="SCHEMA", help="Draft nothing: count the cells that cannot be read as this schema says."),
@@ -41,9 +51,9 @@ def schema(
         float, typer.Option(metavar="SHARE", min=0, max=1, help="With --check: fail if a column has a larger share.")
     ] = 0.01,
 ) -> None:
-    """Draft a schema for ``file`` from the types of its columns, and say what is left for its owner to fill in.
+    """Ask the owner of ``file`` about its columns, or draft a schema from their types; see the module.
 
-    Without ``output`` the draft is printed. With ``check`` nothing is drafted: the cells of the columns are read as a
+    Without ``output`` a draft is printed. With ``check`` nothing is drafted: the cells of the columns are read as a
     schema file says, and those that cannot be are counted. The counts have no noise: they are for the owner alone.
 
     >>> schema("nowhere.parquet")
@@ -62,6 +72,9 @@ def schema(
         check_place(output, name="output", force=force)
     if table is None:
         refuse_nameless(file)
+    if not no_input and _is_terminal():
+        _ask(file, table, output, force=force)
+        return
     from celosia.data.draft import draft_schema
 
     with waiting("Looking at types"):
@@ -72,6 +85,21 @@ def schema(
         write_whole(output, draft, name="output", force=force)
         _say(str(output), to_stderr=False)
     _say(_what_is_missing(draft), to_stderr=True)
+
+
+def _is_terminal() -> bool:
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def _ask(file: str, table: str | None, output: Path | None, *, force: bool) -> None:
+    made = ask_schema(file, table)
+    place = ask_place(file) if output is None else output
+    write_whole(place, _ASKED + made.to_toml(), name="output", force=force)
+    named = "URL" if "://" in file else shlex.quote(file)  # a URL may hold a password
+    _say(f"{place} is written. Next, count the cells that cannot be read, and ask:", to_stderr=False)
+    _say(f"  celosia schema {named} --check {shlex.quote(str(place))}", to_stderr=False)
+    query = f'"SELECT COUNT(*) FROM {made.name}"'  # noqa: S608 - for the owner to read
+    _say(f"  celosia query {named} {query} --schema {shlex.quote(str(place))} --epsilon 0.1", to_stderr=False)
 
 
 def _refuse_beside_check(output: Path | None, *, force: bool) -> None:

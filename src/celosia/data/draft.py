@@ -1,18 +1,15 @@
 """A first draft of a schema, from the types of the columns.
 
 The owner fills in what the types do not say: bounds and categories. They are never read from the rows, because the
-least and the greatest value of a column are somebody's. A CSV file has no types: what it seems to hold stands beside
-its columns, as comments (``sniffing``).
+least and the greatest value of a column are somebody's. A CSV file has no types: its kinds are what the first rows seem
+to hold, and what they seem to be written in stands in comments (``sniffing``).
 """
 
-import json
 from typing import Final
 
-from celosia.data.column_types import ColumnType, column_types
-from celosia.data.files import Files
-from celosia.data.schema import KINDS
-from celosia.data.sniffing import Suggestion, sniff_file
-from celosia.data.sources import Database, classify, suggested_name
+from celosia.data.column_types import ColumnType
+from celosia.data.inspection import InspectedColumn, inspect_source
+from celosia.data.schema import KINDS, write_key, write_value
 from celosia.data.text_format import TextFormat
 
 __all__ = ["draft_schema"]
@@ -59,33 +56,32 @@ def draft_schema(source: object, *, name: str | None = None) -> str:
     # high = ?
     <BLANKLINE>
     """
-    found, seems = classify(source, name=name), Suggestion()
-    if isinstance(found, Files):
-        seems = sniff_file(found)
-        found = classify(source, text=TextFormat(encoding=seems.text.encoding))  # for the letters of the names
-    called = suggested_name(found if isinstance(found, Database) else source) if name is None else name
-    sections = [_section(column, seems.kinds.get(column.name)) for column in column_types(found)]
-    return "\n".join([_HEAD, _TABLE.format(name=json.dumps(called)) + _format(seems.text), *sections])
+    found = inspect_source(source, name=name)
+    head = _TABLE.format(name=write_value(found.name)) + _format(found.text)
+    return "\n".join([_HEAD, head, *map(_section, found.columns), *map(_left_out, found.left_out)])
 
 
 def _format(text: TextFormat) -> str:
     given = {name: value for name, value in text.declared().items() if (name, value) != ("delimiter", ",")}
-    lines = [f"# {name} = {json.dumps(value, ensure_ascii=False)}\n" for name, value in given.items()]
+    lines = [f"# {name} = {write_value(value)}\n" for name, value in given.items()]
     return _FORMAT + "".join(lines) if lines else ""
 
 
-def _section(column: ColumnType, seems: str | None) -> str:
-    if column.kind is None and column.type is not None:
-        return f"# {column.name!a} is left out: {column.type} cannot be asked about.\n"
-    if not column.name.isprintable() or not column.name:
-        return f"# {column.name!a} is left out: a column needs a printable name.\n"
-    heading = f"[columns.{_key(column.name)}]"
+def _section(column: InspectedColumn) -> str:
+    heading = f"[columns.{write_key(column.name)}]"
     if column.kind is None:
-        perhaps = "" if seems is None else f'# perhaps kind = "{seems}"\n'
-        return f"{heading}\n# kind = ?         # {', '.join(KINDS)}\n{perhaps}{_UNTYPED}\n"
-    return "\n".join([f"{heading:<18} # {column.type}", f'kind = "{column.kind}"', *_BOUNDS[column.kind], ""])
+        return f"{heading}\n# kind = ?         # {', '.join(KINDS)}\n{_UNTYPED}\n"
+    lines = [f"{heading:<18} # {column.type or 'as it seems'}", f'kind = "{column.kind}"', *_BOUNDS[column.kind]]
+    domain = column.domain
+    if domain is not None and domain.high is not None:
+        lines.append(f"# perhaps {domain.low} and {domain.high} ({domain.meaning})")
+    return "\n".join([*lines, ""])
 
 
-def _key(name: str) -> str:
-    bare = name.isascii() and name.replace("-", "_").isidentifier()
-    return name if bare else json.dumps(name, ensure_ascii=False)
+def _left_out(column: ColumnType) -> str:
+    why = (
+        "a column needs a printable name"
+        if column.type is None or column.kind
+        else f"{column.type} cannot be asked about"
+    )
+    return f"# {column.name!a} is left out: {why}.\n"

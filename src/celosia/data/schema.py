@@ -25,7 +25,7 @@ from celosia.core.errors import CelosiaError, SchemaError
 from celosia.core.exact import quote
 from celosia.data.columns import Boolean, Category, Date, Integer, Kind, Real, Text, Timestamp
 
-__all__ = ["KINDS", "Schema", "load_toml", "read_columns"]
+__all__ = ["KINDS", "Schema", "load_toml", "read_columns", "write_key", "write_value"]
 
 KINDS: Final[dict[str, type[Kind]]] = {
     "integer": Integer,
@@ -225,17 +225,23 @@ def _plain(value: object, kind: str) -> Any:  # noqa: ANN401 - whatever the kind
 
 def _section(name: str, kind: Kind) -> str:
     word = next(word for word, known in KINDS.items() if type(kind) is known)
-    lines = [f"[columns.{name if _bare(name) else _text(name)}]", f'kind = "{word}"']
+    lines = [f"[columns.{write_key(name)}]", f'kind = "{word}"']
     for field in (*_FIELDS[word], *_OPTIONS.get(word, ()), "null"):
         value = getattr(kind, field)
         if value is None or (field == "ordered" and not value) or (field == "null" and kind.nullable):
             continue
-        lines.append(f"{field} = {_written(value)}")
+        lines.append(f"{field} = {write_value(value)}")
     return "\n".join(lines) + "\n"
 
 
-def _bare(name: str) -> bool:
-    return name.isascii() and name.replace("-", "_").isidentifier()
+def write_key(name: str) -> str:
+    """Return the name of a column as a key of TOML, in quotes where it needs them.
+
+    >>> write_key("age"), write_key("cause of death")
+    ('age', '"cause of death"')
+    """
+    bare = name.isascii() and name.replace("-", "_").isidentifier()
+    return name if bare else _text(name)
 
 
 def _text(text: str) -> str:
@@ -243,7 +249,12 @@ def _text(text: str) -> str:
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def _written(value: object) -> str:
+def write_value(value: object) -> str:
+    """Return a value of a schema as TOML writes it.
+
+    >>> write_value(120), write_value(["NA", "-"]), write_value(dt.date(2021, 12, 31))
+    ('120', '["NA", "-"]', '"2021-12-31"')
+    """
     match value:
         case bool() | int():
             return str(value).lower()
@@ -254,8 +265,8 @@ def _written(value: object) -> str:
             return _text(value.replace(tzinfo=None).isoformat(sep=" "))
         case dt.date():
             return _text(value.isoformat())
-        case tuple():
-            return "[" + ", ".join(map(_written, value)) + "]"
+        case tuple() | list():
+            return "[" + ", ".join(map(write_value, value)) + "]"
         case _:
             return _text(str(value))
 

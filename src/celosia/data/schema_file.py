@@ -32,7 +32,7 @@ from typing import Any, Final
 from celosia.core.adjacency import AddRemove, Adjacency, exact_adjacency
 from celosia.core.errors import ParameterError, SchemaError
 from celosia.core.exact import quote
-from celosia.data.schema import KINDS, Schema, load_toml, read_columns
+from celosia.data.schema import KINDS, Schema, load_toml, read_columns, write_value
 from celosia.data.table import Table, table
 from celosia.data.text_format import TextFormat
 
@@ -92,6 +92,25 @@ class SchemaFile:
             adjacency=self.adjacency,
             **self.text.declared(),
         )
+
+    def to_toml(self) -> str:
+        """Return the text of a schema file that says the same.
+
+        >>> from celosia.data.columns import Boolean
+        >>> print(SchemaFile(schema=Schema(hale=Boolean()), name="people").to_toml())
+        [table]
+        name = "people"
+        <BLANKLINE>
+        [columns.hale]
+        kind = "boolean"
+        <BLANKLINE>
+        """
+        given = {name: getattr(self, name) for name in _OPTIONS if name not in (*_FORMAT, "adjacency")}
+        if self.adjacency is not AddRemove:
+            given["adjacency"] = self.adjacency.value
+        given |= self.text.declared()
+        lines = [f"{name} = {write_value(value)}\n" for name, value in given.items() if value is not None]
+        return "".join(["[table]\n", *lines, "\n", self.schema.to_toml()])
 
 
 def read_schema_file(path: str | PathLike[str]) -> SchemaFile:

@@ -1,7 +1,7 @@
 """How many cells of a table cannot be read as its schema says: true counts, for its owner alone.
 
 These numbers are of the data and have no noise. Nothing that an analyst can reach may call this module. The command
-``celosia schema --check`` does, which only somebody with the file can run.
+``celosia schema`` does, which only somebody with the file can run.
 """
 
 import codecs
@@ -9,6 +9,7 @@ import copy
 import functools
 import gzip
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
     from celosia.data.table import Table
 
-__all__ = ["CellCounts", "ColumnCounts", "count_cells"]
+__all__ = ["CellCounts", "ColumnCounts", "count_cells", "list_values"]
 
 _BLOCK = 2**20
 
@@ -81,13 +82,40 @@ def count_cells(table: "Table") -> CellCounts:
     >>> count_cells(ages).columns
     (ColumnCounts(name='age', kind='Integer', filled=2, unreadable=1, unused=()),)
     """
+    with _open(table) as (engine, rows):
+        return quietly(_count)(table, engine, rows)
+
+
+def list_values(table: "Table", column: str, *, most: int) -> list[str | int] | None:
+    """Return the different values of a column in order, or None if there are more than ``most``.
+
+    They are true values of the data, for the owner alone. Put into a schema, they are public.
+
+    >>> import celosia as cl, pyarrow as pa
+    >>> wards = cl.table(pa.table({"ward": ["B", "A", None, "B"]}), schema=cl.Schema(ward=cl.Text()), name="wards")
+    >>> list_values(wards, "ward", most=10), list_values(wards, "ward", most=1)
+    (['A', 'B'], None)
+    """
+
+    def read(engine: IbisEngine, rows: Rows) -> list[str | int]:
+        value = clean(rows.table[rows.names[column]], rows.kinds[column], rows.dialect)
+        query = rows.table.select(v=value).distinct().drop_null("v").limit(most + 1)
+        return [one for batch in engine.run(query) for one in batch.column(0).to_pylist()]
+
+    with _open(table) as (engine, rows):
+        found = quietly(read)(engine, rows)
+    return sorted(found) if len(found) <= most else None
+
+
+@contextmanager
+def _open(table: "Table") -> Iterator[tuple[IbisEngine, Rows]]:
     with open_engine({table.name: table}) as engine:
         if not isinstance(engine, IbisEngine):
             message = "Only tables in files, frames, DuckDB, PostgreSQL and Spark can be counted."
             raise QueryError(message)
         rows = rows_of(Base(table.name), engine)
         engine.check_types()
-        return quietly(_count)(table, engine, rows)
+        yield engine, rows
 
 
 def _count(table: "Table", engine: IbisEngine, rows: Rows) -> CellCounts:
