@@ -64,11 +64,12 @@ def test_nothing_of_the_rows_is_in_the_draft(people: Path) -> None:
         assert value not in draft + said
 
 
-def test_a_csv_file_declares_no_types(tmp_path: Path) -> None:
+def test_a_csv_file_has_kinds_by_its_cells(tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text("age;name\n34;Ana\n")
     draft, said = run(tmp_path / "people.csv")
-    assert "# kind = ?" in draft
-    assert "[columns.age] needs kind; [columns.name] needs kind" in said
+    assert '[columns.age]      # as it seems\nkind = "integer"\n# low = ?' in draft
+    assert "[columns.age] needs low and high." in said
+    assert run(tmp_path / "people.csv", "--no-input") == (draft, said)
 
 
 def test_a_table_of_texts_lacks_nothing(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from celosia.core import ParameterError
 from celosia.core.errors import SchemaError
-from celosia.data.columns import Boolean, Category, Date, Integer, Real, Text, Timestamp
+from celosia.data.columns import Boolean, Date, Integer, Real, Text, Timestamp
 from celosia.data.draft import draft_schema
 from celosia.data.schema import Schema
 from celosia.data.schema_file import parse_schema_file
@@ -96,14 +96,16 @@ def test_a_filled_draft_is_a_schema() -> None:
     assert parse_schema_file(text).table(TABLE).schema == expected
 
 
-def test_a_csv_file_says_nothing_but_names(tmp_path: Path) -> None:
-    (tmp_path / "deaths.csv").write_text("age;sex\n108;Eulalia\n", encoding="utf-8")
+def test_a_csv_file_has_the_kinds_that_its_cells_seem_to_have(tmp_path: Path) -> None:
+    (tmp_path / "deaths.csv").write_text("age;sex;empty\n108;Eulalia;\n", encoding="utf-8")
     text = draft_schema(tmp_path / "deaths.csv")
     assert not any(secret in text for secret in SECRETS)
-    with pytest.raises(SchemaError, match=r"\[columns\.age\] needs kind; \[columns\.sex\] needs kind\."):
+    with pytest.raises(SchemaError, match=r"\[columns\.age\] needs low and high; \[columns\.empty\] needs kind\."):
         parse_schema_file(text)
-    text = text.replace("# kind = ?", 'kind = "category"\nvalues = ["F", "M"] #')
-    assert parse_schema_file(text).schema == Schema(age=Category("F", "M"), sex=Category("F", "M"))
+    assert "# perhaps 0 and 120 (years)" in text
+    for line, filled in (("# low = ?", "low = 0"), ("# high = ?", "high = 99"), ("# kind = ?", 'kind = "text" #')):
+        text = text.replace(line, filled)
+    assert parse_schema_file(text).schema == Schema(age=Integer(0, 99), sex=Text(), empty=Text())
 
 
 @given(st.lists(st.text(min_size=1, max_size=20), min_size=1, max_size=5, unique=True))

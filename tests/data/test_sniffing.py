@@ -43,6 +43,35 @@ def test_a_file_of_any_content_is_no_error(tmp_path: Path, content: bytes) -> No
     assert sniff_file(Files((str(tmp_path / "none.parquet"),), "parquet")) == Suggestion()
 
 
+def test_words_and_a_few_wrong_cells_do_not_hide_a_kind(tmp_path: Path) -> None:
+    columns = {
+        "edad": ["NA", "old", *map(str, range(40))],
+        "peso": ["-", "60,5", *(f"{i},5" for i in range(40))],
+        "alta": ["S/D", "yesterday", *(f"{1 + i % 28}/1/2021" for i in range(40))],
+        "hora": ["", "", *(f"2/1/2021 9:{10 + i}" for i in range(40))],
+        "fuma": ["Sí", "NO", *(["s", "N"] * 20)],
+        "nacido": ["2001-02-03", "2001-02-03", *(["1999-12-31"] * 40)],  # ISO beside another format is declared too
+        "sexo": ["F", "F", *(["F"] * 40)],  # F alone may be false, or a woman
+        "zona": ["NA", "NA", *(["Norte"] * 40)],  # nulls, or North America: among texts nothing is suggested
+        "nada": [""] * 42,
+    }
+    rows = zip(*columns.values(), strict=True)
+    (tmp_path / "a.csv").write_text("\n".join(";".join(row) for row in [tuple(columns), *rows]), encoding="utf-8")
+    found = sniff_file(Files((str(tmp_path / "a.csv"),), "csv"))
+    kinds = ("integer", "real", "date", "timestamp", "boolean", "date", "text", "text")
+    assert found.kinds == dict(zip(columns, kinds, strict=False))
+    assert found.text.null_values == ("NA", "-", "S/D")
+    assert set(found.text.date_format) == {"%d/%m/%Y", "%d/%m/%Y %H:%M", "%Y-%m-%d"}
+    assert found.text.decimal == ","
+
+
+def test_what_the_owner_knows_is_taken(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes("año;b|c\n1;2|3\n4;5|6\n".encode("cp850"))
+    found = sniff_file(Files((str(tmp_path / "a.csv"),), "csv"), delimiter="|", encoding="cp850")
+    assert (found.text.delimiter, found.text.encoding) == ("|", "cp850")
+    assert found.kinds == {"año;b": "text", "c": "integer"}
+
+
 def test_a_long_file_is_cut_at_a_line(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("age;town\n" + "34;León\n" * 200_000, encoding="latin-1")
     found = sniff_file(Files((str(tmp_path / "a.csv"),), "csv"))
@@ -55,7 +84,7 @@ def test_suggestions_are_comments_in_the_draft_and_no_value_is_in_it(tmp_path: P
     for line in ('# delimiter = ";"', '# encoding = "latin-1"', '# decimal = ","', '# date_format = ["%d/%m/%Y"]'):
         assert f"\n{line}\n" in draft
     assert '[columns."año"]' in draft
-    assert '\n# perhaps kind = "real"\n' in draft
+    assert '\n[columns.peso]     # as it seems\nkind = "real"\n# low = ?\n' in draft
     assert "999983" not in draft
     assert "ñ1" not in draft
 

@@ -10,7 +10,7 @@ import pytest
 
 import celosia as cl
 from celosia.core.errors import SchemaError
-from celosia.query.readability import CellCounts, ColumnCounts, count_cells
+from celosia.query.readability import CellCounts, ColumnCounts, count_cells, list_values
 
 SCHEMA = cl.Schema(
     age=cl.Integer(0, 120, null=7),
@@ -82,7 +82,18 @@ def test_all_columns_of_a_wrong_type_are_named() -> None:
         count_cells(cl.table(rows, schema=schema, name="t"))
 
 
+def test_values_are_listed_for_the_owner_unless_they_are_many() -> None:
+    rows = pa.table({"ward": ["B", "NA", None, "Á", "B", ""], "code": [7, -7, 7, None, 10**14, 0]})
+    texts = cl.table(rows, schema=cl.Schema(ward=cl.Text()), name="t", null_values="NA")
+    assert list_values(texts, "ward", most=3) == ["", "B", "Á"]
+    assert list_values(texts, "ward", most=2) is None
+    numbers = cl.table(rows, schema=cl.Schema(code=cl.Integer(-(10**15), 10**15)), name="t")
+    assert list_values(numbers, "code", most=9) == [-7, 0, 7, 10**14]
+    with pytest.raises(SchemaError, match="'x'"):
+        list_values(cl.table(pa.table({"x": [1.5]}), schema=cl.Schema(x=cl.Text()), name="t"), "x", most=9)
+
+
 def test_only_the_owner_s_command_counts() -> None:
     root = Path(cl.__file__).parent
     found = [str(file.relative_to(root)) for file in root.rglob("*.py") if "readability" in file.read_text()]
-    assert sorted(found) == ["cli/schema_check.py"]
+    assert sorted(found) == ["cli/schema_check.py", "cli/schema_wizard.py"]

@@ -91,8 +91,8 @@ _PERSON_WORDS: Final = _set(
 )
 _ID_WORDS: Final = _set("id ident identifier identificador code codigo cod num numero number no nr key clave")
 _IDENTIFIERS: Final = _set(
-    "nhc mrn dni nif nie ssn nss curp passport pasaporte email correo mail phone telefono movil mobile iban name nombre "
-    "nombres surname apellido apellidos lastname firstname fullname address direccion domicilio uuid guid ip"
+    "nhc mrn dni nif nie ssn nss curp passport pasaporte email correo mail phone telefono movil mobile iban name "
+    "nombre nombres surname apellido apellidos lastname firstname fullname address direccion domicilio uuid guid ip"
 )
 _NOT_OF_A_PERSON: Final = _set(
     "hospital centro center centre ward unidad service servicio product producto drug farmaco city ciudad town "

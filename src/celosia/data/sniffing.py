@@ -6,6 +6,7 @@ a draft or among the questions of ``celosia schema``, and declares what is right
 
 import codecs
 import gzip
+import math
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -119,8 +120,9 @@ def _sniff(path: str, delimiter: str | None) -> dict[str, Any]:
             found = {name: _read_cells(connection, name, kind) for name, kind in seen.items()}
         except Exception:  # noqa: BLE001 - whatever DuckDB says quotes rows, and is only a suggestion less
             return {"text": {}}
-    dates = [one for one in formats if one and one not in _ISO]
-    dates += [one.date_format for one in found.values() if one.date_format]
+    dates = [one for one in formats if one] + [one.date_format for one in found.values() if one.date_format]
+    if set(dates) <= set(_ISO):  # which is read without a declaration; beside another format it needs one
+        dates = []
     commas = any(one.commas for one in found.values())
     words = [word for word in _NULL_WORDS if any(word in one.nulls for one in found.values())]
     text = {"delimiter": sign, "decimal": "," if commas else ".", "date_format": list(dict.fromkeys(dates))}
@@ -139,7 +141,7 @@ class _Cells:
 
 
 def _read_cells(connection: Any, name: str, kind: str) -> _Cells:  # noqa: ANN401 - of DuckDB
-    """Look at a column that DuckDB takes for ``kind``; at texts by our own grammar, which lets a few others pass."""
+    """Look at a column that DuckDB takes for ``kind``; at words by our own grammar, which lets a few others pass."""
     quoted = '"' + name.replace('"', '""') + '"'
     words = ", ".join(f"'{word}'" for word in _NULL_WORDS)
     tests = {
@@ -152,11 +154,11 @@ def _read_cells(connection: Any, name: str, kind: str) -> _Cells:  # noqa: ANN40
         **{form: f"regexp_matches({quoted}, '{date_rewrites((form,))[0][0]}')" for form in _DATE_FORMATS},
     }
     shares = ", ".join(f"avg(({test})::INT) FILTER ({quoted} NOT IN ({words}))" for test in tests.values())
-    nulls = f"list(DISTINCT {quoted}) FILTER ({quoted} IN ({words}))"
-    [(nulls, *row)] = connection.execute(f"SELECT {nulls}, {shares} FROM cells").fetchall()  # noqa: S608 - quoted
+    present = f"list(DISTINCT {quoted}) FILTER ({quoted} IN ({words}))"
+    [(nulls, *row)] = connection.execute(f"SELECT {present}, {shares} FROM cells").fetchall()  # noqa: S608 - quoted
     if row[0] is None:  # there is nothing to see
         return _Cells(kind=None)
-    found = _Cells(kind=kind) if kind != "text" else _guess_kind(dict(zip(tests, row, strict=True)))
+    found = _Cells(kind=kind) if kind not in ("text", "boolean") else _guess_kind(dict(zip(tests, row, strict=True)))
     return found if found.kind == "text" else replace(found, nulls=tuple(nulls or ()))
 
 
@@ -166,10 +168,10 @@ def _guess_kind(shares: Mapping[str, float]) -> _Cells:
         return _Cells(kind="integer")
     if max(shares["number"], shares["comma"]) >= _MOST:
         return _Cells(kind="real", commas=shares["comma"] > shares["number"])
-    if min(shares["yes"], shares["no"]) > 0 and shares["yes"] + shares["no"] == 1:
+    if min(shares["yes"], shares["no"]) > 0 and math.isclose(shares["yes"] + shares["no"], 1):
         return _Cells(kind="boolean")
     if shares["iso"] >= _MOST:
-        return _Cells(kind="date")
+        return _Cells(kind="date", date_format=_ISO[0])
     form = max(_DATE_FORMATS, key=lambda form: shares[form])  # of equals the first: the day before the month
     if shares[form] >= _MOST:
         return _Cells(kind="timestamp" if "%H" in form else "date", date_format=form)

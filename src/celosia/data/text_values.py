@@ -4,8 +4,8 @@ The grammar is a set of regular expressions that mean the same to DuckDB (RE2), 
 backslashes, no greedy choice between two readings. A text that does not match says nothing: it is null, and never an
 error. Booleans are ``true``, ``t``, ``yes``, ``y``, ``1`` and their opposites, in any case, and the Spanish words:
 ``sí``, ``si``, ``s``, ``verdadero``, ``v`` and theirs. Dates are ``2021-12-31`` or ``2021/12/31``, timestamps have
-``10:30`` or ``10:30:59.5`` behind them, and perhaps ``Z`` or ``+01:00``; without a zone they are in UTC. With a declared
-``date_format`` only its formats are read. Years have four digits.
+``10:30`` or ``10:30:59.5`` behind them, and perhaps ``Z`` or ``+01:00``; without a zone they are in UTC. With
+a declared ``date_format`` only its formats are read. Years have four digits.
 """
 
 import datetime as dt
