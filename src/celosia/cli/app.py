@@ -33,9 +33,9 @@ from celosia.core.errors import CelosiaError
 __all__ = ["app", "main"]
 
 _SCHEMA = (
-    "Draft a schema for FILE from the types of its columns, and say what is left for its owner to fill in.\n\n"
-    "FILE is a path or glob of Parquet or CSV files, or a postgresql:// URL with --table. Nothing but names and types "
-    "is looked at: bounds are never read from the data."
+    "Ask the owner of FILE about its columns and write a schema; outside a terminal, or with --no-input, a draft.\n\n"
+    "FILE is a path or glob of Parquet or CSV files, or a postgresql:// URL with --table. Bounds are suggested by names "
+    "and kinds of columns, and never read from the data."
 )
 _QUERY = (
     "Ask FILE a question in SQL and print the private answer with its intervals.\n\n"
