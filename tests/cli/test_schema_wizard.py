@@ -61,7 +61,7 @@ def run(*arguments: object, answers: list[str], code: int = 0) -> str:
 
 @pytest.mark.usefixtures("typing")
 def test_enter_takes_the_suggestions(spanish: Path) -> None:
-    said = run(spanish, answers=["", "", "", "", "", "0..10000", ""])
+    said = run(spanish, answers=["", "", "", "", "", "", "0..10000", ""])
     expected = SchemaFile(
         schema=read_schema_file("altas.toml").schema,
         name="altas",
@@ -90,13 +90,13 @@ def test_enter_takes_the_suggestions(spanish: Path) -> None:
 @pytest.mark.usefixtures("typing")
 def test_what_is_suggested_does_not_depend_on_the_rows(spanish: Path) -> None:
     """The same header and types with other values: the dialogues differ in nothing."""
-    before = run(spanish, "--output", "a.toml", answers=["", "", "", "", "", "0..10000"])
+    before = run(spanish, "--output", "a.toml", answers=["", "", "", "", "", "", "0..10000"])
     first = (spanish.parent / "a.toml").read_bytes()
     far = [f"Q{i};{900 + i};-{10**6 + i},5;{1 + i % 28}/1/2919;Z;Sí;{10**12},5;Peste;9X" for i in range(30)]
     far += ["Q;NA;1,5;1/1/2919;Z;No;1,5;Peste;9X"]
     spanish.write_bytes("\n".join([HEADER, *far]).encode("latin-1") + "\nÑ;;;;;;;;".encode("latin-1"))
     (spanish.parent / "a.toml").unlink()
-    assert run(spanish, "--output", "a.toml", answers=["", "", "", "", "", "0..10000"]) == before
+    assert run(spanish, "--output", "a.toml", answers=["", "", "", "", "", "", "0..10000"]) == before
     assert (spanish.parent / "a.toml").read_bytes() == first
 
 
@@ -106,7 +106,7 @@ def test_wrong_answers_are_asked_again(spanish: Path) -> None:
     said = run(
         spanish,
         answers=[
-            *("perhaps", "y", "nobody", "id_paciente", "0", "x", "2", "3"),
+            *("perhaps", "y", "nobody", "id_paciente", "0", "x", "2", "-", "3", "-5", "40"),
             *("77", "Sexo, 3", "nothing", "category", "H, H", "H, M", "", "2021", "2021-12-31..2021-01-01"),
             *("2021-01-01..2021-12-31", "5", "-", "", "x", "10..0", "10000"),
             *("altas.toml", "nowhere/b.toml", ".", "b.toml"),
@@ -116,6 +116,7 @@ def test_wrong_answers_are_asked_again(spanish: Path) -> None:
         "There is no column 'nobody': name one of ID_Paciente, Edad",
         "The limit must be at least 1, not 0.",
         "Write an integer from 1 on, not 'x'.",
+        "Write an integer from 1 on, not '-'.",
         "There is no column '77'",
         "kind must be one of integer, real",
         "The values of Category must be different",
@@ -128,7 +129,7 @@ def test_wrong_answers_are_asked_again(spanish: Path) -> None:
     ):
         assert message in " ".join(said.split()), message
     made = read_schema_file("b.toml")
-    assert (made.max_groups_per_person, made.max_rows_per_group) == (2, 3)
+    assert (made.max_groups_per_person, made.max_rows_per_group, made.max_rows_per_person) == (2, 3, 40)
     assert made.schema["Sexo"] == Category("H", "M")
     assert made.schema["Fecha alta"] == Date("2021-01-01", "2021-12-31")
     assert "Fumador" not in made.schema
@@ -179,7 +180,7 @@ def test_texts_of_a_typed_file_can_be_numbers_and_dates(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("typing")
 def test_a_broken_off_dialogue_writes_nothing(spanish: Path) -> None:
     before = sorted(spanish.parent.iterdir())
-    for answers in ([], ["", ""], ["", "", "", "", "", "100"]):
+    for answers in ([], ["", ""], ["", "", "", "", "", "", "100"]):
         assert "interrupted" in run(spanish, answers=answers, code=130)
     (spanish.parent / "mine.toml").write_text("mine")
     assert "is there already" in run(spanish, "--output", "mine.toml", answers=[], code=2)
@@ -245,6 +246,7 @@ def test_from_a_messy_file_to_an_answer_in_a_terminal(spanish: Path) -> None:
         ("whose row it is", "\n"),
         ("In how many groups", "2\n"),
         ("With how many rows", "4\n"),
+        ("Most rows that anybody has", "\n"),
         ("Columns to change", "Sexo\n"),
         ("Kind of Sexo", "category\n"),
         ("Values of Sexo", "H, M\n"),

@@ -108,7 +108,8 @@ def test_suggestions_are_complete_or_none() -> None:
 def test_limits_are_those_of_schema_files() -> None:
     wanted = {name for name in SchemaFile.__dataclass_fields__ if name.startswith("max_")}
     assert LIMITS.keys() == wanted
-    assert all(default >= 1 and question for default, question in LIMITS.values())
+    assert all(question for _, question in LIMITS.values())
+    assert [default is None for default, _ in LIMITS.values()] == [False, False, True]
 
 
 @given(st.sampled_from(sorted(KINDS)), st.text(max_size=20))

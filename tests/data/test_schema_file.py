@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from celosia.core import AddRemove, ReplaceOne
 from celosia.core.errors import CelosiaError, SchemaError
-from celosia.data.columns import Category, Integer, Text
+from celosia.data.columns import Category, Integer, Real, Text
 from celosia.data.schema import Schema
 from celosia.data.schema_file import SchemaFile, parse_schema_file, read_schema_file
+from celosia.data.text_format import TextFormat
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -151,3 +152,23 @@ def test_a_table_section_is_obeyed_or_refused(lines: set[str], section: str) -> 
 def test_any_text_is_read_or_refused(text: str) -> None:
     with contextlib.suppress(CelosiaError):
         parse_schema_file(text)
+
+
+def test_what_is_written_is_read_back() -> None:
+    columns = Schema({"a b": Integer(0, 9), "día": Category("F\x7f", "\tM"), "x": Real(0, 1, grid="0.1", null="0.5")})
+    for made in (
+        SchemaFile(schema=columns),
+        SchemaFile(
+            schema=columns,
+            name="visits",
+            person="quién",
+            max_groups_per_person=2,
+            max_rows_per_group=3,
+            max_rows_per_person=500,
+            adjacency=ReplaceOne,
+            text=TextFormat(
+                delimiter="\t", encoding="latin-1", decimal=",", date_format="%d/%m/%Y", null_values=['"', "-"]
+            ),
+        ),
+    ):
+        assert parse_schema_file(made.to_toml()) == made

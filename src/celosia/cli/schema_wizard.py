@@ -172,14 +172,18 @@ def _pick(answer: str, names: list[str]) -> str:
 def _ask_limits() -> dict[str, Any]:
     from celosia.data.answers import LIMITS
 
-    found = {name: _ask(question, str(default), _read_limit) for name, (default, question) in LIMITS.items()}
-    _say(f"What a person has beyond that is left out; smaller limits need less noise. {_LIMITS_LATER}", "dim")
-    return found
+    _say(f"What a person has beyond the limits is left out; smaller limits need less noise. {_LIMITS_LATER}", "dim")
+    return {
+        name: _ask(question, str(default or _NONE), partial(_read_limit, needed=default is not None))
+        for name, (default, question) in LIMITS.items()
+    }
 
 
-def _read_limit(answer: str) -> int:
+def _read_limit(answer: str, *, needed: bool) -> int | None:
     from celosia.core.exact import whole
 
+    if answer == _NONE and not needed:
+        return None
     if not answer.isdecimal():
         message = f"Write an integer from 1 on, not {answer!r}."
         raise ParameterError(message)

@@ -27,11 +27,12 @@ __all__ = [
     "suggest_kind",
 ]
 
-LIMITS: Final[Mapping[str, tuple[int, str]]] = {
+LIMITS: Final[Mapping[str, tuple[int | None, str]]] = {
     "max_groups_per_person": (4, "In how many groups of a query may one person count"),
     "max_rows_per_group": (8, "With how many rows in each group"),
+    "max_rows_per_person": (None, "Most rows that anybody has, if that is publicly known (- if not)"),
 }
-"""The limits on what one person counts for: a number to start from, and the question."""
+"""The limits on persons: a number to start from, or None for a fact that need not be known, and the question."""
 
 _BOUNDED: Final[dict[str, type[Integer | Real | Date | Timestamp]]] = {
     "integer": Integer,

@@ -27,6 +27,7 @@ name = {name}
 # person = ?                  # which column tells whose row it is; it is then no column of the schema
 # max_groups_per_person = ?   # in how many groups of a query one person counts
 # max_rows_per_group = ?      # and with how many rows in each
+# max_rows_per_person = ?     # if it is publicly known that nobody has more rows
 """
 _FORMAT: Final = """\
 # What the first rows seem to be written in. Take away the sign before a line if it is right:
