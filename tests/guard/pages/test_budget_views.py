@@ -47,6 +47,21 @@ def test_a_curator_sets_a_budget(site: Site) -> None:
     assert "In this period" in site.browser("analyst").get("/budget").text
 
 
+def test_a_curator_sets_a_preset(site: Site) -> None:
+    browser = site.browser("curator", lang="es")
+    page = Document(browser.get("/budget").text)
+    options = {one["value"] for one in page.all("option")}
+    assert {"preset", "cautious", "usual", "generous"} <= options
+    reply = browser.post("/budget", dataset="people", kind="preset", preset="cautious", persons="30000")
+    assert reply.headers["location"] == "/budget?done=budget"
+    [line] = site.guard.ledger.statement()
+    assert line.policy.limit == ApproxDP(epsilon="0.5", delta="1e-6")
+    wrong = browser.post("/budget", dataset="people", kind="preset", preset="usual", persons="30.000")
+    assert wrong.status_code == 422
+    assert "El número de personas debe ser un número entero de 1 a 10^12, no &#39;30.000&#39;." in wrong.text
+    assert 'value="30.000"' in wrong.text
+
+
 @pytest.mark.parametrize("role", ["analyst", "auditor"])
 def test_others_may_not(site: Site, role: str) -> None:
     browser = site.browser(role)
@@ -65,6 +80,11 @@ def test_others_may_not(site: Site, role: str) -> None:
         {"kind": "pure", "epsilon": "-1"},
         {"kind": "approx", "epsilon": "1"},
         {"kind": "zcdp", "epsilon": "1"},
+        {"kind": "preset"},
+        {"kind": "preset", "preset": "usual"},
+        {"kind": "preset", "preset": "usual", "persons": "0"},
+        {"kind": "preset", "preset": "usual", "persons": "1" * 5000},
+        {"kind": "preset", "preset": "lavish", "persons": "30000"},
         {"kind": "pure", "epsilon": "1", "days": "0", "share": "1"},
         {"kind": "pure", "epsilon": "1", "days": "x", "share": "1"},
         {"kind": "pure", "epsilon": "1", "days": "7"},

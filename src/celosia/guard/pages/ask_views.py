@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote as quoted
 
+from celosia.core.adjacency import AddRemove
 from celosia.core.errors import CelosiaError
 from celosia.core.guarantees import ZCDP, ApproxDP, Guarantee
 from celosia.guard.asking import Ask
@@ -17,6 +18,7 @@ from celosia.guard.pages.costs import shares_of, tightest_of
 from celosia.guard.pages.dataset_views import budget_lines
 from celosia.guard.pages.numerals import share
 from celosia.guard.pages.picking import AGGREGATES, OPERATORS, Choices
+from celosia.guard.pages.presets import best_guess, preset_rows
 from celosia.guard.pages.rendering import mendable, page, redirect
 from celosia.guard.pages.visit import Page
 from celosia.guard.pages.wording import worded
@@ -165,6 +167,7 @@ def _written(visit: "Visit", card: "DatasetCard", **values: object) -> "Response
         key=fresh_secret(words=2),
         aggregates=AGGREGATES,
         operators=OPERATORS,
+        presets=preset_rows(),
         **known,
     )
 
@@ -204,6 +207,7 @@ def _told(visit: "Visit", preview: "Preview", sql: str) -> dict[str, object]:
         "tightest": tightest,
         "left": left,
         "after": left_after(left, preview.cost),
+        "guess": best_guess(preview.cost) if preview.cost.adjacency is AddRemove else None,
         "asked_share": None if tightest is None else share(preview.cost, tightest.limit),
         "shares": shares,
         "keys_percent": keys,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from celosia.core.errors import CelosiaError, ParameterError
 from celosia.core.exact import quote
 from celosia.core.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
+from celosia.guard.pages.presets import budget_of_preset, preset_rows
 from celosia.guard.pages.rendering import mendable, page, redirect
 from celosia.guard.pages.visit import Page
 from celosia.guard.roles import Permission
@@ -29,7 +30,7 @@ _MOST_DAYS: Final = 36_500
 
 
 def limit_of(form: "Mapping[str, str]") -> Guarantee:
-    """Return the limit that a form describes: ``kind`` and its numbers.
+    """Return the limit that a form describes: ``kind`` and its numbers, or a preset.
 
     >>> limit_of({"kind": "approx", "epsilon": "3", "delta": "1e-6"})
     ApproxDP(epsilon=3, delta='1e-06')
@@ -42,8 +43,10 @@ def limit_of(form: "Mapping[str, str]") -> Guarantee:
             return ApproxDP(epsilon=_given(given, "epsilon"), delta=_given(given, "delta"))
         case "zcdp":
             return ZCDP(rho=_given(given, "rho"))
+        case "preset":
+            return budget_of_preset(form)
         case other:
-            message = f"kind must be pure, approx or zcdp, not {quote(other)}."
+            message = f"kind must be preset, pure, approx or zcdp, not {quote(other)}."
             raise ParameterError(message)
 
 
@@ -98,7 +101,16 @@ def _show(visit: "Visit") -> "Response":
 
 def _page(visit: "Visit", *, done: bool = False, problem: str = "", status: int = 200) -> "Response":
     sets = visit.guard.datasets(visit.identity) if visit.identity.may(Permission.SET_BUDGETS) else ()
-    return page(visit, "budget.html", status=status, lines=_lines(visit), cards=sets, done=done, problem=problem)
+    return page(
+        visit,
+        "budget.html",
+        status=status,
+        lines=_lines(visit),
+        cards=sets,
+        presets=preset_rows(),
+        done=done,
+        problem=problem,
+    )
 
 
 def _set(visit: "Visit") -> "Response":

@@ -1,0 +1,73 @@
+"""Presets of budgets on the pages, each with what an adversary can guess at most.
+
+The numbers come from ``celosia.accounting``: the epsilons of the presets, and the decision game, in which an adversary
+who knows everybody else's data guesses whether one person is in them.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from typing import Final
+
+from celosia.accounting.game import game
+from celosia.accounting.presets import PRESETS, suggest_budget
+from celosia.core.errors import ParameterError
+from celosia.core.exact import quote
+from celosia.core.guarantees import ApproxDP, Guarantee
+
+__all__ = ["PresetRow", "best_guess", "budget_of_preset", "preset_rows"]
+
+_DELTA: Final = "1e-6"  # of the rows; no delta below it changes a digit that is shown
+_MOST_PERSONS: Final = 10**12
+_LONGEST: Final = 13  # digits of that
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PresetRow:
+    """A preset as the pages show it: its name, its epsilon, and how often the best guess against it is right.
+
+    >>> preset_rows()[1].name
+    'usual'
+    """
+
+    name: str
+    epsilon: Fraction
+    guess: float
+
+
+@cache
+def preset_rows() -> tuple[PresetRow, ...]:
+    """Return the presets, the smallest epsilon first.
+
+    >>> [(row.name, float(row.epsilon), round(row.guess, 3)) for row in preset_rows()]
+    [('cautious', 0.5, 0.622), ('usual', 2.0, 0.881), ('generous', 8.0, 1.0)]
+    """
+    budgets = {name: ApproxDP(epsilon=one.epsilon, delta=_DELTA) for name, one in PRESETS.items()}
+    return tuple(
+        PresetRow(name=name, epsilon=PRESETS[name].epsilon, guess=best_guess(budget))
+        for name, budget in budgets.items()
+    )
+
+
+def best_guess(guarantee: Guarantee) -> float:
+    """Return how often the best guess is right, of an adversary who knows everybody else; a coin is half of the time.
+
+    >>> from celosia.core.guarantees import PureDP
+    >>> round(best_guess(PureDP(epsilon="0.1")), 3)
+    0.525
+    """
+    return game(guarantee).success
+
+
+def budget_of_preset(form: Mapping[str, str]) -> ApproxDP:
+    """Return the budget that a form asks for: a ``preset`` and a public number of ``persons``.
+
+    >>> budget_of_preset({"preset": "usual", "persons": "30000"})
+    ApproxDP(epsilon=2, delta='1e-06')
+    """
+    text = form.get("persons", "").strip()
+    if not (text.isascii() and text.isdigit() and len(text) <= _LONGEST and 0 < int(text) <= _MOST_PERSONS):
+        message = f"persons must be a whole number from 1 to 10^12, not {quote(text)}."
+        raise ParameterError(message)
+    return suggest_budget(form.get("preset", ""), persons=int(text))
