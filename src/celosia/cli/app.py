@@ -33,7 +33,7 @@ from celosia.core.errors import CelosiaError
 __all__ = ["app", "main"]
 
 _SCHEMA = (
-    "Ask the owner of FILE about its columns and write a schema; outside a terminal, or with --no-input, a draft.\n\n"
+    "Ask the owner of FILE about its columns and write a schema; with --no-input, or outside a terminal, a draft.\n\n"
     "FILE is a path or glob of Parquet or CSV files, or a postgresql:// URL with --table. Bounds are suggested by names "
     "and kinds of columns, and never read from the data."
 )
