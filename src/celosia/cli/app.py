@@ -34,8 +34,8 @@ __all__ = ["app", "main"]
 
 _SCHEMA = (
     "Ask the owner of FILE about its columns and write a schema; with --no-input, or outside a terminal, a draft.\n\n"
-    "FILE is a path or glob of Parquet or CSV files, or a postgresql:// URL with --table. Bounds are suggested by names "
-    "and kinds of columns, and never read from the data."
+    "FILE is a path or glob of Parquet or CSV files, or a postgresql:// URL with --table. Bounds are suggested by "
+    "names and kinds of columns, and never read from the data."
 )
 _QUERY = (
     "Ask FILE a question in SQL and print the private answer with its intervals.\n\n"
