@@ -76,7 +76,7 @@ _NAMES: Final = """
 0 20 persons                   | household size, miembros hogar, tamano hogar
 0 15 on its scale              | glasgow, gcs
 0 10 on its scale              | apgar, pain, dolor
-0 ? an amount                  | amount, price, cost, charge, fee, salary, wage, income, revenue, total, balance, payment, spend, expense
+0 ? an amount                  | amount, price, bill, cost, charge, fee, salary, wage, income, revenue, total, balance, payment, spend, expense
 0 ? an amount                  | importe, cantidad, monto, precio, coste, costo, tarifa, salario, sueldo, ingresos, renta, saldo, pago, gasto, factura, euros, eur, usd
 """  # noqa: E501 - a table
 
