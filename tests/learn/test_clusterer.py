@@ -131,7 +131,14 @@ def test_labels_of_a_fit_without_privacy_do_not_stay_in_a_private_model(kind: Ki
 
 @KINDS
 def test_with_a_delta_the_noise_that_moves_centres_least_is_taken(kind: Kind) -> None:
-    for features, epsilon, laplace in ((1, 1, True), (2, 1, True), (5, 1, False), (5, 40, True), (30, 1, False)):
+    for features, epsilon, laplace in (
+        (1, 1, True),
+        (2, 1, False),
+        (2, 2, True),
+        (5, 1, False),
+        (5, 40, True),
+        (30, 1, False),
+    ):
         given: dict[str, Any] = {"n_clusters": 2, "bounds": (0, 10), "adjacency": "replace-one", "source": Seeded(7)}
         given["max_iter"] = 3
         rows = np.resize(ROWS, (200, features))

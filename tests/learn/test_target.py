@@ -1,13 +1,17 @@
 """What a fit may spend."""
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import celosia as cl
-from celosia.core import AddRemove, CertifiedEvent, GaussianEvent, LaplaceEvent, ParameterError, ReplaceOne
+from celosia.accounting.gaussian import largest_rho
+from celosia.core import AddRemove, CertifiedEvent, GaussianEvent, LaplaceEvent, NotPriced, ParameterError, ReplaceOne
+from celosia.learn import PCA
 from celosia.learn.model_file import MODELS
 from celosia.learn.target import Target
 from celosia.ledger import Purse
@@ -77,6 +81,47 @@ def test_the_event_keeps_the_promise_whoever_prices_it() -> None:
     assert purse.admits(event)
 
 
+@pytest.mark.parametrize(("epsilon", "delta", "less"), [(1, "1e-6", 0.94), ("0.1", "1e-6", 0.93), (20, "1e-6", 0.96)])
+def test_gaussian_noise_is_certified_exactly_whatever_shares_it_is_divided_into(
+    epsilon: int | str, delta: str, less: float
+) -> None:
+    budget = cl.ApproxDP(epsilon=epsilon, delta=delta)
+    target, sensitivity = (
+        Target.of(epsilon=epsilon, delta=delta, door=Purse(budget)),
+        Sensitivity(l1=4**10, l2_squared=4**10),
+    )
+    shares = [Fraction(1, 10), Fraction(9, 1000), *[Fraction(891, 1000) / 6] * 6]
+    event = target.event(*(target.noise(sensitivity, 9, share).event for share in shares))
+    assert Purse(budget).cost(event) == budget
+    assert Purse(budget).admits(event)
+    # One noise more, or noise that is a thousandth smaller, has no certificate.
+    more = target.event(event.event, target.noise(sensitivity, 9, Fraction(1, 100)).event)  # type: ignore[attr-defined]
+    with pytest.raises(NotPriced, match="not enough"):
+        Purse(budget).admits(more)
+    variance = target.noise(sensitivity, 9, Fraction(1, 2)).event.variance * Fraction(999, 1000)  # type: ignore[union-attr]
+    half = GaussianEvent(variance=variance, sensitivity_squared=4**10, dimension=9)
+    with pytest.raises(NotPriced, match="not enough"):
+        Purse(budget).admits(target.event(half, half))
+    through_rho = replace(target, exact=False).noise(sensitivity, 9, shares[0])
+    assert target.noise(sensitivity, 9, shares[0]).variance < less**2 * through_rho.variance
+
+
+def test_noise_of_one_step_keeps_its_certificate_in_shares() -> None:
+    target = Target.of(epsilon=60, delta="1e-6")
+    noises = [target.noise(Sensitivity(l1=1, l2_squared=1), 50, Fraction(1, 2)).event for _ in range(2)]
+    assert Purse(cl.ApproxDP(epsilon=60, delta="1e-6")).admits(target.event(*noises))
+
+
+def test_a_budget_that_is_a_rho_pays_no_more_than_the_rho_that_implies_the_target() -> None:
+    rho = largest_rho(Fraction(1), Fraction(1, 10**6))
+    for budget in (cl.ZCDP(rho=rho), cl.ZCDP(rho=2 * rho)):
+        target = Target.of(epsilon=1, delta="1e-6", door=Purse(budget))
+        event = target.event(target.noise(Sensitivity(l1=4**10, l2_squared=4**10), 9).event)
+        assert Purse(budget).cost(event).rho <= rho  # type: ignore[attr-defined]
+        assert Purse(budget).admits(event)
+    assert target.total_rho == rho < Target.of(epsilon=1, delta="1e-6").total_rho
+
+
 def test_a_forecast_changes_the_amount_only() -> None:
     target = Target.of(epsilon=1, adjacency=cl.ReplaceOne)
     assert target.with_epsilon(2).guarantee == cl.PureDP(epsilon=2, adjacency=cl.ReplaceOne)
@@ -125,3 +170,18 @@ def test_every_estimator_speaks_of_epsilon_and_not_of_a_scale(name: str) -> None
         assert "epsilon" in said
         assert "scale" not in said
         assert not purse.history or epsilon == "1e-99"  # noise that can be drawn all the same
+
+
+def test_a_session_certifies_exactly_where_its_budget_is_an_epsilon() -> None:
+    rho, scales = largest_rho(Fraction(1), Fraction(1, 10**6)), []
+    names = list("abcdefgh")
+    rows = pa.table({name: np.arange(50) / 50 for name in names})
+    table = cl.table(rows, schema=cl.Schema(dict.fromkeys(names, cl.Real(0, 1))), name="rows")
+    for budget in (cl.ApproxDP(epsilon=1, delta="1e-6"), cl.ZCDP(rho=rho)):
+        session = cl.Session(table, budget=budget)
+        model = session.fit(PCA(n_components=1, epsilon=1, delta="1e-6"), features=names)
+        assert isinstance(model.event_, CertifiedEvent)
+        assert isinstance(model.event_.event, GaussianEvent)
+        scales.append(model.event_.event.variance)
+    assert session.spent.rho <= rho  # type: ignore[attr-defined]
+    assert scales[0] < Fraction(88, 100) * scales[1]  # 7 % less noise

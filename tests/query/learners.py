@@ -46,6 +46,7 @@ class Adding:
         *,
         bounding: Bounding | None = None,
         droppable: bool = False,
+        exact: bool = True,  # noqa: ARG002 - it has an epsilon or a rho
     ) -> Inquiry:
         bounding = bounding or Bounding()
         self.asked.append((bounding, droppable))

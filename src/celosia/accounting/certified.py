@@ -7,6 +7,7 @@ other noise, is refused instead of being added up.
 """
 
 import contextlib
+import math
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import lru_cache
@@ -23,11 +24,12 @@ from celosia.accounting.gdp import mu
 from celosia.accounting.renyi import ORDERS, renyi, renyi_delta
 from celosia.accounting.simplify import simplified
 from celosia.accounting.trade_off import gaussian_mu_for, gaussian_profile
-from celosia.core import CertifiedEvent, Event, NotPriced, ParameterError
+from celosia.core import CertifiedEvent, Event, GaussianEvent, NotPriced, ParameterError
 from celosia.core.exact import double_at_least, double_at_most
 
-__all__ = ["certificate_holds", "certified_rhos"]
+__all__ = ["certificate_holds", "certified_rho", "certified_rhos"]
 
+_MARGIN = 1 - 1e-9  # for the rounding of sums of squares
 _PARTS = (Fraction(9999, 10000), Fraction(997, 1000), Fraction(98, 100), Fraction(95, 100))
 
 
@@ -75,11 +77,54 @@ def certified_rhos(epsilon: Fraction, delta: Fraction) -> Iterator[Fraction]:
     >>> [round(float(rho), 4) for rho in certified_rhos(Fraction(1), Fraction(1, 10**6))]
     [0.028, 0.0279, 0.0275, 0.0266, 0.0244]
     """
-    least = largest_rho(epsilon, delta)
-    with contextlib.suppress(ParameterError):  # a delta beyond the doubles
-        exact = Fraction(gaussian_mu_for(epsilon, delta) ** 2 / 2)
-        yield from (found for part in _PARTS if (found := exact * part) > least)
+    least, square = largest_rho(epsilon, delta), _largest_square(epsilon, delta)
+    if square is not None:
+        yield from (found for part in _PARTS if (found := Fraction(square / 2) * part) > least)
     yield least
+
+
+@lru_cache(maxsize=1024)
+def _largest_square(epsilon: Fraction, delta: Fraction) -> float | None:
+    """Return the largest square of mu that implies (epsilon, delta); None where delta is beyond the doubles."""
+    with contextlib.suppress(ParameterError):
+        return gaussian_mu_for(epsilon, delta) ** 2
+    return None
+
+
+@lru_cache(maxsize=1024)
+def certified_rho(
+    epsilon: Fraction, delta: Fraction, sensitivity_squared: Fraction, size: int, share: Fraction = Fraction(1)
+) -> Fraction:
+    """Return the rho of which Gaussian noise for ``size`` whole numbers may spend a share under one certificate.
+
+    Noises whose shares add up to one are certified together, each given the answers before: squares of mu add up (Dong,
+    Roth and Su 2022, theorem 4), and each keeps to its share of the largest.
+
+    >>> third = certified_rho(Fraction(1), Fraction(1, 10**6), Fraction(2**40), 7, Fraction(1, 3))
+    >>> round(float(third), 4), round(float(certified_rho(Fraction(1), Fraction(1, 10**6), Fraction(1), 7)), 4)
+    (0.028, 0.0266)
+    """
+    square, found = _largest_square(epsilon, delta), largest_rho(epsilon, delta)
+    if square is None:
+        return found  # of all shares, and concentrated privacy implies it
+    most = square * double_at_most(share) * _MARGIN
+    for tried in certified_rhos(epsilon, delta):
+        if _mu_squared(tried * share, sensitivity_squared, size) <= most:
+            return tried
+    while share < 1 and _mu_squared(found * share, sensitivity_squared, size) > most:
+        found /= 2  # noise that is hardly a step wide has no mu yet
+    return found
+
+
+def _mu_squared(spent: Fraction, sensitivity_squared: Fraction, size: int) -> float:
+    """Return the square of the mu of Gaussian noise on the grid, or infinity where none is known."""
+    noise = GaussianEvent(
+        variance=sensitivity_squared / (2 * spent), sensitivity_squared=sensitivity_squared, dimension=size
+    )
+    try:
+        return mu(noise) ** 2
+    except NotPriced:
+        return math.inf
 
 
 @basic.register

@@ -210,12 +210,13 @@ class CategoricalNB(NaiveBayes):
         *,
         bounding: Bounding | None = None,
         droppable: bool = False,
+        exact: bool = True,
     ) -> Inquiry:
         """Return what is to be summed over columns of these kinds; a session calls this, and sums in its database."""
         if self.categories is not None:
             message = "The schema of the table lists the categories: leave categories= out."
             raise ParameterError(message)
-        return super().inquire(features, target, bounding=bounding, droppable=droppable)
+        return super().inquire(features, target, bounding=bounding, droppable=droppable, exact=exact)
 
     def _inquiry(self, design: Design) -> Inquiry:
         self._checked(len(design.classes or ()))

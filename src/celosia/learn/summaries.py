@@ -226,6 +226,7 @@ class SummaryEstimator(PrivateEstimator):
         *,
         bounding: Bounding | None = None,
         droppable: bool = False,
+        exact: bool = True,
     ) -> Inquiry:
         """Return what is to be summed over columns of these kinds; a session calls this, and sums in its database."""
         bounding = Bounding() if bounding is None else bounding
@@ -238,7 +239,12 @@ class SummaryEstimator(PrivateEstimator):
                 message = f"The schema of the table says the bounds: leave {name}= out."
                 raise ParameterError(message)
         privacy = Target.of(
-            epsilon=self.epsilon, delta=self.delta, rho=self.rho, adjacency=bounding.adjacency, unit=bounding.unit
+            epsilon=self.epsilon,
+            delta=self.delta,
+            rho=self.rho,
+            adjacency=bounding.adjacency,
+            unit=bounding.unit,
+            exact=exact,
         )
         if not privacy.private:
             message = "A session keeps a budget: without privacy (epsilon=inf) fit in memory, with estimator.fit(X, y)."

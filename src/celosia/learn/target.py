@@ -1,7 +1,9 @@
 """What one fit may spend, in exact numbers, and the noise that follows from it.
 
 With an epsilon alone the promise is pure and the noise is Laplace; with a delta or a rho it is Gaussian, divided as a
-rho. ``epsilon=inf`` asks for no privacy at all: the baseline that private models are compared with.
+rho. An (epsilon, delta) is certified exactly, by Gaussian privacy, unless the budget that pays is itself a rho or a
+curve: there the rho that implies it costs least. ``epsilon=inf`` asks for no privacy at all: the baseline that private
+models are compared with.
 """
 
 import math
@@ -44,6 +46,7 @@ class Target:
     rho: Fraction | None = None
     adjacency: Adjacency = AddRemove
     unit: str = "row"
+    exact: bool = True
 
     @classmethod
     def of(
@@ -55,8 +58,11 @@ class Target:
         adjacency: Adjacency | str | None = None,
         unit: str = "row",
         door: "Door | None" = None,
+        exact: bool = True,
     ) -> "Target":
         """Return the target that an estimator's parameters name; neighbours and unit are the budget's if there is one.
+
+        ``exact``: whether who pays takes an (epsilon, delta) as such, and not as a rho.
 
         >>> Target.of(rho="0.1").guarantee
         ZCDP(rho='0.1')
@@ -64,6 +70,7 @@ class Target:
         if door is not None:
             unit = door.budget.unit
             adjacency = door.budget.adjacency if adjacency is None else adjacency
+            exact = exact and isinstance(door.limit, PureDP | ApproxDP)
         near = AddRemove if adjacency is None else exact_adjacency(adjacency)
         if rho is not None:
             if (epsilon is not None and epsilon != 1) or delta is not None:
@@ -80,6 +87,7 @@ class Target:
             delta=Fraction(0) if delta is None else _exact_delta(delta),
             adjacency=near,
             unit=unit,
+            exact=exact,
         )
 
     @property
@@ -117,19 +125,29 @@ class Target:
 
     @property
     def total_rho(self) -> Fraction:
-        """The rho that Gaussian noise may spend: given, or the largest that implies the epsilon and delta.
+        """The rho that Gaussian noise may spend: given, or the largest under an exact certificate, or that implies it.
 
-        >>> round(float(Target.of(epsilon=1, delta="1e-6").total_rho), 5)
-        0.02436
+        >>> target = Target.of(epsilon=1, delta="1e-6")
+        >>> round(float(target.total_rho), 5), round(float(replace(target, exact=False).total_rho), 5)
+        (0.02801, 0.02436)
         """
         if self.rho is not None:
             return self.rho
         if self.epsilon is None or self.delta == 0:
             message = "A pure target has no rho: give a delta."
             raise ParameterError(message)
+        from celosia.accounting.certified import certified_rhos
         from celosia.accounting.gaussian import largest_rho
 
-        return largest_rho(self.epsilon, self.delta)
+        return next(certified_rhos(self.epsilon, self.delta)) if self.exact else largest_rho(self.epsilon, self.delta)
+
+    def _rho(self, sensitivity: Sensitivity, width: int, share: Fraction) -> Fraction:
+        """Return the rho of all noise, of which this one has a share: noise on a grid spends a little more."""
+        if self.kind != "approximate" or not self.exact:
+            return self.total_rho
+        from celosia.accounting.certified import certified_rho
+
+        return certified_rho(self.epsilon or Fraction(0), self.delta, Fraction(sensitivity.l2_squared), width, share)
 
     def noise(self, sensitivity: Sensitivity, width: int, share: Fraction = _WHOLE) -> Noise:
         """Return noise for ``width`` whole numbers that spends a share: of epsilon if pure, else of rho.
@@ -142,7 +160,8 @@ class Target:
         bounding = self.bounding
         if self.kind == "pure":
             return Noise.laplace((self.epsilon or 0) * share, sensitivity, 1, width, bounding)
-        found = Noise.gaussian(self.total_rho * share, sensitivity, 1, width, bounding)
+        rho = self._rho(sensitivity, width, share)
+        found = Noise.gaussian(rho * share, sensitivity, 1, width, bounding)
         if self.kind == "approximate" and share == 1:
             other = Noise.laplace(self.epsilon or 0, sensitivity, 1, width, bounding)
             return other if other.variance < found.variance else found

@@ -1,8 +1,9 @@
 """The Gaussian mechanism on a grid: discrete Gaussian noise for numbers and arrays of bounded L2 sensitivity.
 
-From a (epsilon, delta) target the noise is calibrated on the exact *discrete* distribution for one number, and through
-rho-zCDP for arrays, where delta depends on the direction in which neighbours differ. The classical formula is an
-option, only below epsilon = 1, and only where it is enough. Canonne, Kamath and Steinke 2020.
+From a (epsilon, delta) target the noise is calibrated on the exact *discrete* distribution for one number. For arrays
+delta depends on the direction in which neighbours differ: Gaussian privacy covers all of them, and rho-zCDP where the
+noise is hardly a step wide. The classical formula is an option, only below epsilon = 1, and only where it is enough.
+Canonne, Kamath and Steinke 2020; Dong, Roth and Su 2022.
 """
 
 import math
@@ -160,14 +161,15 @@ class Gaussian(AddedNoise):
         if self.rho is not None:
             return squared / (2 * self.rho)
         # Here and not above, because that room stands on SciPy: half a second.
-        from celosia.accounting.gaussian import largest_rho, smallest_variance
+        from celosia.accounting.certified import certified_rho
+        from celosia.accounting.gaussian import smallest_variance
 
         epsilon, delta = _given(self.epsilon), _given(self.delta)
         if size == 1:
             shift = math.isqrt(math.floor(squared))  # one number moves by a whole number of steps
             variance = smallest_variance(epsilon, delta, shift)
         else:
-            variance = squared / (2 * largest_rho(epsilon, delta))
+            variance = squared / (2 * certified_rho(epsilon, delta, squared, size))
         if self.calibration == "classical":
             classical = 2 * log_at_least(Fraction(5, 4) / delta) * squared / epsilon**2
             variance = max(variance, classical)  # the textbook's proof is for continuous noise

@@ -8,13 +8,14 @@ one person are averaged towards zero as in every question, and what that does to
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
 from celosia.core.adjacency import exact_adjacency
 from celosia.core.errors import ParameterError, QueryError
 from celosia.core.exact import quote
+from celosia.core.guarantees import ApproxDP, PureDP
 from celosia.data.axis import Axis
 from celosia.data.columns import Category, Kind
 from celosia.data.schema import Schema
@@ -100,8 +101,11 @@ def fitting_of(estimator: object, rows: "Query", features: Sequence[str], target
     table = rows.session.tables[rows.relation.table]
     names, kinds = _columns(table, features, target)
     question = question_of(_plan(rows, names, rows.filter), rows.session.tables)
-    droppable = rows.filter is not None or table.person is not None or any(kind.nullable for kind in kinds)
-    inquiry = _inquiry(learner, table, dict(zip(names, kinds, strict=True)), target, question, droppable=droppable)
+    known: _Known = {
+        "droppable": rows.filter is not None or table.person is not None or any(kind.nullable for kind in kinds),
+        "exact": isinstance(door_of(rows.session).limit, PureDP | ApproxDP),
+    }
+    inquiry = _inquiry(learner, table, dict(zip(names, kinds, strict=True)), target, question, known)
     keyed = any(part.by_class for part in inquiry.parts)
     given = range(len(features)) if keyed else range(len(names))
     present = [names[place] for place in given if kinds[place].nullable and _is_missed(place, inquiry)]
@@ -120,6 +124,13 @@ def fitting_of(estimator: object, rows: "Query", features: Sequence[str], target
         where=None if rows.filter is None else render(rows.filter),
         schema=Schema(dict(zip(names, kinds, strict=True))).to_toml(),
     )
+
+
+class _Known(TypedDict):
+    """What else is known of a fit, as ``Learner.inquire`` takes it."""
+
+    droppable: bool
+    exact: bool
 
 
 def check_own(estimator: object, session: object) -> None:
@@ -183,19 +194,18 @@ def _inquiry(
     kinds: "Mapping[str, Kind]",
     target: str | None,
     question: Question,
-    *,
-    droppable: bool,
+    known: "_Known",
 ) -> Inquiry:
     """What the estimator asks. In how many classes a person may be is known only when the classes are."""
     features = {name: kind for name, kind in kinds.items() if name != target}
     label = None if target is None else kinds[target]
     bounding = question.bounding
-    inquiry = learner.inquire(features, label, bounding=bounding, droppable=droppable)
+    inquiry = learner.inquire(features, label, bounding=bounding, **known)
     if any(part.by_class for part in inquiry.parts):
         groups = min(table.max_groups_per_person or 1, inquiry.cells)
         bounding = replace(bounding, groups=groups, cells=inquiry.cells)
-        inquiry = learner.inquire(features, label, bounding=bounding, droppable=droppable)
-    _check_noise(inquiry, bounding, droppable=droppable)
+        inquiry = learner.inquire(features, label, bounding=bounding, **known)
+    _check_noise(inquiry, bounding, droppable=known["droppable"])
     return inquiry
 
 

@@ -229,8 +229,13 @@ class Learner(Protocol):
         *,
         bounding: Bounding | None = None,
         droppable: bool = False,
+        exact: bool = True,
     ) -> Inquiry:
-        """Return what is to be summed, from public knowledge alone; refuse what cannot be learned from it."""
+        """Return what is to be summed, from public knowledge alone; refuse what cannot be learned from it.
+
+        ``droppable``: a row may be left out for what it holds. ``exact``: the budget is an epsilon, and Gaussian noise
+        may be certified exactly; where it is a rho or a curve, the noise costs what concentrated privacy says.
+        """
 
     def conclude(self, noisy: "NDArray[np.int64]", inquiry: Inquiry, facts: Facts) -> object:
         """Take the noisy numbers and solve; return the fitted estimator."""
