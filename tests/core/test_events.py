@@ -19,6 +19,7 @@ import celosia.core
 from celosia.core import (
     AboveThresholdEvent,
     AddRemove,
+    BoundedLaplaceEvent,
     Event,
     ExponentialEvent,
     FormatError,
@@ -58,6 +59,14 @@ GOLDEN: list[tuple[Event, str]] = [
         (
             '{"adjacency": "add-remove", "arithmetic": "integer", "dimension": 3, "grid": "1/2", '
             '"kind": "GaussianEvent", "sensitivity_squared": "2", "unit": "row", "variance": "16", "version": 1}'
+        ),
+    ),
+    (
+        BoundedLaplaceEvent(epsilon=1, scale="2.5", sensitivity=2, reach=100, grid="1/8", dimension=3),
+        (
+            '{"adjacency": "add-remove", "arithmetic": "integer", "dimension": 3, "epsilon": "1", "grid": "1/8", '
+            '"kind": "BoundedLaplaceEvent", "reach": 100, "scale": "5/2", "sensitivity": 2, "unit": "row", '
+            '"version": 1}'
         ),
     ),
     (
@@ -141,6 +150,17 @@ _events: st.SearchStrategy[Event] = st.one_of(
         GaussianEvent,
         variance=_positive,
         sensitivity_squared=_numbers,
+        grid=_positive,
+        dimension=_wholes,
+        adjacency=_adjacency,
+        **_scope,
+    ),
+    st.builds(
+        BoundedLaplaceEvent,
+        epsilon=_positive,
+        scale=_positive,
+        sensitivity=_wholes,
+        reach=_wholes,
         grid=_positive,
         dimension=_wholes,
         adjacency=_adjacency,
@@ -249,6 +269,10 @@ _CASES: list[tuple[str, Callable[..., Event], list[Any]]] = [
     ("sensitivity", lambda v: LaplaceEvent(scale=1, sensitivity=v), _NEGATIVE),
     ("grid", lambda v: LaplaceEvent(scale=1, sensitivity=1, grid=v), _NOT_POSITIVE),
     ("dimension", lambda v: LaplaceEvent(scale=1, sensitivity=1, dimension=v), _NOT_WHOLE),
+    ("epsilon", lambda v: BoundedLaplaceEvent(epsilon=v, scale=1, sensitivity=1, reach=1), _NOT_POSITIVE),
+    ("scale", lambda v: BoundedLaplaceEvent(epsilon=1, scale=v, sensitivity=1, reach=1), _NOT_POSITIVE),
+    ("sensitivity", lambda v: BoundedLaplaceEvent(epsilon=1, scale=1, sensitivity=v, reach=1), _NOT_WHOLE),
+    ("reach", lambda v: BoundedLaplaceEvent(epsilon=1, scale=1, sensitivity=1, reach=v), _NOT_WHOLE),
     ("variance", lambda v: GaussianEvent(variance=v, sensitivity_squared=1), _NOT_POSITIVE),
     ("sensitivity_squared", lambda v: GaussianEvent(variance=1, sensitivity_squared=v), _NEGATIVE),
     ("grid", lambda v: GaussianEvent(variance=1, sensitivity_squared=1, grid=v), _NOT_POSITIVE),

@@ -17,6 +17,7 @@ from sklearn.model_selection import train_test_split
 
 import celosia as cl
 from celosia.accounting.gaussian import largest_rho
+from celosia.accounting.trade_off import gaussian_mu_for
 from celosia.core import AddRemove, InputError, NotPrivateWarning, ParameterError, ReplaceOne, UnboundedDataError
 from celosia.core.adjacency import Adjacency
 from celosia.core.events import GaussianEvent, LaplaceEvent
@@ -134,7 +135,8 @@ def test_what_is_promised_is_what_was_asked_for() -> None:
     assert isinstance(both.event_, CertifiedEvent)
     assert isinstance(both.event_.event, GaussianEvent)
     event = both.event_.event
-    assert event.sensitivity_squared / (2 * event.variance) <= largest_rho(Fraction(1), Fraction("1e-6"))
+    spent = event.sensitivity_squared / (2 * event.variance)
+    assert largest_rho(Fraction(1), Fraction("1e-6")) < spent <= gaussian_mu_for(1, "1e-6") ** 2 / 2
     assert both.guarantee_ == cl.ApproxDP(epsilon=1, delta=1e-6)
     rho = GaussianNB(rho="0.1", bounds=(-5, 5), classes=[0, 1, 2]).fit(x, y)
     assert repr(rho.guarantee_) == "ZCDP(rho='0.1')"

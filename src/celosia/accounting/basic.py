@@ -16,6 +16,7 @@ from functools import singledispatch
 import numpy as np
 from scipy import special
 
+from celosia.accounting.bounded_laplace import bounded_laplace_loss
 from celosia.accounting.gaussian import concentrated_delta
 from celosia.accounting.key_selection import tail_at_least
 from celosia.accounting.simplify import inner, leaves, plain_guarantee, simplified, touched
@@ -40,6 +41,7 @@ from celosia.core import (
 from celosia.core.enclosure import exp_at_least, log_at_least
 from celosia.core.events import (
     AboveThresholdEvent,
+    BoundedLaplaceEvent,
     ExponentialEvent,
     KeySelectionEvent,
     NoisyMaxEvent,
@@ -115,6 +117,15 @@ def _(event: LaplaceEvent) -> tuple[Fraction, Fraction]:
 def _(
     event: RandomizedResponseEvent | ExponentialEvent | PermuteAndFlipEvent | NoisyMaxEvent | AboveThresholdEvent,
 ) -> tuple[Fraction, Fraction]:
+    return event.epsilon, Fraction(0)
+
+
+@basic.register
+def _(event: BoundedLaplaceEvent) -> tuple[Fraction, Fraction]:
+    loss = bounded_laplace_loss(event.scale, event.sensitivity, event.reach, event.dimension)
+    if event.arithmetic == "real" or loss > event.epsilon:
+        message = "A BoundedLaplaceEvent cannot be priced: its scale is not enough for its epsilon on the grid."
+        raise NotPriced(message)
     return event.epsilon, Fraction(0)
 
 

@@ -102,7 +102,7 @@ def certified_rho(
 
     >>> third = certified_rho(Fraction(1), Fraction(1, 10**6), Fraction(2**40), 7, Fraction(1, 3))
     >>> round(float(third), 4), round(float(certified_rho(Fraction(1), Fraction(1, 10**6), Fraction(1), 7)), 4)
-    (0.028, 0.0266)
+    (0.028, 0.0275)
     """
     square, found = _largest_square(epsilon, delta), largest_rho(epsilon, delta)
     if square is None:

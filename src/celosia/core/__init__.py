@@ -26,6 +26,7 @@ from celosia.core.errors import (
 )
 from celosia.core.events import (
     AboveThresholdEvent,
+    BoundedLaplaceEvent,
     Event,
     ExponentialEvent,
     GaussianEvent,
@@ -60,6 +61,7 @@ __all__ = [
     "AddRemove",
     "Adjacency",
     "ApproxDP",
+    "BoundedLaplaceEvent",
     "BudgetExceeded",
     "CelosiaError",
     "CertifiedEvent",

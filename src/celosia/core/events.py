@@ -19,6 +19,7 @@ from celosia.core.record import Record, exact_text
 __all__ = [
     "AboveThresholdEvent",
     "Arithmetic",
+    "BoundedLaplaceEvent",
     "Event",
     "ExponentialEvent",
     "GaussianEvent",
@@ -86,6 +87,48 @@ class LaplaceEvent(Event):
         self._set(
             scale=exact_positive(scale, name="scale"),
             sensitivity=exact_non_negative(sensitivity, name="sensitivity"),
+            grid=exact_positive(grid, name="grid"),
+            dimension=whole(dimension, name="dimension"),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
+class BoundedLaplaceEvent(Event):
+    """Discrete Laplace noise given that each of ``dimension`` coordinates stays on ``reach`` steps: pure ``epsilon``.
+
+    A coordinate has the outputs 0 to ``reach``, in steps of ``grid`` from the lower bound; ``scale`` and the L1
+    ``sensitivity`` are in steps as well. Epsilon is more than ``sensitivity / scale``, and accountants check it.
+
+    >>> BoundedLaplaceEvent(epsilon=1, scale=2, sensitivity=1, reach=10)
+    BoundedLaplaceEvent(epsilon=1, scale=2, sensitivity=1, reach=10)
+    """
+
+    epsilon: Fraction
+    scale: Fraction
+    sensitivity: int
+    reach: int
+    grid: Fraction = Fraction(1)
+    dimension: int = 1
+
+    def __init__(  # noqa: PLR0913 - the parameters of the mechanism
+        self,
+        *,
+        epsilon: Exact,
+        scale: Exact,
+        sensitivity: int,
+        reach: int,
+        grid: Exact = 1,
+        dimension: int = 1,
+        adjacency: Adjacency = AddRemove,
+        unit: str = "row",
+        arithmetic: Arithmetic = "integer",
+    ) -> None:
+        self._scope(adjacency, unit, arithmetic)
+        self._set(
+            epsilon=exact_positive(epsilon, name="epsilon"),
+            scale=exact_positive(scale, name="scale"),
+            sensitivity=whole(sensitivity, name="sensitivity"),
+            reach=whole(reach, name="reach"),
             grid=exact_positive(grid, name="grid"),
             dimension=whole(dimension, name="dimension"),
         )

@@ -1,6 +1,7 @@
 """The classical mechanisms: each adds exact noise, or chooses exactly, and says what it ran and what that promises."""
 
 from celosia.mechanisms.above_threshold import AboveThreshold, ThresholdSession
+from celosia.mechanisms.bounded_laplace import BoundedLaplace
 from celosia.mechanisms.exponential import Exponential
 from celosia.mechanisms.gaussian import Gaussian
 from celosia.mechanisms.laplace import Laplace
@@ -12,6 +13,7 @@ from celosia.mechanisms.stable_keys import SelectedKeys, StableKeys
 
 __all__ = [
     "AboveThreshold",
+    "BoundedLaplace",
     "Exponential",
     "Gaussian",
     "Laplace",

@@ -16,6 +16,7 @@ from celosia.noise.bernoulli import (
     flip_logistic,
     flip_odds,
 )
+from celosia.noise.bounded_laplace import BoundedDiscreteLaplace
 from celosia.noise.choice import categorical, exponential_choice, permute_and_flip
 from celosia.noise.gaussian import DiscreteGaussian
 from celosia.noise.geometric import Geometric
@@ -24,6 +25,7 @@ from celosia.noise.source import Seeded, System
 from celosia.noise.uniform import integer_below, permutation, subset, subsets, uniform_below
 
 __all__ = [
+    "BoundedDiscreteLaplace",
     "DiscreteGaussian",
     "DiscreteLaplace",
     "Geometric",

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from celosia.core import (
     ZCDP,
     ApproxDP,
+    BoundedLaplaceEvent,
     Event,
     ExponentialEvent,
     FixedSampledEvent,
@@ -110,6 +111,12 @@ def _laplace(scale: float, shift: int, cells: int) -> Table:
     return np.array([ratio**shift / (1 + ratio), *inner, ratio ** (cells - shift) / (1 + ratio)])
 
 
+def _bounded(scale: float, reach: int, place: int) -> Table:
+    """Return the probabilities of 0, 1, ..., ``reach`` under noise that stays there."""
+    masses = np.exp(-np.abs(np.arange(reach + 1) - place) / scale)
+    return np.asarray(masses / masses.sum())
+
+
 def _gaussian(variance: float, shift: int) -> Table:
     """Return the probabilities that shifted noise is at most -4, is -3, ..., is at least 5."""
     outputs = np.arange(-400, 401)
@@ -135,6 +142,11 @@ def _noise() -> list[Witness]:
         Witness(event=LaplaceEvent(scale=2, sensitivity=3), here=_laplace(2, 3, 3), there=_laplace(2, 0, 3)),
         Witness(event=GaussianEvent(variance=2, sensitivity_squared=1), here=_gaussian(2, 1), there=_gaussian(2, 0)),
         Witness(event=GaussianEvent(variance=4, sensitivity_squared=2, dimension=2), here=vector[0], there=vector[1]),
+        Witness(
+            event=BoundedLaplaceEvent(epsilon="1.21", scale=1, sensitivity=1, reach=10),
+            here=_bounded(1, 10, 1),
+            there=_bounded(1, 10, 0),
+        ),
         Witness(event=ExponentialEvent(epsilon=1), here=even / even.sum(), there=apart / apart.sum()),
         Witness(
             event=PermuteAndFlipEvent(epsilon=1),
