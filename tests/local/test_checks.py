@@ -10,6 +10,7 @@ import pytest
 
 from celosia.core import FormatError, ParameterError
 from celosia.local.aggregate import Aggregate
+from celosia.local.catalogue import CATALOGUE
 from celosia.local.checks import are_sums_of_signs, check_crowd, exact_total
 from celosia.noise import Seeded
 from tests.testing.small_protocols import SMALL
@@ -37,6 +38,10 @@ def test_variances_are_of_people_that_can_be(name: str) -> None:
         with pytest.raises(ParameterError, match=r"reports|count"):
             protocol.variance(*given)
     assert protocol.variance(10) > 0
+
+
+def test_every_protocol_of_the_catalogue_is_among_them() -> None:
+    assert {entry.kind.__name__ for entry in CATALOGUE.values()} <= set(NAMES)
 
 
 def test_squares_and_worst_cases_too() -> None:

@@ -123,7 +123,7 @@ def _(
 @basic.register
 def _(event: BoundedLaplaceEvent) -> tuple[Fraction, Fraction]:
     loss = bounded_laplace_loss(event.scale, event.sensitivity, event.reach, event.dimension)
-    if event.arithmetic == "real" or loss > event.epsilon:
+    if event.arithmetic == "real" or not loss <= event.epsilon:
         message = "A BoundedLaplaceEvent cannot be priced: its scale is not enough for its epsilon on the grid."
         raise NotPriced(message)
     return event.epsilon, Fraction(0)

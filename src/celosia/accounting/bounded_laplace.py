@@ -10,7 +10,6 @@ import math
 from fractions import Fraction
 from functools import lru_cache
 
-from celosia.core.errors import ParameterError
 from celosia.core.exact import double_at_most
 
 __all__ = ["bounded_laplace_loss", "smallest_bounded_scale"]
@@ -31,11 +30,9 @@ def bounded_laplace_loss(scale: Fraction, sensitivity: int, reach: int, dimensio
     moved = min(sensitivity, reach * dimension)
     parts = min(dimension, moved)
     each, more = divmod(moved, parts)
-    try:
-        step = double_at_most(scale)
-        return ((parts - more) * _loss(step, each, reach) + more * _loss(step, each + 1, reach)) * _SAFE
-    except (OverflowError, ParameterError):  # beyond the doubles: no bound, and none is needed
-        return math.inf
+    step = double_at_most(scale)
+    farther = more * _loss(step, each + 1, reach) if more else 0.0
+    return ((parts - more) * _loss(step, each, reach) + farther) * _SAFE
 
 
 def _loss(scale: float, moved: int, reach: int) -> float:
