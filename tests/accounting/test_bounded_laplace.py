@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from celosia.accounting import PureAccountant, RenyiAccountant, best
+from celosia.accounting import CombinedAccountant, PLDAccountant, PureAccountant, RenyiAccountant, basic, best
 from celosia.accounting.bounded_laplace import bounded_laplace_loss, smallest_bounded_scale
 from celosia.core import BoundedLaplaceEvent, NotPriced, PureDP
 
@@ -68,5 +68,8 @@ def test_an_epsilon_that_the_scale_does_not_keep_is_refused() -> None:
         BoundedLaplaceEvent(epsilon=1, scale="1e-300", sensitivity=2**1000 + 1, reach=2**1000, dimension=2),
     ):
         with pytest.raises(NotPriced, match="scale is not enough"):
-            PureAccountant().spend(event)
+            basic(event)
+        for accountant in (PureAccountant(), CombinedAccountant(), RenyiAccountant(), PLDAccountant()):
+            with pytest.raises(NotPriced):
+                accountant.spend(event)
     assert PureAccountant().spend(BoundedLaplaceEvent(epsilon=1, scale=100, sensitivity=100, reach=99)).events
