@@ -71,8 +71,8 @@ def affordable(privacy: Target, repetitions: "Repetitions", scoring: "Scoring", 
 
     def run(amount: Fraction) -> Run:
         # Concentrated privacy says little about a search; pure runs keep a rho far better.
-        spent = {"rho": amount} if privacy.kind == "approximate" else {"epsilon": amount}
-        target = Target(**spent, adjacency=privacy.adjacency, unit=privacy.unit)
+        epsilon, spent = (None, amount) if privacy.kind == "approximate" else (amount, None)
+        target = Target(epsilon=epsilon, rho=spent, adjacency=privacy.adjacency, unit=privacy.unit)
         noise = target.noise(scoring.sensitivity, scoring.width(privacy.adjacency))
         promised = target.guarantee
         assert promised is not None  # noqa: S101 - for the type checker: it was just given
