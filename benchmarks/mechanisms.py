@@ -6,7 +6,7 @@ import numpy as np
 
 from benchmarks.harness import Case
 from benchmarks.peers.stopwatch import correlation_with_time
-from celosia.mechanisms import Exponential, Gaussian, Laplace, PermuteAndFlip, RandomizedResponse
+from celosia.mechanisms import BoundedLaplace, Exponential, Gaussian, Laplace, PermuteAndFlip, RandomizedResponse
 
 SIZE = 1_000_000
 CALLS = 5_000
@@ -15,6 +15,7 @@ CALLS = 5_000
 def cases() -> list[Case]:
     """Return the cases of the room."""
     laplace = Laplace(epsilon=1, sensitivity=1)
+    bounded = BoundedLaplace(epsilon=1, sensitivity=1, low=0, high=1000)
     gaussian = Gaussian(epsilon=1, delta="1e-6", sensitivity=1)
     reals, integers = np.zeros(SIZE), np.zeros(SIZE, dtype=np.int64)
     exponential, flip = Exponential(epsilon=1, sensitivity=1), PermuteAndFlip(epsilon=1, sensitivity=1)
@@ -72,6 +73,13 @@ def cases() -> list[Case]:
             parameters=pure,
             peers={"diffprivlib": "laplace-scalar", "opendp": "laplace-float-scalar"},
             aim="diffprivlib: faster",
+        ),
+        Case.timed(
+            "scalar bounded Laplace, integer",
+            lambda: bounded.release(108),
+            calls=CALLS,
+            parameters=pure,
+            peers={"diffprivlib": "laplace-bounded-scalar"},
         ),
         Case.timed(
             "scalar Gaussian, integer",

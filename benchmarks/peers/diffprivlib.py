@@ -13,6 +13,7 @@ from benchmarks.peers.question import BOUNDS, GROUPS, path
 from benchmarks.peers.stopwatch import correlation_with_time, main, peak_megabytes, seconds
 
 LAPLACE = mechanisms.Laplace(epsilon=1, sensitivity=1)
+BOUNDED = mechanisms.LaplaceBoundedDomain(epsilon=1, sensitivity=1, lower=0, upper=1000)
 GAUSSIAN = mechanisms.GaussianAnalytic(epsilon=1, delta=1e-6, sensitivity=1)
 DISCRETE_GAUSSIAN = mechanisms.GaussianDiscrete(epsilon=1, delta=1e-6, sensitivity=1)
 GEOMETRIC = mechanisms.Geometric(epsilon=1, sensitivity=1)
@@ -46,6 +47,7 @@ def peak() -> float:
 
 CASES = {
     "laplace-scalar": lambda: seconds(lambda: LAPLACE.randomise(108), calls=2000),
+    "laplace-bounded-scalar": lambda: seconds(lambda: BOUNDED.randomise(108), calls=2000),
     "gaussian-scalar": lambda: seconds(lambda: GAUSSIAN.randomise(108), calls=2000),
     "gaussian-discrete-scalar": lambda: seconds(lambda: DISCRETE_GAUSSIAN.randomise(108), calls=500),
     "geometric-scalar": lambda: seconds(lambda: GEOMETRIC.randomise(108), calls=2000),

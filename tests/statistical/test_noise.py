@@ -16,6 +16,7 @@ from scipy import special, stats
 
 from celosia.core import ConformanceError
 from celosia.noise import (
+    BoundedDiscreteLaplace,
     DiscreteGaussian,
     DiscreteLaplace,
     Geometric,
@@ -295,3 +296,16 @@ def test_permute_and_flip() -> None:
     assert chi_square(seen, exact) > LEVEL
     assert chi_square(seen, permute_and_flip_masses(1.0, gaps)) < LEVEL
     assert chi_square(seen, exponential_masses(0.5, gaps, np.ones(5, dtype=np.int64))) < LEVEL
+
+
+@pytest.mark.parametrize("place", [0, 20, 60])
+def test_noise_that_stays_on_an_interval(place: int) -> None:
+    noise, values = BoundedDiscreteLaplace(11, 60), np.arange(61)
+    counts = np.bincount(noise.sample(np.full(MILLION, place), Seeded(21)), minlength=61)
+    weights = np.exp(-np.abs(values - place) / 11)
+    assert chi_square(counts, weights / weights.sum()) > LEVEL
+    # One part in fifty of the scale, or noise that is clamped instead, would be seen.
+    wider = np.exp(-np.abs(values - place) / 11.22)
+    assert chi_square(counts, wider / wider.sum()) < LEVEL
+    clamped = np.bincount(np.clip(place + DiscreteLaplace(11).sample(MILLION, Seeded(21)), 0, 60), minlength=61)
+    assert chi_square(clamped, weights / weights.sum()) < LEVEL
