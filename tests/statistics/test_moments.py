@@ -172,3 +172,23 @@ def test_no_preview_is_beyond_the_range() -> None:
     largest = {"mean": 120, "variance": 3600, "std": 60}
     for quantity, most in largest.items():
         assert measure.spread(quantity, noise, rows=1) == most
+
+
+def test_intervals_hold_values_that_were_rounded_to_coarser_steps() -> None:
+    """With so many rows the noise is nothing to speak of, and rounding is all that is wrong."""
+    fine = Axis(0, 2**30, Fraction(1))
+    moments = SecondMoments(axis=fine)
+    coarse = moments.axes[0]
+    assert coarse.grid == 2**14
+    values = np.array([7, 8_000, 8_191, 100_000, 24_000], dtype=np.int64)
+    steps = (values + 2**13) // 2**14
+    summed = np.array([[int(sum(feature)) for feature in zip(*map(moments.features, steps.tolist()), strict=True)]])
+    summed *= 10**6
+    noise = Noise.laplace(1, moments.sensitivity(Bounding()), 1, 3, Bounding())
+    truth = {"sum": 10**6 * values.sum(), "mean": values.mean(), "variance": values.var(), "std": values.std()}
+    for quantity, value in truth.items():
+        low, high = moments.answer(quantity, summed, noise).ends(0.95)
+        assert low[0] <= value <= high[0]
+    for quantity in ("sum", "mean"):  # which the same sums, of values on the coarse steps, do not hold
+        low, high = SecondMoments(axis=coarse).answer(quantity, summed, noise).ends(0.95)
+        assert not low[0] <= truth[quantity] <= high[0]

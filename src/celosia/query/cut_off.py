@@ -7,6 +7,7 @@ read together with the answer, so that the same groups of a person count. Statem
 ``proofs/cut-off.md``.
 """
 
+import math
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final
@@ -60,7 +61,7 @@ class CutOff:
 
     >>> CutOff(rows=0.73, rows_low=0.7, rows_high=0.76, persons=0.8, persons_low=0.79, persons_high=0.81,
     ...     max_rows_per_person=638).describe()
-    'The limits keep 73 % of the rows (70 to 76 %) and all rows of 80 % of the persons (79 to 81 %).'
+    'With probability 0.95 each, the limits keep 70 to 76 % of the rows and all rows of 79 to 81 % of the persons.'
     """
 
     rows: float
@@ -78,18 +79,13 @@ class CutOff:
                 raise ParameterError(message)
 
     def describe(self) -> str:
-        """Return one sentence for a reader."""
+        """Return one sentence for a reader, its numbers rounded outwards."""
         rows, persons = (
-            [f"{100 * share:.3g}" for share in shares]
-            for shares in (
-                (self.rows, self.rows_low, self.rows_high),
-                (self.persons, self.persons_low, self.persons_high),
-            )
+            f"{math.floor(1000 * low) / 10:g} to {math.ceil(1000 * high) / 10:g} %"
+            for low, high in ((self.rows_low, self.rows_high), (self.persons_low, self.persons_high))
         )
-        return (
-            f"The limits keep {rows[0]} % of the rows ({rows[1]} to {rows[2]} %) and all rows of {persons[0]} % of the "
-            f"persons ({persons[1]} to {persons[2]} %)."
-        )
+        kept = f"the limits keep {rows} of the rows and all rows of {persons} of the persons"
+        return f"With probability {LEVEL} each, {kept}."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,18 +132,25 @@ def cut_off_notes(question: "Question") -> "Iterator[str]":
     ... )
     >>> session = cl.Session(visits, budget=cl.PureDP(epsilon=1))
     >>> session.query().count().preview(epsilon=1).notes[1][:62]
-    'A fifth of the cost measures what the limits cut off. Interval'
+    'A fifth of the cost measures what the limits cut off. That and'
     """
     if not question.may_cut:
         return
     rows = [need.measure.most for need in question.cut_off if isinstance(need.measure, CutRows)]
     if rows:
         yield (
-            "A fifth of the cost measures what the limits cut off. Intervals for the true value include it and hold if "
-            f"no person has more than {rows[0]:,} rows in the table, as its owner declares."
+            "A fifth of the cost measures what the limits cut off. That and the intervals for true values hold if no "
+            f"person has more than {rows[0]:,} rows in the table, as its owner declares."
         )
+        without = [name for need in question.needs if not _is_bounded(need) for name, _ in need.serves]
+        if without:
+            yield f"There is no interval for the true value of {', '.join(without)}: the limits may cut off more."
     else:
         yield "The limits may cut off more: the true number can lie outside the noise interval."
+
+
+def _is_bounded(need: Need) -> bool:
+    return isinstance(need.measure, _LINEAR)
 
 
 def estimate_cut_off(measured: "Sequence[Measured]") -> CutOff | None:
@@ -162,8 +165,7 @@ def estimate_cut_off(measured: "Sequence[Measured]") -> CutOff | None:
         name = "rows" if isinstance(one.measure, CutRows) else "persons"
         most = one.measure.most if isinstance(one.measure, CutRows) else most
         estimate = one.answer("kept")
-        assert estimate.interval is not None  # noqa: S101 - for the type checker: shares have intervals
-        low, high = estimate.interval(LEVEL)
+        low, high = estimate.ends(LEVEL)
         found |= {name: float(estimate.value[0]), f"{name}_low": float(low[0]), f"{name}_high": float(high[0])}
     return CutOff(**found, max_rows_per_person=most) if found else None
 
@@ -186,7 +188,7 @@ def bound_true_values(plan: "Plan", measured: "Sequence[Measured]", cut: Measure
     return {
         name: _Bounds(one=one, quantity=quantity, cut=cut, all_rows=name in all_rows).interval
         for one in measured
-        if isinstance(one.measure, _LINEAR)
+        if _is_bounded(one.need)
         for name, quantity in one.need.serves
     }
 

@@ -15,7 +15,17 @@ from celosia.core.guarantees import ApproxDP
 from celosia.query.cut_off import cut_off_notes
 from celosia.query.expressions import Column, Expression, kind_of
 from celosia.query.render import render
-from celosia.statistics import CentredSum, Choice, CutOffMeasure, CutPersons, Measure, Mode, TopK
+from celosia.statistics import (
+    CentredSum,
+    Choice,
+    CrossMoments,
+    CutOffMeasure,
+    CutPersons,
+    Measure,
+    Mode,
+    SecondMoments,
+    TopK,
+)
 
 if TYPE_CHECKING:
     from celosia.core import Guarantee
@@ -217,6 +227,21 @@ def noise_words(noise: "Noise", row: int = 1) -> str:
     return f"{word} {size / row:.4g}" + ("" if row == 1 else " times what a row can add")
 
 
+def _coarse_notes(strategy: "Strategy") -> Iterator[str]:
+    """Say which columns are rounded to coarser steps than their own before they are measured."""
+    for need in strategy.question.needs:
+        if not isinstance(need.measure, SecondMoments | CrossMoments):
+            continue
+        allowed = "allow for that" if isinstance(need.measure, SecondMoments) else "are about the rounded values"
+        for column, axis in zip(need.columns, need.measure.axes, strict=True):
+            own = kind_of(column, strategy.question.kinds).axis
+            if own is not None and axis.grid > own.grid:
+                yield (
+                    f"{render(column)} is rounded to steps of {float(axis.grid):.3g}, for its squares are summed: "
+                    f"intervals {allowed}."
+                )
+
+
 def _several(number: int, word: str) -> str:
     return f"{number:,} {word}{'' if number == 1 else 's'}"
 
@@ -261,6 +286,7 @@ def _notes(strategy: "Strategy") -> Iterator[str]:
     clipped = ", ".join(sorted(strategy.question.clipped))
     if clipped:
         yield f"Values beyond their bounds are moved to them first ({clipped}): intervals are for the values inside."
+    yield from _coarse_notes(strategy)
     shared = [part for part in strategy.parts if len(part.need.serves) > 1]
     for part in shared:
         yield f"{', '.join(name for name, _ in part.need.serves)} come from one measurement and share its noise."

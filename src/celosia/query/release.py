@@ -133,7 +133,8 @@ class TableRelease(Release["pa.Table"]):
         if not self.true_intervals:
             message = (
                 "Nothing in this answer has an interval for the true value: the limits may cut off more. Counts, sums, "
-                "means and variances over one table have one if its owner declares max_rows_per_person."
+                "means and variances over one table have one"
+                + (" if its owner declares max_rows_per_person." if self.cut_off is None else ".")
             )
             raise NoInterval(message)
         return self._ends_of(self.true_intervals, level)

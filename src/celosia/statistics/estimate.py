@@ -32,6 +32,17 @@ class Estimate:
     value: Values
     interval: Interval | None = None
 
+    def ends(self, level: float) -> tuple[Values, Values]:
+        """Return the ends of the interval; the whole line where there is none.
+
+        >>> Estimate(value=np.array([3.0])).ends(0.95)
+        (array([-inf]), array([inf]))
+        """
+        if self.interval is None:
+            nowhere = np.full(len(self.value), np.inf)
+            return -nowhere, nowhere
+        return self.interval(level)
+
     @classmethod
     def around(cls, value: Values, between: Interval) -> "Estimate":
         """Return values with intervals that are drawn out, if need be, to hold them.

@@ -266,6 +266,38 @@ class SecondMoments(Moments):
         """Return the same in parts of squared steps."""
         return replace(self, parts=parts_of(self.axes[0].steps ** 2))
 
+    @property
+    def rounding(self) -> float:
+        """How far a value may be from the step that stands for it: half a step, where the axis had to be coarser.
+
+        >>> from fractions import Fraction
+        >>> SecondMoments(Axis(0, 120, Fraction(1))).rounding, SecondMoments(Axis(0, 2**30, Fraction(1))).rounding
+        (0.0, 8192.0)
+        """
+        coarse = self.axes[0]
+        return 0.0 if coarse == self.axis else float(coarse.grid) / 2
+
+    def answer(self, quantity: str, noisy: NDArray[np.int64], noise: "Noise") -> Estimate:
+        """Return the quantity, cell by cell; where values were rounded to coarser steps, the interval allows for it."""
+        found = Moments.answer(self, quantity, noisy, noise)
+        between, half = found.interval, self.rounding
+        if half == 0 or quantity == "count" or between is None:
+            return found
+
+        def interval(level: float) -> Between:
+            if quantity == "sum":  # as many roundings as there are rows
+                each = (1 + level) / 2
+                (low, high), (_, rows) = between(each), self._linear(noisy, noise, np.ones(self.width)).ends(each)
+                reach = half * np.maximum(rows, 0.0)
+                return low - reach, high + reach
+            low, high = between(level)
+            if quantity == "variance":  # deviations differ by no more than values do
+                return np.maximum(np.sqrt(low) - half, 0.0) ** 2, (np.sqrt(high) + half) ** 2
+            least, most = (0.0, np.inf) if quantity == "std" else (self._low, self._low + self._range)
+            return np.clip(low - half, least, most), np.clip(high + half, least, most)
+
+        return Estimate(value=found.value, interval=interval)
+
     def _ratio(self, quantity: str, shares: Numbers, noise: "Noise") -> Estimate:
         if quantity == "mean":
             return Moments._ratio(self, quantity, shares, noise)  # noqa: SLF001 - the parent's; super() and slots quarrel

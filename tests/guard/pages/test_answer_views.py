@@ -164,10 +164,10 @@ def answer_about_persons(site: Site, folder: Path, declared: str = "") -> tuple[
 def test_true_values_of_persons_have_intervals_where_owners_declare_enough(site: Site, tmp_path: Path) -> None:
     _, english, spanish = answer_about_persons(site, tmp_path, "max_rows_per_person = 3\n")
     assert "95 % interval for the true value" in english
-    assert "The limits keep " in english
+    assert "the limits keep " in english
     assert "it holds if no person has more rows than the owner declares" in english
     assert "intervalo del 95 % para el valor verdadero" in spanish
-    assert "Los límites conservan el " in spanish
+    assert "los límites conservan entre el " in spanish
 
 
 def test_persons_have_noise_intervals(site: Site, tmp_path: Path) -> None:
