@@ -44,7 +44,7 @@ def test_what_is_spent_and_what_is_left_are_the_budget(amounts: list[Fraction], 
     for amount, end in zip(amounts, ends, strict=False):
         assert purse.admits(event(amount)) == (spent + amount <= 1)
         if spent + amount > 1:
-            with pytest.raises(BudgetExceeded, match="is left"):
+            with pytest.raises(BudgetExceeded, match="left: "):
                 purse.reserve(event(amount), question="")
             continue
         reservation = purse.reserve(event(amount), question="How many?")
@@ -98,12 +98,13 @@ def test_refusals_say_what_is_left_and_what_to_do() -> None:
     with pytest.raises(BudgetExceeded) as caught:
         purse.reserve(big, question="")
     assert str(caught.value) == (
-        "The query costs PureDP(epsilon=0.5), and PureDP(epsilon='0.1') is left: give it a smaller epsilon."
+        "The question costs PureDP(epsilon=0.5), and the budget has PureDP(epsilon='0.1') left: "
+        "ask for an epsilon of at most 0.1, or ask the owner of the data for more."
     )
     purse.reserve(COUNT.event, question="")
     with pytest.raises(BudgetExceeded, match="used up"):
         purse.reserve(big, question="")
-    with pytest.raises(BudgetExceeded, match="a smaller rho"):
+    with pytest.raises(BudgetExceeded, match=r"a rho of at most 0\.1"):
         Purse(cl.ZCDP(rho="0.1")).reserve(GaussianEvent(variance=1, sensitivity_squared=1), question="")
 
 

@@ -141,7 +141,7 @@ WRONG: list[tuple[Callable[[Any], Any], type[CelosiaError], str]] = [
     (lambda q: q.count().limit(-1), ParameterError, "rows"),
     (lambda q: q.count(name="n").sum("age", name="n").plan, QueryError, "called 'n'"),
     (lambda q: q.count().having("nothing > 1").plan, QueryError, "no column 'nothing'"),
-    (lambda q: q.histogram("age", [0]), QueryError, "bucket"),
+    (lambda q: q.histogram("age", [0]), QueryError, "BUCKET"),
     (lambda q: q.histogram("age", ["a", object()]), QueryError, "."),
     (lambda q: q.group_by(7), QueryError, "."),
     (lambda q: q.where(7), QueryError, "."),

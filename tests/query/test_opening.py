@@ -58,7 +58,7 @@ def test_a_budget_is_read_for_the_table() -> None:
         (1, "budget must be"),
         (cl.GaussianDP(mu=1), "budget must be"),
         (cl.PureDP(epsilon=1, adjacency=cl.ReplaceOne), "ReplaceOne"),
-        (cl.PureDP(epsilon=1, unit="household"), "protects a 'household'"),
+        (cl.PureDP(epsilon=1, unit="household"), "for the unit 'household'"),
     ],
 )
 def test_budgets_that_do_not_fit(budget: Any, words: str) -> None:  # noqa: ANN401 - whatever is passed
@@ -93,8 +93,8 @@ def test_two_sessions_spend_from_one_budget() -> None:
     [
         (cl.GaussianDP(mu=1), "Queries spend from"),
         (cl.RenyiDP(orders=(2,), epsilons=(1,)), "Queries spend from"),
-        (cl.PureDP(epsilon=1, unit="person"), "declared for something else"),
-        (cl.PureDP(epsilon=1, adjacency=cl.ReplaceOne), "declared for something else"),
+        (cl.PureDP(epsilon=1, unit="person"), "ask the owner of the data which"),
+        (cl.PureDP(epsilon=1, adjacency=cl.ReplaceOne), "ask the owner of the data which"),
         (cl.PureDP(epsilon=2), "leave budget= out"),
         (cl.ApproxDP(epsilon=1, delta="1e-6"), "leave budget= out"),
     ],

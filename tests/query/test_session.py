@@ -232,7 +232,7 @@ def test_a_budget_is_for_the_neighbours_and_the_unit_of_the_table() -> None:
         (rows_table(), 1.0, "budget must be"),
         (rows_table(), cl.GaussianDP(mu=1), "budget must be"),
         (rows_table(), cl.PureDP(epsilon=1, adjacency=ReplaceOne), "ReplaceOne"),
-        (rows_table(), cl.PureDP(epsilon=1, unit="person"), "protects a"),
+        (rows_table(), cl.PureDP(epsilon=1, unit="person"), "for the unit"),
     ],
 )
 def test_sessions_that_make_no_sense_are_refused(tables: Any, budget: Any, words: str) -> None:  # noqa: ANN401 - whatever is passed
@@ -707,9 +707,9 @@ def test_a_session_opens_the_budget_of_its_data_set_or_keeps_to_it() -> None:
     assert cl.Session(rows_table(), ledger=ledger, budget=budget).remaining == budget
     with pytest.raises(ParameterError, match="leave budget= out"):
         cl.Session(rows_table(), ledger=ledger, budget=cl.PureDP(epsilon=2))
-    with pytest.raises(ParameterError, match="declared for something else"):
+    with pytest.raises(ParameterError, match="ask the owner of the data which"):
         cl.Session(persons_table(), ledger=ledger)
-    with pytest.raises(ParameterError, match="declared for something else"):
+    with pytest.raises(ParameterError, match="ask the owner of the data which"):
         cl.Session(rows_table(adjacency=ReplaceOne), ledger=ledger)
     assert cl.Session(persons_table(), ledger=ledger, budget=budget, dataset="persons").budget.unit == "person"
     with pytest.raises(ParameterError, match=r"dataset="):
@@ -756,3 +756,48 @@ def test_four_forked_workers_cannot_spend_one_budget_four_times() -> None:
         worker.join()
     assert [worker.exitcode for worker in workers] == [0] * 4
     assert session.query().count().release(epsilon=1).to_arrow().num_rows == 1
+
+
+APPROXIMATE = cl.ApproxDP(epsilon=1, delta="1e-6")
+SAID = [  # a policy, what is asked, and what its error says
+    (cl.PureDP(epsilon=1), lambda s: s.sql("SELECT AVG(aeg) FROM deaths"), "Did you mean age"),
+    (cl.PureDP(epsilon=1), lambda s: s.sql("SELECT MEDIAM(age) FROM deaths"), "MEDIAM cannot .* write MEDIAN, if"),
+    (cl.PureDP(epsilon=1), lambda s: s.sql("SELECT SUM(CLIP(age)) FROM deaths"), r"CLIP takes .* as in CLIP\(age, 0,"),
+    (cl.PureDP(epsilon=1), lambda s: s.query().where(3), "not 3"),
+    (cl.PureDP(epsilon=1), lambda s: s.query().count().release(rho=1), "give epsilon=.*, not rho=1"),
+    (cl.PureDP(epsilon=1), lambda s: s.query().count().release(epsilon=1, delta="1e-6"), "leave delta='1e-6' out"),
+    (cl.ZCDP(rho=1), lambda s: s.query().count().release(epsilon=1), "give rho=.*, not epsilon=1"),
+    (cl.PureDP(epsilon=1), lambda s: s.query().count().release(error=5, confidence=2), "^confidence must be"),
+    (
+        cl.PureDP(epsilon=1),
+        lambda s: s.query().count().release(error="0.1"),
+        r"count is off by up to 3\. .* ask the owner",
+    ),
+    (cl.PureDP(epsilon=1), lambda s: s.query().count().release(epsilon="1e-30"), "epsilon is too small.*a larger one"),
+    (cl.PureDP(epsilon=1), lambda s: s.query().count().release(epsilon=2), "an epsilon of at most 1, or ask the owner"),
+    (APPROXIMATE, lambda s: s.query().count().release(epsilon=2), "an epsilon of at most 1, or ask the owner"),
+    (cl.ZCDP(rho=1), lambda s: s.query().count().release(rho=2), "a rho of at most 1, or ask the owner"),
+    (cl.PureDP(epsilon=1), lambda s: s.query().group_by("town").count().release(epsilon=1), "ask the owner"),
+    *[
+        (Policy(limit=APPROXIMATE, accountant=kind), question, "ask the owner")
+        for kind in ("renyi", "gdp")
+        for question in (
+            lambda s: s.query().group_by("town").count().preview(epsilon="0.1"),
+            lambda s: s.query().group_by("town").count().release(epsilon="0.1"),
+            lambda s: s.query().count().release(epsilon=5),
+        )
+    ],
+]
+INTERNAL = ("accountant", "orders", "Event", "priced", "Rényi", "64", "mu=", "filter", "purse")
+
+
+@pytest.mark.parametrize(("policy", "ask", "words"), SAID, ids=range(len(SAID)))
+def test_errors_say_what_to_change_or_whom_to_ask(policy: Any, ask: Any, words: str) -> None:  # noqa: ANN401 - a question
+    ledger = open_ledger("memory://")
+    ledger.set_budget(policy, dataset="deaths")
+    session = cl.Session(rows_table(), ledger=ledger)
+    session._engine = Pretending()
+    with pytest.raises((ParameterError, QueryError, BudgetExceeded), match=words) as caught:
+        ask(session)
+    assert not [word for word in INTERNAL if word in str(caught.value)]
+    assert session.history == ()

@@ -118,15 +118,15 @@ def exact_probability(value: Exact, *, name: str) -> Fraction:
     return fraction
 
 
-def exact_level(value: Exact) -> float:
+def exact_level(value: Exact, *, name: str = "level") -> float:
     """Return a confidence level: greater than 0 and less than 1, as a float.
 
     >>> exact_level("0.95")
     0.95
     """
-    level = float(exact(value, name="level"))
+    level = float(exact(value, name=name))
     if not 0 < level < 1:
-        message = f"level must be greater than 0 and less than 1, not {quote(value)}."
+        message = f"{name} must be greater than 0 and less than 1, not {quote(value)}."
         raise ParameterError(message)
     return level
 

@@ -1,20 +1,96 @@
-"""Which number of a cost to lower, where a budget refuses it."""
+"""How a cost that does not fit into a budget is refused: what is left, how much would fit, and whom to ask.
 
-from celosia.core.guarantees import ZCDP, ApproxDP, Guarantee
+What is left of a budget depends on the questions so far and not on the data, so saying it tells nothing private.
+"""
 
-__all__ = ["exceeded_number"]
+from bisect import bisect_left
+from decimal import ROUND_FLOOR, Decimal, localcontext
+from fractions import Fraction
+from typing import TYPE_CHECKING, Final
+
+from celosia.core.errors import NotPriced
+from celosia.core.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
+from celosia.core.structure import GuaranteedEvent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from celosia.core.events import Event
+
+__all__ = ["describe_refusal"]
+
+_DIGITS: Final = 3
+_POWERS: Final = range(-8, 3)  # of ten, for numbers from 1e-6 to 99,900
+_OR_ASK: Final = "ask the owner of the data for more"
 
 
-def exceeded_number(cost: Guarantee, left: Guarantee) -> str | None:
-    """Return which number of a cost is too large for what is left; None where nothing is left.
+def describe_refusal(
+    cost: Guarantee, left: Guarantee, scope: str, admits: "Callable[[Event], bool]", *, until: str | None = None
+) -> str:
+    """Return the sentence that refuses a cost: beside it what a scope has left, and what to do.
 
-    >>> from celosia.core import ApproxDP
-    >>> exceeded_number(ApproxDP(epsilon=1, delta="1e-6"), ApproxDP(epsilon=2, delta="1e-7"))
-    'delta'
+    ``admits`` tells whether an event fits: of some budgets more can be had than the number that is left. ``until`` is
+    when more will be left.
+
+    >>> from celosia.core import PureDP
+    >>> describe_refusal(PureDP(epsilon=1), PureDP(epsilon="0.5"), "the budget", lambda event: False)[77:]
+    'left: ask for an epsilon of at most 0.5, or ask the owner of the data for more.'
     """
-    numbers = [getattr(left, name) for name in ("rho", "mu", "epsilon") if hasattr(left, name)]
-    if numbers and not numbers[0]:
-        return None
-    if isinstance(cost, ApproxDP) and isinstance(left, ApproxDP) and cost.epsilon <= left.epsilon:
-        return "delta"
-    return "rho" if isinstance(left, ZCDP) else "epsilon"
+    time, wait = ("", "") if until is None else (f" until {until}", ", or wait")
+    advice = _advise(cost, left, admits)
+    if isinstance(left, PureDP | ApproxDP | ZCDP):
+        return f"The question costs {cost}, and {scope} has {left} left{time}: {advice}{wait}."
+    # Guarantees of other kinds are no numbers that a question could be given.
+    return f"The question costs more than {scope} has left{time}: {advice}{wait}."
+
+
+def _advise(cost: Guarantee, left: Guarantee, admits: "Callable[[Event], bool]") -> str:
+    if isinstance(left, ApproxDP) and isinstance(cost, ApproxDP) and 0 < cost.epsilon <= left.epsilon:
+        return _advise_delta(cost, left)
+    name = "rho" if isinstance(left, ZCDP) else "epsilon"
+    most = left.rho if isinstance(left, ZCDP) else _largest_epsilon(left, admits)
+    if not most:
+        return f"it is used up, so {_OR_ASK}"
+    return f"ask for {'a' if name == 'rho' else 'an'} {name} of at most {_write(most)}, or {_OR_ASK}"
+
+
+def _advise_delta(cost: ApproxDP, left: ApproxDP) -> str:
+    if not left.delta:
+        return f"its delta is used up, so give delta=0, which needs public keys, or {_OR_ASK}"
+    if cost.delta <= left.delta:  # only a part of what is left is for this question
+        return f"ask for a smaller delta, or {_OR_ASK}"
+    return f"ask for a delta of at most {_write(left.delta)}, or {_OR_ASK}"
+
+
+def _largest_epsilon(left: Guarantee, admits: "Callable[[Event], bool]") -> Fraction:
+    """Return the largest epsilon of three digits with which any question fits that has no delta."""
+    known = left.epsilon if isinstance(left, PureDP | ApproxDP) else Fraction(0)
+    if isinstance(left, PureDP):
+        return known
+    # Always the same numbers are tried, for accountants remember what they have priced.
+    places = range(900 * len(_POWERS))
+    fitting = bisect_left(places, 1, key=lambda place: not _fits(_three_digits(place), left, admits))
+    return max(known, _three_digits(fitting - 1)) if fitting else known
+
+
+def _three_digits(place: int) -> Fraction:
+    """Return a number of three digits by its place among all of them."""
+    power, digits = divmod(place, 900)
+    return (100 + digits) * Fraction(10) ** _POWERS[power]
+
+
+def _fits(epsilon: Fraction, left: Guarantee, admits: "Callable[[Event], bool]") -> bool:
+    guarantee = PureDP(epsilon=epsilon, adjacency=left.adjacency, unit=left.unit)
+    try:
+        return admits(GuaranteedEvent(guarantee=guarantee))
+    except NotPriced:
+        return False
+
+
+def _write(number: Fraction) -> str:
+    """Write a number in decimals; a long one is rounded down, so that what is written fits."""
+    short = f"{float(number):.6g}"
+    if Fraction(short) == number:
+        return short
+    with localcontext(prec=_DIGITS, rounding=ROUND_FLOOR):
+        return f"{float(Decimal(number.numerator) / Decimal(number.denominator)):g}"

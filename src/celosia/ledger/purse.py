@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from celosia.core.errors import BudgetExceeded, LedgerError, ParameterError
 from celosia.core.exact import quote
 from celosia.core.guarantees import Guarantee
-from celosia.ledger.advice import exceeded_number
+from celosia.ledger.advice import describe_refusal
 from celosia.ledger.indivisible import Indivisible
 from celosia.ledger.policy import Policy
 from celosia.ledger.reservation import Request, Reservation, State
@@ -134,7 +134,7 @@ class Purse(Indivisible):
         >>> purse.reserve(cl.mechanisms.Laplace(epsilon=2, sensitivity=1).event, question="How many?")
         Traceback (most recent call last):
         ...
-        celosia.core.errors.BudgetExceeded: The query costs PureDP(epsilon=2), and PureDP(epsilon=1) is left: ...
+        celosia.core.errors.BudgetExceeded: The question costs PureDP(epsilon=2), and the budget has ...
         """
         if request is not None:
             message = f"request={quote(request)} needs a ledger, which remembers requests: open the session with one."
@@ -143,10 +143,7 @@ class Purse(Indivisible):
         with self._lock:
             if not self._filter.admits(event):
                 cost, left = self.cost(event), self._filter.remaining
-                number = exceeded_number(cost, left)
-                advice = "the budget is used up" if number is None else f"give it a smaller {number}"
-                message = f"The query costs {cost}, and {left} is left: {advice}."
-                raise BudgetExceeded(message)
+                raise BudgetExceeded(describe_refusal(cost, left, "the budget", self._filter.admits))
             self._filter.spend(event)
             drawn = "".join(f"{word:016x}" for word in SYSTEM.words(2).tolist())
             reservation = Reservation(

@@ -17,7 +17,7 @@ from celosia.core.events import Event
 from celosia.core.exact import quote
 from celosia.core.guarantees import Guarantee
 from celosia.core.record import Record, exact_text
-from celosia.ledger.advice import exceeded_number
+from celosia.ledger.advice import describe_refusal
 from celosia.ledger.chain import JSON, moment
 from celosia.ledger.records import Found, find_answers, find_request, remember
 from celosia.ledger.reservation import Request, Reservation
@@ -139,8 +139,9 @@ def _check_policy(page: "Page", question: Question) -> None:
     policy = policy_of(page, question.dataset)
     if not policy.allow_real and _is_real(question.event):
         message = (
-            f"A {type(question.event).__name__} with arithmetic='real' has noise that is not exact: the policy of "
-            f"data set {quote(question.dataset)} does not allow it (Policy(…, allow_real=True))."
+            f"The noise of this question would be in floating point, and data set {quote(question.dataset)} takes "
+            "exact noise only: choose a method with exact noise, or ask the owner of the data to allow it, with "
+            "Policy(…, allow_real=True)."
         )
         raise ParameterError(message)
 
@@ -247,25 +248,16 @@ def _refusals(page: "Page", scope: Scope, event: Event) -> "Iterator[tuple[Guara
     meter = page.state.meter(scope)
     if not meter.admits(event):
         cost, left = cost_under(policy, event), meter.remaining
-        yield left, f"The question costs {cost}, and {scope} has {left} left: {_advice(cost, left)}."
+        yield left, describe_refusal(cost, left, str(scope), meter.admits)
     window = page.window(scope)
     if window is not None and policy.window is not None and not window.admits(event):
         renews = moment(policy.window.end(page.at))[:16].replace("T", " ")
-        cost = cost_under(policy, event)
-        message = (
-            f"The question costs {cost}, and {scope} has {window.remaining} left until {renews} UTC: "
-            f"{_advice(cost, window.remaining)}, or wait."
-        )
-        yield window.remaining, message
+        cost, left = cost_under(policy, event), window.remaining
+        yield left, describe_refusal(cost, left, str(scope), window.admits, until=f"{renews} UTC")
 
 
 def _number(left: Guarantee) -> Fraction:
     return next((getattr(left, name) for name in ("rho", "mu", "epsilon") if hasattr(left, name)), Fraction(0))
-
-
-def _advice(cost: Guarantee, left: Guarantee) -> str:
-    number = exceeded_number(cost, left)
-    return "it is used up" if number is None else f"ask for a smaller {number}"
 
 
 def cost_under(policy: "Policy", event: Event) -> Guarantee:

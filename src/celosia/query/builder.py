@@ -363,7 +363,7 @@ def _expression(text: object) -> Expression:
     if isinstance(text, str):
         return parse_expression(text)
     # Its type only: what is passed by mistake is often the data.
-    message = f"A column or condition is a text such as 'age' or 'age < 18', not a {type(text).__name__}."
+    message = f"A column or condition is a text such as 'age' or 'age < 18', not {quote(text)}."
     raise QueryError(message)
 
 

@@ -5,7 +5,7 @@ found by halving an interval. It is rounded up to three digits, and what is retu
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -48,18 +48,29 @@ def strategy_within(
     Fraction(297, 5000)
     """
     wanted = _wanted(question, error)
-    level = exact_level(confidence)
+    level = exact_level(confidence, name="confidence")
+
+    def strategies(amount: Fraction) -> list[Strategy]:
+        zero = isinstance(budget, ZCDP)
+        return strategies_for(
+            question, Target.of(budget, rho=amount) if zero else Target.of(budget, epsilon=amount, delta=delta)
+        )
 
     def attempt(amount: Fraction) -> Strategy | None:
-        zero = isinstance(budget, ZCDP)
-        target = Target.of(budget, rho=amount) if zero else Target.of(budget, epsilon=amount, delta=delta)
-        found = strategies_for(question, target)
-        return next((strategy for strategy in found if _enough(strategy, wanted, level, rows)), None)
+        return next((found for found in strategies(amount) if _enough(found, wanted, level, rows)), None)
+
+    def least(amount: Fraction) -> str:
+        errors = [dict(_spreads(found, wanted, level, rows)) for found in strategies(amount)]
+        smallest = min(errors, key=lambda spreads: max(spreads[name] / wanted[name] for name in spreads))
+        return ", ".join(f"{name} is off by up to {spread:,.4g}" for name, spread in smallest.items())
 
     low, high = min(_SMALLEST, _most(budget) / 2), _most(budget)
     best = attempt(high)
     if best is None:
-        message = f"Not even the whole budget {budget} brings the error down to {quote(error)}: allow a larger one."
+        message = (
+            f"Not even the whole budget {budget} brings the error down to {quote(error)}: with all of it, "
+            f"{least(high)}. Allow a larger one, or ask the owner of the data for more."
+        )
         raise BudgetExceeded(message)
     for _ in range(_STEPS):
         middle = _rounded_up(Fraction(math.sqrt(low * high)))  # halfway in proportion
@@ -82,6 +93,12 @@ def _wanted(question: Question, error: "Exact | Mapping[str, Exact]") -> dict[st
 
 
 def _enough(strategy: Strategy, wanted: Mapping[str, float], level: float, rows: float | None) -> bool:
+    return all(spread <= wanted[name] for name, spread in _spreads(strategy, wanted, level, rows))
+
+
+def _spreads(
+    strategy: Strategy, wanted: Mapping[str, float], level: float, rows: float | None
+) -> Iterator[tuple[str, float]]:
     for part in strategy.parts:
         for name, quantity in part.need.serves:
             if name not in wanted:
@@ -90,9 +107,7 @@ def _enough(strategy: Strategy, wanted: Mapping[str, float], level: float, rows:
             if spread is None:
                 message = f"The error of {name} depends on the number of rows: give rows=, a public guess of it."
                 raise ParameterError(message)
-            if spread > wanted[name]:
-                return False
-    return True
+            yield name, spread
 
 
 def _most(budget: "Guarantee") -> Fraction:

@@ -145,7 +145,11 @@ class Call:
             message = f"The arguments of {self.name} must be expressions, not {quote(self.arguments)}."
             raise QueryError(message)
         if len(given) < operation.least or (operation.most is not None and len(given) > operation.most):
-            message = f"{self.name} takes {_arity(operation.least, operation.most)}, not {len(given)}."
+            written = {"bucket": ", as in BUCKET(age, 0, 18, 65)", "clip": ", as in CLIP(age, 0, 100)"}.get(
+                self.name, ""
+            )
+            wanted = _arity(operation.least, operation.most)
+            message = f"{self.name.upper()} takes {wanted}{written}, not {len(given)}."
             raise QueryError(message)
         depth, size = 1 + max(a.depth for a in given), 1 + sum(a.size for a in given)
         if depth > MOST_DEPTH or size > MOST_NODES:

@@ -67,7 +67,10 @@ def scoped_budget(budget: object, table: Table) -> Guarantee:
         message = "The budget is for ReplaceOne, the table for AddRemove: say table(..., adjacency=ReplaceOne)."
         raise ParameterError(message)
     if budget.unit not in ("row", table.unit):
-        message = f"The budget protects a {quote(budget.unit)}, the table a {table.unit}."
+        message = (
+            f"The budget is for the unit {quote(budget.unit)}, the table for {table.unit!r}: declare whose rows they "
+            "are with table(..., person=...), or leave unit= out of the budget."
+        )
         raise ParameterError(message)
     return replace(budget, adjacency=table.adjacency, unit=table.unit)
 
@@ -117,11 +120,14 @@ def _check_budget(limit: Guarantee, wanted: Guarantee | None, scope: Scope, tabl
     if limit.adjacency is not table.adjacency or limit.unit != table.unit:
         message = (
             f"The ledger's budget for {scope} is for {limit.adjacency!r} and a {limit.unit}, the table for "
-            f"{table.adjacency!r} and a {table.unit}: one of them was declared for something else."
+            f"{table.adjacency!r} and a {table.unit}: ask the owner of the data which of them is right."
         )
         raise ParameterError(message)
     if not isinstance(limit, PureDP | ApproxDP | ZCDP):
-        message = f"Queries spend from a PureDP, an ApproxDP or a ZCDP; the ledger's budget for {scope} is {limit}."
+        message = (
+            f"Queries spend from a PureDP, an ApproxDP or a ZCDP; the ledger's budget for {scope} is {quote(limit)}: "
+            "ask the owner of the data for one of these."
+        )
         raise ParameterError(message)
     if wanted is not None and limit != wanted:
         message = (

@@ -6,12 +6,15 @@ modifier that nobody thought of is refused, never ignored.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, ClassVar, Final, NoReturn
 
 from celosia.core.errors import QueryError
 from celosia.core.exact import quote
 from celosia.query.expressions import MOST_DEPTH, Call, Column, Expression, Literal
+from celosia.query.functions import AGGREGATE_NAMES
 from celosia.query.literals import date_literal, interval_literal, number_literal, time_literal
+from celosia.query.suggestions import find_close
 from celosia.query.syntax import chain, condition_tree, only, parts_given, spelt, unwrapped
 from celosia.query.text_functions import lower
 
@@ -28,6 +31,8 @@ ALLOWED: Final = (
     "YEAR, QUARTER, MONTH, DAY, ISODOW, HOUR, DATE, DATE_TRUNC, INTERVAL, and CAST to INTEGER or DOUBLE"
 )
 """What an expression may be made of, for messages."""
+
+_FUNCTIONS: Final = (*re.findall(r"[A-Z_]{3,}", f"{ALLOWED}, {AGGREGATE_NAMES}"), "PERCENTILE", "ROUND")
 
 _BINARY: Final = {
     "add": "+",
@@ -163,8 +168,11 @@ class Reader:
 
     def refuse(self, node: exp.Expr) -> NoReturn:
         """Refuse a node that is not of the language."""
-        hint = _HINTS.get(node.key) or _HINTS.get(spelt(node))
-        message = f"{spelt(node)} cannot be used here: {hint or ALLOWED}."
+        name = spelt(node)
+        hint = _HINTS.get(node.key) or _HINTS.get(name)
+        if hint is None and (meant := find_close(name, _FUNCTIONS)):
+            hint = f"write {meant}, if that was meant"
+        message = f"{name} cannot be used here: {hint or ALLOWED}."
         raise QueryError(message)
 
     def _read(self, node: exp.Expr) -> Expression:

@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
-from celosia.core.errors import CelosiaError, EngineError, NotPriced, ParameterError
+from celosia.core.errors import CelosiaError, EngineError, NotPriced, ParameterError, QueryError
 from celosia.core.exact import Exact, exact_positive
 from celosia.core.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 from celosia.core.release import Release
@@ -34,7 +34,7 @@ from celosia.query.preview import Preview, preview_of
 from celosia.query.question import question_of
 from celosia.query.release_json import release_from_json, release_to_json
 from celosia.query.render import render
-from celosia.query.strategy import Strategy, check_noise, strategy_for
+from celosia.query.strategy import PRIVATE_KEYS, Strategy, check_noise, strategy_for
 from celosia.query.target import Target
 
 if TYPE_CHECKING:
@@ -243,7 +243,7 @@ class Session(Indivisible):
         strategy = self._strategy(plan, rows=rows, **target)
         return preview_of(
             strategy,
-            self._door.cost(strategy.event),
+            self._promise(strategy.event, strategy),
             self.remaining,
             charge=self._door.charge(strategy.event),
             affordable=self._door.admits(strategy.event),
@@ -301,7 +301,7 @@ class Session(Indivisible):
         ('committed', 'repeated')
         """
         strategy = self._strategy(plan, rows=_guess(rows), **target)
-        promise = self._door.cost(strategy.event)
+        promise = self._promise(strategy.event, strategy)
         engine = self._desk.check(strategy.question.plan)
         mark = self._desk.mark(strategy, promise) if self._door.caches else None
         question = _shortened(render(strategy.question.plan))
@@ -469,16 +469,21 @@ class Session(Indivisible):
         except Exception:  # noqa: BLE001, S110 - it could quote the data: raised below, where it is no longer attached
             pass
         self._failed(reservation)
-        message = "The query could not be answered. It stays paid for, because data may have been read."
+        message = (
+            "The query could not be answered. It stays paid for, because data may have been read: before asking "
+            "again, let the owner of the data look at the source."
+        )
         raise EngineError(message)
 
-    def _promise(self, event: "Event") -> Guarantee:
-        """What a fit promises on its own, if the budget is of a kind that can tell."""
+    def _promise(self, event: "Event", strategy: Strategy | None = None) -> Guarantee:
+        """What a query or a fit promises on its own, if the budget is of a kind that can tell."""
         try:
             return self._door.cost(event)
         except NotPriced:
-            kind = type(self._limit).__name__
-            message = f"The budget is of the kind {kind}: give the estimator what goes with it (epsilon, delta, rho)."
+            if strategy is not None and strategy.keys is not None:
+                raise QueryError(PRIVATE_KEYS) from None
+            name = "rho" if isinstance(self._limit, ZCDP) else "epsilon"
+            message = f"The budget is of the kind {type(self._limit).__name__}: give {name}= instead of what was given."
             raise ParameterError(message) from None
 
     def _failed(self, reservation: "Reservation") -> None:

@@ -24,7 +24,14 @@ from celosia.query.question import Question
 from celosia.query.target import Target
 from celosia.statistics import Bounding, Choice, Measure, Noise
 
-__all__ = ["Part", "Strategy", "check_noise", "strategies_for", "strategy_for"]
+__all__ = ["PRIVATE_KEYS", "Part", "Strategy", "check_noise", "strategies_for", "strategy_for"]
+
+PRIVATE_KEYS = (
+    "The keys are private (a Text column), so they are chosen by a noisy threshold, which needs a delta: list the keys "
+    "in group_by(keys=…), or ask the owner of the data to list them in the schema (Category) or for a budget with a "
+    "delta, ApproxDP(epsilon=…, delta=…)."
+)
+"""Why private keys are refused where nothing can pay for their delta."""
 
 _SMALLEST_SHARE = 1e-300
 _FINE = 10_000  # shares are whole multiples of one part in this, so that they add up exactly
@@ -101,11 +108,7 @@ def strategies_for(question: Question, target: Target) -> list[Strategy]:
     ['Laplace', 'Gaussian']
     """
     if question.cells is None and target.delta == 0:
-        message = (
-            "The keys are private (a Text column), so they are chosen by a noisy threshold, which needs a delta: take "
-            "a budget ApproxDP(epsilon=…, delta=…), or list keys in the schema (Category) or in group_by(keys=…)."
-        )
-        raise QueryError(message)
+        raise QueryError(PRIVATE_KEYS)
     if target.rho is not None:
         return [_concentrated(question, target)]
     found = [_laplace(question, target)]
@@ -125,12 +128,17 @@ def check_noise(strategy: Strategy) -> Strategy:
     >>> cl.Session(deaths, budget=cl.PureDP(epsilon=1)).query().mean("age").preview(epsilon="1e-30")
     Traceback (most recent call last):
     ...
-    celosia.core.errors.ParameterError: The noise does not fit in 64-bit integers: use a larger epsilon, ...
+    celosia.core.errors.ParameterError: epsilon is too small: the noise would drown every answer. Give a larger one.
     """
     for part in strategy.parts:
         if part.noise is not None and isinstance(part.need.measure, Measure):
             nothing = np.zeros((1, part.need.measure.width), dtype=np.int64)
-            replace(part.noise, cells=1).release(nothing, Seeded(0))
+            try:
+                replace(part.noise, cells=1).release(nothing, Seeded(0))
+            except ParameterError:  # noise beyond 64 bits
+                name = "epsilon" if strategy.target.rho is None else "rho"
+                message = f"{name} is too small: the noise would drown every answer. Give a larger one."
+                raise ParameterError(message) from None
     return strategy
 
 

@@ -7,11 +7,12 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from itertools import islice
 
-__all__ = ["suggested"]
+__all__ = ["find_close", "suggested"]
 
 _MOST_SHOWN = 8
 _MOST_COMPARED = 2_000  # comparing texts takes time, and a list of categories can be very long
 _LONGEST_COMPARED = 100
+_LIKENESS = 0.65
 
 
 def suggested(name: str, known: Iterable[object]) -> str:
@@ -27,9 +28,20 @@ def suggested(name: str, known: Iterable[object]) -> str:
     candidates = [str(value) for value in islice(known, _MOST_COMPARED + 1)]
     if not candidates:
         return "There are none."
-    folded = {text.casefold(): text for text in reversed(candidates[:_MOST_COMPARED])}
-    close = get_close_matches(name[:_LONGEST_COMPARED].casefold(), folded, n=1, cutoff=0.7)
-    if close:
-        return f"Did you mean {folded[close[0]]}?"
+    close = find_close(name, candidates)
+    if close is not None:
+        return f"Did you mean {close}?"
     shown = ", ".join(text if len(text) <= 60 else f"{text[:57]}..." for text in candidates[:_MOST_SHOWN])
     return f"There are {shown}{' and others' if len(candidates) > _MOST_SHOWN else ''}."
+
+
+def find_close(name: str, known: Iterable[str]) -> str | None:
+    """Return the known name that is most like a mistyped one, if one is.
+
+    >>> find_close("mediam", ["MEDIAN", "MODE"]), find_close("x", ["MEDIAN"])
+    ('MEDIAN', None)
+    """
+    compared = list(islice(known, _MOST_COMPARED))
+    folded = {text.casefold(): text for text in reversed(compared)}
+    close = get_close_matches(name[:_LONGEST_COMPARED].casefold(), folded, n=1, cutoff=_LIKENESS)
+    return folded[close[0]] if close else None

@@ -53,21 +53,31 @@ class Target:
             raise ParameterError(message)
         if isinstance(budget, ZCDP):
             if rho is None or epsilon is not None or delta is not None:
-                message = "The budget is a rho, so a query spends one: give rho= alone, such as rho='0.01', or error=."
+                given = _list_given(epsilon=epsilon, delta=delta)
+                message = (
+                    f"The budget is a rho, so a query spends one: give rho=, such as rho='0.01', or error={given}."
+                )
                 raise ParameterError(message)
             return cls(rho=_exact_rho(rho))
         if rho is not None or epsilon is None:
             message = (
-                "The budget is an epsilon, so a query spends one: give epsilon=, such as epsilon='0.5', or error=."
+                "The budget is an epsilon, so a query spends one: give epsilon=, such as epsilon='0.5', or "
+                f"error={_list_given(rho=rho)}."
             )
             raise ParameterError(message)
         spent = exact_epsilon(epsilon)
         if isinstance(budget, ApproxDP):
             return cls(epsilon=spent, delta=_share(budget, spent) if delta is None else _exact_delta(delta))
         if delta is not None and exact_non_negative(delta, name="delta") != 0:
-            message = f"The budget has no delta, so delta must not be given, not {quote(delta)}."
+            message = f"The budget has no delta: leave delta={quote(delta)} out, or ask the owner of the data for one."
             raise ParameterError(message)
         return cls(epsilon=spent)
+
+
+def _list_given(**given: object) -> str:
+    """Return what was given instead of the right number."""
+    shown = [f"{name}={quote(value)}" for name, value in given.items() if value is not None]
+    return f", not {' and '.join(shown)}" if shown else ""
 
 
 def _share(budget: ApproxDP, spent: Fraction) -> Fraction:

@@ -11,6 +11,7 @@ from celosia.guard.pages.language import language
 from celosia.guard.pages.wording import Sentence, in_symbols, worded
 from celosia.guard.problems import problem_of
 from celosia.ledger import Policy, Window
+from celosia.ledger.advice import describe_refusal
 
 
 def session(budget: cl.Guarantee, **protected: Any) -> cl.Session:  # noqa: ANN401 - as table takes it
@@ -122,6 +123,9 @@ def test_what_is_not_known_stays_in_english() -> None:
         ("SELECT AVG(age) FROM people", {"epsilon": None, "error": "5"}, "depende del número de filas"),
         ("SELECT COUNT(*) FROM people", {"epsilon": None, "error": "0.0001"}, "Ni todo el presupuesto (ε = 2; δ = "),
         ("SELECT COUNT(*) FROM people", {"delta": "7"}, "δ"),
+        ("SELECT MEDIAM(age) FROM people", {}, "MEDIAM no se puede usar aquí: escriba MEDIAN, si"),
+        ("SELECT COUNT(*) FROM people", {"epsilon": "1e-30"}, "ε es demasiado pequeño"),
+        ("SELECT COUNT(*) FROM people", {"epsilon": None, "error": 1, "confidence": 2}, "La probabilidad debe ser"),
     ],
 )
 def test_what_is_refused_is_explained_in_spanish(sql: str, target: dict[str, Any], words: str) -> None:
@@ -144,7 +148,10 @@ def test_what_is_refused_is_explained_in_spanish(sql: str, target: dict[str, Any
             "La respuesta tendría 11858 casillas, y se permiten 10000: agrupe por menos.",
         ),
         (
-            "The question costs PureDP(epsilon=5), and data set 'd' has PureDP(epsilon='2.5') left: it is used up.",
+            (
+                "The question costs PureDP(epsilon=5), and data set 'd' has PureDP(epsilon='2.5') left: it is used up, "
+                "so ask the owner of the data for more."
+            ),
             "La pregunta cuesta ε = 5, y al conjunto de datos",
         ),
     ],
@@ -161,7 +168,14 @@ def test_every_refusal_of_a_budget_is_said_in_both_languages() -> None:
         week = Window(seconds=604_800, limit=cl.PureDP(epsilon="0.3"))
         event = cl.mechanisms.Laplace(epsilon="0.5", sensitivity=1).event
         for policy, analyst, words in (
-            (cl.PureDP(epsilon="0.4"), None, "al conjunto de datos 'deaths' le queda ε = 0,4: pida menos ε"),
+            (
+                cl.PureDP(epsilon="0.4"),
+                None,
+                (
+                    "al conjunto de datos 'deaths' le queda ε = 0,4: pida un ε de 0,4 como mucho, "
+                    "o más presupuesto al responsable de los datos."
+                ),
+            ),
             (Policy(limit=cl.PureDP(epsilon=9), window=week), None, "le queda ε = 0,3 hasta el "),
             (cl.PureDP(epsilon="0.2"), "ana", "al presupuesto de 'ana' en el conjunto de datos 'deaths' le queda"),
         ):
@@ -174,6 +188,23 @@ def test_every_refusal_of_a_budget_is_said_in_both_languages() -> None:
             assert words in spanish
             assert "The question costs ε = 0.5, and " in english
             assert "DP(" not in spanish + english
+
+
+@pytest.mark.parametrize(
+    ("cost", "left", "words"),
+    [
+        (cl.ZCDP(rho=2), cl.ZCDP(rho="0.01"), "pida un ρ de 0,01 como mucho"),
+        (cl.ApproxDP(epsilon=1, delta="1e-6"), cl.ApproxDP(epsilon=1, delta="1e-7"), "pida un δ de 1e-07 como mucho"),
+        (cl.ApproxDP(epsilon=1, delta="1e-6"), cl.ApproxDP(epsilon=1, delta=0), "su δ está agotado"),
+        (cl.ApproxDP(epsilon=1, delta="1e-6"), cl.ApproxDP(epsilon=1, delta="1e-6"), "pida un δ menor"),
+        (cl.GaussianDP(mu=2), cl.GaussianDP(mu=0), "cuesta más de lo que al presupuesto le queda: está agotado"),
+    ],
+)
+def test_every_advice_is_said_in_spanish(cost: cl.Guarantee, left: cl.Guarantee, words: str) -> None:
+    for until in (None, "2026-01-02 00:00 UTC"):
+        said = worded(describe_refusal(cost, left, "the budget", lambda _: False, until=until), language("es"))
+        assert said.code == "es"
+        assert words.replace("le queda: ", f"le queda hasta el {until}: " if until else "le queda: ") in said.text
 
 
 def test_what_speaks_python_is_said_otherwise_in_english() -> None:
