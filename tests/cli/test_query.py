@@ -276,6 +276,14 @@ def test_a_chart_of_choices_is_refused_before_it_is_paid_for(folder: Path, tmp_p
     assert list(tmp_path.iterdir()) == []
 
 
+def test_quantiles_and_computed_columns_are_drawn(folder: Path, tmp_path: Path) -> None:
+    for place, sql in enumerate(
+        ("SELECT sex, MEDIAN(age) FROM deaths GROUP BY sex", "SELECT 2 * COUNT(*) FROM deaths")
+    ):
+        ask(folder, sql, "--epsilon", "1", "--plot", str(tmp_path / f"{place}.svg"))
+        assert "95 % interval" in (tmp_path / f"{place}.svg").read_text(encoding="utf-8")
+
+
 def test_a_real_process_prints_only_the_answer_into_a_pipe(folder: Path) -> None:
     command = [sys.executable, "-m", "celosia.cli", "query", "deaths.parquet", BY_SEX]
     command += ["--schema", "schema.toml", "--epsilon", "0.5", "--csv"]

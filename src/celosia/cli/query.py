@@ -26,7 +26,7 @@ from celosia.core.exact import exact_epsilon, exact_level, exact_non_negative, e
 if TYPE_CHECKING:
     from celosia.core.exact import Exact
     from celosia.data import Table
-    from celosia.query import Query
+    from celosia.query import Query, Session
     from celosia.query.preview import Preview
     from celosia.query.release import TableRelease
 
@@ -255,7 +255,7 @@ def query(asked: Asked, spending: Spending, remembered: Remembered, shown: Shown
         _print_preview(question, told, as_json=shown.as_json)
         return
     if shown.plot is not None:
-        _check_plot(question, told)
+        _check_plot(question, session)
     with waiting("Asking"):
         done = session.ask(question.plan, **target)
         release = done.release or question.release(**target)
@@ -301,10 +301,15 @@ def _print_answer(question: "Query", release: "TableRelease", shown: Shown, leve
         Console(stderr=True, highlight=False).print(Text(str(shown.plot)), soft_wrap=True)
 
 
-def _check_plot(question: "Query", told: "Preview") -> None:
+def _check_plot(question: "Query", session: "Session") -> None:
     """Refuse to draw an answer without a number that has an interval, before it is paid for."""
-    numbers = {line.name for line in told.lines if line.unit == "value"}
-    if not any(getattr(expression, "name", None) in numbers for _, expression in question.plan.outputs):
+    from celosia.query.output_intervals import output_interval
+    from celosia.query.question import question_of
+
+    needs = [need for need in question_of(question.plan, session.tables).needs if need.has_number_intervals]
+    ends: Any = len  # an interval that is only looked for
+    numbers = {name: ends for need in needs for name, _ in need.serves}
+    if not any(output_interval(expression, numbers) for _, expression in question.plan.outputs):
         message = "plot: nothing in this answer has an interval to draw; leave --plot out, or ask for a count."
         raise ParameterError(message)
 

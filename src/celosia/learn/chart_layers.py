@@ -244,8 +244,10 @@ def together(layers: "Sequence[alt.Chart]", title: str, subtitle: str) -> "alt.L
     """
     import altair as alt
 
+    from celosia.plots.offline import LayerChart
+
     heading = alt.TitleParams(title, subtitle=subtitle or [])
-    chart = alt.LayerChart(layer=list(layers), width=_SIDE, height=_SIDE, title=heading)
+    chart = LayerChart(layer=list(layers), width=_SIDE, height=_SIDE, title=heading)
     whole: alt.LayerChart = chart.resolve_scale(shape="independent", fill="independent")
     return styled(whole)
 

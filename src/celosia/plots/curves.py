@@ -79,6 +79,8 @@ def curves(
     """
     import altair as alt
 
+    from celosia.plots.offline import LayerChart
+
     _check(series)
     logarithmic = {"x": x_log, "y": y_log}
     # Dashes over the solid line: where lines coincide, all of them are seen.
@@ -97,7 +99,7 @@ def curves(
     ]
     shade = alt.Chart(alt.InlineData(values=behind)).mark_area(color=GREY, opacity=0.15)
     lines = alt.Chart(alt.InlineData(values=rows)).mark_line(strokeWidth=2.25)
-    chart = alt.LayerChart(
+    chart = LayerChart(
         layer=[
             *([] if band is None else [shade.encode(y2="y_high:Q", **encoded)]),
             lines.encode(order="place:Q", tooltip=tooltip, **encoded, **_look(series)),

@@ -65,6 +65,8 @@ def densities(
     """
     import altair as alt
 
+    from celosia.plots.offline import HConcatChart
+
     if not panels:
         message = "densities needs at least one panel."
         raise ParameterError(message)
@@ -89,7 +91,7 @@ def densities(
         for panel in panels
     ]
     title = alt.TitleParams(labels.title, subtitle=labels.subtitle)
-    return styled(alt.HConcatChart(hconcat=drawn, spacing=40, title=title))
+    return styled(HConcatChart(hconcat=drawn, spacing=40, title=title))
 
 
 def _curves(rows: list[dict[str, float | str]], colour: "alt.Color", labels: Labels) -> "tuple[alt.Chart, alt.Chart]":

@@ -58,6 +58,8 @@ def intervals(
     """
     import altair as alt
 
+    from celosia.plots.offline import LayerChart
+
     if mark not in ("bar", "point"):
         message = f"mark must be 'bar' or 'point', not {mark!r}."
         raise ParameterError(message)
@@ -70,7 +72,7 @@ def intervals(
         tooltip=[alt.Tooltip("name:N", title=labels.x), *(alt.Tooltip(f"{name}:Q", format=",") for name in columns)],
     )
     series = ("private value", interval, *(() if true is None else ("true value",)))
-    chart = alt.LayerChart(
+    chart = LayerChart(
         data=alt.InlineData(values=rows),
         layer=_layers(base, series, mark=mark, y_title=labels.y),
         width=_WIDTH,

@@ -17,7 +17,7 @@ from celosia.core.errors import ParameterError
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["save"]
+__all__ = ["render", "save", "write"]
 
 _SUFFIXES = (".html", ".png", ".svg")
 _PNG_SCALE = 2.0  # pixels per point: sharp on today's screens
@@ -57,19 +57,16 @@ def save(chart: "alt.TopLevelMixin", path: str | os.PathLike[str]) -> Path:
     if suffix not in _SUFFIXES:
         message = f"A chart is saved as .html, .png or .svg, not as {target.name!r}."
         raise ParameterError(message)
-    if not target.parent.is_dir():
-        message = f"There is no directory {str(target.parent)!r} to save {target.name!r} in: make it first."
-        raise ParameterError(message)
-    content = _render(chart.to_dict(), suffix)
-    try:
-        _write(target, content)
-    except OSError as error:
-        message = f"{str(target)!r} cannot be written: {error.strerror}."
-        raise ParameterError(message) from error
+    write(target, render(chart.to_dict(), suffix))
     return target
 
 
-def _render(spec: dict[str, Any], suffix: str) -> bytes:
+def render(spec: dict[str, Any], suffix: str) -> bytes:
+    """Return a Vega-Lite specification drawn as SVG or PNG, or as a page that needs no network.
+
+    >>> render({"data": {"values": [{"x": 1}]}, "mark": "point"}, ".svg")[:4]
+    b'<svg'
+    """
     import altair as alt
     import vl_convert
 
@@ -90,9 +87,23 @@ def _title(spec: dict[str, Any]) -> str:
     return " ".join(text) if isinstance(text, list) else str(text)
 
 
-def _write(target: Path, content: bytes) -> None:
-    # In the target's own directory, because a rename is atomic only within one file system.
-    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".celosia-") as directory:
-        part = Path(directory) / target.name
-        part.write_bytes(content)
-        part.replace(target)
+def write(target: Path, content: bytes) -> None:
+    """Write a file as a whole, or not at all.
+
+    >>> write(Path("no such directory/chart.svg"), b"")
+    Traceback (most recent call last):
+    ...
+    celosia.core.errors.ParameterError: There is no directory 'no such directory' to save 'chart.svg' in: make it first.
+    """
+    if not target.parent.is_dir():
+        message = f"There is no directory {str(target.parent)!r} to save {target.name!r} in: make it first."
+        raise ParameterError(message)
+    try:
+        # In the target's own directory, because a rename is atomic only within one file system.
+        with tempfile.TemporaryDirectory(dir=target.parent, prefix=".celosia-") as directory:
+            part = Path(directory) / target.name
+            part.write_bytes(content)
+            part.replace(target)
+    except OSError as error:
+        message = f"{str(target)!r} cannot be written: {error.strerror}."
+        raise ParameterError(message) from error

@@ -93,6 +93,13 @@ class Need:
         """
         return 1 if isinstance(self.measure, CutPersons) else cells
 
+    @property
+    def has_number_intervals(self) -> bool:
+        """Whether the answers are numbers with intervals: not choices, dates or categories."""
+        return isinstance(self.measure, Measure) or (
+            isinstance(self.measure, Quantiles) and self.labels is None and self.unit is None
+        )
+
     def for_cells(self, cells: int) -> "Need":
         """Return the measurement with as many bins as so many cells leave room for.
 

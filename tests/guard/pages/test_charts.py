@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+import datetime as dt
 import json
 import xml.etree.ElementTree as ET
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
+import celosia as cl
 from celosia.guard.pages.charts import chart_columns, chart_picture, chart_specification
 from celosia.guard.pages.language import language
 from tests.guard.pages.test_answer_table import release
@@ -51,6 +54,12 @@ def test_the_data_are_not_taken_for_words() -> None:
 
 
 def test_what_cannot_be_drawn_is_not_offered() -> None:
+    schema = cl.Schema(day=cl.Date("2020-01-01", "2022-01-01"), risk=cl.Category("low", "high", ordered=True))
+    rows = pa.table({"day": [dt.date(2021, 1, 1)] * 3, "risk": ["low"] * 3})
+    asked = cl.Session(cl.table(rows, schema=schema, name="rows"), budget=cl.PureDP(epsilon=1))
+    mixed = asked.sql("SELECT MIN(day), MEDIAN(risk), COUNT(*) FROM rows", epsilon=1)
+    assert set(mixed.intervals) == {"min_day", "median_risk", "count"}
+    assert chart_columns(mixed) == ["count"]
     assert chart_columns(TWO) == ["count", "mean"]
     assert chart_columns(release({"sex": ["F"]}, ("sex",), {})) == []
     many = {"key": list(range(201)), "count": list(range(201))}

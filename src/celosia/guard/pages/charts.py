@@ -48,7 +48,8 @@ def chart_columns(release: "TableRelease") -> list[str]:
 def _finite(release: "TableRelease", name: str) -> bool:
     values = release.value[name].to_pylist()
     low, high = (end.tolist() for end in release.intervals[name](0.999))
-    return all(value is not None and math.isfinite(value) for value in [*values, *low, *high])
+    # Dates and categories have intervals too, and no height.
+    return all(isinstance(value, int | float) and math.isfinite(value) for value in [*values, *low, *high])
 
 
 def chart_specification(

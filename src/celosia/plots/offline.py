@@ -1,0 +1,58 @@
+"""Altair's charts, whose HTML pages need no network.
+
+``Chart.save("chart.html")`` of Altair loads the Vega libraries from a server that thereby learns who looks at what, and
+a name in the data that ends a script can run as one. The charts of this package write the page of
+``celosia.plots.save`` instead. Altair is imported here, so this module is imported where a chart is drawn, not before.
+"""
+
+import os
+from pathlib import Path
+from typing import IO, Any
+
+import altair as alt
+
+from celosia.core.errors import ParameterError
+from celosia.core.exact import quote
+from celosia.plots.save import render, write
+
+__all__ = ["HConcatChart", "LayerChart"]
+
+
+class _OfflineSave:
+    """A ``save`` that writes HTML with all that it needs inside."""
+
+    def save(self, fp: "str | os.PathLike[str] | IO[Any]", format: str | None = None, **options: Any) -> None:  # noqa: A002, ANN401 - Altair's
+        """Save a chart as ``altair.Chart.save`` does, but for HTML: that is the page of ``celosia.plots.save``."""
+        path = Path(fp) if isinstance(fp, str | os.PathLike) else None
+        kind = format or ("" if path is None else path.suffix.lower().removeprefix("."))
+        if kind != "html":
+            super().save(fp, format=format, **options)  # type: ignore[misc] # Altair's comes after
+            return
+        if {name: given for name, given in options.items() if (name, given) != ("inline", True)}:
+            message = f"An HTML page of a chart takes no options, not {quote(next(iter(options)))}: leave them out."
+            raise ParameterError(message)
+        page = render(self.to_dict(), ".html")  # type: ignore[attr-defined] # likewise
+        if path is not None:
+            write(path, page)
+        else:
+            fp.write(page.decode())  # type: ignore[union-attr] # a file
+
+
+class LayerChart(_OfflineSave, alt.LayerChart):  # type: ignore[misc] # save takes fewer options
+    """Layers in one picture.
+
+    >>> import io
+    >>> page, dot = io.StringIO(), alt.Chart(alt.InlineData(values=[{"x": 1}])).mark_point()
+    >>> LayerChart(layer=[dot]).properties(title="Dots").save(page, "html")
+    >>> "<title>Dots</title>" in page.getvalue(), "<script src" in page.getvalue()
+    (True, False)
+    """
+
+
+class HConcatChart(_OfflineSave, alt.HConcatChart):  # type: ignore[misc] # likewise
+    """Pictures side by side.
+
+    >>> dot = alt.Chart(alt.InlineData(values=[{"x": 1}])).mark_point()
+    >>> len(HConcatChart(hconcat=[dot, dot]).to_dict()["hconcat"])
+    2
+    """
