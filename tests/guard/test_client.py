@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import socket
+import ssl
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -16,6 +20,7 @@ import uvicorn
 import celosia as cl
 from celosia.core.errors import (
     BudgetExceeded,
+    CelosiaError,
     EngineError,
     FormatError,
     GuardUnreachable,
@@ -30,8 +35,10 @@ from celosia.guard.config import Config
 from celosia.guard.identity import Identity
 from celosia.guard.service import Guard
 from celosia.guard.wire import Wire
+from celosia.query.json_fields import FORMATS
 from celosia.query.plan import Aggregate, Base, Plan
 from celosia.query.release_json import record_to_json
+from tests.guard.test_server import certificate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -206,7 +213,7 @@ def test_errors_are_those_of_a_session(served: Served, ana: Connection) -> None:
         ana.release(nowhere, epsilon=1)
     with served.connect("eva") as eva, pytest.raises(NotAllowed):
         eva.release(plan, epsilon=1)
-    with connect(served.url, key="celosia_000000000000_" + "0" * 64, dataset="deaths") as stranger:
+    with Connection(Wire(served.url, key="celosia_000000000000_" + "0" * 64), dataset="deaths") as stranger:
         with pytest.raises(NotAllowed):
             _ = stranger.tables
         with pytest.raises(NotAllowed):
@@ -239,6 +246,116 @@ def test_what_is_left_is_the_least_of_all_that_bears(served: Served) -> None:
             ben.query().count().release(epsilon=2)
     with served.connect("ana") as ana:
         assert ana.remaining > cl.PureDP(epsilon=2)
+
+
+# ---------------------------------------------------------------------------------------------------------- opening
+
+
+class Page(BaseHTTPRequestHandler):
+    """What listens and is no guard; the path says what it is."""
+
+    protocol_version = "HTTP/1.0"
+
+    def do_GET(self) -> None:
+        name = self.path.split("/")[1]
+        status, body = {
+            "html": (200, b"<html></html>"),
+            "json": (200, b'{"hello": 1}'),
+            "missing": (404, b"nothing here"),
+            "moved": (301, b""),
+        }[name]
+        self.send_response(status)
+        self.send_header("Location", "https://guard.example/")
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@contextlib.contextmanager
+def listening(context: ssl.SSLContext | None = None) -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Page)
+    if context is not None:
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+    thread.start()
+    yield f"localhost:{server.server_address[1]}"
+    server.shutdown()
+    server.server_close()
+    thread.join(20)
+
+
+def refused(error: type[CelosiaError], url: str, key: str = "celosia_0123456789ab_0123", **options: Any) -> str:  # noqa: ANN401 - of connect
+    with pytest.raises(error) as caught:
+        connect(url, key=key, **options)
+    assert key not in str(caught.value)
+    return str(caught.value)
+
+
+def test_opening_says_what_is_wrong_with_the_address(tmp_path: Path) -> None:
+    chain, key = certificate(tmp_path)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(chain, key)
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # accepts, and never answers
+        port = silent.getsockname()[1]
+        assert "did not answer in time" in refused(GuardUnreachable, f"http://127.0.0.1:{port}", timeout=0.2)
+    assert "Nothing listens at" in refused(GuardUnreachable, f"http://127.0.0.1:{port}")
+    with listening() as place:
+        for page in ("html", "json", "missing", "moved"):
+            assert f"What answers at http://{place}/{page} is no guard" in refused(
+                GuardUnreachable, f"http://{place}/{page}"
+            )
+        assert "give the address that it leads to" in refused(GuardUnreachable, f"http://{place}/moved")
+        assert "does not speak TLS" in refused(GuardUnreachable, f"https://{place}/html")
+    with listening(context) as place:
+        said = refused(GuardUnreachable, f"https://{place}/json")
+        assert "certificate of" in said
+        assert "self-signed" in said
+        assert "is no guard" in refused(GuardUnreachable, f"https://{place}/json", verify=str(chain))
+        elsewhere = place.replace("localhost", "127.0.0.1")  # the certificate has another name
+        assert "certificate of" in refused(GuardUnreachable, f"https://{elsewhere}/json", verify=str(chain))
+        assert "begin with https://" in refused(GuardUnreachable, f"http://{place}/json")
+
+
+def test_opening_checks_key_data_set_and_version(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    for key in ("celosia_000000000000_" + "0" * 64, "nonsense"):
+        assert "does not accept this key" in refused(NotAllowed, served.url, key, dataset="deaths")
+    gone = served.guard.add_user(OWNER, "gone", "analyst")
+    connect(served.url, key=gone).close()
+    served.guard.revoke(OWNER, "gone")
+    assert "expired or revoked. Ask the guard's owner" in refused(NotAllowed, served.url, gone)
+    said = refused(ParameterError, served.url, served.keys["ana"], dataset="births")
+    assert said == "dataset: there is no data set 'births' that this key may see; there are deaths, visits."
+    for formats in ({"plan": 2, "preview": 1, "release": 1}, {"plan": 1}, None):
+        monkeypatch.setattr("celosia.guard.api.FORMATS", formats)
+        assert "is of another version" in refused(FormatError, served.url, served.keys["ana"])
+
+
+def test_opening_waits_for_a_busy_guard_and_gives_up_on_one_that_is_not_there() -> None:
+    busy = httpx.Response(503, headers={"retry-after": "0"})
+    replies = [busy, httpx.Response(200, json={"datasets": [{"name": "deaths"}], "formats": FORMATS})]
+    asked: list[float] = []
+
+    def reply(request: httpx.Request) -> httpx.Response:
+        asked.append(request.extensions["timeout"]["read"])
+        return replies.pop(0)
+
+    wire = Wire(
+        "https://guard.example",
+        key="celosia_0123",
+        client=httpx.Client(transport=httpx.MockTransport(reply)),
+        pause=lambda _: None,
+    )
+    connection = Connection(wire)
+    connection.check()
+    assert repr(connection).endswith("data set deaths>")
+    assert len(asked) == 2
+    assert max(asked) <= 15
+    replies += [busy] * 3
+    with pytest.raises(GuardUnreachable):
+        connection.check()
+    assert len(replies) == 1
 
 
 # ------------------------------------------------------------------------------------------------ what may go wrong
@@ -343,4 +460,5 @@ def test_a_question_without_an_answer_is_told(state: str) -> None:
 
 def test_the_key_is_not_shown(ana: Connection, served: Served) -> None:
     assert served.keys["ana"] not in repr(ana)
-    assert repr(connect("https://guard.example", key="celosia_0123")) == "<Connection to https://guard.example>"
+    wire = Wire("https://guard.example", key="celosia_0123")
+    assert repr(Connection(wire)) == "<Connection to https://guard.example>"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -110,6 +111,13 @@ def test_asking_again_has_an_end(failure: httpx.Response | Exception, error: typ
     assert len(far.sent) == 6
     assert KEY not in str(caught.value)
     assert caught.value.__cause__ is None
+
+
+def test_a_name_that_nobody_has_is_told() -> None:
+    unknown = httpx.ConnectError("")
+    unknown.__cause__ = socket.gaierror(-2, "")
+    with pytest.raises(GuardUnreachable, match="no machine of the name in https://guard"):
+        Far(unknown).wire().open("/v1/datasets")
 
 
 def test_a_guard_says_when_to_come_back() -> None:

@@ -19,6 +19,7 @@ from celosia.core.errors import EngineError
 from celosia.guard import replies, written
 from celosia.guard.models import AskBody, BoundsBody, KeyBody, NewUserBody, PolicyBody
 from celosia.guard.routing import BEARER, StrictRoute, Who, problems, shared
+from celosia.query.json_fields import FORMATS
 from celosia.query.preview_json import preview_to_json
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ async def _datasets(request: Request, who: Who) -> Response:
     """What is declared of the data sets that you may see; never how many rows they have."""
     here = shared(request)
     cards = await here.threads.read(here.guard.datasets, who)
-    return JSONResponse({"datasets": [card.to_json() for card in cards]})
+    return JSONResponse({"datasets": [card.to_json() for card in cards], "formats": FORMATS})
 
 
 @ROUTER.get(

@@ -14,7 +14,7 @@ from celosia.core.errors import EngineError, GuardUnreachable, LedgerError, Para
 from celosia.core.exact import Exact, exact, quote
 from celosia.core.guarantees import Guarantee
 from celosia.core.record import exact_text
-from celosia.guard.received import Budget, PastQuestion, read_budget, read_past, read_tables
+from celosia.guard.received import Budget, PastQuestion, read_budget, read_formats, read_past, read_tables
 from celosia.guard.wire import Wire
 from celosia.noise.source import SYSTEM
 from celosia.query.asking import begin, begin_sql
@@ -40,7 +40,9 @@ _NUMBERS: Final = ("epsilon", "delta", "rho", "confidence", "rows", "level")
 def connect(
     url: str, *, key: str, dataset: str | None = None, timeout: float = 300.0, verify: bool | str = True
 ) -> "Connection":
-    """Return a connection to a guard, which has the face of a session.
+    """Open a connection to a guard, which has the face of a session.
+
+    Address, key and data set are checked now, within 15 seconds.
 
     Parameters
     ----------
@@ -56,18 +58,37 @@ def connect(
         Whether the guard's certificate is checked; a path names the certificates that are trusted. With False the
         key is sent to whoever answers, over http:// too: only on a network that you trust.
 
+    Raises
+    ------
+    GuardUnreachable
+        If nothing listens there, its certificate is not trusted, or what answers is no guard.
+    NotAllowed
+        If the guard does not accept the key.
+    FormatError
+        If the guard is of another version.
+    ParameterError
+        If there is no such data set that this key may see; the message lists those that there are.
+
     Examples
     --------
-    >>> connect("https://guard.example", key="celosia_0123456789ab_0123", dataset="deaths")
-    <Connection to https://guard.example, data set deaths>
+    >>> connect("http://127.0.0.1:1", key="celosia_0123456789ab_0123", dataset="deaths")
+    Traceback (most recent call last):
+    ...
+    celosia.core.errors.GuardUnreachable: Nothing listens at http://127.0.0.1:1: check the address, or ask ...
     """
-    return Connection(Wire(url, key=key, timeout=timeout, verify=verify), dataset=dataset)
+    connection = Connection(Wire(url, key=key, timeout=timeout, verify=verify), dataset=dataset)
+    try:
+        connection.check()
+    except BaseException:
+        connection.close()
+        raise
+    return connection
 
 
 class Connection:
     """Ask a guard about a data set. Made by ``connect``; see ``celosia.Session`` for what the methods do.
 
-    >>> with connect("https://guard.example", key="celosia_0123456789ab_0123", dataset="deaths") as guard:
+    >>> with Connection(Wire("https://guard.example", key="celosia_0123456789ab_0123"), dataset="deaths") as guard:
     ...     guard.dataset("births")
     <Connection to https://guard.example, data set births>
     """
@@ -77,12 +98,24 @@ class Connection:
         self._name = None if dataset is None else exact_text(dataset, name="dataset")
         self._tables: Mapping[str, Table] | None = None
 
+    def check(self) -> None:
+        """Check that the guard answers, accepts the key, is of this version and has the data set."""
+        reply = self._wire.open("/v1/datasets")
+        read_formats(reply, self._wire.url)
+        names = tuple([str(card.get("name")) for card in _cards(reply)])
+        if self._name is not None and self._name not in names:
+            seen = f"there are {', '.join(names)}" if names else "there is none: ask the guard's owner"
+            message = f"dataset: there is no data set {quote(self._name)} that this key may see; {seen}."
+            raise ParameterError(message)
+        if self._name is None and len(names) == 1:
+            self._name = names[0]
+
     # ---------------------------------------------------------------------------------------------------- data sets
 
     @property
     def datasets(self) -> tuple[str, ...]:
         """The names of the data sets that you may see."""
-        return tuple([str(card.get("name")) for card in self._cards()])
+        return tuple([str(card.get("name")) for card in _cards(self._wire.get("/v1/datasets"))])
 
     def dataset(self, name: str) -> "Connection":
         """Return a connection for another data set, over the same wire and with the same key."""
@@ -95,11 +128,6 @@ class Connection:
             card = self._wire.get(f"/v1/datasets/{quoted(self._chosen(), safe='')}")
             self._tables = types.MappingProxyType(read_tables(card))
         return self._tables
-
-    def _cards(self) -> list[dict[str, Any]]:
-        reply = self._wire.get("/v1/datasets")
-        cards = listed(reply.get("datasets") if isinstance(reply, dict) else None, "datasets")
-        return [card for card in cards if isinstance(card, dict)]
 
     def _chosen(self) -> str:
         if self._name is None:
@@ -237,6 +265,11 @@ class Connection:
     def __repr__(self) -> str:
         named = "" if self._name is None else f", data set {self._name}"
         return f"<Connection to {self._wire.url}{named}>"
+
+
+def _cards(reply: object) -> list[dict[str, Any]]:
+    cards = listed(reply.get("datasets") if isinstance(reply, dict) else None, "datasets")
+    return [card for card in cards if isinstance(card, dict)]
 
 
 def _idempotency_key(key: object) -> str:

@@ -13,15 +13,16 @@ from functools import reduce
 from typing import Any, Final
 
 from celosia.core.adjacency import exact_adjacency
-from celosia.core.errors import CelosiaError, FormatError
+from celosia.core.errors import CelosiaError, FormatError, GuardUnreachable
+from celosia.core.exact import quote
 from celosia.core.guarantees import Guarantee, RenyiDP
 from celosia.data.schema import Schema
 from celosia.data.sources import Frame
 from celosia.data.table import Table
-from celosia.query.json_fields import listed, text, truth, whole_number
+from celosia.query.json_fields import FORMATS, listed, text, truth, whole_number
 from celosia.query.release_json import record_from_json
 
-__all__ = ["Budget", "PastQuestion", "read_budget", "read_past", "read_tables"]
+__all__ = ["Budget", "PastQuestion", "read_budget", "read_formats", "read_past", "read_tables"]
 
 _STATES: Final = {"committed": "answered"}
 
@@ -57,6 +58,28 @@ class Budget:
     limit: Guarantee
     spent: Guarantee
     remaining: Guarantee
+
+
+def read_formats(reply: object, url: str) -> None:
+    """Check that a guard writes plans, previews and releases as they are read here.
+
+    >>> read_formats({"datasets": [], "formats": {"plan": 0}}, "https://guard.example")
+    Traceback (most recent call last):
+    ...
+    celosia.core.errors.FormatError: The guard at https://guard.example is of another version (plan 0, here 1): ...
+    """
+    if not isinstance(reply, dict) or not isinstance(reply.get("datasets"), list):
+        message = f"What answers at {url} is no guard: check the address."
+        raise GuardUnreachable(message)
+    found = reply.get("formats")
+    theirs = found if isinstance(found, dict) else {}
+    for name, version in FORMATS.items():
+        if theirs.get(name) != version:
+            message = (
+                f"The guard at {url} is of another version ({name} {quote(theirs.get(name))}, here {version}): install "
+                "the release of Celosía that it runs, or ask its owner to bring it up to date."
+            )
+            raise FormatError(message)
 
 
 def read_tables(card: object) -> dict[str, Table]:

@@ -115,11 +115,14 @@ class DatasetReply(_Reply):
 class DatasetsReply(_Reply):
     """The data sets that whoever asks may see.
 
-    >>> DatasetsReply(datasets=[]).datasets
+    ``formats`` are the versions of plans, previews and releases that the guard reads and writes.
+
+    >>> DatasetsReply(datasets=[], formats={"plan": 1}).datasets
     []
     """
 
     datasets: list[DatasetReply]
+    formats: dict[str, int]
 
 
 class PreviewReply(_Reply):

@@ -6,9 +6,10 @@ The key goes to the address that was given and nowhere else: redirects are not f
 machine is spoken to.
 """
 
+import socket
 import ssl
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
@@ -29,6 +30,7 @@ _FIRST_PAUSE: Final = 0.25
 _LONGEST_PAUSE: Final = 30.0
 _LONGEST_CONNECT: Final = 10.0
 _LONGEST_READ: Final = 60.0
+_LONGEST_OPENING: Final = 15.0
 _LONGEST_BODY: Final = 2**28
 _LONGEST_DETAIL: Final = 2_000
 _LONGEST_KEY: Final = 16_384
@@ -67,6 +69,14 @@ class Wire:
         given = {name: str(value) for name, value in parameters.items() if value is not None}
         return self._send("GET", path, params=given)
 
+    def open(self, path: str) -> Any:  # noqa: ANN401 - likewise
+        """Read something for the first time: what answers soon and in words that are understood is a guard."""
+        try:
+            return self._send("GET", path, patience=min(self._patience, _LONGEST_OPENING), tries=2)
+        except FormatError:
+            message = f"What answers at {self.url} is no guard: check the address."
+            raise GuardUnreachable(message) from None
+
     def post(self, path: str, body: Mapping[str, Any], *, key: str | None = None) -> Any:  # noqa: ANN401 - likewise
         """Send something; with a ``key`` it is the same request however often it is sent."""
         return self._send("POST", path, json=dict(body), headers={} if key is None else {"Idempotency-Key": key})
@@ -75,15 +85,25 @@ class Wire:
         """Let go of the connections."""
         self._client.close()
 
-    def _send(self, method: str, path: str, **content: Any) -> Any:  # noqa: ANN401 - of httpx
-        end, pause, failures = time.monotonic() + self._patience, _FIRST_PAUSE, 0
+    def _send(
+        self,
+        method: str,
+        path: str,
+        *,
+        patience: float | None = None,
+        tries: int = _TRIES,
+        **content: Any,  # noqa: ANN401 - of httpx
+    ) -> Any:  # noqa: ANN401 - whatever the guard says
+        end, pause, failures = time.monotonic() + (patience or self._patience), _FIRST_PAUSE, 0
         while True:
+            if patience is not None:
+                content["timeout"] = max(end - time.monotonic(), _FIRST_PAUSE)
             outcome = self._once(method, path, **content)
             if not isinstance(outcome, _Failure):
                 return outcome
             wait = pause if outcome.wait is None else outcome.wait
             failures += outcome.counts
-            if not outcome.again or failures >= _TRIES or time.monotonic() + wait > end:
+            if not outcome.again or failures >= tries or time.monotonic() + wait > end:
                 raise outcome.error
             self._pause(wait)
             pause = min(2 * pause, _LONGEST_PAUSE)
@@ -95,8 +115,7 @@ class Wire:
         try:
             reply = self._client.request(method, f"{self.url}{path}", headers=sent, **content)
         except httpx.TransportError as error:
-            message = f"The guard at {self.url} cannot be reached ({type(error).__name__})."
-            return _Failure(GuardUnreachable(message))
+            return _unreached(error, self.url)
         return _content(reply) if reply.status_code == 200 else _refusal(reply, self.url)
 
 
@@ -153,6 +172,36 @@ def _content(reply: "httpx.Response") -> Any:  # noqa: ANN401 - whatever the gua
     return parse_json(reply.content, most=_LONGEST_BODY)
 
 
+def _unreached(error: Exception, url: str) -> _Failure:
+    """What it stands for that a request did not arrive, or its reply did not; found by the causes of the error."""
+    import httpx
+
+    secured = next((cause for cause in _causes(error) if isinstance(cause, ssl.SSLError)), None)
+    if isinstance(secured, ssl.SSLCertVerificationError):
+        message = (
+            f"The certificate of {url} is not trusted ({secured.verify_message}): check the address, or say "
+            "verify='ca.pem', a file with the certificates that the guard's owner has given you."
+        )
+    elif secured is not None:
+        message = f"What listens at {url} does not speak TLS, as https:// needs it: check the address."
+    elif any(isinstance(cause, socket.gaierror) for cause in _causes(error)):
+        message = f"There is no machine of the name in {url}: check the address."
+    elif any(isinstance(cause, ConnectionRefusedError) for cause in _causes(error)):
+        message = f"Nothing listens at {url}: check the address, or ask the guard's owner whether it runs."
+    elif isinstance(error, httpx.TimeoutException):
+        message = f"The guard at {url} did not answer in time: check the address, or try again later."
+    else:
+        hint = ": does its address begin with https://?" if url.startswith("http://") else "."
+        message = f"The guard at {url} cannot be reached ({type(error).__name__}){hint}"
+    return _Failure(GuardUnreachable(message), again=secured is None)
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
+
+
 def _refusal(reply: "httpx.Response", url: str) -> _Failure:
     """What a reply that is no answer stands for."""
     status, wait = reply.status_code, _retry_after(reply)
@@ -160,9 +209,16 @@ def _refusal(reply: "httpx.Response", url: str) -> _Failure:
         message = f"The guard at {url} is still answering, or never will, after a crash."
         return _Failure(GuardUnreachable(message), wait=wait, counts=False)
     problem = _problem(reply)
+    if problem is not None and status == 401:
+        message = (
+            f"The guard at {url} does not accept this key: it is mistyped, expired or revoked. Ask the guard's owner "
+            "for another one."
+        )
+        return _Failure(NotAllowed(message), again=False)
     if problem is not None:
         return _Failure(_error_of(problem), again=status in _BUSY, wait=wait)
-    message = f"What answered at {url} is no guard, or a newer one: it said {status}."
+    hint = " It leads elsewhere: give the address that it leads to." if 300 <= status < 400 else ""
+    message = f"What answers at {url} is no guard, or one of another version: it said {status}.{hint}"
     kind = NotAllowed if status in (401, 403) else GuardUnreachable
     return _Failure(kind(message), again=status in (*_BUSY, *_BROKEN), wait=wait)
 

@@ -16,6 +16,7 @@ from celosia.core.errors import FormatError
 from celosia.core.exact import quote
 
 __all__ = [
+    "FORMATS",
     "JSON",
     "bounded",
     "fields",
@@ -32,6 +33,9 @@ __all__ = [
 
 JSON: TypeAlias = dict[str, Any] | list[Any] | str | int | float | bool | None
 """What JSON can say."""
+
+FORMATS: Final = {"plan": 1, "preview": 1, "release": 2}
+"""The versions of what a client and a guard send each other."""
 
 _LONGEST_NUMBER = 40  # characters; what is longer is no number of ours
 _LARGEST = 2**64

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from celosia.core.errors import FormatError, QueryError
 from celosia.core.exact import exact_probability
 from celosia.query.expression_json import expression_from_json, expression_to_json, value_from_json, value_to_json
-from celosia.query.json_fields import bounded, fields, listed, one_of, text, truth, versioned, whole_number
+from celosia.query.json_fields import FORMATS, bounded, fields, listed, one_of, text, truth, versioned, whole_number
 from celosia.query.plan import Aggregate, Base, Joined, Key, Order, PerPerson, Plan, Projected, Relation
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["canonical", "plan_from_json", "plan_to_json"]
 
-_VERSION = 1
 _MOST_WRITTEN = 2**24  # the largest group-by, with its keys listed
 _MOST_READ = 4_000_000  # a guard allows far less
 _DEEPEST = 250
@@ -59,7 +58,7 @@ def plan_from_json(value: object) -> Plan:
     celosia.core.errors.FormatError: A plan needs the field aggregates.
     """
     bounded(value, name="plan", most=_MOST_READ, deepest=_DEEPEST, longest=_LONGEST_TEXT)
-    found = fields(versioned(value, "plan", _VERSION), "plan", ["version", "relation", "aggregates"], _OPTIONAL)
+    found = fields(versioned(value, "plan", FORMATS["plan"]), "plan", ["version", "relation", "aggregates"], _OPTIONAL)
     try:
         return Plan(
             relation=_read_relation(found["relation"]),
@@ -122,7 +121,7 @@ def _operands(operation: str, operands: list[str]) -> str:
 
 def _plan(plan: Plan) -> dict[str, Any]:
     return {
-        "version": _VERSION,
+        "version": FORMATS["plan"],
         "relation": _relation(plan.relation),
         "filter": _optional(plan.filter),
         "keys": [

@@ -7,6 +7,7 @@ from celosia.core.errors import CelosiaError, FormatError
 from celosia.core.exact import exact_level, exact_probability
 from celosia.core.guarantees import Guarantee
 from celosia.query.json_fields import (
+    FORMATS,
     bounded,
     fields,
     listed,
@@ -23,7 +24,6 @@ from celosia.query.release_json import record_from_json, record_to_json
 
 __all__ = ["preview_from_json", "preview_to_json"]
 
-_VERSION = 1
 _MOST_PARTS = 1_000_000
 _DEEPEST = 32
 _LONGEST_TEXT = 2**20
@@ -40,7 +40,7 @@ def preview_to_json(preview: Preview) -> dict[str, Any]:
     ('1/10', '1')
     """
     return {
-        "version": _VERSION,
+        "version": FORMATS["preview"],
         "cost": record_to_json(preview.cost),
         "remaining": record_to_json(preview.remaining),
         "affordable": preview.affordable,
@@ -71,7 +71,7 @@ def preview_from_json(value: object) -> Preview:
     True
     """
     bounded(value, name="preview", most=_MOST_PARTS, deepest=_DEEPEST, longest=_LONGEST_TEXT)
-    found = fields(versioned(value, "preview", _VERSION), "preview", ["version", *_FIELDS])
+    found = fields(versioned(value, "preview", FORMATS["preview"]), "preview", ["version", *_FIELDS])
     return Preview(
         cost=record_from_json(Guarantee, found["cost"]),  # type: ignore[type-abstract] # one of its kinds
         remaining=record_from_json(Guarantee, found["remaining"]),  # type: ignore[type-abstract] # likewise

@@ -20,6 +20,7 @@ from celosia.core.guarantees import Guarantee
 from celosia.core.record import Record
 from celosia.query.cut_off import CutOff
 from celosia.query.json_fields import (
+    FORMATS,
     bounded,
     fields,
     listed,
@@ -48,7 +49,6 @@ LEVELS: Final = (0.5, 0.8, 0.9, 0.95, 0.99, 0.999)
 
 T = TypeVar("T", bound=Record)
 
-_VERSION = 2
 _MOST_PARTS = 50_000_000
 _DEEPEST = 64
 _LONGEST_TEXT = 2**24
@@ -67,7 +67,7 @@ def release_to_json(release: TableRelease) -> dict[str, Any]:
     ('int64', [0.5, 0.8, 0.9, 0.95, 0.99, 0.999])
     """
     return {
-        "version": _VERSION,
+        "version": FORMATS["release"],
         "columns": [_column(name, release.value[name]) for name in release.value.column_names],
         "keys": list(release.keys),
         "notes": list(release.notes),
@@ -93,7 +93,7 @@ def release_from_json(value: object) -> TableRelease:
     import pyarrow as pa
 
     bounded(value, name="release", most=_MOST_PARTS, deepest=_DEEPEST, longest=_LONGEST_TEXT)
-    found = fields(versioned(value, "release", _VERSION), "release", ["version", *_FIELDS])
+    found = fields(versioned(value, "release", FORMATS["release"]), "release", ["version", *_FIELDS])
     columns = [_read_column(item) for item in listed(found["columns"], "columns")]
     names = [name for name, _ in columns]
     if not columns or len(set(names)) != len(names) or len({len(column) for _, column in columns}) != 1:
