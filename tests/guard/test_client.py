@@ -8,6 +8,7 @@ import ssl
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
+from html import escape
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
@@ -125,6 +126,15 @@ def test_tables_are_declared_as_they_are_there(served: Served, ana: Connection) 
         several.query()
     with pytest.raises(QueryError, match="no data set 'births'"):
         _ = ana.dataset("births").tables
+
+
+def test_a_notebook_shows_the_data_set_and_what_is_left(served: Served, ana: Connection) -> None:
+    html = ana._repr_html_()
+    for words in ("deaths at http://127.0.0.1", "left to you", "Integer(0, 120)", "unit row", str(ana.remaining)):
+        assert escape(words) in html
+    assert served.keys["ana"] not in html
+    with served.connect("ana", None) as several:  # no data set is chosen
+        assert "Connection to http://127.0.0.1" in several._repr_html_()
 
 
 def test_questions_make_the_same_plans_as_a_session(ana: Connection) -> None:

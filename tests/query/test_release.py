@@ -100,7 +100,7 @@ def test_it_is_shown_in_one_line() -> None:
 
 
 def test_in_a_notebook_it_is_a_table_and_text_stays_text() -> None:
-    html = made(value=pa.table({"sex": ["<script>"], "n": [1]}))._repr_html_()
+    html = made(value=pa.table({"sex": ["<script>"], "n": [1]}), intervals={})._repr_html_()
     assert "<script>" not in html
     assert "&lt;script&gt;" in html
     assert "20 more rows" in made(40)._repr_html_()

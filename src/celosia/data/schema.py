@@ -23,6 +23,7 @@ from typing import Any, Final
 
 from celosia.core.errors import CelosiaError, SchemaError
 from celosia.core.exact import quote
+from celosia.core.html_table import draw_table
 from celosia.data.columns import Boolean, Category, Date, Integer, Kind, Real, Text, Timestamp
 
 __all__ = ["KINDS", "Schema", "load_toml", "read_columns", "write_key", "write_value"]
@@ -96,6 +97,9 @@ class Schema(Mapping[str, Kind]):
         if all(map(_is_python_name, self)):
             return f"Schema({', '.join(f'{name}={kind!r}' for name, kind in self.items())})"
         return f"Schema({{{', '.join(f'{name!r}: {kind!r}' for name, kind in self.items())}}})"
+
+    def _repr_html_(self) -> str:
+        return draw_table(("column", "kind"), [(name, repr(kind)) for name, kind in self.items()], most=len(self))
 
     def to_toml(self) -> str:
         """Return the schema as the text of a TOML file.

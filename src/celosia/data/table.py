@@ -14,6 +14,7 @@ from typing import Any, Final
 from celosia.core.adjacency import AddRemove, Adjacency, exact_adjacency
 from celosia.core.errors import ParameterError, SchemaError
 from celosia.core.exact import quote, whole
+from celosia.core.html_table import draw_table
 from celosia.data.column_types import column_types
 from celosia.data.columns import Kind
 from celosia.data.public import check_key, read_public, schema_of_public
@@ -55,15 +56,22 @@ class Table:
         """What one neighbour has more, less or different: a ``row``, or a ``person`` with all rows."""
         return "row" if self.person is None else "person"
 
-    def __repr__(self) -> str:
-        columns = f"{self.name}({', '.join(self.schema)})"
+    def describe_unit(self) -> str:
+        """Return whom the table protects and how much of them counts, or by what a public one is joined."""
         if self.public:
-            return f"<Table {columns}, public by {', '.join(self.key)}>"
+            return f"public by {', '.join(self.key)}"
         limits = f": {self.person}, {self.max_groups_per_person} groups, {self.max_rows_per_group} rows in each"
         if self.max_rows_per_person is not None:
             limits += f", {self.max_rows_per_person} in all"
         adjacency = "" if self.adjacency is AddRemove else f", {self.adjacency!r}"
-        return f"<Table {columns}, unit {self.unit}{'' if self.person is None else limits}{adjacency}>"
+        return f"unit {self.unit}{'' if self.person is None else limits}{adjacency}"
+
+    def __repr__(self) -> str:
+        return f"<Table {self.name}({', '.join(self.schema)}), {self.describe_unit()}>"
+
+    def _repr_html_(self) -> str:
+        rows = [(name, repr(kind)) for name, kind in self.schema.items()]
+        return draw_table(("column", "kind"), rows, title=f"{self.name}, {self.describe_unit()}", most=len(rows))
 
 
 def table(  # noqa: PLR0913 - all that has to be said of a table, by name

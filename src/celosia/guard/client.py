@@ -10,14 +10,15 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, Self, overload
 from urllib.parse import quote as quoted
 
-from celosia.core.errors import EngineError, GuardUnreachable, LedgerError, ParameterError
+from celosia.core.errors import CelosiaError, EngineError, GuardUnreachable, LedgerError, ParameterError
 from celosia.core.exact import Exact, exact, quote
 from celosia.core.guarantees import Guarantee
+from celosia.core.html_table import draw_table
 from celosia.core.record import exact_text
 from celosia.guard.received import Budget, PastQuestion, read_budget, read_formats, read_past, read_tables
 from celosia.guard.wire import Wire
 from celosia.noise.source import SYSTEM
-from celosia.query.asking import begin, begin_sql
+from celosia.query.asking import begin, begin_sql, draw_session
 from celosia.query.builder import Query
 from celosia.query.json_fields import listed
 from celosia.query.plan_json import plan_to_json
@@ -261,6 +262,15 @@ class Connection:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def _repr_html_(self) -> str:
+        """Show the data set as the guard declares it, and what is left; a guard that does not answer is no error."""
+        try:
+            own = self._budget()
+            budgets = {"budget": own.limit, "spent by all": own.spent, "left to you": own.remaining}
+            return draw_session(f"{self._chosen()} at {self._wire.url}", budgets, self.tables.values())
+        except (CelosiaError, RuntimeError):  # httpx raises a RuntimeError once it is closed
+            return draw_table((), [(repr(self),)])
 
     def __repr__(self) -> str:
         named = "" if self._name is None else f", data set {self._name}"

@@ -7,18 +7,20 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from celosia.core.errors import ParameterError, QueryError
 from celosia.core.exact import Exact, quote
+from celosia.core.html_table import draw_table
 from celosia.query.builder import Query
 from celosia.query.plan import Base, Plan
 from celosia.query.sql import parse_sql
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
+    from celosia.core.guarantees import Guarantee
     from celosia.data.table import Table
     from celosia.query.preview import Preview
     from celosia.query.release import TableRelease
 
-__all__ = ["Asking", "begin", "begin_sql"]
+__all__ = ["Asking", "begin", "begin_sql", "draw_session"]
 
 
 class Asking(Protocol):
@@ -78,3 +80,13 @@ def begin_sql(asked: Asking, text: str) -> Query:
     <Query SELECT AVG(age) FROM deaths>
     """
     return Query.of_plan(asked, parse_sql(text, asked.tables))
+
+
+def draw_session(title: str, budgets: "Mapping[str, Guarantee]", tables: "Iterable[Table]") -> str:
+    """Return what a notebook shows of a session: its budget, and its tables as they were declared.
+
+    >>> draw_session("Session on nothing", {}, [])
+    '<p><b>Session on nothing</b></p><table><tbody></tbody></table>'
+    """
+    known = draw_table((), [(name, str(guarantee)) for name, guarantee in budgets.items()], title=title)
+    return known + "".join(table._repr_html_() for table in tables)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from celosia.core.errors import ParameterError
+from celosia.core.html_table import draw_table
 from celosia.query.needs import Need
 from celosia.statistics import (
     CutPersons,
@@ -86,6 +87,14 @@ class CutOff:
         )
         kept = f"the limits keep {rows} of the rows and all rows of {persons} of the persons"
         return f"With probability {LEVEL} each, {kept}."
+
+    def _repr_html_(self) -> str:
+        shares = (
+            ("rows", self.rows, self.rows_low, self.rows_high),
+            ("persons with all their rows", self.persons, self.persons_low, self.persons_high),
+        )
+        rows = [(name, f"{share:.1%}", f"{low:.1%} – {high:.1%}") for name, share, low, high in shares]
+        return draw_table(("kept by the limits", "share", f"{100 * LEVEL:g} % interval"), rows)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

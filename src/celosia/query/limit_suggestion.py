@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from celosia.core.errors import ParameterError
+from celosia.core.html_table import draw_table
 from celosia.core.release import Release
 
 if TYPE_CHECKING:
@@ -151,12 +152,8 @@ class LimitSuggestion(Release[tuple[Candidate, ...]]):
         return (empty,) if seen else (empty, few)
 
     def _repr_html_(self) -> str:
-        from html import escape
-
-        head = "".join(f"<th>{name}</th>" for name in ("groups", "rows", *_TEXT))
-        body = "".join("<tr>" + "".join(f"<td>{item}</td>" for item in row) + "</tr>" for row in self._lines())
-        words = escape(" ".join([self._summary(), *self.notes, str(self.guarantee)]))
-        return f"<table><tr>{head}</tr>{body}</table><p>{words}</p>"
+        lines, words = self._lines(), [self._summary(), *self.notes, str(self.guarantee)]
+        return draw_table(("groups", "rows", *_TEXT), lines, notes=words, most=len(lines))
 
     def __repr__(self) -> str:
         best: Any = self.best

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from celosia.core.exact import Exact, exact_level
 from celosia.core.guarantees import ApproxDP
+from celosia.core.html_table import draw_table
 from celosia.query.cut_off import cut_off_notes
 from celosia.query.expressions import Column, Expression, kind_of
 from celosia.query.render import render
@@ -109,6 +110,12 @@ class Preview:
         ]
         bounds = [f"  {name} is {kind}" for name, kind in self.bounds]
         return "\n".join([*head, *lines, *bounds, *(f"  Note: {note}" for note in self.notes)])
+
+    def _repr_html_(self) -> str:
+        head, *_ = str(self).partition("\n")
+        lines = [(each.name, each.mechanism, f"{float(each.share):.0%}", self._error(each)) for each in self.lines]
+        notes = [*(f"{name} is {kind}" for name, kind in self.bounds), *self.notes]
+        return draw_table(("aggregate", "how", "of the cost", "error"), lines, title=head, notes=notes, most=len(lines))
 
     def _error(self, line: Line) -> str:
         if line.error is None:

@@ -13,10 +13,11 @@ import numpy as np
 
 from celosia.core.errors import NoInterval, ParameterError
 from celosia.core.exact import Exact, exact_level, quote
+from celosia.core.html_table import draw_table, write_interval
 from celosia.core.release import Release
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     import altair as alt
     import pandas as pd
@@ -32,6 +33,7 @@ __all__ = ["TableRelease"]
 
 _MOST_SHOWN = 20
 _MOST_BARS = 200
+_SHOWN_LEVEL = 0.95
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
@@ -206,16 +208,20 @@ class TableRelease(Release["pa.Table"]):
         return name
 
     def _repr_html_(self) -> str:
-        from html import escape
-
-        head = "".join(f"<th>{escape(name)}</th>" for name in self.value.column_names)
-        rows = self.value.slice(0, _MOST_SHOWN).to_pylist()
-        body = "".join(
-            "<tr>" + "".join(f"<td>{escape(str(item))}</td>" for item in row.values()) + "</tr>" for row in rows
-        )
-        more = f"<p>… {self.value.num_rows - _MOST_SHOWN} more rows</p>" if self.value.num_rows > _MOST_SHOWN else ""
-        words = "".join(f"<p>{escape(text)}</p>" for text in (str(self.guarantee), *self.notes))
-        return f"<table><tr>{head}</tr>{body}</table>{more}{words}"
+        head: list[str] = []
+        columns: list[Sequence[object]] = []
+        for name in self.value.column_names:
+            values = self.value.slice(0, _MOST_SHOWN)[name].to_pylist()
+            head.append(name)
+            columns.append([str(value) for value in values] if name in self.keys else values)
+            for intervals in (self.intervals, self.true_intervals or {}):
+                if name in intervals:
+                    low, high = (end.tolist() for end in intervals[name](_SHOWN_LEVEL))
+                    head.append(self.name_interval(_SHOWN_LEVEL, true=intervals is not self.intervals))
+                    columns.append([write_interval(*ends) for ends in zip(low, high, strict=True)][:_MOST_SHOWN])
+        more = [f"… {self.value.num_rows - _MOST_SHOWN:,} more rows"] if self.value.num_rows > _MOST_SHOWN else []
+        rows = list(zip(*columns, strict=True))
+        return draw_table(head, rows, notes=[*more, str(self.guarantee), *self.notes])
 
     def __repr__(self) -> str:
         rows = [tuple(row.values()) for row in self.value.slice(0, 3).to_pylist()]

@@ -20,7 +20,7 @@ from celosia.data.table import Table
 from celosia.ledger.indivisible import Indivisible
 from celosia.noise.source import source_or_system
 from celosia.query.answering import answer
-from celosia.query.asking import begin, begin_sql
+from celosia.query.asking import begin, begin_sql, draw_session
 from celosia.query.builder import Query
 from celosia.query.calibration import strategy_within
 from celosia.query.desk import Desk
@@ -544,6 +544,10 @@ class Session(Indivisible):
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def _repr_html_(self) -> str:
+        budgets = {"budget": self.budget, "spent": self.spent, "left": self.remaining}
+        return draw_session(f"Session on {', '.join(self.tables)}", budgets, self.tables.values())
 
     def __repr__(self) -> str:
         return f"<Session on {', '.join(self._desk.tables)}: {self.remaining} of {self.budget} left>"
