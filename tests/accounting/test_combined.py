@@ -386,3 +386,15 @@ def test_a_first_question_may_have_all_of_delta_and_the_sum_then_keeps_the_sessi
     raised = Filter(CombinedAccountant(suited=USUAL), ApproxDP(epsilon=20, delta="1e-5")).count(whole)
     assert most(raised, TENTH) == 180
     assert not raised.admits(noise)
+
+
+def test_what_is_spent_and_left_is_the_limit_also_beyond_the_part_for_deltas() -> None:
+    """Gaussian noise, certified with a delta each time, is admitted by divergences when that part is used up."""
+    watch = Filter(CombinedAccountant(), ApproxDP(epsilon=3, delta="1e-6"))
+    event = CertifiedEvent(event=GaussianEvent(variance=10_000, sensitivity_squared=1), epsilon="0.1", delta="1.5e-7")
+    for _ in range(3):
+        watch.spend(event)
+        for field in ("epsilon", "delta"):
+            limit, spent, left = (getattr(one, field) for one in (watch.limit, watch.spent, watch.remaining))
+            assert spent + left == limit
+    assert watch.remaining.delta == 0  # type: ignore[attr-defined]

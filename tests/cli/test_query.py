@@ -185,13 +185,10 @@ def test_from_a_draft_to_an_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     question = ["query", "deaths.csv", "SELECT sex, AVG(age) FROM deaths GROUP BY sex", "--schema", "schema.toml"]
     refused = runner.invoke(app, [*question, "--epsilon", "5"])
     assert refused.exit_code == 2
-    assert "The schema is not filled in: [columns.age] needs kind; [columns.sex] needs kind." in refused.stderr
-    age, sex = "# kind = ?         # integer, real, boolean, category, text, date, timestamp", "# and, as the kind"
-    assert draft.count(age) == 2
-    filled = draft.replace(age, 'kind = "integer"\nlow = 0\nhigh = 120', 1)
-    filled = filled.replace(age, 'kind = "category"\nvalues = ["F", "M"]', 1)
+    assert "The schema is not filled in: [columns.age] needs low and high." in refused.stderr
+    filled = draft.replace("# low = ?", "low = 0").replace("# high = ?", "high = 120")
+    filled = filled.replace('kind = "text"', 'kind = "category"\nvalues = ["F", "M"]')
     (tmp_path / "schema.toml").write_text(filled)
-    assert sex in filled
     assert runner.invoke(app, ["schema", "deaths.csv", "--check", "schema.toml"]).exit_code == 0
     answer = runner.invoke(app, [*question, "--epsilon", "5", "--json"])
     assert answer.exit_code == 0, answer.stderr

@@ -151,7 +151,9 @@ class CombinedAccountant(AdaptiveAccountant):
         assert isinstance(limit, ApproxDP)  # noqa: S101 - made by _limit
         bounds = self._bounds(limit)
         known = [spent for spent, allowed in bounds if allowed] or [spent for spent, _ in bounds]
-        return ApproxDP(epsilon=short_at_least(min(known, default=limit.epsilon)), delta=self._delta)
+        # What divergences admit beyond the part for deltas is paid from another part: here no more is left, nor owed.
+        delta = min(self._delta, self._allowed(limit))
+        return ApproxDP(epsilon=short_at_least(min(known, default=limit.epsilon)), delta=delta)
 
     def _cost(self, limit: Guarantee) -> ApproxDP:
         assert isinstance(limit, ApproxDP)  # noqa: S101 - made by _limit
