@@ -1,7 +1,8 @@
-"""The table of coverage in ``docs/api/statistics.md``: ``python -m benchmarks.tables.statistics`` writes it anew.
+"""The tables of coverage in ``docs/api/statistics.md``: ``python -m benchmarks.tables.statistics`` writes them anew.
 
-``--show`` prints it instead. How often an interval of 95 % holds what the rows say without noise, for each statistic,
-number of rows and epsilon, on even and on skewed rows. Rows and noise are seeded: the numbers are the same everywhere.
+``--show`` prints them instead. That of persons is in :mod:`benchmarks.tables.persons`. Here is how often an interval of
+95 % holds what the rows say without noise, for each statistic, number of rows and epsilon, on even and on skewed rows.
+Rows and noise are seeded: the numbers are the same everywhere.
 """
 
 from __future__ import annotations
@@ -126,13 +127,16 @@ def table(runs: int = RUNS) -> str:
 
 
 def main() -> None:
-    """Write the table into the page, between its markers, or print it."""
-    if sys.argv[1:] == ["--show"]:
-        print(table())
-        return
-    before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
-    _, _, after = rest.partition(END)
-    PAGE.write_text(f"{before}{BEGIN}\n\n{table()}\n\n{END}{after}", encoding="utf-8")
+    """Write both tables into the page, between their markers, or print them."""
+    from benchmarks.tables import persons
+
+    for begin, made in ((BEGIN, table()), (persons.BEGIN, persons.table())):
+        if sys.argv[1:] == ["--show"]:
+            print(made)
+            continue
+        before, _, rest = PAGE.read_text(encoding="utf-8").partition(begin)
+        _, _, after = rest.partition(END)
+        PAGE.write_text(f"{before}{begin}\n\n{made}\n\n{END}{after}", encoding="utf-8")
 
 
 if __name__ == "__main__":

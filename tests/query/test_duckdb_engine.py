@@ -29,6 +29,7 @@ from celosia.query.duckdb_engine import DuckDBEngine
 from celosia.query.expressions import Column
 from celosia.query.needs import Need
 from celosia.query.plan import Aggregate, Base, Key, Plan
+from celosia.query.rows import rows_of
 from celosia.query.summaries import open_engine
 from celosia.statistics import Bounding, Distinct, FirstMoments, Mode, Quantiles, RowCount, Total
 from celosia.testing.engine_tables import SCHEMA, nasty_rows
@@ -175,6 +176,19 @@ def test_texts_are_read_as_their_kinds(tmp_path: Path) -> None:
     assert x == [[sum(numbers), 120 * len(numbers) - sum(numbers)]]
     assert flag == [[len(texts), 0]]
     assert at[0][0] == sum(range(len(texts)))
+
+
+def test_a_text_is_matched_once_however_often_its_value_is_used(tmp_path: Path) -> None:
+    """DuckDB computes what CASE repeats each time: patterns are in a view, and a question uses what it has read."""
+    (tmp_path / "a.csv").write_text("age,born\n34,2021-12-31\n")
+    days = cl.Date("1900-01-01", "2021-12-31")
+    table = cl.table(str(tmp_path / "a.csv"), schema=cl.Schema(age=cl.Real(0, 120), born=days), name="t")
+    with DuckDBEngine({"t": table}) as engine:
+        rows = rows_of(Base("t"), engine)
+        asked = rows.table.select(**{name: rows.number(Column(name)) for name in ("age", "born")})
+        assert "REGEXP" not in engine._backend.compile(asked)
+        assert [str(kind) for kind in engine.read("t").schema().types] == ["float64", "date"]
+        assert [str(kind) for kind in engine.raw("t").schema().types] == ["string", "string"]
 
 
 def test_numbers_in_texts_do_not_depend_on_the_other_rows(tmp_path: Path) -> None:

@@ -213,6 +213,18 @@ def test_ten_tenths_fit_and_an_eleventh_does_not() -> None:
         session.query().count().release(epsilon="1e-9")
 
 
+def test_more_small_counts_fit_into_a_session_than_the_sum_admits() -> None:
+    """A session with ApproxDP(3, 1e-6) was full after 30 counts of 0.1; one of all its epsilon must fit as before."""
+    session = asking(budget=cl.ApproxDP(epsilon=3, delta="1e-6"))
+    session._engine = Pretending()
+    for _ in range(39):
+        session.query().count().release(epsilon="0.1")
+    with pytest.raises(BudgetExceeded):
+        session.query().count().release(epsilon="0.1")
+    whole = asking(budget=cl.ApproxDP(epsilon=3, delta="1e-6"))
+    assert whole.query().count().preview(epsilon=3).affordable
+
+
 def test_a_budget_is_for_the_neighbours_and_the_unit_of_the_table() -> None:
     budget = asking(persons_table(adjacency=ReplaceOne), budget=cl.PureDP(epsilon=1)).budget
     assert (budget.adjacency, budget.unit) == (ReplaceOne, "person")

@@ -81,6 +81,17 @@ def test_duckdb_reads_what_the_grammar_says(form: TextFormat) -> None:
     assert_read_alike(DuckDBDialect(), form)
 
 
+def test_duckdb_casts_numbers_and_nothing_else() -> None:
+    """Its cast reads more than numbers. All short texts of what it may stumble on are as the pattern says."""
+    signs = "07+-._eE \t\n\v\r\x1fniafNIx,:/ \u0663\u00a0"
+    texts = ["".join(letters) for size in (1, 2, 3) for letters in itertools.product(signs, repeat=size)]
+    texts += ["".join(letters) for letters in itertools.product("1-._e \n", repeat=6)]
+    dialect = DuckDBDialect().reading(TextFormat())
+    found = computed(pa.table({"x": texts}), lambda table: read_text(table.x, "float64", dialect)).to_pylist()
+    expected = [parse_text(text, "float64", TextFormat()) for text in texts]
+    assert [trio for trio in zip(texts, found, expected, strict=True) if trio[1] != trio[2]] == []
+
+
 def test_without_its_pattern_duckdb_reads_more() -> None:
     """What the patterns are for: the cast alone takes other texts than the grammar does."""
 

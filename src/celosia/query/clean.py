@@ -19,7 +19,17 @@ from celosia.query.dialect import Dialect, double, no, quotient, whole
 if TYPE_CHECKING:
     from ibis.expr import types as ir
 
-__all__ = ["clean", "coarser", "imputed", "settled", "steps", "whole_number", "whole_of", "whole_of_value"]
+__all__ = [
+    "clean",
+    "coarser",
+    "imputed",
+    "read_column",
+    "settled",
+    "steps",
+    "whole_number",
+    "whole_of",
+    "whole_of_value",
+]
 
 _SECONDS_A_DAY = 86_400
 _FIRST = dt.date(1970, 1, 1)
@@ -36,11 +46,28 @@ def clean(raw: "ir.Value", kind: Kind, dialect: Dialect) -> "ir.Value":
     'int64'
     """
     if isinstance(kind, Category | Text):
-        return imputed(_known(raw, kind, dialect), kind)
+        return imputed(_known(read_column(raw, kind, dialect), kind, dialect), kind)
     if isinstance(kind, Boolean):
-        return imputed(raw if raw.type().is_boolean() else _truth(raw, dialect), kind)
+        return imputed(_truth(read_column(raw, kind, dialect), dialect), kind)
     number = whole_of(raw, kind, dialect)
     return settled(number, kind) if isinstance(kind, Real) else number
+
+
+def read_column(raw: "ir.Value", kind: Kind, dialect: Dialect) -> "ir.Value":
+    """Return a text column as what it says, where its kind is no text; any other column as it is.
+
+    >>> import ibis
+    >>> from celosia.query.duckdb_engine import DuckDBDialect
+    >>> born = ibis.table({"born": "string"}, name="deaths").born
+    >>> str(read_column(born, Date("1900-01-01", "2021-12-31"), DuckDBDialect()).type())
+    'date'
+    """
+    if not raw.type().is_string() or isinstance(kind, Text):
+        return raw
+    if isinstance(kind, Category) and isinstance(kind.values[0], str):
+        return raw
+    wanted = {Boolean: "boolean", Date: "date", Timestamp: "timestamp"}.get(type(kind), "float64")
+    return dialect.from_text(raw, wanted)
 
 
 def imputed(value: "ir.Value", kind: Kind) -> "ir.Value":
@@ -68,8 +95,9 @@ def whole_of(raw: "ir.Value", kind: Kind, dialect: Dialect) -> "ir.Value":
     >>> str(whole_of(ibis.table({"weight": "float64"}, name="t").weight, Real(0, 300), DuckDBDialect()).type())
     'int64'
     """
+    raw = read_column(raw, kind, dialect)
     if isinstance(kind, Boolean):
-        found = _bit(raw if raw.type().is_boolean() else _truth(raw, dialect))
+        found = _bit(_truth(raw, dialect))
     else:
         found = _inside(_number(raw, kind, dialect), kind, dialect)
     drops = isinstance(kind.null, str) and kind.null == DROP
@@ -161,8 +189,6 @@ def _number(raw: "ir.Value", kind: Kind, dialect: Dialect) -> "ir.Value":
     if isinstance(kind, Date | Timestamp):
         return _moment(raw, kind, dialect)
     type_ = raw.type()
-    if type_.is_string():
-        return dialect.from_text(raw, "float64")
     if type_.is_boolean():
         return _bit(raw)
     if type_.is_decimal():
@@ -173,8 +199,6 @@ def _number(raw: "ir.Value", kind: Kind, dialect: Dialect) -> "ir.Value":
 
 
 def _moment(raw: "ir.Value", kind: Kind, dialect: Dialect) -> "ir.Value":
-    if raw.type().is_string():
-        raw = dialect.from_text(raw, "date" if isinstance(kind, Date) else "timestamp")
     if raw.type().is_date():
         days = dialect.days(raw)
         return days if isinstance(kind, Date) else days * whole(_SECONDS_A_DAY)
@@ -187,8 +211,8 @@ def _truth(raw: "ir.Value", dialect: Dialect) -> "ir.Value":
     import ibis
 
     type_ = raw.type()
-    if type_.is_string():
-        return dialect.from_text(raw, "boolean")
+    if type_.is_boolean():
+        return raw
     number = raw if type_.is_integer() else dialect.from_decimal(raw) if type_.is_decimal() else raw.cast("float64")
     zero, one = (whole(0), whole(1)) if type_.is_integer() else (double(0.0), double(1.0))
     return ibis.cases((number == zero, ibis.literal(False)), (number == one, ibis.literal(True)), else_=no("boolean"))  # noqa: FBT003 - literals
@@ -203,8 +227,6 @@ def _known(raw: "ir.Value", kind: Category | Text, dialect: Dialect) -> "ir.Valu
     if isinstance(kind.values[0], str):
         raw = raw if raw.type().is_string() else raw.cast("string")
         return ibis.cases((raw.isin(kind.values), raw), else_=no("string"))
-    if raw.type().is_string():
-        raw = dialect.from_text(raw, "float64")
     if raw.type().is_decimal() and raw.type().scale != 0:
         raw = dialect.from_decimal(raw)
     listed = (

@@ -105,6 +105,10 @@ class Dialect(ABC):
         """Return the double that a text of digits, a point and an exponent writes."""
         return text.try_cast("float64")
 
+    def prefer_cast(self, text: "ir.Value", number: "ir.Value") -> "ir.Value":  # noqa: ARG002 - where there is no faster way
+        """Return the number that a text writes: ``number``, or the same by a cast where that is faster."""
+        return number
+
     def to_date(self, iso: "ir.Value") -> "ir.Value":
         """Return the date of an ISO text such as 2021-1-31; null where there is no such day."""
         return iso.try_cast("date")

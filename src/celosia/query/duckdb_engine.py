@@ -17,10 +17,13 @@ from celosia.core.errors import QueryError
 from celosia.core.exact import quote
 from celosia.data.files import Files
 from celosia.data.sources import Frame, IbisSource
+from celosia.data.text_values import LONGEST_NUMBER
+from celosia.query.clean import read_column
 from celosia.query.dialect import Dialect, double, function, whole
 from celosia.query.duckdb_views import check_parquet, check_stored, quoted_name, quoted_text, reader
 from celosia.query.ibis_engine import IbisEngine
 from celosia.query.preparation import CheckedFiles, columns_read, remove_folder
+from celosia.query.rows import plain
 from celosia.query.text_functions import CAPITALS, SMALL, write_pattern
 
 if TYPE_CHECKING:
@@ -75,6 +78,18 @@ class DuckDBDialect(Dialect):
     def first_word(self, text: "ir.Value") -> "ir.Value":
         """Return the text itself: DuckDB leaves out the time when it reads a date."""
         return text
+
+    def prefer_cast(self, text: "ir.Value", number: "ir.Value") -> "ir.Value":
+        """Return the number of most texts by a cast alone, which takes half the time of a pattern.
+
+        The cast reads more than numbers: blanks of other kinds, underscores, infinities, two signs. None of them is
+        left if a text begins with a digit, a point or a minus, has no underscore, and can be given an exponent of 0.
+        """
+        import ibis
+
+        plain = text.between("-", ":") & ~text.contains("_") & (text.length() <= LONGEST_NUMBER)
+        scaled = ibis.cases((plain, text + "e0"), else_=ibis.literal(None, type="string"))
+        return ibis.coalesce(scaled.try_cast("float64"), number)
 
     def date(self, days: "ir.Value") -> "ir.Value":
         """Return the date of a number of days."""
@@ -145,12 +160,17 @@ class DuckDBEngine(IbisEngine):
     def __init__(self, tables: "Mapping[str, Table]", *, progress: Callable[[float], None] | None = None) -> None:
         self.progress = progress
         self._folder: str | None = None
+        self._read: dict[str, ir.Table] = {}
         super().__init__(tables)
         self._lock_down()
 
     def dialect_of(self, name: str) -> Dialect:
         """Return how a table is read: one of the owner's may have collations."""
         return self._dialects[isinstance(self.tables[name].source, IbisSource)]
+
+    def read(self, name: str) -> "ir.Table":
+        """Return a table whose texts are read in a view: DuckDB would match one again for each use of its value."""
+        return self._read.get(name, self._raw[name])
 
     def run(self, query: "ir.Table") -> "Iterator[pa.RecordBatch]":
         """Run a query; results come in batches."""
@@ -215,7 +235,21 @@ class DuckDBEngine(IbisEngine):
             case _:
                 message = "DuckDB reads files and frames."
                 raise QueryError(message)
+        self._read_texts(name, table, backend.table(view))
         return backend.table(view)
+
+    def _read_texts(self, name: str, table: "Table", raw: "ir.Table") -> None:
+        """Make the view in which texts are read, unless there are none, or the connection is the owner's."""
+        dialect, columns = self._dialects[0].reading(table.text), raw.schema()
+        kinds = {column: kind for column, kind in table.schema.items() if column in columns}
+        found = {column: read_column(plain(raw[column], dialect), kind, dialect) for column, kind in kinds.items()}
+        found = {column: value for column, value in found.items() if value.type() != columns[column]}
+        if self._folder is None or not found:
+            return
+        backend, view = self._dialects[0].backend, f"read_{name}"
+        query = f"CREATE TEMP VIEW {quoted_name(view)} AS {backend.compile(raw.mutate(**found))}"
+        backend.con.execute(query)
+        self._read[name] = backend.table(view)
 
     def _lock_down(self) -> None:
         """Allow the files of the tables and the folder aside, and no other; and let nothing change that."""

@@ -135,6 +135,10 @@ class IbisEngine(Engine):
         """Return a table with its columns as they are."""
         return self._raw[name]
 
+    def read(self, name: str) -> "ir.Table":
+        """Return a table in which texts may have been read as their kinds; here as they are."""
+        return self._raw[name]
+
     def close(self) -> None:
         """Undo what was done to open the engine, the last first; whatever fails on the way out is of no interest."""
         self._closing.close()

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from celosia.data.table import Table
 
-__all__ = ["PERSON", "Rows", "Tables", "rows_of"]
+__all__ = ["PERSON", "Rows", "Tables", "plain", "rows_of"]
 
 PERSON = "person"
 """The name of the column that says whose row it is."""
@@ -48,6 +48,10 @@ class Tables(Protocol):
 
     def raw(self, name: str) -> "ir.Table":
         """Return a table with its columns as they are."""
+        ...
+
+    def read(self, name: str) -> "ir.Table":
+        """Return the same table, in which the engine may have read texts as their kinds already."""
         ...
 
     def dialect_of(self, name: str) -> Dialect:
@@ -197,14 +201,14 @@ def rows_of(relation: Relation, engine: Tables) -> Rows:
 
 
 def _base(name: str, engine: Tables) -> Rows:
-    table, raw = engine.tables[name], engine.raw(name)
+    table, read = engine.tables[name], engine.read(name)
     dialect = engine.dialect_of(name).reading(table.text)
     names = {column: f"c{place}" for place, column in enumerate(table.schema)}
-    columns = {alias: _plain(raw[column], dialect) for column, alias in names.items()}
+    columns = {alias: plain(read[column], dialect) for column, alias in names.items()}
     if table.person is None:
-        kept = raw.select(**columns)
+        kept = read.select(**columns)
     else:
-        kept = raw.select(**{PERSON: _identity(raw[table.person], dialect)}, **columns)
+        kept = read.select(**{PERSON: _identity(read[table.person], dialect)}, **columns)
         kept = kept.filter(kept[PERSON].notnull())
     return Rows(
         table=kept,
@@ -213,12 +217,18 @@ def _base(name: str, engine: Tables) -> Rows:
         dialect=dialect,
         raw=True,
         persons=table.person is not None,
-        unfit=unfit_columns(table, raw),
+        unfit=unfit_columns(table, engine.raw(name)),
     )
 
 
-def _plain(raw: "ir.Value", dialect: Dialect) -> "ir.Value":
-    """A column as it is; texts are compared byte by byte, those of a fixed length without what fills them up."""
+def plain(raw: "ir.Value", dialect: Dialect) -> "ir.Value":
+    """Return a column as it is; texts are compared byte by byte, those of a fixed length without what fills them up.
+
+    >>> import ibis
+    >>> from celosia.query.duckdb_engine import DuckDBDialect
+    >>> str(plain(ibis.table({"sex": "string"}, name="deaths").sex, DuckDBDialect()).type())
+    'string'
+    """
     return without_nulls(dialect.binary(raw), dialect.text) if raw.type().is_string() else raw
 
 
@@ -233,7 +243,7 @@ def _identity(raw: "ir.Value", dialect: Dialect) -> "ir.Value":
         return ibis.cases((number.abs() <= double(_LARGEST_EXACT), inside), else_=no("int64"))
     if type_.is_integer() and not (type_.is_unsigned_integer() and type_.nbytes == 8):
         return raw.cast("int64")
-    return _plain(raw, dialect) if type_.is_string() else raw.cast("string")
+    return plain(raw, dialect) if type_.is_string() else raw.cast("string")
 
 
 def _handed_on(rows: Rows, expression: Expression, kind: Kind) -> "ir.Value":

@@ -57,7 +57,9 @@ def _number(text: "ir.Value", dialect: "Dialect") -> "ir.Value":
     decimal = dialect.text.decimal
     fits = dialect.matches(text, number(decimal)) & (text.length() <= LONGEST_NUMBER)
     plain = ibis.cases((fits, text), else_=ibis.literal(None, type="string"))
-    return dialect.to_number(plain if decimal == "." else plain.replace(decimal, "."))
+    if decimal == ".":
+        return dialect.prefer_cast(text, dialect.to_number(plain))
+    return dialect.to_number(plain.replace(decimal, "."))
 
 
 def _boolean(text: "ir.Value", dialect: "Dialect") -> "ir.Value":
