@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 NAMES = ["basic", "optimal", "advanced", "zcdp", "renyi", "gdp", "pld"]
-TRAINING = "gaussian --sigma 1 --sampling 0.01 --steps 10000 --delta 1e-5"
+TRAINING = "gaussian --sigma 1 --sampling 0.01 --times 10000 --delta 1e-5"
 COUNTS = "laplace --epsilon 0.1 --times 1000 --delta 1e-5"
 
 
@@ -70,7 +70,7 @@ def test_the_sampled_gaussian() -> None:
 
 
 def test_the_event_is_what_was_priced() -> None:
-    found = price("gaussian --sigma 2 --sampling 1/2 --steps 3 --grid 1/4 --delta 1e-5")
+    found = price("gaussian --sigma 2 --sampling 1/2 --times 3 --grid 1/4 --delta 1e-5")
     event = Event.from_json(json.dumps(found["event"]))
     noise = GaussianEvent(variance=64, sensitivity_squared=16, grid="1/4")
     assert event == RepeatedEvent(event=PoissonSampledEvent(event=noise, probability="1/2"), times=3)
@@ -78,7 +78,7 @@ def test_the_event_is_what_was_priced() -> None:
 
 
 def test_fixed_size_sampling_is_replace_one() -> None:
-    found = price("gaussian --sigma 2 --sample-size 10 --population 1000 --steps 5 --delta 1e-5")
+    found = price("gaussian --sigma 2 --sample-size 10 --population 1000 --times 5 --delta 1e-5")
     assert found["priced"].endswith("on a sample of 10 out of 1,000, 5 times, replace-one")
     assert found["event"]["adjacency"] == "replace-one"
 

@@ -25,7 +25,7 @@ def test_every_option_has_a_name_and_says_what_it_is(name: str) -> None:
 
 
 def test_steps_and_times_are_one() -> None:
-    assert declared("TimesOption")[0] == ["--times", "--steps"]
+    assert declared("TimesOption")[0] == ["--times"]
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ PNSGD = "--records 50 --step-size 0.1 --lipschitz 1 --smoothness 1 --sigma 2 --d
 
 def draw(arguments: str, out: Path) -> str:
     result = CliRunner().invoke(
-        app, ["account", "plot", *arguments.split(), "--out", str(out)], env={"NO_COLOR": "1", "COLUMNS": "80"}
+        app, ["account", "plot", *arguments.split(), "--chart", str(out)], env={"NO_COLOR": "1", "COLUMNS": "80"}
     )
     assert result.exit_code == 0, result.stderr
     assert result.stdout == f"{out}\n"
@@ -71,27 +71,30 @@ def test_events_are_drawn_from_files(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("budget cauchy --out chart.svg", "'cauchy' is not one of"),
-        ("budget laplace --parameter 0 --out chart.svg", "scale must be greater than 0"),
-        ("budget laplace --out chart.bmp", "out must end in .html, .png or .svg, not 'chart.bmp'."),
-        ("budget laplace --out missing/chart.svg", "there is no directory 'missing'"),
+        ("budget cauchy --chart chart.svg", "'cauchy' is not one of"),
+        ("budget laplace --parameter 0 --chart chart.svg", "scale must be greater than 0"),
+        ("budget laplace --chart chart.bmp", "chart must end in .html, .png or .svg, not 'chart.bmp'."),
+        ("budget laplace --chart missing/chart.svg", "there is no directory 'missing'"),
         ("budget laplace", "Missing option '--out'"),
-        ("profile gaussian --epsilon 1 --out chart.svg", "gaussian needs --sigma, not --epsilon."),
-        ("profile gaussian --out chart.svg", "gaussian needs --sigma."),
-        ("profile event --out chart.svg", "event needs --file."),
-        ("profile laplace --epsilon 1 --sampling 0.1 --out chart.svg", "sampling does not go with laplace"),
-        ("profile laplace --epsilon 1 --sample-size 5 --out chart.svg", "sampling does not go with laplace"),
-        ("profile pure --epsilon 1 --grid 1 --out chart.svg", "grid does not go with pure"),
-        ("profile randomized-response --epsilon 1 --adjacency add-remove --out chart.svg", "adjacency does not go"),
-        ("budget laplace --parameter 1 --parameter 1 --out chart.svg", "parameters must differ"),
-        (f"budget laplace {'--parameter 1 ' * 8} --out chart.svg", "parameters must be 1 to 7"),
-        ("trade-off --epsilon 1 --rho 1 --mu 1 --epsilon 2 --epsilon 3 --mu 2 --mu 3 --mu 4 --out chart.svg", "1 to 7"),
-        ("profile pure --epsilon 0 --out chart.svg", "epsilon must be greater than 0"),
-        ("growth pure --epsilon 1 --times 1 --delta 1e-6 --out chart.svg", "times must be from 2"),
-        ("growth pure --epsilon 1 --delta 1 --out chart.svg", "delta must be greater than 0 and less than 1"),
-        ("trade-off --approximate 1 --out chart.svg", "approximate must be epsilon and delta"),
-        ("trade-off --mu -1 --out chart.svg", "mu must be 0 or greater"),
-        (f"iteration {PNSGD} --records 1 --out chart.svg", "records must be at least 2"),
+        ("profile gaussian --epsilon 1 --chart chart.svg", "gaussian needs --sigma, not --epsilon."),
+        ("profile gaussian --chart chart.svg", "gaussian needs --sigma."),
+        ("profile event --chart chart.svg", "event needs --file."),
+        ("profile laplace --epsilon 1 --sampling 0.1 --chart chart.svg", "sampling does not go with laplace"),
+        ("profile laplace --epsilon 1 --sample-size 5 --chart chart.svg", "sampling does not go with laplace"),
+        ("profile pure --epsilon 1 --grid 1 --chart chart.svg", "grid does not go with pure"),
+        ("profile randomized-response --epsilon 1 --adjacency add-remove --chart chart.svg", "adjacency does not go"),
+        ("budget laplace --parameter 1 --parameter 1 --chart chart.svg", "parameters must differ"),
+        (f"budget laplace {'--parameter 1 ' * 8} --chart chart.svg", "parameters must be 1 to 7"),
+        (
+            "trade-off --epsilon 1 --rho 1 --mu 1 --epsilon 2 --epsilon 3 --mu 2 --mu 3 --mu 4 --chart chart.svg",
+            "1 to 7",
+        ),
+        ("profile pure --epsilon 0 --chart chart.svg", "epsilon must be greater than 0"),
+        ("growth pure --epsilon 1 --times 1 --delta 1e-6 --chart chart.svg", "times must be from 2"),
+        ("growth pure --epsilon 1 --delta 1 --chart chart.svg", "delta must be greater than 0 and less than 1"),
+        ("trade-off --approximate 1 --chart chart.svg", "approximate must be epsilon and delta"),
+        ("trade-off --mu -1 --chart chart.svg", "mu must be 0 or greater"),
+        (f"iteration {PNSGD} --records 1 --chart chart.svg", "records must be at least 2"),
     ],
 )
 def test_what_makes_no_sense_is_one_line_and_writes_nothing(

@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 import celosia
 from celosia.cli.app import app, main
 from celosia.core import ParameterError
+from tests.cli.test_examples import COMMANDS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,7 +38,7 @@ def test_help_names_the_commands(runner: CliRunner, arguments: list[str]) -> Non
 def test_help_of_the_demo_names_its_options(runner: CliRunner) -> None:
     result = runner.invoke(app, ["demo", "--help"], env={"COLUMNS": "80", "NO_COLOR": "1"})
     assert result.exit_code == 0
-    for option in ("--epsilon", "--output", "--seed", "--no-charts"):
+    for option in ("--epsilon", "--output", "--seed", "--no-output"):
         assert option in result.stdout
 
 
@@ -48,10 +49,10 @@ def test_help_of_the_demo_names_its_options(runner: CliRunner) -> None:
         (["dmo"], "No such command 'dmo'"),
         (["demo", "--seed", "seven"], "'seven' is not a valid"),
         (["demo", "--epsilon"], "requires an argument"),
-        (["demo", "--epsilon", "-1", "--no-charts"], "epsilon must be greater than 0, not '-1'."),
-        (["demo", "--epsilon", "much", "--no-charts"], "epsilon must be a number"),
-        (["demo", "--epsilon", "nan", "--no-charts"], "epsilon must be a number"),
-        (["demo", "--epsilon", "1e9", "--no-charts"], "epsilon must be at most"),
+        (["demo", "--epsilon", "-1", "--no-output"], "epsilon must be greater than 0, not '-1'."),
+        (["demo", "--epsilon", "much", "--no-output"], "epsilon must be a number"),
+        (["demo", "--epsilon", "nan", "--no-output"], "epsilon must be a number"),
+        (["demo", "--epsilon", "1e9", "--no-output"], "epsilon must be at most"),
     ],
 )
 def test_wrong_options_are_one_line(runner: CliRunner, arguments: list[str], message: str) -> None:
@@ -72,10 +73,10 @@ def test_an_output_that_is_no_directory_is_one_line(runner: CliRunner, tmp_path:
 
 
 def test_errors_of_ours_are_one_line_however_long(runner: CliRunner, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(**_: object) -> None:
+    def fail(*_: object) -> None:
         raise ParameterError("long " * 40 + "\nand broken")
 
-    monkeypatch.setattr("celosia.cli.app.demo", fail)
+    monkeypatch.setattr("celosia.cli.demo.exact_epsilon", fail)
     result = runner.invoke(app, ["demo"])
     assert result.exit_code == 2
     assert result.stderr.count("\n") == 1
@@ -83,20 +84,26 @@ def test_errors_of_ours_are_one_line_however_long(runner: CliRunner, monkeypatch
 
 
 def test_an_interrupt_leaves_quietly(runner: CliRunner, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupt(**_: object) -> None:
+    def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("celosia.cli.app.demo", interrupt)
+    monkeypatch.setattr("celosia.cli.demo.exact_epsilon", interrupt)
     result = runner.invoke(app, ["demo"])
     assert result.exit_code == 130
     assert result.stderr.strip() in ("", "Error: interrupted.")  # by the version of Typer
 
 
-def test_a_defect_of_ours_is_not_hidden(runner: CliRunner, monkeypatch: pytest.MonkeyPatch) -> None:
-    def break_down(**_: object) -> None:
-        raise ZeroDivisionError
+def test_a_defect_of_ours_is_one_line_without_its_words(runner: CliRunner, monkeypatch: pytest.MonkeyPatch) -> None:
+    def break_down(*_: object) -> None:
+        raise ZeroDivisionError("secret")
 
-    monkeypatch.setattr("celosia.cli.app.demo", break_down)
+    monkeypatch.setattr("celosia.cli.demo.exact_epsilon", break_down)
+    result = runner.invoke(app, ["demo"])
+    assert result.exit_code == 1
+    assert result.stderr.count("\n") == 1
+    assert "ZeroDivisionError" in result.stderr
+    assert "secret" not in result.stderr
+    monkeypatch.setenv("CELOSIA_TRACEBACK", "1")
     assert isinstance(runner.invoke(app, ["demo"]).exception, ZeroDivisionError)
 
 
@@ -134,7 +141,7 @@ print(sorted({"altair", "numba", "numpy", "pyarrow", "scipy"} & set(sys.modules)
 
 
 def test_a_terminal_without_greek_gets_question_marks_not_a_traceback() -> None:
-    command = [sys.executable, "-m", "celosia.cli", "demo", "--no-charts", "--seed", "1"]
+    command = [sys.executable, "-m", "celosia.cli", "demo", "--no-output", "--seed", "1"]
     environment = os.environ | {"PYTHONIOENCODING": "ascii"}
     answer = subprocess.run(command, check=True, capture_output=True, env=environment)
     assert b"Traceback" not in answer.stderr
@@ -146,6 +153,145 @@ def test_a_full_disk_is_one_line() -> None:
     command = [sys.executable, "-m", "celosia.cli", "account", "pure", "--epsilon", "1", "--delta", "1e-5", "--json"]
     with open("/dev/full", "w") as full:  # noqa: PTH123 - a device
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=300, check=False)
-    assert done.returncode == 2
+    assert done.returncode == 1
     assert done.stderr.count("\n") == 1
     assert done.stderr.startswith("Error: No space left on device")
+
+
+# One spelling for one meaning: a new option is written here with what it means, or takes a spelling that is here.
+OPTIONS = {
+    "--accountant": "who adds up what a budget spends",
+    "--adjacency": "which data sets are neighbours",
+    "--after": "the line of a log to begin after",
+    "--allow-real": "accept noise of real arithmetic",
+    "--alphabet": "the letters of texts",
+    "--analyst": "who asks, or whose budget it is",
+    "--approximate": "a line of a chart, by epsilon and delta",
+    "--behind-proxy": "a proxy speaks TLS",
+    "--bits": "the bits of a report",
+    "--blocks": "the blocks of the Hadamard response",
+    "--buckets": "what values are hashed to",
+    "--by": "what later queries group by",
+    "--categories": "how many answers randomized response has",
+    "--chart": "the file of a picture",
+    "--check": "a schema file to hold a table to",
+    "--chosen": "the size of subsets",
+    "--cohorts": "sets of hash functions",
+    "--column": "the column with the values",
+    "--confidence": "the probability of intervals",
+    "--config": "the configuration of a guard",
+    "--csv": "the file of a table as CSV",
+    "--d": "the buckets of a client",
+    "--data": "the values of a simulation",
+    "--dataset": "a data set of a ledger or guard",
+    "--days": "how long a key is valid",
+    "--delta": "the delta of a guarantee",
+    "--diameter": "of the set that weights are projected to",
+    "--domain": "the values that there can be",
+    "--epochs": "how often every record is used",
+    "--epsilon": "the epsilon of a guarantee",
+    "--epsilon-infinity": "what all reports of one answer spend",
+    "--error": "how good the answer has to be",
+    "--f": "the permanent noise of RAPPOR",
+    "--fanout": "the children of a node",
+    "--features": "the columns to learn from",
+    "--file": "an event as JSON",
+    "--force": "replace a file that is there",
+    "--fragment": "the letters of a fragment",
+    "--fragment-epsilon": "what a fragment spends",
+    "--fragment-hashes": "hash functions of fragments",
+    "--fragment-width": "columns of the fragments' sketches",
+    "--functions": "hash functions of LOLOHA",
+    "--g": "the cells of LOLOHA",
+    "--grid": "how fine the noise is",
+    "--hash-seed": "which hash functions",
+    "--hashes": "how many hash functions",
+    "--head": "a head of a log that was kept elsewhere",
+    "--high": "the greatest number",
+    "--host": "the address to listen on",
+    "--html": "a page in place of Markdown",
+    "--json": "print JSON and nothing else",
+    "--key": "the columns that a public table is joined by",
+    "--ledger": "who keeps the budget",
+    "--length": "how many letters texts have",
+    "--limit": "how many lines of a log",
+    "--lipschitz": "the longest gradient",
+    "--longitudinal": "people report again and again",
+    "--low": "the least number",
+    "--method": "how a model is fitted",
+    "--model": "what is fitted",
+    "--most-rows": "the largest limit of rows that is tried",
+    "--mu": "the mu of Gaussian privacy",
+    "--no-output": "write no files",
+    "--oracle": "the frequency oracle of a hierarchy",
+    "--output": "the file or directory that a command is for",
+    "--p": "how often RAPPOR shows a 0 as 1",
+    "--parameter": "a line of a chart, by its noise",
+    "--persons": "a public number of persons",
+    "--planned": "what a later query will spend",
+    "--population": "what a sample is drawn from",
+    "--port": "the port to listen on",
+    "--postprocess": "how estimated counts are corrected",
+    "--preset": "a budget to start from",
+    "--preview": "say what it would cost and spend nothing",
+    "--prior": "a belief before the release",
+    "--protocol": "a local protocol",
+    "--public": "a table about nobody",
+    "--q": "how often RAPPOR shows a 1 as 1",
+    "--records": "how many records there are",
+    "--reports": "how many people report",
+    "--rho": "the rho of zero-concentrated privacy",
+    "--role": "what a user is to a guard",
+    "--rows": "a public number of rows",
+    "--sample-size": "a sample of fixed size",
+    "--sampling": "the probability of Poisson sampling",
+    "--schema": "the schema file of a table",
+    "--secret-order": "records come in an order that nobody learns",
+    "--secret-stop": "a run stops at a step that nobody learns",
+    "--seed": "repeat the same draws",
+    "--set": "a parameter of a model",
+    "--sigma": "Gaussian noise",
+    "--smoothness": "the Lipschitz constant of gradients",
+    "--step": "by how much beginnings grow",
+    "--step-size": "how far a step goes",
+    "--store": "the store of a guard",
+    "--table": "the table of a database",
+    "--target": "the column that is predicted",
+    "--times": "how many releases",
+    "--title": "a line for people",
+    "--tolerance": "how near calibration comes",
+    "--top": "how many of the largest values",
+    "--unit": "who is protected",
+    "--unreadable-at-most": "the share of cells that may be unreadable",
+    "--where": "which rows count",
+    "--width": "the columns of a sketch",
+    "--window-days": "the length of a window",
+    "--window-delta": "the delta of a window",
+    "--window-epsilon": "the epsilon of a window",
+    "--window-rho": "the rho of a window",
+    "--workers": "how many processes serve",
+}
+WRITTEN = {"--output", "--chart", "--csv"}
+
+
+def test_one_spelling_for_one_option() -> None:
+    assert len(set(OPTIONS.values())) == len(OPTIONS)
+    found: dict[str, set[str]] = {}
+    for path, command in COMMANDS.items():
+        for parameter in command.params:
+            if parameter.param_type_name == "option":
+                spellings = [*parameter.opts, *parameter.secondary_opts]
+                assert len(spellings) == 1, (path, spellings)
+                found.setdefault(spellings[0], set()).add(str(parameter.metavar))
+    assert set(found) == set(OPTIONS)
+    assert {option: found[option] for option in WRITTEN} == {
+        "--output": {"FILE", "DIR"},
+        "--chart": {"FILE"},
+        "--csv": {"FILE"},
+    }
+    assert found["--json"] == {"None"}
+    assert found["--schema"] == {"SCHEMA"}
+
+
+def test_a_name_that_is_nearly_right_is_suggested(runner: CliRunner) -> None:
+    assert "query" in runner.invoke(app, ["qery"]).stderr

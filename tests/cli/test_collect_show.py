@@ -13,10 +13,10 @@ import pytest
 from celosia.cli.collect_show import (
     csv_text,
     described,
+    key_text,
     largest,
     print_run,
     print_sweep,
-    printable,
     run_object,
 )
 from celosia.local import DirectEncoding, HierarchicalHistogram
@@ -107,10 +107,10 @@ def test_json_holds_what_json_can() -> None:
 
 def test_texts_are_shown_as_they_are_written() -> None:
     doctor = "\U0001f469\u200d\u2695\ufe0f"
-    assert [printable(key) for key in ("café", doctor, "línea\nnueva", "", " ", -3)] == [
+    assert [key_text(key) for key in ("café", doctor, "línea\nnueva", "", " ", -3)] == [
         *("café", doctor, "línea\\nnueva", '""', '" "', "-3")
     ]
-    assert printable("\u202eabc") == "\\u202eabc"
+    assert key_text("\u202eabc") == "\\u202eabc"
 
 
 @pytest.mark.parametrize("width", ["60", "80"])

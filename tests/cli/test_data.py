@@ -49,7 +49,7 @@ def test_the_default_file_is_a_csv_of_the_name(tmp_path: Path, monkeypatch: pyte
 
 def test_parquet_by_the_suffix_and_another_seed(tmp_path: Path) -> None:
     file = tmp_path / "words.parquet"
-    run("generate", "anglicismo_750", "--out", file, "--seed", 3)
+    run("generate", "anglicismo_750", "--output", file, "--seed", 3)
     assert pq.read_table(file).equals(generate("anglicismo_750", seed=3))
 
 
@@ -62,9 +62,9 @@ def test_many_batches_are_one_file(tmp_path: Path) -> None:
 def test_what_is_there_stays_unless_it_may_be_replaced(tmp_path: Path) -> None:
     file = tmp_path / "values.csv"
     file.write_text("mine")
-    assert "is there already" in run("generate", "norm_distrib_50", "--out", file, code=2)[1]
+    assert "is there already" in run("generate", "norm_distrib_50", "--output", file, code=2)[1]
     assert file.read_text() == "mine"
-    run("generate", "norm_distrib_50", "--out", file, "--force")
+    run("generate", "norm_distrib_50", "--output", file, "--force")
     assert len(file.read_text().splitlines()) == 51
 
 
@@ -96,8 +96,11 @@ def test_a_failure_in_the_middle_leaves_nothing(tmp_path: Path, suffix: str) -> 
     ("arguments", "message"),
     [
         (["nothing"], "name must be one of exp_distrib_50k, "),
-        (["norm_distrib_50", "--out", "values.txt"], "out must end in .csv or .parquet, not 'values.txt'."),
-        (["norm_distrib_50", "--out", "nowhere/values.csv"], "out: there is no directory 'nowhere'; make it first."),
+        (["norm_distrib_50", "--output", "values.txt"], "output must end in .csv or .parquet, not 'values.txt'."),
+        (
+            ["norm_distrib_50", "--output", "nowhere/values.csv"],
+            "output: there is no directory 'nowhere'; make it first.",
+        ),
         (["norm_distrib_50", "--seed", "-1"], "seed must be at least 0, not -1."),
         (["../norm_distrib_50"], "name must be one of"),
     ],

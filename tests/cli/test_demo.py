@@ -33,7 +33,7 @@ def run(*arguments: str, columns: int = 80) -> tuple[str, str]:
 
 @pytest.fixture(scope="module")
 def printed() -> str:
-    return run("--seed", "7", "--no-charts")[0]
+    return run("--seed", "7", "--no-output")[0]
 
 
 def test_the_answers_are_printed_within_80_columns(printed: str) -> None:
@@ -57,7 +57,7 @@ def test_the_answers_are_printed_within_80_columns(printed: str) -> None:
 
 @pytest.mark.parametrize(("columns", "epsilon"), [(60, "1"), (80, "1e-6"), (200, "1/3")])
 def test_the_cost_stays_in_view_whatever_the_width(columns: int, epsilon: str) -> None:
-    text, _ = run("--no-charts", "--epsilon", epsilon, columns=columns)
+    text, _ = run("--no-output", "--epsilon", epsilon, columns=columns)
     assert max(len(line) for line in text.splitlines()) <= columns
     head = next(line for line in text.splitlines() if line.startswith("Question "))
     assert head.rstrip().endswith("ε")
@@ -76,24 +76,24 @@ def test_the_budget_shrinks_to_nothing(printed: str) -> None:
 
 
 def test_epsilon_is_exact(printed: str) -> None:
-    text, _ = run("--seed", "7", "--no-charts", "--epsilon", "0.1")
+    text, _ = run("--seed", "7", "--no-output", "--epsilon", "0.1")
     assert "one budget of ε = 0.7." in text
     assert text != printed
 
 
 def test_a_seed_repeats_the_answers_and_warns(printed: str) -> None:
-    again, warning = run("--seed", "7", "--no-charts")
+    again, warning = run("--seed", "7", "--no-output")
     assert again == printed
-    assert run("--seed", "8", "--no-charts")[0] != printed
+    assert run("--seed", "8", "--no-output")[0] != printed
     assert warning.startswith("Warning: ")
     assert warning.count("\n") == 1
     assert "protect nobody" in warning
 
 
 def test_without_a_seed_the_answers_change_and_nothing_is_warned() -> None:
-    first, warning = run("--no-charts", "--epsilon", "0.01")
+    first, warning = run("--no-output", "--epsilon", "0.01")
     assert warning == ""
-    assert first != run("--no-charts", "--epsilon", "0.01")[0]
+    assert first != run("--no-output", "--epsilon", "0.01")[0]
 
 
 def test_charts_are_saved_where_it_says(tmp_path: Path) -> None:
@@ -122,7 +122,7 @@ def test_a_second_run_replaces_the_first(tmp_path: Path) -> None:
 
 def test_no_charts_writes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    run("--no-charts")
+    run("--no-output")
     assert not list(tmp_path.iterdir())
 
 

@@ -106,7 +106,7 @@ def fit(folder: Path, model: str, *more: str, out: str = "model.json", code: int
         *schema,
         *price,
         *more,
-        "--out",
+        "--output",
         out,
         *(() if code else ("--force",)),
     )
@@ -229,11 +229,11 @@ def test_a_model_is_not_overwritten(folder: Path) -> None:
 
 def test_predictions_and_cards_go_to_files(folder: Path) -> None:
     fit(folder, "scaler", "--features", "age,dose")
-    stdout, _ = run(folder, "predict", "model.json", "new.csv", "--out", "predictions.csv")
+    stdout, _ = run(folder, "predict", "model.json", "new.csv", "--output", "predictions.csv")
     assert stdout == "predictions.csv\n"
     assert (folder / "predictions.csv").read_text().splitlines()[0] == "age,dose"
-    assert "add --force" in run(folder, "predict", "model.json", "new.csv", "--out", "predictions.csv", code=2)[1]
-    run(folder, "card", "model.json", "--html", "--out", "card.html")
+    assert "add --force" in run(folder, "predict", "model.json", "new.csv", "--output", "predictions.csv", code=2)[1]
+    run(folder, "card", "model.json", "--html", "--output", "card.html")
     assert (folder / "card.html").read_text().startswith("<!doctype html>")
     text, _ = run(folder, "card", "model.json", "--rows", "5000")
     assert "| 5,000 |" in text

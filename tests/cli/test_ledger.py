@@ -123,9 +123,9 @@ def test_a_ledger_is_verified_exported_and_its_head_printed(url: str, tmp_path: 
     exported, _ = run("export", url)
     assert [json.loads(line)["kind"] for line in exported.splitlines()] == ["opened", "budget"]
     file = tmp_path / "log.jsonl"
-    assert "2 lines" in run("export", url, "--out", file)[0]
+    assert "2 lines" in run("export", url, "--output", file)[0]
     assert file.read_text() == exported
-    assert "there already" in run("export", url, "--out", file, code=2)[1]
+    assert "there already" in run("export", url, "--output", file, code=2)[1]
     assert "rewritten" in run("verify", url, "--head", "0" * 64, code=1)[0]
     with open_ledger(url) as ledger, ledger.store.transaction() as connection:
         connection.execute(text("UPDATE celosia_log SET kind = 'x' WHERE sequence = 2"))

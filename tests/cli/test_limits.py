@@ -47,7 +47,7 @@ def run(folder: Path, *arguments: str, code: int = 0) -> tuple[str, str]:
 
 
 def test_it_prints_the_choices_and_what_was_spent(folder: Path) -> None:
-    answer, said = run(folder, "--by", "sex", "--epsilon", "0.5", "--planned", "1", "--plot", "limits.svg")
+    answer, said = run(folder, "--by", "sex", "--epsilon", "0.5", "--planned", "1", "--chart", "limits.svg")
     assert ["2", "*", "2"] in [line.split()[:3] for line in answer.splitlines()]
     assert "Best: max_groups_per_person=2, max_rows_per_group=2." in answer
     assert "Spent ε = 0.5 for each person." in said
@@ -78,7 +78,7 @@ def test_a_ledger_pays(folder: Path) -> None:
 
 
 def test_what_is_wrong_is_one_line(folder: Path) -> None:
-    for arguments in ([], ["--by", "town", "--epsilon", "1"], ["--epsilon", "1", "--plot", "x.doc"]):
+    for arguments in ([], ["--by", "town", "--epsilon", "1"], ["--epsilon", "1", "--chart", "x.doc"]):
         _, said = run(folder, *arguments, code=2)
         assert said.startswith("Error: ")
         assert said.count("\n") == 1

@@ -103,7 +103,7 @@ def test_json_is_machine_readable(folder: Path) -> None:
 
 
 def test_csv_is_the_plain_table(folder: Path) -> None:
-    rows = list(csv.DictReader(io.StringIO(ask(folder, BY_SEX, "--epsilon", "0.5", "--csv")[0])))
+    rows = list(csv.DictReader(io.StringIO(ask(folder, BY_SEX, "--epsilon", "0.5", "--csv", "-")[0])))
     assert list(rows[0]) == ["sex", "count", "count_low", "count_high", "mean_age", "mean_age_low", "mean_age_high"]
     assert float(rows[0]["count_low"]) < float(rows[0]["count"]) < float(rows[0]["count_high"])
 
@@ -153,7 +153,7 @@ def test_a_public_table_is_joined_by_its_key(folder: Path) -> None:
 
 def test_a_chart_is_drawn_beside_the_answer(folder: Path, tmp_path: Path) -> None:
     file = tmp_path / "chart.svg"
-    answer, said = ask(folder, BY_SEX, "--epsilon", "0.5", "--plot", str(file))
+    answer, said = ask(folder, BY_SEX, "--epsilon", "0.5", "--chart", str(file))
     assert "95 % interval" in answer
     assert str(file) in said
     assert file.read_text(encoding="utf-8").startswith("<svg")
@@ -213,10 +213,10 @@ def test_from_a_draft_to_an_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         (["--epsilon", "1", "--rows", "0"], "rows must be greater than 0"),
         (["--epsilon", "1", "--error", "sex=3"], "error must name aggregates"),
         (["--epsilon", "1", "--error", "3", "--error", "4"], "error must be one number, or NAME=NUMBER"),
-        (["--epsilon", "1", "--json", "--csv"], "json and csv cannot both be printed"),
-        (["--epsilon", "1", "--preview", "--csv"], "preview releases nothing"),
-        (["--epsilon", "1", "--plot", "chart.bmp"], "plot must end in .html, .png or .svg, not 'chart.bmp'."),
-        (["--epsilon", "1", "--plot", "nowhere/chart.svg"], "plot: there is no directory 'nowhere'"),
+        (["--epsilon", "1", "--json", "--csv", "-"], "json and csv cannot both be printed"),
+        (["--epsilon", "1", "--preview", "--csv", "-"], "preview releases nothing"),
+        (["--epsilon", "1", "--chart", "chart.bmp"], "chart must end in .html, .png or .svg, not 'chart.bmp'."),
+        (["--epsilon", "1", "--chart", "nowhere/chart.svg"], "chart: there is no directory 'nowhere'"),
         (["--epsilon", "1", "--public", "chapters.parquet"], "key must be given once for each --public"),
         (["--epsilon", "1", "--public", "chapters.parquet", "--key", "code"], "'code'"),
         (["--epsilon", "1", "--public", "nowhere.csv", "--key", "code"], "there is no file 'nowhere.csv'"),
@@ -268,7 +268,7 @@ def test_a_database_needs_the_name_of_a_table(folder: Path, tmp_path: Path) -> N
 
 def test_a_chart_of_choices_is_refused_before_it_is_paid_for(folder: Path, tmp_path: Path) -> None:
     sql = "SELECT MODE(cause) FROM deaths"
-    said = ask(folder, sql, "--epsilon", "1", "--plot", str(tmp_path / "c.svg"), code=2)[1]
+    said = ask(folder, sql, "--epsilon", "1", "--chart", str(tmp_path / "c.svg"), code=2)[1]
     assert "nothing in this answer has an interval" in said
     assert list(tmp_path.iterdir()) == []
 
@@ -277,13 +277,13 @@ def test_quantiles_and_computed_columns_are_drawn(folder: Path, tmp_path: Path) 
     for place, sql in enumerate(
         ("SELECT sex, MEDIAN(age) FROM deaths GROUP BY sex", "SELECT 2 * COUNT(*) FROM deaths")
     ):
-        ask(folder, sql, "--epsilon", "1", "--plot", str(tmp_path / f"{place}.svg"))
+        ask(folder, sql, "--epsilon", "1", "--chart", str(tmp_path / f"{place}.svg"))
         assert "95 % interval" in (tmp_path / f"{place}.svg").read_text(encoding="utf-8")
 
 
 def test_a_real_process_prints_only_the_answer_into_a_pipe(folder: Path) -> None:
     command = [sys.executable, "-m", "celosia.cli", "query", "deaths.parquet", BY_SEX]
-    command += ["--schema", "schema.toml", "--epsilon", "0.5", "--csv"]
+    command += ["--schema", "schema.toml", "--epsilon", "0.5", "--csv", "-"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
     assert done.stdout.startswith("sex,count,count_low")
     assert "\x1b" not in done.stdout + done.stderr
@@ -314,7 +314,7 @@ def test_public_tables_and_keys_come_in_pairs(folder: Path) -> None:
     )
     private, public = asked.tables()
     assert (private.name, public.name, public.key) == ("deaths", "chapters", ("cause",))
-    Shown(plot=folder / "chart.png").check()
+    Shown(chart=folder / "chart.png").check()
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from fractions import Fraction
 from functools import singledispatch
 
 import numpy as np
-from scipy import special
+import scipy
 
 from celosia.accounting.bounded_laplace import bounded_laplace_loss
 from celosia.accounting.gaussian import concentrated_delta
@@ -223,7 +223,7 @@ def optimal_delta(epsilon0: float, times: int, epsilon: float) -> float:
     """
     if epsilon0 == 0:
         return 0.0
-    agree = float(special.expit(epsilon0))
+    agree = float(scipy.special.expit(epsilon0))
     spread = math.sqrt(times * agree * (1 - agree)) + 1
     least = math.floor((epsilon / epsilon0 + times) / 2)  # counts below it lose less than epsilon; one early
     low = max(0, least, math.floor(times * agree - _REACH * spread))
@@ -234,12 +234,12 @@ def optimal_delta(epsilon0: float, times: int, epsilon: float) -> float:
         return concentrated_delta(max(times * epsilon0 * math.tanh(epsilon0 / 2) * _SAFE, 1e-300), epsilon)
     count = np.arange(low, high + 1, dtype=np.float64)
     log_mass = (
-        special.gammaln(times + 1) - special.gammaln(count + 1) - special.gammaln(times - count + 1)
+        scipy.special.gammaln(times + 1) - scipy.special.gammaln(count + 1) - scipy.special.gammaln(times - count + 1)
         - count * np.log1p(math.exp(-epsilon0)) - (times - count) * np.logaddexp(0, epsilon0)
     )  # fmt: skip
     loss = (2 * count - times) * epsilon0
     excess = np.maximum(loss - epsilon + 1e-14 * (np.abs(loss) + epsilon), 0.0)
     # Logarithms of gamma functions are right to some 1e-16 of themselves, which are millions for a million answers;
     # what is beyond the range is less than 1e-9 of what is in it, for the terms fall faster and faster.
-    rounding = math.exp(min(4e-15 * (float(special.gammaln(times + 1)) + times * epsilon0 + 100), 700.0))
+    rounding = math.exp(min(4e-15 * (float(scipy.special.gammaln(times + 1)) + times * epsilon0 + 100), 700.0))
     return min(1.0, float(np.sum(np.exp(log_mass) * -np.expm1(-excess))) * rounding * (1 + 1e-9) + 1e-300)

@@ -8,7 +8,7 @@ Stirling's formula, each of which is computed without cancellation.
 import math
 
 import numpy as np
-from scipy import special
+import scipy
 
 from celosia.accounting.checks import Array
 
@@ -36,7 +36,7 @@ def binomial_masses(count: float | Array, probability: float, successes: Array) 
 def _stirling(n: Array) -> Array:
     """Return ``ln(n!)`` less Stirling's formula."""
     small = np.minimum(n, 16.0)
-    direct = special.gammaln(small + 1) - (small + 0.5) * np.log(small) + small - 0.5 * math.log(2 * math.pi)
+    direct = scipy.special.gammaln(small + 1) - (small + 0.5) * np.log(small) + small - 0.5 * math.log(2 * math.pi)
     large = np.maximum(n, 16.0)
     square = 1 / large**2
     series = (1 / 12 - square * (1 / 360 - square * (1 / 1260 - square * (1 / 1680 - square / 1188)))) / large

@@ -10,10 +10,11 @@ Mironov 2017 (randomized response, Laplace, Gaussian); Bun and Steinke 2016 (pur
 """
 
 import math
+from functools import cache
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import special
 
 from celosia.accounting.checks import Array
 from celosia.core.errors import ParameterError
@@ -178,7 +179,10 @@ def _inner(step: float, between: float, over: Array) -> Array:
     return _rise(between * half, between * over * step) - _rise(half, over * step)
 
 
-_COEFFICIENTS = [(-1) ** (n + 1) * float(special.zeta(2 * n)) / (n * math.pi ** (2 * n)) for n in range(1, 23)]
+@cache
+def _coefficients() -> list[float]:
+    """Return those of the power series of L."""
+    return [(-1) ** (n + 1) * float(scipy.special.zeta(2 * n)) / (n * math.pi ** (2 * n)) for n in range(1, 23)]
 
 
 def _rise(start: Array, step: Array) -> Array:
@@ -197,7 +201,7 @@ def _series(start: Array, step: Array) -> Array:
     low = np.minimum(start, _SERIES)
     high = np.minimum(start + step, _SERIES)
     total, power, mixed = np.zeros_like(low), np.ones_like(low), np.ones_like(low)
-    for coefficient in _COEFFICIENTS:
+    for coefficient in _coefficients():
         total += coefficient * mixed
         power = power * low**2
         mixed = mixed * high**2 + power

@@ -14,8 +14,8 @@ from functools import singledispatch
 from typing import Protocol, TypeAlias, cast
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import special
 
 from celosia.accounting.checks import Array
 from celosia.accounting.gaussian import concentrated_delta
@@ -155,7 +155,7 @@ def _advantage(guarantee: object) -> float:
     """Bound the total variation: (epsilon, delta) gives (exp(epsilon) - 1 + 2 delta) / (exp(epsilon) + 1)."""
     profile = _profile(guarantee)
     epsilon = profile_points(profile)
-    return float(np.min(np.tanh(epsilon / 2) + 2 * profile(epsilon) * special.expit(-epsilon)))
+    return float(np.min(np.tanh(epsilon / 2) + 2 * profile(epsilon) * scipy.special.expit(-epsilon)))
 
 
 @_advantage.register
@@ -166,7 +166,7 @@ def _(guarantee: PureDP) -> float:
 @_advantage.register
 def _(guarantee: ApproxDP) -> float:
     rate = double_at_least(guarantee.epsilon)
-    return math.tanh(rate / 2) + 2 * double_at_least(guarantee.delta) * float(special.expit(-rate))
+    return math.tanh(rate / 2) + 2 * double_at_least(guarantee.delta) * float(scipy.special.expit(-rate))
 
 
 @_advantage.register

@@ -10,7 +10,7 @@ import math
 from fractions import Fraction
 from functools import lru_cache, singledispatch
 
-from scipy import special
+import scipy
 
 from celosia.accounting.basic import not_priced, pure
 from celosia.accounting.discrete_normal import gaussian_dp
@@ -52,9 +52,9 @@ def mu(event: Event) -> float:
 def _of_pure(epsilon: Fraction) -> float:
     rate = double_at_least(epsilon)
     if rate < 1:  # nearly 1/2 against 1/2: its distance from there keeps all digits
-        return 2 * math.sqrt(2) * float(special.erfinv(math.tanh(rate / 2))) * (1 + 1e-12)
+        return 2 * math.sqrt(2) * float(scipy.special.erfinv(math.tanh(rate / 2))) * (1 + 1e-12)
     # The logarithm of the smaller probability, because the larger one is 1 in doubles from epsilon = 37 on.
-    return -2 * float(special.ndtri_exp(special.log_expit(-rate))) * (1 + 1e-12)
+    return -2 * float(scipy.special.ndtri_exp(scipy.special.log_expit(-rate))) * (1 + 1e-12)
 
 
 @mu.register

@@ -11,8 +11,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import special
 
 from celosia.accounting.atoms import Atoms
 from celosia.accounting.binomial import binomial_masses
@@ -209,6 +209,6 @@ def _hockey_stick(local: float, epsilon: Array, clones: Array) -> Array:
     least = np.clip(np.floor((clones + 1) * edge) + 1, 1, clones + 1)
     with np.errstate(under="ignore"):
         mass = binomial_masses(clones, 0.5, least - 1)
-        tail = np.where(least <= clones, special.betainc(least, np.maximum(clones - least + 1, 0.5), 0.5), 0.0)
+        tail = np.where(least <= clones, scipy.special.betainc(least, np.maximum(clones - least + 1, 0.5), 0.5), 0.0)
         slack = 1e-13 + 1e-14 * np.sqrt(clones)  # several times the measured error of the tails
         return np.maximum(weight * mass * (1 + slack) - np.expm1(epsilon) * tail * (1 - slack), 0.0)

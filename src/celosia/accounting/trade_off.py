@@ -11,8 +11,8 @@ import math
 from collections.abc import Callable
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
 from celosia.accounting.checks import Array, checked_epsilons, vector
 from celosia.core.errors import ParameterError
@@ -62,7 +62,7 @@ def _gaussian(mu: float, epsilon: Array) -> Array:
     # Where the loss grows slowly within the tail the difference would lose digits; where fast, the quadrature would.
     slow = mu <= np.where(z >= 0, (z + np.sqrt(z * z + 80)) / 2, 4.0)
     tail = np.maximum(z, -1e8)
-    difference = special.ndtr(-tail) - _bell(tail) * special.erfcx((tail + mu) / math.sqrt(2)) / 2
+    difference = scipy.special.ndtr(-tail) - _bell(tail) * scipy.special.erfcx((tail + mu) / math.sqrt(2)) / 2
     return np.where(slow, _integral(mu, np.where(slow, z, 0.0)), difference)
 
 
@@ -158,7 +158,9 @@ def gaussian_trade_off(mu: Exact, errors: ArrayLike) -> Array:
     """
     distance = _double(mu, "mu")
     with np.errstate(under="ignore"):
-        return np.maximum(special.ndtr(-special.ndtri(checked_errors(errors)) - distance) / _SAFE - _TINY, 0.0)
+        return np.maximum(
+            scipy.special.ndtr(-scipy.special.ndtri(checked_errors(errors)) - distance) / _SAFE - _TINY, 0.0
+        )
 
 
 def trade_off(profile: Callable[[Array], Array], errors: ArrayLike, epsilons: ArrayLike | None = None) -> Array:

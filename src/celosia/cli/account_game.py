@@ -15,6 +15,7 @@ from rich.text import Text
 from celosia.cli.account_events import plain_number
 from celosia.cli.account_options import JsonOption
 from celosia.cli.account_show import at_least, at_most, print_json
+from celosia.cli.terminal import print_whole
 from celosia.core import ZCDP, ApproxDP, GaussianDP, Guarantee, ParameterError, PureDP
 from celosia.core.exact import exact_non_negative, exact_probability, quote
 
@@ -107,13 +108,13 @@ def _print(played: "Game", words: str, prior: str, posterior: tuple[float, float
         Text(f"An adversary knows two neighbouring data sets and sees one release ({words})."), soft_wrap=True
     )
     console.print()
-    console.print(_belief(played, prior, posterior))
+    print_whole(_belief(played, prior, posterior))
     if posterior is None:
         console.print(
             Text("Only pure privacy bounds beliefs: here a rare release may give everything away.", style="dim")
         )
     console.print()
-    console.print(_trade_off(misses))
+    print_whole(_trade_off(misses))
 
 
 def _belief(played: "Game", prior: str, posterior: tuple[float, float] | None) -> Table:

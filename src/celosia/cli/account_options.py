@@ -12,6 +12,8 @@ from typing import Annotated, Any, TypeAlias, get_type_hints
 
 import typer
 
+from celosia.cli.completion import offer
+
 __all__ = [
     "AdjacencyOption",
     "CategoriesOption",
@@ -44,9 +46,7 @@ SigmaOption: TypeAlias = Annotated[
 ]
 """Gaussian noise, relative to the sensitivity."""
 
-TimesOption: TypeAlias = Annotated[
-    int, typer.Option("--times", "--steps", metavar="N", help="How many such releases or steps.")
-]
+TimesOption: TypeAlias = Annotated[int, typer.Option("--times", metavar="N", help="How many such releases or steps.")]
 """Repetitions."""
 
 SamplingOption: TypeAlias = Annotated[
@@ -84,6 +84,7 @@ AdjacencyOption: TypeAlias = Annotated[
         "--adjacency",
         metavar="KIND",
         help="The neighbours: add-remove, which is usual, or replace-one, which samples of fixed size need.",
+        autocompletion=offer(["add-remove", "replace-one"]),
     ),
 ]
 """The neighbouring relation."""

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 from rich.progress import track
-from rich.text import Text
 
 from celosia.cli.account_events import Priced, Sampling, amount, gaussian, laplace, one_epsilon, read
 from celosia.cli.account_game import guarantee_of
@@ -27,6 +26,8 @@ from celosia.cli.account_options import (
     spread,
 )
 from celosia.cli.account_show import waiting
+from celosia.cli.terminal import print_line
+from celosia.cli.writing import check_chart
 from celosia.core import Guarantee, ParameterError
 from celosia.core.exact import quote, whole
 
@@ -42,7 +43,6 @@ plot = commands("plot", "Draw what things cost, into a file.")
 
 _PER_DECADE = 4
 _LONGEST_GROWTH = 10**9
-_SUFFIXES = (".html", ".png", ".svg")
 _GRID = NoiseOptions().grid
 
 
@@ -65,7 +65,7 @@ class _Budget(StrEnum):
     GAUSSIAN = "gaussian"
 
 
-_Out = Annotated[Path, typer.Option("--out", metavar="FILE", help="Where the chart goes: .svg, .png or .html.")]
+_Chart = Annotated[Path, typer.Option("--chart", metavar="FILE", help="Where the chart goes: .svg, .png or .html.")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,14 +87,14 @@ class _Released:
 @plot.command("budget")
 def _budget(
     mechanism: Annotated[_Budget, typer.Argument(metavar="MECHANISM")],
-    out: _Out,
+    out: _Chart,
     parameter: Annotated[
         list[str] | None,
         typer.Option(metavar="NUMBER", help="A line each: probability of the truth, scale, or sigma. May be repeated."),
     ] = None,
 ) -> None:
     """Draw the Rényi divergence of one release by order: randomized-response, laplace or gaussian."""
-    _check(out)
+    check_chart(out, name="chart")
     from celosia.accounting.charts import renyi_budget
 
     _save(renyi_budget(mechanism.value.replace("-", " "), parameter or None), out)
@@ -102,12 +102,12 @@ def _budget(
 
 @plot.command("profile")
 @spread
-def _profile(released: _Released, out: _Out, times: TimesOption = 1, *, sampling: Sampling) -> None:
+def _profile(released: _Released, out: _Chart, times: TimesOption = 1, *, sampling: Sampling) -> None:
     """Draw epsilon against delta, one line for every accountant whose epsilon depends on delta.
 
     MECHANISM is gaussian, laplace, exponential, pure, randomized-response, or event with --file.
     """
-    _check(out)
+    check_chart(out, name="chart")
     priced = _priced(released, sampling, times)
     from celosia.accounting.charts import privacy_profile
 
@@ -119,13 +119,13 @@ def _profile(released: _Released, out: _Out, times: TimesOption = 1, *, sampling
 @plot.command("growth")
 @spread
 def _growth(
-    *, released: _Released, delta: DeltaOption, out: _Out, times: TimesOption = 1000, sampling: Sampling
+    *, released: _Released, delta: DeltaOption, out: _Chart, times: TimesOption = 1000, sampling: Sampling
 ) -> None:
     """Draw epsilon against the number of releases, up to --times of them, all accountants side by side.
 
     MECHANISM is gaussian, laplace, exponential, pure, randomized-response, or event with --file.
     """
-    _check(out)
+    check_chart(out, name="chart")
     if not 2 <= whole(times, name="times") <= _LONGEST_GROWTH:
         message = f"times must be from 2 to {_LONGEST_GROWTH:,} to draw a growth, not {quote(times)}."
         raise ParameterError(message)
@@ -138,7 +138,7 @@ def _growth(
 
 @plot.command("trade-off")
 def _trade_off(
-    out: _Out,
+    out: _Chart,
     epsilon: Annotated[list[str] | None, typer.Option(metavar="NUMBER", help="A line for a pure guarantee.")] = None,
     approximate: Annotated[
         list[str] | None, typer.Option(metavar="EPSILON,DELTA", help="One for an approximate.")
@@ -150,7 +150,7 @@ def _trade_off(
     ] = None,
 ) -> None:
     """Draw false alarms against misses. Every option is a line and may be repeated; without any, an example of each."""
-    _check(out)
+    check_chart(out, name="chart")
     from celosia.accounting import PLDAccountant
 
     lines: dict[str, Guarantee | Accountant] = dict(_guarantees(epsilon, approximate, mu, rho))
@@ -170,9 +170,9 @@ def _trade_off(
 
 @plot.command("iteration")
 @spread
-def _iteration(run: Run, delta: DeltaOption, out: _Out) -> None:
+def _iteration(run: Run, delta: DeltaOption, out: _Chart) -> None:
     """Draw what projected noisy SGD costs each record, by its place in the epoch (real-valued noise)."""
-    _check(out)
+    check_chart(out, name="chart")
     event = run.event()
     from celosia.accounting.charts import iteration
 
@@ -248,19 +248,9 @@ def _tracked(numbers: list[int]) -> Iterator[int]:
     yield from track(numbers, "Pricing", console=console, transient=True, disable=not console.is_terminal)
 
 
-def _check(out: Path) -> None:
-    """Refuse a file that could not be written before anything is computed."""
-    if out.suffix.lower() not in _SUFFIXES:
-        message = f"out must end in .html, .png or .svg, not {out.name!r}."
-        raise ParameterError(message)
-    if not out.parent.is_dir():
-        message = f"out: there is no directory {str(out.parent)!r}; make it first."
-        raise ParameterError(message)
-
-
 def _save(chart: "alt.TopLevelMixin", out: Path) -> None:
     from celosia.plots import save
 
     with waiting("Drawing"):
         save(chart, out)
-    Console(highlight=False).print(Text(str(out)), soft_wrap=True)
+    print_line(str(out))

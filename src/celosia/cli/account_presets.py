@@ -4,12 +4,12 @@ from typing import Annotated
 
 import typer
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
 from rich.table import Table
 
 from celosia.cli.account_events import plain_number
 from celosia.cli.account_options import JsonOption
 from celosia.cli.account_show import at_least, print_json
+from celosia.cli.terminal import print_line, print_whole
 
 __all__ = ["presets"]
 
@@ -56,9 +56,8 @@ def presets(
     for preset, budget, success in rows:
         numbers = f"ε = {plain_number(budget.epsilon)}, δ = {plain_number(budget.delta)}"
         table.add_row(preset.name, numbers, f"at most {at_least(success)}", preset.when)
-    console = Console(highlight=False)
-    console.print(table)
-    console.print(
+    print_whole(table)
+    print_line(
         "The best guess is that of an adversary who knows everybody else and asks whether one person is in the data;"
         " a coin is right half of the time."
     )

@@ -6,6 +6,7 @@ Where an accountant has no theorem for an event, the table has a dash and the JS
 
 import json
 import math
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
@@ -18,6 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from celosia.cli.account_events import Priced, plain_number
+from celosia.cli.terminal import print_line, print_whole
 from celosia.core import Event
 
 if TYPE_CHECKING:
@@ -35,6 +37,7 @@ _NOTES = {
     "pld": "privacy-loss distribution, convolved",
 }
 _DIGITS = 6
+_UNPRINTABLE = re.compile(r"[^ -~\n]")
 
 
 def print_price(priced: Priced, answer: "Best", *, as_json: bool) -> None:
@@ -52,9 +55,9 @@ def print_price(priced: Priced, answer: "Best", *, as_json: bool) -> None:
         print_json(price_object(answer) | {"priced": priced.sentence, "event": event_object(priced.event)})
         return
     console = Console(highlight=False)
-    console.print(Text(f"{priced.sentence}."), soft_wrap=True)
+    print_line(f"{priced.sentence}.")
     console.print()
-    console.print(_table(answer))
+    print_whole(_table(answer))
     console.print()
     best = Text(f"ε = {at_least(answer.epsilon)} at δ = {plain_number(answer.delta)}", style="bold")
     console.print(Text("Smallest bound: ") + best + Text(f" ({answer.accountant})"))
@@ -106,7 +109,13 @@ def print_json(thing: dict[str, object]) -> None:
       "delta": 1e-05
     }
     """
-    print(json.dumps(thing, indent=2, ensure_ascii=False, allow_nan=False))  # noqa: T201 - what --json is for
+    text = json.dumps(thing, indent=2, ensure_ascii=False, allow_nan=False)
+    print(_UNPRINTABLE.sub(_escape, text))  # noqa: T201 - what --json is for
+
+
+def _escape(found: re.Match[str]) -> str:
+    """Write as JSON does what a terminal may obey: beside control characters, marks that turn the writing."""
+    return found[0] if found[0].isprintable() else json.dumps(found[0])[1:-1]
 
 
 def _table(answer: "Best") -> Table:

@@ -1,15 +1,17 @@
 """The commands, their options, and how their errors are shown.
 
-A wrong option or a parameter without meaning ends with exit code 2 and one line, ``Error: …``, on standard error; a
-traceback means a defect of ours. Local variables are never printed in one: they may hold what is not yet private.
+An error is one line, ``Error: …``, on standard error, and an exit code of ``exit_codes``; no traceback is printed
+unless ``CELOSIA_TRACEBACK`` is set, and never with local variables, which may hold what is not yet private. A command's
+module is imported when that command is asked for.
 """
 
 import io
+import os
 import sys
 from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from importlib import import_module
+from typing import Annotated, Any, Final, NoReturn
 
 import click
 import typer
@@ -18,20 +20,15 @@ from rich.text import Text
 from typer.core import TyperGroup
 
 import celosia
-from celosia.cli.account import account
-from celosia.cli.collect import collect
-from celosia.cli.data import data
-from celosia.cli.demo import demo
-from celosia.cli.guard import guard
-from celosia.cli.learn import learn
-from celosia.cli.ledger import ledger
-from celosia.cli.limits import limits
-from celosia.cli.query import query
-from celosia.cli.schema import schema
+from celosia.cli.examples import EXAMPLES, add_examples
+from celosia.cli.exit_codes import EXIT_CODES, FAILED, INTERRUPTED, USAGE, exit_code_of
+from celosia.cli.startup import start_quickly
+from celosia.cli.terminal import printable
 from celosia.core.errors import CelosiaError
 
 __all__ = ["app", "main"]
 
+_DEMO = "Ask about 200,000 synthetic deaths until the budget is used up, and attack them with and without privacy."
 _SCHEMA = (
     "Ask the owner of FILE about its columns and write a schema; with --no-input, or outside a terminal, a draft.\n\n"
     "FILE is a path or glob of Parquet or CSV files, or a postgresql:// URL with --table. Bounds are suggested by "
@@ -49,12 +46,43 @@ _LIMITS = (
     "The numbers of groups and rows of persons are measured with noise, which costs --epsilon. Small limits cut off "
     "rows, large ones need more noise: both are printed for each choice."
 )
-_WRONG = 2
-_INTERRUPTED = 130
+_HELP: Final = {"demo": _DEMO, "schema": _SCHEMA, "query": _QUERY, "limits": _LIMITS}
+_COMMANDS: Final = {
+    "demo": "celosia.cli.demo",
+    "schema": "celosia.cli.schema",
+    "query": "celosia.cli.query",
+    "limits": "celosia.cli.limits",
+    "account": "celosia.cli.account",
+    "ledger": "celosia.cli.ledger",
+    "guard": "celosia.cli.guard",
+    "learn": "celosia.cli.learn",
+    "collect": "celosia.cli.collect",
+    "data": "celosia.cli.data",
+}
+_DEFECT = "a defect of Celosía ({kind}). CELOSIA_TRACEBACK=1 shows where; please report it."
 
 
 class _Commands(TyperGroup):
-    """Commands whose errors are one line."""
+    """Commands that are imported when they are asked for, and whose errors are one line."""
+
+    def list_commands(self, _ctx: click.Context) -> list[str]:
+        """Return the names of all commands, in the order in which one meets them."""
+        return [*_COMMANDS]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command, with its examples."""
+        if cmd_name not in self.commands and cmd_name in _COMMANDS:
+            self.commands[cmd_name] = add_examples(_load(cmd_name), cmd_name)
+        return super().get_command(ctx, cmd_name)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that is meant; a wrong name is answered with those that are like it."""
+        if args and args[0] not in _COMMANDS:
+            for name in _COMMANDS:
+                self.get_command(ctx, name)
+        return super().resolve_command(ctx, args)
 
     def main(
         self,
@@ -65,6 +93,7 @@ class _Commands(TyperGroup):
         windows_expand_args: bool = True,
         **extra: Any,  # noqa: ANN401 - click's signature
     ) -> Any:  # noqa: ANN401 - click's signature
+        """Run a command; its error is one line and an exit code."""
         run = partial(super().main, args, prog_name, complete_var, False, windows_expand_args, **extra)
         if not standalone_mode:
             return run()
@@ -72,18 +101,32 @@ class _Commands(TyperGroup):
             code = run()
             sys.stdout.flush()  # a full disk is found here, not when Python ends
         except click.ClickException as error:
-            _fail(error.format_message(), _WRONG)
+            _fail(error.format_message(), USAGE)
         except CelosiaError as error:
-            _fail(str(error), _WRONG)
+            _fail(str(error), exit_code_of(error))
         except OSError as error:
-            _fail(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}.", _WRONG)
+            where = f": {os.fsdecode(error.filename)}" if isinstance(error.filename, str | bytes) else ""
+            _fail(f"{error.strerror or type(error).__name__}{where}.", exit_code_of(error))
         except click.Abort:
-            _fail("interrupted.", _INTERRUPTED)
+            _fail("interrupted.", INTERRUPTED)
+        except Exception as error:
+            if os.environ.get("CELOSIA_TRACEBACK"):
+                raise
+            _fail(_DEFECT.format(kind=type(error).__name__), FAILED)  # what it says may quote the data
         sys.exit(code if isinstance(code, int) else 0)
 
 
+def _load(name: str) -> click.Command:
+    found = getattr(import_module(_COMMANDS[name]), name)
+    if isinstance(found, typer.Typer):
+        return typer.main.get_group(found)
+    single = typer.Typer(add_completion=False)
+    single.command(name, help=_HELP[name])(found)
+    return typer.main.get_command(single)
+
+
 def _fail(message: str, code: int) -> NoReturn:
-    line = Text(f"Error: {' '.join(message.split())}", style="red")
+    line = Text(f"Error: {printable(' '.join(message.split()))}", style="red")
     Console(stderr=True).print(line, soft_wrap=True)
     sys.exit(code)
 
@@ -91,22 +134,11 @@ def _fail(message: str, code: int) -> NoReturn:
 app = typer.Typer(
     cls=_Commands,
     name="celosia",
-    add_completion=False,
     pretty_exceptions_show_locals=False,
     context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="\n\n".join([f"Example: {EXAMPLES['demo'][0]}", EXIT_CODES]),
 )
 """The command line as an object, for tests and for documentation."""
-
-
-app.add_typer(account)
-app.add_typer(ledger)
-app.add_typer(guard)
-app.add_typer(data)
-app.add_typer(collect)
-app.add_typer(learn)
-app.command("schema", help=_SCHEMA)(schema)
-app.command("query", help=_QUERY)(query)
-app.command("limits", help=_LIMITS)(limits)
 
 
 def _print_version(wanted: bool) -> None:
@@ -127,25 +159,6 @@ def _celosia(
         typer.echo(context.get_help())
 
 
-@app.command("demo")
-def _demo(
-    epsilon: Annotated[
-        str, typer.Option(metavar="NUMBER", help="What each answer may cost: 1, 0.1 or 1/3. Smaller is more private.")
-    ] = "1",
-    output: Annotated[Path, typer.Option(metavar="DIR", help="Where the charts and the report go.")] = Path(
-        "celosia-demo"
-    ),
-    seed: Annotated[
-        int | None, typer.Option(metavar="N", help="Repeat the same noise every time. For teaching: protects nobody.")
-    ] = None,
-    charts: Annotated[
-        bool, typer.Option("--charts/--no-charts", help="Whether to draw charts and write a report.")
-    ] = True,
-) -> None:
-    """Ask about 200,000 synthetic deaths until the budget is used up, and attack them with and without privacy."""
-    demo(epsilon=epsilon, output=output if charts else None, seed=seed)
-
-
 def main() -> None:
     """Run the command line on ``sys.argv`` and exit.
 
@@ -159,4 +172,5 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that has no epsilon shows a question mark
+    start_quickly(sys.argv[1:])
     app(prog_name="celosia")

@@ -18,9 +18,11 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
 from celosia.cli.account_options import JsonOption, commands, spread
-from celosia.cli.account_show import print_json
+from celosia.cli.account_show import print_json, waiting
 from celosia.cli.collect_options import Parameters, SimulatedData, read_values, stated
+from celosia.cli.completion import offer, protocols
 from celosia.cli.guard_opening import print_table
+from celosia.cli.terminal import print_line, printable
 from celosia.cli.writing import check_chart, check_place, write_whole
 from celosia.core.errors import ParameterError
 from celosia.core.exact import exact_epsilon, exact_level, quote, whole
@@ -47,7 +49,12 @@ class Output:
     top: Annotated[int, typer.Option(metavar="N", help="How many of the largest values are shown.")] = 20
     confidence: Annotated[str, typer.Option(metavar="LEVEL", help="The probability of each interval.")] = "0.95"
     postprocess: Annotated[
-        str | None, typer.Option(metavar="HOW", help="Of counts: clip or norm-sub; without, no bias.")
+        str | None,
+        typer.Option(
+            metavar="HOW",
+            help="Of counts: clip or norm-sub; without, no bias.",
+            autocompletion=offer(["clip", "norm-sub"]),
+        ),
     ] = None
     csv: Annotated[Path | None, typer.Option(metavar="FILE", help="Write all rows to this file.")] = None
     chart: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw a chart: .svg, .png or .html.")] = None
@@ -72,7 +79,12 @@ class Output:
 @collect.command("simulate")
 @spread
 def _simulate(
-    protocol: Annotated[str, typer.Option(metavar="NAME", help="A protocol, such as hcms; see collect protocols.")],
+    protocol: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME", help="A protocol, such as hcms; see collect protocols.", autocompletion=offer(protocols)
+        ),
+    ],
     data: SimulatedData,
     parameters: Parameters,
     output: Output,
@@ -89,7 +101,8 @@ def _simulate(
     entry, spent = find(protocol), _epsilons(epsilon)
     output.check(data.data)
     given, source = parameters.given(), data.source()
-    values = read_values(data.data, data.column)
+    with waiting("Reading the values"):
+        values = read_values(data.data, data.column)
     known = stated(entry, values, given)
     built = [build(protocol, epsilon=one, **known.options) for one in spent]
     asked: dict[str, Any] = {
@@ -157,9 +170,10 @@ def _tell(
     run = runs[0]
     spent = "" if len(runs) > 1 else f"; each report is {run.protocol.guarantee}"
     people = f"{run.reports:,} report{'s'[: run.reports != 1]}"
-    say(console, Text(f"{described([one.protocol for one in runs])}: {people}{spent}."))
+    say(console, Text(printable(f"{described([one.protocol for one in runs])}: {people}{spent}.")))
     for remark in remarks:
-        say(console, Text(f"Read from the data, which no collection could do: {remark}.", "yellow"))
+        said = f"Read from the data, which no collection could do: {remark}."
+        say(console, Text(printable(said), "yellow"))
     if data.seed is not None:
         console.print(Text(f"Seed {data.seed}: the same coins every time. It protects nobody.", "yellow"))
     console.print()
@@ -169,7 +183,7 @@ def _tell(
         print_run(run, top=output.top)
     for path in (output.csv, output.chart):
         if path is not None:
-            Console(stderr=True, highlight=False).print(Text(f"Written: {path}"), soft_wrap=True)
+            print_line(f"Written: {path}", stderr=True)
 
 
 @collect.command("choose")
@@ -189,7 +203,8 @@ def _choose(
     values = Parameters(domain=domain).given()["domain"]
     if isinstance(values, int):
         whole(values, name="domain", least=2)
-    choice = choose(values, exact_epsilon(epsilon), bits, longitudinal=longitudinal)
+    with waiting("Comparing protocols"):
+        choice = choose(values, exact_epsilon(epsilon), bits, longitudinal=longitudinal)
     if as_json:
         print_json(choice_object(choice))
     else:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from celosia.cli.collect_show import bytes_text, epsilon_text, largest, printable
+from celosia.cli.collect_show import bytes_text, epsilon_text, key_text, largest
 from celosia.plots import Curve, Labels, curves, intervals
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["chart"]
 
 _MOST_BARS = 40
+_LONGEST = 40  # letters of a label
 
 
 def chart(runs: "Sequence[Simulation]", *, top: int) -> "alt.LayerChart":
@@ -85,6 +86,7 @@ def _errors(runs: "Sequence[Simulation]", name: str) -> "alt.LayerChart":
 def _names(run: "Simulation", order: list[int]) -> list[str]:
     names: list[str] = []
     for place, i in enumerate(order):
-        name = printable(run.keys[i])
+        text = key_text(run.keys[i])
+        name = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
         names.append(f"{name} ({place + 1})" if name in names else name)  # two that are cut to the same
     return names

@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from celosia.cli.collect_show import brief, say
+from celosia.cli.terminal import print_whole, printable
 from celosia.core.exact import show
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def print_choice(choice: "Choice") -> None:
     DirectEncoding...
     """
     console = Console(highlight=False)
-    say(console, Text(repr(choice.protocol), "bold"))
+    say(console, Text(printable(repr(choice.protocol)), "bold"))
     say(console, Text(choice.reason))
     console.print()
     kept = any(one.lifetime is not None for one in choice.alternatives)
@@ -48,7 +49,7 @@ def print_choice(choice: "Choice") -> None:
         table.add_row(
             one.name, brief(one.variance), f"{one.bits:,}", *life, "" if one.fits else "too long", style=style
         )
-    console.print(table)
+    print_whole(table)
     console.print()
     chosen = next(one for one in choice.alternatives if one.protocol == choice.protocol)
     off = math.sqrt(chosen.variance * _CROWD)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from celosia.cli.completion import data_sets, offer
 from celosia.core.errors import ParameterError
 from celosia.core.exact import quote
 
@@ -55,7 +56,10 @@ class Parameters:
     chosen: Annotated[int | None, typer.Option(metavar="N", help="ss: the size of the subsets.")] = None
     grid: Annotated[int | None, typer.Option(metavar="STEPS", help="piecewise, hybrid, laplace: the grid.")] = None
     fanout: Annotated[int | None, typer.Option(metavar="N", help="hierarchy: the children of a node.")] = None
-    oracle: Annotated[str | None, typer.Option(metavar="NAME", help="hierarchy: unary or hadamard.")] = None
+    oracle: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="hierarchy: unary or hadamard.", autocompletion=offer(["unary", "hadamard"])),
+    ] = None
     alphabet: Annotated[str | None, typer.Option(metavar="LETTERS", help="sfp, pem: the letters of texts.")] = None
     length: Annotated[int | None, typer.Option(metavar="N", help="sfp, pem: how many letters texts have.")] = None
     fragment: Annotated[int | None, typer.Option(metavar="N", help="sfp: the letters of a fragment.")] = None
@@ -111,7 +115,12 @@ class SimulatedData:
     """
 
     data: Annotated[
-        str, typer.Option(metavar="FILE", help="A CSV or Parquet file, or a data set of celosia data list.")
+        str,
+        typer.Option(
+            metavar="FILE",
+            help="A CSV or Parquet file, or a data set of celosia data list.",
+            autocompletion=offer(data_sets),
+        ),
     ]
     column: Annotated[
         str | None, typer.Option(metavar="NAME", help="The column with the values; one a row, one row a person.")

@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from celosia.cli.terminal import has_width, print_whole, printable
 from celosia.core.exact import show
 
 if TYPE_CHECKING:
@@ -29,10 +30,10 @@ __all__ = [
     "csv_text",
     "described",
     "epsilon_text",
+    "key_text",
     "largest",
     "print_run",
     "print_sweep",
-    "printable",
     "run_object",
     "say",
 ]
@@ -43,7 +44,6 @@ SIMULATED = "Simulation: true values are shown, which no collector has."
 _BAR = 24
 _BARS_FROM = 72  # columns of a terminal
 _LONGEST = 40
-_JOINER = "\u200d"  # not printable by itself, but within an emoji
 
 
 def print_run(run: "Simulation", *, top: int) -> None:
@@ -68,9 +68,9 @@ def print_run(run: "Simulation", *, top: int) -> None:
         true, estimated, low, high = (float(side[i]) for side in (run.true, run.estimated, run.low, run.high))
         bar = _bar(estimated / most, true / most) if drawn else ""
         span = "missed" if i >= run.found else f"{_number(low, counted=counted)} – {_number(high, counted=counted)}"
-        cells = (printable(run.keys[i]), *(_number(x, counted=counted) for x in (true, estimated)), span, bar)
+        cells = (key_text(run.keys[i]), *(_number(x, counted=counted) for x in (true, estimated)), span, bar)
         table.add_row(*map(Text, cells))
-    console.print(table)
+    print_whole(table)
     if len(order) > top:
         console.print(Text(f"… and {len(order) - top:,} more; --top shows more of them, --csv FILE writes all.", "dim"))
     for quantile in run.quantiles:
@@ -86,7 +86,7 @@ def _print_metrics(run: "Simulation", console: Console) -> None:
     table = _pairs()
     for name, value in _measured(run):
         table.add_row(name, value)
-    console.print(table)
+    print_whole(table)
     if run.metrics is None or len(run.metrics.groups) < 2:
         return
     console.print()
@@ -99,7 +99,7 @@ def _print_metrics(run: "Simulation", console: Console) -> None:
         name = "most frequent" if group.rank == 1 else "least frequent" if group is run.metrics.groups[-1] else ""
         row = (f"{group.rank:>2} {name}", f"{group.keys:,}", f"{group.mean_count:,.1f}", f"{group.mean_error:,.1f}")
         groups.add_row(*row, share)
-    console.print(groups)
+    print_whole(groups)
 
 
 def _measured(run: "Simulation") -> list[tuple[str, str]]:
@@ -146,7 +146,7 @@ def print_sweep(runs: "Sequence[Simulation]") -> None:
     console = Console(highlight=False)
     columns = [_counts_cells(run) if run.metrics is not None else _number_cells(run) for run in runs]
     widest = max(len(cell) for column in columns for cell in column.values())
-    side = max(1, (console.width - max(map(len, columns[0]))) // (widest + 3))
+    side = max(1, (console.width - max(map(len, columns[0]))) // (widest + 3)) if has_width(console) else len(runs)
     for begin in range(0, len(runs), side):
         table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1))
         table.add_column("Epsilon", no_wrap=True)
@@ -154,7 +154,9 @@ def print_sweep(runs: "Sequence[Simulation]") -> None:
             table.add_column(epsilon_text(run), justify="right", no_wrap=True)
         for name in columns[0]:
             table.add_row(name, *(column[name] for column in columns[begin : begin + side]))
-        console.print(*([] if not begin else [""]), table, sep="\n")
+        if begin:
+            console.print()
+        print_whole(table)
 
 
 def _counts_cells(run: "Simulation") -> dict[str, str]:
@@ -361,15 +363,14 @@ def _number(number: float, *, counted: bool) -> str:
     return f"{number:,.0f}" if counted else f"{number:,.6g}"
 
 
-def printable(key: Any) -> str:  # noqa: ANN401 - whatever values are
-    r"""Return a value as it is shown: what is not printable is written out, and what is long is cut.
+def key_text(key: Any) -> str:  # noqa: ANN401 - whatever values are
+    r"""Return a value as it is shown: what is not printable is written out, and what is blank is quoted.
 
-    >>> print(printable("bell\a"), len(printable("x" * 99)), printable(""))
-    bell\x07 40 ""
+    >>> print(key_text("bell\a"), key_text(""))
+    bell\x07 ""
     """
-    text = "".join(x if x.isprintable() or x == _JOINER else x.encode("unicode_escape").decode() for x in str(key))
-    text = text if text.strip() else f'"{text}"'
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+    text = printable(str(key))
+    return text if text.strip() else f'"{text}"'
 
 
 def _pairs() -> Table:

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 from rich.progress import track
-from rich.text import Text
 
 from celosia.cli.account_options import commands
+from celosia.cli.completion import data_sets, offer
 from celosia.cli.guard_opening import print_table
+from celosia.cli.terminal import print_line
 from celosia.cli.writing import check_place
 from celosia.core.errors import ParameterError
 
@@ -41,8 +42,13 @@ def _list() -> None:
 
 @data.command("generate")
 def _generate(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A data set, such as exp_distrib_50k; see data list.")],
-    out: Annotated[
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME", help="A data set, such as exp_distrib_50k; see data list.", autocompletion=offer(data_sets)
+        ),
+    ],
+    output: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Where it goes, .csv or .parquet; left out, NAME.csv here.")
     ] = None,
     seed: Annotated[
@@ -54,9 +60,9 @@ def _generate(
     from celosia.data.telemetry import generate_batches
 
     batches = generate_batches(name) if seed is None else generate_batches(name, seed=seed)
-    path = Path(f"{name}.csv") if out is None else out
+    path = Path(f"{name}.csv") if output is None else output
     write_rows(path, _watched(batches), force=force)
-    Console(highlight=False).print(Text(str(path)), soft_wrap=True)
+    print_line(str(path))
 
 
 def _watched(batches: "Iterator[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
@@ -76,9 +82,9 @@ def write_rows(path: Path, batches: "Iterator[pa.RecordBatch]", *, force: bool =
     '"user","value"'
     """
     if path.suffix.lower() not in _SUFFIXES:
-        message = f"out must end in .csv or .parquet, not {str(path)!r}."
+        message = f"output must end in .csv or .parquet, not {str(path)!r}."
         raise ParameterError(message)
-    check_place(path, name="out", force=force)
+    check_place(path, name="output", force=force)
     try:
         # In the file's own directory, because a rename is atomic only within one file system.
         with tempfile.TemporaryDirectory(dir=path.parent, prefix=".celosia-") as folder:
@@ -92,9 +98,9 @@ def write_rows(path: Path, batches: "Iterator[pa.RecordBatch]", *, force: bool =
                 path.open("x").close()  # whoever was quicker keeps the name
             part.replace(path)
     except FileExistsError:
-        check_place(path, name="out", force=False)
+        check_place(path, name="output", force=False)
     except OSError as error:
-        message = f"out: {str(path)!r} cannot be written: {error.strerror or error}."
+        message = f"output: {str(path)!r} cannot be written: {error.strerror or error}."
         raise ParameterError(message) from error
 
 

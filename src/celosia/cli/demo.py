@@ -7,8 +7,9 @@ tried on one. Charts and a report of it all are saved as files, each of them who
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
+import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
@@ -26,7 +27,19 @@ _STEPS = 15  # loading, nine of the story, four charts and a report
 _SEEDED = "Warning: with --seed {seed} anybody can repeat the noise and take it away: these answers protect nobody."
 
 
-def demo(*, epsilon: str = "1", output: Path | None = None, seed: int | None = None) -> None:
+def demo(
+    *,
+    epsilon: Annotated[
+        str, typer.Option(metavar="NUMBER", help="What each answer may cost: 1, 0.1 or 1/3. Smaller is more private.")
+    ] = "1",
+    output: Annotated[Path, typer.Option(metavar="DIR", help="Where the charts and the report go.")] = Path(
+        "celosia-demo"
+    ),
+    no_output: Annotated[bool, typer.Option("--no-output", help="Draw no charts and write no report.")] = False,
+    seed: Annotated[
+        int | None, typer.Option(metavar="N", help="Repeat the same noise every time. For teaching: protects nobody.")
+    ] = None,
+) -> None:
     """Print private answers about the synthetic deaths at ``epsilon`` each, and save charts and a report.
 
     Parameters
@@ -34,7 +47,9 @@ def demo(*, epsilon: str = "1", output: Path | None = None, seed: int | None = N
     epsilon
         What each answer may cost, as text, so that "0.1" is exactly one tenth.
     output
-        The directory for the charts and the report, made if it is missing; ``None`` draws none.
+        The directory for the charts and the report, made if it is missing.
+    no_output
+        Draw no charts and write no report.
     seed
         Repeats the noise of this seed, for teaching; ``None`` takes the operating system's randomness.
 
@@ -45,7 +60,7 @@ def demo(*, epsilon: str = "1", output: Path | None = None, seed: int | None = N
     """
     each = exact_epsilon(epsilon)
     source = _source(seed)
-    if output is not None:
+    if not no_output:
         _make_directory(output)
     with _progress() as step:
         step("Loading")
@@ -53,7 +68,7 @@ def demo(*, epsilon: str = "1", output: Path | None = None, seed: int | None = N
         from celosia.cli.story import tell
 
         story = tell(each, source, step)
-        files = [] if output is None else _draw(story, output, step)
+        files = [] if no_output else _draw(story, output, step)
     print_story(story, files)
 
 

@@ -16,6 +16,7 @@ from celosia.cli.answers import Answer
 from celosia.cli.attack import Attack
 from celosia.cli.costs import cost
 from celosia.cli.story import Story
+from celosia.cli.terminal import print_line, print_whole
 from celosia.core import Guarantee, PureDP
 
 __all__ = ["SYNTHETIC", "WHAT", "print_story", "share_left"]
@@ -48,7 +49,7 @@ def print_story(story: Story, files: list[Path]) -> None:
     console = Console(highlight=False)
     console.print(Text(WHAT.format(rows=story.rows)))
     console.print()
-    console.print(_answers((*story.answers, story.survey)))
+    print_whole(_answers((*story.answers, story.survey)))
     console.print()
     console.print(Text(SYNTHETIC))
     _print_budget(console, story)
@@ -57,7 +58,7 @@ def print_story(story: Story, files: list[Path]) -> None:
         console.print()
         console.print(Text("Charts and a report:"))
         for file in files:
-            console.print(Text(f"  {file}"), soft_wrap=True)
+            print_line(f"  {file}")
 
 
 def share_left(budget: Guarantee, left: Guarantee | None) -> float:
@@ -102,7 +103,7 @@ def _print_budget(console: Console, story: Story) -> None:
     table.add_column(no_wrap=True)
     for answer in story.answers:
         table.add_row(answer.title, _bar(console, share_left(story.budget, answer.left)), f"{cost(_left(answer))} left")
-    console.print(table)
+    print_whole(table)
     question, refusal = story.refused
     console.print()
     console.print(Text("One more: ") + Text(question, style="bold"))

@@ -14,11 +14,13 @@ from rich.console import Console
 from rich.text import Text
 
 from celosia.cli.account_options import JsonOption, commands
+from celosia.cli.account_show import waiting
 from celosia.cli.costs import cost
 from celosia.cli.guard_budgets import budget
 from celosia.cli.guard_datasets import dataset
 from celosia.cli.guard_opening import ConfigOption, opened, said
 from celosia.cli.guard_users import print_key, user
+from celosia.cli.terminal import print_file, printable
 from celosia.core.errors import ParameterError
 
 __all__ = ["guard"]
@@ -87,14 +89,14 @@ def _log(
         lines = list(here.ledger.entries(after=first, limit=limit))
     if as_json:
         for line in lines:
-            print(line.to_json())  # noqa: T201 - what --json is for
+            print_file(line.to_json())
         return
     console = Console(highlight=False)
     for line in lines:
         shown = {name: value for name, value in line.body.items() if value is not None and name not in _FOR_MACHINES}
         body = ", ".join(f"{name} {_told(name, value)}" for name, value in shown.items())
         words = Text(f"{line.sequence:>6}  {line.at:%Y-%m-%d %H:%M:%S}  ", style="dim")
-        console.print(words + Text(f"{line.kind}  ", style="bold") + Text(body), soft_wrap=True)
+        console.print(words + Text(f"{line.kind}  ", style="bold") + Text(printable(body)), soft_wrap=True)
     said(f"Head: {head}")
 
 
@@ -109,7 +111,7 @@ def _verify(
     from celosia.guard.identity import Identity
     from celosia.guard.roles import Role
 
-    with opened(config) as here:
+    with opened(config) as here, waiting("Reading the log"):
         found = here.verify(Identity(name="local", role=Role.AUDITOR), head)
     if not found.ok:
         said(f"NOT as it was written. {found.problem}")

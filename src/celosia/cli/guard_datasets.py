@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.text import Text
 
 from celosia.cli.account_options import commands, spread
 from celosia.cli.account_show import waiting
 from celosia.cli.guard_opening import ConfigOption, opened, print_table, said
+from celosia.cli.terminal import print_line
 from celosia.core.errors import CelosiaError, ParameterError, SchemaError
 from celosia.core.exact import quote
 
@@ -42,7 +41,7 @@ class Added:
     source: Annotated[
         str, typer.Argument(metavar="SOURCE", help="A path or glob of Parquet or CSV files, or a postgresql:// URL.")
     ]
-    schema: Annotated[Path, typer.Option(metavar="FILE", help="The schema file; celosia schema SOURCE drafts one.")]
+    schema: Annotated[Path, typer.Option(metavar="SCHEMA", help="The schema file; celosia schema SOURCE drafts one.")]
     table: Annotated[str | None, typer.Option(metavar="NAME", help="The table of a database.")] = None
     title: Annotated[str, typer.Option(metavar="TEXT", help="A line for people.")] = ""
     public: Annotated[
@@ -127,7 +126,7 @@ def _show(
 @dataset.command("check")
 def _check(config: ConfigOption = Path("guard.toml")) -> None:
     """Open every data set as a question would, and say what is wrong."""
-    with opened(config) as guard:
+    with opened(config) as guard, waiting("Opening"):
         rows = []
         for one in guard.catalogue.all():
             try:
@@ -178,12 +177,11 @@ def print_card(card: "DatasetCard") -> None:
     deaths: one row is protected (add-remove)
     ...
     """
-    console = Console(highlight=False)
     for table in card.tables:
-        console.print(Text(f"{table.name}: {_protects(table)}", style="bold"), soft_wrap=True)
+        print_line(f"{table.name}: {_protects(table)}", style="bold")
         rows = [[column.name, column.kind, _fields(column), _null(column)] for column in table.columns]
         print_table(["Column", "Kind", "May hold", "Without a value"], rows)
-        console.print()
+        print_line("")
 
 
 def _protects(table: "TableCard") -> str:
@@ -201,8 +199,7 @@ def _protects(table: "TableCard") -> str:
 def _fields(column: "ColumnCard") -> str:
     fields = dict(column.fields)
     if "values" in fields:
-        text = ", ".join(map(str, fields["values"]))
-        return text if len(text) <= 60 else f"{text[:57]}..."
+        return ", ".join(map(str, fields["values"]))
     if "low" not in fields:
         return "–"
     grid = f" in steps of {fields['grid']}" if "grid" in fields else ""

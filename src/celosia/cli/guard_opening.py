@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
+
+from celosia.cli.terminal import print_line, print_whole
 
 if TYPE_CHECKING:
     from celosia.guard.service import Guard
@@ -47,11 +48,11 @@ def said(words: str) -> None:
 
     >>> said("Done.")
     """
-    Console(stderr=True, highlight=False).print(Text(words, style="dim"), soft_wrap=True)
+    print_line(words, style="dim", stderr=True)
 
 
 def print_table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print a table; what comes from users is shown as it is, whatever brackets it has.
+    """Print a table; what comes from users is shown as it is, whatever brackets it has, and never cut.
 
     >>> print_table(["Name"], [["ana"]])
     Name
@@ -60,7 +61,7 @@ def print_table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1))
     for title in titles:
-        table.add_column(title)
+        table.add_column(Text(title))
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
-    Console(highlight=False).print(table)
+    print_whole(table)

@@ -11,6 +11,7 @@ from typing import Annotated, TypeAlias
 import typer
 
 from celosia.cli.account_options import commands
+from celosia.cli.completion import offer, roles
 from celosia.cli.guard_opening import ConfigOption, opened, print_table, said
 from celosia.core.errors import ParameterError
 
@@ -27,7 +28,9 @@ DaysOption: TypeAlias = Annotated[
 @user.command("add")
 def _add(
     name: Annotated[str, typer.Argument(metavar="NAME", help="What the user goes by, such as ana.")],
-    role: Annotated[str, typer.Option(metavar="ROLE", help="owner, curator, analyst or auditor.")],
+    role: Annotated[
+        str, typer.Option(metavar="ROLE", help="owner, curator, analyst or auditor.", autocompletion=offer(roles))
+    ],
     days: DaysOption = None,
     config: ConfigOption = Path("guard.toml"),
 ) -> None:

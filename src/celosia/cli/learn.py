@@ -10,16 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.text import Text
 
 from celosia.cli.account_options import commands, spread
 from celosia.cli.account_show import waiting
+from celosia.cli.completion import methods, models, offer
 from celosia.cli.costs import cost, left
 from celosia.cli.guard_opening import print_table, said
 from celosia.cli.learn_models import MODELS, Model, find_model
 from celosia.cli.query import Remembered, Spending
 from celosia.cli.schema import refuse_nameless
+from celosia.cli.terminal import print_file, print_line
 from celosia.cli.writing import check_place, write_whole
 from celosia.core.errors import ParameterError
 from celosia.core.exact import quote
@@ -48,7 +48,12 @@ class Learned:
     file: Annotated[
         str, typer.Argument(metavar="FILE", help="A path or glob of Parquet or CSV files, or a postgresql:// URL.")
     ]
-    model: Annotated[str, typer.Option(metavar="NAME", help="What is fitted, such as logistic; see learn models.")]
+    model: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME", help="What is fitted, such as logistic; see learn models.", autocompletion=offer(models)
+        ),
+    ]
     schema: Annotated[
         Path, typer.Option(metavar="SCHEMA", help="The schema file of the table; celosia schema FILE drafts one.")
     ]
@@ -60,7 +65,9 @@ class Learned:
     where: Annotated[
         str | None, typer.Option(metavar="CONDITION", help="Only some of the rows, such as 'age >= 18'.")
     ] = None
-    method: Annotated[str | None, typer.Option(metavar="NAME", help="How; see celosia learn models.")] = None
+    method: Annotated[
+        str | None, typer.Option(metavar="NAME", help="How; see celosia learn models.", autocompletion=offer(methods))
+    ] = None
     setting: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the model: n_clusters=3. May be repeated."),
@@ -134,7 +141,7 @@ def _fit(
     price: Price,
     remembered: Remembered,
     *,
-    out: Annotated[Path, typer.Option(metavar="FILE", help="Where the model goes, such as model.json.")],
+    output: Annotated[Path, typer.Option(metavar="FILE", help="Where the model goes, such as model.json.")],
     force: Annotated[bool, typer.Option("--force", help="Replace a model that is there.")] = False,
 ) -> None:
     """Fit a model on FILE and write it, with its guarantee, as JSON.
@@ -142,7 +149,7 @@ def _fit(
     Bounds and categories are those of the schema; they are never read from the data. Without --ledger nothing is
     remembered between calls: every fit spends anew, and what they spend adds up.
     """
-    check_place(out, name="out", force=force)
+    check_place(output, name="output", force=force)
     remembered.check()
     model = find_model(learned.model)
     parameters = price.parameters() | learned.settings()
@@ -158,12 +165,12 @@ def _fit(
     with waiting("Fitting"):
         fitted = _fitted(estimator, session, table, features, learned, model)
         fitted.budget = None
-    fitted.save(out)
+    fitted.save(output)
     rest = _FORGETFUL if remembered.ledger is None else f"{left(session.remaining)} is left in the ledger."
     promise = fitted.guarantee_
     spent = f"Spent {cost(promise)} for each {promise.unit} ({promise.adjacency.value})."
-    Console(highlight=False).print(Text(str(out)), soft_wrap=True)
-    Console(stderr=True, highlight=False).print(Text(f"{spent} {rest}", style="dim"), soft_wrap=True)
+    print_line(str(output))
+    print_line(f"{spent} {rest}", style="dim", stderr=True)
 
 
 def _told_of(kept: dict[str, Any], table: "Table") -> dict[str, Any]:
@@ -224,7 +231,7 @@ def _fitted_in_memory(
 def _predict(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model that celosia learn fit has written.")],
     file: Annotated[str, typer.Argument(metavar="FILE", help="A path or glob of Parquet or CSV files.")],
-    out: Annotated[
+    output: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Where the predictions go, as CSV; without, they are printed.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
@@ -234,8 +241,8 @@ def _predict(
     A row without a value in one of the model's features has an empty line. Predicting costs no privacy of those whom
     the model was learned from; the rows of FILE are read as they are.
     """
-    if out is not None:
-        check_place(out, name="out", force=force)
+    if output is not None:
+        check_place(output, name="output", force=force)
     from celosia.cli.learn_show import kinds_of, predictions_csv
     from celosia.learn.model_file import load
 
@@ -244,11 +251,11 @@ def _predict(
 
         fitted = load(model)
         text = predictions_csv(fitted, new_rows(file, kinds_of(fitted)))
-    if out is None:
-        print(text, end="")  # noqa: T201 - what it is for
+    if output is None:
+        print_file(text)
         return
-    write_whole(out, text, name="out", force=force)
-    Console(highlight=False).print(Text(str(out)), soft_wrap=True)
+    write_whole(output, text, name="output", force=force)
+    print_line(str(output))
 
 
 @learn.command("card")
@@ -258,21 +265,23 @@ def _card(
     rows: Annotated[
         int | None, typer.Option(metavar="N", help="A public number of rows, for what the noise costs.")
     ] = None,
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Where the card goes; without, printed.")] = None,
+    output: Annotated[Path | None, typer.Option(metavar="FILE", help="Where the card goes; without, printed.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
 ) -> None:
     """Print a model's card: what was promised, with which bounds and noise, and what accuracy that costs."""
-    if out is not None:
-        check_place(out, name="out", force=force)
+    if output is not None:
+        check_place(output, name="output", force=force)
     from celosia.learn.card import card
     from celosia.learn.model_file import load
 
-    text = card(load(model), "html" if as_html else "markdown", rows=rows)
-    if out is None:
-        print(text, end="")  # noqa: T201 - what it is for
+    with waiting("Reading the model"):
+        fitted = load(model)
+    text = card(fitted, "html" if as_html else "markdown", rows=rows)
+    if output is None:
+        print_file(text)
         return
-    write_whole(out, text, name="out", force=force)
-    Console(highlight=False).print(Text(str(out)), soft_wrap=True)
+    write_whole(output, text, name="output", force=force)
+    print_line(str(output))
 
 
 @learn.command("models")

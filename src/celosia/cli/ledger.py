@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
-from rich.console import Console
-from rich.text import Text
 
 from celosia.cli.account_options import AdjacencyOption, JsonOption, commands, spread
-from celosia.cli.account_show import print_json
+from celosia.cli.account_show import print_json, waiting
+from celosia.cli.completion import accountants, offer, presets
 from celosia.cli.ledger_show import line_object, print_statement
+from celosia.cli.terminal import print_line
 from celosia.cli.writing import check_place
 from celosia.core import ZCDP, AddRemove, ApproxDP, Guarantee, ParameterError, PureDP
 from celosia.core.adjacency import exact_adjacency
@@ -53,14 +53,25 @@ class BudgetOptions:
     rho: Annotated[str | None, typer.Option(metavar="NUMBER", help="May be spent in all, as zCDP.")] = None
     preset: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="With --persons: cautious, usual or generous; see account presets."),
+        typer.Option(
+            metavar="NAME",
+            help="With --persons: cautious, usual or generous; see account presets.",
+            autocompletion=offer(presets),
+        ),
     ] = None
     persons: Annotated[int | None, typer.Option(metavar="N", help="With --preset: a public number of persons.")] = None
     accountant: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Who adds up: basic, combined, pure, zcdp, renyi or gdp; else it follows."),
+        typer.Option(
+            metavar="NAME",
+            help="Who adds up: basic, combined, pure, zcdp, renyi or gdp; else it follows.",
+            autocompletion=offer(accountants),
+        ),
     ] = None
-    unit: Annotated[str, typer.Option(metavar="WORD", help="Who is protected: row, or person.")] = "row"
+    unit: Annotated[
+        str,
+        typer.Option(metavar="WORD", help="Who is protected: row, or person.", autocompletion=offer(["row", "person"])),
+    ] = "row"
     adjacency: AdjacencyOption = None
     window_days: Annotated[
         int | None, typer.Option(metavar="N", help="A smaller limit for every stretch of N days beside it.")
@@ -146,13 +157,15 @@ def _budget(url: _Url, options: BudgetOptions, dataset: _Dataset = None, analyst
 def _show(url: _Url, dataset: _Dataset = None, analyst: _Analyst = None, as_json: JsonOption = False) -> None:
     """Show the budgets: what was spent, what is left, and what a crash may have left open."""
     with _opened(url) as book:
-        lines, left = book.statement(dataset, analyst), book.open_reservations()
+        with waiting("Adding up"):
+            lines, left = book.statement(dataset, analyst), book.open_reservations()
         if as_json:
             print_json({"budgets": [line_object(line) for line in lines], "open": len(left), "head": str(book.head)})
             return
         print_statement(lines)
     if left:
-        _say(f"{len(left)} reserved and not answered: running now, or left by a crash. They count as spent.", dim=True)
+        words = f"{len(left)} reserved and not answered: running now, or left by a crash. They count as spent."
+        print_line(words, style="dim")
 
 
 @ledger.command("verify")
@@ -163,31 +176,29 @@ def _verify(
     ] = None,
 ) -> None:
     """Look through the whole log: was anything edited, deleted or moved? Exit code 1 if so."""
-    with _opened(url) as book:
+    with _opened(url) as book, waiting("Reading the log"):
         found = book.verify(head)
     if not found.ok:
-        _say(f"NOT as it was written, after {found.lines} lines that hold. {found.problem}")
+        print_line(f"NOT as it was written, after {found.lines} lines that hold. {found.problem}")
         raise typer.Exit(_BROKEN)
-    _say(f"As it was written: {found.lines} lines. Head {found.head}")
+    print_line(f"As it was written: {found.lines} lines. Head {found.head}")
 
 
 @ledger.command("export")
 def _export(
     url: _Url,
-    out: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="Write there instead of standard output.")
-    ] = None,
+    output: Annotated[Path | None, typer.Option(metavar="FILE", help="Write there instead of standard output.")] = None,
 ) -> None:
     """Write the log as JSON, one line for each of its lines."""
-    if out is not None:
-        check_place(out, name="out", force=False)
-    with _opened(url) as book:
-        if out is None:
+    if output is not None:
+        check_place(output, name="output", force=False)
+    with _opened(url) as book, waiting("Reading the log"):
+        if output is None:
             book.export(sys.stdout)
             return
-        with out.open("x", encoding="utf-8") as file:
+        with output.open("x", encoding="utf-8") as file:
             number = book.export(file)
-    _say(f"{number} lines in {out}")
+    print_line(f"{number} lines in {output}")
 
 
 @ledger.command("head")
@@ -195,7 +206,3 @@ def _head(url: _Url) -> None:
     """Print the head: kept elsewhere, it proves later that nothing before it was rewritten."""
     with _opened(url) as book:
         print(book.head)  # noqa: T201 - the head itself, for a pipe
-
-
-def _say(text: str, *, dim: bool = False) -> None:
-    Console(highlight=False).print(Text(text, style="dim" if dim else ""), soft_wrap=True)

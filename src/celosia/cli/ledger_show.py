@@ -7,11 +7,11 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from celosia.cli.costs import cost, left
+from celosia.cli.terminal import print_whole
 from celosia.core import Guarantee, RenyiDP
 
 if TYPE_CHECKING:
@@ -81,9 +81,7 @@ def print_statement(lines: "Sequence[Line]") -> None:
     """
     table = Table(box=SIMPLE_HEAD, show_edge=False)
     for name in ("data set", "analyst", "limit", "spent", "left", "accountant"):
-        # On a narrow terminal numbers are folded; whose they are must never be lost.
-        names = name in {"data set", "analyst"}
-        table.add_column(name, overflow="fold", min_width=7 if names else None)
+        table.add_column(name)
     for line in lines:
         dataset, analyst = line.scope.dataset or "any", line.scope.analyst or "any"
         row = [dataset, analyst, shown(line.policy.limit), shown(line.spent), left(line.remaining)]
@@ -92,4 +90,4 @@ def print_statement(lines: "Sequence[Line]") -> None:
             span = f"until {line.renews:%Y-%m-%d %H:%M} UTC"
             window = ["", span, shown(line.policy.window.limit), shown(line.window_spent), left(line.window_remaining)]
             table.add_row(*(Text(text, style="dim") for text in [*window, ""]))
-    Console(highlight=False).print(table)
+    print_whole(table)

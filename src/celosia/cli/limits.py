@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.text import Text
 
 from celosia.cli.account_options import spread
 from celosia.cli.account_show import print_json, waiting
 from celosia.cli.costs import cost, left
 from celosia.cli.query import FORGETFUL, Asked, Remembered, Spending
+from celosia.cli.terminal import print_line
 from celosia.cli.writing import check_chart
 
 if TYPE_CHECKING:
@@ -73,7 +72,7 @@ class Paid:
     ] = None
     preview: Annotated[bool, typer.Option("--preview", help="Say what it would cost; spend nothing.")] = False
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON: the candidates and the best of them.")] = False
-    plot: Annotated[
+    chart: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw the expected errors into a .svg, .png or .html.")
     ] = None
 
@@ -91,8 +90,8 @@ def limits(about: About, paid: Paid, remembered: Remembered) -> None:
     ...
     celosia.core.errors.ParameterError: Give --epsilon or --rho, one of them: what may the answer cost? ...
     """
-    if paid.plot is not None:
-        check_chart(paid.plot, name="plot")
+    if paid.chart is not None:
+        check_chart(paid.chart, name="chart")
     remembered.check()
     spending = paid.spending()
     spending.budget()
@@ -104,16 +103,15 @@ def limits(about: About, paid: Paid, remembered: Remembered) -> None:
         session = Session(table, progress=lambda _: None, **remembered.keeper(spending, table.name))
         groups, options = about.question(spending.target())
         told = session.preview_limits(*groups, **options)
-    console = Console(stderr=True, highlight=False)
     if paid.preview:
-        print_json(told.to_dict()) if paid.as_json else Console(highlight=False).print(Text(str(told)), soft_wrap=True)
-        console.print(Text("Nothing was spent.", style="dim"))
+        print_json(told.to_dict()) if paid.as_json else print_line(str(told))
+        print_line("Nothing was spent.", style="dim", stderr=True)
         return
     with waiting("Measuring"):
         found = session.suggest_limits(*groups, planned=about.planned, **options)
     _show(found, paid)
     rest = FORGETFUL if remembered.ledger is None else f"{left(session.remaining)} is left in the ledger."
-    console.print(Text(f"Spent {cost(found.guarantee)} for each {found.guarantee.unit}. {rest}", style="dim"))
+    print_line(f"Spent {cost(found.guarantee)} for each {found.guarantee.unit}. {rest}", style="dim", stderr=True)
 
 
 def _show(found: "LimitSuggestion", paid: Paid) -> None:
@@ -121,9 +119,9 @@ def _show(found: "LimitSuggestion", paid: Paid) -> None:
         best = {"max_groups_per_person": found.best.groups, "max_rows_per_group": found.best.rows}
         print_json({"best": best, "candidates": found.to_arrow().to_pylist(), "notes": list(found.notes)})
     else:
-        Console(highlight=False).print(Text(str(found)), soft_wrap=True)
-    if paid.plot is not None:
+        print_line(str(found))
+    if paid.chart is not None:
         from celosia.plots import save
 
-        save(found.plot(), paid.plot)
-        Console(stderr=True, highlight=False).print(Text(str(paid.plot)), soft_wrap=True)
+        save(found.plot(), paid.chart)
+        print_line(str(paid.chart), stderr=True)

@@ -12,14 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.text import Text
 
 from celosia.cli.account_options import spread
 from celosia.cli.account_show import waiting
 from celosia.cli.costs import cost, left
 from celosia.cli.schema import refuse_nameless
-from celosia.cli.writing import check_chart
+from celosia.cli.terminal import print_file, print_line
+from celosia.cli.writing import check_chart, check_place, write_whole
 from celosia.core import ZCDP, ApproxDP, Guarantee, ParameterError, PureDP
 from celosia.core.exact import exact_epsilon, exact_level, exact_non_negative, exact_positive, quote
 
@@ -203,31 +202,41 @@ class Remembered:
 class Shown:
     """What is made of the answer, as given on the command line.
 
-    >>> Shown(as_json=True, as_csv=True).check()
+    >>> Shown(as_json=True, csv=Path("-")).check()
     Traceback (most recent call last):
     ...
-    celosia.core.errors.ParameterError: json and csv cannot both be printed: choose one.
+    celosia.core.errors.ParameterError: json and csv cannot both be printed: name a file for --csv, or choose one.
     """
 
     preview: Annotated[
         bool, typer.Option("--preview", help="Say what it would cost and how far off it would be; spend nothing.")
     ] = False
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON: rows, intervals, guarantee, event.")] = False
-    as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV, with a low and a high beside each number.")] = False
-    plot: Annotated[
+    csv: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the answer as CSV, a low and a high beside each number; - prints it."),
+    ] = None
+    chart: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw bars with intervals into a .svg, .png or .html.")
     ] = None
 
     def check(self) -> None:
         """Refuse what does not go together, before anything is read."""
-        if self.as_json and self.as_csv:
-            message = "json and csv cannot both be printed: choose one."
+        if self.as_json and self.prints_csv:
+            message = "json and csv cannot both be printed: name a file for --csv, or choose one."
             raise ParameterError(message)
-        if self.preview and (self.as_csv or self.plot is not None):
-            message = "preview releases nothing that --csv could print or --plot could draw: leave them out."
+        if self.preview and not self.csv is self.chart is None:
+            message = "preview releases nothing that --csv could write or --chart could draw: leave them out."
             raise ParameterError(message)
-        if self.plot is not None:
-            check_chart(self.plot, name="plot")
+        if self.csv is not None and not self.prints_csv:
+            check_place(self.csv, name="csv")
+        if self.chart is not None:
+            check_chart(self.chart, name="chart")
+
+    @property
+    def prints_csv(self) -> bool:
+        """Whether CSV goes to standard output, in place of the table."""
+        return self.csv == Path("-")
 
 
 @spread
@@ -254,8 +263,8 @@ def query(asked: Asked, spending: Spending, remembered: Remembered, shown: Shown
     if shown.preview:
         _print_preview(question, told, as_json=shown.as_json)
         return
-    if shown.plot is not None:
-        _check_plot(question, session)
+    if shown.chart is not None:
+        _check_chart(question, session)
     with waiting("Asking"):
         done = session.ask(question.plan, **target)
         release = done.release or question.release(**target)
@@ -264,13 +273,12 @@ def query(asked: Asked, spending: Spending, remembered: Remembered, shown: Shown
     promise = (
         f"Spent {cost(release.guarantee)} for each {release.guarantee.unit} ({release.guarantee.adjacency.value})."
     )
-    console = Console(stderr=True, highlight=False)
     for note in release.notes:
-        console.print(Text(f"Note: {note}", style="dim"), soft_wrap=True)
+        print_line(f"Note: {note}", style="dim", stderr=True)
     if repeated:
         promise = f"Answered before on the same data, for {cost(release.guarantee)}: the data set pays nothing more."
     rest = FORGETFUL if remembered.ledger is None else f"{left(session.remaining)} is left in the ledger."
-    console.print(Text(f"{promise} {rest}", style="dim"), soft_wrap=True)
+    print_line(f"{promise} {rest}", style="dim", stderr=True)
 
 
 def _print_preview(question: "Query", told: "Preview", *, as_json: bool) -> None:
@@ -280,8 +288,8 @@ def _print_preview(question: "Query", told: "Preview", *, as_json: bool) -> None
     if as_json:
         print_json(preview_object(question, told))
     else:
-        Console(highlight=False).print(Text(str(told)), soft_wrap=True)
-    Console(stderr=True, highlight=False).print(Text("Nothing was spent.", style="dim"))
+        print_line(str(told))
+    print_line("Nothing was spent.", style="dim", stderr=True)
 
 
 def _print_answer(question: "Query", release: "TableRelease", shown: Shown, level: str) -> None:
@@ -290,18 +298,21 @@ def _print_answer(question: "Query", release: "TableRelease", shown: Shown, leve
 
     if shown.as_json:
         print_json(answer_object(question, release, level))
-    elif shown.as_csv:
-        print(csv_text(release, level), end="")  # noqa: T201 - what --csv is for
+    elif shown.prints_csv:
+        print_file(csv_text(release, level))
     else:
         print_table(release, level)
-    if shown.plot is not None:
+    if shown.csv is not None and not shown.prints_csv:
+        write_whole(shown.csv, csv_text(release, level), name="csv")
+        print_line(str(shown.csv), stderr=True)
+    if shown.chart is not None:
         from celosia.plots import save
 
-        save(release.plot(level=level), shown.plot)
-        Console(stderr=True, highlight=False).print(Text(str(shown.plot)), soft_wrap=True)
+        save(release.plot(level=level), shown.chart)
+        print_line(str(shown.chart), stderr=True)
 
 
-def _check_plot(question: "Query", session: "Session") -> None:
+def _check_chart(question: "Query", session: "Session") -> None:
     """Refuse to draw an answer without a number that has an interval, before it is paid for."""
     from celosia.query.output_intervals import output_interval
     from celosia.query.question import question_of
@@ -310,7 +321,7 @@ def _check_plot(question: "Query", session: "Session") -> None:
     ends: Any = len  # an interval that is only looked for
     numbers = {name: ends for need in needs for name, _ in need.serves}
     if not any(output_interval(expression, numbers) for _, expression in question.plan.outputs):
-        message = "plot: nothing in this answer has an interval to draw; leave --plot out, or ask for a count."
+        message = "chart: nothing in this answer has an interval to draw; leave --chart out, or ask for a count."
         raise ParameterError(message)
 
 

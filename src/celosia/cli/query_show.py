@@ -1,7 +1,7 @@
 """How ``celosia query`` shows an answer: a table to read, CSV, or JSON and nothing else.
 
-Keys that were released may be any text: in a table to read, what is not printable is written out, so that no key can
-play tricks on a terminal. In a table numbers are rounded to what their intervals allow; in CSV and JSON they are whole.
+Keys that were released may be any text; ``print_whole`` writes out what is not printable. In a table numbers are
+rounded to what their intervals allow; in CSV and JSON they are whole.
 """
 
 import csv
@@ -14,12 +14,12 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from celosia.cli.account_show import event_object
 from celosia.cli.costs import spent
+from celosia.cli.terminal import print_whole, printable
 from celosia.core.exact import exact_level
 
 if TYPE_CHECKING:
@@ -51,10 +51,10 @@ def print_table(release: "TableRelease", level: str) -> None:
     for name in release.value.column_names:
         values = release.value[name].to_pylist()
         number = name in release.intervals or any(isinstance(value, int | float) for value in values)
-        table.add_column(_printable(name), justify="right" if number else "left", style="bold" if number else "")
+        table.add_column(Text(name), justify="right" if number else "left", style="bold" if number else "")
         if name not in release.intervals:
             # A key is a name, also if it is a number: no year is written 2,021.
-            columns.append([_printable(str(v)) if name in release.keys else _value(v) for v in values])
+            columns.append([str(v) if name in release.keys else _value(v) for v in values])
             continue
         table.add_column(release.name_interval(level), justify="right")
         columns += _with_interval(values, release.intervals[name](exact_level(level)))
@@ -64,7 +64,7 @@ def print_table(release: "TableRelease", level: str) -> None:
             columns.append(_with_interval(values, true[name](exact_level(level)))[1])
     for row in zip(*columns, strict=True):
         table.add_row(*map(Text, row))
-    Console(highlight=False).print(table)
+    print_whole(table)
 
 
 def _with_interval(values: list[Any], ends: tuple[Any, Any]) -> tuple[list[str], list[str]]:
@@ -178,11 +178,7 @@ def _value(value: Any) -> str:  # noqa: ANN401 - whatever an answer holds
         case list():
             return ", ".join(map(_value, value))
         case _:
-            return _printable(str(value))
-
-
-def _printable(text: str) -> str:
-    return text if text.isprintable() else text.encode("unicode_escape").decode()
+            return printable(str(value))
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401 - what JSON knows

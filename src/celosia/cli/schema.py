@@ -11,12 +11,11 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.text import Text
 
 from celosia.cli.account_show import waiting
 from celosia.cli.schema_check import check_schema, refuse_nameless
 from celosia.cli.schema_wizard import ask_place, ask_schema
+from celosia.cli.terminal import print_file, print_line
 from celosia.cli.writing import check_place, write_whole
 from celosia.core.errors import ParameterError, SchemaError
 
@@ -80,7 +79,7 @@ def schema(
     with waiting("Looking at types"):
         draft = draft_schema(file, name=table)
     if output is None:
-        print(draft, end="")  # noqa: T201 - the draft itself, for a pipe
+        print_file(draft)
     else:
         write_whole(output, draft, name="output", force=force)
         _say(str(output), to_stderr=False)
@@ -119,4 +118,4 @@ def _what_is_missing(draft: str) -> str:
 
 
 def _say(text: str, *, to_stderr: bool) -> None:
-    Console(stderr=to_stderr, highlight=False).print(Text(text), soft_wrap=True)
+    print_line(text, stderr=to_stderr)

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
 from celosia.cli.account_show import waiting
+from celosia.cli.terminal import print_line, print_whole
 from celosia.core.errors import ParameterError, SchemaError
 
 if TYPE_CHECKING:
@@ -45,11 +45,10 @@ def check_schema(check: Path, file: str, table: str | None, at_most: float) -> N
     with waiting("Reading every cell"):
         found = declared.table(file, name=table)
         counts = count_cells(found)
-    console = Console(highlight=False)
-    console.print(_grid(counts), soft_wrap=True)
-    console.print(Text(_about_rows(counts)), soft_wrap=True)
+    print_whole(_grid(counts))
+    print_line(_about_rows(counts))
     _refuse_unreadable(check, counts, at_most)
-    console.print(Text(_described(found, check)), soft_wrap=True)
+    print_line(_described(found, check))
 
 
 def refuse_nameless(file: str) -> None:
@@ -83,8 +82,7 @@ def _grid(counts: "CellCounts") -> Grid:
 
 
 def _listed(values: tuple[str | int, ...]) -> str:
-    shown = ", ".join(ascii(value) if isinstance(value, str) and not value.isprintable() else str(value)
-                      for value in values[:_MOST_SHOWN])  # fmt: skip
+    shown = ", ".join(map(str, values[:_MOST_SHOWN]))
     return shown if len(values) <= _MOST_SHOWN else f"{shown} and {len(values) - _MOST_SHOWN} more"
 
 

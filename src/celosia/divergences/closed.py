@@ -12,7 +12,7 @@ import math
 from fractions import Fraction
 
 import numpy as np
-from scipy import special
+import scipy
 
 from celosia.core.errors import ParameterError
 from celosia.core.exact import quote
@@ -161,7 +161,7 @@ def _laplace_power(p: Laplace, q: Laplace, order: float) -> float:
     if shift > 0:
         pieces.append(math.log(shift) + max(at_p, at_q) + middle)
     log_density = -order * math.log(2 * p.scale) - (1 - order) * math.log(2 * q.scale)
-    return max(0.0, (log_density + float(special.logsumexp(pieces))) / (order - 1))
+    return max(0.0, (log_density + float(scipy.special.logsumexp(pieces))) / (order - 1))
 
 
 def hockey_stick_normal(p: Normal, q: Normal, epsilon: float) -> float:
@@ -202,7 +202,7 @@ def _log_normal_between(low: float, high: float) -> float:
     """Log of the standard normal probability of an interval, exact in both tails."""
     if low > 0:
         low, high = -high, -low
-    upper, lower = float(special.log_ndtr(high)), float(special.log_ndtr(low))
+    upper, lower = float(scipy.special.log_ndtr(high)), float(scipy.special.log_ndtr(low))
     return upper + math.log(-math.expm1(lower - upper)) if lower < upper else -math.inf
 
 

@@ -9,7 +9,7 @@ import math
 from typing import Any
 
 import numpy as np
-from scipy import special
+import scipy
 
 from celosia.core.errors import ParameterError
 from celosia.divergences.arguments import as_number, as_probabilities
@@ -44,7 +44,7 @@ def cross_entropy(p: object, q: object, *, base: float = math.e) -> float:
         pair = pair_of(p, q)
         if isinstance(pair, Masses):
             with np.errstate(divide="ignore"):
-                return float(-np.sum(special.xlogy(pair.p, pair.q))) / unit + 0.0
+                return float(-np.sum(scipy.special.xlogy(pair.p, pair.q))) / unit + 0.0
     return (_nats(p) + kl(p, q)) / unit
 
 
@@ -64,4 +64,4 @@ def _nats(p: Any) -> float:  # noqa: ANN401 - whatever a distribution may be giv
         masses = p.probabilities
     else:
         masses = p.masses if isinstance(p, Bernoulli) else as_probabilities(p, name="p")
-    return float(special.entr(masses).sum())
+    return float(scipy.special.entr(masses).sum())

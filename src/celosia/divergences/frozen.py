@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from scipy import special
+import scipy
 
 from celosia.core.errors import InputError
 from celosia.divergences.quadrature import Stretch, log_integral, supremum, window
@@ -27,7 +27,7 @@ __all__ = ["Countable", "Densities", "Integrand", "log_density_of"]
 Integrand: TypeAlias = "Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]"
 """From log p and log q, entry by entry, to the log of what is to be summed."""
 
-_LEVELS = special.expit(np.linspace(-30, 30, 41))
+_LEVELS = 1 / (1 + np.exp(np.linspace(30, -30, 41)))
 _MODERATE = np.linspace(0.01, 0.99, 21)  # far quantiles of discrete distributions are sums, and slow
 _TAIL = 1e-200
 _RESOLVED = 1e6  # a difference of logarithms up to this size is right to nine digits
@@ -62,7 +62,7 @@ class Densities:
             log_integral(values, Stretch(low=low, high=high, centre=float(self.p.median()), scale=scale), marks)
             for low, high in pairwise(edges)
         ]
-        return float(special.logsumexp(pieces)) if max(pieces) < math.inf else math.inf
+        return float(scipy.special.logsumexp(pieces)) if max(pieces) < math.inf else math.inf
 
     def log_supremum(self) -> float:
         """Search piece by piece: the value is found, not certified.
@@ -128,7 +128,7 @@ class Countable:
         if last - first > _MOST_TERMS:
             message = f"p and q spread over more than {_MOST_TERMS} whole numbers: too many to add up."
             raise InputError(message)
-        return float(special.logsumexp(values(np.arange(first, last + 1))))
+        return float(scipy.special.logsumexp(values(np.arange(first, last + 1))))
 
     def log_supremum(self) -> float:
         """Search among the whole numbers: the value is found, not certified.

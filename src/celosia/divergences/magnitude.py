@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from scipy import special
+import scipy
 
 from celosia.core.errors import ParameterError
 from celosia.core.exact import exact_positive, quote
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["GaussianNoise", "LaplaceNoise", "Noise", "R"]
 
 _TRIED = np.linspace(-1, 1, 33)
-_LEVELS = special.expit(np.linspace(-30, 30, 41))
+_LEVELS = 1 / (1 + np.exp(np.linspace(30, -30, 41)))
 _SERIES = 14  # terms: the next one is below 2^-53 of the first where the series is used
 
 
@@ -61,7 +61,7 @@ class GaussianNoise:
         >>> GaussianNoise(variance=4).ppf([0.5, 0.975]).round(3)
         array([0.  , 3.92])
         """
-        return np.asarray(math.sqrt(self.variance) * special.ndtri(np.asarray(probability, dtype=np.float64)))
+        return np.asarray(math.sqrt(self.variance) * scipy.special.ndtri(np.asarray(probability, dtype=np.float64)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

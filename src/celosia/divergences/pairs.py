@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-from scipy import special
+import scipy
 
 from celosia.core.errors import ParameterError
 from celosia.core.exact import quote
@@ -71,7 +71,7 @@ class Masses:
         """
         with np.errstate(divide="ignore"):
             values = integrand(np.log(self.p), np.log(self.q))
-        return float(special.logsumexp(values)) if (values > -math.inf).any() else -math.inf
+        return float(scipy.special.logsumexp(values)) if (values > -math.inf).any() else -math.inf
 
     def log_supremum(self) -> float:
         """Take the largest over the entries.

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-from scipy import special
+import scipy
 
 from celosia.core.errors import InputError
 
@@ -64,7 +64,7 @@ class Stretch:
             x = self.high - self.scale * np.exp(-t)
         else:
             width = self.high - self.low
-            x = np.where(t < 0, self.low + width * special.expit(t), self.high - width * special.expit(-t))
+            x = np.where(t < 0, self.low + width * scipy.special.expit(t), self.high - width * scipy.special.expit(-t))
         return np.clip(x, np.nextafter(self.low, math.inf), np.nextafter(self.high, -math.inf))
 
     def log_slope(self, t: "NDArray[np.float64]") -> "NDArray[np.float64]":
@@ -79,7 +79,7 @@ class Stretch:
             return math.log(self.scale) + t
         if math.isinf(self.low):
             return math.log(self.scale) - t
-        return math.log(self.high - self.low) + special.log_expit(t) + special.log_expit(-t)
+        return math.log(self.high - self.low) + scipy.special.log_expit(t) + scipy.special.log_expit(-t)
 
     def inverse(self, x: "NDArray[np.float64]") -> "NDArray[np.float64]":
         """Return t for points strictly inside; those outside are dropped.

@@ -14,7 +14,7 @@ from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import special
+import scipy
 
 from celosia.core.errors import ParameterError
 from celosia.core.exact import exact_positive
@@ -73,7 +73,7 @@ def shifted_renyi(
     kept = moved > 0
     nu = as_probabilities(nu, name="nu")
     terms = alpha * np.log(moved[kept]) + (1 - alpha) * np.log(nu[kept])
-    return max(0.0, float(special.logsumexp(terms)) / (alpha - 1))
+    return max(0.0, float(scipy.special.logsumexp(terms)) / (alpha - 1))
 
 
 def shifted_distribution(

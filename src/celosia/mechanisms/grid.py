@@ -46,6 +46,7 @@ _WIDEST = 2**500  # steps of noise: a sampler cannot draw from more
 _NORMAL = 960  # powers of two that stay normal doubles, and whose products with steps do
 _EXACT = 2**53  # whole numbers up to here are doubles
 _LONGEST = 2000  # digits of a decimal: far beyond the doubles, and any grid
+_FEW = 256  # numbers that NumPy adds before Numba is imported
 _INTEGER_KINDS, _REAL_KINDS = "biu", "f"
 
 
@@ -105,7 +106,8 @@ def _as_fraction(value: Decimal) -> Fraction:
 
 
 def _as_array(value: object) -> "NDArray[Any]":
-    if isinstance(value, str | bytes | dict | set | frozenset) or np.ma.isMaskedArray(value):
+    plain = type(value) is np.ndarray  # then numpy.ma need not be imported
+    if isinstance(value, str | bytes | dict | set | frozenset) or (not plain and np.ma.isMaskedArray(value)):
         message = f"A value to release must be a number or an array of numbers, not {type(value).__name__}."
         raise InputError(message)
     try:
@@ -278,15 +280,20 @@ def add_to_array(value: "NDArray[Any]", noise: "NDArray[np.int64]", step: Fracti
     >>> add_to_array(np.array([0.3]), np.array([1]), Fraction(1, 4)).tolist()
     [0.5]
     """
-    from celosia.mechanisms import kernels  # Numba loads only when arrays are released
-
+    few = value.size <= _FEW and "numba" not in sys.modules
+    if step is None and few:
+        return add_steps(_clipped(value), noise.reshape(value.shape))
     if step is None:
+        from celosia.mechanisms import kernels
+
         kernels.add_to_integers(np.ascontiguousarray(_clipped(value)).reshape(-1), noise)
         return noise.reshape(value.shape)
     exponent = _exponent(step)
-    if is_integral(value) or value.dtype.itemsize > 8 or abs(exponent) > _NORMAL:
-        # Not exact as a product of doubles: the longer way through whole arrays.
+    if few or is_integral(value) or value.dtype.itemsize > 8 or abs(exponent) > _NORMAL:
+        # Not exact as a product of doubles, or not worth Numba's import: the longer way through whole arrays.
         return np.asarray(from_steps(add_steps(np.asarray(to_steps(value, step)), noise.reshape(value.shape)), step))
+    from celosia.mechanisms import kernels
+
     out = np.empty(value.size)
     flat = np.ascontiguousarray(value, dtype=np.float64).reshape(-1)
     kernels.add_to_reals(flat, noise, math.ldexp(1.0, exponent), math.ldexp(1.0, -exponent), out)

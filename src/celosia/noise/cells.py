@@ -91,22 +91,31 @@ class Cells:
                 ready.extend([self._draw(source) for _ in range(_AHEAD)])
 
     def _draw(self, source: "Source") -> int:
-        slope, curvature, one = self.slope, self.curvature, 1 << self.coin_bits
         while True:
             word = source.word()
             offset, coin = self._split(word, source)
-            cell = self.slots[word & (_SLOTS - 1)]
-            magnitude = self.starts[cell] + (offset & ((1 << self.widths[cell]) - 1))
-            # Every proposal takes this same path, so that its time does not tell the number.
-            chance = math.exp(self.log_factors[cell] - (slope + curvature * magnitude) * magnitude) * one
-            # In doubles: Python compares an integer with a double in a time that depends on both.
-            if coin + 1.0 <= chance * _BELOW:
-                return -magnitude if self.signed and word & _SIGN else magnitude
-            if coin + 0.0 >= (chance if chance == chance else self.tail_chance * one) * _ABOVE:  # noqa: PLR0124 - tail: NaN
-                continue
-            settled = self.settle(word, offset, coin, source)
-            if settled is not None:
-                return settled
+            number, undecided = self.propose(word, offset, coin)
+            if undecided:
+                number = self.settle(word, offset, coin, source)
+            if number is not None:
+                return number
+
+    def propose(self, word: int, offset: int, coin: int) -> tuple[int | None, bool]:
+        """Return the number of a proposal, or None if it is rejected; and whether ``settle`` has to decide.
+
+        >>> cells_for(Fraction(1), Fraction(0), signed=True).propose(word=0, offset=0, coin=0)
+        (0, False)
+        """
+        one = 1 << self.coin_bits
+        cell = self.slots[word & (_SLOTS - 1)]
+        magnitude = self.starts[cell] + (offset & ((1 << self.widths[cell]) - 1))
+        # Every proposal takes this same path, so that its time does not tell the number.
+        chance = math.exp(self.log_factors[cell] - (self.slope + self.curvature * magnitude) * magnitude) * one
+        # In doubles: Python compares an integer with a double in a time that depends on both.
+        if coin + 1.0 <= chance * _BELOW:
+            return -magnitude if self.signed and word & _SIGN else magnitude, False
+        most = chance if chance == chance else self.tail_chance * one  # noqa: PLR0124 - the tail: NaN
+        return None, not coin + 0.0 >= most * _ABOVE
 
     def _split(self, word: int, source: "Source") -> tuple[int, int]:
         """Return the offset bits and the coin of a proposal; wide cells need further words."""

@@ -1,18 +1,23 @@
-"""The compiled inner loop of ``cells``: many proposals at once.
+"""The inner loop of ``cells``: many proposals at once.
 
 Each position of the output makes its own proposals until one is accepted, so that positions are independent and alike;
 what the kernel cannot decide in floating point it hands back, and ``Cells.settle`` decides it in integers. Words are
 drawn in chunks that fit in the cache: memory stays flat whatever the size of the output.
+
+The loop is compiled. Numba takes half a second to import, so a few draws in a process without it are made one by one:
+from the same words, with the same numbers.
 """
 
 import math
-from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+import sys
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from celosia.core.mechanism import Source
@@ -21,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["fill"]
 
 _CHUNK = 1 << 16
+_FEW = 256  # are quicker one by one than Numba is imported
 _NARROW = 64 - 13  # bits that are left for offset and coin beside slot and sign
 _SLACK = 2.0**-36
 _MOST = 2**63 - 2  # farther draws change no sum that is saturated at 2^62 - 1: see mechanisms.grid
@@ -68,7 +74,6 @@ def _tables(cells: "Cells") -> _Tables:
     )
 
 
-@njit(cache=True, nogil=True)
 def _propose(
     words: "NDArray[np.uint64]",
     coins: "NDArray[np.uint64]",
@@ -105,6 +110,14 @@ def _propose(
     return n_rejected, n_undecided
 
 
+@cache
+def _compiled() -> "Callable[..., tuple[int, int]]":
+    from numba import njit
+
+    compiled: Any = njit(cache=True, nogil=True)(_propose)
+    return compiled  # type: ignore[no-any-return]  # Numba has no types
+
+
 def fill(out: "NDArray[np.int64]", cells: "Cells", source: "Source") -> None:
     """Fill a one-dimensional array with independent draws.
 
@@ -132,19 +145,46 @@ def _fill_chunk(
     out: "NDArray[np.int64]", cells: "Cells", source: "Source", positions: "NDArray[np.int64]", chunk: range
 ) -> "NDArray[np.int64]":
     """Make one proposal for each position of a chunk; return the positions that must try again."""
-    tables = _tables(cells)
     words = source.words(len(chunk))
     narrow = cells.coin_bits + cells.offset_bits <= _NARROW
     coins = words if narrow else source.words(len(chunk))
-    rejected, undecided = np.empty(len(chunk), dtype=np.int64), np.empty(len(chunk), dtype=np.int64)
-    n_rejected, n_undecided = _propose(words, coins, tables, out, positions, chunk[0], rejected, undecided)
-    again = [rejected[:n_rejected]]
-    for i in undecided[:n_undecided]:
+    if len(chunk) <= _FEW and "numba" not in sys.modules:
+        rejected, undecided = _propose_few(out, cells, words, coins, positions, chunk)
+    else:
+        rejected, undecided = np.empty(len(chunk), dtype=np.int64), np.empty(len(chunk), dtype=np.int64)
+        counts = _compiled()(words, coins, _tables(cells), out, positions, chunk[0], rejected, undecided)
+        rejected, undecided = rejected[: counts[0]], undecided[: counts[1]]
+    again = [rejected]
+    shift = np.uint64(64 - cells.coin_bits)
+    for i in undecided:
         word = int(words[i])
         position = positions[chunk[i]] if positions.size else chunk[i]
-        settled = cells.settle(word, word >> 13, int(coins[i] >> tables.coin_shift), source)
+        settled = cells.settle(word, word >> 13, int(coins[i] >> shift), source)
         if settled is None:
             again.append(np.array([position], dtype=np.int64))
         else:
             out[position] = max(min(settled, _MOST), -_MOST)
     return np.concatenate(again)
+
+
+def _propose_few(
+    out: "NDArray[np.int64]",
+    cells: "Cells",
+    words: "NDArray[np.uint64]",
+    coins: "NDArray[np.uint64]",
+    positions: "NDArray[np.int64]",
+    chunk: range,
+) -> "tuple[NDArray[np.int64], NDArray[np.int64]]":
+    """Do what the compiled loop does; return the positions that are rejected and the places that are undecided."""
+    shift = 64 - cells.coin_bits
+    rejected, undecided = [], []
+    for i, (word, coin) in enumerate(zip(words.tolist(), coins.tolist(), strict=True)):
+        position = int(positions[chunk[i]]) if positions.size else chunk[i]
+        number, unsure = cells.propose(word, word >> 13, coin >> shift)
+        if unsure:
+            undecided.append(i)
+        elif number is None:
+            rejected.append(position)
+        else:
+            out[position] = number
+    return np.array(rejected, dtype=np.int64), np.array(undecided, dtype=np.int64)

@@ -4,7 +4,8 @@ Files and frames are read by DuckDB inside the process, databases and Spark wher
 packages are found by their entry points, group ``celosia.engines``, and are asked first.
 """
 
-from importlib.metadata import entry_points
+from functools import cache
+from importlib.metadata import EntryPoints, entry_points
 from typing import TYPE_CHECKING
 
 from celosia.core.errors import ParameterError, QueryError
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from celosia.data.table import Table
     from celosia.query.engine import Engine
 
-__all__ = ["ENTRY_POINTS", "open_engine"]
+__all__ = ["ENTRY_POINTS", "open_engine", "other_engines"]
 
 ENTRY_POINTS = "celosia.engines"
 """The entry point group of engines: functions of the tables by name that return an engine, or None."""
@@ -36,7 +37,7 @@ def open_engine(tables: "Mapping[str, Table]", *, progress: "Callable[[float], N
     if not tables:
         message = "An engine needs at least one table."
         raise ParameterError(message)
-    for point in entry_points(group=ENTRY_POINTS):
+    for point in other_engines():
         engine: Engine | None = point.load()(tables)
         if engine is not None:
             return engine
@@ -60,6 +61,16 @@ def open_engine(tables: "Mapping[str, Table]", *, progress: "Callable[[float], N
         case other:
             message = f"There is no engine for {other} here: use DuckDB, PostgreSQL or Spark, or install one."
             raise QueryError(message)
+
+
+@cache
+def other_engines() -> EntryPoints:
+    """Return the engines of other packages that are installed.
+
+    >>> [point.name for point in other_engines()]
+    []
+    """
+    return entry_points(group=ENTRY_POINTS)
 
 
 def _place(table: "Table") -> str:

@@ -1,0 +1,124 @@
+"""The examples at the end of every ``--help``.
+
+Each is a command line that can be typed; the tests hold all of them to the commands and options that there are.
+"""
+
+from typing import Final
+
+import click
+
+__all__ = ["EXAMPLES", "add_examples"]
+
+_RUN = "--records 1000 --step-size 0.1 --lipschitz 1 --smoothness 1 --sigma 2 --delta 1e-6"
+
+EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
+    "demo": ("celosia demo", "celosia demo --epsilon 0.1 --output somewhere", "celosia demo --no-output --seed 7"),
+    "schema": (
+        "celosia schema deaths.parquet --output schema.toml",
+        "celosia schema deaths.csv --check schema.toml",
+        "celosia schema postgresql://localhost/registry --table deaths",
+    ),
+    "query": (
+        "celosia query deaths.csv 'SELECT sex, AVG(age) FROM deaths GROUP BY sex' --schema schema.toml --epsilon 0.5",
+        "celosia query deaths.csv 'SELECT COUNT(*) FROM deaths' --schema schema.toml --epsilon 1 --error 50 --preview",
+        "celosia query deaths.csv 'SELECT COUNT(*) FROM deaths' --schema schema.toml --rho 0.1 --csv counts.csv",
+    ),
+    "limits": (
+        "celosia limits visits.parquet --schema schema.toml --by sex --epsilon 0.5",
+        "celosia limits visits.parquet --schema schema.toml --epsilon 0.5 --chart limits.svg",
+    ),
+    "account gaussian": (
+        "celosia account gaussian --sigma 1 --sampling 0.01 --times 10000 --delta 1e-5",
+        "celosia account gaussian --sigma 4 --sample-size 100 --population 10000 --delta 1e-6 --json",
+    ),
+    "account laplace": (
+        "celosia account laplace --epsilon 0.1 --times 1000 --delta 1e-5",
+        "celosia account laplace --epsilon 0.1 --delta 1e-5 --grid 1",
+    ),
+    "account randomized-response": ("celosia account randomized-response --epsilon 1 --delta 1e-6 --categories 4",),
+    "account exponential": ("celosia account exponential --epsilon 0.5 --times 20 --delta 1e-6",),
+    "account pure": ("celosia account pure --epsilon 0.1 --times 100 --delta 1e-6",),
+    "account shuffle": ("celosia account shuffle --epsilon 1 --reports 10000 --delta 1e-6",),
+    "account event": ("celosia account event run.json --delta 1e-6",),
+    "account game": ("celosia account game --epsilon 1", "celosia account game --epsilon 1 --delta 1e-6 --prior 0.1"),
+    "account presets": ("celosia account presets --persons 30000",),
+    "account iteration": (f"celosia account iteration {_RUN}",),
+    "account calibrate gaussian": (
+        "celosia account calibrate gaussian --epsilon 2 --delta 1e-5 --sampling 0.01 --times 10000",
+    ),
+    "account calibrate laplace": ("celosia account calibrate laplace --epsilon 1 --delta 1e-6 --times 100",),
+    "account plot budget": ("celosia account plot budget gaussian --parameter 1/2 --parameter 4 --chart budget.png",),
+    "account plot profile": (
+        "celosia account plot profile laplace --epsilon 0.1 --times 1000 --chart profile.png",
+        "celosia account plot profile event --file run.json --chart profile.svg",
+    ),
+    "account plot growth": (
+        "celosia account plot growth gaussian --sigma 1 --sampling 0.01 --times 10000 --delta 1e-5 --chart growth.html",
+    ),
+    "account plot trade-off": ("celosia account plot trade-off --epsilon 1 --mu 1 --chart trade-off.svg",),
+    "account plot iteration": (f"celosia account plot iteration {_RUN} --chart iteration.svg",),
+    "ledger budget": (
+        "celosia ledger budget sqlite:///budget.db --dataset deaths --epsilon 3 --delta 1e-6",
+        "celosia ledger budget sqlite:///budget.db --dataset deaths --preset usual --persons 30000",
+    ),
+    "ledger show": ("celosia ledger show sqlite:///budget.db", "celosia ledger show sqlite:///budget.db --json"),
+    "ledger verify": ("celosia ledger verify sqlite:///budget.db",),
+    "ledger export": ("celosia ledger export sqlite:///budget.db --output log.jsonl",),
+    "ledger head": ("celosia ledger head sqlite:///budget.db",),
+    "guard init": ("celosia guard init /srv/guard", "celosia guard init --host 0.0.0.0 --port 8080 --behind-proxy"),
+    "guard serve": ("celosia guard serve --config /srv/guard/guard.toml",),
+    "guard log": ("celosia guard log --after -1 --limit 20", "celosia guard log --json"),
+    "guard verify": ("celosia guard verify",),
+    "guard user add": ("celosia guard user add ana --role analyst --days 90",),
+    "guard user key": ("celosia guard user key ana --days 90",),
+    "guard user list": ("celosia guard user list",),
+    "guard user revoke": ("celosia guard user revoke ana",),
+    "guard dataset add": (
+        "celosia guard dataset add deaths deaths.parquet --schema schema.toml",
+        "celosia guard dataset add deaths deaths.csv --schema schema.toml --public codes.csv --key cause",
+    ),
+    "guard dataset list": ("celosia guard dataset list",),
+    "guard dataset show": ("celosia guard dataset show deaths",),
+    "guard dataset check": ("celosia guard dataset check",),
+    "guard dataset version": ("celosia guard dataset version deaths",),
+    "guard dataset share": ("celosia guard dataset share deaths --analyst ana --analyst luis",),
+    "guard budget set": (
+        "celosia guard budget set --dataset deaths --epsilon 3 --delta 1e-6",
+        "celosia guard budget set --dataset deaths --analyst ana --epsilon 1 --window-days 30 --window-epsilon 0.1",
+    ),
+    "guard budget show": ("celosia guard budget show --dataset deaths",),
+    "data list": ("celosia data list",),
+    "data generate": ("celosia data generate exp_distrib_50k --output values.parquet",),
+    "collect simulate": (
+        "celosia collect simulate --protocol hcms --epsilon 2 --data values.csv --column value",
+        "celosia collect simulate --protocol hybrid --epsilon 0.5,1,2 --low 0 --high 24 --data hours.csv --chart e.svg",
+        "celosia collect simulate --protocol sfp --epsilon 8 --data anglicismo_50k --top 30 --csv words.csv",
+    ),
+    "collect choose": ("celosia collect choose --domain 1000 --epsilon 1 --bits 16",),
+    "collect protocols": ("celosia collect protocols",),
+    "learn fit": (
+        "celosia learn fit sick.csv --model logistic --target diabetes --schema s.toml --epsilon 1 --output model.json",
+    ),
+    "learn predict": ("celosia learn predict model.json new.csv --output predictions.csv",),
+    "learn card": ("celosia learn card model.json --html --output card.html",),
+    "learn models": ("celosia learn models",),
+}
+"""Command lines by the command that they show, the most usual first."""
+
+_MOST_OF_A_GROUP = 3
+
+
+def add_examples(command: click.Command, path: str) -> click.Command:
+    """Write the examples of a command below its help; a group shows some of its commands' own.
+
+    >>> add_examples(click.Command("head"), "ledger head").epilog
+    'Example: celosia ledger head sqlite:///budget.db'
+    """
+    own = EXAMPLES.get(path, ())
+    if isinstance(command, click.Group):
+        for name, one in command.commands.items():
+            add_examples(one, f"{path} {name}")
+        own = tuple(lines[0] for name, lines in EXAMPLES.items() if name.startswith(f"{path} "))[:_MOST_OF_A_GROUP]
+    title = "Example: " if len(own) == 1 else "Examples:\n\n"
+    command.epilog = title + "\n\n".join(own)
+    return command

@@ -1,0 +1,124 @@
+r"""What is printed: nothing is cut, and nothing from data can play tricks on a terminal.
+
+Keys, names of files and answers of servers may hold any character. What is not printable (control characters, escape
+sequences, marks that turn the direction of writing) is written out, as ``\x1b`` is. A table that is too wide for the
+terminal becomes one line for each cell; where output is no terminal, it is as wide as it needs to be, unless
+``COLUMNS`` is set.
+"""
+
+import os
+import sys
+
+from rich.console import Console
+from rich.measure import Measurement
+from rich.table import Table
+from rich.text import Text
+
+__all__ = ["has_width", "print_file", "print_line", "print_whole", "printable"]
+
+_JOINER = "\u200d"  # not printable by itself, but within an emoji
+_WIDEST = 100_000
+
+
+def printable(text: str) -> str:
+    r"""Return a text of one line with what is not printable written out.
+
+    >>> print(printable("bell\a"), printable("turned \u202e back"), printable("café"))
+    bell\x07 turned \u202e back café
+    """
+    if text.isprintable():
+        return text
+    return "".join(x if x.isprintable() or x == _JOINER else x.encode("unicode_escape").decode() for x in text)
+
+
+def print_line(words: str, *, style: str = "", stderr: bool = False) -> None:
+    r"""Print words, of one line or several, which the terminal wraps.
+
+    >>> print_line("two\nlines\r")
+    two
+    lines\r
+    """
+    Console(stderr=stderr, highlight=False).print(Text(_lines(words), style=style), soft_wrap=True)
+
+
+def print_file(text: str) -> None:
+    """Print what could be a file, such as CSV: on a terminal as ``print_line`` does, into a pipe as it is.
+
+    >>> print_file("count,low,high")
+    count,low,high
+    """
+    sys.stdout.write(_lines(text) if sys.stdout.isatty() else text)
+    if not text.endswith("\n"):
+        sys.stdout.write("\n")
+
+
+def _lines(text: str) -> str:
+    return "\n".join(map(printable, text.split("\n")))
+
+
+def print_whole(table: Table, console: Console | None = None) -> None:
+    r"""Print a table with all of its cells, each in full.
+
+    Columns are wrapped between words where the terminal is narrow. Where that is not enough, every row is printed as
+    lines of ``title: cell``.
+
+    >>> table = Table("Name", "Age", box=None, pad_edge=False)
+    >>> table.add_row("Ana\x1b", "34")
+    >>> print_whole(table)
+    Name      Age
+    Ana\x1b   34
+    >>> print_whole(table, Console(width=8, force_terminal=True, no_color=True))
+    Name: Ana\x1b
+    Age: 34
+    """
+    console = console or Console(highlight=False)
+    for column in table.columns:
+        column.header = _clean(column.header)
+        column.overflow = "fold"
+        column._cells = [_clean(cell) for cell in column.cells]  # noqa: SLF001 - rich has no other way to change a cell
+    natural = Console(width=_WIDEST, file=console.file)
+    whole = Measurement.get(natural, natural.options, table).maximum
+    width = console.width
+    if not has_width(console):
+        console.width = max(width, whole)
+        console.print(table)
+        console.width = width
+    elif _narrowest(table, natural, whole) <= width:
+        console.print(table)
+    else:
+        _print_down(table, console)
+
+
+def has_width(console: Console) -> bool:
+    """Return whether lines have an end: on a terminal, or where ``COLUMNS`` says so.
+
+    >>> has_width(Console(force_terminal=True))
+    True
+    """
+    return console.is_terminal or bool(os.environ.get("COLUMNS"))
+
+
+def _clean(cell: object) -> Text:
+    text = cell if isinstance(cell, Text) else Text(str(cell))
+    clean = _lines(text.plain)
+    return text if clean == text.plain else Text(clean, style=text.style)
+
+
+def _narrowest(table: Table, console: Console, whole: int) -> int:
+    """Return how narrow the table can be without a break inside of a word."""
+    spared = 0
+    for column in table.columns:
+        sizes = [Measurement.get(console, console.options, cell) for cell in (column.header, *column.cells)]
+        widest = max(size.maximum for size in sizes)
+        spared += 0 if column.no_wrap else widest - max(size.minimum for size in sizes)
+    return whole - spared
+
+
+def _print_down(table: Table, console: Console) -> None:
+    for number, row in enumerate(zip(*(column.cells for column in table.columns), strict=True)):
+        if number and len(table.columns) > 2:
+            console.print()
+        for column, cell in zip(table.columns, row, strict=True):
+            if str(cell):
+                title = Text(f"{column.header}: ") if table.show_header and str(column.header) else Text()
+                console.print(title + (cell if isinstance(cell, Text) else Text(str(cell))), soft_wrap=True)

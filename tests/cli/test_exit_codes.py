@@ -1,0 +1,65 @@
+"""Every error ends with the code of its kind, whether it is raised here or told by a guard."""
+
+from __future__ import annotations
+
+import errno
+
+import pytest
+from typer.testing import CliRunner
+
+from celosia.cli.app import app
+from celosia.cli.exit_codes import BUDGET, EXIT_CODES, FAILED, REFUSED, USAGE, exit_code_of
+from celosia.core import errors
+from celosia.guard.wire import _error_of
+
+CODES = {
+    "BudgetExceeded": BUDGET,
+    "CelosiaError": REFUSED,
+    "ConformanceError": FAILED,
+    "EngineError": FAILED,
+    "Exhausted": BUDGET,
+    "FormatError": USAGE,
+    "GuaranteeMismatch": USAGE,
+    "GuardUnreachable": FAILED,
+    "InputError": USAGE,
+    "LedgerError": FAILED,
+    "MissingExtra": FAILED,
+    "NoInterval": USAGE,
+    "NotAllowed": REFUSED,
+    "NotPriced": USAGE,
+    "ParameterError": USAGE,
+    "QueryError": REFUSED,
+    "RequestConflict": USAGE,
+    "SchemaError": USAGE,
+    "TooManyRequests": REFUSED,
+    "UnboundedDataError": USAGE,
+}
+
+
+def test_every_error_of_the_tree_has_a_code() -> None:
+    assert set(CODES) == set(errors.__all__)
+    for name, code in CODES.items():
+        assert exit_code_of(getattr(errors, name)("no")) == code
+        assert exit_code_of(_error_of({"error": name, "detail": "no"})) == code  # what a guard answered
+    assert exit_code_of(_error_of({"error": "NewerError"})) == REFUSED
+
+
+def test_files_that_the_caller_named_are_usage_and_a_full_disk_is_not() -> None:
+    assert exit_code_of(FileNotFoundError(errno.ENOENT, "none")) == USAGE
+    assert exit_code_of(OSError(errno.ENOSPC, "full")) == FAILED
+    assert exit_code_of(ZeroDivisionError()) == FAILED
+
+
+@pytest.mark.parametrize("name", sorted(CODES))
+def test_a_command_ends_with_it_in_one_tame_line(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise getattr(errors, name)("no \x1b[2J\r\nand \u202e no")
+
+    monkeypatch.setattr("celosia.local.choose.choose", fail)
+    result = CliRunner().invoke(app, ["collect", "choose", "--domain", "9", "--epsilon", "1"])
+    assert (result.exit_code, result.stderr) == (CODES[name], "Error: no \\x1b[2J and \\u202e no\n")
+
+
+def test_the_help_says_what_codes_mean() -> None:
+    help_text = " ".join(CliRunner().invoke(app, ["--help"], env={"COLUMNS": "200"}).stdout.split())
+    assert EXIT_CODES in help_text

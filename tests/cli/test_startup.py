@@ -1,0 +1,67 @@
+"""A question waits for no library that it does not need."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from celosia.cli.startup import start_quickly
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+UNNEEDED = {"altair", "dp_accounting", "narwhals", "numba", "pandas", "sklearn", "sqlalchemy", "starlette", "vl_convert"}
+SCRIPT = """
+import json, sys
+from celosia.cli import main
+sys.argv = ["celosia", *sys.argv[1:]]
+try:
+    main()
+except SystemExit as ended:
+    print(json.dumps([ended.code, sorted(sys.modules)]), file=sys.stderr)
+"""
+SCHEMA = """
+[columns.age]
+kind = "integer"
+low = 0
+high = 120
+
+[columns.sex]
+kind = "category"
+values = ["F", "M"]
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "people.csv").write_text("age,sex\n" + "34,F\n71,M\n" * 50, encoding="utf-8")
+    (tmp_path / "schema.toml").write_text(SCHEMA, encoding="utf-8")
+    return tmp_path
+
+
+def run(folder: Path, *arguments: str) -> tuple[str, int, set[str]]:
+    command = [sys.executable, "-c", SCRIPT, *arguments]
+    answer = subprocess.run(command, capture_output=True, text=True, cwd=folder, check=True)
+    code, modules = json.loads(answer.stderr.splitlines()[-1])
+    return answer.stdout, code, set(modules)
+
+
+@pytest.mark.parametrize("more", [(), ("--preview",)])
+def test_a_question_loads_only_what_it_needs(folder: Path, more: tuple[str, ...]) -> None:
+    pytest.importorskip("pandas")
+    sql = "SELECT sex, COUNT(*), AVG(age) FROM people GROUP BY sex"
+    printed, code, modules = run(folder, "query", "people.csv", sql, "--schema", "schema.toml", "--epsilon", "1", *more)
+    assert code == 0
+    assert printed
+    assert not modules & UNNEEDED
+    assert not {name for name in modules if name.startswith("scipy.")} & {"scipy.special", "scipy.stats", "scipy.linalg"}
+    assert not modules & {"celosia.cli.account_plot", "celosia.cli.guard", "celosia.cli.learn"}
+
+
+def test_pandas_is_there_for_commands_that_are_not_short() -> None:
+    assert not start_quickly(["learn", "models"])
+    assert not start_quickly([])
