@@ -75,7 +75,7 @@ def test_events_are_drawn_from_files(tmp_path: Path) -> None:
         ("budget laplace --parameter 0 --chart chart.svg", "scale must be greater than 0"),
         ("budget laplace --chart chart.bmp", "chart must end in .html, .png or .svg, not 'chart.bmp'."),
         ("budget laplace --chart missing/chart.svg", "there is no directory 'missing'"),
-        ("budget laplace", "Missing option '--out'"),
+        ("budget laplace", "Missing option '--chart'"),
         ("profile gaussian --epsilon 1 --chart chart.svg", "gaussian needs --sigma, not --epsilon."),
         ("profile gaussian --chart chart.svg", "gaussian needs --sigma."),
         ("profile event --chart chart.svg", "event needs --file."),

@@ -55,7 +55,7 @@ def test_a_command_ends_with_it_in_one_tame_line(name: str, monkeypatch: pytest.
     def fail(*_: object, **__: object) -> None:
         raise getattr(errors, name)("no \x1b[2J\r\nand \u202e no")
 
-    monkeypatch.setattr("celosia.local.choose.choose", fail)
+    monkeypatch.setattr("celosia.cli.collect.exact_epsilon", fail)
     result = CliRunner().invoke(app, ["collect", "choose", "--domain", "9", "--epsilon", "1"])
     assert (result.exit_code, result.stderr) == (CODES[name], "Error: no \\x1b[2J and \\u202e no\n")
 

@@ -126,12 +126,12 @@ def test_an_error_decides_what_is_spent(folder: Path) -> None:
     assert high - low <= 100
     named = json.loads(ask(folder, sql, "--epsilon", "3", "--error", "count=50", "--json")[0])
     assert named["guarantee"] == answer["guarantee"]
-    assert "whole budget" in ask(folder, sql, "--epsilon", "0.01", "--error", "50", code=2)[1]
+    assert "whole budget" in ask(folder, sql, "--epsilon", "0.01", "--error", "50", code=4)[1]
 
 
 def test_private_keys_need_a_delta(folder: Path) -> None:
     sql = "SELECT state, COUNT(*) FROM deaths GROUP BY state"
-    assert "delta" in ask(folder, sql, "--epsilon", "1", code=2)[1]
+    assert "delta" in ask(folder, sql, "--epsilon", "1", code=3)[1]
     answer, said = ask(folder, sql, "--epsilon", "1", "--delta", "1e-6")
     assert "Jalisco" in answer
     assert "Spent ε = 1, δ " in said
@@ -244,7 +244,7 @@ def test_what_is_wrong_is_one_line(folder: Path, arguments: list[str], message: 
     ],
 )
 def test_what_cannot_be_asked_is_one_line(folder: Path, sql: str) -> None:
-    ask(folder, sql, "--epsilon", "1", code=2)
+    ask(folder, sql, "--epsilon", "1", code=3)
 
 
 def test_a_schema_that_is_not_there_or_does_not_fit(folder: Path, tmp_path: Path) -> None:
@@ -261,7 +261,7 @@ def test_a_database_needs_the_name_of_a_table(folder: Path, tmp_path: Path) -> N
     result = CliRunner().invoke(app, [*arguments, "--schema", str(nameless)])
     assert "table must be given for a database" in result.stderr
     result = CliRunner().invoke(app, [*arguments, "--schema", str(folder / "schema.toml")])
-    assert result.exit_code == 2
+    assert result.exit_code == 1
     assert result.stderr.count("\n") == 1
     assert "secret" not in result.stderr
 
@@ -356,7 +356,7 @@ def test_a_ledger_remembers_between_calls(folder: Path, tmp_path: Path) -> None:
     again = ask(folder, BY_SEX, "--epsilon", "0.6", "--ledger", url, "--analyst", "ana", "--json")
     assert again[0] == paid[0]  # the answer of before, which costs nothing
     assert "ε = 0.4 is left in the ledger" in again[1]
-    refused = ask(folder, "SELECT COUNT(*) FROM deaths", "--epsilon", "0.6", "--ledger", url, code=2)[1]
+    refused = ask(folder, "SELECT COUNT(*) FROM deaths", "--epsilon", "0.6", "--ledger", url, code=4)[1]
     assert "0.4" in refused
     with cl.ledger(url) as ledger:
         assert [entry.analyst for entry in ledger.account("deaths", "ana").history] == ["ana", "ana"]

@@ -91,7 +91,7 @@ def test_keys_cannot_play_tricks_on_a_terminal(session: cl.Session, capsys: pyte
     assert release.value["city"].to_pylist() == [ROWS["city"][0]]
     assert "\x1b" not in text
     assert "\x07" not in text
-    assert "\\x1b[2J\\x07\\xc5bo" in text
+    assert "\\x1b[2J\\x07Åbo" in text
 
 
 def test_what_has_no_interval_is_shown_without(session: cl.Session, capsys: pytest.CaptureFixture[str]) -> None:

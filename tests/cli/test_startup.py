@@ -14,7 +14,17 @@ from celosia.cli.startup import start_quickly
 if TYPE_CHECKING:
     from pathlib import Path
 
-UNNEEDED = {"altair", "dp_accounting", "narwhals", "numba", "pandas", "sklearn", "sqlalchemy", "starlette", "vl_convert"}
+UNNEEDED = {
+    "altair",
+    "dp_accounting",
+    "narwhals",
+    "numba",
+    "pandas",
+    "sklearn",
+    "sqlalchemy",
+    "starlette",
+    "vl_convert",
+}
 SCRIPT = """
 import json, sys
 from celosia.cli import main
@@ -58,7 +68,11 @@ def test_a_question_loads_only_what_it_needs(folder: Path, more: tuple[str, ...]
     assert code == 0
     assert printed
     assert not modules & UNNEEDED
-    assert not {name for name in modules if name.startswith("scipy.")} & {"scipy.special", "scipy.stats", "scipy.linalg"}
+    assert not {name for name in modules if name.startswith("scipy.")} & {
+        "scipy.special",
+        "scipy.stats",
+        "scipy.linalg",
+    }
     assert not modules & {"celosia.cli.account_plot", "celosia.cli.guard", "celosia.cli.learn"}
 
 

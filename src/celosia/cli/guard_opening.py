@@ -13,7 +13,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
-from celosia.cli.terminal import print_line, print_whole
+from celosia.cli.terminal import print_line, print_whole, printable
 
 if TYPE_CHECKING:
     from celosia.guard.service import Guard
@@ -63,5 +63,5 @@ def print_table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     for title in titles:
         table.add_column(Text(title))
     for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
+        table.add_row(*(Text(printable(cell)) for cell in row))
     print_whole(table)

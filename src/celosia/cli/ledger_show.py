@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from celosia.cli.costs import cost, left
-from celosia.cli.terminal import print_whole
+from celosia.cli.terminal import print_whole, printable
 from celosia.core import Guarantee, RenyiDP
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def print_statement(lines: "Sequence[Line]") -> None:
     for name in ("data set", "analyst", "limit", "spent", "left", "accountant"):
         table.add_column(name)
     for line in lines:
-        dataset, analyst = line.scope.dataset or "any", line.scope.analyst or "any"
+        dataset, analyst = (printable(name or "any") for name in (line.scope.dataset, line.scope.analyst))
         row = [dataset, analyst, shown(line.policy.limit), shown(line.spent), left(line.remaining)]
         table.add_row(*map(Text, [*row, str(line.policy.accountant)]))
         if line.policy.window is not None and line.window_spent and line.window_remaining and line.renews:

@@ -1,7 +1,7 @@
 """How ``celosia query`` shows an answer: a table to read, CSV, or JSON and nothing else.
 
-Keys that were released may be any text; ``print_whole`` writes out what is not printable. In a table numbers are
-rounded to what their intervals allow; in CSV and JSON they are whole.
+Keys that were released may be any text: in a table to read, what is not printable is written out. Numbers are
+rounded there to what their intervals allow; in CSV and JSON they are whole.
 """
 
 import csv
@@ -51,10 +51,10 @@ def print_table(release: "TableRelease", level: str) -> None:
     for name in release.value.column_names:
         values = release.value[name].to_pylist()
         number = name in release.intervals or any(isinstance(value, int | float) for value in values)
-        table.add_column(Text(name), justify="right" if number else "left", style="bold" if number else "")
+        table.add_column(printable(name), justify="right" if number else "left", style="bold" if number else "")
         if name not in release.intervals:
             # A key is a name, also if it is a number: no year is written 2,021.
-            columns.append([str(v) if name in release.keys else _value(v) for v in values])
+            columns.append([printable(str(v)) if name in release.keys else _value(v) for v in values])
             continue
         table.add_column(release.name_interval(level), justify="right")
         columns += _with_interval(values, release.intervals[name](exact_level(level)))

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 
 from rich.box import SIMPLE_HEAD
 from rich.table import Table as Grid
-from rich.text import Text
 
 from celosia.cli.account_show import waiting
-from celosia.cli.terminal import print_line, print_whole
+from celosia.cli.terminal import print_line, print_whole, printable
 from celosia.core.errors import ParameterError, SchemaError
 
 if TYPE_CHECKING:
@@ -77,7 +76,7 @@ def _grid(counts: "CellCounts") -> Grid:
             f"{counts.rows - counts.nobody - one.filled:,}",
             f"{one.unreadable:,}",
         )
-        grid.add_row(*map(Text, (*row, _percent(one.share), _listed(one.unused))))
+        grid.add_row(*map(printable, (*row, _percent(one.share), _listed(one.unused))))
     return grid
 
 

@@ -59,6 +59,7 @@ def _lines(text: str) -> str:
 def print_whole(table: Table, console: Console | None = None) -> None:
     r"""Print a table with all of its cells, each in full.
 
+    Cells are texts: a ``Text`` of rich has lost some control characters already, others are written out here as well.
     Columns are wrapped between words where the terminal is narrow. Where that is not enough, every row is printed as
     lines of ``title: cell``.
 
@@ -99,9 +100,10 @@ def has_width(console: Console) -> bool:
 
 
 def _clean(cell: object) -> Text:
-    text = cell if isinstance(cell, Text) else Text(str(cell))
-    clean = _lines(text.plain)
-    return text if clean == text.plain else Text(clean, style=text.style)
+    if not isinstance(cell, Text):
+        return Text(_lines(str(cell)))
+    clean = _lines(cell.plain)
+    return cell if clean == cell.plain else Text(clean, style=cell.style)
 
 
 def _narrowest(table: Table, console: Console, whole: int) -> int:
