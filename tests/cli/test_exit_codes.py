@@ -53,7 +53,8 @@ def test_files_that_the_caller_named_are_usage_and_a_full_disk_is_not() -> None:
 @pytest.mark.parametrize("name", sorted(CODES))
 def test_a_command_ends_with_it_in_one_tame_line(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object, **__: object) -> None:
-        raise getattr(errors, name)("no \x1b[2J\r\nand \u202e no")
+        message = "no \x1b[2J\r\nand \u202e no"
+        raise getattr(errors, name)(message)
 
     monkeypatch.setattr("celosia.cli.collect.exact_epsilon", fail)
     result = CliRunner().invoke(app, ["collect", "choose", "--domain", "9", "--epsilon", "1"])

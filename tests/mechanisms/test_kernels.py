@@ -1,6 +1,7 @@
 """The compiled pass must do what the plain functions of the grid do, bit by bit."""
 
 import math
+import sys
 from fractions import Fraction
 from typing import Any
 
@@ -72,3 +73,16 @@ def test_every_integer_type_keeps_its_values(dtype: str) -> None:
 def test_views_and_layouts_are_read_in_order() -> None:
     values = np.asfortranarray(np.arange(6.0).reshape(2, 3))[:, ::-1]
     assert add_to_array(values, np.zeros(6, dtype=np.int64), Fraction(1, 4)).tolist() == values.tolist()
+
+
+def test_few_numbers_are_added_alike_without_numba(monkeypatch: pytest.MonkeyPatch) -> None:
+    noise = np.array([*EXTREME])
+    whole = np.array([*EXTREME])[::-1]
+    real = np.array([0.3, -0.5, 1e300, -1e300, 2.0**70, 1e-300, 0.0, 7.5, -2.5])
+    given = [(whole, None), (real, Fraction(1, 4)), (real, Fraction(2)), (whole.reshape(3, 3), None)]
+    compiled = [add_to_array(value, noise.copy(), step) for value, step in given]
+    monkeypatch.delitem(sys.modules, "numba")
+    for (value, step), expected in zip(given, compiled, strict=True):
+        found = add_to_array(value, noise.copy(), step)
+        assert found.dtype == expected.dtype
+        assert np.array_equal(found, expected)

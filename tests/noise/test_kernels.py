@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 import tracemalloc
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+import numba  # noqa: F401 - the compiled loop is taken once it is imported
 import numpy as np
 import pytest
 
@@ -254,3 +256,37 @@ def test_far_draws_are_anywhere_in_a_sample(monkeypatch: pytest.MonkeyPatch) -> 
     # Nor are chunks, or what was tried again, told apart by their place.
     quarters = np.abs(drawn.reshape(4, -1)).mean(axis=1)
     assert np.ptp(quarters) < 5 * 10 * np.sqrt(2 / 250_000)
+
+
+@every_shape
+@pytest.mark.parametrize("scale", [*NARROW, *WIDE])
+def test_few_draws_without_numba_are_those_of_the_compiled_loop(
+    shape: Callable[[Fraction], Cells], scale: Fraction, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    law = shape(scale)
+    counts = (1, 5, 256)
+    compiled = [law.sample(count, Seeded(seed)).tolist() for count in counts for seed in range(5)]
+    monkeypatch.delitem(sys.modules, "numba")
+    monkeypatch.setattr(kernels, "_compiled", None)  # would fail if it were called
+    assert [law.sample(count, Seeded(seed)).tolist() for count in counts for seed in range(5)] == compiled
+
+
+def test_what_the_loop_cannot_decide_is_settled_alike_without_numba(monkeypatch: pytest.MonkeyPatch) -> None:
+    law = dataclasses.replace(laplace(Fraction(10)), coin_bits=21)  # equal to no law whose tables are kept
+    settled: list[int | None] = []
+    settle = Cells.settle
+
+    def watch(self: Cells, word: int, offset: int, coin: int, source: Source) -> int | None:
+        settled.append(settle(self, word, offset, coin, source))
+        return settled[-1]
+
+    monkeypatch.setattr(Cells, "settle", watch)
+    monkeypatch.setattr(kernels, "_SLACK", 0.5)  # so wide that many are undecided
+    monkeypatch.setattr(cells, "_BELOW", 0.5)
+    monkeypatch.setattr(cells, "_ABOVE", 1.5)
+    monkeypatch.setattr(kernels, "_compiled", lambda: kernels._propose)  # the loop, with this slack
+    numbers = law.sample(200, Seeded(3)).tolist()
+    asked = len(settled)
+    monkeypatch.delitem(sys.modules, "numba")
+    assert law.sample(200, Seeded(3)).tolist() == numbers
+    assert len(settled) == 2 * asked > 50
