@@ -94,6 +94,19 @@ def test_keys_cannot_play_tricks_on_a_terminal(session: cl.Session, capsys: pyte
     assert "\\x1b[2J\\x07Åbo" in text
 
 
+def test_no_column_is_cut_on_a_narrow_terminal(
+    session: cl.Session, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    sql = "SELECT city, sex, COUNT(*) AS a, SUM(age) AS b, AVG(age) AS c, AVG(weight) AS d, MAX(age) AS e FROM people"
+    _, release = released(session, f"{sql} GROUP BY city, sex")
+    lines = printed(release, capsys)
+    assert "…" not in "".join(lines)
+    assert len(release.value) == 2
+    expected = ["city", "sex", *(title for name in "abcde" for title in (name, "95 % interval"))]
+    assert [line.partition(":")[0] for line in lines[:12]] == expected
+
+
 def test_what_has_no_interval_is_shown_without(session: cl.Session, capsys: pytest.CaptureFixture[str]) -> None:
     _, release = released(session, "SELECT MODE(sex) AS usual FROM people")
     head, _, row = printed(release, capsys)

@@ -73,7 +73,7 @@ def test_a_question_loads_only_what_it_needs(folder: Path, more: tuple[str, ...]
         "scipy.stats",
         "scipy.linalg",
     }
-    assert not modules & {"celosia.cli.account_plot", "celosia.cli.guard", "celosia.cli.learn"}
+    assert not modules & {"celosia.divergences", "celosia.cli.account_plot", "celosia.cli.guard", "celosia.cli.learn"}
 
 
 def test_pandas_is_there_for_commands_that_are_not_short() -> None:

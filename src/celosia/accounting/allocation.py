@@ -18,7 +18,6 @@ import numpy as np
 from celosia.core.errors import ParameterError
 from celosia.core.exact import double_at_least, double_at_most
 from celosia.core.iterations import Run
-from celosia.divergences.magnitude import LaplaceNoise
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -87,6 +86,8 @@ def laplace_price(alpha: float, steps: Sequence[Run], start: Fraction = Fraction
     >>> round(laplace_price(2.0, steps), 6), round(laplace_price(2.0, steps[:1]), 6)
     (0.400608, 0.619124)
     """
+    from celosia.divergences.magnitude import LaplaceNoise  # imports much, and is seldom used
+
     runs = _short(steps)
     amounts = laplace_allocation(alpha, steps, start)
     prices = [

@@ -12,13 +12,13 @@ import numpy as np
 
 from celosia.core.errors import InputError, ParameterError
 from celosia.core.exact import quote, whole
-from celosia.divergences.magnitude import Noise
 from celosia.noise.source import source_or_system
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from celosia.core.mechanism import Source
+    from celosia.divergences.magnitude import Noise
 
 __all__ = ["contractive_iteration"]
 
@@ -28,7 +28,7 @@ _Map: TypeAlias = "Callable[[NDArray[np.float64]], NDArray[np.float64]]"
 def contractive_iteration(
     start: "ArrayLike",
     maps: Sequence[_Map],
-    noises: Sequence[Noise],
+    noises: "Sequence[Noise]",
     source: "Source | None" = None,
     *,
     size: int = 1,

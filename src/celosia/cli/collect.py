@@ -150,10 +150,11 @@ def _write(runs: "list[Simulation]", output: Output) -> None:
     if output.csv is not None:
         write_whole(output.csv, csv_text(runs), name="csv")
     if output.chart is not None:
-        from celosia.cli.collect_charts import chart
-        from celosia.plots import save
+        with waiting("Drawing"):
+            from celosia.cli.collect_charts import chart
+            from celosia.plots import save
 
-        save(chart(runs, top=output.top), output.chart)
+            save(chart(runs, top=output.top), output.chart)
 
 
 def _tell(

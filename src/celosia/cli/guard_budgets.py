@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from celosia.cli.account_options import commands, spread
+from celosia.cli.account_show import waiting
 from celosia.cli.costs import cost, left
 from celosia.cli.guard_opening import ConfigOption, opened, print_table, said
 from celosia.core import ZCDP, ApproxDP, Guarantee, ParameterError, PureDP
@@ -119,7 +120,7 @@ def _show(
     """Show what may be spent, was spent, and is left."""
     from celosia.guard.identity import Identity
 
-    with opened(config) as guard:
+    with opened(config) as guard, waiting("Adding up"):
         lines = guard.budget(Identity.local(), dataset=dataset, analyst=analyst)
     _print(lines)
     if not lines:

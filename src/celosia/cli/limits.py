@@ -121,7 +121,8 @@ def _show(found: "LimitSuggestion", paid: Paid) -> None:
     else:
         print_line(str(found))
     if paid.chart is not None:
-        from celosia.plots import save
+        with waiting("Drawing"):
+            from celosia.plots import save
 
-        save(found.plot(), paid.chart)
+            save(found.plot(), paid.chart)
         print_line(str(paid.chart), stderr=True)

@@ -306,9 +306,10 @@ def _print_answer(question: "Query", release: "TableRelease", shown: Shown, leve
         write_whole(shown.csv, csv_text(release, level), name="csv")
         print_line(str(shown.csv), stderr=True)
     if shown.chart is not None:
-        from celosia.plots import save
+        with waiting("Drawing"):
+            from celosia.plots import save
 
-        save(release.plot(level=level), shown.chart)
+            save(release.plot(level=level), shown.chart)
         print_line(str(shown.chart), stderr=True)
 
 
