@@ -5,10 +5,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from typing import TYPE_CHECKING
 
 import pytest
 
 from celosia.cli.completion import offer
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def complete(line: str, shell: str = "bash") -> list[str]:
@@ -53,11 +57,16 @@ def test_other_shells_are_offered_them_too(shell: str) -> None:
     assert "usual" in " ".join(complete("celosia ledger budget u --preset us", shell))
 
 
-def test_the_script_of_a_shell_is_shown() -> None:
-    run = [sys.executable, "-m", "celosia.cli", "--show-completion", "bash"]
-    environment = os.environ | {"_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
-    answer = subprocess.run(run, capture_output=True, text=True, env=environment, check=True)
-    assert "complete -o default -F _celosia_completion celosia" in answer.stdout
+def test_the_script_of_a_shell_is_shown_and_installed(tmp_path: Path) -> None:
+    # Without detection of the shell, its name is an argument: a test is called from none.
+    environment = os.environ | {"_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1", "HOME": str(tmp_path)}
+    line = "complete -o default -F _celosia_completion celosia"
+    for option in ("--show-completion", "--install-completion"):
+        run = [sys.executable, "-m", "celosia.cli", option, "bash"]
+        answer = subprocess.run(run, capture_output=True, text=True, env=environment, check=True)
+        assert (line in answer.stdout) == (option == "--show-completion")
+    assert line in (tmp_path / ".bash_completions" / "celosia.sh").read_text(encoding="utf-8")
+    assert "celosia.sh" in (tmp_path / ".bashrc").read_text(encoding="utf-8")
 
 
 def test_words_are_offered_by_their_beginning() -> None:

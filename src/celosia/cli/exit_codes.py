@@ -1,13 +1,13 @@
 """What a command's exit code says, in one place.
 
-====  =======================================================================================
+====  =============================================================================================
 0     done
 1     something failed: a database, a ledger, a server, the disk; or a check found a difference
 2     usage: an option, a file or a schema that makes no sense as it was given
-3     refused: a query that privacy rules out, or that this caller may not ask
+3     refused: a query that privacy rules out, that is not understood, or that this caller may not ask
 4     the budget is used up, or does not suffice
 130   interrupted
-====  =======================================================================================
+====  =============================================================================================
 """
 
 from typing import Final
