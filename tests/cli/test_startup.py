@@ -68,12 +68,33 @@ def test_a_question_loads_only_what_it_needs(folder: Path, more: tuple[str, ...]
     assert code == 0
     assert printed
     assert not modules & UNNEEDED
+    assert "ibis.backends.sql.compilers.bigquery" not in modules
     assert not {name for name in modules if name.startswith("scipy.")} & {
         "scipy.special",
         "scipy.stats",
         "scipy.linalg",
     }
     assert not modules & {"celosia.divergences", "celosia.cli.account_plot", "celosia.cli.guard", "celosia.cli.learn"}
+
+
+def test_names_of_a_package_on_demand_are_all_there() -> None:
+    script = """
+import sys
+from celosia.cli.startup import start_quickly
+assert start_quickly(["query"])
+import ibis.backends.sql.compilers as compilers
+assert "ibis.backends.sql.compilers.trino" not in sys.modules
+assert compilers.duckdb.DuckDBCompiler is compilers.DuckDBCompiler
+assert all(hasattr(compilers, name) for name in compilers.__all__)
+assert not hasattr(compilers, "nothing_of_the_kind")
+try:
+    import pandas
+except ModuleNotFoundError:
+    pass
+else:
+    raise AssertionError
+"""
+    subprocess.run([sys.executable, "-c", script], check=True)
 
 
 def test_pandas_is_there_for_commands_that_are_not_short() -> None:

@@ -1,33 +1,71 @@
 """What a short command does not wait for.
 
 Arrow imports pandas with the first array that it makes, if pandas is installed: a quarter of a second of CPU that no
-answer needs. Commands that hand out no frame hide it. Python's collector looks through all that was imported again and
-again, in vain: it is called less often.
+answer needs. Commands that hand out no frame hide it. Ibis imports the compilers of twenty databases for one; here it
+imports those that it uses. Python's collector looks through all that was imported again and again, in vain: it is
+called less often.
 """
 
 import gc
 import sys
 from collections.abc import Sequence
-from importlib.abc import MetaPathFinder
+from importlib import import_module
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder
+from types import ModuleType
+from typing import Any
 
 __all__ = ["start_quickly"]
 
 _SHORT = ("query", "limits", "schema")
 _THRESHOLDS = (100_000, 50, 50)
+_COMPILERS = "ibis.backends.sql.compilers"
 
 
-class _HiddenPandas(MetaPathFinder):
-    """Says that pandas is not installed, unless an engine of another package may need it."""
+class _OnDemand(Loader):
+    """A package whose own code runs when a name is asked for that is none of its modules."""
 
-    def find_spec(self, fullname: str, _path: object = None, _target: object = None) -> None:
-        """Refuse one name, and leave all others to the finders that follow."""
-        if fullname != "pandas":
-            return
-        from celosia.query.summaries import other_engines
+    def __init__(self, loader: Loader) -> None:
+        self._loader = loader
 
-        if not other_engines():
-            message = "pandas is hidden from this command."
-            raise ModuleNotFoundError(message, name=fullname)
+    def create_module(self, _spec: ModuleSpec) -> None:
+        """Let Python make the module."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Find the package's names later."""
+
+        def find(name: str) -> Any:  # noqa: ANN401 - whatever the package holds
+            if name.startswith("__"):
+                raise AttributeError(name)
+            try:
+                return import_module(f"{module.__name__}.{name}")
+            except ModuleNotFoundError:
+                del module.__dict__["__getattr__"]
+                self._loader.exec_module(module)
+                return getattr(module, name)
+
+        module.__dict__["__getattr__"] = find
+
+
+class _Finder(MetaPathFinder):
+    """Says that pandas is not installed, unless another package's engine may need it; loads compilers on demand."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, _target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Answer for two names, and leave all others to the finders that follow."""
+        if fullname == "pandas":
+            from celosia.query.summaries import other_engines
+
+            if not other_engines():
+                message = "pandas is hidden from this command."
+                raise ModuleNotFoundError(message, name=fullname)
+        if fullname == _COMPILERS:
+            spec = PathFinder.find_spec(fullname, path)
+            if spec is not None and spec.loader is not None:
+                spec.loader = _OnDemand(spec.loader)
+                return spec
+        return None
 
 
 def start_quickly(arguments: Sequence[str]) -> bool:
@@ -42,5 +80,5 @@ def start_quickly(arguments: Sequence[str]) -> bool:
         return False
     gc.set_threshold(*_THRESHOLDS)
     if "pandas" not in sys.modules:
-        sys.meta_path.insert(0, _HiddenPandas())
+        sys.meta_path.insert(0, _Finder())
     return True
