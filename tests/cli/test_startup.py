@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -55,7 +56,11 @@ def folder(tmp_path: Path) -> Path:
 
 def run(folder: Path, *arguments: str) -> tuple[str, int, set[str]]:
     command = [sys.executable, "-c", SCRIPT, *arguments]
-    answer = subprocess.run(command, capture_output=True, text=True, cwd=folder, check=True)
+    aside = folder / "aside"
+    aside.mkdir()
+    environment = os.environ | {"TMPDIR": str(aside)}
+    answer = subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment, check=True)
+    assert not list(aside.iterdir())  # what is left to the end is tidied up nevertheless
     code, modules = json.loads(answer.stderr.splitlines()[-1])
     return answer.stdout, code, set(modules)
 

@@ -2,10 +2,11 @@
 
 Arrow imports pandas with the first array that it makes, if pandas is installed: a quarter of a second of CPU that no
 answer needs. Commands that hand out no frame hide it. Ibis imports the compilers of twenty databases for one; here it
-imports those that it uses. Python's collector looks through all that was imported again and again, in vain: it is
-called less often.
+imports those that it uses. Python's collector looks through all that was imported again and again, and once more at
+the end, in vain: it is called less often, and not at the end.
 """
 
+import atexit
 import gc
 import sys
 from collections.abc import Sequence
@@ -79,6 +80,7 @@ def start_quickly(arguments: Sequence[str]) -> bool:
     if not {*arguments[:1]} & {*_SHORT}:
         return False
     gc.set_threshold(*_THRESHOLDS)
+    atexit.register(gc.freeze)
     if "pandas" not in sys.modules:
         sys.meta_path.insert(0, _Finder())
     return True
