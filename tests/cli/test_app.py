@@ -222,6 +222,7 @@ OPTIONS = {
     "--model": "what is fitted",
     "--most-rows": "the largest limit of rows that is tried",
     "--mu": "the mu of Gaussian privacy",
+    "--no-input": "ask no questions",
     "--no-output": "write no files",
     "--oracle": "the frequency oracle of a hierarchy",
     "--output": "the file or directory that a command is for",

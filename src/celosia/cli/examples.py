@@ -15,6 +15,7 @@ EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
     "demo": ("celosia demo", "celosia demo --epsilon 0.1 --output somewhere", "celosia demo --no-output --seed 7"),
     "schema": (
         "celosia schema deaths.parquet --output schema.toml",
+        "celosia schema deaths.csv --no-input",
         "celosia schema deaths.csv --check schema.toml",
         "celosia schema postgresql://localhost/registry --table deaths",
     ),

@@ -17,6 +17,7 @@ from rich.table import Table as Grid
 from rich.text import Text as Words
 
 from celosia.cli.account_show import waiting
+from celosia.cli.terminal import print_whole, printable
 from celosia.cli.writing import check_place
 from celosia.core.errors import CelosiaError, ParameterError
 
@@ -107,7 +108,8 @@ def _ask(question: str, default: str | None, read: Callable[[str], T]) -> T:
 
 
 def _say(text: str, style: str = "") -> None:
-    Console(highlight=False).print(Words(text, style=style))
+    console = Console(highlight=False)
+    console.print(Words("\n".join(map(printable, text.split("\n"))), style=style))
 
 
 # ------------------------------------------------------------------------------------------------- format and persons
@@ -223,7 +225,8 @@ class _Columns:
         """Show the columns until their owner is content, and ask for the bounds that are missing."""
         _say(f"\n{_COLUMNS}", "dim")
         while True:
-            Console(highlight=False).print(Words(), self._grid())
+            _say("")
+            print_whole(self._grid())
             chosen = _ask(
                 "Columns to change, by number or name, with commas between them (Enter: none)", "", self._read
             )

@@ -2,11 +2,10 @@
 
 Arrow imports pandas with the first array that it makes, if pandas is installed: a quarter of a second of CPU that no
 answer needs. Commands that hand out no frame hide it. Ibis imports the compilers of twenty databases for one; here it
-imports those that it uses. Python's collector looks through all that was imported again and again, and once more at
-the end, in vain: it is called less often, and not at the end.
+imports those that it uses. Python's collector looks through all that was imported again and again, in vain: it is
+called less often, and spared what was there before DuckDB (whose own objects must be collected at the end).
 """
 
-import atexit
 import gc
 import sys
 from collections.abc import Sequence
@@ -54,13 +53,15 @@ class _Finder(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, _target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Answer for two names, and leave all others to the finders that follow."""
+        """Answer for some names, and leave all others to the finders that follow."""
         if fullname == "pandas":
             from celosia.query.summaries import other_engines
 
             if not other_engines():
                 message = "pandas is hidden from this command."
                 raise ModuleNotFoundError(message, name=fullname)
+        if fullname == "duckdb":
+            gc.freeze()
         if fullname == _COMPILERS:
             spec = PathFinder.find_spec(fullname, path)
             if spec is not None and spec.loader is not None:
@@ -80,7 +81,6 @@ def start_quickly(arguments: Sequence[str]) -> bool:
     if not {*arguments[:1]} & {*_SHORT}:
         return False
     gc.set_threshold(*_THRESHOLDS)
-    atexit.register(gc.freeze)
     if "pandas" not in sys.modules:
         sys.meta_path.insert(0, _Finder())
     return True
