@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from celosia.core import AddRemove, ParameterError, ReplaceOne
 from celosia.core.adjacency import Adjacency
-from celosia.core.events import LaplaceEvent
+from celosia.core.events import GaussianEvent, LaplaceEvent
 from celosia.data.axis import Axis
 from celosia.data.columns import Integer, Kind, Real
 from celosia.learn.class_moments import UNIT, ClassMoments, moments_inquiry, moments_of
@@ -146,6 +146,7 @@ def test_neighbours_differ_by_no_more_than_is_paid_for(
     if isinstance(event, LaplaceEvent):
         assert sum(map(abs, apart)) <= event.sensitivity
     else:
+        assert isinstance(event, GaussianEvent)
         assert sum(x * x for x in apart) <= event.sensitivity_squared
 
 

@@ -14,7 +14,7 @@ from celosia.accounting import PureAccountant, ZCDPAccountant
 from celosia.audit import distinguish
 from celosia.core import AddRemove, InputError, ParameterError, PureDP, ReplaceOne, Source
 from celosia.core.adjacency import Adjacency
-from celosia.core.events import LaplaceEvent
+from celosia.core.events import GaussianEvent, LaplaceEvent
 from celosia.learn.cluster_kernels import add_fuzzy, add_nearest
 from celosia.learn.cluster_passes import BIN, COUNT, REACH, VOTE, Add, Extent, Passes, check_rows, sensitivity_of
 from celosia.learn.target import Target
@@ -170,6 +170,7 @@ def test_in_every_pass_of_a_fit_neighbours_are_as_near_as_its_noise_supposes(
             apart = [abs(int(step)) for step in here - summed(passes, there, *state, **more)]
             size = Fraction(sum(apart)) if privacy.kind == "pure" else Fraction(sum(step**2 for step in apart))
             largest = max(largest, size)
+        assert isinstance(event, LaplaceEvent | GaussianEvent)
         claimed = event.sensitivity if isinstance(event, LaplaceEvent) else event.sensitivity_squared
         assert largest <= claimed
         seen.append(float(largest / claimed))

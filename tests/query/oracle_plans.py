@@ -20,7 +20,7 @@ from celosia.query.expressions import kind_of
 from celosia.query.hashing import KeyedOrder
 from celosia.query.plan import Base, Joined, PerPerson, Projected, Relation
 from celosia.query.relations import columns_of
-from celosia.statistics import Choice, MomentsOfAll
+from celosia.statistics import Choice
 from tests.query.oracle import clean, days_of, derived, plain, seconds_of, value_of
 
 if TYPE_CHECKING:
@@ -303,14 +303,17 @@ def _summary(
 
 def _sum(need: Need, values: list[list[Any]], kinds: Mapping[str, Kind], unit: _Unit | None) -> NDArray[Any]:
     measure: Any = need.measure
-    if isinstance(measure, MomentsOfAll):
-        features = [
-            measure.features(_steps([value], need, kinds)[0] if value is not None else 0, int(value is not None))
-            for (value,) in values
+    if measure.counts_missing:
+        filled = [[0 if value is None else value for value in row] for row in values]
+        found = [
+            [step * (value is not None) for step, value in zip(_steps(full, need, kinds), row, strict=True)]
+            for full, row in zip(filled, values, strict=True)
         ]
+        there = [[int(value is not None) for value in row] for row in values]
+        features = [measure.features(*steps, *present) for steps, present in zip(found, there, strict=True)]
     else:
-        there = [row for row in values if None not in row]
-        features = [measure.features(*(_steps(row, need, kinds) if measure.axes else ())) for row in there]
+        whole = [row for row in values if None not in row]
+        features = [measure.features(*(_steps(row, need, kinds) if measure.axes else ())) for row in whole]
     totals = [sum(column) for column in zip(*features, strict=True)] or [0] * measure.width
     if unit is not None:
         totals = [

@@ -22,6 +22,7 @@ from celosia.statistics import (
     Quantiles,
     RowCount,
     SecondMoments,
+    SharedMoments,
     TopK,
     Total,
 )
@@ -48,7 +49,8 @@ def needs(query: object, table: object = None) -> tuple[Need, ...]:
         (lambda q: q.mean("age").sum("age").count("age"), [FirstMoments]),
         (lambda q: q.sum("age").count("age"), [FirstMoments]),
         (lambda q: q.mean("age").variance("age").std("age").sum("age"), [SecondMoments]),
-        (lambda q: q.mean("age").mean("weight"), [FirstMoments, FirstMoments]),
+        (lambda q: q.mean("age").mean("weight"), [SharedMoments]),
+        (lambda q: q.sum("age").sum("weight"), [Total, Total]),  # age may be missing
         (lambda q: q.mean("age", method="half-half"), [HalfHalfMean]),
         (lambda q: q.covariance("age", "weight"), [CrossMoments]),
         (lambda q: q.covariance("age", "weight").correlation("age", "weight"), [CrossMoments]),
@@ -87,6 +89,24 @@ def test_a_sum_becomes_two_where_a_count_of_rows_goes_with_it() -> None:
 def test_a_count_of_rows_comes_with_one_measurement_only() -> None:
     served = [name for need in needs(ask().count().mean("weight").sum("weight")) for name, _ in need.serves]
     assert sorted(served) == ["count", "mean_weight", "sum_weight"]
+
+
+def test_means_of_several_columns_share_one_number_of_rows() -> None:
+    (need,) = needs(ask().mean("age").mean("weight").count().count("age").count("weight"))  # weight has no nulls
+    assert isinstance(need.measure, SharedMoments)
+    assert need.measure.nullable == (True, False)
+    assert dict(need.serves) == {
+        "mean_age": "mean 0",
+        "count_age": "count 0",
+        "mean_weight": "mean 1",
+        "count": "rows",
+        "count_weight": "rows",
+    }
+    computed = [f"age + {number}" for number in range(9)]
+    query = ask()
+    for place, text in enumerate(computed):
+        query = query.mean(text, name=f"m{place}")
+    assert [len(need.columns) for need in needs(query)] == [7, 2]  # as many as noise vectors have room for
 
 
 def test_quantiles_are_found_together_in_order_and_each_once() -> None:

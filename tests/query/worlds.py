@@ -165,7 +165,7 @@ def check_neighbours(given: Neighbours, opened: Callable[..., InWorlds] = WorldE
             if claimed is None:
                 _check_counts(question, two - one)
             else:
-                _check_numbers(claimed, two.astype(object) - one.astype(object))
+                _check_numbers(*claimed, two.astype(object) - one.astype(object))
     if opened is WorldEngine and question.cells is not None and sum(array.size for array in first) < _WIDE:
         _check_answers(given, found[:3])
 
@@ -189,28 +189,35 @@ def _check_answers(given: Neighbours, summaries: Sequence[tuple[NDArray[Any], ..
     assert shapes[0][-1] == replace(PureDP(epsilon=1), adjacency=shapes[0][-1].adjacency, unit=shapes[0][-1].unit)
 
 
-def _check_numbers(claimed: Sensitivity, change: NDArray[Any]) -> None:
+def _check_numbers(claimed: Sensitivity, largest: int | None, change: NDArray[Any]) -> None:
+    if largest is not None:
+        assert sum(int(max(map(abs, cell))) for cell in change) <= largest, "further apart than stated, in a cell"
     steps = [int(step) for step in change.ravel()]
     assert sum(map(abs, steps)) <= claimed.l1, "further apart than stated, in L1"
     assert sum(step * step for step in steps) <= claimed.l2_squared, "further apart than stated, in L2"
 
 
-def _claimed(question: Question, ways: Sequence[Strategy], position: int) -> Sensitivity | None:
-    """The sensitivity of a measurement, as the events state it that a session pays; None of a choice."""
+def _claimed(question: Question, ways: Sequence[Strategy], position: int) -> tuple[Sensitivity, int | None] | None:
+    """The sensitivity of a measurement, as the events state it that a session pays; None of a choice.
+
+    With it, for K-norm noise, how far the largest numbers of all cells move.
+    """
     need = question.needs[position]
     if not isinstance(need.measure, Measure):
         return None
-    stated = need.measure.sensitivity(need.bounding(question.bounding))
+    stated, largest = need.measure.sensitivity(need.bounding(question.bounding)), None
     for strategy in ways:
         noise = strategy.parts[position].noise
         assert noise is not None
         event: Any = noise.event
         if noise.kind == "Laplace":
             assert event.sensitivity == stated.l1
+        elif noise.kind == "K-norm":
+            largest = int(event.sensitivity)
         else:
             assert event.sensitivity_squared == stated.l2_squared
         assert (event.adjacency, event.unit) == (question.bounding.adjacency, question.bounding.unit)
-    return stated
+    return stated, largest
 
 
 def strategies_of(question: Question) -> list[Strategy]:

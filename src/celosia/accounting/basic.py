@@ -44,6 +44,7 @@ from celosia.core.events import (
     BoundedLaplaceEvent,
     ExponentialEvent,
     KeySelectionEvent,
+    KNormEvent,
     NoisyMaxEvent,
     PermuteAndFlipEvent,
 )
@@ -95,7 +96,7 @@ def pure(event: Event, by: str = "pure differential privacy") -> Fraction:
     return epsilon
 
 
-def steps(event: LaplaceEvent) -> Fraction:
+def steps(event: LaplaceEvent | KNormEvent) -> Fraction:
     """Return by how much neighbours differ: a whole number of grid steps, unless the noise is real-valued.
 
     >>> steps(LaplaceEvent(scale=10, sensitivity="2.5"))
@@ -104,8 +105,9 @@ def steps(event: LaplaceEvent) -> Fraction:
     return event.sensitivity if event.arithmetic == "real" else Fraction(math.floor(event.sensitivity))
 
 
-@basic.register
-def _(event: LaplaceEvent) -> tuple[Fraction, Fraction]:
+@basic.register(LaplaceEvent)
+@basic.register(KNormEvent)
+def _(event: LaplaceEvent | KNormEvent) -> tuple[Fraction, Fraction]:
     return steps(event) / event.scale, Fraction(0)
 
 

@@ -39,7 +39,7 @@ from celosia.core import (
     ShuffledEvent,
 )
 from celosia.core.adjacency import refuse_same_changes
-from celosia.core.events import KeySelectionEvent
+from celosia.core.events import KeySelectionEvent, KNormEvent
 
 __all__ = ["inner", "leaves", "plain_guarantee", "simplified", "touched"]
 
@@ -167,8 +167,9 @@ def _(event: GroupEvent, size: int, adjacency: Adjacency) -> Event:
     return _for_group(event.event, size * event.size, adjacency)
 
 
-@_for_group.register
-def _(event: LaplaceEvent, size: int, adjacency: Adjacency) -> Event:
+@_for_group.register(LaplaceEvent)
+@_for_group.register(KNormEvent)
+def _(event: LaplaceEvent | KNormEvent, size: int, adjacency: Adjacency) -> Event:
     return dataclasses.replace(event, sensitivity=size * event.sensitivity, adjacency=adjacency)
 
 

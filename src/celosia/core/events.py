@@ -23,6 +23,7 @@ __all__ = [
     "Event",
     "ExponentialEvent",
     "GaussianEvent",
+    "KNormEvent",
     "KeySelectionEvent",
     "LaplaceEvent",
     "NoisyMaxEvent",
@@ -167,6 +168,45 @@ class GaussianEvent(Event):
             sensitivity_squared=exact_non_negative(sensitivity_squared, name="sensitivity_squared"),
             grid=exact_positive(grid, name="grid"),
             dimension=whole(dimension, name="dimension"),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
+class KNormEvent(Event):
+    """Noise vectors z of ``width`` coordinates with probability proportional to ``exp(-max|z_i|/scale)``.
+
+    Each of ``blocks`` vectors gets its own. ``sensitivity`` is the largest change of a coordinate, summed over blocks;
+    it and ``scale`` are in steps of ``grid``.
+
+    >>> KNormEvent(scale=20, sensitivity=2, width=3)
+    KNormEvent(scale=20, sensitivity=2, width=3)
+    """
+
+    scale: Fraction
+    sensitivity: Fraction
+    width: int
+    blocks: int = 1
+    grid: Fraction = Fraction(1)
+
+    def __init__(
+        self,
+        *,
+        scale: Exact,
+        sensitivity: Exact,
+        width: int,
+        blocks: int = 1,
+        grid: Exact = 1,
+        adjacency: Adjacency = AddRemove,
+        unit: str = "row",
+        arithmetic: Arithmetic = "integer",
+    ) -> None:
+        self._scope(adjacency, unit, arithmetic)
+        self._set(
+            scale=exact_positive(scale, name="scale"),
+            sensitivity=exact_non_negative(sensitivity, name="sensitivity"),
+            width=whole(width, name="width"),
+            blocks=whole(blocks, name="blocks"),
+            grid=exact_positive(grid, name="grid"),
         )
 
 

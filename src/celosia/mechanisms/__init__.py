@@ -4,6 +4,7 @@ from celosia.mechanisms.above_threshold import AboveThreshold, ThresholdSession
 from celosia.mechanisms.bounded_laplace import BoundedLaplace
 from celosia.mechanisms.exponential import Exponential
 from celosia.mechanisms.gaussian import Gaussian
+from celosia.mechanisms.k_norm import KNorm
 from celosia.mechanisms.laplace import Laplace
 from celosia.mechanisms.noisy_max import NoisyMax
 from celosia.mechanisms.permute_and_flip import PermuteAndFlip
@@ -16,6 +17,7 @@ __all__ = [
     "BoundedLaplace",
     "Exponential",
     "Gaussian",
+    "KNorm",
     "Laplace",
     "NoisyMax",
     "PermuteAndFlip",

@@ -21,6 +21,7 @@ from celosia.noise.choice import categorical, exponential_choice, permute_and_fl
 from celosia.noise.gaussian import DiscreteGaussian
 from celosia.noise.geometric import Geometric
 from celosia.noise.laplace import DiscreteLaplace
+from celosia.noise.max_norm import DiscreteMaxNorm
 from celosia.noise.source import Seeded, System
 from celosia.noise.uniform import integer_below, permutation, subset, subsets, uniform_below
 
@@ -28,6 +29,7 @@ __all__ = [
     "BoundedDiscreteLaplace",
     "DiscreteGaussian",
     "DiscreteLaplace",
+    "DiscreteMaxNorm",
     "Geometric",
     "Seeded",
     "System",

@@ -20,6 +20,7 @@ from celosia.data.axis import Axis
 from celosia.data.columns import Category, Kind
 from celosia.data.schema import Schema
 from celosia.ledger.door import door_of
+from celosia.mechanisms.gaussian import Gaussian
 from celosia.mechanisms.laplace import Laplace
 from celosia.query.cells import Cells
 from celosia.query.expressions import Call, Column, Expression, conjunction
@@ -222,7 +223,7 @@ def _check_noise(inquiry: Inquiry, bounding: Bounding, *, droppable: bool) -> No
     if isinstance(mechanism, Laplace):
         enough = mechanism.event.sensitivity >= needed.l1
     else:
-        enough = mechanism.event.sensitivity_squared >= needed.l2_squared
+        enough = isinstance(mechanism, Gaussian) and mechanism.event.sensitivity_squared >= needed.l2_squared
     if not enough:
         message = "The estimator states less noise than what one unit of this table can change: it is not fitted."
         raise ParameterError(message)

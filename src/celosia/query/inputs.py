@@ -65,7 +65,7 @@ class Summed:
     def sums(self, table: "ir.Table", dialect: Dialect) -> "list[ir.Value]":
         """Return the sum of each feature over the rows of the table, made of as few sums as will do."""
         measure = self.request.measure
-        count = 2 if self._missing else len(measure.axes)
+        count = len(measure.axes) * (2 if self._missing else 1)
         features = measure.features(*Polynomial.variables(count))  # type: ignore[union-attr] # no choice
         polynomials = [Polynomial.of(feature, count) for feature in features]
         needed = sorted({monomial for polynomial in polynomials for monomial in polynomial.terms})
@@ -77,10 +77,11 @@ class Summed:
         return getattr(self.request.measure, "counts_missing", False)
 
     def _sum(self, monomial: Monomial, table: "ir.Table", dialect: Dialect) -> "ir.Value":
-        """The sum of a product of steps; where missing values count, the second variable is whether there is one."""
+        """The sum of a product of steps; where missing values count, after them comes whether there is one of each."""
         steps = [table[name] for name in self.columns]
-        if self._missing and monomial[0] == 0:
-            return (steps[0].count() if monomial[1] else table.count()).cast("decimal(38, 0)")
+        if self._missing and not any(monomial[: len(steps)]):
+            there = [step for step, power in zip(steps, monomial[len(steps) :], strict=True) if power]
+            return (there[0].count() if there else table.count()).cast("decimal(38, 0)")
         factors = [step for step, power in zip(steps, monomial, strict=False) for _ in range(power)]
         if not factors:
             return self.count(table).cast("decimal(38, 0)")
@@ -137,8 +138,7 @@ def summed(requests: "Sequence[Request]", rows: "Rows") -> list[Summed]:
     ['x0_0']
     """
     return [
-        Summed(request=request, columns=_together(place, _steps(request, rows)))
-        for place, request in enumerate(requests)
+        Summed(request=request, columns=_named(place, _steps(request, rows))) for place, request in enumerate(requests)
     ]
 
 
@@ -147,18 +147,23 @@ def _steps(request: "Request", rows: "Rows") -> "list[ir.Value]":
 
     axes = request.measure.axes
     if axes:
-        return [rows.step(column, axis) for column, axis in zip(request.columns, axes, strict=True)]
+        steps = [rows.step(column, axis) for column, axis in zip(request.columns, axes, strict=True)]
+        return steps if getattr(request.measure, "counts_missing", False) else _together(steps)
     present = [closed(rows.value(column)).notnull() for column in request.columns]
     return [ibis.cases((ibis.and_(*present), whole(1)), else_=no("int64"))] if present else []
 
 
-def _together(place: int, steps: "list[ir.Value]") -> "dict[str, ir.Value]":
+def _together(steps: "list[ir.Value]") -> "list[ir.Value]":
     """Columns that are null where one of them is."""
     import ibis
 
-    if len(steps) > 1:
-        all_there = ibis.and_(*(step.notnull() for step in steps))
-        steps = [ibis.cases((all_there, step), else_=no("int64")) for step in steps]
+    if len(steps) == 1:
+        return steps
+    all_there = ibis.and_(*(step.notnull() for step in steps))
+    return [ibis.cases((all_there, step), else_=no("int64")) for step in steps]
+
+
+def _named(place: int, steps: "list[ir.Value]") -> "dict[str, ir.Value]":
     return {f"x{place}_{number}": step for number, step in enumerate(steps)}
 
 

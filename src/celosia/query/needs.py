@@ -1,7 +1,8 @@
 """Which whole numbers the aggregates of a query need, so that those that can share a measurement do.
 
 A mean is made of the two sums of its distances to the bounds, which together say how many rows there are: a count and a
-sum over the same rows come with it, at no further cost. Quantiles of one column are found together and never cross.
+sum over the same rows come with it, at no further cost. Means and sums of several columns that have a value in every row
+share one measurement, and one number of rows. Quantiles of one column are found together and never cross.
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,6 +19,7 @@ from celosia.query.expressions import Expression, kind_of
 from celosia.query.plan import Aggregate, Base, Plan
 from celosia.query.render import render
 from celosia.statistics import (
+    MOST_COLUMNS,
     CentredSum,
     Choice,
     CrossMoments,
@@ -32,6 +34,7 @@ from celosia.statistics import (
     Quantiles,
     RowCount,
     SecondMoments,
+    SharedMoments,
     TopK,
     Total,
     bins_for,
@@ -132,7 +135,7 @@ def needs_of(plan: Plan, kinds: Mapping[str, Kind], bounding: "Bounding") -> tup
     by_pair: dict[tuple[Expression, ...], list[Aggregate]] = {}
     rows: list[str] = []
     for aggregate in plan.aggregates:
-        if aggregate.kind in _MOMENTS and not aggregate.columns:
+        if aggregate.kind == "count" and not any(kind_of(column, kinds).nullable for column in aggregate.columns):
             rows.append(aggregate.name)
         elif aggregate.kind == "count_persons" and bounding.unit == "row":
             rows.append(aggregate.name)  # in a table of rows every row is somebody
@@ -151,7 +154,7 @@ def needs_of(plan: Plan, kinds: Mapping[str, Kind], bounding: "Bounding") -> tup
             found.append(_moments(moments, column, kind, plan, bounding))
         if quantiles:
             found.append(_quantiles(quantiles, column, kind, bounding))
-    whole = _with_rows(found, rows, kinds)
+    whole = _with_rows(_sharing(found, kinds, with_rows=bool(rows)), rows, kinds)
     if bounding.unit == "row":
         return tuple(whole)
     # The rows of a person are averaged, which needs parts finer than a step.
@@ -173,6 +176,33 @@ def _moments(aggregates: list[Aggregate], column: Expression, kind: Kind, plan: 
     if wanted == {"sum"}:
         return Need(measure=Total(axis=axis), columns=(column,), serves=serves)
     return Need(measure=FirstMoments(axis=axis), columns=(column,), serves=serves)
+
+
+def _sharing(found: list[Need], kinds: Mapping[str, Kind], *, with_rows: bool) -> list[Need]:
+    """Let means of several columns, and sums of those that have a value in every row, share measurements."""
+    several = [need for need in found if _is_shareable(need, kinds)]
+    groups = [several[start : start + MOST_COLUMNS] for start in range(0, len(several), MOST_COLUMNS)]
+    joined = [_join(group, kinds, with_rows=with_rows) if len(group) > 1 else group[0] for group in groups]
+    return [*joined, *(need for need in found if need not in several)]
+
+
+def _is_shareable(need: Need, kinds: Mapping[str, Kind]) -> bool:
+    whole = isinstance(need.measure, Total) and not _is_nullable(need, kinds)
+    return not need.public_rows and (whole or isinstance(need.measure, FirstMoments))
+
+
+def _is_nullable(need: Need, kinds: Mapping[str, Kind]) -> bool:
+    return any(kind_of(column, kinds).nullable for column in need.columns)
+
+
+def _join(needs: list[Need], kinds: Mapping[str, Kind], *, with_rows: bool) -> Need:
+    axes = tuple(need.measure.axis for need in needs if isinstance(need.measure, FirstMoments | Total))
+    nullable = tuple(_is_nullable(need, kinds) for need in needs)
+    measure = SharedMoments(axes, nullable, with_rows or not all(nullable))
+    serves = [(name, f"{quantity} {place}") for place, need in enumerate(needs) for name, quantity in need.serves]
+    return Need(
+        measure=measure, columns=tuple(column for need in needs for column in need.columns), serves=tuple(serves)
+    )
 
 
 def _cross(aggregates: list[Aggregate], columns: tuple[Expression, ...], kinds: Mapping[str, Kind]) -> Need:
@@ -244,7 +274,7 @@ def _with_rows(found: list[Need], names: list[str], kinds: Mapping[str, Kind]) -
     """Let counts of rows come with the measurement of a column, or be measured by themselves."""
     if not names:
         return found
-    for kind in (FirstMoments, Total, SecondMoments, RowCount):
+    for kind in (SharedMoments, FirstMoments, Total, SecondMoments, RowCount):
         for i, need in enumerate(found):
             shared = _shared(need, names, kinds) if type(need.measure) is kind and not need.public_rows else None
             if shared is not None:
@@ -256,8 +286,8 @@ def _with_rows(found: list[Need], names: list[str], kinds: Mapping[str, Kind]) -
 def _shared(need: Need, names: list[str], kinds: Mapping[str, Kind]) -> Need | None:
     """The same measurement with counts of rows, if it can have them; beside a count a sum is better taken as two."""
     measure = FirstMoments(axis=need.measure.axis) if isinstance(need.measure, Total) else need.measure
-    counted = "count"
-    if any(kind_of(column, kinds).nullable for column in need.columns):
+    counted = "rows" if isinstance(measure, SharedMoments) else "count"
+    if counted == "count" and _is_nullable(need, kinds):
         if not isinstance(measure, FirstMoments):
             return None
         measure, counted = MomentsOfAll(measure), "rows"

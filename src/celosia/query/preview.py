@@ -214,7 +214,7 @@ def _charge_notes(cost: "Guarantee", charge: "Guarantee") -> Iterator[str]:
 
 def _mechanism(part: "Part", strategy: "Strategy") -> str:
     if part.noise is not None:
-        return noise_words(part.noise, part.need.measure.footprint.l1 if isinstance(part.need.measure, Measure) else 1)
+        return noise_words(part.noise, part.need.measure.row if isinstance(part.need.measure, Measure) else 1)
     flips = strategy.pure and isinstance(part.need.measure, Mode | TopK)
     return f"{'permute-and-flip' if flips else 'exponential'} choice among {part.need.measure.width:,} candidates"
 
@@ -227,9 +227,9 @@ def noise_words(noise: "Noise", row: int = 1) -> str:
     'Laplace noise of scale 2'
     """
     event: Any = noise.event
-    laplace = noise.kind == "Laplace"
-    size = float(event.scale) if laplace else math.sqrt(event.variance)
-    word = "Laplace noise of scale" if laplace else "Gaussian noise of standard deviation"
+    gaussian = noise.kind == "Gaussian"
+    size = math.sqrt(event.variance) if gaussian else float(event.scale)
+    word = "Gaussian noise of standard deviation" if gaussian else f"{noise.kind} noise of scale"
     # In steps of the grid the number would mean nothing to anybody.
     return f"{word} {size / row:.4g}" + ("" if row == 1 else " times what a row can add")
 

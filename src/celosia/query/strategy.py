@@ -22,7 +22,7 @@ from celosia.noise.source import Seeded
 from celosia.query.needs import Need
 from celosia.query.question import Question
 from celosia.query.target import Target
-from celosia.statistics import Bounding, Choice, Measure, Noise
+from celosia.statistics import Bounding, Choice, Measure, Noise, SharedMoments
 
 __all__ = ["PRIVATE_KEYS", "Part", "Strategy", "check_noise", "strategies_for", "strategy_for"]
 
@@ -228,7 +228,8 @@ def _error(need: Need, question: Question) -> float:
     """The expected error in rows at an epsilon of one: what makes measurements of different kinds comparable."""
     measure = need.measure
     if isinstance(measure, Measure):
-        return math.sqrt(measure.width)
+        answers = len(need.columns) if isinstance(measure, SharedMoments) else 1  # each of them counts
+        return math.sqrt(measure.width * answers)
     return max(1.0, measure.parts(question.bounding) * math.log(max(measure.width, 2)))
 
 
@@ -241,7 +242,7 @@ def _noise(
         return None
     shape: tuple[int, int, Bounding] = (need.count_cells(question.dimension), measure.width, bounding)
     if epsilon is not None:
-        return Noise.laplace(epsilon, measure.sensitivity(bounding), *shape)
+        return measure.pure_noise(epsilon, question.dimension, bounding)
     return Noise.gaussian(rho or Fraction(0), measure.sensitivity(bounding), *shape)
 
 
@@ -279,7 +280,7 @@ def _squared_error(strategy: Strategy) -> float:
     total = 0.0
     for part in strategy.parts[: len(strategy.question.needs)]:
         if part.noise is not None and isinstance(part.need.measure, Measure):
-            row = part.need.measure.footprint.l1
+            row = part.need.measure.row
             total += part.need.measure.width * part.noise.variance / row**2
         else:
             # A share may be too small for a double: then its error is beyond all, which is all that is asked here.

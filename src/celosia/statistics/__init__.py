@@ -28,9 +28,11 @@ from celosia.statistics.order_statistics import maximum, median, minimum, quanti
 from celosia.statistics.peeling import TopK
 from celosia.statistics.products import Products, moments_up_to
 from celosia.statistics.ranks import Quantiles, bins_for
+from celosia.statistics.shared_moments import MOST_COLUMNS, SharedMoments
 from celosia.statistics.spread import std, variance
 
 __all__ = [
+    "MOST_COLUMNS",
     "Bins",
     "Bounding",
     "CentredSum",
@@ -62,6 +64,7 @@ __all__ = [
     "RowCount",
     "SecondMoments",
     "Sensitivity",
+    "SharedMoments",
     "TopK",
     "Total",
     "bins_for",

@@ -8,16 +8,16 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
 from celosia.core.errors import ParameterError
-from celosia.core.exact import quote
+from celosia.core.exact import Exact, quote
 from celosia.data.axis import Axis
 from celosia.statistics.contribution import Bounding, Footprint, Sensitivity
+from celosia.statistics.noise import Noise
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from celosia.statistics.estimate import Estimate
-    from celosia.statistics.noise import Noise
 
 __all__ = ["Measure", "nearer", "parts_of"]
 
@@ -59,6 +59,16 @@ class Measure(ABC):
     @abstractmethod
     def footprint(self) -> Footprint:
         """Where one row's features can lie."""
+
+    @property
+    def row(self) -> int:
+        """How much one row adds to one of the numbers, at most: the unit in which noise is shown and compared.
+
+        >>> from celosia.statistics.measures import RowCount
+        >>> RowCount().row
+        1
+        """
+        return self.footprint.l1
 
     @property
     def reach(self) -> tuple[tuple[int, int], ...]:
@@ -104,12 +114,30 @@ class Measure(ABC):
         """
         return self.footprint.sensitivity(bounding)
 
+    def pure_noise(self, epsilon: Exact, cells: int, bounding: Bounding) -> Noise:
+        """Return the noise that makes the whole summary epsilon-private: Laplace, for the L1 sensitivity.
+
+        >>> from celosia.statistics.measures import RowCount
+        >>> RowCount().pure_noise("0.5", 1, Bounding()).event
+        LaplaceEvent(scale=2, sensitivity=1)
+        """
+        return Noise.laplace(epsilon, self.sensitivity(bounding), cells, self.width, bounding)
+
+    def of(self, quantity: str) -> "tuple[str, Measure]":
+        """Return a quantity as that of a measure of one column: itself, unless several columns share a measurement.
+
+        >>> from celosia.statistics.measures import RowCount
+        >>> RowCount().of("count")
+        ('count', RowCount())
+        """
+        return quantity, self
+
     @abstractmethod
-    def answer(self, quantity: str, noisy: "NDArray[np.int64]", noise: "Noise") -> "Estimate":
+    def answer(self, quantity: str, noisy: "NDArray[np.int64]", noise: Noise) -> "Estimate":
         """Return what a noisy summary, cells by width, says of a quantity, in the caller's units."""
 
     @abstractmethod
-    def spread(self, quantity: str, noise: "Noise", *, rows: float | None, level: float = 0.95) -> float | None:
+    def spread(self, quantity: str, noise: Noise, *, rows: float | None, level: float = 0.95) -> float | None:
         """Return how far off the answer will be at most, with probability ``level``; a ratio needs a guess of ``rows``.
 
         ``rows`` is a public guess of the rows of a cell; None is returned where it is needed and missing.

@@ -1,7 +1,7 @@
 """The noise of a summary: one draw of the same distribution for every cell and coordinate.
 
 A summary is an array of whole numbers, cells by coordinates, whose neighbours differ by at most a stated number of
-steps over the whole array. Noise wraps the Laplace or the Gaussian mechanism for it, says what was run, and tells how
+steps over the whole array. Noise wraps the Laplace, the Gaussian or the K-norm mechanism for it, says what was run, and tells how
 far sums of noisy coordinates can be off: that is what confidence intervals are made of.
 """
 
@@ -14,14 +14,15 @@ import numpy as np
 from celosia.core.errors import InputError
 from celosia.core.exact import Exact, exact_level, whole
 from celosia.mechanisms.gaussian import Gaussian
+from celosia.mechanisms.k_norm import KNorm
 from celosia.mechanisms.laplace import Laplace
 from celosia.statistics.contribution import Bounding, Sensitivity
-from celosia.statistics.tails import laplace_margin, laplace_scale, normal_deviation, normal_margin
+from celosia.statistics.tails import cube_margin, laplace_margin, laplace_scale, normal_deviation, normal_margin
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from celosia.core.events import GaussianEvent, LaplaceEvent
+    from celosia.core.events import GaussianEvent, KNormEvent, LaplaceEvent
     from celosia.core.guarantees import Guarantee
     from celosia.core.mechanism import Source
 
@@ -32,7 +33,7 @@ _MOST = 2**62 - 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Noise:
-    """Laplace or Gaussian noise for a summary of ``cells`` times ``width`` whole numbers.
+    """Laplace, Gaussian or K-norm noise for a summary of ``cells`` times ``width`` whole numbers.
 
     With another number of cells (``dataclasses.replace``) every coordinate still gets the same noise.
 
@@ -41,13 +42,16 @@ class Noise:
     LaplaceEvent(scale=120, sensitivity=120, dimension=64)
     """
 
-    mechanism: Laplace | Gaussian
+    mechanism: Laplace | Gaussian | KNorm
     cells: int
     width: int
 
     def __post_init__(self) -> None:
         size = self.cells * self.width
-        if size not in (0, self.mechanism.dimension):  # fewer cells are shown than were planned for
+        if isinstance(self.mechanism, KNorm):
+            if self.cells not in (0, self.mechanism.blocks):
+                object.__setattr__(self, "mechanism", replace(self.mechanism, blocks=self.cells))
+        elif size not in (0, self.mechanism.dimension):  # fewer cells are shown than were planned for
             object.__setattr__(self, "mechanism", _resized(self.mechanism, size))
 
     @classmethod
@@ -61,6 +65,23 @@ class Noise:
             epsilon=epsilon,
             sensitivity=sensitivity.l1,
             dimension=_size(cells, width),
+            adjacency=bounding.adjacency,
+            unit=bounding.unit,
+        )
+        return cls(mechanism=mechanism, cells=cells, width=width)
+
+    @classmethod
+    def k_norm(cls, epsilon: Exact, sensitivity: int, cells: int, width: int, bounding: Bounding) -> "Noise":
+        """Return noise that makes the summary epsilon-private if the largest changes of all cells add up to that much.
+
+        >>> Noise.k_norm("0.5", 1000, 2, 3, Bounding(cells=2)).event
+        KNormEvent(scale=2000, sensitivity=1000, width=3, blocks=2)
+        """
+        mechanism = KNorm(
+            epsilon=epsilon,
+            sensitivity=sensitivity,
+            width=width,
+            blocks=cells,
             adjacency=bounding.adjacency,
             unit=bounding.unit,
         )
@@ -102,16 +123,18 @@ class Noise:
         return cls(mechanism=mechanism, cells=cells, width=width)
 
     @property
-    def kind(self) -> Literal["Laplace", "Gaussian"]:
+    def kind(self) -> Literal["Laplace", "Gaussian", "K-norm"]:
         """The name of the mechanism.
 
         >>> Noise.laplace(1, Sensitivity(l1=1, l2_squared=1), 1, 1, Bounding()).kind
         'Laplace'
         """
+        if isinstance(self.mechanism, KNorm):
+            return "K-norm"
         return "Laplace" if isinstance(self.mechanism, Laplace) else "Gaussian"
 
     @property
-    def event(self) -> "LaplaceEvent | GaussianEvent":
+    def event(self) -> "LaplaceEvent | GaussianEvent | KNormEvent":
         """What is run, known before anything is read.
 
         >>> Noise.laplace(1, Sensitivity(l1=1, l2_squared=1), 1, 1, Bounding()).event
@@ -137,6 +160,8 @@ class Noise:
         """
         if isinstance(self.mechanism, Gaussian):
             return float(self.mechanism.event.variance)  # a little above the true one
+        if isinstance(self.mechanism, KNorm):  # of wide noise
+            return (self.width + 1) * (self.width + 2) / 3 * float(self.mechanism.event.scale) ** 2
         return 0.5 / _sinh(0.5 / float(self.mechanism.event.scale)) ** 2
 
     def release(self, summary: "NDArray[Any]", source: "Source | None" = None) -> "NDArray[np.int64]":
@@ -164,6 +189,8 @@ class Noise:
         >>> Noise.laplace(1, Sensitivity(l1=1, l2_squared=1), 1, 1, Bounding()).margin(0.95)
         3
         """
+        if isinstance(self.mechanism, KNorm):
+            return math.floor(self.margin_of(np.ones(1), level))
         return int(self.mechanism.error(level))
 
     def margin_of(self, weights: "ArrayLike", level: Exact = 0.95) -> "NDArray[np.float64]":
@@ -179,6 +206,11 @@ class Noise:
         failure = 1 - exact_level(level)
         sizes = np.abs(np.atleast_1d(np.asarray(weights, dtype=np.float64)))
         total = sizes.sum(axis=-1)
+        if isinstance(self.mechanism, KNorm):
+            # The half-width of the cube is below its Gamma law and the dimension; a step more is that of the points.
+            scale, slack = float(self.mechanism.event.scale), self.width + 1
+            wide: NDArray[np.float64] = scale * cube_margin(sizes, self.width, failure) + slack * total
+            return wide
         # Each coordinate at its share of the failure: exact if only one counts, and good if most draws are 0.
         counted = np.count_nonzero(sizes, axis=-1)
         single = np.array([0.0] + [self.margin(1 - failure / count) for count in range(1, sizes.shape[-1] + 1)])

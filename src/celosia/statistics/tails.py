@@ -7,7 +7,9 @@ exponentials; weights that nearly coincide are first moved apart, which by Prosc
 every quantile here is an upper bound. The proof is in ``proofs/moments.md``.
 """
 
+import itertools
 import math
+from functools import lru_cache
 from statistics import NormalDist
 from typing import TYPE_CHECKING
 
@@ -16,7 +18,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["laplace_margin", "laplace_scale", "normal_deviation", "normal_margin"]
+__all__ = ["cube_margin", "laplace_margin", "laplace_scale", "normal_deviation", "normal_margin"]
 
 _APART = 0.02  # relative distance to which coinciding weights are moved, each its half
 _LEAST = 0.01  # of the largest weight: smaller ones count as that
@@ -24,6 +26,11 @@ _ROUNDING = 2.0**-50  # of the coefficients, whose sum is 1 but which may be lar
 _ROWS = 8_192  # of weights at a time: some megabytes
 _ROUNDED = 1e-9  # relative, of the last step
 _STEPS = 6
+_RATIOS = 128  # of the largest weight, to which the others are rounded up: some thousandths of a margin
+_HALVINGS = 50
+_MOST_TERMS = 3
+_LEAST_FAILURE = 1e-8  # below, rounding could be felt
+_SLACK = 1e-11
 
 
 def laplace_scale(scale: float) -> float:
@@ -70,6 +77,63 @@ def laplace_margin(weights: "NDArray[np.float64]", failure: float) -> "NDArray[n
     rows = np.abs(weights).reshape(-1, weights.shape[-1])
     parts = [_margins(rows[start : start + _ROWS], failure) for start in range(0, len(rows), _ROWS)]
     return np.concatenate([np.empty(0), *parts]).reshape(weights.shape[:-1])
+
+
+def cube_margin(weights: "NDArray[np.float64]", dimension: int, failure: float) -> "NDArray[np.float64]":
+    """Return what ``|sum of weights * noise|`` exceeds with probability ``failure`` at most, for noise from cubes.
+
+    The noise is uniform in a cube of ``dimension`` coordinates whose half-width is Gamma-distributed, of shape
+    ``dimension + 1`` and scale 1. Weights, along the last axis, are rounded up to a few parts of the largest.
+
+    >>> cube_margin(np.array([[1.0, 0.0], [1.0, 1.0]]), 3, 0.05).round(2).tolist()
+    [5.35, 7.56]
+    """
+    from scipy.special import gammainccinv
+
+    rows = -np.sort(-np.abs(weights).reshape(-1, weights.shape[-1]), axis=1)
+    widest = float(gammainccinv(dimension + 1, failure))  # of the cube itself
+    if failure < _LEAST_FAILURE or np.count_nonzero(rows, axis=1).max(initial=0) > _MOST_TERMS:
+        sums: NDArray[np.float64] = rows.sum(axis=1) * widest
+        return sums.reshape(weights.shape[:-1])
+    rows = np.pad(rows[:, :_MOST_TERMS], ((0, 0), (0, max(0, _MOST_TERMS - rows.shape[1]))))
+    largest = np.where(rows[:, 0] > 0, rows[:, 0], 1.0)
+    shares = np.ceil(rows / largest[:, None] * _RATIOS - _ROUNDED).astype(np.int64)
+    kinds, places = np.unique(shares, axis=0, return_inverse=True)
+    found = np.array([_cube_margin(tuple(kind.tolist()), dimension, failure, widest) for kind in kinds])
+    margins: NDArray[np.float64] = rows[:, 0] * found[places.reshape(-1)]
+    return margins.reshape(weights.shape[:-1])
+
+
+@lru_cache(maxsize=4096)
+def _cube_margin(shares: tuple[int, ...], dimension: int, failure: float, widest: float) -> float:
+    """The margin for weights that are so many parts of the largest, by halving: the upper end."""
+    weights = np.array([share / _RATIOS for share in shares if share])
+    low, high = 0.0, float(weights.sum()) * widest
+    for _ in range(_HALVINGS if weights.size else 0):
+        middle = (low + high) / 2
+        low, high = (low, middle) if _cube_tail(middle, weights, dimension) <= failure - _SLACK else (middle, high)
+    return high * (1 + _ROUNDED)
+
+
+def _cube_tail(reach: float, weights: "NDArray[np.float64]", dimension: int) -> float:
+    """The probability that ``G |w . U|`` exceeds a reach, U uniform in the cube from -1 to 1 and G of the Gamma law.
+
+    For G = 1 it is a sum over the corners s of the box of w of their signs times ``(s - reach)^m`` where that is
+    positive; the powers of 1/G have incomplete Gamma functions as their means.
+    """
+    from scipy.special import gammaincc, gammaln
+
+    terms = len(weights)
+    signs = np.array(list(itertools.product((1, -1), repeat=terms)))
+    corners = signs @ weights
+    kept = corners > 0
+    corners, odd = corners[kept], signs.prod(axis=1)[kept]
+    total = np.zeros_like(corners)
+    for power in range(terms + 1):
+        mean = gammaincc(dimension + 1 - power, reach / corners)
+        mean *= math.exp(gammaln(dimension + 1 - power) - gammaln(dimension + 1))
+        total += math.comb(terms, power) * corners ** (terms - power) * (-reach) ** power * mean
+    return float(2 * (odd * total).sum() / (2**terms * math.factorial(terms) * weights.prod()))
 
 
 def _margins(rows: "NDArray[np.float64]", failure: float) -> "NDArray[np.float64]":

@@ -80,12 +80,12 @@ def noise_for(
     'Gaussian'
     """
     sensitivity, width = measure.sensitivity(bounding), measure.width
-    laplace = Noise.laplace(epsilon, sensitivity, cells, width, bounding)
+    pure = measure.pure_noise(epsilon, cells, bounding)
     if delta is None:
-        return laplace
+        return pure
     gaussian = Noise.approximate(epsilon, delta, sensitivity, cells, width, bounding)
-    spreads = [measure.spread(quantity, noise, rows=_MANY) or 0.0 for noise in (laplace, gaussian)]
-    return laplace if spreads[0] <= spreads[1] else gaussian
+    spreads = [measure.spread(quantity, noise, rows=_MANY) or 0.0 for noise in (pure, gaussian)]
+    return pure if spreads[0] <= spreads[1] else gaussian
 
 
 def _alone(values: NDArray[Any]) -> Any:  # noqa: ANN401 - a number, or an array for a histogram

@@ -39,7 +39,7 @@ from celosia.core import (
     ReplaceOne,
     ShuffledEvent,
 )
-from celosia.core.events import KeySelectionEvent
+from celosia.core.events import KeySelectionEvent, KNormEvent
 
 __all__ = ["Witness", "divergence", "witnesses"]
 
@@ -134,6 +134,15 @@ def _mixed(share: float, sampled: Table, rest: Table) -> Table:
     return share * sampled + (1 - share) * rest
 
 
+def _cube(scale: float, shift: int) -> Table:
+    """Return the probabilities of noise on two numbers, of which both are shifted, clipped to those near 0."""
+    outputs = np.arange(-60, 61)
+    first, second = np.meshgrid(outputs, outputs)
+    masses = np.exp(-np.maximum(np.abs(first - shift), np.abs(second - shift)) / scale)
+    cells = (np.clip(first, -3, 4) + 3) * 8 + np.clip(second, -3, 4) + 3
+    return np.asarray(np.bincount(cells.ravel(), (masses / masses.sum()).ravel()), dtype=np.float64)
+
+
 def _noise() -> list[Witness]:
     vector = np.outer(_gaussian(4, 1), _gaussian(4, 1)).ravel(), np.outer(_gaussian(4, 0), _gaussian(4, 0)).ravel()
     even, apart = np.exp(np.array([0.0, 0.0, 0.0])), np.exp(np.array([0.5, -0.5, -0.5]))
@@ -147,6 +156,7 @@ def _noise() -> list[Witness]:
             here=_bounded(1, 10, 1),
             there=_bounded(1, 10, 0),
         ),
+        Witness(event=KNormEvent(scale=2, sensitivity=1, width=2), here=_cube(2, 1), there=_cube(2, 0)),
         Witness(event=ExponentialEvent(epsilon=1), here=even / even.sum(), there=apart / apart.sum()),
         Witness(
             event=PermuteAndFlipEvent(epsilon=1),
