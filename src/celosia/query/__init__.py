@@ -5,6 +5,7 @@ an engine (DuckDB, PostgreSQL, Spark) computes exact integer summaries; noise is
 ``session.py`` wires these stages.
 """
 
+from celosia.query.batch import BatchLine, BatchPreview
 from celosia.query.builder import Query
 from celosia.query.cut_off import CutOff
 from celosia.query.history import Asked, Entry
@@ -14,4 +15,4 @@ from celosia.query.preview import Preview
 from celosia.query.release import TableRelease
 from celosia.query.session import Session
 
-__all__ = ["Asked", "CutOff", "Entry", "LimitSuggestion", "Plan", "Preview", "Query", "Session", "TableRelease"]
+__all__ = ["Asked", "BatchLine", "BatchPreview", "CutOff", "Entry", "LimitSuggestion", "Plan", "Preview", "Query", "Session", "TableRelease"]

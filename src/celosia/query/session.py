@@ -21,6 +21,7 @@ from celosia.ledger.indivisible import Indivisible
 from celosia.noise.source import source_or_system
 from celosia.query.answering import answer
 from celosia.query.asking import begin, begin_sql, draw_session
+from celosia.query.batch import BatchLine, BatchPlan, BatchPreview, plan_batch, read_queries
 from celosia.query.builder import Query
 from celosia.query.calibration import strategy_within
 from celosia.query.desk import Desk
@@ -240,7 +241,9 @@ class Session(Indivisible):
           mean_age: Laplace noise of scale 2 times what a row can add, 100% of the cost; within ±0.003595 ...
         """
         rows = _guess(rows)
-        strategy = self._strategy(plan, rows=rows, **target)
+        return self._preview(self._strategy(plan, rows=rows, **target), rows, level)
+
+    def _preview(self, strategy: Strategy, rows: float | None, level: Exact) -> Preview:
         return preview_of(
             strategy,
             self._promise(strategy.event, strategy),
@@ -310,6 +313,83 @@ class Session(Indivisible):
             return Asked(reservation=reservation, release=_stored(reservation.answer))
         self._costs[reservation.id] = promise
         return self._answered(strategy, promise, engine, reservation)
+
+    def batch(
+        self,
+        queries: "Sequence[Query | str]",
+        *,
+        epsilon: Exact | None = None,
+        delta: Exact | None = None,
+        rho: Exact | None = None,
+        weights: "Sequence[Exact] | None" = None,
+    ) -> "tuple[TableRelease, ...]":
+        """Answer several questions, queries or SQL, for one target, divided so that their errors are smallest.
+
+        What is minimised is the sum of squared expected errors, in rows (``preview_batch`` shows them); ``weights``
+        say how much the error of each question counts. All are paid for by one event, before data are read; if one
+        of them cannot be asked, nothing is paid. With a ledger, the answers are not stored to be given again.
+
+        >>> import celosia as cl
+        >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
+        >>> session = cl.Session(deaths, budget=cl.PureDP(epsilon=1))
+        >>> count, median = session.batch(["SELECT COUNT(*) FROM deaths", session.query().median("age")], epsilon="0.5")
+        >>> session.spent, len(session.history)
+        (PureDP(epsilon=0.5), 1)
+        """
+        plan = self._plan_batch(queries, {"epsilon": epsilon, "delta": delta, "rho": rho}, weights)
+        engines = [self._desk.check(strategy.question.plan) for strategy in plan.strategies]
+        promises = [self._door.cost(strategy.event) for strategy in plan.strategies]
+        secret, source = self._desk.secret, self._desk.source
+
+        def read() -> "tuple[TableRelease, ...]":
+            parts = zip(plan.strategies, engines, promises, strict=True)
+            return tuple(answer(strategy, engine, secret, source, promise) for strategy, engine, promise in parts)
+
+        released = self._pay(plan.event, plan.text, read)
+        for release in released:
+            self._desk.remember(release)
+        return released
+
+    def preview_batch(
+        self,
+        queries: "Sequence[Query | str]",
+        *,
+        weights: "Sequence[Exact] | None" = None,
+        rows: float | None = None,
+        level: Exact = 0.95,
+        **target: Any,  # noqa: ANN401 - as in batch
+    ) -> BatchPreview:
+        """Tell what ``batch`` would cost, and each question's share and expected error. Spends nothing.
+
+        >>> import celosia as cl
+        >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
+        >>> session = cl.Session(deaths, budget=cl.PureDP(epsilon=1))
+        >>> few, many = "SELECT COUNT(*) FROM deaths", "SELECT AVG(age) FROM deaths"
+        >>> [round(float(line.share), 2) for line in session.preview_batch([few, many], epsilon=1).lines]
+        [0.44, 0.56]
+        """
+        plan, guess = self._plan_batch(queries, target, weights), _guess(rows)
+        lines = tuple(
+            BatchLine(
+                question=render(strategy.question.plan),
+                share=share,
+                error=error,
+                preview=self._preview(strategy, guess, level),
+            )
+            for strategy, share, error in zip(plan.strategies, plan.shares, plan.errors, strict=True)
+        )
+        return BatchPreview(
+            cost=self._door.cost(plan.event),
+            remaining=self.remaining,
+            affordable=self._door.admits(plan.event),
+            lines=lines,
+        )
+
+    def _plan_batch(
+        self, queries: "Sequence[Query | str]", target: Mapping[str, Any], weights: "Sequence[Exact] | None"
+    ) -> BatchPlan:
+        plans = read_queries(self, queries)
+        return plan_batch(plans, Target.of(self._limit, **target), self._strategy, weights=weights)
 
     def fit(
         self,
@@ -437,13 +517,18 @@ class Session(Indivisible):
     ) -> "Release[NDArray[np.int64]]":
         """Pay for an event, read the data once, and return noisy numbers."""
         engine, source = self._desk.check(plan), self._desk.source
+        found = self._pay(event, question, lambda: noisy(engine, self._desk.secret, source))
+        return Release(value=found, event=event, guarantee=self._promise(event), seeded=source.seeded)
+
+    def _pay(self, event: "Event", question: str, read: "Callable[[], T]") -> T:
+        """Pay for an event, read the data, and tell that the answer is there."""
         promise = self._promise(event)
         reservation = self._door.reserve(event, question=_shortened(question))
         self._costs[reservation.id] = promise
-        found = self._read(lambda: noisy(engine, self._desk.secret, source), reservation)
-        release = Release(value=found, event=event, guarantee=promise, seeded=source.seeded)
+        found = self._read(read, reservation)
+        release = Release(value=found, event=event, guarantee=promise, seeded=self._desk.source.seeded)
         self._door.commit(reservation, release)
-        return release
+        return found
 
     def _answered(self, strategy: Strategy, promise: Guarantee, engine: "Engine", reservation: "Reservation") -> Asked:
         """Read the data and answer what was paid for."""

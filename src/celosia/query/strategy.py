@@ -24,7 +24,16 @@ from celosia.query.question import Question
 from celosia.query.target import Target
 from celosia.statistics import Bounding, Choice, Measure, Noise, SharedMoments
 
-__all__ = ["PRIVATE_KEYS", "Part", "Strategy", "check_noise", "strategies_for", "strategy_for"]
+__all__ = [
+    "PRIVATE_KEYS",
+    "Part",
+    "Strategy",
+    "check_noise",
+    "split_by_error",
+    "squared_error",
+    "strategies_for",
+    "strategy_for",
+]
 
 PRIVATE_KEYS = (
     "The keys are private (a Text column), so they are chosen by a noisy threshold, which needs a delta: list the keys "
@@ -92,7 +101,7 @@ def strategy_for(question: Question, target: Target) -> Strategy:
     >>> strategy_for(question_of(plan, {"deaths": deaths}), Target.of(cl.PureDP(epsilon=1), epsilon="0.5")).event
     LaplaceEvent(scale=2, sensitivity=1)
     """
-    return min(strategies_for(question, target), key=_squared_error)
+    return min(strategies_for(question, target), key=squared_error)
 
 
 def strategies_for(question: Question, target: Target) -> list[Strategy]:
@@ -148,7 +157,7 @@ def check_noise(strategy: Strategy) -> Strategy:
 def _laplace(question: Question, target: Target) -> Strategy:
     private = question.cells is None
     free = target.epsilon * (1 - _fixed(question))
-    shares = _divide([*_errors(question.needs, question), *([1.0] if private else [])], free, power=2 / 3)
+    shares = split_by_error([*_errors(question.needs, question), *([1.0] if private else [])], free, power=2 / 3)
     stable = _stable(question, shares.pop(), target.delta) if private else None
     shares += [target.epsilon * (need.part or 0) for need in question.cut_off]
     parts = tuple(
@@ -168,12 +177,12 @@ def _gaussian(question: Question, target: Target) -> Strategy:
     private, fixed = question.cells is None, target.epsilon * _fixed(question)
     together = sum(_errors(numbers, question))
     errors = [together, *_errors(choices, question), *([1.0] if private else [])]
-    free, *others = _divide(errors, target.epsilon - fixed, power=2 / 3)
+    free, *others = split_by_error(errors, target.epsilon - fixed, power=2 / 3)
     stable = _stable(question, others.pop(), target.delta / 2) if private else None
     first = free + fixed
     delta = target.delta / 2 if private else target.delta
     for rho in certified_rhos(first, delta):
-        divided = _divide(_errors(numbers, question), rho * free / first, power=1)
+        divided = split_by_error(_errors(numbers, question), rho * free / first, power=1)
         divided += [rho * target.epsilon * (need.part or 0) / first for need in question.cut_off]
         shares = dict(zip(map(id, [*numbers, *question.cut_off]), divided, strict=True))
         shares |= dict(zip(map(id, choices), others, strict=True))
@@ -199,7 +208,7 @@ def _gaussian(question: Question, target: Target) -> Strategy:
 
 def _concentrated(question: Question, target: Target) -> Strategy:
     rho = target.rho or Fraction(0)
-    shares = _divide(_errors(question.needs, question), rho * (1 - _fixed(question)), power=1)
+    shares = split_by_error(_errors(question.needs, question), rho * (1 - _fixed(question)), power=1)
     shares += [rho * (need.part or 0) for need in question.cut_off]
     parts = tuple(
         Part(need=need, share=share, weight=share / rho, noise=_noise(need, question, rho=share))
@@ -213,15 +222,19 @@ def _fixed(question: Question) -> Fraction:
     return sum((need.part or Fraction(0) for need in question.cut_off), start=Fraction(0))
 
 
-def _divide(errors: Sequence[float], total: Fraction, *, power: float) -> list[Fraction]:
-    """Divide a total by the power of the errors. All shares together are exactly the total."""
-    raw = [error**power for error in errors]
-    parts = [max(1, round(_FINE * value / sum(raw))) for value in raw]
-    return [total * Fraction(part, sum(parts)) for part in parts]
-
-
 def _errors(needs: Sequence[Need], question: Question) -> list[float]:
     return [_error(need, question) for need in needs]
+
+
+def split_by_error(errors: Sequence[float], total: Fraction, *, power: float) -> list[Fraction]:
+    """Divide a total in proportion to a power of errors, exactly.
+
+    >>> split_by_error([1.0, 8.0], Fraction(1), power=2 / 3)
+    [Fraction(1, 5), Fraction(4, 5)]
+    """
+    raw = [(error / max(errors)) ** power for error in errors]
+    parts = [max(1, round(_FINE * value / sum(raw))) for value in raw]
+    return [total * Fraction(part, sum(parts)) for part in parts]
 
 
 def _error(need: Need, question: Question) -> float:
@@ -275,8 +288,17 @@ def _strategy(
     return Strategy(question=question, target=target, parts=parts, keys=keys, event=_together(paid))
 
 
-def _squared_error(strategy: Strategy) -> float:
-    """The sum of the variances of what is measured, each relative to what one row can do to it."""
+def squared_error(strategy: Strategy) -> float:
+    """Return the sum of the variances of what is measured, each relative to what one row can do to it.
+
+    >>> import celosia as cl
+    >>> from celosia.query.plan import Aggregate, Base, Plan
+    >>> from celosia.query.question import question_of
+    >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
+    >>> plan = Plan(relation=Base("deaths"), aggregates=(Aggregate(kind="count", name="count"),))
+    >>> squared_error(strategy_for(question_of(plan, {"deaths": deaths}), Target.of(cl.ZCDP(rho=1), rho="0.5")))
+    1.0
+    """
     total = 0.0
     for part in strategy.parts[: len(strategy.question.needs)]:
         if part.noise is not None and isinstance(part.need.measure, Measure):

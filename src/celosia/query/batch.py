@@ -1,0 +1,212 @@
+"""Several questions for one target, divided so that their errors together are smallest.
+
+The expected error of a question is the root of the summed variances of its measurements, in rows: each relative to
+what one row can add. Shares minimise the weighted sum of the squared errors. Where the error is ``e / epsilon`` that is a
+share in proportion to ``(weight * e^2)^(1/3)``, and for a rho to ``(weight * e^2)^(1/2)``, as within one question. An
+equal division is taken where it should be better, so it never is.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Final
+
+from celosia.core import ComposedEvent
+from celosia.core.errors import ParameterError, QueryError
+from celosia.core.exact import exact_positive, quote
+from celosia.query.asking import begin_sql
+from celosia.query.builder import Query
+from celosia.query.render import render
+from celosia.query.strategy import Strategy, split_by_error, squared_error
+
+if TYPE_CHECKING:
+    from celosia.core import Event, Guarantee
+    from celosia.core.exact import Exact
+    from celosia.query.asking import Asking
+    from celosia.query.plan import Plan
+    from celosia.query.preview import Preview
+    from celosia.query.target import Target
+
+    Plans = Callable[..., Strategy]
+
+__all__ = ["BatchLine", "BatchPlan", "BatchPreview", "plan_batch", "read_queries"]
+
+_MOST_QUESTIONS: Final = 1_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchPlan:
+    """The strategies of all questions, and their shares of the target.
+
+    >>> import celosia as cl
+    >>> from celosia.query.question import question_of
+    >>> from celosia.query.strategy import strategy_for
+    >>> from celosia.query.target import Target
+    >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
+    >>> session = cl.Session(deaths, budget=cl.PureDP(epsilon=1))
+    >>> plans = [session.query().count().plan, session.query().median("age").plan]
+    >>> def strategy(plan, epsilon):
+    ...     return strategy_for(question_of(plan, session.tables), Target.of(session.budget, epsilon=epsilon))
+    >>> batch = plan_batch(plans, Target(epsilon=Fraction(1)), strategy)
+    >>> batch.shares, sum(batch.shares)
+    ((Fraction(...), Fraction(...)), Fraction(1, 1))
+    """
+
+    strategies: tuple[Strategy, ...]
+    shares: tuple[Fraction, ...]
+
+    @property
+    def event(self) -> "Event":
+        """All that is run, paid for at once."""
+        events = [strategy.event for strategy in self.strategies]
+        return events[0] if len(events) == 1 else ComposedEvent(events=events)
+
+    @property
+    def text(self) -> str:
+        """The questions in the words of SQL, as a ledger keeps them."""
+        return "; ".join(render(strategy.question.plan) for strategy in self.strategies)
+
+    @property
+    def errors(self) -> tuple[float, ...]:
+        """The expected error of each question, in rows."""
+        return tuple(math.sqrt(squared_error(strategy)) for strategy in self.strategies)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchLine:
+    """One question of a batch: its part of the target, its expected error in rows, and its own preview.
+
+    >>> import celosia as cl
+    >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
+    >>> session = cl.Session(deaths, budget=cl.PureDP(epsilon=1))
+    >>> session.preview_batch(["SELECT COUNT(*) FROM deaths"], epsilon=1).lines[0].share
+    Fraction(1, 1)
+    """
+
+    question: str
+    share: Fraction
+    error: float
+    preview: "Preview"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchPreview:
+    """What a batch would cost, and what each of its questions would get of it.
+
+    >>> import celosia as cl
+    >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
+    >>> session = cl.Session(deaths, budget=cl.PureDP(epsilon=1))
+    >>> print(session.preview_batch(["SELECT COUNT(*) FROM deaths", session.query().median("age")], epsilon="0.5"))
+    Cost PureDP(epsilon=0.5): fits into the remaining PureDP(epsilon=1).
+      ...% of the cost: SELECT COUNT(*) FROM deaths
+        count: Laplace noise of scale ..., 100% of the cost; within ±... with probability 0.95
+      ...% of the cost: SELECT MEDIAN(age) FROM deaths
+        median_age: exponential choice ...
+    """
+
+    cost: "Guarantee"
+    remaining: "Guarantee"
+    affordable: bool
+    lines: tuple[BatchLine, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the preview as plain values, for JSON."""
+        return {
+            "cost": str(self.cost),
+            "remaining": str(self.remaining),
+            "affordable": self.affordable,
+            "questions": [
+                {
+                    "question": line.question,
+                    "share": float(line.share),
+                    "error": line.error,
+                    "preview": line.preview.to_dict(),
+                }
+                for line in self.lines
+            ],
+        }
+
+    def __str__(self) -> str:
+        fits = "fits" if self.affordable else "DOES NOT FIT"
+        lines = [f"Cost {self.cost}: {fits} into the remaining {self.remaining}."]
+        for line in self.lines:
+            lines.append(f"  {float(line.share):.0%} of the cost: {line.question}")
+            lines += [f"  {text}" for text in str(line.preview).splitlines()[1:]]
+        return "\n".join(lines)
+
+
+def read_queries(session: "Asking", queries: object) -> "list[Plan]":
+    """Return the plans of queries and SQL texts; refuse what is neither, by its place.
+
+    >>> import celosia as cl
+    >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
+    >>> read_queries(cl.Session(deaths, budget=cl.PureDP(epsilon=1)), "SELECT COUNT(*) FROM deaths")
+    Traceback (most recent call last):
+    ...
+    celosia.core.errors.ParameterError: queries must be a list of 1 to 1,000 queries or SQL texts, not 'SELECT ...'.
+    """
+    if not isinstance(queries, list | tuple) or not 1 <= len(queries) <= _MOST_QUESTIONS:
+        message = f"queries must be a list of 1 to {_MOST_QUESTIONS:,} queries or SQL texts, not {quote(queries)}."
+        raise ParameterError(message)
+    return [_read_query(session, query, place) for place, query in enumerate(queries)]
+
+
+def _read_query(session: "Asking", query: object, place: int) -> "Plan":
+    if isinstance(query, Query):
+        return query.plan
+    if not isinstance(query, str):
+        message = f"queries[{place}] must be a query of this session, or SQL, not {quote(query)}."
+        raise ParameterError(message)
+    try:
+        return begin_sql(session, query).plan
+    except QueryError as error:
+        message = f"queries[{place}]: {error}"
+        raise type(error)(message) from None
+
+
+def plan_batch(
+    plans: "Sequence[Plan]", target: "Target", strategy: "Plans", *, weights: "Sequence[Exact] | None" = None
+) -> BatchPlan:
+    """Divide a target among questions; ``strategy(plan, epsilon=…)`` (or rho, delta) says how one would be answered.
+
+    >>> import celosia as cl
+    >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
+    >>> session = cl.Session(deaths, budget=cl.PureDP(epsilon=1))
+    >>> session.preview_batch(["SELECT COUNT(*) FROM deaths"], epsilon=1, weights=[0])
+    Traceback (most recent call last):
+    ...
+    celosia.core.errors.ParameterError: weights must be greater than 0, not 0.
+    """
+    values = _read_weights(weights, len(plans))
+    total, power = (target.epsilon, 2 / 3) if target.rho is None else (target.rho, 1.0)
+
+    def divided(shares: "Sequence[Fraction]") -> BatchPlan:
+        found = tuple(strategy(plan, **_part(target, share)) for plan, share in zip(plans, shares, strict=True))
+        return BatchPlan(strategies=found, shares=tuple(share / total for share in shares))
+
+    equal = divided([total / len(plans)] * len(plans))
+    errors = [math.sqrt(weight) * error for weight, error in zip(values, equal.errors, strict=True)]
+    if len(plans) == 1 or not all(map(math.isfinite, errors)):
+        return equal
+    best = divided(split_by_error(errors, total, power=power))
+    return min((best, equal), key=lambda plan: _objective(plan, values))
+
+
+def _objective(plan: BatchPlan, weights: Sequence[float]) -> float:
+    return sum(weight * error**2 for weight, error in zip(weights, plan.errors, strict=True))
+
+
+def _part(target: "Target", share: Fraction) -> dict[str, Fraction]:
+    if target.rho is not None:
+        return {"rho": share}
+    return {"epsilon": share} | ({"delta": target.delta * share / target.epsilon} if target.delta else {})
+
+
+def _read_weights(weights: "Sequence[Exact] | None", count: int) -> list[float]:
+    if weights is None:
+        return [1.0] * count
+    if not isinstance(weights, list | tuple) or len(weights) != count:
+        message = f"weights must be a list of {count} numbers, one for each question, not {quote(weights)}."
+        raise ParameterError(message)
+    return [float(exact_positive(weight, name="weights")) for weight in weights]
