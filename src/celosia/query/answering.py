@@ -7,20 +7,32 @@ follows (computed columns, HAVING, ORDER BY, LIMIT) is post-processing.
 import dataclasses
 import datetime as dt
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from celosia.query.cells import Cells
+from celosia.mechanisms import StableKeys
+from celosia.query.cells import MOST_CELLS, Cells
 from celosia.query.cut_off import Measured, bound_true_values, estimate_cut_off
 from celosia.query.evaluate import evaluate
 from celosia.query.needs import Need
 from celosia.query.output_intervals import output_interval
+from celosia.query.plan import Aggregate, Key, Plan
 from celosia.query.preview import notes_of
 from celosia.query.release import TableRelease
 from celosia.query.strategy import Part, Strategy
-from celosia.statistics import CentredSum, Choice, CutOffMeasure, Estimate, Measure, Quantiles, RowCount, TopK
+from celosia.statistics import (
+    CentredSum,
+    Choice,
+    CutOffMeasure,
+    Estimate,
+    Measure,
+    PrivateTopK,
+    Quantiles,
+    RowCount,
+    TopK,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -61,10 +73,12 @@ def answer(
     question = strategy.question
     cells = _chosen(strategy, engine, secret, source) if question.cells is None else question.cells
     parts = [dataclasses.replace(part, need=part.need.for_cells(len(cells))) for part in strategy.parts]
+    texts = [part for part in parts if isinstance(part.need.measure, PrivateTopK)]
+    parts = [part for part in parts if part not in texts]
     needs = [part.need for part in parts]
     extra = [Need(measure=RowCount(), columns=(), serves=())] if any(need.public_rows for need in needs) else []
     requests = [*needs, *extra]
-    if len(cells):
+    if len(cells) and requests:
         summaries = engine.summaries(question.plan, requests, question.bounding, secret, cells)
     else:  # no key was shown: there is nothing to read
         summaries = tuple(np.zeros((0, need.measure.width), dtype=np.int64) for need in requests)
@@ -77,6 +91,8 @@ def answer(
             columns |= {name: measured[-1].answer(quantity) for name, quantity in part.need.serves}
         else:
             columns |= _choose(part, strategy, summary, source)
+    for part in texts:
+        columns |= _frequent_texts(part, strategy, engine, secret, source, cells)
     beyond = [one for one in measured if isinstance(one.measure, CutOffMeasure)]
     true = bound_true_values(question.plan, measured, beyond[0]) if beyond else {} if question.may_cut else None
     table = _table(strategy, cells, columns, true, seeded=source.seeded, promise=promise)
@@ -90,15 +106,50 @@ def _chosen(strategy: Strategy, engine: "Engine", secret: Sequence[int], source:
     question = strategy.question
     found: list[tuple[Any, ...]] = []
     assert strategy.keys is not None  # noqa: S101 - for the type checker: private keys have a threshold
-    for batch in engine.key_counts(question.plan, question.bounding, secret):
-        *names, units = batch.columns
-        mask = strategy.keys.select(units.to_numpy(zero_copy_only=False).astype(np.int64), source=source).mask
-        places = np.flatnonzero(mask)
-        found += zip(*(column.take(places).to_pylist() for column in names), strict=True)
+    for names, _ in _selected(strategy.keys, engine.key_counts(question.plan, question.bounding, secret), source):
+        found += zip(*(column.to_pylist() for column in names), strict=True)
     # The engine's order could depend on keys that are not shown.
     return Cells.listed(
         sorted(found, key=lambda row: [(str(type(item)), item) for item in row]), len(question.plan.keys)
     )
+
+
+def _selected(
+    keys: StableKeys, batches: "Iterable[pa.RecordBatch]", source: "Source"
+) -> "Iterator[tuple[list[pa.Array], NDArray[np.int64]]]":
+    """Yield the columns of keys that are shown, and their noisy numbers of units."""
+    for batch in batches:
+        *names, units = batch.columns
+        chosen = keys.select(units.to_numpy(zero_copy_only=False).astype(np.int64), source=source)
+        places = np.flatnonzero(chosen.mask)
+        yield [column.take(places) for column in names], chosen.counts
+
+
+def _frequent_texts(
+    part: Part, strategy: Strategy, engine: "Engine", secret: Sequence[int], source: "Source", cells: Cells
+) -> dict[str, Estimate]:
+    """Find the most common texts of each cell, as private keys beside its own keys."""
+    measure, question, plan = part.need.measure, strategy.question, strategy.question.plan
+    assert isinstance(measure, PrivateTopK)  # noqa: S101 - for the type checker
+    expressions = (*(key.expression for key in plan.keys), part.need.columns[0])
+    counted = Plan(
+        relation=plan.relation,
+        filter=plan.filter,
+        keys=tuple(Key(name=f"k{place}", expression=each) for place, each in enumerate(expressions)),
+        aggregates=(Aggregate(kind="count", name="units"),),
+    )
+    bounding = dataclasses.replace(question.bounding, groups=measure.groups, cells=MOST_CELLS)
+    places, texts, counts = [], [], []
+    shown = _selected(
+        measure.keys(part.share, bounding), engine.key_counts(counted, bounding, secret), source
+    )
+    for (*own, values), numbers in shown:
+        places.append(cells.locate(own) if own else np.zeros(len(values), dtype=np.int64))
+        texts += values.to_pylist()
+        counts.append(numbers)
+    empty = np.empty(0, dtype=np.int64)
+    best = measure.best(np.concatenate([empty, *places]), texts, np.concatenate([empty, *counts]), len(cells))
+    return {name: Estimate(value=_objects(best)) for name, _ in part.need.serves}
 
 
 def _measured(part: Part, summary: "NDArray[Any]", source: "Source", rows: int | None) -> Measured:
@@ -259,4 +310,5 @@ def _column(column: list[Any], places: list[int], example: "Callable[[], list[An
 
     values = [column[place] for place in places]
     found = pa.array(values)
-    return found if not pa.types.is_null(found.type) else pa.array(values, type=pa.array(example()).type)
+    kind = found.type.value_type if pa.types.is_list(found.type) else found.type
+    return found if not pa.types.is_null(kind) else pa.array(values, type=pa.array(example()).type)

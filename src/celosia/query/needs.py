@@ -31,6 +31,7 @@ from celosia.statistics import (
     Measure,
     Mode,
     MomentsOfAll,
+    PrivateTopK,
     Quantiles,
     RowCount,
     SecondMoments,
@@ -118,8 +119,10 @@ class Need:
         return replace(self, measure=finest)
 
 
-def needs_of(plan: Plan, kinds: Mapping[str, Kind], bounding: "Bounding") -> tuple[Need, ...]:
+def needs_of(plan: Plan, kinds: Mapping[str, Kind], bounding: "Bounding", groups: int = 1) -> tuple[Need, ...]:
     """Return the measurements that a plan needs; refuse an aggregate that its columns cannot have.
+
+    ``groups`` is in how many groups a unit can be: also for how many texts it counts that nobody listed.
 
     >>> from celosia.data.columns import Integer
     >>> from celosia.query.expressions import Column
@@ -144,7 +147,7 @@ def needs_of(plan: Plan, kinds: Mapping[str, Kind], bounding: "Bounding") -> tup
         elif (aggregate.kind in _MOMENTS and not aggregate.parameters) or aggregate.kind in _QUANTILES:
             by_column.setdefault(aggregate.columns[0], []).append(aggregate)
         else:
-            found.append(_single(aggregate, kinds))
+            found.append(_single(aggregate, kinds, groups))
     found += [_cross(aggregates, columns, kinds) for columns, aggregates in by_pair.items()]
     for column, aggregates in by_column.items():
         kind = kind_of(column, kinds)
@@ -231,7 +234,7 @@ def _quantiles(aggregates: list[Aggregate], column: Expression, kind: Kind, boun
     return Need(measure=measure, columns=(column,), serves=serves, labels=labels, unit=unit)
 
 
-def _single(aggregate: Aggregate, kinds: Mapping[str, Kind]) -> Need:
+def _single(aggregate: Aggregate, kinds: Mapping[str, Kind], groups: int) -> Need:
     """The measurement of an aggregate that shares with no other."""
     columns, name = aggregate.columns, aggregate.name
     found = [kind_of(column, kinds) for column in columns]
@@ -245,16 +248,21 @@ def _single(aggregate: Aggregate, kinds: Mapping[str, Kind]) -> Need:
                 measure=HalfHalfMean(axis=_axis(columns[0], found[0])), columns=columns, serves=((name, "mean"),)
             )
         case _:
-            return _of_categories(aggregate, found[0])
+            return _of_categories(aggregate, found[0], groups)
 
 
-def _of_categories(aggregate: Aggregate, kind: Kind) -> Need:
+def _of_categories(aggregate: Aggregate, kind: Kind, groups: int) -> Need:
     values = kind.domain()
+    k = aggregate.parameters[0] if aggregate.kind == "top_k" else 1
+    if isinstance(kind, Text) and aggregate.kind == "top_k" and isinstance(k, int):
+        return Need(
+            measure=PrivateTopK(k=k, groups=groups), columns=aggregate.columns, serves=((aggregate.name, "0"),)
+        )
     if values is None:
         message = (
             f"{aggregate.kind} needs a column whose values are public, such as a Category; "
-            f"{render(aggregate.columns[0])} is {kind!r}. The most frequent texts are found by GROUP BY "
-            f"{render(aggregate.columns[0])} with COUNT(*), ORDER BY and LIMIT, which needs a delta."
+            f"{render(aggregate.columns[0])} is {kind!r}. The most frequent texts are found by "
+            f"TOP_K({render(aggregate.columns[0])}, 1), which needs a delta."
             if isinstance(kind, Text)
             else f"{aggregate.kind} needs a column with few public values, such as a Category; "
             f"{render(aggregate.columns[0])} is {kind!r}: use BUCKET."
@@ -263,7 +271,6 @@ def _of_categories(aggregate: Aggregate, kind: Kind) -> Need:
     serves = ((aggregate.name, "0"),)
     if aggregate.kind == "mode":
         return Need(measure=Mode(candidates=len(values)), columns=aggregate.columns, serves=serves, labels=values)
-    k = aggregate.parameters[0]
     if not isinstance(k, int) or not 1 <= k <= len(values):
         message = f"top_k needs a k between 1 and the number of categories, {len(values)}."
         raise QueryError(message)

@@ -24,6 +24,7 @@ from celosia.statistics import (
     CutPersons,
     Measure,
     Mode,
+    PrivateTopK,
     SecondMoments,
     TopK,
 )
@@ -215,6 +216,8 @@ def _charge_notes(cost: "Guarantee", charge: "Guarantee") -> Iterator[str]:
 def _mechanism(part: "Part", strategy: "Strategy") -> str:
     if part.noise is not None:
         return noise_words(part.noise, part.need.measure.row if isinstance(part.need.measure, Measure) else 1)
+    if isinstance(part.need.measure, PrivateTopK):
+        return "Laplace noise on the number of each text, with a threshold"
     flips = strategy.pure and isinstance(part.need.measure, Mode | TopK)
     return f"{'permute-and-flip' if flips else 'exponential'} choice among {part.need.measure.width:,} candidates"
 

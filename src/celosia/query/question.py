@@ -24,7 +24,7 @@ from celosia.query.needs import Need, needs_of
 from celosia.query.plan import Joined, PerPerson, Plan, Projected, Relation
 from celosia.query.relations import columns_of, cuts_nothing, reads_one_table, unit_of
 from celosia.query.render import render
-from celosia.statistics import Bounding, Measure, TopK
+from celosia.statistics import Bounding, Measure, PrivateTopK, TopK
 
 if TYPE_CHECKING:
     from celosia.data.columns import Value
@@ -134,7 +134,7 @@ def question_of(plan: Plan, tables: "Mapping[str, Table]") -> Question:
         adjacency=unit.table.adjacency,
         unit=unit.table.unit,
     )
-    needs = needs_of(plan, kinds, bounding)
+    needs = needs_of(plan, kinds, bounding, unit.groups)
     rehearse(plan, dict(_samples(plan, key_kinds, needs)))
     question = Question(plan=plan, kinds=kinds, key_kinds=key_kinds, bounding=bounding, cells=cells, needs=needs)
     measured = question.may_cut and unit.table.max_rows_per_person is not None and reads_one_table(plan.relation)
@@ -232,6 +232,8 @@ def _sample(kind: Kind) -> Any:  # noqa: ANN401 - of the kind
 
 
 def _sample_answer(need: Need) -> Any:  # noqa: ANN401 - a number, a category, a list of them, a date
+    if isinstance(need.measure, PrivateTopK):
+        return [""]
     if need.labels is not None:
         return [need.labels[0]] if isinstance(need.measure, TopK) else need.labels[0]
     if need.unit == "days":

@@ -22,7 +22,7 @@ from celosia.noise.source import Seeded
 from celosia.query.needs import Need
 from celosia.query.question import Question
 from celosia.query.target import Target
-from celosia.statistics import Bounding, Choice, Measure, Noise, SharedMoments
+from celosia.statistics import Bounding, Choice, Measure, Noise, PrivateTopK, SharedMoments
 
 __all__ = [
     "PRIVATE_KEYS",
@@ -116,6 +116,12 @@ def strategies_for(question: Question, target: Target) -> list[Strategy]:
     >>> [strategy.parts[0].noise.kind for strategy in strategies_for(question_of(plan, {"deaths": deaths}), target)]
     ['Laplace', 'Gaussian']
     """
+    if _has_texts(question) and target.delta == 0:
+        message = (
+            "TOP_K of a Text finds values that nobody listed, by a noisy threshold, which needs a delta: take a budget "
+            "ApproxDP(epsilon=…, delta=…), or list the values in the schema (Category)."
+        )
+        raise QueryError(message)
     if question.cells is None and target.delta == 0:
         raise QueryError(PRIVATE_KEYS)
     if target.rho is not None:
@@ -154,11 +160,27 @@ def check_noise(strategy: Strategy) -> Strategy:
 # ---------------------------------------------------------------------------------------------------------- shares
 
 
+def _has_texts(question: Question) -> bool:
+    return any(isinstance(need.measure, PrivateTopK) for need in question.needs)
+
+
+def _deltas(question: Question, delta: Fraction, *, others: int) -> tuple[Question, Fraction]:
+    """Divide a delta among private keys, each list of texts, and others; the texts get theirs, the rest is returned."""
+    texts = [need for need in question.needs if isinstance(need.measure, PrivateTopK)]
+    each = delta / max(1, (question.cells is None) + len(texts) + others)
+    needs = tuple(
+        replace(need, measure=replace(need.measure, delta=each)) if isinstance(need.measure, PrivateTopK) else need
+        for need in question.needs
+    )
+    return (replace(question, needs=needs) if texts else question), each
+
+
 def _laplace(question: Question, target: Target) -> Strategy:
+    question, delta = _deltas(question, target.delta, others=0)
     private = question.cells is None
     free = target.epsilon * (1 - _fixed(question))
     shares = split_by_error([*_errors(question.needs, question), *([1.0] if private else [])], free, power=2 / 3)
-    stable = _stable(question, shares.pop(), target.delta) if private else None
+    stable = _stable(question, shares.pop(), delta) if private else None
     shares += [target.epsilon * (need.part or 0) for need in question.cut_off]
     parts = tuple(
         Part(need=need, share=share, weight=share / target.epsilon, noise=_noise(need, question, epsilon=share))
@@ -172,15 +194,15 @@ def _gaussian(question: Question, target: Target) -> Strategy:
     """Numbers together get a part of epsilon and of delta, which Gaussian noise divides among them as a rho."""
     from celosia.accounting.certified import certificate_holds, certified_rhos
 
+    question, delta = _deltas(question, target.delta, others=1)
     numbers = [need for need in question.needs if isinstance(need.measure, Measure)]
     choices = [need for need in question.needs if not isinstance(need.measure, Measure)]
     private, fixed = question.cells is None, target.epsilon * _fixed(question)
     together = sum(_errors(numbers, question))
     errors = [together, *_errors(choices, question), *([1.0] if private else [])]
     free, *others = split_by_error(errors, target.epsilon - fixed, power=2 / 3)
-    stable = _stable(question, others.pop(), target.delta / 2) if private else None
+    stable = _stable(question, others.pop(), delta) if private else None
     first = free + fixed
-    delta = target.delta / 2 if private else target.delta
     for rho in certified_rhos(first, delta):
         divided = split_by_error(_errors(numbers, question), rho * free / first, power=1)
         divided += [rho * target.epsilon * (need.part or 0) / first for need in question.cut_off]

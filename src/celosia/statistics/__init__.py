@@ -26,6 +26,7 @@ from celosia.statistics.noisy_distinct import DifferentValues, NoisyDistinct
 from celosia.statistics.on_interval import choose
 from celosia.statistics.order_statistics import maximum, median, minimum, quantile, quantiles
 from celosia.statistics.peeling import TopK
+from celosia.statistics.private_top_k import PrivateTopK
 from celosia.statistics.products import Products, moments_up_to
 from celosia.statistics.ranks import Quantiles, bins_for
 from celosia.statistics.shared_moments import MOST_COLUMNS, SharedMoments
@@ -59,6 +60,7 @@ __all__ = [
     "NoisyCountMin",
     "NoisyDistinct",
     "Part",
+    "PrivateTopK",
     "Products",
     "Quantiles",
     "RowCount",
