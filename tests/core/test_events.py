@@ -33,7 +33,7 @@ from celosia.core import (
     ReplaceOne,
 )
 from celosia.core.enclosure import log_at_least
-from celosia.core.events import KeySelectionEvent
+from celosia.core.events import KeySelectionEvent, KNormEvent
 from celosia.core.record import Record
 
 # What version 1 writes. Ledgers keep these texts for years: a change here is a new version, never an edit.
@@ -95,6 +95,13 @@ GOLDEN: list[tuple[Event, str]] = [
         (
             '{"adjacency": "add-remove", "arithmetic": "integer", "epsilon": "1", "kind": "PermuteAndFlipEvent", '
             '"unit": "row", "version": 1}'
+        ),
+    ),
+    (
+        KNormEvent(scale="2.5", sensitivity=1, width=3, blocks=2),
+        (
+            '{"adjacency": "add-remove", "arithmetic": "integer", "blocks": 2, "grid": "1", "kind": "KNormEvent", '
+            '"scale": "5/2", "sensitivity": "1", "unit": "row", "version": 1, "width": 3}'
         ),
     ),
     (
@@ -273,6 +280,10 @@ _CASES: list[tuple[str, Callable[..., Event], list[Any]]] = [
     ("scale", lambda v: BoundedLaplaceEvent(epsilon=1, scale=v, sensitivity=1, reach=1), _NOT_POSITIVE),
     ("sensitivity", lambda v: BoundedLaplaceEvent(epsilon=1, scale=1, sensitivity=v, reach=1), _NOT_WHOLE),
     ("reach", lambda v: BoundedLaplaceEvent(epsilon=1, scale=1, sensitivity=1, reach=v), _NOT_WHOLE),
+    ("scale", lambda v: KNormEvent(scale=v, sensitivity=1, width=2), _NOT_POSITIVE),
+    ("sensitivity", lambda v: KNormEvent(scale=1, sensitivity=v, width=2), _NEGATIVE),
+    ("width", lambda v: KNormEvent(scale=1, sensitivity=1, width=v), _NOT_WHOLE),
+    ("blocks", lambda v: KNormEvent(scale=1, sensitivity=1, width=2, blocks=v), _NOT_WHOLE),
     ("variance", lambda v: GaussianEvent(variance=v, sensitivity_squared=1), _NOT_POSITIVE),
     ("sensitivity_squared", lambda v: GaussianEvent(variance=1, sensitivity_squared=v), _NEGATIVE),
     ("grid", lambda v: GaussianEvent(variance=1, sensitivity_squared=1, grid=v), _NOT_POSITIVE),

@@ -20,11 +20,16 @@ from scipy import stats
 
 import celosia as cl
 from celosia.core import CertifiedEvent, ConformanceError, GaussianEvent, LaplaceEvent, ReplaceOne
-from celosia.noise import DiscreteGaussian, DiscreteLaplace, Seeded
+from celosia.core.events import KeySelectionEvent
+from celosia.mechanisms import StableKeys
+from celosia.noise import DiscreteGaussian, DiscreteLaplace, Seeded, System
 from celosia.query.answering import answer
+from celosia.query.plan import Aggregate, Key
+from celosia.query.release_json import release_from_json, release_to_json
 from celosia.query.strategy import Strategy, strategy_for
 from celosia.query.target import Target
-from celosia.testing import check_distribution, chi_square
+from celosia.statistics import Bounding
+from celosia.testing import check_distribution, check_mechanism, chi_square
 from tests.query.samples import FULL, Pretending, ask, persons_table, question, rows_table
 
 if TYPE_CHECKING:
@@ -379,3 +384,113 @@ def test_an_answer_without_rows_has_the_types_that_it_would_have_with_some() -> 
     none = session.sql(f"{asked} HAVING COUNT(*) > 100000", epsilon=100).to_arrow()
     assert full.num_rows > 0 == none.num_rows
     assert none.schema.equals(full.schema)
+
+
+# --------------------------------------------------------------------------------------- texts that nobody listed
+
+TEXTS = cl.Schema(diagnosis=cl.Text(), sex=cl.Category("F", "M"))
+WITH_DELTA = cl.ApproxDP(epsilon=4, delta="0.04")
+
+
+def hospital(rows: list[tuple[int, str | None, str]], groups: int = 2) -> Table:
+    """Persons, diagnoses and sexes, as a table of persons who count for so many groups."""
+    who, diagnosis, sex = (list(column) for column in zip(*rows, strict=True))
+    frame = pa.table({"who": who, "diagnosis": pa.array(diagnosis, pa.string()), "sex": sex})
+    return cl.table(
+        frame, schema=TEXTS, name="visits", person="who", max_groups_per_person=groups, max_rows_per_group=1
+    )
+
+
+class FirstTexts:
+    """What TOP_K releases of given numbers of units, as a mechanism."""
+
+    def __init__(self) -> None:
+        self.made = strategy(ask(hospital([(1, "FLU", "F")])).top_k("diagnosis", 3), hospital([(1, "FLU", "F")]),
+                             WITH_DELTA, epsilon=1, delta="0.01")  # fmt: skip
+        self.event = self.made.event
+        self.guarantee = cl.ApproxDP(epsilon=1, delta="0.01", unit="person")
+
+    def release(self, value: dict[tuple[str], int], /, *, source: Any = None) -> cl.Release[Any]:  # noqa: ANN401 - a source
+        found = answer(self.made, Pretending(keys=value), SECRET, source or System(), self.guarantee)
+        (texts,) = found.value.column(0).to_pylist()
+        return cl.Release(
+            value=tuple(texts), event=self.event, guarantee=self.guarantee, seeded=getattr(source, "seeded", False)
+        )
+
+
+def test_the_first_texts_of_neighbours_are_as_alike_as_is_paid_for_and_a_low_threshold_is_noticed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # One person counts for two texts: one that nobody else has, and one that decides the order.
+    pair = ({("FLU",): 20, ("COLD",): 20, ("RARE",): 1}, {("FLU",): 19, ("COLD",): 20})
+    assert check_mechanism(FirstTexts(), [pair], samples=1_000, processes=1).lower_bound <= 1
+    monkeypatch.setattr(StableKeys, "threshold", 1)
+    with pytest.raises(ConformanceError, match="sampling"):
+        check_mechanism(FirstTexts(), [pair], samples=1_000, processes=1)
+
+
+def test_a_person_counts_for_so_many_texts_once_each_and_the_event_says_so() -> None:
+    others = [(person, " flu" if person % 2 else "Cold ", "F") for person in range(2, 200)]
+    greedy = [(1, f"rare {number}", "M") for number in range(30)] + [(1, "FLU", "F")] * 30
+    engine_counts = []
+    for rows in (others, others + greedy):
+        table = hospital(rows)
+        session = cl.Session(table, budget=WITH_DELTA, source=Seeded(1))
+        query = session.sql("SELECT TOP_K(UPPER(TRIM(diagnosis)), 10) AS top FROM visits")
+        release = query.release(epsilon=1, delta="0.01")
+        (event,) = (entry.event for entry in session.history)
+        assert isinstance(event, KeySelectionEvent)
+        assert (event.groups, event.scale, event.unit) == (2, 2, "person")
+        assert sorted(release.value.column("top").to_pylist()[0]) == ["COLD", "FLU"]
+        assert session._engine is not None
+        plan = cl.query.Plan(
+            relation=query.plan.relation,
+            keys=(Key(name="k", expression=query.plan.aggregates[0].columns[0]),),
+            aggregates=(Aggregate(kind="count", name="n"),),
+        )
+        bounding = Bounding(groups=2, cells=10, unit="person")
+        batches = list(session._engine.key_counts(plan, bounding, SECRET))
+        engine_counts.append(
+            {key: n for batch in batches for key, n in zip(*map(pa.Array.to_pylist, batch.columns), strict=True)}
+        )
+    less, more = (Counter(counts) for counts in engine_counts)
+    assert sum((more - less).values()) == 2
+    assert not less - more
+
+
+def test_texts_are_found_in_each_group_and_rows_without_one_count_for_none() -> None:
+    rows = [(person, None if person % 5 == 0 else "A" if person % 2 else "B", "F" if person % 3 else "M")
+            for person in range(600)]  # fmt: skip
+    session = cl.Session(hospital(rows), budget=WITH_DELTA, source=Seeded(1))
+    by_sex = session.sql("SELECT sex, TOP_K(diagnosis, 1) FILTER (WHERE sex = 'F') AS top, COUNT(*) AS n FROM visits "
+                         "GROUP BY sex", epsilon=1, delta="0.01")  # fmt: skip
+    found = by_sex.value.to_pylist()
+    assert [row["top"] for row in found] in ([["A"], []], [["B"], []])
+    assert by_sex.value.schema.field("top").type == pa.list_(pa.string())
+    nobody = session.sql("SELECT TOP_K(diagnosis, 3) AS top FROM visits WHERE sex IS NULL", epsilon=1, delta="0.01")
+    assert nobody.value.to_pylist() == [{"top": []}]
+    assert nobody.value.schema.field("top").type == pa.list_(pa.string())
+    assert release_from_json(release_to_json(by_sex)).value == by_sex.value
+
+
+def test_texts_need_a_delta_and_cost_nothing_without_one() -> None:
+    text = "SELECT TOP_K(diagnosis, 3) FROM visits"
+    for budget, target in ((cl.PureDP(epsilon=1), {"epsilon": 1}), (cl.ZCDP(rho=1), {"rho": 1}),
+                           (WITH_DELTA, {"epsilon": 1, "delta": 0})):  # fmt: skip
+        session = cl.Session(hospital([(1, "FLU", "F")]), budget=budget)
+        with pytest.raises(cl.core.QueryError, match="needs a delta"):
+            session.sql(text, **target)
+        assert session.history == ()
+
+
+def test_percentages_and_counts_by_group_are_answered() -> None:
+    rows = [(person, "A", "F" if person % 4 else "M") for person in range(400)]
+    session = cl.Session(hospital(rows), budget=cl.PureDP(epsilon=10**6), source=Seeded(1))
+    (row,) = session.sql(
+        "SELECT 100.0 * COUNT(*) FILTER (WHERE sex = 'F') / COUNT(*) AS share, "
+        "SUM(CASE WHEN sex = 'F' THEN 1 ELSE 0 END) / COUNT(*) AS part FROM visits", epsilon=10_000,
+    ).value.to_pylist()  # fmt: skip
+    assert row["share"] == pytest.approx(75, abs=0.1)
+    assert row["part"] == pytest.approx(0.75, abs=0.001)
+    by_sex = session.sql("SELECT sex, COUNT(DISTINCT diagnosis) AS n FROM visits GROUP BY sex", epsilon=10_000)
+    assert [row["n"] for row in by_sex.value.to_pylist()] == [1, 1]

@@ -15,4 +15,16 @@ from celosia.query.preview import Preview
 from celosia.query.release import TableRelease
 from celosia.query.session import Session
 
-__all__ = ["Asked", "BatchLine", "BatchPreview", "CutOff", "Entry", "LimitSuggestion", "Plan", "Preview", "Query", "Session", "TableRelease"]
+__all__ = [
+    "Asked",
+    "BatchLine",
+    "BatchPreview",
+    "CutOff",
+    "Entry",
+    "LimitSuggestion",
+    "Plan",
+    "Preview",
+    "Query",
+    "Session",
+    "TableRelease",
+]

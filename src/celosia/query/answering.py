@@ -140,9 +140,7 @@ def _frequent_texts(
     )
     bounding = dataclasses.replace(question.bounding, groups=measure.groups, cells=MOST_CELLS)
     places, texts, counts = [], [], []
-    shown = _selected(
-        measure.keys(part.share, bounding), engine.key_counts(counted, bounding, secret), source
-    )
+    shown = _selected(measure.keys(part.share, bounding), engine.key_counts(counted, bounding, secret), source)
     for (*own, values), numbers in shown:
         places.append(cells.locate(own) if own else np.zeros(len(values), dtype=np.int64))
         texts += values.to_pylist()

@@ -255,9 +255,7 @@ def _of_categories(aggregate: Aggregate, kind: Kind, groups: int) -> Need:
     values = kind.domain()
     k = aggregate.parameters[0] if aggregate.kind == "top_k" else 1
     if isinstance(kind, Text) and aggregate.kind == "top_k" and isinstance(k, int):
-        return Need(
-            measure=PrivateTopK(k=k, groups=groups), columns=aggregate.columns, serves=((aggregate.name, "0"),)
-        )
+        return Need(measure=PrivateTopK(k=k, groups=groups), columns=aggregate.columns, serves=((aggregate.name, "0"),))
     if values is None:
         message = (
             f"{aggregate.kind} needs a column whose values are public, such as a Category; "

@@ -38,7 +38,7 @@ def check_engine(open_engine: "Callable[[Mapping[str, Table]], Engine]") -> tupl
     --------
     >>> checks = check_engine(ReferenceEngine)
     >>> print(checks[0])
-    rows: moments: 120 integers
+    rows: moments: 165 integers
     """
     tables = nasty_tables()
     reference, passed = ReferenceEngine(tables), []

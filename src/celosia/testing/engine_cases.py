@@ -30,6 +30,7 @@ from celosia.statistics import (
     Quantiles,
     RowCount,
     SecondMoments,
+    SharedMoments,
     TopK,
     Total,
 )
@@ -196,6 +197,8 @@ def _moments() -> list[Need]:
         _need(SecondMoments(axes["fine"]), "fine"),
         _need(CrossMoments(axes["age"], axes["weight"], degree=1), "age", "weight"),
     ]
+    pair = axes["age"], axes["weight"]
+    found += [_need(SharedMoments(pair, (True, True), rows), "age", "weight") for rows in (True, False)]
     found += [_need(Total(axis), name) for name, axis in axes.items()]
     return [*found, _need(FirstMoments(axes["seen"]), "seen")]
 

@@ -157,12 +157,17 @@ def _add(
     measure, axes = request.measure, request.measure.axes
     columns = [rows.values(column) for column in request.columns]
     kinds = [kind_of(column, rows.kinds) for column in request.columns]
+    missing = getattr(measure, "counts_missing", False)
     for (_, cell), places in groups.items():
-        there = [place for place in places if all(column[place] is not None for column in columns)]
+        there = [place for place in places if missing or all(column[place] is not None for column in columns)]
         totals = [0] * measure.width
         for place in there:
-            steps = [step_on(c[place], kind, axis) for c, kind, axis in zip(columns, kinds, axes, strict=False)]
-            features = measure.features(*steps)  # type: ignore[union-attr] # no choice comes here
+            known = [c[place] is not None for c in columns]
+            steps = [
+                step_on(c[place], kind, axis) if has else 0
+                for c, kind, axis, has in zip(columns, kinds, axes, known, strict=False)
+            ]
+            features = measure.features(*steps, *(map(int, known) if missing else ()))  # type: ignore[union-attr] # no choice comes here
             totals = [total + feature for total, feature in zip(totals, features, strict=True)]
         if most is not None and len(there) > most:
             totals = [_averaged(total, len(there), most) for total in totals]
