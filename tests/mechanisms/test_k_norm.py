@@ -25,4 +25,4 @@ def test_bad_input_is_refused() -> None:
             mechanism.release(value)
     for wrong in ({"epsilon": 0}, {"sensitivity": 0}, {"width": 17}, {"blocks": 0}, {"sensitivity": 10**30}):
         with pytest.raises(ParameterError):
-            KNorm(**({"epsilon": 1, "sensitivity": 10, "width": 2} | wrong))
+            KNorm(**({"epsilon": 1, "sensitivity": 10, "width": 2} | wrong))  # type: ignore[arg-type]

@@ -392,7 +392,7 @@ TEXTS = cl.Schema(diagnosis=cl.Text(), sex=cl.Category("F", "M"))
 WITH_DELTA = cl.ApproxDP(epsilon=4, delta="0.04")
 
 
-def hospital(rows: list[tuple[int, str | None, str]], groups: int = 2) -> Table:
+def hospital(rows: Sequence[tuple[int, str | None, str]], groups: int = 2) -> Table:
     """Persons, diagnoses and sexes, as a table of persons who count for so many groups."""
     who, diagnosis, sex = (list(column) for column in zip(*rows, strict=True))
     frame = pa.table({"who": who, "diagnosis": pa.array(diagnosis, pa.string()), "sex": sex})
@@ -440,7 +440,7 @@ def test_a_person_counts_for_so_many_texts_once_each_and_the_event_says_so() -> 
         release = query.release(epsilon=1, delta="0.01")
         (event,) = (entry.event for entry in session.history)
         assert isinstance(event, KeySelectionEvent)
-        assert (event.groups, event.scale, event.unit) == (2, 2, "person")
+        assert (event.groups, float(event.scale), event.unit) == (2, 2.0, "person")
         assert sorted(release.value.column("top").to_pylist()[0]) == ["COLD", "FLU"]
         assert session._engine is not None
         plan = cl.query.Plan(

@@ -41,4 +41,4 @@ def test_what_has_no_epsilon_or_delta_is_refused() -> None:
         PrivateTopK(k=1).event(1, Bounding())
     for wrong in ({"k": 0}, {"k": "1"}, {"k": 1, "groups": 0}):
         with pytest.raises(ParameterError):
-            PrivateTopK(**wrong)  # type: ignore[arg-type]
+            PrivateTopK(**wrong)

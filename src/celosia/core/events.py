@@ -188,7 +188,7 @@ class KNormEvent(Event):
     blocks: int = 1
     grid: Fraction = Fraction(1)
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the parameters of the noise, and what all events have
         self,
         *,
         scale: Exact,

@@ -1,8 +1,8 @@
 """Several questions for one target, divided so that their errors together are smallest.
 
 The expected error of a question is the root of the summed variances of its measurements, in rows: each relative to
-what one row can add. Shares minimise the weighted sum of the squared errors. Where the error is ``e / epsilon`` that is a
-share in proportion to ``(weight * e^2)^(1/3)``, and for a rho to ``(weight * e^2)^(1/2)``, as within one question. An
+what one row can add. Shares minimise the weighted sum of the squared errors. Where the error is ``e / epsilon`` they
+are in proportion to ``(weight * e^2)^(1/3)``, and for a rho to ``(weight * e^2)^(1/2)``, as within one question. An
 equal division is taken where it should be better, so it never is.
 """
 

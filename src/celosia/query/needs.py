@@ -1,8 +1,9 @@
 """Which whole numbers the aggregates of a query need, so that those that can share a measurement do.
 
 A mean is made of the two sums of its distances to the bounds, which together say how many rows there are: a count and a
-sum over the same rows come with it, at no further cost. Means and sums of several columns that have a value in every row
-share one measurement, and one number of rows. Quantiles of one column are found together and never cross.
+sum over the same rows come with it, at no further cost. Means of several columns share one measurement and one number
+of rows, and so do sums of columns that have a value in every row. Quantiles of one column are found together and never
+cross.
 """
 
 from collections.abc import Iterable, Mapping

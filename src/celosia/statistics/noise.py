@@ -1,8 +1,9 @@
-"""The noise of a summary: one draw of the same distribution for every cell and coordinate.
+"""The noise of a summary: draws of the same distribution for every cell and coordinate.
 
 A summary is an array of whole numbers, cells by coordinates, whose neighbours differ by at most a stated number of
-steps over the whole array. Noise wraps the Laplace, the Gaussian or the K-norm mechanism for it, says what was run, and tells how
-far sums of noisy coordinates can be off: that is what confidence intervals are made of.
+steps over the whole array. Noise wraps the Laplace, the Gaussian or the K-norm mechanism for it, says what was run, and
+tells how far sums of noisy coordinates can be off: that is what confidence intervals are made of. K-norm noise is drawn
+for all coordinates of a cell together.
 """
 
 import math

@@ -10,14 +10,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
-
 from celosia.core.errors import ParameterError
 from celosia.core.exact import Exact, whole
 from celosia.mechanisms.stable_keys import StableKeys
 from celosia.statistics.choice import Choice
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
     from celosia.core.events import Event
@@ -121,9 +120,9 @@ class PrivateTopK(Choice):
         """
         keys, several = self.keys(epsilon, bounding), f"{bounding.unit}s"
         sentence = (
-            f"The texts are private: at most {self.k:,} are shown, in the order of their noisy numbers of {several}, each "
-            f"within {keys.error():,} with probability 95 %. A text can be shown from {keys.threshold:,} noisy {several} "
-            f"on; one of {keys.sure_count():,} or more is found with probability 95 %."
+            f"The texts are private: at most {self.k:,} are shown, in the order of their noisy numbers of {several}, "
+            f"each within {keys.error():,} with probability 95 %. A text can be shown from {keys.threshold:,} noisy "
+            f"{several} on; one of {keys.sure_count():,} or more is found with probability 95 %."
         )
         limit = f"One {bounding.unit} counts for at most {self.groups} of the texts."
         return (sentence,) if bounding.unit == "row" else (sentence, limit)
@@ -144,6 +143,7 @@ class PrivateTopK(Choice):
     ) -> list[list[str]]:
         """Return the texts of each of ``number`` cells from what was shown: cell, text and noisy number of units.
 
+        >>> import numpy as np
         >>> PrivateTopK(k=2).best(np.array([0, 0, 1, 0]), ["b", "a", "c", "d"], np.array([9, 20, 7, 9]), 2)
         [['a', 'b'], ['c']]
         """
