@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from celosia.core.mechanism import Source
 
-__all__ = ["MOST_COORDINATES", "DiscreteMaxNorm"]
+__all__ = ["MOST_COORDINATES", "DiscreteMaxNorm", "eulerian"]
 
 MOST_COORDINATES: Final = 16
 """Coordinates of one vector: beyond, the Eulerian numbers would pass 2^63."""
