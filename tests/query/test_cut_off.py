@@ -197,6 +197,23 @@ def test_true_values_lie_in_their_intervals_and_not_in_those_of_the_noise() -> N
     assert release.name_interval(0.9, true=True) == "90 % interval for the true value"
 
 
+def test_true_means_that_share_a_count_lie_in_their_intervals() -> None:
+    release = answered(
+        "SELECT sex, COUNT(*) AS n, COUNT(cost) AS c, SUM(cost) AS s, AVG(cost) AS m, COUNT(month) AS k, AVG(month) AS o "
+        "FROM visits GROUP BY sex"
+    )
+    low, high = release.true_interval()
+    assert low.column_names == ["sex", "n", "c", "s", "m", "k", "o"]
+    for place, sex in enumerate(low["sex"].to_pylist()):
+        own = [row for row in [*BASE, *HEAVY] if row[1] == sex]
+        size, months = len(own), [row[2] for row in own]
+        truth = {"n": size, "c": size, "s": 7 * size, "m": 7.0, "k": size, "o": sum(months) / size}
+        for name, value in truth.items():
+            assert low[name][place].as_py() <= value + 1e-3
+            assert value <= high[name][place].as_py() + 1e-3
+    assert high["n"][0].as_py() - low["n"][0].as_py() < 1
+
+
 def test_what_is_kept_is_told_beside_the_answer() -> None:
     release = answered(BY_SEX)
     assert release.cut_off.rows == pytest.approx(7 / 508, abs=1e-3)  # 2 + 2 of three women, 1 man, 2 of the heavy one

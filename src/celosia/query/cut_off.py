@@ -27,6 +27,7 @@ from celosia.statistics import (
     MomentsOfAll,
     RowCount,
     SecondMoments,
+    SharedMoments,
     Total,
 )
 
@@ -50,7 +51,7 @@ LEVEL: Final = 0.95
 _ROWS_PART: Final = Fraction(3, 20)
 _PERSONS_PART: Final = Fraction(1, 20)
 _MOMENTS: Final = (FirstMoments, SecondMoments, MomentsOfAll)
-_LINEAR: Final = (RowCount, Distinct, Total, *_MOMENTS)
+_LINEAR: Final = (RowCount, Distinct, Total, SharedMoments, *_MOMENTS)
 _LARGEST_VARIANCE: Final = 0.25  # of values between 0 and 1
 
 
@@ -211,15 +212,22 @@ class _Bounds:
     cut: Measured
     all_rows: bool
 
+    @property
+    def _alone(self) -> tuple[str, Measure]:
+        """The quantity and measure of the column alone, where several share a measurement."""
+        return self.one.measure.of(self.quantity)
+
     def interval(self, level: float) -> "Ends":
-        ratio = self.quantity in ("mean", "variance", "std")
+        name = self._alone[0]
+        ratio = name in ("mean", "variance", "std")
         sure = 1 - (1 - level) / (3 if ratio else 2)  # the failures of all parts add up to that of the whole
         noisy, reach = self.cut.noisy[:, 1].astype(np.float64), self.cut.noise.margin(sure)
         least, most = np.maximum(noisy - reach, 0.0), np.maximum(noisy + reach, 0.0)
-        ends = self._ends(self.quantity, sure)
+        counted = self._ends(self.quantity.replace(name, "count"), sure)[0] if ratio else np.ones(1)
+        ends = self._draw_out(self._ends(self.quantity, sure), most / np.maximum(counted, 1.0))
         if ratio:
-            return self._bound_ratio(ends, most, self._ends("count", sure)[0])
-        if self.quantity == "sum":
+            return self._bound_ratio(ends, most, counted)
+        if name == "sum":
             return self._bound_sum(ends, most)
         # Of all rows exactly those are missing that were cut off; of persons or values it may be fewer.
         return ends[0] + (least if self.all_rows else 0.0), ends[1] + most * (1 + self._rounding)
@@ -230,15 +238,25 @@ class _Bounds:
         low, high = between(level)
         return np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64)
 
+    def _draw_out(self, ends: "Ends", cut: "NDArray[np.float64]") -> "Ends":
+        """Add what rounding can do to numbers that share a measurement: to either side, two steps of each."""
+        name, measure = self._alone
+        if not isinstance(self.one.measure, SharedMoments) or name == "rows":
+            return ends
+        axis = measure.axes[0]
+        size = 1.0 if name == "count" else 2 * max(abs(float(axis.low)), abs(float(axis.high)))
+        slack = 4 * size / self.one.measure.row * cut
+        return ends[0] - slack, ends[1] + slack
+
     @property
     def _rounding(self) -> float:
         """What is lost of a row, at most, where the average of a person is rounded down: a part of each feature."""
-        measure = self.one.measure
+        measure = self._alone[1]
         return measure.width / measure.footprint.l1 if measure.axes else 0.0
 
     def _bound_sum(self, ends: "Ends", cut: "NDArray[np.float64]") -> "Ends":
         """Each row that was cut off lies between the bounds of the column."""
-        axis = self.one.measure.axes[0]
+        axis = self._alone[1].axes[0]
         low, high = min(0.0, float(axis.low)), max(0.0, float(axis.high))
         if isinstance(self.one.measure, Total):  # rounded towards 0, by less than a step
             rounding = cut * float(axis.grid)
@@ -251,8 +269,8 @@ class _Bounds:
         low, high = ends
         rows, counted = cut * (1 + self._rounding), np.maximum(counted, 0.0)
         weight = np.where(rows > 0, rows / np.maximum(counted + rows, 1e-300), np.where(counted > 0, 0.0, 1.0))
-        axis = self.one.measure.axes[0]
-        if self.quantity == "mean":
+        axis = self._alone[1].axes[0]
+        if self._alone[0] == "mean":
             return low - weight * (low - float(axis.low)), high + weight * (float(axis.high) - high)
         size = float(axis.high) - float(axis.low)
         if self.quantity == "std":

@@ -275,10 +275,10 @@ def _noise(
     measure, bounding = need.measure, need.bounding(question.bounding)
     if not isinstance(measure, Measure):
         return None
-    shape: tuple[int, int, Bounding] = (need.count_cells(question.dimension), measure.width, bounding)
+    cells = need.count_cells(question.dimension)
     if epsilon is not None:
-        return measure.pure_noise(epsilon, question.dimension, bounding)
-    return Noise.gaussian(rho or Fraction(0), measure.sensitivity(bounding), *shape)
+        return measure.pure_noise(epsilon, cells, bounding)
+    return Noise.gaussian(rho or Fraction(0), measure.sensitivity(bounding), cells, measure.width, bounding)
 
 
 def _stable(question: Question, epsilon: Fraction, delta: Fraction) -> StableKeys:
