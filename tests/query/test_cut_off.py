@@ -199,8 +199,8 @@ def test_true_values_lie_in_their_intervals_and_not_in_those_of_the_noise() -> N
 
 def test_true_means_that_share_a_count_lie_in_their_intervals() -> None:
     release = answered(
-        "SELECT sex, COUNT(*) AS n, COUNT(cost) AS c, SUM(cost) AS s, AVG(cost) AS m, COUNT(month) AS k, AVG(month) AS o "
-        "FROM visits GROUP BY sex"
+        "SELECT sex, COUNT(*) AS n, COUNT(cost) AS c, SUM(cost) AS s, AVG(cost) AS m, COUNT(month) AS k, "
+        "AVG(month) AS o FROM visits GROUP BY sex"
     )
     low, high = release.true_interval()
     assert low.column_names == ["sex", "n", "c", "s", "m", "k", "o"]

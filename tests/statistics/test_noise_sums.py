@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy import optimize, signal, stats
 
-from celosia.mechanisms import Gaussian, Laplace
+from celosia.core import ParameterError
+from celosia.mechanisms import Gaussian, KNorm, Laplace
 from celosia.noise import Seeded
 from celosia.statistics.noise_sums import sum_margin
 
@@ -46,3 +47,8 @@ def test_gaussian_sums() -> None:
     draws = mechanism.release(np.zeros((4_000, 50), dtype=np.int64), source=Seeded(7)).value.sum(axis=1)
     assert np.mean(draws > sum_margin(mechanism, 50, 0.1)) < 0.1
     assert sum_margin(mechanism, 50, 0.1) == pytest.approx(math.sqrt(2 * 50 * 4 * math.log(10)))
+
+
+def test_noise_that_is_drawn_together_is_refused() -> None:
+    with pytest.raises(ParameterError, match="one by one"):
+        sum_margin(KNorm(epsilon=1, sensitivity=10, width=2), 10, 0.05)

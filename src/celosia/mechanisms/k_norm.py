@@ -50,7 +50,7 @@ class KNorm(Described):
     --------
     >>> from celosia.noise import Seeded
     >>> KNorm(epsilon=1, sensitivity=100, width=3).release([[5_000, -200, 100]], source=Seeded(7)).value.tolist()
-    [[5207, -158, 59]]
+    [[4890, -487, -187]]
     """
 
     epsilon: Fraction

@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 
     from celosia.core import Guarantee, Source
     from celosia.query.engine import Engine
-    from celosia.query.plan import Plan
 
     Interval = Callable[[float], tuple[NDArray[Any], NDArray[Any]]]
 

@@ -345,10 +345,7 @@ class Session(Indivisible):
             parts = zip(plan.strategies, engines, promises, strict=True)
             return tuple(answer(strategy, engine, secret, source, promise) for strategy, engine, promise in parts)
 
-        released = self._pay(plan.event, plan.text, read)
-        for release in released:
-            self._desk.remember(release)
-        return released
+        return self._pay(plan.event, plan.text, read)
 
     def preview_batch(
         self,

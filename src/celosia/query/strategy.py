@@ -22,7 +22,7 @@ from celosia.noise.source import Seeded
 from celosia.query.needs import Need
 from celosia.query.question import Question
 from celosia.query.target import Target
-from celosia.statistics import Bounding, Choice, Measure, Noise, PrivateTopK, SharedMoments
+from celosia.statistics import Choice, Measure, Noise, PrivateTopK, SharedMoments
 
 __all__ = [
     "PRIVATE_KEYS",

@@ -9,7 +9,9 @@ import math
 
 import numpy as np
 
+from celosia.core.errors import ParameterError
 from celosia.mechanisms.gaussian import Gaussian
+from celosia.mechanisms.k_norm import KNorm
 from celosia.mechanisms.laplace import Laplace
 
 __all__ = ["sum_margin"]
@@ -17,7 +19,7 @@ __all__ = ["sum_margin"]
 _CHOICES = 1 - np.exp2(-np.arange(0.005, 40, 0.005))  # of s, as shares of the largest for which there are moments
 
 
-def sum_margin(mechanism: Laplace | Gaussian, count: int, failure: float) -> float:
+def sum_margin(mechanism: Laplace | Gaussian | KNorm, count: int, failure: float) -> float:
     """Return what the sum of ``count`` noises of a mechanism on whole numbers exceeds with probability ``failure``.
 
     To one side; by symmetry it is as far below 0 as often.
@@ -27,6 +29,9 @@ def sum_margin(mechanism: Laplace | Gaussian, count: int, failure: float) -> flo
     >>> round(sum_margin(Gaussian(rho="0.5", sensitivity=1), 1_000, 0.05), 1)
     77.4
     """
+    if isinstance(mechanism, KNorm):
+        message = "Sums are known of noises that are drawn one by one, of Laplace or Gaussian mechanisms."
+        raise ParameterError(message)
     if isinstance(mechanism, Gaussian):
         return math.sqrt(2 * count * float(mechanism.event.variance) * -math.log(failure))
     largest = 1 / float(mechanism.event.scale)

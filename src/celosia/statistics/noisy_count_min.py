@@ -19,7 +19,6 @@ from celosia.core.errors import InputError
 from celosia.core.exact import Exact, exact_epsilon, exact_level, exact_positive, whole
 from celosia.core.record import Described
 from celosia.core.release import Release
-from celosia.mechanisms.k_norm import KNorm
 from celosia.noise.source import source_or_system
 from celosia.statistics.contribution import Bounding, Sensitivity
 from celosia.statistics.noise import Noise
@@ -246,10 +245,9 @@ class Frequencies:
         """
         from celosia.sketches.family import collision_chance
 
-        failure, rows, mechanism = 1 - exact_level(level), self.cells.shape[0], self.noise.mechanism
-        assert not isinstance(mechanism, KNorm)  # noqa: S101 - for the type checker: each counter has its own noise
+        failure, rows = 1 - exact_level(level), self.cells.shape[0]
         margin = self.noise.margin(1 - failure / (2 * rows))
-        total = max(self.total + sum_margin(mechanism, rows * self.noise.width, failure / 4) / rows, 0.0)
+        total = max(self.total + sum_margin(self.noise.mechanism, rows * self.noise.width, failure / 4) / rows, 0.0)
         others = total * collision_chance(self.noise.width) * (4 / failure) ** (1 / rows)
         least = self.cells.min(axis=0).astype(np.float64)
         high = np.maximum(least + margin, 0.0)
