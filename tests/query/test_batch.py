@@ -15,6 +15,7 @@ from celosia.query.batch import plan_batch
 from celosia.query.question import question_of
 from celosia.query.strategy import Strategy, squared_error, strategy_for
 from celosia.query.target import Target
+from tests.query.samples import Pretending
 
 ROWS = pa.table({"age": [34, 71, 20, 55] * 25, "sex": ["F", "M"] * 50, "city": ["A", "B"] * 50})
 TABLE = cl.table(
@@ -143,13 +144,11 @@ def test_a_bad_question_or_parameter_spends_nothing() -> None:
     assert opened.history == ()
 
 
-def test_a_ledger_remembers_one_reservation_and_data_that_cannot_be_read_stay_paid_for(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_ledger_remembers_one_reservation_and_data_that_cannot_be_read_stay_paid_for() -> None:
     ledger = cl.ledger("memory://")
     opened = session(ledger=ledger, source=None)
     assert len(opened.batch(TEXTS[:3], epsilon="0.5")) == 3
-    monkeypatch.setattr("celosia.query.session.answer", lambda *_: 1 / 0)
+    opened._engine = Pretending(error=ZeroDivisionError())
     with pytest.raises(CelosiaError, match="stays paid for"):
         opened.batch(TEXTS[:2], epsilon="0.5")
     assert [entry.state for entry in opened.history] == ["answered", "failed"]
