@@ -241,7 +241,10 @@ class Query:
         return self._aggregate("mode", (column,), name)
 
     def top_k(self, column: Scalar, k: int, *, name: str | None = None) -> Query:
-        """Return the ``k`` most frequent categories, or nearly, as a list in order."""
+        """Return the ``k`` most frequent categories, or nearly, as a list in order.
+
+        Of a text, whose values nobody listed, at most ``k`` of those that enough persons share; this needs a delta.
+        """
         return self._aggregate("top_k", (column,), name, (whole(k, name="k"),))
 
     def histogram(self, column: Scalar, edges: Sequence[float], *, name: str | None = None) -> Query:
