@@ -155,6 +155,21 @@ def test_sharing_has_less_noise_than_measuring_each_column() -> None:
             assert half[0] ** 0.5 < share * half[1] ** 0.5
 
 
+def test_intervals_allow_for_values_that_are_rounded_to_coarser_steps() -> None:
+    fine = Axis(0, 2**30, Fraction(1))
+    measure = SharedMoments((fine, AXES[0]), (False, False))
+    noise = measure.pure_noise(2**16, 1, Bounding())
+    value = 2**29 + 31  # 31 above a step of 64
+    sums = np.array([measure.features(value // 64, 1)]) * 100_000
+    for quantity, truth in (("mean 0", value), ("sum 0", 100_000 * value)):
+        estimate = measure.answer(quantity, sums, noise)
+        assert estimate.interval is not None
+        low, high = estimate.interval(0.9)
+        assert low[0] <= truth <= high[0]
+        assert high[0] - low[0] < 100 * truth / value
+    assert measure.rounding(1) == 0
+
+
 def test_bad_measures_are_refused() -> None:
     age = Axis(0, 120, Fraction(1))
     for columns, nullable, with_rows in (((), (), True), ((age,) * 8, (True,) * 8, True), ((age,), (False,), False)):

@@ -338,7 +338,7 @@ class Session(Indivisible):
         """
         plan = self._plan_batch(queries, {"epsilon": epsilon, "delta": delta, "rho": rho}, weights)
         engines = [self._desk.check(strategy.question.plan) for strategy in plan.strategies]
-        promises = [self._door.cost(strategy.event) for strategy in plan.strategies]
+        promises = [self._promise(strategy.event, strategy) for strategy in plan.strategies]
         secret, source = self._desk.secret, self._desk.source
 
         def read() -> "tuple[TableRelease, ...]":
@@ -376,7 +376,7 @@ class Session(Indivisible):
             for strategy, share, error in zip(plan.strategies, plan.shares, plan.errors, strict=True)
         )
         return BatchPreview(
-            cost=self._door.cost(plan.event),
+            cost=self._promise(plan.event),
             remaining=self.remaining,
             affordable=self._door.admits(plan.event),
             lines=lines,

@@ -118,8 +118,9 @@ def strategies_for(question: Question, target: Target) -> list[Strategy]:
     """
     if _has_texts(question) and target.delta == 0:
         message = (
-            "TOP_K of a Text finds values that nobody listed, by a noisy threshold, which needs a delta: take a budget "
-            "ApproxDP(epsilon=…, delta=…), or list the values in the schema (Category)."
+            "TOP_K of a Text finds values that nobody listed, by a noisy threshold, which needs a delta: ask the owner "
+            "of the data to list the values in the schema (Category) or for a budget with a delta, "
+            "ApproxDP(epsilon=…, delta=…)."
         )
         raise QueryError(message)
     if question.cells is None and target.delta == 0:

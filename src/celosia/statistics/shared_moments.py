@@ -58,7 +58,6 @@ class SharedMoments(Measure):
     with_rows: bool = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "columns", tuple(axis.coarsened(_MOST_STEPS) for axis in self.columns))
         if not 1 <= len(self.columns) <= MOST_COLUMNS or len(self.nullable) != len(self.columns):
             message = f"From 1 to {MOST_COLUMNS} columns can share a measurement, not {len(self.columns)}."
             raise ParameterError(message)
@@ -69,7 +68,7 @@ class SharedMoments(Measure):
     @property
     def axes(self) -> tuple[Axis, ...]:
         """The axes, each with at most 2^24 steps."""
-        return self.columns
+        return tuple(axis.coarsened(_MOST_STEPS) for axis in self.columns)
 
     @property
     def width(self) -> int:
@@ -85,7 +84,7 @@ class SharedMoments(Measure):
     @property
     def row(self) -> int:
         """The half-width P of the cube."""
-        return max(_LEAST_ROW, _FINENESS * max(axis.steps for axis in self.columns))
+        return max(_LEAST_ROW, _FINENESS * max(axis.steps for axis in self.axes))
 
     @property
     def reach(self) -> tuple[tuple[int, int], ...]:
@@ -124,7 +123,7 @@ class SharedMoments(Measure):
         steps, there = k[:columns], k[columns:] or (1,) * columns
         values = (
             (step + step - axis.steps * present) * self._parts(place)
-            for place, (step, present, axis) in enumerate(zip(steps, there, self.columns, strict=True))
+            for place, (step, present, axis) in enumerate(zip(steps, there, self.axes, strict=True))
         )
         presence = (
             (present + present - 1 if self.with_rows else present) * self._presence
@@ -148,7 +147,7 @@ class SharedMoments(Measure):
         self._check(quantity)
         name, _, number = quantity.partition(" ")
         place = int(number or 0)
-        return name, FirstMoments(axis=self.columns[place], parts=self._parts(place))
+        return name, FirstMoments(axis=self.axes[place], parts=self._parts(place))
 
     def answer(self, quantity: str, noisy: NDArray[np.int64], noise: Noise) -> Estimate:
         """Return a quantity, cell by cell; where the noisy number of values is not positive, a mean is the middle.
@@ -161,6 +160,35 @@ class SharedMoments(Measure):
         [1000.0, 75.0, 250.0]
         """
         self._check(quantity)
+        found = self._answer(quantity, noisy, noise)
+        name, _, number = quantity.partition(" ")
+        between, half = found.interval, self.rounding(int(number)) if name in ("sum", "mean") else 0.0
+        if half == 0 or between is None:
+            return found
+
+        def interval(level: float) -> Between:
+            if name == "mean":
+                low, high = between(level)
+                axis = self.axes[int(number)]
+                return np.maximum(low - half, float(axis.low)), np.minimum(high + half, float(axis.high))
+            each, weights = (1 + level) / 2, self._weights(f"count {number}")[1]
+            low, high = between(each)
+            # As many roundings as there are values.
+            reach = half * np.maximum(noisy @ weights + float(noise.margin_of(weights, each)), 0.0)
+            return low - reach, high + reach
+
+        return Estimate(value=found.value, interval=interval)
+
+    def rounding(self, place: int) -> float:
+        """Return how far a value may be from the step that stands for it: half a step, where the axis is coarser.
+
+        >>> SharedMoments((Axis(0, 120, Fraction(1)), Axis(0, 2**30, Fraction(1))), (True, True)).rounding(1)
+        32.0
+        """
+        coarse = self.axes[place]
+        return 0.0 if coarse == self.columns[place] else float(coarse.grid) / 2
+
+    def _answer(self, quantity: str, noisy: NDArray[np.int64], noise: Noise) -> Estimate:
         name, weights = self._weights(quantity)
         if name != "mean":
             centre = noisy @ weights
@@ -235,18 +263,18 @@ class SharedMoments(Measure):
         return int(self.row * _PRESENCE) if self.with_rows else self.row
 
     def _parts(self, place: int) -> int:
-        return self.row // self.columns[place].steps
+        return self.row // self.axes[place].steps
 
     def _span(self, place: int) -> int:
         """The largest feature of a column: P, or a little less."""
-        return self._parts(place) * self.columns[place].steps
+        return self._parts(place) * self.axes[place].steps
 
     def _half(self, place: int) -> float:
-        axis = self.columns[place]
+        axis = self.axes[place]
         return float(axis.steps * axis.grid / 2)
 
     def _middle(self, place: int) -> float:
-        return float(self.columns[place].low) + self._half(place)
+        return float(self.axes[place].low) + self._half(place)
 
 
 def _around(centre: NDArray[np.float64], reach: Any) -> Any:  # noqa: ANN401 - functions of a level
