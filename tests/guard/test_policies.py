@@ -34,7 +34,7 @@ def test_one_limit_cannot_be_for_different_units() -> None:
 
 
 def test_a_limit_for_somebody_else_is_refused() -> None:
-    with pytest.raises(ParameterError, match="protects a 'household'"):
+    with pytest.raises(ParameterError, match="for the unit 'household'"):
         scoped_policy(cl.PureDP(epsilon=1, unit="household"), [PERSONS])
     with pytest.raises(ParameterError, match="ReplaceOne"):
         scoped_policy(cl.PureDP(epsilon=1, adjacency=cl.ReplaceOne), [ROWS])

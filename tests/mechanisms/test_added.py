@@ -313,7 +313,7 @@ GOLDEN: list[tuple[Any, Any, Any]] = [
     ),
     (Gaussian(epsilon=1, delta="1e-6", sensitivity=1), 108, 118),
     (Gaussian(epsilon=1, delta="1e-6", sensitivity=1), 0.25, 11.6552734375),
-    (Gaussian(epsilon=1, delta="1e-6", sensitivity=1), [0, 1, 2, 3], [10, 10, -1, 9]),
+    (Gaussian(epsilon=1, delta="1e-6", sensitivity=1), [0, 1, 2, 3], [10, 10, 0, 9]),
     (Gaussian(rho="0.02", sensitivity_squared=3), 108, 129),
     (Gaussian(rho="0.02", sensitivity_squared=3), [0, 1, 2, 3], [21, 19, -3, 15]),
 ]

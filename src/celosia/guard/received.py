@@ -87,7 +87,8 @@ def read_tables(card: object) -> dict[str, Table]:
 
     >>> column = "[columns.age]\nkind = 'integer'\nlow = 0\nhigh = 120"
     >>> table = {"name": "deaths", "person": None, "max_groups_per_person": None, "max_rows_per_group": None,
-    ...          "adjacency": "add-remove", "public": False, "key": [], "schema_toml": column}
+    ...          "max_rows_per_person": None, "adjacency": "add-remove", "public": False, "key": [],
+    ...          "schema_toml": column}
     >>> read_tables({"tables": [table]})
     {'deaths': <Table deaths(age), unit row>}
     """

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
-from celosia.core.errors import ParameterError
+from celosia.core.errors import ParameterError, QueryError
 from celosia.core.exact import Exact, whole
 from celosia.mechanisms.stable_keys import StableKeys
 from celosia.statistics.choice import Choice
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from celosia.core.events import Event
-    from celosia.core.mechanism import Source
     from celosia.statistics.contribution import Bounding
 
 __all__ = ["PrivateTopK"]
@@ -127,16 +126,9 @@ class PrivateTopK(Choice):
         limit = f"One {bounding.unit} counts for at most {self.groups} of the texts."
         return (sentence,) if bounding.unit == "row" else (sentence, limit)
 
-    def _choose(
-        self,
-        counts: "NDArray[np.int64]",
-        each: Fraction,
-        bounding: "Bounding",
-        *,
-        pure: bool,
-        source: "Source",
-    ) -> "NDArray[np.int64]":
-        raise NotImplementedError  # texts come with their numbers: see best
+    def _choose(self, *_counts: object, **_options: object) -> "NDArray[np.int64]":
+        message = "Texts that nobody listed are no columns of counts: an engine finds them, and best() sorts them."
+        raise QueryError(message)
 
     def best(
         self, cells: "NDArray[np.int64]", texts: "list[str]", counts: "NDArray[np.int64]", number: int

@@ -136,7 +136,7 @@ def _mixed(share: float, sampled: Table, rest: Table) -> Table:
 
 def _cube(scale: float, shift: int) -> Table:
     """Return the probabilities of noise on two numbers, of which both are shifted, clipped to those near 0."""
-    outputs = np.arange(-60, 61)
+    outputs = np.arange(-100, 101)
     first, second = np.meshgrid(outputs, outputs)
     masses = np.exp(-np.maximum(np.abs(first - shift), np.abs(second - shift)) / scale)
     cells = (np.clip(first, -3, 4) + 3) * 8 + np.clip(second, -3, 4) + 3
