@@ -356,8 +356,9 @@ def test_numbers_of_a_public_table_travel_with_their_types() -> None:
 def test_a_session_asks_a_database(postgres: str) -> None:
     rows = people()
     executed(
-        postgres, "CREATE TABLE face (person_id bigint, age bigint, weight double precision, sex text, cause text)"
+        postgres,
+        "CREATE TABLE face (person_id bigint, age bigint, weight double precision, sex text, cause text, town text)",
     )
-    placed = "INSERT INTO face VALUES (%s, %s, %s, %s, %s)"
+    placed = "INSERT INTO face VALUES (%s, %s, %s, %s, %s, %s)"
     executed(postgres, placed, *zip(*(column.to_pylist() for column in rows.columns), strict=True))
     ask_everything(cl.table(postgres, name="face", schema=SCHEMA, person="person_id", **LIMITS))
