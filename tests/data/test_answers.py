@@ -33,6 +33,7 @@ def test_bounds_are_read() -> None:
     assert parse_bounds("integer", " -5 .. 1e3 ") == Integer(-5, 1000)
     assert parse_bounds("integer", "120") == Integer(0, 120)
     assert parse_bounds("real", "0,5..2.5") == Real("0.5", "2.5")
+    assert parse_bounds("real", "0.125..20000,5") == Real("0.125", "20000.5")
     assert parse_bounds("date", "2021-01-01..2021-12-31") == Date("2021-01-01", "2021-12-31")
     assert parse_bounds("timestamp", "2021-01-01..2021-12-31 23:59:59") == Timestamp(
         "2021-01-01", "2021-12-31 23:59:59"
@@ -42,7 +43,17 @@ def test_bounds_are_read() -> None:
 def test_wrong_answers_say_what_to_write() -> None:
     wrong: dict[Callable[[str], object], tuple[str, ...]] = {
         lambda answer: parse_bounds("integer", answer): ("", "..", "5..", "9..1", "0..1.5", "a..b", "0..1..2", "0-120"),
-        lambda answer: parse_bounds("real", answer): ("", "x", "1..0", "nan..1", "0..inf", "1.234,5"),
+        lambda answer: parse_bounds("real", answer): (
+            "",
+            "x",
+            "1..0",
+            "nan..1",
+            "0..inf",
+            "1.234,5",
+            "0..20.000",
+            "1,234",
+            "-12.500..0",
+        ),
         lambda answer: parse_bounds("date", answer): (
             "",
             "2021-01-01",

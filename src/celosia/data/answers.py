@@ -41,6 +41,7 @@ _BOUNDED: Final[dict[str, type[Integer | Real | Date | Timestamp]]] = {
     "timestamp": Timestamp,
 }
 _LETTERS: Final = re.compile("yyyy|aaaa|yy|aa|dd?|hh?|mm?|ss?", re.IGNORECASE)
+_GROUPED: Final = re.compile(r"-?[1-9]\d{0,2}(?:\.\d{3}|,\d{3})+")  # 20.000 is 20 or 20000, by where one lives
 _ISO: Final = "iso"
 _NO_WORDS: Final = "none"
 
@@ -103,6 +104,11 @@ def parse_bounds(kind: str, text: str) -> Kind:
 def _bound(kind: str, text: str, name: str) -> Any:  # noqa: ANN401 - whatever the kind takes
     if kind not in ("integer", "real"):
         return text
+    if _GROUPED.fullmatch(text):
+        message = (
+            f"{name} must be clear: {quote(text)} has a decimal sign or a separator of thousands. Write digits alone."
+        )
+        raise ParameterError(message)
     number = exact(text.replace(",", ".") if text.count(",") == 1 else text, name=name)
     if kind == "real":
         return number

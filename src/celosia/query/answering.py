@@ -14,7 +14,7 @@ import numpy as np
 
 from celosia.mechanisms import StableKeys
 from celosia.query.cells import MOST_CELLS, Cells
-from celosia.query.cut_off import Measured, bound_true_values, estimate_cut_off
+from celosia.query.cut_off import Measured, estimate_cut_off
 from celosia.query.evaluate import evaluate
 from celosia.query.needs import Need
 from celosia.query.output_intervals import output_interval
@@ -22,6 +22,7 @@ from celosia.query.plan import Aggregate, Key, Plan
 from celosia.query.preview import notes_of
 from celosia.query.release import TableRelease
 from celosia.query.strategy import Part, Strategy
+from celosia.query.true_values import TrueValues
 from celosia.statistics import (
     CentredSum,
     Choice,
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
     from celosia.core import Guarantee, Source
     from celosia.query.engine import Engine
+    from celosia.query.expressions import Expression
 
     Interval = Callable[[float], tuple[NDArray[Any], NDArray[Any]]]
 
@@ -81,19 +83,23 @@ def answer(
         summaries = engine.summaries(question.plan, requests, question.bounding, secret, cells)
     else:  # no key was shown: there is nothing to read
         summaries = tuple(np.zeros((0, need.measure.width), dtype=np.int64) for need in requests)
+    counts = {one.name for one in question.plan.aggregates if one.kind == "count"}
     columns: dict[str, Estimate] = {}
     measured: list[Measured] = []
     for part, summary in zip(parts, summaries, strict=False):
         if isinstance(part.need.measure, Measure):
             rows = int(summaries[-1][0, 0]) if part.need.public_rows else None
             measured.append(_measured(part, summary, source, rows))
-            columns |= {name: measured[-1].answer(quantity) for name, quantity in part.need.serves}
+            columns |= {
+                name: _round(measured[-1].answer(quantity)) if name in counts else measured[-1].answer(quantity)
+                for name, quantity in part.need.serves
+            }
         else:
             columns |= _choose(part, strategy, summary, source)
     for part in texts:
         columns |= _frequent_texts(part, strategy, engine, secret, source, cells)
     beyond = [one for one in measured if isinstance(one.measure, CutOffMeasure)]
-    true = bound_true_values(question.plan, measured, beyond[0]) if beyond else {} if question.may_cut else None
+    true = TrueValues(question.plan, measured, beyond[0]).interval if beyond else None
     table = _table(strategy, cells, columns, true, seeded=source.seeded, promise=promise)
     cut_off = estimate_cut_off(beyond) if len(cells) else None
     found = () if cut_off is None else (cut_off.describe(),)
@@ -158,6 +164,11 @@ def _measured(part: Part, summary: "NDArray[Any]", source: "Source", rows: int |
     noise = dataclasses.replace(part.noise, cells=len(summary))
     noisy = noise.release(summary, source) if len(summary) else summary
     return Measured(need=part.need, measure=measure, noisy=noisy, noise=noise)
+
+
+def _round(estimate: Estimate) -> Estimate:
+    """Round a number of rows that was measured as a sum."""
+    return dataclasses.replace(estimate, value=np.rint(estimate.value).astype(np.int64))
 
 
 def _choose(part: Part, strategy: Strategy, summary: "NDArray[Any]", source: "Source") -> dict[str, Estimate]:
@@ -234,7 +245,7 @@ def _table(
     strategy: Strategy,
     cells: Cells,
     estimates: dict[str, Estimate],
-    true: "dict[str, Interval] | None",
+    true: "Callable[[Expression], Interval | None] | None",
     *,
     seeded: bool,
     promise: "Guarantee",
@@ -266,16 +277,22 @@ def _table(
         guarantee=promise,
         seeded=seeded,
         keys=tuple(name for name, _ in plan.outputs if name in names),
-        intervals=_output_intervals(plan, noise, places),
-        true_intervals=None if true is None else _output_intervals(plan, true, places),
+        intervals=_output_intervals(plan, lambda expression: output_interval(expression, noise), places),
+        true_intervals=_output_intervals(plan, true or _find_none, places) if strategy.question.may_cut else None,
         notes=notes_of(strategy),
     )
 
 
-def _output_intervals(plan: "Plan", ends: "dict[str, Interval]", places: list[int]) -> "dict[str, Interval]":
-    """The intervals of all columns of an answer that have one, from those of the aggregates."""
+def _find_none(_: "Expression") -> None:
+    """Find no interval: nothing says how much the limits cut off."""
+
+
+def _output_intervals(
+    plan: "Plan", find: "Callable[[Expression], Interval | None]", places: list[int]
+) -> "dict[str, Interval]":
+    """The intervals of all columns of an answer that have one."""
     shown = np.asarray(places, dtype=np.int64)
-    found = {name: output_interval(expression, ends) for name, expression in plan.outputs}
+    found = {name: find(expression) for name, expression in plan.outputs}
     return {
         name: functools.partial(_taken, interval, shown) for name, interval in found.items() if interval is not None
     }

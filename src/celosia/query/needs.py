@@ -16,7 +16,7 @@ from celosia.core.errors import QueryError
 from celosia.data.axis import Axis
 from celosia.data.columns import Category, Date, Kind, Text, Timestamp
 from celosia.query.cells import MOST_CELLS
-from celosia.query.expressions import Expression, kind_of
+from celosia.query.expressions import Call, Expression, Literal, kind_of
 from celosia.query.plan import Aggregate, Base, Plan
 from celosia.query.render import render
 from celosia.statistics import (
@@ -151,13 +151,13 @@ def needs_of(plan: Plan, kinds: Mapping[str, Kind], bounding: "Bounding", groups
             found.append(_single(aggregate, kinds, groups))
     found += [_cross(aggregates, columns, kinds) for columns, aggregates in by_pair.items()]
     for column, aggregates in by_column.items():
-        kind = kind_of(column, kinds)
         moments = [aggregate for aggregate in aggregates if aggregate.kind in _MOMENTS]
+        if rows and bounding.unit != "row" and {one.kind for one in moments} == {"count"}:
+            found.append(_part_of_rows(moments, column))
+        elif moments:
+            found.append(_moments(moments, column, kind_of(column, kinds), plan, bounding))
         quantiles = [aggregate for aggregate in aggregates if aggregate.kind in _QUANTILES]
-        if moments:
-            found.append(_moments(moments, column, kind, plan, bounding))
-        if quantiles:
-            found.append(_quantiles(quantiles, column, kind, bounding))
+        found += [_quantiles(quantiles, column, kind_of(column, kinds), bounding)] if quantiles else []
     whole = _with_rows(_sharing(found, kinds, with_rows=bool(rows)), rows, kinds)
     if bounding.unit == "row":
         return tuple(whole)
@@ -180,6 +180,17 @@ def _moments(aggregates: list[Aggregate], column: Expression, kind: Kind, plan: 
     if wanted == {"sum"}:
         return Need(measure=Total(axis=axis), columns=(column,), serves=serves)
     return Need(measure=FirstMoments(axis=axis), columns=(column,), serves=serves)
+
+
+def _part_of_rows(aggregates: list[Aggregate], column: Expression) -> Need:
+    """Count the rows that have a value among all rows, which are asked for as well: as the sum of 0 and 1.
+
+    So the rows of a person are averaged down before it is looked which of them have a value. If they were afterwards,
+    few of many rows would all count, shares would be too large and those of opposite conditions add up to more than 1.
+    """
+    there = Call("case", (Call("is_null", (column,)), Literal(0), Literal(1)))
+    serves = tuple((aggregate.name, "sum") for aggregate in aggregates)
+    return Need(measure=FirstMoments(axis=Axis(0, 1, Fraction(1))), columns=(there,), serves=serves)
 
 
 def _sharing(found: list[Need], kinds: Mapping[str, Kind], *, with_rows: bool) -> list[Need]:

@@ -120,7 +120,8 @@ def _check_budget(limit: Guarantee, wanted: Guarantee | None, scope: Scope, tabl
     if limit.adjacency is not table.adjacency or limit.unit != table.unit:
         message = (
             f"The ledger's budget for {scope} is for {limit.adjacency!r} and a {limit.unit}, the table for "
-            f"{table.adjacency!r} and a {table.unit}: ask the owner of the data which of them is right."
+            f"{table.adjacency!r} and a {table.unit}: ask the owner of the data which of them is right. A budget with "
+            f"unit={table.unit!r} (--unit {table.unit}) and adjacency={table.adjacency!r} fits the table."
         )
         raise ParameterError(message)
     if not isinstance(limit, PureDP | ApproxDP | ZCDP):

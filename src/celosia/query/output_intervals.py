@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     Ends: TypeAlias = tuple[NDArray[Any], NDArray[Any]]
     Interval: TypeAlias = Callable[[float], Ends]
 
-__all__ = ["output_interval"]
+__all__ = ["can_enclose", "enclose", "output_interval"]
 
 _MONOTONE: Final = frozenset({"real", "floor", "ceil", "round"})
 _EXACT = 2.0**26
@@ -37,23 +37,37 @@ def output_interval(expression: Expression, intervals: "Mapping[str, Interval]")
     ([0.4], [0.75])
     """
     names = sorted(columns_in(expression))
-    if not names or not set(names) <= set(intervals) or not _is_known(expression):
+    if not names or not set(names) <= set(intervals) or not can_enclose(expression):
         return None
     if isinstance(expression, Column):
         return intervals[expression.name]
 
     def interval(level: float) -> "Ends":
         each = 1 - (1 - level) / len(names)
-        ends = {name: intervals[name](each) for name in names}
-        with np.errstate(all="ignore"):
-            return _enclosed(expression, {name: (_real(low), _real(high)) for name, (low, high) in ends.items()})
+        return enclose(expression, {name: intervals[name](each) for name in names})
 
     return interval
 
 
-def _is_known(expression: Expression) -> bool:
+def enclose(expression: Expression, ends: "Mapping[str, Ends]") -> "Ends":
+    """Return where an expression lies if each of its columns lies between its ends.
+
+    >>> low, high = enclose(Call("-", (Column("x"), Column("n"))), {"x": ([4.0], [6.0]), "n": ([1.0], [2.0])})
+    >>> low.tolist(), high.tolist()
+    ([2.0], [5.0])
+    """
+    with np.errstate(all="ignore"):
+        return _enclosed(expression, {name: (_real(low), _real(high)) for name, (low, high) in ends.items()})
+
+
+def can_enclose(expression: Expression) -> bool:
+    """Return whether an expression is made of what intervals are known of.
+
+    >>> can_enclose(Call("upper", (Column("x"),)))
+    False
+    """
     if isinstance(expression, Call):
-        return expression.name in _KNOWN and all(map(_is_known, expression.arguments))
+        return expression.name in _KNOWN and all(map(can_enclose, expression.arguments))
     return isinstance(expression, Column) or type(expression.value) in (int, float)
 
 
