@@ -13,7 +13,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from celosia.accounting import BasicAccountant, CombinedAccountant, Filter
-from celosia.accounting.combined import OWN
+from celosia.accounting.accountants.combined import OWN
 from celosia.core import ApproxDP, ComposedEvent, Event, GuaranteedEvent, PureDP
 
 __all__ = ["BUDGETS", "EVENTS", "count_by_filter", "count_by_whitehouse", "largest_square_sum", "main", "table"]

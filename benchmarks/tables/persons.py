@@ -19,8 +19,8 @@ import pyarrow as pa
 import celosia as cl
 from benchmarks.tables.statistics import EPSILONS, LEVEL, ROWS, RUNS
 from celosia.noise import Seeded
-from celosia.query.cells import Cells
-from celosia.query.duckdb_engine import DuckDBEngine
+from celosia.query.engines.duckdb import DuckDBEngine
+from celosia.query.planning.cells import Cells
 from celosia.statistics import CutPersons
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from celosia.data.table import Table
-    from celosia.query.engine import Request
-    from celosia.query.plan import Plan
+    from celosia.query.engines.base import Request
+    from celosia.query.plan.nodes import Plan
     from celosia.query.release import TableRelease
     from celosia.statistics import Bounding
 

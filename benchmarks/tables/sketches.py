@@ -17,17 +17,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from benchmarks.peers.stopwatch import seconds
-from celosia.sketches.ams import AMS
-from celosia.sketches.bloom import BloomFilter
-from celosia.sketches.count_mean import CountMean
-from celosia.sketches.count_median import CountMedian
-from celosia.sketches.count_min import CountMin
-from celosia.sketches.count_sketch import CountSketch
-from celosia.sketches.counting_bloom import CountingBloomFilter
-from celosia.sketches.dyadic import DyadicCountMin
-from celosia.sketches.flajolet_martin import FlajoletMartin
-from celosia.sketches.hyperloglog import HyperLogLog
-from celosia.sketches.theta import Theta
+from celosia.sketches.distinct.flajolet_martin import FlajoletMartin
+from celosia.sketches.distinct.hyperloglog import HyperLogLog
+from celosia.sketches.distinct.theta import Theta
+from celosia.sketches.frequency.ams import AMS
+from celosia.sketches.frequency.count_mean import CountMean
+from celosia.sketches.frequency.count_median import CountMedian
+from celosia.sketches.frequency.count_min import CountMin
+from celosia.sketches.frequency.count_sketch import CountSketch
+from celosia.sketches.frequency.dyadic import DyadicCountMin
+from celosia.sketches.membership.bloom import BloomFilter
+from celosia.sketches.membership.counting_bloom import CountingBloomFilter
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from celosia.data.axis import Axis
+from celosia.data.schema.axis import Axis
 from celosia.noise import Seeded
 from celosia.statistics import Bounding, FirstMoments, Measure, Noise, Quantiles, RowCount, SecondMoments, Total
 

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
         testing,
     )
     from celosia.data import Boolean, Category, Date, Integer, Real, Schema, Text, Timestamp, table
-    from celosia.guard.client import connect
+    from celosia.guard.client.connection import connect
 
     # The room is itself the function that opens a ledger; to type checkers it can be only one of the two.
     from celosia.ledger import open_ledger as ledger
@@ -86,7 +86,7 @@ _NAMES = {
         "data",
     ),
     "Session": "query",
-    "connect": "guard.client",
+    "connect": "guard.client.connection",
 }
 
 __all__ = [

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from celosia.accounting import Calibration, ZCDPAccountant, best, calibrate
-from celosia.accounting.gaussian import smallest_variance
+from celosia.accounting.prices.gaussian import smallest_variance
 from celosia.core import (
     ZCDP,
     ApproxDP,

@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from celosia.accounting import closed_forms
 from celosia.accounting.comparison import (
     Row,
     as_markdown,
@@ -23,7 +22,8 @@ from celosia.accounting.comparison import (
     renyi_advanced,
     renyi_probability,
 )
-from celosia.accounting.trade_off import gaussian_profile
+from celosia.accounting.prices import closed_forms
+from celosia.accounting.prices.trade_off import gaussian_profile
 from celosia.core import ApproxDP, ParameterError, PureDP, RenyiDP
 
 

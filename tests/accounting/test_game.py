@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from celosia import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP
-from celosia.accounting import closed_forms
 from celosia.accounting.game import Game, game
-from celosia.accounting.trade_off import gaussian_profile
+from celosia.accounting.prices import closed_forms
+from celosia.accounting.prices.trade_off import gaussian_profile
 from celosia.core import GuaranteeMismatch, ParameterError
 from celosia.mechanisms import Gaussian, Laplace, RandomizedResponse
 from celosia.noise import DiscreteGaussian, DiscreteLaplace, Seeded

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from celosia.accounting import combined
+from celosia.accounting.accountants import combined
 
 # Not part of a source distribution.
 accounting = pytest.importorskip("benchmarks.tables.accounting")

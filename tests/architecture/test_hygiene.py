@@ -21,7 +21,7 @@ REGISTRY = re.compile(
         [r"pypi\." + "org", r"pythonhosted\." + "org", r"npmjs\." + "org", r"debian\." + "org", r"anaconda\." + "org"]
     )
 )
-VENDORED = "src/celosia/guard/pages/static/vendor/"  # as published, by their hashes
+VENDORED = "src/celosia/guard/web/static/vendor/"  # as published, by their hashes
 TORCH = re.compile(r"^(torch|nvidia-|triton|cuda)", re.MULTILINE)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import celosia.local
-from celosia.local.protocol import Protocol
+from celosia.local.base.protocol import Protocol
 from tests.local import reference_client as reference
 from tests.local.wire_vectors import PROTOCOLS, files, read
 

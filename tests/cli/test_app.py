@@ -76,7 +76,7 @@ def test_errors_of_ours_are_one_line_however_long(runner: CliRunner, monkeypatch
     def fail(*_: object) -> None:
         raise ParameterError("long " * 40 + "\nand broken")
 
-    monkeypatch.setattr("celosia.cli.demo.exact_epsilon", fail)
+    monkeypatch.setattr("celosia.cli.demo.commands.exact_epsilon", fail)
     result = runner.invoke(app, ["demo"])
     assert result.exit_code == 2
     assert result.stderr.count("\n") == 1
@@ -87,7 +87,7 @@ def test_an_interrupt_leaves_quietly(runner: CliRunner, monkeypatch: pytest.Monk
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("celosia.cli.demo.exact_epsilon", interrupt)
+    monkeypatch.setattr("celosia.cli.demo.commands.exact_epsilon", interrupt)
     result = runner.invoke(app, ["demo"])
     assert result.exit_code == 130
     assert result.stderr.strip() in ("", "Error: interrupted.")  # by the version of Typer
@@ -97,7 +97,7 @@ def test_a_defect_of_ours_is_one_line_without_its_words(runner: CliRunner, monke
     def break_down(*_: object) -> None:
         raise ZeroDivisionError("secret")
 
-    monkeypatch.setattr("celosia.cli.demo.exact_epsilon", break_down)
+    monkeypatch.setattr("celosia.cli.demo.commands.exact_epsilon", break_down)
     result = runner.invoke(app, ["demo"])
     assert result.exit_code == 1
     assert result.stderr.count("\n") == 1

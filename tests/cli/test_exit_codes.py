@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from celosia.cli.app import app
 from celosia.cli.exit_codes import BUDGET, EXIT_CODES, FAILED, REFUSED, USAGE, exit_code_of
 from celosia.core import errors
-from celosia.guard.wire import _error_of
+from celosia.guard.client.transport import _error_of
 
 CODES = {
     "BudgetExceeded": BUDGET,
@@ -56,7 +56,7 @@ def test_a_command_ends_with_it_in_one_tame_line(name: str, monkeypatch: pytest.
         message = "no \x1b[2J\r\nand \u202e no"
         raise getattr(errors, name)(message)
 
-    monkeypatch.setattr("celosia.cli.collect.exact_epsilon", fail)
+    monkeypatch.setattr("celosia.cli.collect.commands.exact_epsilon", fail)
     result = CliRunner().invoke(app, ["collect", "choose", "--domain", "9", "--epsilon", "1"])
     assert (result.exit_code, result.stderr) == (CODES[name], "Error: no \\x1b[2J and \\u202e no\n")
 

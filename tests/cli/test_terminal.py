@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from celosia.cli.account_show import print_json
+from celosia.cli.account.show import print_json
 from celosia.cli.terminal import has_width, print_file, print_line, print_whole, printable
 
 EVIL = "a\x1b[2Jb\rc\ad\u202ee\x9b31mf\u2066g\x7fh\udc80"

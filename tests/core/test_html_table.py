@@ -11,8 +11,8 @@ import pytest
 
 import celosia as cl
 from celosia.core.html_table import draw_table, write_value
-from celosia.guard.client import Connection
-from celosia.guard.wire import Wire
+from celosia.guard.client.connection import Connection
+from celosia.guard.client.transport import Wire
 from celosia.noise import Seeded
 
 HOSTILE = '"><script>alert(1)</script><img src=x onerror=alert(1)>\u202e&amp;'

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 import celosia as cl
 from celosia.core.errors import SchemaError
-from celosia.data.columns import MOST_KEYS, Boolean, Category, Date, Integer, Kind, Real, Text, Timestamp
 from celosia.data.public import check_key, read_public, schema_of_public
-from celosia.data.schema import Schema
-from celosia.data.sources import SparkSource, classify
+from celosia.data.schema.columns import MOST_KEYS, Boolean, Category, Date, Integer, Kind, Real, Text, Timestamp
+from celosia.data.schema.schema import Schema
+from celosia.data.sources.classify import SparkSource, classify
 
 if TYPE_CHECKING:
     from pathlib import Path

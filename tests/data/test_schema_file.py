@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from celosia.core import AddRemove, ReplaceOne
 from celosia.core.errors import CelosiaError, SchemaError
-from celosia.data.columns import Category, Integer, Real, Text
-from celosia.data.schema import Schema
+from celosia.data.schema.columns import Category, Integer, Real, Text
+from celosia.data.schema.schema import Schema
 from celosia.data.schema_file import SchemaFile, parse_schema_file, read_schema_file
-from celosia.data.text_format import TextFormat
+from celosia.data.sources.text_format import TextFormat
 
 if TYPE_CHECKING:
     from pathlib import Path

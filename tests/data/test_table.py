@@ -11,10 +11,10 @@ import pytest
 
 from celosia.core import AddRemove, ParameterError, ReplaceOne
 from celosia.core.errors import SchemaError
-from celosia.data.columns import Category, Integer, Text
-from celosia.data.files import Files
-from celosia.data.schema import Schema
-from celosia.data.sources import Database, Frame
+from celosia.data.schema.columns import Category, Integer, Text
+from celosia.data.schema.schema import Schema
+from celosia.data.sources.classify import Database, Frame
+from celosia.data.sources.files import Files
 from celosia.data.table import Table, table
 
 if TYPE_CHECKING:

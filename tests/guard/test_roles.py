@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from celosia.core.errors import NotAllowed, ParameterError
-from celosia.guard.identity import Identity
+from celosia.guard.auth.identity import Identity
 from celosia.guard.roles import PERMISSIONS, Permission, Role, require
 
 P = Permission

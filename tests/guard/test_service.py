@@ -23,16 +23,17 @@ from celosia.core.errors import (
     QueryError,
     RequestConflict,
 )
-from celosia.guard.asking import Ask
-from celosia.guard.config import Config, Limits
-from celosia.guard.dataset import PublicTable
-from celosia.guard.identity import Identity
-from celosia.guard.missing import NotThere
-from celosia.guard.pace import visible_after
+from celosia.guard.auth.identity import Identity
+from celosia.guard.config.settings import Config, Limits
+from celosia.guard.datasets.dataset import PublicTable
+from celosia.guard.errors import NotThere
+from celosia.guard.queries.pace import visible_after
+from celosia.guard.queries.requests import Ask
 from celosia.guard.roles import Role
 from celosia.guard.service import Guard
 from celosia.ledger import Policy, Window
-from celosia.query import Session, answering
+from celosia.query import Session
+from celosia.query.answering import release_table as answering
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -299,8 +300,8 @@ def test_a_question_is_previewed_paid_for_and_answered(place: Place) -> None:
 
 
 def test_plans_are_taken_as_json_too(place: Place) -> None:
-    from celosia.query.plan_json import plan_to_json
-    from celosia.query.sql import parse_sql
+    from celosia.query.serial.plan import plan_to_json
+    from celosia.query.sql.parser import parse_sql
 
     table = cl.data.parse_schema_file(SCHEMA).table(str(place.folder / "deaths.csv"), name="deaths")
     plan = plan_to_json(parse_sql(str(COUNT.sql), {"deaths": table}))

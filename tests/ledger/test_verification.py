@@ -9,7 +9,7 @@ from sqlalchemy import text
 
 from celosia.core import GuaranteedEvent, LedgerError, ParameterError, PureDP, Release
 from celosia.ledger import Head, Ledger, Request, open_ledger
-from celosia.ledger.chain import canonical, line_hash
+from celosia.ledger.log.chain import canonical, line_hash
 from celosia.ledger.verification import expected_head
 
 if TYPE_CHECKING:

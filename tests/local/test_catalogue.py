@@ -9,8 +9,8 @@ import pytest
 
 from celosia import local
 from celosia.core.errors import ParameterError
+from celosia.local.base.protocol import Protocol
 from celosia.local.catalogue import CATALOGUE, build, find
-from celosia.local.protocol import Protocol
 
 STATED: dict[str, dict[str, Any]] = {
     "domain": {"domain": 8},

@@ -10,11 +10,11 @@ import pytest
 
 from celosia.core import ParameterError
 from celosia.local.choose import Choice, choose
-from celosia.local.direct_encoding import DirectEncoding
-from celosia.local.hadamard_response import HadamardResponse
-from celosia.local.local_hashing import LocalHashing
-from celosia.local.loloha import LOLOHA
-from celosia.local.subset_selection import SubsetSelection
+from celosia.local.frequency.direct_encoding import DirectEncoding
+from celosia.local.frequency.hadamard_response import HadamardResponse
+from celosia.local.frequency.local_hashing import LocalHashing
+from celosia.local.frequency.subset_selection import SubsetSelection
+from celosia.local.longitudinal.loloha import LOLOHA
 
 
 @pytest.mark.parametrize("epsilon", ["0.1", 1, 2, 4, 9])

@@ -7,7 +7,7 @@ import pytest
 
 from celosia.core import CelosiaError
 from celosia.local import presets
-from celosia.local.protocol import Protocol
+from celosia.local.base.protocol import Protocol
 from celosia.noise import Seeded
 
 

@@ -12,13 +12,13 @@ from scipy import special
 from celosia.accounting import best, dominating, shuffled_closed_form, shuffled_epsilon
 from celosia.core import ApproxDP, ParameterError, ReplaceOne
 from celosia.local import DirectEncoding
-from celosia.local.hadamard_count_mean_sketch import HadamardCountMeanSketch
-from celosia.local.hadamard_response import HadamardResponse
-from celosia.local.local_hashing import LocalHashing
-from celosia.local.loloha import LOLOHA
-from celosia.local.optimized_unary import OptimizedUnary
+from celosia.local.frequency.hadamard_count_mean_sketch import HadamardCountMeanSketch
+from celosia.local.frequency.hadamard_response import HadamardResponse
+from celosia.local.frequency.local_hashing import LocalHashing
+from celosia.local.frequency.optimized_unary import OptimizedUnary
+from celosia.local.frequency.subset_selection import SubsetSelection
+from celosia.local.longitudinal.loloha import LOLOHA
 from celosia.local.shuffle import shuffle
-from celosia.local.subset_selection import SubsetSelection
 
 PROTOCOLS = [
     DirectEncoding(domain=4, epsilon=1),

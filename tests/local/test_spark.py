@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 from celosia.core.errors import InputError, ParameterError
-from celosia.local.count_mean_sketch import CountMeanSketch
-from celosia.local.direct_encoding import DirectEncoding
+from celosia.local.frequency.count_mean_sketch import CountMeanSketch
+from celosia.local.frequency.direct_encoding import DirectEncoding
 from celosia.local.spark import _FAN, _partitions, absorb_batches, aggregate
 from celosia.noise import Seeded
 

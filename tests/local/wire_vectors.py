@@ -40,17 +40,17 @@ from celosia.local import (
     SequenceFragmentPuzzle,
     SubsetSelection,
 )
-from celosia.local.memoised import Memoised
+from celosia.local.base.memoised import Memoised
 from celosia.noise.decide import exp_enclosure, leading, logistic_enclosure, ratio_enclosure
 from celosia.noise.keyed import Keyed, derive
 from celosia.noise.uniform import integer_below
-from celosia.sketches.digest import digest
-from celosia.sketches.family import HashFamily
+from celosia.sketches.hashing.digest import digest
+from celosia.sketches.hashing.family import HashFamily
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from celosia.local.protocol import Protocol
+    from celosia.local.base.protocol import Protocol
 
 FOLDER = Path(__file__).parents[2] / "clients" / "vectors"
 MESSAGE = b"celosia/vector/1"

@@ -13,7 +13,7 @@ from dp_accounting.pld import privacy_loss_distribution
 from scipy import stats
 
 import celosia
-from celosia.accounting.gaussian import largest_rho
+from celosia.accounting.prices.gaussian import largest_rho
 from celosia.core import ZCDP, ApproxDP, GaussianEvent, ParameterError
 from celosia.mechanisms import Gaussian
 from celosia.noise import Seeded

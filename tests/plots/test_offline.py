@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import celosia as cl
-from celosia.cli.charts import laplace_neighbours
+from celosia.cli.demo.charts import laplace_neighbours
 from celosia.core import ParameterError
-from celosia.learn.chart_layers import Frame, marks, together
+from celosia.learn.charts.layers import Frame, marks, together
 from celosia.plots import Curve, Labels, curves, intervals
 from celosia.plots.offline import HConcatChart, LayerChart
 

@@ -20,17 +20,17 @@ from hypothesis import strategies as st
 
 import celosia as cl
 from celosia.core import CelosiaError
-from celosia.query.expressions import Column, Expression, columns_in, kind_of
-from celosia.query.parse import parse_expression
-from celosia.query.plan import Aggregate, Base, Joined, Key, PerPerson, Plan, Projected, Relation
-from celosia.query.question import question_of
-from celosia.query.relations import columns_of
+from celosia.query.plan.expressions import Column, Expression, columns_in, kind_of
+from celosia.query.plan.nodes import Aggregate, Base, Joined, Key, PerPerson, Plan, Projected, Relation
+from celosia.query.plan.relations import columns_of
+from celosia.query.planning.analysis import question_of
+from celosia.query.sql.expressions import parse_expression
 from tests.query.worlds import Neighbours
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from celosia.data.columns import Kind
+    from celosia.data.schema.columns import Kind
     from celosia.data.table import Table
 
     Row = dict[str, Any]

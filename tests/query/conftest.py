@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pytest
 
-from celosia.data.columns import Boolean, Category, Date, Integer, Real, Text, Timestamp
-from celosia.data.schema import Schema
+from celosia.data.schema.columns import Boolean, Category, Date, Integer, Real, Text, Timestamp
+from celosia.data.schema.schema import Schema
 from celosia.data.table import table
 
 if TYPE_CHECKING:

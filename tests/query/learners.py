@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from celosia.data.columns import Boolean, Category
+from celosia.data.schema.columns import Boolean, Category
 from celosia.statistics import Bins, Bounding, Facts, Footprint, Inquiry, Noise, Part, Products, moments_up_to, reached
 
 if TYPE_CHECKING:
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from celosia.data.axis import Axis
-    from celosia.data.columns import Kind
+    from celosia.data.schema.axis import Axis
+    from celosia.data.schema.columns import Kind
 
 
 @dataclass

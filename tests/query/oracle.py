@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 import celosia as cl
 from celosia.core import CelosiaError
-from celosia.query.expressions import Call, Column, Expression, Literal, kind_of
-from celosia.query.operations import bucket_labels
+from celosia.query.plan.expressions import Call, Column, Expression, Literal, kind_of
+from celosia.query.plan.operations import bucket_labels
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from celosia.data.axis import Axis
-    from celosia.data.columns import Kind
+    from celosia.data.schema.axis import Axis
+    from celosia.data.schema.columns import Kind
 
     Row = Mapping[str, Any]
 

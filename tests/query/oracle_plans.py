@@ -1,6 +1,6 @@
 """Exact summaries of any plan in plain Python: joins, subqueries, persons, private keys, one row after another.
 
-An oracle for the engines, apart from ``celosia.testing.reference_engine``. It shares with them the kinds, the types of
+An oracle for the engines, apart from ``testing.engines.reference_engine``. It shares with them the kinds, the types of
 expressions, the features of a measure, and the keyed order, which it computes with Python's own integers.
 """
 
@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import celosia as cl
-from celosia.query.expressions import kind_of
-from celosia.query.hashing import KeyedOrder
-from celosia.query.plan import Base, Joined, PerPerson, Projected, Relation
-from celosia.query.relations import columns_of
+from celosia.query.execution.hashing import KeyedOrder
+from celosia.query.plan.expressions import kind_of
+from celosia.query.plan.nodes import Base, Joined, PerPerson, Projected, Relation
+from celosia.query.plan.relations import columns_of
 from celosia.statistics import Choice
 from tests.query.oracle import clean, days_of, derived, plain, seconds_of, value_of
 
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from celosia.data.columns import Kind
+    from celosia.data.schema.columns import Kind
     from celosia.data.table import Table
-    from celosia.query.cells import Cells
-    from celosia.query.expressions import Expression
-    from celosia.query.needs import Need
-    from celosia.query.question import Question
+    from celosia.query.plan.expressions import Expression
+    from celosia.query.planning.analysis import Question
+    from celosia.query.planning.cells import Cells
+    from celosia.query.planning.measurements import Need
     from celosia.statistics import Bounding
 
     Row = dict[str, Any]

@@ -10,9 +10,9 @@ import pyarrow as pa
 import celosia as cl
 from celosia.core import CelosiaError
 from celosia.query.builder import Query
-from celosia.query.engine import Engine
-from celosia.query.plan import Base, Plan
-from celosia.query.question import Question, question_of
+from celosia.query.engines.base import Engine
+from celosia.query.plan.nodes import Base, Plan
+from celosia.query.planning.analysis import Question, question_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from celosia.data.table import Table
-    from celosia.query.cells import Cells
-    from celosia.query.engine import Request
+    from celosia.query.engines.base import Request
+    from celosia.query.planning.cells import Cells
     from celosia.statistics import Bounding
 
 COLUMNS = {

@@ -10,10 +10,10 @@ from unittest import mock
 
 import pyarrow as pa
 
-from celosia.data.sources import Frame, IbisSource, SparkSource
-from celosia.query.postgres_compiler import compile_query
-from celosia.query.postgres_engine import PostgresEngine
-from celosia.query.spark_engine import SparkEngine, _as_instants
+from celosia.data.sources.classify import Frame, IbisSource, SparkSource
+from celosia.query.engines.postgres import PostgresEngine
+from celosia.query.engines.postgres_compiler import compile_query
+from celosia.query.engines.spark import SparkEngine, _as_instants
 from tests.query.worlds import InWorlds
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class PostgresWorlds(InWorlds, PostgresEngine):
         self.worlds = worlds
 
     def compiled_once(self, query: Any) -> AbstractContextManager[object]:  # noqa: ANN401 - of Ibis
-        return mock.patch("celosia.query.postgres_compiler.compile_query", return_value=compile_query(query))
+        return mock.patch("celosia.query.engines.postgres_compiler.compile_query", return_value=compile_query(query))
 
     def enter(self, world: int) -> None:
         self._shared.con.execute(f"SET celosia.world = '{world}'")

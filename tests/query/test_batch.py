@@ -12,9 +12,9 @@ import celosia as cl
 from celosia.core import BudgetExceeded, CelosiaError, ParameterError, QueryError
 from celosia.noise import Seeded
 from celosia.query.batch import plan_batch
-from celosia.query.question import question_of
-from celosia.query.strategy import Strategy, squared_error, strategy_for
-from celosia.query.target import Target
+from celosia.query.planning.analysis import question_of
+from celosia.query.planning.strategy import Strategy, squared_error, strategy_for
+from celosia.query.planning.target import Target
 from tests.query.samples import Pretending
 
 ROWS = pa.table({"age": [34, 71, 20, 55] * 25, "sex": ["F", "M"] * 50, "city": ["A", "B"] * 50})

@@ -10,8 +10,8 @@ import pytest
 import celosia as cl
 from celosia.core.errors import CelosiaError, ParameterError, QueryError
 from celosia.query.builder import Query
-from celosia.query.expressions import Call, Column, Literal
-from celosia.query.plan import Aggregate, Base, Joined, Key, Order, Projected
+from celosia.query.plan.expressions import Call, Column, Literal
+from celosia.query.plan.nodes import Aggregate, Base, Joined, Key, Order, Projected
 from tests.query.samples import Pretending, asking, code_book, persons_table, rows_table
 
 if TYPE_CHECKING:

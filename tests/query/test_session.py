@@ -33,7 +33,7 @@ from celosia.core.errors import (
 from celosia.ledger import Policy, Request, Scope
 from celosia.ledger.opening import open_ledger
 from celosia.noise import Seeded
-from celosia.query.desk import Desk
+from celosia.query.context import Desk
 from tests.query.samples import FULL, Pretending, asking, code_book, persons_table, rows_table
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from celosia.ledger.ledger import Ledger
     from celosia.query.builder import Query
-    from celosia.query.plan import Plan
+    from celosia.query.plan.nodes import Plan
 
 ASKED: list[Callable[[Query], Query]] = [
     lambda q: q.count(),

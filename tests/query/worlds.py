@@ -15,17 +15,18 @@ import numpy as np
 
 from celosia.core import ZCDP, AddRemove, ApproxDP, PureDP
 from celosia.noise import Seeded
-from celosia.query import person_level, row_level
-from celosia.query.cells import Cells
-from celosia.query.collect import Sums
-from celosia.query.duckdb_engine import DuckDBEngine
-from celosia.query.ibis_engine import IbisEngine
-from celosia.query.question import Question, question_of
-from celosia.query.relations import tables_of
+from celosia.query.engines.duckdb import DuckDBEngine
+from celosia.query.engines.ibis import IbisEngine
+from celosia.query.execution import person_level, row_level
+from celosia.query.execution.collect import Sums
+from celosia.query.plan.relations import tables_of
+from celosia.query.planning.analysis import Question, question_of
+from celosia.query.planning.cells import Cells
+from celosia.query.planning.strategy import Strategy, strategy_for
+from celosia.query.planning.target import Target
 from celosia.query.session import Session
-from celosia.query.strategy import Strategy, strategy_for
-from celosia.query.target import Target
-from celosia.statistics import Measure, ranks
+from celosia.statistics import Measure
+from celosia.statistics.selection import ranks
 from tests.query import oracle_plans
 from tests.query.samples import Pretending
 
@@ -38,8 +39,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from celosia.data.table import Table
-    from celosia.query.needs import Need
-    from celosia.query.plan import Plan
+    from celosia.query.plan.nodes import Plan
+    from celosia.query.planning.measurements import Need
     from celosia.statistics import Sensitivity
 
     Tables = Mapping[str, Table]

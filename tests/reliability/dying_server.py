@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from celosia.guard.server import serve
+from celosia.guard.server.serve import serve
 from celosia.ledger import Ledger
 
 __all__: list[str] = []

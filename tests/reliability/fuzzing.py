@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 import celosia as cl
 from celosia.core import ZCDP, ApproxDP, CelosiaError, PureDP
 from celosia.core.adjacency import exact_adjacency
-from celosia.data.sources import Frame
+from celosia.data.sources.classify import Frame
 from celosia.data.table import Table
-from celosia.query.plan_json import plan_to_json
-from celosia.query.sql import parse_sql
+from celosia.query.serial.plan import plan_to_json
+from celosia.query.sql.parser import parse_sql
 from tests.query.asking import CONDITIONS, NUMBERS, PRIVATE_KEYS, PUBLIC_KEYS
 from tests.reliability.neighbourhood import BUDGETS, SCHEMA
 

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 import httpx
 from anyio.from_thread import start_blocking_portal
 
-from celosia.guard.app import create_app
-from celosia.guard.config import Config, Limits
-from celosia.guard.identity import Identity
-from celosia.guard.journal import Journal
+from celosia.guard.auth.identity import Identity
+from celosia.guard.config.settings import Config, Limits
+from celosia.guard.http.access_log import Journal
+from celosia.guard.server.app import create_app
 from celosia.guard.service import Guard
 from tests.reliability.serving import ROLES, Reply
 

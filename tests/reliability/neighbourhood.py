@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 import celosia as cl
 from celosia.core import ZCDP, ApproxDP, PureDP
-from celosia.guard.dataset import PublicTable
+from celosia.guard.datasets.dataset import PublicTable
 from tests.reliability.inside import LOCAL
 
 if TYPE_CHECKING:

@@ -19,8 +19,11 @@ from celosia.core import AddRemove
 from celosia.core.events import GaussianEvent, LaplaceEvent
 from celosia.core.iterations import PNSGDEvent
 from celosia.core.structure import GuaranteedEvent
-from celosia.learn import descent, logistic, noisy_descent, search
-from celosia.learn.search_plan import Plan
+from celosia.learn.linear_model import logistic
+from celosia.learn.model_selection import search
+from celosia.learn.model_selection.search_plan import Plan
+from celosia.learn.optimize import descent
+from celosia.learn.sgd import noisy_descent
 from celosia.mechanisms import Gaussian, Laplace
 from celosia.mechanisms.repetition import Repetitions
 from celosia.noise import Seeded

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from celosia.core import PureDP
-from celosia.guard.config import Config, Limits
-from celosia.guard.identity import Identity
+from celosia.guard.auth.identity import Identity
+from celosia.guard.config.settings import Config, Limits
 from celosia.guard.service import Guard
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit, urlunsplit
 import pytest
 
 from celosia.core import ApproxDP
-from celosia.guard.pages.routes import PAGES
+from celosia.guard.web.routes import PAGES
 from tests.reliability.canaries import (
     FOLDER,
     NUMBERS,

@@ -15,8 +15,8 @@ import pytest
 
 import celosia as cl
 from celosia.core import ApproxDP, PureDP
-from celosia.guard.dataset import PublicTable
-from celosia.guard.problems import STATUSES
+from celosia.guard.datasets.dataset import PublicTable
+from celosia.guard.http.problems import STATUSES
 from tests.reliability.hostile import HONEST, Hostile, hostile_bodies, hostile_requests
 from tests.reliability.inside import LOCAL, Inside, opened, serve_inside
 from tests.reliability.serving import DATASET, question, start_server

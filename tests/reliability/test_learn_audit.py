@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from celosia import learn
 from celosia.audit import Distinction, distinguish
 from celosia.core import ReplaceOne
-from celosia.learn import kernels
-from celosia.learn.noisy_descent import PNSGD
+from celosia.learn.base import kernels
+from celosia.learn.sgd.noisy_descent import PNSGD
 from celosia.noise import Seeded
-from celosia.statistics.noise import Noise
+from celosia.statistics.base.noise import Noise
 
 Array = NDArray[np.float64]
 World = tuple[Array, Array]

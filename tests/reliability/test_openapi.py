@@ -27,7 +27,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from celosia.core import PureDP, RequestConflict
-from celosia.guard.cards import DatasetCard
+from celosia.guard.datasets.cards import DatasetCard
 from tests.reliability.inside import LOCAL, Inside, opened, serve_inside
 from tests.reliability.serving import DATASET, ROLES, SCHEMA
 

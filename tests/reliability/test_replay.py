@@ -13,11 +13,11 @@ import pytest
 
 from celosia import learn
 from celosia.core import ReplaceOne
-from celosia.learn import noisy_descent
-from celosia.learn.estimator import PrivateEstimator
-from celosia.learn.search_plan import Plan
-from celosia.learn.target import Target
-from celosia.statistics.contribution import Sensitivity
+from celosia.learn.base.estimator import PrivateEstimator
+from celosia.learn.model_selection.search_plan import Plan
+from celosia.learn.privacy.target import Target
+from celosia.learn.sgd import noisy_descent
+from celosia.statistics.base.contribution import Sensitivity
 from tests.reliability.replaying import Pair, replay
 from tests.reliability.test_learn_audit import not_clipped
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from celosia.core import Source
-    from celosia.statistics.noise import Noise
+    from celosia.statistics.base.noise import Noise
 
 LINE: dict[str, Any] = {"bounds": (-1, 2), "bounds_y": (-1, 3)}
 LABELS: dict[str, Any] = {"bounds": (-1, 2), "classes": [0, 1, 2]}

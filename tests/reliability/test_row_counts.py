@@ -20,7 +20,7 @@ from scipy import sparse
 import celosia as cl
 from celosia import learn
 from celosia.core import CelosiaError
-from celosia.learn import reading
+from celosia.learn.base import reading
 from celosia.ledger import Purse
 
 if TYPE_CHECKING:

@@ -25,8 +25,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import celosia as cl
 from celosia import learn
 from celosia.core import CelosiaError, InputError, ParameterError, ReplaceOne, TuningWarning, UnboundedDataError
-from celosia.learn import estimator as base
-from celosia.learn.paying import paid
+from celosia.learn.base import estimator as base
+from celosia.learn.privacy.paying import paid
 from celosia.ledger import Purse
 from celosia.noise import Seeded
 

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.stats import binom
 
-from celosia.sketches.ams import AMS
-from celosia.sketches.count_mean import CountMean
-from celosia.sketches.count_median import CountMedian
-from celosia.sketches.count_min import CountMin
-from celosia.sketches.count_sketch import CountSketch
+from celosia.sketches.frequency.ams import AMS
+from celosia.sketches.frequency.count_mean import CountMean
+from celosia.sketches.frequency.count_median import CountMedian
+from celosia.sketches.frequency.count_min import CountMin
+from celosia.sketches.frequency.count_sketch import CountSketch
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import strategies as st
 
 from celosia.core import FormatError
-from celosia.sketches.digest import digest_bytes
+from celosia.sketches.hashing.digest import digest_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

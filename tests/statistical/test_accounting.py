@@ -34,8 +34,8 @@ from celosia.accounting import (
     game,
     renyi,
     simplified,
-    simplify,
 )
+from celosia.accounting.prices import simplify
 from celosia.core import (
     ZCDP,
     AddRemove,

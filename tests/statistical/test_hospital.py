@@ -21,7 +21,7 @@ import celosia as cl
 from celosia.cli.app import app
 from celosia.data import read_schema_file
 from celosia.noise import Seeded
-from celosia.query.engine import Engine
+from celosia.query.engines.base import Engine
 from tests.query.hospital import ENGLISH, MOST, SPANISH, WARDS, Dialect, Hospital, admit, frame_of, texts_of, write_csv
 
 if TYPE_CHECKING:
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from celosia.query.builder import Query
-    from celosia.query.cells import Cells
-    from celosia.query.engine import Request
-    from celosia.query.plan import Plan
+    from celosia.query.engines.base import Request
+    from celosia.query.plan.nodes import Plan
+    from celosia.query.planning.cells import Cells
     from celosia.statistics import Bounding
 
 LIMITS = f"""

@@ -25,10 +25,12 @@ from hypothesis import strategies as st
 import celosia as cl
 from celosia.core import CelosiaError, EngineError
 from celosia.noise import Seeded
-from celosia.query import clean, hashing, ibis_engine, person_level, postgres_engine
 from celosia.query.builder import Query
-from celosia.query.expressions import Column
-from celosia.query.plan import Aggregate, Base, Joined, Key, PerPerson, Plan
+from celosia.query.engines import ibis as ibis_engine
+from celosia.query.engines import postgres as postgres_engine
+from celosia.query.execution import clean, hashing, person_level
+from celosia.query.plan.expressions import Column
+from celosia.query.plan.nodes import Aggregate, Base, Joined, Key, PerPerson, Plan
 from celosia.query.session import Session
 from celosia.statistics import Bounding, Footprint, Sensitivity
 from tests.query.asking import (
@@ -279,7 +281,7 @@ BREAKS: dict[str, tuple[Neighbours, Any]] = {
     ),
     "a person has every key": (
         broken(plan(COUNT, keys=BY_TEXT)),
-        lambda: mock.patch("celosia.query.bounding.first_in_order", unchanged),
+        lambda: mock.patch("celosia.query.execution.bounding.first_in_order", unchanged),
     ),
     "a replaced person only leaves": (
         broken(plan(COUNT, keys=BY_CATEGORY), adjacency=cl.ReplaceOne),
@@ -305,7 +307,7 @@ BREAKS: dict[str, tuple[Neighbours, Any]] = {
 
 
 def _all_as_single(relation: Any, engine: Any) -> Any:  # noqa: ANN401 - as rows_of
-    from celosia.query.rows import rows_of
+    from celosia.query.execution.rows import rows_of
 
     return dataclasses.replace(rows_of(relation.relation, engine), single=True)
 
@@ -327,7 +329,7 @@ def test_a_public_key_that_is_there_twice_is_found() -> None:
     with mock.patch("celosia.data.table.check_key"):
         book = cl.table(twice, schema=schema, name="k", public=True, key="code")
     worlds = [{**world, "k": book} for world in (given.first, *given.others)]
-    unchecked = mock.patch("celosia.query.ibis_engine.check_public_key")
+    unchecked = mock.patch("celosia.query.engines.ibis.check_public_key")
     with unchecked, pytest.raises(AssertionError):
         check_neighbours(Neighbours(plan=given.plan, first=worlds[0], others=worlds[1:]))
 

@@ -29,16 +29,16 @@ from celosia.local import (
     SequenceFragmentPuzzle,
     SubsetSelection,
 )
-from celosia.local.rappor_equations import Equations
-from celosia.testing.protocol_histories import history_law as listed_law
+from celosia.local.longitudinal.rappor_equations import Equations
+from celosia.testing.protocols.histories import history_law as listed_law
 from tests.local.exact_laws import expected, history_law, law
 from tests.local.reference_client import column, digest
 from tests.testing.protocol_mutants import HalfEpsilon, StatesTooMuch
 from tests.testing.small_protocols import SMALL
 
 if TYPE_CHECKING:
-    from celosia.local.memoised import Memoised
-    from celosia.local.protocol import Protocol
+    from celosia.local.base.memoised import Memoised
+    from celosia.local.base.protocol import Protocol
 
 PEOPLE = 10**13  # of whom as many send each report as is expected: what is left is rounding
 

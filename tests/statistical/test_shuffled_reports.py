@@ -16,7 +16,7 @@ import pytest
 from scipy import special, stats
 
 from celosia import local
-from celosia.accounting.dominating import dominating
+from celosia.accounting.prices.dominating import dominating
 from celosia.core import GuaranteedEvent, PureDP, RandomizedResponseEvent, ReplaceOne, ShuffledEvent
 
 if TYPE_CHECKING:

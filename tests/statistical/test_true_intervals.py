@@ -16,9 +16,9 @@ from scipy import stats
 
 import celosia as cl
 from celosia.noise import Seeded
-from celosia.query.duckdb_engine import DuckDBEngine
-from celosia.query.question import question_of
-from celosia.query.sql import parse_sql
+from celosia.query.engines.duckdb import DuckDBEngine
+from celosia.query.planning.analysis import question_of
+from celosia.query.sql.parser import parse_sql
 from tests.query.samples import Pretending
 
 if TYPE_CHECKING:

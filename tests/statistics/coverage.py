@@ -9,9 +9,9 @@ from scipy import stats
 
 from celosia.core import GaussianEvent, LaplaceEvent
 from celosia.noise import Seeded
-from celosia.statistics.contribution import Bounding
-from celosia.statistics.measure import Measure
-from celosia.statistics.noise import Noise
+from celosia.statistics.base.contribution import Bounding
+from celosia.statistics.base.measure import Measure
+from celosia.statistics.base.noise import Noise
 
 
 def summary(measure: Measure, columns: list[NDArray[np.int64]]) -> NDArray[np.int64]:

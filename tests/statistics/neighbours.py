@@ -14,14 +14,14 @@ from typing import Any
 from hypothesis import strategies as st
 
 from celosia.core import AddRemove, ReplaceOne
-from celosia.data.axis import Axis
-from celosia.statistics.contribution import Bounding, Sensitivity
-from celosia.statistics.cross_moments import CrossMoments
-from celosia.statistics.half_half import HalfHalfMean
-from celosia.statistics.measure import Measure
-from celosia.statistics.measures import RowCount, Total
-from celosia.statistics.moments import FirstMoments, SecondMoments
-from celosia.statistics.noise import Noise
+from celosia.data.schema.axis import Axis
+from celosia.statistics.base.contribution import Bounding, Sensitivity
+from celosia.statistics.base.measure import Measure
+from celosia.statistics.base.noise import Noise
+from celosia.statistics.moments.bernstein import FirstMoments, SecondMoments
+from celosia.statistics.moments.cross_moments import CrossMoments
+from celosia.statistics.moments.half_half import HalfHalfMean
+from celosia.statistics.moments.measures import RowCount, Total
 
 Row = tuple[int, ...]
 Person = Mapping[int, Sequence[Row]]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from celosia.statistics.splitting import Problem, problems
+from celosia.statistics.selection.splitting import Problem, problems
 
 if TYPE_CHECKING:
     from celosia.statistics import Bounding, Quantiles

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from celosia.core import PureDP, RandomizedResponseEvent, ReplaceOne
-from celosia.local.direct_encoding import DirectEncoding
-from celosia.local.packing import pack, unpack
-from celosia.local.protocol import PERSON
-from celosia.local.reports import Reports
+from celosia.local.base.packing import pack, unpack
+from celosia.local.base.protocol import PERSON
+from celosia.local.base.reports import Reports
+from celosia.local.frequency.direct_encoding import DirectEncoding
 from celosia.noise import Seeded
 from celosia.noise.bernoulli import bernoulli, flip
 from celosia.noise.uniform import integer_below, uniform_below
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from celosia.core import Source
-    from celosia.local.aggregate import Aggregate
-    from celosia.local.estimate import Estimate
-    from celosia.local.packing import Bytes
-    from celosia.local.protocol import State
+    from celosia.local.base.aggregate import Aggregate
+    from celosia.local.base.estimate import Estimate
+    from celosia.local.base.packing import Bytes
+    from celosia.local.base.protocol import State
 
 
 def truth(protocol: DirectEncoding) -> float:

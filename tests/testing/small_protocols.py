@@ -30,7 +30,7 @@ from celosia.local import (
 )
 
 if TYPE_CHECKING:
-    from celosia.local.protocol import Protocol
+    from celosia.local.base.protocol import Protocol
 
 Make = Callable[[Any], "Protocol[Any]"]
 

@@ -11,7 +11,7 @@ import numpy as np
 from celosia.core import InputError
 from celosia.core.exact import Exact, exact_epsilon
 from celosia.local import Estimate, Protocol
-from celosia.local.estimate import estimate_of
+from celosia.local.base.estimate import estimate_of
 from celosia.noise.bernoulli import bernoulli_logistic, flip_logistic
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from celosia.core import Source
     from celosia.local import Aggregate
-    from celosia.local.packing import Bytes
-    from celosia.local.protocol import State
+    from celosia.local.base.packing import Bytes
+    from celosia.local.base.protocol import State
 
 ANSWERS = ["no", "yes"]
 

@@ -6,29 +6,29 @@ are chosen as one goes; ``calibrate`` finds the smallest noise for a target. An 
 ``functools.singledispatch`` (``basic``, ``rho``, ``renyi``, ``mu``, ``dominating``). Nothing here sees data.
 """
 
-from celosia.accounting.accountant import Accountant, AdaptiveAccountant
-from celosia.accounting.basic import basic
-from celosia.accounting.best import Best, best
+from celosia.accounting.accountants.base import Accountant, AdaptiveAccountant
+from celosia.accounting.accountants.best import Best, best
+from celosia.accounting.accountants.classical import AdvancedAccountant, BasicAccountant, PureAccountant
+from celosia.accounting.accountants.combined import CombinedAccountant
+from celosia.accounting.accountants.numerical import PLDAccountant
+from celosia.accounting.accountants.sums import GDPAccountant, RenyiAccountant, ZCDPAccountant
 from celosia.accounting.calibration import Calibration, calibrate
-from celosia.accounting.certified import certificate_holds
-from celosia.accounting.classical import AdvancedAccountant, BasicAccountant, PureAccountant
-from celosia.accounting.combined import CombinedAccountant
 from celosia.accounting.comparison import budget_curves, comparison_table, renyi_advanced
-from celosia.accounting.concentrated import rho
-from celosia.accounting.dominating import dominating
 from celosia.accounting.filters import Filter, Odometer
 from celosia.accounting.game import Game, game
-from celosia.accounting.gdp import mu
-from celosia.accounting.iteration import PNSGD, ContractiveIteration, plain
-from celosia.accounting.numerical import PLDAccountant
+from celosia.accounting.iteration.contraction import PNSGD, ContractiveIteration, plain
+from celosia.accounting.iteration.simulation import contractive_iteration
 from celosia.accounting.presets import PRESETS, suggest_budget, suggest_delta
-from celosia.accounting.renyi import renyi
-from celosia.accounting.selection import expected_runs
-from celosia.accounting.shuffling import shuffled_closed_form, shuffled_epsilon, shuffled_profile
-from celosia.accounting.simplify import simplified
-from celosia.accounting.simulation import contractive_iteration
-from celosia.accounting.sums import GDPAccountant, RenyiAccountant, ZCDPAccountant
-from celosia.accounting.trade_off import trade_off
+from celosia.accounting.prices.basic import basic
+from celosia.accounting.prices.certified import certificate_holds
+from celosia.accounting.prices.concentrated import rho
+from celosia.accounting.prices.dominating import dominating
+from celosia.accounting.prices.gdp import mu
+from celosia.accounting.prices.renyi import renyi
+from celosia.accounting.prices.selection import expected_runs
+from celosia.accounting.prices.shuffling import shuffled_closed_form, shuffled_epsilon, shuffled_profile
+from celosia.accounting.prices.simplify import simplified
+from celosia.accounting.prices.trade_off import trade_off
 
 __all__ = [
     "PNSGD",

@@ -12,10 +12,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from celosia.accounting.accountant import AdaptiveAccountant
-from celosia.accounting.best import best
-from celosia.accounting.classical import PureAccountant
-from celosia.accounting.sums import GDPAccountant, RenyiAccountant, ZCDPAccountant
+from celosia.accounting.accountants.base import AdaptiveAccountant
+from celosia.accounting.accountants.best import best
+from celosia.accounting.accountants.classical import PureAccountant
+from celosia.accounting.accountants.sums import GDPAccountant, RenyiAccountant, ZCDPAccountant
 from celosia.core import (
     ZCDP,
     ApproxDP,

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from celosia.accounting.accountant import Accountant
-from celosia.accounting.best import ACCOUNTANTS, best
+from celosia.accounting.accountants.base import Accountant
+from celosia.accounting.accountants.best import ACCOUNTANTS, best
+from celosia.accounting.accountants.sums import RenyiAccountant, ZCDPAccountant
 from celosia.accounting.checks import vector
 from celosia.accounting.comparison import budget_curves
 from celosia.accounting.game import game
-from celosia.accounting.iteration import plain
-from celosia.accounting.pnsgd import record_rhos
-from celosia.accounting.sums import RenyiAccountant, ZCDPAccountant
+from celosia.accounting.iteration.contraction import plain
+from celosia.accounting.iteration.pnsgd import record_rhos
 from celosia.core import (
     ZCDP,
     ApproxDP,

@@ -12,9 +12,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike
 
-from celosia.accounting import closed_forms
 from celosia.accounting.checks import Array
-from celosia.accounting.trade_off import gaussian_mu_for
+from celosia.accounting.prices import closed_forms
+from celosia.accounting.prices.trade_off import gaussian_mu_for
 from celosia.core.errors import ParameterError
 from celosia.core.exact import (
     Exact,

@@ -18,8 +18,8 @@ import dataclasses
 import os
 from fractions import Fraction
 
-from celosia.accounting.accountant import AdaptiveAccountant, exact_delta
-from celosia.accounting.classical import BasicAccountant, PureAccountant
+from celosia.accounting.accountants.base import AdaptiveAccountant, exact_delta
+from celosia.accounting.accountants.classical import BasicAccountant, PureAccountant
 from celosia.core import (
     ApproxDP,
     BudgetExceeded,

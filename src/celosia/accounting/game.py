@@ -18,8 +18,8 @@ import scipy
 from numpy.typing import ArrayLike
 
 from celosia.accounting.checks import Array
-from celosia.accounting.gaussian import concentrated_delta
-from celosia.accounting.trade_off import (
+from celosia.accounting.prices.gaussian import concentrated_delta
+from celosia.accounting.prices.trade_off import (
     approximate_trade_off,
     checked_errors,
     gaussian_trade_off,

@@ -48,15 +48,15 @@ _LIMITS = (
 )
 _HELP: Final = {"demo": _DEMO, "schema": _SCHEMA, "query": _QUERY, "limits": _LIMITS}
 _COMMANDS: Final = {
-    "demo": "celosia.cli.demo",
-    "schema": "celosia.cli.schema",
-    "query": "celosia.cli.query",
-    "limits": "celosia.cli.limits",
-    "account": "celosia.cli.account",
-    "ledger": "celosia.cli.ledger",
-    "guard": "celosia.cli.guard",
-    "learn": "celosia.cli.learn",
-    "collect": "celosia.cli.collect",
+    "demo": "celosia.cli.demo.commands",
+    "schema": "celosia.cli.query.schema",
+    "query": "celosia.cli.query.commands",
+    "limits": "celosia.cli.query.limits",
+    "account": "celosia.cli.account.commands",
+    "ledger": "celosia.cli.ledger.commands",
+    "guard": "celosia.cli.guard.commands",
+    "learn": "celosia.cli.learn.commands",
+    "collect": "celosia.cli.collect.commands",
     "data": "celosia.cli.data",
 }
 _DEFECT = "a defect of Celosía ({kind}). CELOSIA_TRACEBACK=1 shows where; please report it."

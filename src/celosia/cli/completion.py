@@ -69,7 +69,7 @@ def data_sets() -> Iterable[str]:
     >>> "exp_distrib_50k" in data_sets()
     True
     """
-    from celosia.data.telemetry import RECIPES
+    from celosia.data.bundled.telemetry import RECIPES
 
     return RECIPES
 
@@ -91,7 +91,7 @@ def accountants() -> Iterable[str]:
     >>> "zcdp" in accountants()
     True
     """
-    from celosia.ledger.policy import ACCOUNTANTS
+    from celosia.ledger.budgets.policy import ACCOUNTANTS
 
     return ACCOUNTANTS
 

@@ -9,8 +9,8 @@ from decimal import ROUND_FLOOR, Decimal, localcontext
 from fractions import Fraction
 from typing import Final
 
-from celosia.cli.account_events import plain_number
-from celosia.cli.account_show import at_least
+from celosia.cli.account.events import plain_number
+from celosia.cli.account.show import at_least
 from celosia.core import ZCDP, ApproxDP, Guarantee, PureDP
 
 __all__ = ["cost", "left", "spent"]

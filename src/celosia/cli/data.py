@@ -14,9 +14,9 @@ import typer
 from rich.console import Console
 from rich.progress import track
 
-from celosia.cli.account_options import commands
+from celosia.cli.account.options import commands
 from celosia.cli.completion import data_sets, offer
-from celosia.cli.guard_opening import print_table
+from celosia.cli.guard.opening import print_table
 from celosia.cli.terminal import print_line
 from celosia.cli.writing import check_place
 from celosia.core.errors import ParameterError
@@ -35,7 +35,7 @@ _SUFFIXES = (".csv", ".parquet")
 @data.command("list")
 def _list() -> None:
     """List the data sets that can be made."""
-    from celosia.data.telemetry import RECIPES
+    from celosia.data.bundled.telemetry import RECIPES
 
     print_table(["Name", "Rows", "Value"], [[one.name, f"{one.rows:,}", one.description] for one in RECIPES.values()])
 
@@ -57,7 +57,7 @@ def _generate(
     force: Annotated[bool, typer.Option("--force", help="Replace the file if it is there.")] = False,
 ) -> None:
     """Make a synthetic data set: a column user of ten letters and digits, and a column value."""
-    from celosia.data.telemetry import generate_batches
+    from celosia.data.bundled.telemetry import generate_batches
 
     batches = generate_batches(name) if seed is None else generate_batches(name, seed=seed)
     path = Path(f"{name}.csv") if output is None else output

@@ -55,7 +55,7 @@ class _Finder(MetaPathFinder):
     ) -> ModuleSpec | None:
         """Answer for some names, and leave all others to the finders that follow."""
         if fullname == "pandas":
-            from celosia.query.summaries import other_engines
+            from celosia.query.engines.registry import other_engines
 
             if not other_engines():
                 message = "pandas is hidden from this command."

@@ -4,16 +4,16 @@ What a schema states (bounds, categories, null rules) is public knowledge by def
 before the data are looked at. The bundled tables are synthetic: nothing here is about anybody.
 """
 
-from celosia.data.axis import Axis, axis_between
-from celosia.data.columns import Boolean, Category, Date, Integer, Kind, Real, Text, Timestamp
-from celosia.data.deaths import AGES, CAUSES, DIABETES, SEXES, STATES, VIOLENCE, deaths
-from celosia.data.draft import draft_schema
-from celosia.data.schema import Schema
+from celosia.data.bundled.deaths import AGES, CAUSES, DIABETES, SEXES, STATES, VIOLENCE, deaths
+from celosia.data.bundled.synthetic import make_deaths
+from celosia.data.bundled.telemetry import RECIPES, Recipe, generate, generate_batches
+from celosia.data.drafting.draft import draft_schema
+from celosia.data.schema.axis import Axis, axis_between
+from celosia.data.schema.columns import Boolean, Category, Date, Integer, Kind, Real, Text, Timestamp
+from celosia.data.schema.schema import Schema
 from celosia.data.schema_file import SchemaFile, parse_schema_file, read_schema_file
-from celosia.data.synthetic import make_deaths
+from celosia.data.sources.text_format import TextFormat
 from celosia.data.table import Table, table
-from celosia.data.telemetry import RECIPES, Recipe, generate, generate_batches
-from celosia.data.text_format import TextFormat
 
 __all__ = [
     "AGES",

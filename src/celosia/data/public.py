@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from celosia.core.errors import CelosiaError, SchemaError
 from celosia.core.exact import quote
-from celosia.data.column_types import ask_database, column_types
-from celosia.data.columns import DROP, MOST_KEYS, Boolean, Category, Date, Integer, Kind, Real, Text, Timestamp
-from celosia.data.files import Files
-from celosia.data.frames import to_arrow
-from celosia.data.schema import Schema
-from celosia.data.sources import Database, DataSource, Frame, IbisSource, SparkSource
-from celosia.data.strings import sanitize_strings
-from celosia.data.text_format import TextFormat
+from celosia.data.schema.columns import DROP, MOST_KEYS, Boolean, Category, Date, Integer, Kind, Real, Text, Timestamp
+from celosia.data.schema.schema import Schema
+from celosia.data.sources.classify import Database, DataSource, Frame, IbisSource, SparkSource
+from celosia.data.sources.column_types import ask_database, column_types
+from celosia.data.sources.files import Files
+from celosia.data.sources.frames import to_arrow
+from celosia.data.sources.strings import sanitize_strings
+from celosia.data.sources.text_format import TextFormat
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -32,9 +32,9 @@ from typing import Any, Final
 from celosia.core.adjacency import AddRemove, Adjacency, exact_adjacency
 from celosia.core.errors import ParameterError, SchemaError
 from celosia.core.exact import quote
-from celosia.data.schema import KINDS, Schema, load_toml, read_columns, write_value
+from celosia.data.schema.schema import KINDS, Schema, load_toml, read_columns, write_value
+from celosia.data.sources.text_format import TextFormat
 from celosia.data.table import Table, table
-from celosia.data.text_format import TextFormat
 
 __all__ = ["SchemaFile", "parse_schema_file", "read_schema_file"]
 
@@ -96,7 +96,7 @@ class SchemaFile:
     def to_toml(self) -> str:
         """Return the text of a schema file that says the same.
 
-        >>> from celosia.data.columns import Boolean
+        >>> from celosia.data.schema.columns import Boolean
         >>> print(SchemaFile(schema=Schema(hale=Boolean()), name="people").to_toml())
         [table]
         name = "people"

@@ -15,12 +15,12 @@ from celosia.core.adjacency import AddRemove, Adjacency, exact_adjacency
 from celosia.core.errors import ParameterError, SchemaError
 from celosia.core.exact import quote, whole
 from celosia.core.html_table import draw_table
-from celosia.data.column_types import column_types
-from celosia.data.columns import Kind
 from celosia.data.public import check_key, read_public, schema_of_public
-from celosia.data.schema import Schema
-from celosia.data.sources import Database, DataSource, Frame, classify, suggested_name
-from celosia.data.text_format import TextFormat
+from celosia.data.schema.columns import Kind
+from celosia.data.schema.schema import Schema
+from celosia.data.sources.classify import Database, DataSource, Frame, classify, suggested_name
+from celosia.data.sources.column_types import column_types
+from celosia.data.sources.text_format import TextFormat
 
 __all__ = ["Table", "table"]
 
@@ -34,7 +34,7 @@ class Table:
     """A table with its schema and its privacy unit. Made by ``table``.
 
     >>> import pyarrow as pa
-    >>> from celosia.data.columns import Integer
+    >>> from celosia.data.schema.columns import Integer
     >>> table(pa.table({"age": [34, 71]}), schema=Schema(age=Integer(0, 120)), name="deaths")
     <Table deaths(age), unit row>
     """
@@ -126,7 +126,7 @@ def table(  # noqa: PLR0913 - all that has to be said of a table, by name
     Examples
     --------
     >>> from celosia.data import deaths
-    >>> from celosia.data.columns import Category, Integer
+    >>> from celosia.data.schema.columns import Category, Integer
     >>> table(deaths(), schema=Schema(age=Integer(0, 120), sex=Category("F", "M")), name="deaths")
     <Table deaths(age, sex), unit row>
     """

@@ -6,7 +6,16 @@ distributions and samples. And what privacy makes of them: the distance of data 
 whether a divergence obeys post-processing.
 """
 
-from celosia.divergences.couplings import (
+from celosia.divergences.distributions.discrete import Discrete
+from celosia.divergences.distributions.families import Bernoulli, Laplace, MultivariateNormal, Normal
+from celosia.divergences.distributions.histograms import distance, histogram
+from celosia.divergences.distributions.samples import Samples
+from celosia.divergences.entropies import cross_entropy, entropy
+from celosia.divergences.f_divergences import chi_square, f_divergence, hellinger
+from celosia.divergences.hockey_stick import hockey_stick, total_variation
+from celosia.divergences.magnitude import GaussianNoise, LaplaceNoise, Noise, R
+from celosia.divergences.metric import MetricPrivacy, metric_privacy
+from celosia.divergences.optimal_transport.couplings import (
     Coupling,
     maximal_coupling,
     monotone_coupling,
@@ -14,20 +23,11 @@ from celosia.divergences.couplings import (
     product_coupling,
     witness,
 )
-from celosia.divergences.discrete import Discrete
-from celosia.divergences.entropies import cross_entropy, entropy
-from celosia.divergences.f_divergences import chi_square, f_divergence, hellinger
-from celosia.divergences.families import Bernoulli, Laplace, MultivariateNormal, Normal
-from celosia.divergences.histograms import distance, histogram
-from celosia.divergences.hockey_stick import hockey_stick, total_variation
-from celosia.divergences.magnitude import GaussianNoise, LaplaceNoise, Noise, R
-from celosia.divergences.metric import MetricPrivacy, metric_privacy
+from celosia.divergences.optimal_transport.transport import Transport, transport
+from celosia.divergences.optimal_transport.wasserstein import wasserstein
 from celosia.divergences.processing import Counterexample, obeys_post_processing
 from celosia.divergences.renyi import kl, max_divergence, renyi
-from celosia.divergences.samples import Samples
 from celosia.divergences.shifted import shifted_distribution, shifted_renyi, shifted_renyi_gaussian
-from celosia.divergences.transport import Transport, transport
-from celosia.divergences.wasserstein import wasserstein
 
 __all__ = [
     "Bernoulli",

@@ -16,7 +16,7 @@ import scipy
 
 from celosia.core.errors import ParameterError
 from celosia.core.exact import quote
-from celosia.divergences.families import Laplace, MultivariateNormal, Normal
+from celosia.divergences.distributions.families import Laplace, MultivariateNormal, Normal
 
 __all__ = [
     "hockey_stick_laplace",

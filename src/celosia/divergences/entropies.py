@@ -12,12 +12,12 @@ import numpy as np
 import scipy
 
 from celosia.core.errors import ParameterError
-from celosia.divergences.arguments import as_number, as_probabilities
-from celosia.divergences.discrete import Discrete
-from celosia.divergences.families import Bernoulli, MultivariateNormal
-from celosia.divergences.pairs import Masses, pair_of
+from celosia.divergences.distributions.arguments import as_number, as_probabilities
+from celosia.divergences.distributions.discrete import Discrete
+from celosia.divergences.distributions.families import Bernoulli, MultivariateNormal
+from celosia.divergences.distributions.pairs import Masses, pair_of
+from celosia.divergences.distributions.samples import Samples
 from celosia.divergences.renyi import kl
-from celosia.divergences.samples import Samples
 
 __all__ = ["cross_entropy", "entropy"]
 

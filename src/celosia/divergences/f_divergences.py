@@ -12,8 +12,8 @@ import numpy as np
 
 from celosia.core.errors import ParameterError
 from celosia.core.exact import quote
-from celosia.divergences.arguments import as_number
-from celosia.divergences.pairs import pair_of
+from celosia.divergences.distributions.arguments import as_number
+from celosia.divergences.distributions.pairs import pair_of
 from celosia.divergences.renyi import renyi
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from celosia.divergences.arguments import as_number
 from celosia.divergences.closed import hockey_stick_laplace, hockey_stick_normal, whiten
-from celosia.divergences.families import Laplace, MultivariateNormal, Normal
-from celosia.divergences.pairs import pair_of
+from celosia.divergences.distributions.arguments import as_number
+from celosia.divergences.distributions.families import Laplace, MultivariateNormal, Normal
+from celosia.divergences.distributions.pairs import pair_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -16,9 +16,9 @@ import scipy
 
 from celosia.core.errors import ParameterError
 from celosia.core.exact import exact_positive, quote
-from celosia.divergences.arguments import as_number
-from celosia.divergences.frozen import log_density_of
-from celosia.divergences.quadrature import Stretch, log_integral
+from celosia.divergences.distributions.arguments import as_number
+from celosia.divergences.distributions.frozen import log_density_of
+from celosia.divergences.distributions.quadrature import Stretch, log_integral
 
 if TYPE_CHECKING:
     from collections.abc import Callable

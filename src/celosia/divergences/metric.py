@@ -16,7 +16,7 @@ import numpy as np
 
 from celosia.core.errors import ParameterError
 from celosia.core.exact import quote
-from celosia.divergences.arguments import as_array, as_number, as_order
+from celosia.divergences.distributions.arguments import as_array, as_number, as_order
 from celosia.divergences.renyi import max_divergence
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ import numpy as np
 
 from celosia.core.errors import ParameterError
 from celosia.core.exact import quote, whole
-from celosia.divergences.arguments import as_order
+from celosia.divergences.distributions.arguments import as_order
 from celosia.noise import Seeded
 
 if TYPE_CHECKING:

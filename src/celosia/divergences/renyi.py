@@ -14,13 +14,13 @@ import numpy as np
 
 from celosia.core.errors import ParameterError
 from celosia.core.exact import quote
-from celosia.divergences.arguments import as_number, as_order
 from celosia.divergences.closed import renyi_laplace, renyi_multivariate, renyi_normal
-from celosia.divergences.families import Laplace, MultivariateNormal, Normal
-from celosia.divergences.frozen import Countable
+from celosia.divergences.distributions.arguments import as_number, as_order
+from celosia.divergences.distributions.families import Laplace, MultivariateNormal, Normal
+from celosia.divergences.distributions.frozen import Countable
+from celosia.divergences.distributions.pairs import Masses, Pair, pair_of
+from celosia.divergences.distributions.samples import Samples, neighbour_renyi
 from celosia.divergences.hockey_stick import hockey_stick
-from celosia.divergences.pairs import Masses, Pair, pair_of
-from celosia.divergences.samples import Samples, neighbour_renyi
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

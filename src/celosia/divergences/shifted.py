@@ -18,8 +18,8 @@ import scipy
 
 from celosia.core.errors import ParameterError
 from celosia.core.exact import exact_positive
-from celosia.divergences.arguments import as_array, as_number, as_probabilities
-from celosia.divergences.discrete import exact_masses
+from celosia.divergences.distributions.arguments import as_array, as_number, as_probabilities
+from celosia.divergences.distributions.discrete import exact_masses
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

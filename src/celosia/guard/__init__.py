@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from typing import Any
 
-    from celosia.guard.app import create_app
-    from celosia.guard.asking import Answer, Ask
-    from celosia.guard.cards import ColumnCard, DatasetCard, TableCard
-    from celosia.guard.client import connect
-    from celosia.guard.config import Config, Limits, Oidc
-    from celosia.guard.dataset import PublicTable
-    from celosia.guard.directory import KeyCard, UserCard
-    from celosia.guard.identity import Identity
+    from celosia.guard.auth.directory import KeyCard, UserCard
+    from celosia.guard.auth.identity import Identity
+    from celosia.guard.client.connection import connect
+    from celosia.guard.config.settings import Config, Limits, Oidc
+    from celosia.guard.datasets.cards import ColumnCard, DatasetCard, TableCard
+    from celosia.guard.datasets.dataset import PublicTable
+    from celosia.guard.queries.requests import Answer, Ask
     from celosia.guard.roles import Permission, Role
-    from celosia.guard.server import serve
+    from celosia.guard.server.app import create_app
+    from celosia.guard.server.serve import serve
     from celosia.guard.service import Guard
 
 __all__ = [
@@ -47,24 +47,24 @@ __all__ = [
 
 # Loaded with the first use: a client needs no server, and a server no client.
 _NAMES = {
-    "Answer": "asking",
-    "Ask": "asking",
-    "ColumnCard": "cards",
-    "Config": "config",
-    "DatasetCard": "cards",
+    "Answer": "queries.requests",
+    "Ask": "queries.requests",
+    "ColumnCard": "datasets.cards",
+    "Config": "config.settings",
+    "DatasetCard": "datasets.cards",
     "Guard": "service",
-    "Identity": "identity",
-    "KeyCard": "directory",
-    "Limits": "config",
-    "Oidc": "config",
+    "Identity": "auth.identity",
+    "KeyCard": "auth.directory",
+    "Limits": "config.settings",
+    "Oidc": "config.settings",
     "Permission": "roles",
-    "PublicTable": "dataset",
+    "PublicTable": "datasets.dataset",
     "Role": "roles",
-    "TableCard": "cards",
-    "UserCard": "directory",
-    "connect": "client",
-    "create_app": "app",
-    "serve": "server",
+    "TableCard": "datasets.cards",
+    "UserCard": "auth.directory",
+    "connect": "client.connection",
+    "create_app": "server.app",
+    "serve": "server.serve",
 }
 
 

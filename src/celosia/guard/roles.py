@@ -11,7 +11,7 @@ from celosia.core.errors import NotAllowed, ParameterError
 from celosia.core.exact import quote
 
 if TYPE_CHECKING:
-    from celosia.guard.identity import Identity
+    from celosia.guard.auth.identity import Identity
 
 __all__ = ["PERMISSIONS", "Permission", "Role", "require"]
 
@@ -102,7 +102,7 @@ PERMISSIONS: Final[dict[Role, frozenset[Permission]]] = {
 def require(identity: "Identity", *permissions: Permission) -> None:
     """Refuse whoever has none of the permissions.
 
-    >>> from celosia.guard.identity import Identity
+    >>> from celosia.guard.auth.identity import Identity
     >>> require(Identity(name="eva", role=Role.AUDITOR), Permission.ASK)
     Traceback (most recent call last):
     ...

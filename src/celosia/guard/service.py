@@ -14,22 +14,22 @@ from typing import TYPE_CHECKING, Final, Self
 from celosia.core.errors import EngineError, NotAllowed, ParameterError, RequestConflict
 from celosia.core.exact import quote
 from celosia.guard.addresses import expanded, hidden
-from celosia.guard.answering import answer_of
-from celosia.guard.asking import Answer, Ask
-from celosia.guard.cards import DatasetCard
-from celosia.guard.config import Config
-from celosia.guard.dataset import Dataset, PublicTable
-from celosia.guard.datasets import Catalogue
-from celosia.guard.directory import INVALID, Directory, UserCard, now
-from celosia.guard.identity import OIDC_PREFIX, Identity
-from celosia.guard.missing import NotThere
-from celosia.guard.pace import Pace
-from celosia.guard.policies import scoped_policy
-from celosia.guard.questions import Sessions
+from celosia.guard.auth.directory import INVALID, Directory, UserCard, now
+from celosia.guard.auth.identity import OIDC_PREFIX, Identity
+from celosia.guard.auth.web_sessions import Visits
+from celosia.guard.config.settings import Config
+from celosia.guard.datasets.cards import DatasetCard
+from celosia.guard.datasets.catalogue import Catalogue
+from celosia.guard.datasets.dataset import Dataset, PublicTable
+from celosia.guard.datasets.policies import scoped_policy
+from celosia.guard.errors import NotThere
+from celosia.guard.queries.analysis import Sessions
+from celosia.guard.queries.answers import answer_of
+from celosia.guard.queries.pace import Pace
+from celosia.guard.queries.requests import Answer, Ask
 from celosia.guard.roles import Permission, Role, require
-from celosia.guard.tables import create_tables
-from celosia.guard.tampering import find_tampering
-from celosia.guard.visits import Visits
+from celosia.guard.storage.tables import create_tables
+from celosia.guard.storage.tampering import find_tampering
 
 if TYPE_CHECKING:
     from celosia.core import Guarantee
@@ -63,7 +63,7 @@ class Guard:
         )
         self._tokens = None
         if config.oidc is not None:
-            from celosia.guard.oidc import TokenChecker
+            from celosia.guard.auth.oidc import TokenChecker
 
             self._tokens = TokenChecker(config.oidc)
 
@@ -216,8 +216,8 @@ class Guard:
         is on its way elsewhere: look again with ``answer``.
         """
         from celosia.ledger import Request
-        from celosia.ledger.records import find_request
-        from celosia.ledger.scope import Scope
+        from celosia.ledger.budgets.scope import Scope
+        from celosia.ledger.reservations.records import find_request
 
         require(identity, Permission.ASK)
         request = Request(key=_checked_key(key), digest=ask.digest)

@@ -18,22 +18,22 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from celosia.learn.categorical_nb import CategoricalNB
-    from celosia.learn.charts import accuracy_chart, clusters_chart, fit_chart, regions_chart
-    from celosia.learn.forecast import Forecast
-    from celosia.learn.functional_mechanism import FunctionalMechanism
-    from celosia.learn.fuzzy_c_means import FuzzyCMeans
-    from celosia.learn.gaussian_nb import GaussianNB
-    from celosia.learn.k_means import KMeans
-    from celosia.learn.linear import LinearRegression, Ridge
-    from celosia.learn.logistic import LogisticRegression
-    from celosia.learn.model_file import load
-    from celosia.learn.objective import Objective
-    from celosia.learn.pca import PCA
-    from celosia.learn.pnsgd import PNSGD, PNSGDClassifier, PNSGDRegressor
-    from celosia.learn.projections import Ball, Box, Simplex
-    from celosia.learn.search import PrivateSearchCV
-    from celosia.learn.standard_scaler import StandardScaler
+    from celosia.learn.base.forecast import Forecast
+    from celosia.learn.charts.models import accuracy_chart, clusters_chart, fit_chart, regions_chart
+    from celosia.learn.cluster.fuzzy_c_means import FuzzyCMeans
+    from celosia.learn.cluster.k_means import KMeans
+    from celosia.learn.decomposition.pca import PCA
+    from celosia.learn.functional.functional_mechanism import FunctionalMechanism
+    from celosia.learn.functional.objective import Objective
+    from celosia.learn.io.model_file import load
+    from celosia.learn.linear_model.linear import LinearRegression, Ridge
+    from celosia.learn.linear_model.logistic import LogisticRegression
+    from celosia.learn.model_selection.search import PrivateSearchCV
+    from celosia.learn.naive_bayes.categorical import CategoricalNB
+    from celosia.learn.naive_bayes.gaussian import GaussianNB
+    from celosia.learn.optimize.projections import Ball, Box, Simplex
+    from celosia.learn.preprocessing.standard_scaler import StandardScaler
+    from celosia.learn.sgd.pnsgd import PNSGD, PNSGDClassifier, PNSGDRegressor
 
 __all__ = [
     "PCA",
@@ -64,30 +64,30 @@ __all__ = [
 
 # scikit-learn takes a second to load, so each name is found when it is first asked for.
 _FILES = {
-    "Ball": "projections",
-    "Box": "projections",
-    "CategoricalNB": "categorical_nb",
-    "Forecast": "forecast",
-    "FunctionalMechanism": "functional_mechanism",
-    "FuzzyCMeans": "fuzzy_c_means",
-    "GaussianNB": "gaussian_nb",
-    "KMeans": "k_means",
-    "LinearRegression": "linear",
-    "LogisticRegression": "logistic",
-    "Objective": "objective",
-    "PCA": "pca",
-    "PNSGD": "pnsgd",
-    "PNSGDClassifier": "pnsgd",
-    "PNSGDRegressor": "pnsgd",
-    "PrivateSearchCV": "search",
-    "Ridge": "linear",
-    "Simplex": "projections",
-    "StandardScaler": "standard_scaler",
-    "accuracy_chart": "charts",
-    "clusters_chart": "charts",
-    "fit_chart": "charts",
-    "load": "model_file",
-    "regions_chart": "charts",
+    "Ball": "optimize.projections",
+    "Box": "optimize.projections",
+    "CategoricalNB": "naive_bayes.categorical",
+    "Forecast": "base.forecast",
+    "FunctionalMechanism": "functional.functional_mechanism",
+    "FuzzyCMeans": "cluster.fuzzy_c_means",
+    "GaussianNB": "naive_bayes.gaussian",
+    "KMeans": "cluster.k_means",
+    "LinearRegression": "linear_model.linear",
+    "LogisticRegression": "linear_model.logistic",
+    "Objective": "functional.objective",
+    "PCA": "decomposition.pca",
+    "PNSGD": "sgd.pnsgd",
+    "PNSGDClassifier": "sgd.pnsgd",
+    "PNSGDRegressor": "sgd.pnsgd",
+    "PrivateSearchCV": "model_selection.search",
+    "Ridge": "linear_model.linear",
+    "Simplex": "optimize.projections",
+    "StandardScaler": "preprocessing.standard_scaler",
+    "accuracy_chart": "charts.models",
+    "clusters_chart": "charts.models",
+    "fit_chart": "charts.models",
+    "load": "io.model_file",
+    "regions_chart": "charts.models",
 }
 
 

@@ -11,13 +11,13 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from celosia.ledger.chain import Head, LogLine, Verification
+from celosia.ledger.budgets.policy import Policy, Window
+from celosia.ledger.budgets.scope import Scope
+from celosia.ledger.budgets.statement import Line
 from celosia.ledger.door import Door, door_of
-from celosia.ledger.policy import Policy, Window
+from celosia.ledger.log.chain import Head, LogLine, Verification
 from celosia.ledger.purse import Purse
-from celosia.ledger.reservation import Request, Reservation
-from celosia.ledger.scope import Scope
-from celosia.ledger.statement import Line
+from celosia.ledger.reservations.reservation import Request, Reservation
 
 if TYPE_CHECKING:
     from typing import Any

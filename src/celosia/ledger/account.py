@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 from celosia.core.guarantees import Guarantee
 from celosia.core.record import exact_text
+from celosia.ledger.budgets.scope import Scope, scopes_of
 from celosia.ledger.indivisible import Indivisible
-from celosia.ledger.records import listing
-from celosia.ledger.reserving import cost_under, has_room, policy_of
-from celosia.ledger.scope import Scope, scopes_of
+from celosia.ledger.reservations.records import listing
+from celosia.ledger.reservations.reserving import cost_under, has_room, policy_of
 
 if TYPE_CHECKING:
     from celosia.core.events import Event
     from celosia.core.release import Release
     from celosia.ledger.ledger import Ledger
-    from celosia.ledger.reservation import Request, Reservation
+    from celosia.ledger.reservations.reservation import Request, Reservation
 
 __all__ = ["Account"]
 

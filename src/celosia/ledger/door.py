@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from celosia.core.events import Event
     from celosia.core.guarantees import Guarantee
     from celosia.core.release import Release
-    from celosia.ledger.reservation import Request, Reservation
+    from celosia.ledger.reservations.reservation import Request, Reservation
 
 __all__ = ["Door", "door_of"]
 

@@ -14,13 +14,13 @@ from celosia.core.exact import quote, whole
 from celosia.core.record import exact_text
 from celosia.core.release import Release
 from celosia.ledger.account import Account
-from celosia.ledger.budgets import bears_on, line_of, open_policy, set_policy
-from celosia.ledger.chain import JSON, Head, LogLine, Verification
+from celosia.ledger.budgets.opening import bears_on, line_of, open_policy, set_policy
+from celosia.ledger.budgets.scope import Scope
 from celosia.ledger.indivisible import Indivisible
-from celosia.ledger.log import append, head_of, lines_after, read_line
-from celosia.ledger.records import answer_digest, close, find, find_request, listing, store_answer
-from celosia.ledger.reserving import Question, reserve
-from celosia.ledger.scope import Scope
+from celosia.ledger.log.chain import JSON, Head, LogLine, Verification
+from celosia.ledger.log.lines import append, head_of, lines_after, read_line
+from celosia.ledger.reservations.records import answer_digest, close, find, find_request, listing, store_answer
+from celosia.ledger.reservations.reserving import Question, reserve
 from celosia.ledger.verification import expected_head, verify
 
 if TYPE_CHECKING:
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
     from celosia.core.events import Event
     from celosia.core.guarantees import Guarantee
-    from celosia.ledger.book import Book
-    from celosia.ledger.policy import Policy
-    from celosia.ledger.reservation import Request, Reservation
-    from celosia.ledger.statement import Line
-    from celosia.ledger.store import Store
+    from celosia.ledger.budgets.policy import Policy
+    from celosia.ledger.budgets.statement import Line
+    from celosia.ledger.reservations.reservation import Request, Reservation
+    from celosia.ledger.state_reader import Book
+    from celosia.ledger.store.store import Store
 
 __all__ = ["Ledger"]
 

@@ -4,12 +4,12 @@ from collections.abc import Callable
 from datetime import datetime
 
 from celosia.core.errors import ParameterError
-from celosia.ledger.book import Book
+from celosia.ledger.budgets.state import FORMAT
 from celosia.ledger.ledger import Ledger
-from celosia.ledger.log import begin, system_clock
-from celosia.ledger.reserving import drawn_id
-from celosia.ledger.state import FORMAT
-from celosia.ledger.store import Store
+from celosia.ledger.log.lines import begin, system_clock
+from celosia.ledger.reservations.reserving import drawn_id
+from celosia.ledger.state_reader import Book
+from celosia.ledger.store.store import Store
 
 __all__ = ["open_ledger"]
 

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 from celosia.core.errors import BudgetExceeded, LedgerError, ParameterError
 from celosia.core.exact import quote
 from celosia.core.guarantees import Guarantee
-from celosia.ledger.advice import describe_refusal
+from celosia.ledger.budgets.advice import describe_refusal
+from celosia.ledger.budgets.policy import Policy
 from celosia.ledger.indivisible import Indivisible
-from celosia.ledger.policy import Policy
-from celosia.ledger.reservation import Request, Reservation, State
+from celosia.ledger.reservations.reservation import Request, Reservation, State
 from celosia.noise.source import SYSTEM
 
 if TYPE_CHECKING:

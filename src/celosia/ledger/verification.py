@@ -13,11 +13,11 @@ from sqlalchemy import Table, select
 
 from celosia.core.errors import CelosiaError, LedgerError, ParameterError
 from celosia.core.exact import quote
-from celosia.ledger.chain import Head, Verification, canonical
-from celosia.ledger.log import Raw, head_of, lines_after, read_line
-from celosia.ledger.records import bytes_digest
-from celosia.ledger.state import State
-from celosia.ledger.tables import ANSWERS, REQUESTS, RESERVATIONS
+from celosia.ledger.budgets.state import State
+from celosia.ledger.log.chain import Head, Verification, canonical
+from celosia.ledger.log.lines import Raw, head_of, lines_after, read_line
+from celosia.ledger.reservations.records import bytes_digest
+from celosia.ledger.store.tables import ANSWERS, REQUESTS, RESERVATIONS
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

@@ -7,37 +7,37 @@ that were deployed, ``shuffle`` says what a shuffled crowd promises, and ``local
 """
 
 from celosia.local import presets
-from celosia.local.aggregate import Aggregate
-from celosia.local.bucketing import Bucketing, uniform_error
+from celosia.local.base.aggregate import Aggregate
+from celosia.local.base.estimate import Estimate, MeanEstimate
+from celosia.local.base.protocol import Protocol
+from celosia.local.base.reports import Reports
 from celosia.local.choose import Choice, choose
-from celosia.local.count_mean_sketch import CountMeanSketch
-from celosia.local.d_bit_flip import DBitFlip
-from celosia.local.direct_encoding import DirectEncoding
-from celosia.local.discovery import Discovery
-from celosia.local.distinct_count import DistinctCount, DistinctEstimate
-from celosia.local.duchi import Duchi
-from celosia.local.estimate import Estimate, MeanEstimate
-from celosia.local.hadamard_count_mean_sketch import HadamardCountMeanSketch
-from celosia.local.hadamard_response import HadamardResponse
-from celosia.local.hierarchical_histogram import HierarchicalHistogram
-from celosia.local.hybrid import Hybrid
-from celosia.local.local_hashing import LocalHashing
-from celosia.local.local_laplace import LocalLaplace
-from celosia.local.loloha import LOLOHA
+from celosia.local.discovery.base import Discovery
+from celosia.local.discovery.distinct_count import DistinctCount, DistinctEstimate
+from celosia.local.discovery.prefix_extension import PrefixExtension
+from celosia.local.discovery.sequence_fragment_puzzle import SequenceFragmentPuzzle
+from celosia.local.frequency.count_mean_sketch import CountMeanSketch
+from celosia.local.frequency.direct_encoding import DirectEncoding
+from celosia.local.frequency.hadamard_count_mean_sketch import HadamardCountMeanSketch
+from celosia.local.frequency.hadamard_response import HadamardResponse
+from celosia.local.frequency.local_hashing import LocalHashing
+from celosia.local.frequency.optimized_unary import OptimizedUnary
+from celosia.local.frequency.subset_selection import SubsetSelection
+from celosia.local.longitudinal.bucketing import Bucketing, uniform_error
+from celosia.local.longitudinal.d_bit_flip import DBitFlip
+from celosia.local.longitudinal.loloha import LOLOHA
+from celosia.local.longitudinal.one_bit_mean import OneBitMean
+from celosia.local.longitudinal.rappor import Rappor
+from celosia.local.longitudinal.rappor_decode import Decoded, decode
+from celosia.local.means.duchi import Duchi
+from celosia.local.means.hybrid import Hybrid
+from celosia.local.means.local_laplace import LocalLaplace
+from celosia.local.means.piecewise import Piecewise
 from celosia.local.metrics import Metrics, compare
-from celosia.local.one_bit_mean import OneBitMean
-from celosia.local.optimized_unary import OptimizedUnary
-from celosia.local.piecewise import Piecewise
-from celosia.local.prefix_extension import PrefixExtension
-from celosia.local.protocol import Protocol
-from celosia.local.ranges import RangeCount, RangeEstimate
-from celosia.local.rappor import Rappor
-from celosia.local.rappor_decode import Decoded, decode
-from celosia.local.reports import Reports
-from celosia.local.sequence_fragment_puzzle import SequenceFragmentPuzzle
+from celosia.local.ranges.estimate import RangeCount, RangeEstimate
+from celosia.local.ranges.hierarchical_histogram import HierarchicalHistogram
 from celosia.local.shuffle import shuffle
 from celosia.local.simulation import Simulation, simulate
-from celosia.local.subset_selection import SubsetSelection
 
 __all__ = [
     "LOLOHA",

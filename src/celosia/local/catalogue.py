@@ -11,29 +11,29 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from celosia.core.errors import ParameterError
 from celosia.core.exact import Exact, exact_epsilon, quote
-from celosia.local.count_mean_sketch import CountMeanSketch
-from celosia.local.d_bit_flip import DBitFlip
-from celosia.local.direct_encoding import DirectEncoding
-from celosia.local.distinct_count import DistinctCount
-from celosia.local.duchi import Duchi
-from celosia.local.hadamard_count_mean_sketch import HadamardCountMeanSketch
-from celosia.local.hadamard_response import HadamardResponse
-from celosia.local.hierarchical_histogram import HierarchicalHistogram
-from celosia.local.hybrid import Hybrid
-from celosia.local.local_hashing import LocalHashing
-from celosia.local.local_laplace import LocalLaplace
-from celosia.local.loloha import LOLOHA
-from celosia.local.one_bit_mean import OneBitMean
-from celosia.local.optimized_unary import OptimizedUnary
-from celosia.local.piecewise import Piecewise
-from celosia.local.prefix_extension import PrefixExtension
-from celosia.local.rappor import Rappor
-from celosia.local.sequence_fragment_puzzle import SequenceFragmentPuzzle
-from celosia.local.subset_selection import SubsetSelection
-from celosia.local.values import domain_size, exact_domain
+from celosia.local.base.values import domain_size, exact_domain
+from celosia.local.discovery.distinct_count import DistinctCount
+from celosia.local.discovery.prefix_extension import PrefixExtension
+from celosia.local.discovery.sequence_fragment_puzzle import SequenceFragmentPuzzle
+from celosia.local.frequency.count_mean_sketch import CountMeanSketch
+from celosia.local.frequency.direct_encoding import DirectEncoding
+from celosia.local.frequency.hadamard_count_mean_sketch import HadamardCountMeanSketch
+from celosia.local.frequency.hadamard_response import HadamardResponse
+from celosia.local.frequency.local_hashing import LocalHashing
+from celosia.local.frequency.optimized_unary import OptimizedUnary
+from celosia.local.frequency.subset_selection import SubsetSelection
+from celosia.local.longitudinal.d_bit_flip import DBitFlip
+from celosia.local.longitudinal.loloha import LOLOHA
+from celosia.local.longitudinal.one_bit_mean import OneBitMean
+from celosia.local.longitudinal.rappor import Rappor
+from celosia.local.means.duchi import Duchi
+from celosia.local.means.hybrid import Hybrid
+from celosia.local.means.local_laplace import LocalLaplace
+from celosia.local.means.piecewise import Piecewise
+from celosia.local.ranges.hierarchical_histogram import HierarchicalHistogram
 
 if TYPE_CHECKING:
-    from celosia.local.protocol import Protocol
+    from celosia.local.base.protocol import Protocol
 
 __all__ = ["CATALOGUE", "Entry", "Needs", "Task", "build", "find"]
 

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 from celosia.core.errors import ParameterError
 from celosia.core.exact import Exact, exact_epsilon, quote, whole
-from celosia.local.memoised import Memoised
-from celosia.local.values import Domain, exact_domain
-from celosia.local.values import domain_size as size_of
+from celosia.local.base.memoised import Memoised
+from celosia.local.base.values import Domain, exact_domain
+from celosia.local.base.values import domain_size as size_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from celosia.local.protocol import Protocol
+    from celosia.local.base.protocol import Protocol
 
 __all__ = ["Alternative", "Choice", "choose"]
 
@@ -145,13 +145,13 @@ def _rank(one: Alternative) -> tuple[float, int]:
 
 def _single(domain: Domain, epsilon: Fraction) -> "Iterator[tuple[str, Protocol[Any]]]":
     """Yield the protocols of single reports."""
-    from celosia.local.count_mean_sketch import CountMeanSketch
-    from celosia.local.direct_encoding import DirectEncoding
-    from celosia.local.hadamard_count_mean_sketch import HadamardCountMeanSketch
-    from celosia.local.hadamard_response import HadamardResponse
-    from celosia.local.local_hashing import LocalHashing
-    from celosia.local.optimized_unary import OptimizedUnary
-    from celosia.local.subset_selection import SubsetSelection
+    from celosia.local.frequency.count_mean_sketch import CountMeanSketch
+    from celosia.local.frequency.direct_encoding import DirectEncoding
+    from celosia.local.frequency.hadamard_count_mean_sketch import HadamardCountMeanSketch
+    from celosia.local.frequency.hadamard_response import HadamardResponse
+    from celosia.local.frequency.local_hashing import LocalHashing
+    from celosia.local.frequency.optimized_unary import OptimizedUnary
+    from celosia.local.frequency.subset_selection import SubsetSelection
 
     yield "DirectEncoding", DirectEncoding(domain=domain, epsilon=epsilon)
     yield "SubsetSelection", SubsetSelection(domain=domain, epsilon=epsilon)
@@ -168,8 +168,8 @@ def _single(domain: Domain, epsilon: Fraction) -> "Iterator[tuple[str, Protocol[
 
 def _memoised(domain: Domain, epsilon: Fraction) -> "Iterator[tuple[str, Protocol[Any]]]":
     """Yield the protocols that keep their answers; all reports about one answer spend twice what the first does."""
-    from celosia.local.d_bit_flip import DBitFlip
-    from celosia.local.loloha import LOLOHA
+    from celosia.local.longitudinal.d_bit_flip import DBitFlip
+    from celosia.local.longitudinal.loloha import LOLOHA
 
     if epsilon > _MOST_KEPT:
         message = f"epsilon must be at most {_MOST_KEPT} where answers are kept, not {quote(epsilon)}."
@@ -187,7 +187,7 @@ def _memoised(domain: Domain, epsilon: Fraction) -> "Iterator[tuple[str, Protoco
 
 def _rappor(epsilon: Fraction) -> "Protocol[Any]":
     """Return RAPPOR with one hash, symmetric, and a permanent response of twice what the first report spends."""
-    from celosia.local.rappor import Rappor
+    from celosia.local.longitudinal.rappor import Rappor
 
     f = 2 / (1 + math.exp(float(epsilon)))
     shown = 1 / (1 + math.exp(-float(epsilon) / 2))

@@ -11,11 +11,11 @@ day, is much.
 """
 
 from celosia.core.exact import Exact
-from celosia.local.count_mean_sketch import CountMeanSketch
-from celosia.local.d_bit_flip import DBitFlip
-from celosia.local.hadamard_count_mean_sketch import HadamardCountMeanSketch
-from celosia.local.rappor import Rappor
-from celosia.local.sequence_fragment_puzzle import SequenceFragmentPuzzle
+from celosia.local.discovery.sequence_fragment_puzzle import SequenceFragmentPuzzle
+from celosia.local.frequency.count_mean_sketch import CountMeanSketch
+from celosia.local.frequency.hadamard_count_mean_sketch import HadamardCountMeanSketch
+from celosia.local.longitudinal.d_bit_flip import DBitFlip
+from celosia.local.longitudinal.rappor import Rappor
 
 __all__ = ["apple_emoji", "apple_new_words", "apple_safari", "chrome_rappor", "windows_telemetry"]
 

@@ -12,8 +12,8 @@ from celosia.core.errors import ParameterError
 from celosia.core.events import RandomizedResponseEvent
 from celosia.core.exact import Exact, quote, whole
 from celosia.core.guarantees import ApproxDP
-from celosia.local.protocol import Protocol
-from celosia.local.reports import Reports
+from celosia.local.base.protocol import Protocol
+from celosia.local.base.reports import Reports
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -50,6 +50,6 @@ def shuffle(protocol: Protocol[Any], reports: int | Reports, delta: Exact) -> Ap
 
 
 def _epsilon(local: "Fraction", reports: int, delta: Exact, categories: int | None) -> float:
-    from celosia.accounting.shuffling import shuffled_epsilon
+    from celosia.accounting.prices.shuffling import shuffled_epsilon
 
     return shuffled_epsilon(local, reports, delta, categories=categories)

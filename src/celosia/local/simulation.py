@@ -14,21 +14,21 @@ import numpy as np
 
 from celosia.core.errors import InputError
 from celosia.core.exact import Exact, exact_level
-from celosia.local.d_bit_flip import DBitFlip
-from celosia.local.interval import read_numbers
+from celosia.local.base.values import domain_labels
+from celosia.local.longitudinal.d_bit_flip import DBitFlip
+from celosia.local.means.interval import read_numbers
 from celosia.local.metrics import Metrics, compare
-from celosia.local.values import domain_labels
 from celosia.noise.source import Seeded, source_or_system
-from celosia.sketches.columns import Column, read_column
+from celosia.sketches.hashing.columns import Column, read_column
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
     from celosia.core.mechanism import Source
-    from celosia.local.aggregate import Aggregate
+    from celosia.local.base.aggregate import Aggregate
+    from celosia.local.base.protocol import Protocol
     from celosia.local.catalogue import Task
-    from celosia.local.protocol import Protocol
 
     Floats = NDArray[np.float64]
 

@@ -12,9 +12,9 @@ import numpy as np
 from celosia.core.errors import InputError, ParameterError
 from celosia.core.exact import quote
 from celosia.core.extras import require
-from celosia.local.aggregate import Aggregate
-from celosia.local.protocol import Protocol
-from celosia.local.reports import COLUMN, HEADER, Reports
+from celosia.local.base.aggregate import Aggregate
+from celosia.local.base.protocol import Protocol
+from celosia.local.base.reports import COLUMN, HEADER, Reports
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

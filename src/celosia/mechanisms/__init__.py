@@ -1,16 +1,16 @@
 """The classical mechanisms: each adds exact noise, or chooses exactly, and says what it ran and what that promises."""
 
-from celosia.mechanisms.above_threshold import AboveThreshold, ThresholdSession
 from celosia.mechanisms.bounded_laplace import BoundedLaplace
-from celosia.mechanisms.exponential import Exponential
 from celosia.mechanisms.gaussian import Gaussian
 from celosia.mechanisms.k_norm import KNorm
 from celosia.mechanisms.laplace import Laplace
-from celosia.mechanisms.noisy_max import NoisyMax
-from celosia.mechanisms.permute_and_flip import PermuteAndFlip
 from celosia.mechanisms.proportions import Proportions
 from celosia.mechanisms.randomized_response import RandomizedResponse
-from celosia.mechanisms.stable_keys import SelectedKeys, StableKeys
+from celosia.mechanisms.selection.above_threshold import AboveThreshold, ThresholdSession
+from celosia.mechanisms.selection.exponential import Exponential
+from celosia.mechanisms.selection.noisy_max import NoisyMax
+from celosia.mechanisms.selection.permute_and_flip import PermuteAndFlip
+from celosia.mechanisms.selection.stable_keys import SelectedKeys, StableKeys
 
 __all__ = [
     "AboveThreshold",

@@ -157,7 +157,7 @@ class BoundedLaplace(Described, _Prepared):
 
     def _smallest_scale(self, moved: int, reach: int) -> Fraction:
         # Here and not above, because that room stands on SciPy: half a second.
-        from celosia.accounting.bounded_laplace import smallest_bounded_scale
+        from celosia.accounting.prices.bounded_laplace import smallest_bounded_scale
 
         return smallest_bounded_scale(self.epsilon, moved, reach, self.dimension)
 

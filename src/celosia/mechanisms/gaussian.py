@@ -161,8 +161,8 @@ class Gaussian(AddedNoise):
         if self.rho is not None:
             return squared / (2 * self.rho)
         # Here and not above, because that room stands on SciPy: half a second.
-        from celosia.accounting.certified import certified_rho
-        from celosia.accounting.gaussian import smallest_variance
+        from celosia.accounting.prices.certified import certified_rho
+        from celosia.accounting.prices.gaussian import smallest_variance
 
         epsilon, delta = _given(self.epsilon), _given(self.delta)
         if size == 1:

@@ -162,7 +162,7 @@ class Cells:
         >>> cells_for(Fraction(1, 10), Fraction(0), signed=True).sample(3, Seeded(7)).tolist()
         [53, 19, -6]
         """
-        from celosia.noise.kernels import fill
+        from celosia.noise.compiled.cells import fill
 
         if self.offset_bits > _LARGEST_ARRAY_BITS:
             message = (

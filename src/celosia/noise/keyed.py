@@ -106,7 +106,7 @@ def derive_keys(secrets: "NDArray[np.uint8]", messages: "NDArray[np.uint8]") -> 
     >>> [bytes(key) for key in keys] == [derive(bytes(32), b"\x01"), derive(bytes(32), b"\x02")]
     True
     """
-    from celosia.noise.ciphers import hmac_sha256
+    from celosia.noise.compiled.ciphers import hmac_sha256
 
     secrets, messages = _bytes(secrets, "secrets"), _bytes(messages, "messages")
     if secrets.shape[1] != KEY_BYTES or len(secrets) != len(messages):
@@ -123,7 +123,7 @@ def keyed_words(keys: "NDArray[np.uint8]", count: int) -> "NDArray[np.uint64]":
     >>> keyed_words(np.zeros((2, 32), dtype=np.uint8), 3)[1].tolist() == Keyed(bytes(32)).words(3).tolist()
     True
     """
-    from celosia.noise.ciphers import chacha20
+    from celosia.noise.compiled.ciphers import chacha20
 
     keys = _bytes(keys, "keys")
     if keys.shape[1] != KEY_BYTES:

@@ -115,7 +115,7 @@ def subsets(size: int, chosen: int, count: int, source: "Source | None" = None) 
     >>> subsets(9, 3, 2, Seeded(7)).tolist()
     [[2, 3, 7], [1, 7, 8]]
     """
-    from celosia.noise.floyd import fill
+    from celosia.noise.compiled.floyd import fill
 
     size, chosen = whole(size, name="size", least=0), whole(chosen, name="chosen", least=0)
     count = whole(count, name="count", least=0)

@@ -5,13 +5,13 @@ an engine (DuckDB, PostgreSQL, Spark) computes exact integer summaries; noise is
 ``session.py`` wires these stages.
 """
 
+from celosia.query.answering.limit_suggestion import LimitSuggestion
 from celosia.query.batch import BatchLine, BatchPreview
 from celosia.query.builder import Query
-from celosia.query.cut_off import CutOff
 from celosia.query.history import Asked, Entry
-from celosia.query.limit_suggestion import LimitSuggestion
-from celosia.query.plan import Plan
-from celosia.query.preview import Preview
+from celosia.query.plan.nodes import Plan
+from celosia.query.planning.cut_off import CutOff
+from celosia.query.planning.preview import Preview
 from celosia.query.release import TableRelease
 from celosia.query.session import Session
 

@@ -15,18 +15,18 @@ from typing import TYPE_CHECKING, Any, Final
 from celosia.core import ComposedEvent
 from celosia.core.errors import ParameterError, QueryError
 from celosia.core.exact import exact_positive, quote
-from celosia.query.asking import begin_sql
+from celosia.query.backend import begin_sql
 from celosia.query.builder import Query
-from celosia.query.render import render
-from celosia.query.strategy import Strategy, split_by_error, squared_error
+from celosia.query.plan.to_sql import render
+from celosia.query.planning.strategy import Strategy, split_by_error, squared_error
 
 if TYPE_CHECKING:
     from celosia.core import Event, Guarantee
     from celosia.core.exact import Exact
-    from celosia.query.asking import Asking
-    from celosia.query.plan import Plan
-    from celosia.query.preview import Preview
-    from celosia.query.target import Target
+    from celosia.query.backend import Asking
+    from celosia.query.plan.nodes import Plan
+    from celosia.query.planning.preview import Preview
+    from celosia.query.planning.target import Target
 
     Plans = Callable[..., Strategy]
 
@@ -40,9 +40,9 @@ class BatchPlan:
     """The strategies of all questions, and their shares of the target.
 
     >>> import celosia as cl
-    >>> from celosia.query.question import question_of
-    >>> from celosia.query.strategy import strategy_for
-    >>> from celosia.query.target import Target
+    >>> from celosia.query.planning.analysis import question_of
+    >>> from celosia.query.planning.strategy import strategy_for
+    >>> from celosia.query.planning.target import Target
     >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
     >>> session = cl.Session(deaths, budget=cl.PureDP(epsilon=1))
     >>> plans = [session.query().count().plan, session.query().median("age").plan]

@@ -13,19 +13,19 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from celosia.core.errors import CelosiaError, QueryError
 from celosia.core.exact import Exact, exact_probability, quote, whole
-from celosia.query.date_literals import read_dates
-from celosia.query.expressions import Call, Column, Expression, Literal, conjunction, kind_of
-from celosia.query.parse import parse_expression
-from celosia.query.plan import Aggregate, Base, Joined, Key, Order, Plan, Projected, Relation, default_name
-from celosia.query.relations import columns_of
-from celosia.query.render import render
+from celosia.query.plan.expressions import Call, Column, Expression, Literal, conjunction, kind_of
+from celosia.query.plan.nodes import Aggregate, Base, Joined, Key, Order, Plan, Projected, Relation, default_name
+from celosia.query.plan.relations import columns_of
+from celosia.query.plan.to_sql import render
+from celosia.query.sql.date_literals import read_dates
+from celosia.query.sql.expressions import parse_expression
 
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from celosia.data.columns import Kind, Value
-    from celosia.query.asking import Asking
-    from celosia.query.preview import Preview
+    from celosia.data.schema.columns import Kind, Value
+    from celosia.query.backend import Asking
+    from celosia.query.planning.preview import Preview
     from celosia.query.release import TableRelease
 
 __all__ = ["Query", "Scalar"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from celosia.core import Event
     from celosia.core.guarantees import Guarantee
-    from celosia.ledger.reservation import Reservation
+    from celosia.ledger.reservations.reservation import Reservation
     from celosia.query.release import TableRelease
 
 __all__ = ["Asked", "Entry", "entry_of"]

@@ -14,8 +14,8 @@ from celosia.core.errors import ParameterError
 from celosia.core.exact import quote
 from celosia.core.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 from celosia.data.table import Table
+from celosia.ledger.budgets.scope import Scope
 from celosia.ledger.purse import Purse
-from celosia.ledger.scope import Scope
 
 if TYPE_CHECKING:
     from celosia.ledger.door import Door

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from celosia.query.cut_off import CutOff
+    from celosia.query.planning.cut_off import CutOff
 
     Interval = Callable[[float], "tuple[NDArray[Any], NDArray[Any]]"]
 
@@ -83,13 +83,13 @@ class TableRelease(Release["pa.Table"]):
 
     def to_pandas(self, level: Exact | None = None) -> "pd.DataFrame":
         """Return the answer as a pandas DataFrame, with intervals beside the numbers if a ``level`` is given."""
-        from celosia.data.frames import to_pandas
+        from celosia.data.sources.frames import to_pandas
 
         return to_pandas(self.to_arrow(level))
 
     def to_polars(self, level: Exact | None = None) -> "pl.DataFrame":
         """Return the answer as a Polars DataFrame, with intervals beside the numbers if a ``level`` is given."""
-        from celosia.data.frames import to_polars
+        from celosia.data.sources.frames import to_polars
 
         return to_polars(self.to_arrow(level))
 

@@ -19,24 +19,24 @@ from celosia.core.release import Release
 from celosia.data.table import Table
 from celosia.ledger.indivisible import Indivisible
 from celosia.noise.source import source_or_system
-from celosia.query.answering import answer
-from celosia.query.asking import begin, begin_sql, draw_session
+from celosia.query.answering.fitting import check_own, fitting_of
+from celosia.query.answering.limits import MOST_ROWS, LimitsPlan, plan_limits
+from celosia.query.answering.release_table import answer
+from celosia.query.backend import begin, begin_sql, draw_session
 from celosia.query.batch import BatchLine, BatchPlan, BatchPreview, plan_batch, read_queries
 from celosia.query.builder import Query
-from celosia.query.calibration import strategy_within
-from celosia.query.desk import Desk
-from celosia.query.fitting import check_own, fitting_of
+from celosia.query.context import Desk
 from celosia.query.history import Asked, Entry, entry_of
-from celosia.query.json_fields import parse_json
-from celosia.query.limits import MOST_ROWS, LimitsPlan, plan_limits
 from celosia.query.opening import open_door, tables_by_name
-from celosia.query.plan import Plan
-from celosia.query.preview import Preview, preview_of
-from celosia.query.question import question_of
-from celosia.query.release_json import release_from_json, release_to_json
-from celosia.query.render import render
-from celosia.query.strategy import PRIVATE_KEYS, Strategy, check_noise, strategy_for
-from celosia.query.target import Target
+from celosia.query.plan.nodes import Plan
+from celosia.query.plan.to_sql import render
+from celosia.query.planning.analysis import question_of
+from celosia.query.planning.calibration import strategy_within
+from celosia.query.planning.preview import Preview, preview_of
+from celosia.query.planning.strategy import PRIVATE_KEYS, Strategy, check_noise, strategy_for
+from celosia.query.planning.target import Target
+from celosia.query.serial.json_fields import parse_json
+from celosia.query.serial.release import release_from_json, release_to_json
 
 if TYPE_CHECKING:
     import numpy as np
@@ -46,10 +46,10 @@ if TYPE_CHECKING:
     from celosia.core.events import Event
     from celosia.ledger.door import Door
     from celosia.ledger.ledger import Ledger
-    from celosia.ledger.reservation import Request, Reservation
+    from celosia.ledger.reservations.reservation import Request, Reservation
+    from celosia.query.answering.limit_suggestion import LimitSuggestion
     from celosia.query.builder import Scalar
-    from celosia.query.engine import Engine
-    from celosia.query.limit_suggestion import LimitSuggestion
+    from celosia.query.engines.base import Engine
     from celosia.query.release import TableRelease
 
 __all__ = ["Session"]

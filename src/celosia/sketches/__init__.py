@@ -5,20 +5,20 @@ exact function of the records, however small. Rooms above add the noise; what th
 of one record on the sketch, which each sketch states. Hash functions have a seed, and are the same on every machine.
 """
 
-from celosia.sketches.ams import AMS
-from celosia.sketches.bloom import BloomFilter
-from celosia.sketches.columns import Column, read_column
-from celosia.sketches.count_mean import CountMean
-from celosia.sketches.count_median import CountMedian
-from celosia.sketches.count_min import CountMin
-from celosia.sketches.count_sketch import CountSketch
-from celosia.sketches.counting_bloom import CountingBloomFilter
-from celosia.sketches.digest import digest
-from celosia.sketches.dyadic import DyadicCountMin
-from celosia.sketches.family import HashFamily
-from celosia.sketches.flajolet_martin import FlajoletMartin
-from celosia.sketches.hyperloglog import HyperLogLog
-from celosia.sketches.theta import Theta
+from celosia.sketches.distinct.flajolet_martin import FlajoletMartin
+from celosia.sketches.distinct.hyperloglog import HyperLogLog
+from celosia.sketches.distinct.theta import Theta
+from celosia.sketches.frequency.ams import AMS
+from celosia.sketches.frequency.count_mean import CountMean
+from celosia.sketches.frequency.count_median import CountMedian
+from celosia.sketches.frequency.count_min import CountMin
+from celosia.sketches.frequency.count_sketch import CountSketch
+from celosia.sketches.frequency.dyadic import DyadicCountMin
+from celosia.sketches.hashing.columns import Column, read_column
+from celosia.sketches.hashing.digest import digest
+from celosia.sketches.hashing.family import HashFamily
+from celosia.sketches.membership.bloom import BloomFilter
+from celosia.sketches.membership.counting_bloom import CountingBloomFilter
 
 __all__ = [
     "AMS",

@@ -5,32 +5,32 @@ what it needs of a row, how much one unit can change it, and what the noisy numb
 database; the functions here run the same ones on plain arrays.
 """
 
-from celosia.statistics.all_rows import MomentsOfAll
-from celosia.statistics.averages import mean, sum  # noqa: A004 - the field's word
-from celosia.statistics.choice import Choice
-from celosia.statistics.contribution import Bounding, Footprint, Sensitivity
-from celosia.statistics.counting import count, count_distinct, histogram
-from celosia.statistics.cross_moments import CrossMoments
-from celosia.statistics.cut_off import CutOffMeasure, CutPersons, CutRows
-from celosia.statistics.dependence import correlation, covariance
-from celosia.statistics.estimate import Estimate
-from celosia.statistics.half_half import HalfHalfMean
-from celosia.statistics.inquiry import Facts, Inquiry, Learner, Part, check_learner, reached
-from celosia.statistics.measures import Bins, CentredSum, Distinct, Measure, RowCount, Total
-from celosia.statistics.modes import ChoiceRelease, mode, top_k
-from celosia.statistics.moments import FirstMoments, SecondMoments
-from celosia.statistics.most_common import Mode
-from celosia.statistics.noise import Noise
-from celosia.statistics.noisy_count_min import Frequencies, NoisyCountMin
-from celosia.statistics.noisy_distinct import DifferentValues, NoisyDistinct
-from celosia.statistics.on_interval import choose
-from celosia.statistics.order_statistics import maximum, median, minimum, quantile, quantiles
-from celosia.statistics.peeling import TopK
-from celosia.statistics.private_top_k import PrivateTopK
-from celosia.statistics.products import Products, moments_up_to
-from celosia.statistics.ranks import Quantiles, bins_for
-from celosia.statistics.shared_moments import MOST_COLUMNS, SharedMoments
-from celosia.statistics.spread import std, variance
+from celosia.statistics.arrays.averages import mean, sum  # noqa: A004 - the field's word
+from celosia.statistics.arrays.counting import count, count_distinct, histogram
+from celosia.statistics.arrays.dependence import correlation, covariance
+from celosia.statistics.arrays.modes import ChoiceRelease, mode, top_k
+from celosia.statistics.arrays.order_statistics import maximum, median, minimum, quantile, quantiles
+from celosia.statistics.arrays.spread import std, variance
+from celosia.statistics.base.choice import Choice
+from celosia.statistics.base.contribution import Bounding, Footprint, Sensitivity
+from celosia.statistics.base.estimate import Estimate
+from celosia.statistics.base.inquiry import Facts, Inquiry, Learner, Part, check_learner, reached
+from celosia.statistics.base.noise import Noise
+from celosia.statistics.base.products import Products, moments_up_to
+from celosia.statistics.moments.all_rows import MomentsOfAll
+from celosia.statistics.moments.bernstein import FirstMoments, SecondMoments
+from celosia.statistics.moments.cross_moments import CrossMoments
+from celosia.statistics.moments.cut_off import CutOffMeasure, CutPersons, CutRows
+from celosia.statistics.moments.half_half import HalfHalfMean
+from celosia.statistics.moments.measures import Bins, CentredSum, Distinct, Measure, RowCount, Total
+from celosia.statistics.moments.shared_moments import MOST_COLUMNS, SharedMoments
+from celosia.statistics.selection.most_common import Mode
+from celosia.statistics.selection.on_interval import choose
+from celosia.statistics.selection.peeling import TopK
+from celosia.statistics.selection.private_top_k import PrivateTopK
+from celosia.statistics.selection.ranks import Quantiles, bins_for
+from celosia.statistics.sketches.noisy_count_min import Frequencies, NoisyCountMin
+from celosia.statistics.sketches.noisy_distinct import DifferentValues, NoisyDistinct
 
 __all__ = [
     "MOST_COLUMNS",

@@ -8,10 +8,10 @@ from celosia.core import ConformanceError
 from celosia.testing.accountants import check_accountant
 from celosia.testing.claims import claims, excess
 from celosia.testing.distributions import check_distribution, chi_square
-from celosia.testing.engine import check_engine
+from celosia.testing.engines.check import check_engine
 from celosia.testing.mechanism import Check, Report, check_mechanism
-from celosia.testing.protocol_histories import client_draws, history_log_masses
-from celosia.testing.protocols import check_protocol
+from celosia.testing.protocols.check import check_protocol
+from celosia.testing.protocols.histories import client_draws, history_log_masses
 from celosia.testing.streams import check_fork_safety, check_thread_safety
 from celosia.testing.witnesses import Witness, divergence, witnesses
 

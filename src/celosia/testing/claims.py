@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from celosia.accounting.renyi import renyi_epsilon
-from celosia.accounting.trade_off import gaussian_epsilon, gaussian_profile
+from celosia.accounting.prices.renyi import renyi_epsilon
+from celosia.accounting.prices.trade_off import gaussian_epsilon, gaussian_profile
 from celosia.core import ZCDP, ApproxDP, GaussianDP, Guarantee, ParameterError, PureDP, RenyiDP
 
 __all__ = ["claims", "excess"]

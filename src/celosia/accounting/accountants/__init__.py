@@ -1,0 +1,1 @@
+"""Accountants: lists of events with a total price."""

@@ -1,0 +1,257 @@
+"""What every accountant is: a list of events with a price.
+
+``spend`` adds an event, ``epsilon(delta)``, ``delta(epsilon)`` and ``guarantee`` say what all of it promises. An event
+that cannot be priced, or that speaks of other neighbours or units, is refused and changes nothing.
+
+Two kinds must not be confused. A sum (of epsilon, rho, Rényi divergences, squares of mu) stays a bound when events are
+chosen after seeing answers, as long as a *filter* with a limit fixed beforehand stops the spending; these accountants
+are ``AdaptiveAccountant``. A numerical composition is a bound for a list that was declared beforehand: the decision to
+go on because it still looked small is itself information about the data (Rogers, Roth, Ullman and Vadhan 2016). Filters
+take only the first kind.
+"""
+
+import dataclasses
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from fractions import Fraction
+from typing import ClassVar, Self
+
+from celosia.accounting.prices.simplify import leaves
+from celosia.core import AddRemove, Adjacency, ApproxDP, Event, Guarantee, GuaranteeMismatch, NotPriced, ParameterError
+from celosia.core.adjacency import refuse_same_changes
+from celosia.core.exact import Exact, exact, exact_non_negative, quote, show, whole
+from celosia.core.record import Record
+
+__all__ = [
+    "Accountant",
+    "AdaptiveAccountant",
+    "exact_bound",
+    "exact_delta",
+    "least_epsilon",
+]
+
+_LARGEST = 1e18  # an epsilon beyond which nothing is looked for
+_SMALLEST, _HUGEST = Fraction(2) ** -500, Fraction(2) ** 200  # parameters whose squares and quotients are doubles
+_MOST_TIMES = 2**62  # of one event: beyond, neither doubles nor anybody's patience would hold
+
+
+class Accountant(ABC):
+    """Events and their common price; see ``ZCDPAccountant`` and its siblings.
+
+    >>> from celosia.accounting import PureAccountant
+    >>> from celosia.core import LaplaceEvent
+    >>> PureAccountant().spend(LaplaceEvent(scale=10, sensitivity=1), times=5).epsilon()
+    0.5
+    """
+
+    name: ClassVar[str]
+    """The accountant's word in messages; ``best`` has names of its own, for the theorems in its table."""
+
+    __slots__ = ("_adjacency", "_counts", "_unit")
+
+    def __init__(self) -> None:
+        self._counts: dict[Event, int] = {}
+        self._adjacency: Adjacency | None = None
+        self._unit: str | None = None
+
+    def spend(self, event: Event, times: int = 1) -> Self:
+        """Add an event, ``times`` times, and return the accountant. What cannot be priced is refused.
+
+        >>> from celosia.accounting import ZCDPAccountant
+        >>> from celosia.core import GaussianEvent
+        >>> ZCDPAccountant().spend(GaussianEvent(variance=1, sensitivity_squared=1), times=2).guarantee()
+        ZCDP(rho=1)
+        """
+        if not isinstance(event, Event):
+            message = f"event must be an event, such as a mechanism's .event, not {quote(event)}."
+            raise ParameterError(message)
+        times = whole(times, name="times")
+        self._match(event)
+        added = {leaf: self._counts.get(leaf, 0) + number * times for leaf, number in leaves(event)}
+        if max(added.values()) > _MOST_TIMES:
+            most = max(added.values())
+            message = f"times must be at most 2^62 for one event, together with what was spent before, not {most}."
+            raise ParameterError(message)
+        for leaf in added:
+            if leaf not in self._counts:
+                _check_sizes(leaf)
+                self._price(leaf)
+        self._counts.update(added)
+        self._adjacency, self._unit = event.adjacency, event.unit
+        return self
+
+    def _match(self, event: Event) -> None:
+        refuse_same_changes(event.adjacency, "An event that an accountant spends")
+        if self._adjacency is not None and event.adjacency is not self._adjacency:
+            message = (
+                f"adjacency: the events so far are for {self._adjacency!r}, this one is for {event.adjacency!r}. "
+                "Read an add-remove event under replace-one with ReplacedEvent."
+            )
+            raise GuaranteeMismatch(message)
+        if self._unit is not None and event.unit != self._unit:
+            message = f"unit: the events so far protect {self._unit!r}, this one protects {event.unit!r}."
+            raise GuaranteeMismatch(message)
+
+    @property
+    def events(self) -> tuple[tuple[Event, int], ...]:
+        """What was spent: simplified events, each with its number."""
+        return tuple(self._counts.items())
+
+    @abstractmethod
+    def _price(self, event: Event) -> None:
+        """Price one event, or raise ``NotPriced``; the price is kept for later."""
+
+    @abstractmethod
+    def epsilon(self, delta: Exact) -> float:
+        """Return the smallest epsilon, rounded up, that holds with ``delta``."""
+
+    @abstractmethod
+    def delta(self, epsilon: Exact) -> float:
+        """Return the smallest delta, rounded up, that holds with ``epsilon``."""
+
+    def guarantee(self, *, delta: Exact | None = None, epsilon: Exact | None = None) -> Guarantee:
+        """Return what all events together promise with a given ``delta``, or with a given ``epsilon``.
+
+        >>> from celosia.accounting import PLDAccountant
+        >>> from celosia.core import LaplaceEvent
+        >>> PLDAccountant().spend(LaplaceEvent(scale=1, sensitivity=1)).guarantee(epsilon=1).epsilon
+        Fraction(1, 1)
+        """
+        if (delta is None) == (epsilon is None):
+            message = f"Give the {self.name} accountant either delta or epsilon: it then says the other one."
+            raise ParameterError(message)
+        if delta is not None:
+            return self._scoped(ApproxDP(epsilon=self.epsilon(delta), delta=delta))
+        return self._scoped(ApproxDP(epsilon=exact_bound(epsilon), delta=self.delta(exact_bound(epsilon))))
+
+    def _scoped(self, guarantee: Guarantee) -> Guarantee:
+        """Return a guarantee for the neighbours and the unit that the events speak of."""
+        return dataclasses.replace(guarantee, adjacency=self._adjacency or AddRemove, unit=self._unit or "row")
+
+    def __copy__(self) -> Self:
+        """Return an accountant that goes its own way from here on; prices are shared, for they never change."""
+        twin = object.__new__(type(self))
+        for kind in type(self).__mro__:
+            for slot in getattr(kind, "__slots__", ()):
+                setattr(twin, slot, getattr(self, slot))
+        twin._counts = dict(self._counts)
+        return twin
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {sum(self._counts.values())} events>"
+
+
+def _check_sizes(value: object) -> None:
+    """Refuse numbers so large or small that doubles would overflow on the way, long before they mean anything."""
+    if isinstance(value, Record):
+        for part in dataclasses.fields(value):
+            _check_sizes(getattr(value, part.name))
+    elif isinstance(value, tuple):
+        for item in value:
+            _check_sizes(item)
+    elif isinstance(value, Fraction | int) and value != 0 and not _SMALLEST <= abs(Fraction(value)) <= _HUGEST:
+        shown = quote(show(Fraction(value)))
+        message = f"An event with a parameter of {shown} cannot be priced: use one between 2^-500 and 2^200."
+        raise NotPriced(message)
+
+
+class AdaptiveAccountant(Accountant):
+    """An accountant whose total is a sum, and so may be watched by a filter while events are still being chosen.
+
+    >>> from celosia.accounting import GDPAccountant, PLDAccountant
+    >>> issubclass(GDPAccountant, AdaptiveAccountant), issubclass(PLDAccountant, AdaptiveAccountant)
+    (True, False)
+    """
+
+    __slots__ = ()
+
+    @abstractmethod
+    def _total(self) -> Guarantee:
+        """Return the sum in the accountant's own kind of guarantee."""
+
+    @abstractmethod
+    def _limit(self, budget: Guarantee) -> Guarantee:
+        """Return the largest sum that a budget allows, or raise ``GuaranteeMismatch``; fixed when a filter opens."""
+
+    @abstractmethod
+    def _left(self, limit: Guarantee) -> Guarantee:
+        """Return what is between the sum and a limit."""
+
+    def _spent(self, limit: Guarantee) -> Guarantee:  # noqa: ARG002 - what an accountant of several sums needs
+        """Return what was spent of a limit, in the accountant's own kind of guarantee."""
+        return self._total()
+
+    def _cost(self, limit: Guarantee) -> Guarantee:  # noqa: ARG002 - likewise
+        """Return what the events would cost if nothing else was spent of a limit."""
+        return self._total()
+
+    def _forget(self) -> bool:
+        """Drop the list of events, and return True, if the sums are kept without it."""
+        return False
+
+    def _within(self, limit: Guarantee, budget: Guarantee) -> bool:  # noqa: ARG002 - what several orders need
+        """Tell whether the sum keeps a limit that was made from a budget."""
+        return self._total() <= limit
+
+    def _unlike(self, budget: Guarantee) -> GuaranteeMismatch:
+        return GuaranteeMismatch(f"budget: the {self.name} accountant cannot watch over {budget!r}.")
+
+    def guarantee(self, *, delta: Exact | None = None, epsilon: Exact | None = None) -> Guarantee:
+        """Return the sum itself, or what it says about epsilon and delta.
+
+        >>> from celosia.accounting import ZCDPAccountant
+        >>> from celosia.core import GaussianEvent
+        >>> spent = ZCDPAccountant().spend(GaussianEvent(variance=50, sensitivity_squared=1))
+        >>> spent.guarantee(), float(spent.guarantee(delta="1e-6").epsilon) < 0.7
+        (ZCDP(rho='0.01'), True)
+        """
+        if delta is None and epsilon is None:
+            return self._scoped(self._total())
+        return super().guarantee(delta=delta, epsilon=epsilon)
+
+
+def exact_delta(delta: Exact, *, positive: bool = True) -> Fraction:
+    """Return a delta for which an epsilon can be asked: less than 1 and, unless pure privacy is meant, above 0.
+
+    >>> exact_delta("1e-6")
+    Fraction(1, 1000000)
+    """
+    value = exact(delta, name="delta")
+    if not (0 < value < 1 or (value == 0 and not positive)):
+        least = "greater than 0" if positive else "0 or greater"
+        message = f"delta must be {least} and less than 1, not {quote(delta)}."
+        raise ParameterError(message)
+    return value
+
+
+def exact_bound(epsilon: Exact | None) -> Fraction:
+    """Return an epsilon for which a delta can be asked: 0 or greater.
+
+    >>> exact_bound("0.5")
+    Fraction(1, 2)
+    """
+    if epsilon is None:
+        message = "epsilon must be a number, not None."
+        raise ParameterError(message)
+    return exact_non_negative(epsilon, name="epsilon")
+
+
+def least_epsilon(delta_at: Callable[[float], float], delta: float) -> float:
+    """Return nearly the least epsilon whose delta is at most ``delta``, for a delta that falls with epsilon.
+
+    >>> round(least_epsilon(lambda epsilon: 2.0**-epsilon, 0.25), 6)
+    2.0
+    """
+    if delta_at(0.0) <= delta:
+        return 0.0
+    high = 1.0
+    while delta_at(high) > delta:
+        high *= 2
+        if high > _LARGEST:
+            message = f"delta={delta:g} is smaller than what these events can promise at any epsilon."
+            raise NotPriced(message)
+    low = high / 2 if high > 1 else 0.0
+    while high - low > 1e-10 * high:
+        middle = (low + high) / 2
+        low, high = (low, middle) if delta_at(middle) <= delta else (middle, high)
+    return high

@@ -1,0 +1,1 @@
+"""Amplification by iteration: contractions with noise, and projected noisy gradient descent."""

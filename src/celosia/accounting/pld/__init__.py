@@ -1,0 +1,1 @@
+"""Privacy-loss distributions: grids, convolution and privacy curves, as upper bounds."""

@@ -1,0 +1,179 @@
+"""The pairs that dominate the mechanisms with finitely many privacy losses, and one that is nearly so.
+
+Randomized response dominates whatever is epsilon-private, with delta beside it whatever is (epsilon, delta)-private
+(Kairouz, Oh and Viswanath 2015). Discrete Laplace noise of any number of coordinates is dominated by one coordinate
+that takes the whole shift. A choice by exponential weights has bounded range (Dong, Durfee and Rogers 2020). Where
+losses are too many they are put on a coarser grid, upwards. The proofs are in ``proofs/pairs.md``.
+"""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+
+from celosia.accounting.checks import checked_positive
+from celosia.accounting.pld.loss_atoms import Atoms, from_logs
+from celosia.core.errors import ParameterError
+from celosia.core.exact import Exact, exact_probability, quote, whole
+from celosia.noise.gaussian import log_normaliser
+
+__all__ = [
+    "Atoms",
+    "approximate",
+    "bounded_range",
+    "coin",
+    "coins",
+    "discrete_gaussian",
+    "discrete_laplace",
+    "randomized_response",
+]
+
+_MOST = 4096  # losses that are kept one by one
+_KNOTS = 2049
+_WIDEST = 1_000.0  # standard deviations up to which the losses of discrete Gaussian noise are listed
+_REACH = 38.0  # standard deviations; the probability beyond them is below the next number
+_BEYOND = 1e-300
+
+
+def randomized_response(epsilon: float, categories: int = 2) -> Atoms:
+    """Return the pair of one answer out of ``categories``; with two it dominates all that is epsilon-private.
+
+    >>> randomized_response(1.0).profile([0.0]).round(6).tolist()
+    [0.462117]
+    """
+    rate = _rate(epsilon, "epsilon")
+    kinds = whole(categories, name="categories", least=2)
+    if rate == 0:
+        return _nothing()
+    total = np.logaddexp(rate, math.log(kinds - 1))
+    between = [math.log(kinds - 2) - total] if kinds > 2 else []
+    losses = [-rate, 0.0, rate] if between else [-rate, rate]
+    return from_logs(np.array(losses), np.array([-total, *between, rate - total]), infinity=0.0, missing=0.0)
+
+
+def approximate(epsilon: float, delta: float) -> Atoms:
+    """Return the pair that dominates all that is (epsilon, delta)-private.
+
+    >>> approximate(1.0, 1e-6).profile([1.0, 9.0]).round(12).tolist()
+    [1e-06, 1e-06]
+    """
+    if isinstance(delta, bool) or not 0 <= delta <= 1:
+        message = f"delta must be between 0 and 1, not {quote(delta)}."
+        raise ParameterError(message)
+    pure, share = randomized_response(epsilon), float(delta)
+    if share == 1:
+        return Atoms(losses=np.empty(0), masses=np.empty(0), infinity=1.0, missing=1.0)
+    return from_logs(pure.losses, pure.log_masses + math.log1p(-share), infinity=share, missing=share)
+
+
+def coins(yes: Exact, no: Exact) -> Atoms:
+    """Return a pair for a coin that shows heads with probability ``yes`` or ``no``, whichever of both came first.
+
+    >>> coins(0.75, 0.25).losses.round(6).tolist()
+    [-1.098612, 1.098612]
+    """
+    pair = coin(yes, no)
+    return pair.worse(pair.swapped())
+
+
+def coin(yes: Exact, no: Exact) -> Atoms:
+    """Return the pair of a coin that shows heads with probability ``yes``, against one with probability ``no``.
+
+    >>> coin(0.5, 0.25).masses.tolist()
+    [0.5, 0.5]
+    """
+    if_yes, if_no = (exact_probability(value, name="coins") for value in (yes, no))
+    atoms: list[tuple[float, float]] = []
+    infinity = missing = 0.0
+    for under_p, under_q in ((if_yes, if_no), (1 - if_yes, 1 - if_no)):
+        if under_p > 0 and under_q > 0:
+            atoms.append((_log_ratio(under_p, under_q), math.log(under_p)))
+        infinity += float(under_p) if under_q == 0 else 0.0
+        missing += float(under_q) if under_p == 0 else 0.0
+    atoms.sort()
+    losses, logs = (np.array([atom[i] for atom in atoms], dtype=np.float64) for i in range(2))
+    return from_logs(losses, logs, infinity=infinity, missing=missing)
+
+
+def bounded_range(epsilon: float) -> Atoms:
+    """Return a pair that dominates all mechanisms whose losses, for any two data sets, lie within one epsilon.
+
+    Its profile is (1 - e^((t - epsilon) / 2))^2 / (1 - e^-epsilon) at t between -epsilon and epsilon, put on a grid of
+    losses upwards.
+
+    >>> bounded_range(1.0).profile([0.0]).round(6).tolist()
+    [0.244919]
+    """
+    rate = _rate(epsilon, "epsilon")
+    if rate == 0:
+        return _nothing()
+    losses = rate * np.linspace(-1.0, 1.0, _KNOTS)
+    width = 2 * rate / (_KNOTS - 1)
+    logs = (losses - rate) / 2 + math.log(2 * math.tanh(width / 4) / -math.expm1(-rate))
+    logs[[0, -1]] -= math.log(2)
+    return from_logs(losses, logs, infinity=0.0, missing=0.0)
+
+
+def discrete_laplace(scale: float, shift: int) -> Atoms:
+    """Return the pair of discrete Laplace noise and inputs ``shift`` whole steps apart, in L1.
+
+    >>> discrete_laplace(2.0, 1).losses.tolist()
+    [-0.5, 0.5]
+    >>> discrete_laplace(2.0, 3).masses.round(6).tolist()
+    [0.138889, 0.090101, 0.148551, 0.622459]
+    """
+    width = checked_positive(scale, "scale")
+    steps = whole(shift, name="shift", least=0)
+    if steps == 0:
+        return _nothing()
+    edges = np.round(np.linspace(0, float(steps), min(steps, _MOST) + 1))
+    sizes = np.diff(edges) / width  # of cells, in units of the scale
+    # A cell of n outcomes that starts at x keeps its probability under P and under Q when it is put on its two ends.
+    start = -edges[:-1] / width + np.log((np.tanh(sizes / 2) + math.tanh(0.5 / width)) / 2)
+    with np.errstate(divide="ignore"):
+        end = -edges[1:] / width + np.log(np.maximum(np.tanh(sizes / 2) - math.tanh(0.5 / width), 0.0) / 2)
+    end[np.diff(edges) == 1] = -math.inf
+    logs = np.logaddexp(np.append(start, -math.inf), np.append(-math.inf, end))
+    half = math.log1p(math.exp(-1 / width))
+    logs[0] = np.logaddexp(logs[0], -1 / width - half)
+    logs[-1] = np.logaddexp(logs[-1], -edges[-1] / width - half)
+    return from_logs(((float(steps) - 2 * edges) / width)[::-1], logs[::-1], infinity=0.0, missing=0.0)
+
+
+def discrete_gaussian(variance: float, shift: int) -> Atoms:
+    """Return the pair of discrete Gaussian noise and inputs ``shift`` whole steps apart; sigma is at most 1000.
+
+    What lies beyond 38 sigma, less than 1e-300, is put at infinity: the Rényi divergence of this pair is infinite, that
+    of the noise is at most order * shift^2 / (2 variance).
+
+    >>> discrete_gaussian(4.2247**2, 1).profile([1.0]).round(8).tolist()
+    [1.02e-06]
+    """
+    square = checked_positive(variance, "variance")
+    steps = whole(shift, name="shift", least=0)
+    sigma = math.sqrt(square)
+    if sigma > _WIDEST:
+        message = f"variance must be at most {_WIDEST**2:.0f}, not {quote(variance)}: use discrete_normal.gaussian_dp."
+        raise ParameterError(message)
+    if steps == 0:
+        return _nothing()
+    reach = math.floor(_REACH * sigma) + 1
+    if steps > 2 * reach:  # the losses that occur are above 2000, beyond any epsilon
+        return Atoms(losses=np.empty(0), masses=np.empty(0), infinity=1.0, missing=1.0)
+    x = np.arange(-steps - reach, reach + 1, dtype=np.float64)
+    losses = steps * (steps + 2 * x) / (2 * square)
+    return from_logs(losses, -(x**2) / (2 * square) - log_normaliser(square), infinity=_BEYOND, missing=_BEYOND)
+
+
+def _nothing() -> Atoms:
+    return Atoms(losses=np.zeros(1), masses=np.ones(1))
+
+
+def _rate(epsilon: float, name: str) -> float:
+    return 0.0 if epsilon == 0 and not isinstance(epsilon, bool) else checked_positive(epsilon, name)
+
+
+def _log_ratio(above: Fraction, below: Fraction) -> float:
+    """Return ln(above / below), to all digits also where both are nearly equal."""
+    excess = above / below - 1
+    return math.log1p(float(excess)) if abs(excess) < Fraction(1, 2) else math.log(above / below)

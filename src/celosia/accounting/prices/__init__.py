@@ -1,0 +1,1 @@
+"""The price of one event: epsilon and delta, rho, Rényi divergences, mu, dominating pairs."""

@@ -1,0 +1,247 @@
+"""Epsilon and delta of one event, and the classical theorems of composition.
+
+``basic`` gives the pair (epsilon, delta) that is known of an event without any theory of composition: exact, or rounded
+up. Sums of such pairs hold even when every event is chosen after seeing the answers to the earlier ones.
+
+Dwork and Roth 2014; Dwork, Rothblum and Vadhan 2010 (``advanced_epsilon``, in the form for unequal parts of Rogers,
+Roth, Ullman and Vadhan 2016); Kairouz, Oh and Viswanath 2015 (``optimal_delta``); Balle, Barthe and Gaboardi 2018
+(sampling).
+"""
+
+import math
+from collections.abc import Iterable
+from fractions import Fraction
+from functools import singledispatch
+
+import numpy as np
+import scipy
+
+from celosia.accounting.prices.bounded_laplace import bounded_laplace_loss
+from celosia.accounting.prices.gaussian import concentrated_delta
+from celosia.accounting.prices.key_selection import tail_at_least
+from celosia.accounting.prices.simplify import inner, leaves, plain_guarantee, simplified, touched
+from celosia.core import (
+    ApproxDP,
+    ComposedEvent,
+    Event,
+    FixedSampledEvent,
+    GroupEvent,
+    GuaranteedEvent,
+    LaplaceEvent,
+    NotPriced,
+    ParallelEvent,
+    PoissonSampledEvent,
+    PostProcessedEvent,
+    PureDP,
+    RandomizedResponseEvent,
+    RepeatedEvent,
+    ReplacedEvent,
+    ShuffledEvent,
+)
+from celosia.core.enclosure import exp_at_least, log_at_least
+from celosia.core.events import (
+    AboveThresholdEvent,
+    BoundedLaplaceEvent,
+    ExponentialEvent,
+    KeySelectionEvent,
+    KNormEvent,
+    NoisyMaxEvent,
+    PermuteAndFlipEvent,
+)
+from celosia.core.exact import short_at_least
+
+__all__ = ["advanced_epsilon", "basic", "not_priced", "optimal_delta", "pure", "steps"]
+
+_SAFE = 1 + 1e-12  # far above the rounding of a few operations
+_LONG = 1_000  # an epsilon whose exponential is not written down any more
+_MOST_TERMS = 2**18  # of a binomial sum, held in memory at once
+_REACH = 40.0  # standard deviations of a binomial beyond which nothing is left that a double could hold
+
+
+def not_priced(event: Event, by: str) -> NotPriced:
+    """Return the error for an event that an accountant has no theorem for.
+
+    >>> not_priced(LaplaceEvent(scale=1, sensitivity=1), "nobody")
+    NotPriced('A LaplaceEvent cannot be priced by nobody; celosia.accounting.best asks every accountant.')
+    """
+    return NotPriced(
+        f"A {type(event).__name__} cannot be priced by {by}; celosia.accounting.best asks every accountant."
+    )
+
+
+@singledispatch
+def basic(event: Event) -> tuple[Fraction, Fraction]:
+    """Return epsilon and delta of one event, exact or rounded up.
+
+    A new kind of event registers its own: ``basic.register(Kind)``.
+
+    >>> basic(LaplaceEvent(scale=10, sensitivity=1))
+    (Fraction(1, 10), Fraction(0, 1))
+    """
+    raise not_priced(event, "its epsilon and delta")
+
+
+def pure(event: Event, by: str = "pure differential privacy") -> Fraction:
+    """Return the epsilon of an event that needs no delta, or say by whom it cannot be priced otherwise.
+
+    >>> pure(RandomizedResponseEvent(epsilon=1))
+    Fraction(1, 1)
+    """
+    try:
+        epsilon, delta = basic(event)
+    except NotPriced as error:
+        raise not_priced(event, by) from error
+    if delta > 0:
+        raise not_priced(event, f"{by} (it has a delta)")
+    return epsilon
+
+
+def steps(event: LaplaceEvent | KNormEvent) -> Fraction:
+    """Return by how much neighbours differ: a whole number of grid steps, unless the noise is real-valued.
+
+    >>> steps(LaplaceEvent(scale=10, sensitivity="2.5"))
+    Fraction(2, 1)
+    """
+    return event.sensitivity if event.arithmetic == "real" else Fraction(math.floor(event.sensitivity))
+
+
+@basic.register(LaplaceEvent)
+@basic.register(KNormEvent)
+def _(event: LaplaceEvent | KNormEvent) -> tuple[Fraction, Fraction]:
+    return steps(event) / event.scale, Fraction(0)
+
+
+@basic.register(RandomizedResponseEvent)
+@basic.register(ExponentialEvent)
+@basic.register(PermuteAndFlipEvent)
+@basic.register(NoisyMaxEvent)
+@basic.register(AboveThresholdEvent)
+def _(
+    event: RandomizedResponseEvent | ExponentialEvent | PermuteAndFlipEvent | NoisyMaxEvent | AboveThresholdEvent,
+) -> tuple[Fraction, Fraction]:
+    return event.epsilon, Fraction(0)
+
+
+@basic.register
+def _(event: BoundedLaplaceEvent) -> tuple[Fraction, Fraction]:
+    loss = bounded_laplace_loss(event.scale, event.sensitivity, event.reach, event.dimension)
+    if event.arithmetic == "real" or not loss <= event.epsilon:
+        message = "A BoundedLaplaceEvent cannot be priced: its scale is not enough for its epsilon on the grid."
+        raise NotPriced(message)
+    return event.epsilon, Fraction(0)
+
+
+@basic.register
+def _(event: KeySelectionEvent) -> tuple[Fraction, Fraction]:
+    # Each key that the unit is in moves by one step, or shows by its mere presence.
+    lone = tail_at_least(event.scale, event.threshold)
+    return event.touched / event.scale, min(event.touched * lone, Fraction(1))
+
+
+@basic.register
+def _(event: GuaranteedEvent) -> tuple[Fraction, Fraction]:
+    match plain_guarantee(event):
+        case PureDP(epsilon=epsilon):
+            return epsilon, Fraction(0)
+        case ApproxDP(epsilon=epsilon, delta=delta):
+            return epsilon, delta
+        case _:
+            raise not_priced(event, "its epsilon and delta")
+
+
+@basic.register(ComposedEvent)
+@basic.register(RepeatedEvent)
+def _(event: ComposedEvent | RepeatedEvent) -> tuple[Fraction, Fraction]:
+    total = ApproxDP(epsilon=0, delta=0)
+    for part, times in leaves(event):
+        epsilon, delta = basic(part)
+        total += ApproxDP(
+            epsilon=short_at_least(times * epsilon), delta=min(short_at_least(times * delta), Fraction(1))
+        )
+    return total.epsilon, total.delta
+
+
+@basic.register
+def _(event: ParallelEvent) -> tuple[Fraction, Fraction]:
+    most = touched(event)
+    epsilons, deltas = zip(*(basic(simplified(part)) for part in event.events), strict=True)
+    return sum(sorted(epsilons)[-most:], Fraction(0)), min(sum(sorted(deltas)[-most:], Fraction(0)), Fraction(1))
+
+
+@basic.register(PoissonSampledEvent)
+@basic.register(FixedSampledEvent)
+def _(event: PoissonSampledEvent | FixedSampledEvent) -> tuple[Fraction, Fraction]:
+    epsilon, delta = basic(inner(event))
+    q = event.probability
+    if q in (0, 1):
+        return q * epsilon, q * delta
+    if epsilon > _LONG:  # exp(epsilon) would fill the memory: ln(1 - q + q e^epsilon) with e^epsilon taken out
+        return epsilon + log_at_least(q + (1 - q) * exp_at_least(Fraction(-_LONG))), q * delta
+    return log_at_least(1 + q * (exp_at_least(epsilon) - 1)), q * delta
+
+
+@basic.register
+def _(event: ShuffledEvent) -> tuple[Fraction, Fraction]:
+    return basic(inner(event))
+
+
+@basic.register(GroupEvent)
+@basic.register(ReplacedEvent)
+@basic.register(PostProcessedEvent)
+def _(event: GroupEvent | ReplacedEvent | PostProcessedEvent) -> tuple[Fraction, Fraction]:
+    plain = simplified(event)
+    if plain != event:
+        return basic(plain)
+    epsilon, delta = basic(event.event)
+    group = ApproxDP(epsilon=epsilon, delta=delta).group(event.size if isinstance(event, GroupEvent) else 2)
+    return group.epsilon, group.delta
+
+
+def advanced_epsilon(parts: Iterable[tuple[Fraction, int]], slack: float) -> float:
+    """Return the epsilon of advanced composition at an additional delta of ``slack``, for parts (epsilon, number).
+
+    >>> round(advanced_epsilon([(Fraction(1, 10), 1000)], 1e-5), 2)
+    25.69
+    """
+    drift = squares = 0.0
+    for epsilon, times in parts:
+        rate = float(epsilon) * _SAFE
+        # exp(epsilon) may be beyond the doubles; then the bound says nothing, which is true.
+        drift += times * rate * (math.expm1(rate) if rate < 700 else math.inf)
+        squares += times * rate * rate
+    return (math.sqrt(2 * squares * -math.log(slack)) + drift) * _SAFE
+
+
+def optimal_delta(epsilon0: float, times: int, epsilon: float) -> float:
+    """Return the smallest delta at ``epsilon`` that ``times`` pure mechanisms of ``epsilon0`` can promise, rounded up.
+
+    The worst of them is randomized response, whose privacy loss after ``times`` answers is ``epsilon0`` times a
+    binomial count of agreeing minus disagreeing answers. Every term of the sum is positive, so that doubles lose no
+    more than a factor that is put back; what lies beyond the summed range is added whole. Where even the summed range
+    is too long (beyond some ten million answers), the bound of concentrated privacy takes its place.
+
+    >>> round(optimal_delta(1.0, 1, 0.0), 6), round(math.tanh(0.5), 6)
+    (0.462117, 0.462117)
+    """
+    if epsilon0 == 0:
+        return 0.0
+    agree = float(scipy.special.expit(epsilon0))
+    spread = math.sqrt(times * agree * (1 - agree)) + 1
+    least = math.floor((epsilon / epsilon0 + times) / 2)  # counts below it lose less than epsilon; one early
+    low = max(0, least, math.floor(times * agree - _REACH * spread))
+    high = min(times, math.ceil(max(times * agree, low) + _REACH * spread))
+    if low > high:
+        return 0.0
+    if high - low > _MOST_TERMS:
+        return concentrated_delta(max(times * epsilon0 * math.tanh(epsilon0 / 2) * _SAFE, 1e-300), epsilon)
+    count = np.arange(low, high + 1, dtype=np.float64)
+    log_mass = (
+        scipy.special.gammaln(times + 1) - scipy.special.gammaln(count + 1) - scipy.special.gammaln(times - count + 1)
+        - count * np.log1p(math.exp(-epsilon0)) - (times - count) * np.logaddexp(0, epsilon0)
+    )  # fmt: skip
+    loss = (2 * count - times) * epsilon0
+    excess = np.maximum(loss - epsilon + 1e-14 * (np.abs(loss) + epsilon), 0.0)
+    # Logarithms of gamma functions are right to some 1e-16 of themselves, which are millions for a million answers;
+    # what is beyond the range is less than 1e-9 of what is in it, for the terms fall faster and faster.
+    rounding = math.exp(min(4e-15 * (float(scipy.special.gammaln(times + 1)) + times * epsilon0 + 100), 700.0))
+    return min(1.0, float(np.sum(np.exp(log_mass) * -np.expm1(-excess))) * rounding * (1 + 1e-9) + 1e-300)

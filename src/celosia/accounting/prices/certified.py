@@ -1,0 +1,155 @@
+"""The price of a certified event: for sums of epsilon and delta its certificate, for everybody else what is inside.
+
+A certificate is checked before it is believed: the concentrated privacy of the event must imply it (Bun and Steinke
+2016, in the sharper conversion of Canonne, Kamath and Steinke 2020), or its Gaussian privacy (Dong, Roth and Su 2022,
+which is exact for Gaussian noise), or its Rényi curve. So a ledger that was tampered with, or a certificate written for
+other noise, is refused instead of being added up.
+"""
+
+import contextlib
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from celosia.accounting.pld.discretise import Pair
+from celosia.accounting.prices.basic import basic
+from celosia.accounting.prices.concentrated import rho
+from celosia.accounting.prices.dominating import dominating
+from celosia.accounting.prices.gaussian import concentrated_delta, largest_rho
+from celosia.accounting.prices.gdp import mu
+from celosia.accounting.prices.renyi import ORDERS, renyi, renyi_delta
+from celosia.accounting.prices.simplify import simplified
+from celosia.accounting.prices.trade_off import gaussian_mu_for, gaussian_profile
+from celosia.core import CertifiedEvent, Event, GaussianEvent, NotPriced, ParameterError
+from celosia.core.exact import double_at_least, double_at_most
+
+__all__ = ["certificate_holds", "certified_rho", "certified_rhos"]
+
+_MARGIN = 1 - 1e-9  # for the rounding of sums of squares
+_PARTS = (Fraction(9999, 10000), Fraction(997, 1000), Fraction(98, 100), Fraction(95, 100))
+
+
+@lru_cache(maxsize=1024)  # a curve takes a tenth of a second, and an account asks again at every charge
+def certificate_holds(event: CertifiedEvent) -> bool:
+    """Tell whether the concentrated privacy of the event, or its Rényi curve, implies the certificate.
+
+    >>> from celosia.core import GaussianEvent
+    >>> noise = GaussianEvent(variance=25, sensitivity_squared=1)
+    >>> certificate_holds(CertifiedEvent(event=noise, epsilon=1, delta="1e-6"))
+    True
+    >>> certificate_holds(CertifiedEvent(event=noise, epsilon=1, delta="1e-9"))
+    False
+    """
+    inside = simplified(event.event)
+    epsilon, delta = double_at_most(event.epsilon), double_at_most(event.delta)
+    if _rho_implies(inside, epsilon, delta) or _mu_implies(inside, epsilon, delta):
+        return True
+    # Of searches, and of runs whose order or stop is secret, the curve says far more than the rho.
+    return renyi_delta(ORDERS, renyi(inside, ORDERS), epsilon) <= delta
+
+
+def _rho_implies(event: Event, epsilon: float, delta: float) -> bool:
+    try:
+        spent = rho(event)
+    except NotPriced:
+        return False
+    return spent == 0 or concentrated_delta(double_at_least(spent), epsilon) <= delta
+
+
+def _mu_implies(event: Event, epsilon: float, delta: float) -> bool:
+    try:
+        spent = mu(event)
+    except NotPriced:
+        return False
+    return float(gaussian_profile(spent, [epsilon])[0]) <= delta
+
+
+def certified_rhos(epsilon: Fraction, delta: Fraction) -> Iterator[Fraction]:
+    """Yield rhos that Gaussian noise may divide among numbers under one certificate, the largest first.
+
+    The first is what real noise may spend, exactly. Noise on a grid spends a little more than it says, so some smaller
+    ones follow. The last is implied by concentrated privacy and always holds.
+
+    >>> [round(float(rho), 4) for rho in certified_rhos(Fraction(1), Fraction(1, 10**6))]
+    [0.028, 0.0279, 0.0275, 0.0266, 0.0244]
+    """
+    least, square = largest_rho(epsilon, delta), _largest_square(epsilon, delta)
+    if square is not None:
+        yield from (found for part in _PARTS if (found := Fraction(square / 2) * part) > least)
+    yield least
+
+
+@lru_cache(maxsize=1024)
+def _largest_square(epsilon: Fraction, delta: Fraction) -> float | None:
+    """Return the largest square of mu that implies (epsilon, delta); None where delta is beyond the doubles."""
+    with contextlib.suppress(ParameterError):
+        return gaussian_mu_for(epsilon, delta) ** 2
+    return None
+
+
+@lru_cache(maxsize=1024)
+def certified_rho(
+    epsilon: Fraction, delta: Fraction, sensitivity_squared: Fraction, size: int, share: Fraction = Fraction(1)
+) -> Fraction:
+    """Return the rho of which Gaussian noise for ``size`` whole numbers may spend a share under one certificate.
+
+    Noises whose shares add up to one are certified together, each given the answers before: squares of mu add up (Dong,
+    Roth and Su 2022, theorem 4), and each keeps to its share of the largest.
+
+    >>> third = certified_rho(Fraction(1), Fraction(1, 10**6), Fraction(2**40), 7, Fraction(1, 3))
+    >>> round(float(third), 4), round(float(certified_rho(Fraction(1), Fraction(1, 10**6), Fraction(1), 7)), 4)
+    (0.028, 0.0275)
+    """
+    square, found = _largest_square(epsilon, delta), largest_rho(epsilon, delta)
+    if square is None:
+        return found  # of all shares, and concentrated privacy implies it
+    most = square * double_at_most(share) * _MARGIN
+    for tried in certified_rhos(epsilon, delta):
+        if _mu_squared(tried * share, sensitivity_squared, size) <= most:
+            return tried
+    while share < 1 and _mu_squared(found * share, sensitivity_squared, size) > most:
+        found /= 2  # noise that is hardly a step wide has no mu yet
+    return found
+
+
+def _mu_squared(spent: Fraction, sensitivity_squared: Fraction, size: int) -> float:
+    """Return the square of the mu of Gaussian noise on the grid, or infinity where none is known."""
+    noise = GaussianEvent(
+        variance=sensitivity_squared / (2 * spent), sensitivity_squared=sensitivity_squared, dimension=size
+    )
+    try:
+        return mu(noise) ** 2
+    except NotPriced:
+        return math.inf
+
+
+@basic.register
+def _(event: CertifiedEvent) -> tuple[Fraction, Fraction]:
+    if not certificate_holds(event):
+        message = "A CertifiedEvent cannot be priced: the noise inside is not enough for its epsilon and delta."
+        raise NotPriced(message)
+    return event.epsilon, event.delta
+
+
+@rho.register
+def _(event: CertifiedEvent) -> Fraction:
+    return rho(simplified(event.event))
+
+
+@renyi.register
+def _(event: CertifiedEvent, orders: NDArray[np.float64]) -> NDArray[np.float64]:
+    return renyi(simplified(event.event), orders)
+
+
+@mu.register
+def _(event: CertifiedEvent) -> float:
+    return mu(simplified(event.event))
+
+
+@dominating.register
+def _(event: CertifiedEvent) -> Pair:
+    return dominating(simplified(event.event))

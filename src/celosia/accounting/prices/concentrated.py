@@ -1,0 +1,120 @@
+"""Zero-concentrated privacy of events: one number rho, which bounds the Rényi divergence of every order by rho alpha.
+
+Gaussian noise on the grid keeps the bound of its continuous sibling (Canonne, Kamath and Steinke 2020, theorem 4).
+A pure mechanism is dominated by randomized response, whose divergence relative to its order is largest at order 1:
+rho = epsilon tanh(epsilon / 2). A choice by the exponential mechanism has a privacy loss of bounded *range*, hence
+epsilon^2 / 8 (Cesar and Rogers 2021). Sampling amplifies an epsilon but no rho: what is sampled has a rho only when it
+is pure.
+"""
+
+from fractions import Fraction
+from functools import singledispatch
+
+from celosia.accounting.iteration.allocation import gaussian_rho
+from celosia.accounting.iteration.pnsgd import pnsgd_rho
+from celosia.accounting.prices.basic import not_priced, pure
+from celosia.accounting.prices.simplify import inner, leaves, plain_guarantee, simplified, touched
+from celosia.core import (
+    ZCDP,
+    ApproxDP,
+    ComposedEvent,
+    ContractiveIterationEvent,
+    Event,
+    ExponentialEvent,
+    GaussianDP,
+    GaussianEvent,
+    GroupEvent,
+    GuaranteedEvent,
+    ParallelEvent,
+    PNSGDEvent,
+    PostProcessedEvent,
+    PureDP,
+    RepeatedEvent,
+    ReplacedEvent,
+    ShuffledEvent,
+)
+from celosia.core.enclosure import exp_at_most
+from celosia.core.exact import short_at_least
+
+__all__ = ["rho"]
+
+_LONG = 1_000  # beyond, exp(-epsilon) is 0 in hundreds of digits, and is taken for 0
+
+
+@singledispatch
+def rho(event: Event) -> Fraction:
+    """Return the rho of one event, exact or rounded up; what is pure is priced by its epsilon.
+
+    >>> from celosia.core import LaplaceEvent
+    >>> rho(GaussianEvent(variance=100, sensitivity_squared=1))
+    Fraction(1, 200)
+    >>> round(float(rho(LaplaceEvent(scale=10, sensitivity=1))), 6)
+    0.004996
+    """
+    return _of_pure(pure(event, "concentrated privacy"))
+
+
+def _of_pure(epsilon: Fraction) -> Fraction:
+    small = exp_at_most(-epsilon) if epsilon < _LONG else Fraction(0)
+    return short_at_least(epsilon * (1 - small) / (1 + small))  # epsilon tanh(epsilon / 2)
+
+
+@rho.register
+def _(event: GaussianEvent) -> Fraction:
+    return event.sensitivity_squared / (2 * event.variance)
+
+
+@rho.register
+def _(event: ExponentialEvent) -> Fraction:
+    return min(event.epsilon**2 / 8, _of_pure(event.epsilon))
+
+
+@rho.register
+def _(event: GuaranteedEvent) -> Fraction:
+    match plain_guarantee(event):
+        case ZCDP(rho=value):
+            return value
+        case GaussianDP(mu=mu):
+            return mu**2 / 2
+        case PureDP(epsilon=epsilon) | ApproxDP(epsilon=epsilon, delta=0):
+            return _of_pure(epsilon)
+        case _:
+            raise not_priced(event, "concentrated privacy")
+
+
+@rho.register(ComposedEvent)
+@rho.register(RepeatedEvent)
+def _(event: ComposedEvent | RepeatedEvent) -> Fraction:
+    return sum((short_at_least(times * rho(part)) for part, times in leaves(event)), Fraction(0))
+
+
+@rho.register
+def _(event: ParallelEvent) -> Fraction:
+    return sum(sorted(rho(simplified(part)) for part in event.events)[-touched(event) :], Fraction(0))
+
+
+@rho.register
+def _(event: ShuffledEvent) -> Fraction:
+    return rho(inner(event))
+
+
+@rho.register
+def _(event: ContractiveIterationEvent) -> Fraction:
+    if event.noise != "gaussian":
+        raise not_priced(event, "concentrated privacy: its noise is not Gaussian")
+    return gaussian_rho(event.steps, event.start)
+
+
+@rho.register
+def _(event: PNSGDEvent) -> Fraction:
+    return Fraction(pnsgd_rho(event))
+
+
+@rho.register(GroupEvent)
+@rho.register(ReplacedEvent)
+@rho.register(PostProcessedEvent)
+def _(event: GroupEvent | ReplacedEvent | PostProcessedEvent) -> Fraction:
+    plain = simplified(event)
+    if plain != event:
+        return rho(plain)
+    return rho(event.event) * (event.size if isinstance(event, GroupEvent) else 2) ** 2

@@ -1,0 +1,1 @@
+"""``celosia account``: prices of mechanisms, calibration, the decision game, charts."""

@@ -1,0 +1,158 @@
+"""``celosia account calibrate``: the smallest noise for a target, with its certificate.
+
+The answer is certified from both sides: the noise that is printed was priced and meets the target, and a slightly
+smaller one was priced and does not. Both are rounded to numbers that one can copy, and priced after the rounding.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from celosia.cli.account.events import Priced, Sampling, gaussian, laplace, plain_number
+from celosia.cli.account.options import JsonOption, NoiseOptions, commands, spread
+from celosia.cli.account.show import at_least, at_most, event_object, print_json, waiting
+from celosia.core import ApproxDP, Event, ParameterError
+from celosia.core.exact import exact_positive, exact_probability, quote
+
+if TYPE_CHECKING:
+    from celosia.accounting import Best
+
+__all__ = ["calibrate"]
+
+calibrate = commands("calibrate", "Find the smallest noise for a target.")
+"""The sub-command."""
+
+_TargetEpsilon = Annotated[
+    str, typer.Option("--epsilon", metavar="NUMBER", help="The epsilon that all releases together may cost.")
+]
+_TargetDelta = Annotated[
+    str, typer.Option("--delta", metavar="NUMBER", help="The delta that all releases together may have.")
+]
+_Tolerance = Annotated[
+    str,
+    typer.Option("--tolerance", metavar="NUMBER", help="How much smaller, relatively, the noise that fails may be."),
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    """An amount of noise that is enough, one that is not, and what accountants say about both."""
+
+    noise: str
+    target: ApproxDP
+    enough: Fraction
+    too_small: Fraction
+    price: "Best"
+    failing: "Best"
+    priced: Priced
+
+    @property
+    def certain(self) -> bool:
+        """Whether the one amount meets the target and the other one does not."""
+        return self.price.epsilon <= self.target.epsilon < self.failing.epsilon
+
+
+@calibrate.command("gaussian")
+@spread
+def _gaussian(
+    *,
+    epsilon: _TargetEpsilon,
+    delta: _TargetDelta,
+    noise: NoiseOptions,
+    sampling: Sampling,
+    tolerance: _Tolerance = "1e-4",
+    as_json: JsonOption = False,
+) -> None:
+    """Find the smallest sigma (times the L2 sensitivity) of Gaussian noise, on a sample if one is drawn."""
+    _tell(_search("sigma", lambda sigma: gaussian(sigma, noise, sampling), epsilon, delta, tolerance), as_json=as_json)
+
+
+@calibrate.command("laplace")
+@spread
+def _laplace(
+    *,
+    epsilon: _TargetEpsilon,
+    delta: _TargetDelta,
+    noise: NoiseOptions,
+    tolerance: _Tolerance = "1e-4",
+    as_json: JsonOption = False,
+) -> None:
+    """Find the smallest scale (times the L1 sensitivity) of Laplace noise."""
+    found = _search("scale", lambda scale: laplace(scale, noise, by_scale=True), epsilon, delta, tolerance)
+    _tell(found, as_json=as_json)
+
+
+def _search(noise: str, make: Callable[[Fraction], Priced], epsilon: str, delta: str, tolerance: str) -> _Found:
+    allowed = exact_probability(delta, name="delta")
+    if allowed in (0, 1):
+        message = f"delta must be greater than 0 and less than 1, not {quote(delta)}."
+        raise ParameterError(message)
+    scope = make(Fraction(1)).event  # refuses what makes no sense before anything is computed
+    target = ApproxDP(
+        epsilon=exact_positive(epsilon, name="epsilon"), delta=allowed, adjacency=scope.adjacency, unit=scope.unit
+    )
+    allowance = exact_positive(tolerance, name="tolerance")
+    from celosia.accounting import calibrate as search
+
+    with waiting("Searching") as say:
+
+        def tried(amount: float) -> Event:
+            say(f"Trying {noise} {amount:.6g}")
+            return make(Fraction(amount)).event
+
+        answer = search(tried, target, tolerance=tolerance)
+        # Short numbers to copy, as long as they are still what they claim to be.
+        found = _found(noise, make, target, Fraction(at_least(answer.noise)), Fraction(at_most(answer.too_small)))
+        if found.enough > found.too_small * (1 + 2 * allowance) or not found.certain:
+            found = _found(noise, make, target, Fraction(answer.noise), Fraction(answer.too_small))
+    return found
+
+
+def _found(
+    noise: str, make: Callable[[Fraction], Priced], target: ApproxDP, enough: Fraction, too_small: Fraction
+) -> _Found:
+    from celosia.accounting import best
+
+    priced = make(enough)
+    return _Found(
+        noise=noise,
+        target=target,
+        enough=enough,
+        too_small=too_small,
+        price=best(priced.event, target.delta),
+        failing=best(make(too_small).event, target.delta),
+        priced=priced,
+    )
+
+
+def _tell(found: _Found, *, as_json: bool) -> None:
+    target, price, failing = found.target, found.price, found.failing
+    if as_json:
+        print_json(
+            {
+                "target": {"epsilon": float(target.epsilon), "delta": float(target.delta)},
+                found.noise: float(found.enough),
+                "epsilon": price.epsilon,
+                "best": price.accountant,
+                "too_small": {found.noise: float(found.too_small), "epsilon": failing.epsilon},
+                "priced": found.priced.sentence,
+                "event": event_object(found.priced.event),
+            }
+        )
+        return
+    console = Console(highlight=False)
+    console.print(Text(f"{found.priced.sentence}."), soft_wrap=True)
+    console.print()
+    promise = f"ε = {plain_number(target.epsilon)} at δ = {plain_number(target.delta)}"
+    enough, too_small = (repr(float(amount)).removesuffix(".0") for amount in (found.enough, found.too_small))
+    console.print(Text(f"{found.noise} = {enough}", style="bold") + Text(f" is enough for {promise}:"))
+    console.print(Text(f"  the smallest bound is ε = {at_least(price.epsilon)} ({price.accountant})."))
+    console.print(
+        Text(f"  With {found.noise} = {too_small} it is ")
+        + Text(f"ε = {at_least(failing.epsilon)} ({failing.accountant}).")
+    )

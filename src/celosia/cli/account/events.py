@@ -1,0 +1,295 @@
+"""From the options of ``celosia account`` to an event, and the sentence that says what was priced.
+
+Noise is always on a grid, and how fine it is changes the price: Laplace noise on whole counts is randomized response,
+on a fine grid it is nearly the textbook's. So the sentence names the grid, the sampling and the neighbours.
+"""
+
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+from celosia.cli.account.options import NoiseOptions, PopulationOption, SampleSizeOption, SamplingOption
+from celosia.core import (
+    AddRemove,
+    Adjacency,
+    Event,
+    ExponentialEvent,
+    FixedSampledEvent,
+    FormatError,
+    GaussianEvent,
+    GuaranteedEvent,
+    LaplaceEvent,
+    ParameterError,
+    PoissonSampledEvent,
+    PureDP,
+    RandomizedResponseEvent,
+    RepeatedEvent,
+    ReplaceOne,
+    ShuffledEvent,
+)
+from celosia.core.exact import exact_positive, exact_probability, quote, show, whole
+
+__all__ = ["Priced", "Sampling", "amount", "gaussian", "laplace", "one_epsilon", "plain_number", "read", "shuffle"]
+
+_POWER = re.compile(r"2\^-(\d{1,2})", re.ASCII)
+_SHORT = 12
+_SMALLEST, _LARGEST = Fraction(1, 10**100), Fraction(10**100)
+_LONGEST_FILE = 5_000_000
+_LONGEST_WORDS = 200
+_FINEST = 2**99
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Priced:
+    """An event and what it is in words.
+
+    >>> Priced(event=ExponentialEvent(epsilon=1), sentence="Exponential mechanism of epsilon 1, once, add-remove").event
+    ExponentialEvent(epsilon=1)
+    """
+
+    event: Event
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sampling:
+    """How the records of each step are sampled, as given on the command line; nothing given is no sampling.
+
+    >>> Sampling(probability="0.01").adjacency(None)
+    AddRemove
+    """
+
+    probability: SamplingOption = None
+    size: SampleSizeOption = None
+    population: PopulationOption = None
+
+    def adjacency(self, given: str | None) -> Adjacency:
+        """Return the neighbours that the sampling goes with, or those that were asked for.
+
+        >>> Sampling(size=100, population=10_000).adjacency(None)
+        ReplaceOne
+        """
+        if self.probability is not None and (self.size is not None or self.population is not None):
+            message = (
+                "sampling: give either --sampling (Poisson, add-remove) or --sample-size with --population (fixed "
+                "size, replace-one), not both."
+            )
+            raise ParameterError(message)
+        if (self.size is None) != (self.population is None):
+            missing = "population" if self.population is None else "sample-size"
+            message = f"{missing} is missing: a sample of fixed size needs --sample-size and --population."
+            raise ParameterError(message)
+        natural = AddRemove if self.size is None else ReplaceOne
+        if given is None:
+            return natural
+        asked = _adjacency(given)
+        if asked is not natural and (self.probability is not None or self.size is not None):
+            way = "Poisson sampling" if self.size is None else "a sample of fixed size"
+            message = f"adjacency must be {natural.value} with {way}, not {asked.value}."
+            raise ParameterError(message)
+        return asked
+
+    def of(self, event: Event) -> tuple[Event, str]:
+        """Return the sampled event and the words for it.
+
+        >>> Sampling().of(ExponentialEvent(epsilon=1))
+        (ExponentialEvent(epsilon=1), '')
+        """
+        if self.probability is not None:
+            probability = exact_probability(self.probability, name="sampling")
+            if probability == 0:
+                message = f"sampling must be greater than 0, not {quote(self.probability)}: nobody would be sampled."
+                raise ParameterError(message)
+            words = f", on a Poisson sample of probability {plain_number(probability)}"
+            return PoissonSampledEvent(event=event, probability=probability), words
+        if self.size is None or self.population is None:
+            return event, ""
+        size, population = whole(self.size, name="sample-size"), whole(self.population, name="population")
+        if size > population:
+            message = f"sample-size must be at most the population, {population}, not {size}."
+            raise ParameterError(message)
+        words = f", on a sample of {size:,} out of {population:,}"
+        return FixedSampledEvent(event=event, size=size, population=population), words
+
+
+def _adjacency(given: str) -> Adjacency:
+    if given not in (AddRemove.value, ReplaceOne.value):
+        message = f"adjacency must be add-remove or replace-one, not {quote(given)}."
+        raise ParameterError(message)
+    return Adjacency(given)
+
+
+def gaussian(sigma: Fraction, options: NoiseOptions, sampling: Sampling) -> Priced:
+    """Return Gaussian noise of ``sigma`` times the L2 sensitivity, on a sample if there is one, as often as asked.
+
+    >>> gaussian(Fraction(2), NoiseOptions(grid="1"), Sampling()).event
+    GaussianEvent(variance=4, sensitivity_squared=1)
+    """
+    steps = _steps(options.grid)
+    noise = GaussianEvent(
+        variance=(sigma * steps) ** 2,
+        sensitivity_squared=steps**2,
+        grid=Fraction(1, steps),
+        adjacency=sampling.adjacency(options.adjacency),
+    )
+    sampled, words = sampling.of(noise)
+    what = f"Gaussian noise of sigma {plain_number(sigma)} (times the L2 sensitivity) {_grid(steps)}{words}"
+    return _repeated(sampled, what, options.times)
+
+
+def laplace(scale: Fraction, options: NoiseOptions, *, by_scale: bool = False) -> Priced:
+    """Return Laplace noise of ``scale`` times the L1 sensitivity, as often as asked, named by its epsilon or scale.
+
+    >>> laplace(Fraction(10), NoiseOptions(grid="1")).sentence
+    'Laplace noise of epsilon 0.1 on whole counts (one step is the sensitivity), once, add-remove'
+    """
+    steps = _steps(options.grid)
+    noise = LaplaceEvent(
+        scale=scale * steps,
+        sensitivity=steps,
+        grid=Fraction(1, steps),
+        adjacency=Sampling().adjacency(options.adjacency),
+    )
+    named = (
+        f"scale {plain_number(scale)} (times the L1 sensitivity)" if by_scale else f"epsilon {plain_number(1 / scale)}"
+    )
+    return _repeated(noise, f"Laplace noise of {named} {_grid(steps)}", options.times)
+
+
+def one_epsilon(kind: str, *, epsilon: str, times: int, adjacency: str | None = None, categories: int = 2) -> Priced:
+    """Return a mechanism whose privacy has one parameter: ``randomized-response``, ``exponential`` or ``pure``.
+
+    >>> one_epsilon("pure", epsilon="0.1", times=2).sentence
+    'Any mechanism of pure epsilon 0.1, 2 times, add-remove'
+    """
+    value = amount(epsilon, name="epsilon")
+    number = plain_number(value)
+    if kind == "randomized-response":
+        event: Event = RandomizedResponseEvent(epsilon=value, categories=categories)
+        return _repeated(event, f"Randomized response of epsilon {number} over {categories:,} answers", times)
+    asked = Sampling().adjacency(adjacency)
+    if kind == "exponential":
+        return _repeated(
+            ExponentialEvent(epsilon=value, adjacency=asked), f"Exponential mechanism of epsilon {number}", times
+        )
+    event = GuaranteedEvent(guarantee=PureDP(epsilon=value, adjacency=asked))
+    return _repeated(event, f"Any mechanism of pure epsilon {number}", times)
+
+
+def shuffle(*, epsilon: str, reports: int, times: int, categories: int | None) -> Priced:
+    """Return shuffled reports of a local randomizer: randomized response if ``categories`` are given, else any.
+
+    >>> shuffle(epsilon="1", reports=1000, times=1, categories=None).sentence
+    '1,000 shuffled reports of any local randomizer of epsilon 1, once, replace-one'
+    """
+    value = amount(epsilon, name="epsilon")
+    if categories is None:
+        local: Event = GuaranteedEvent(guarantee=PureDP(epsilon=value, adjacency=ReplaceOne))
+        words = "any local randomizer"
+    else:
+        local = RandomizedResponseEvent(epsilon=value, categories=categories)
+        words = f"randomized response over {categories:,} answers"
+    event = ShuffledEvent(event=local, reports=whole(reports, name="reports"))
+    what = f"{reports:,} shuffled report{'' if reports == 1 else 's'} of {words} of epsilon {plain_number(value)}"
+    return _repeated(event, what, times)
+
+
+def read(path: Path, *, times: int = 1) -> Priced:
+    """Return the event whose JSON is in a file, or on standard input if the path is ``-``.
+
+    >>> read(Path("nowhere.json"))
+    Traceback (most recent call last):
+    ...
+    celosia.core.errors.ParameterError: The file 'nowhere.json' cannot be read: No such file or directory.
+    """
+    import sys
+
+    import celosia.core.iterations  # noqa: F401 - its kinds are known once it is imported
+
+    try:
+        text = sys.stdin.read(_LONGEST_FILE + 1) if str(path) == "-" else _content(path)
+    except OSError as error:
+        message = f"The file {str(path)!r} cannot be read: {error.strerror}."
+        raise ParameterError(message) from error
+    except UnicodeDecodeError as error:
+        message = f"The file {str(path)!r} is not text in UTF-8."
+        raise ParameterError(message) from error
+    try:
+        event = Event.from_json(text)
+    except FormatError as error:
+        message = f"{'Standard input' if str(path) == '-' else f'The file {str(path)!r}'} holds no event. {error}"
+        raise FormatError(message) from error
+    words = repr(event)
+    return _repeated(event, f"{words if len(words) <= _LONGEST_WORDS else type(event).__name__} as given", times)
+
+
+def _content(path: Path) -> str:
+    with path.open(encoding="utf-8") as file:
+        return file.read(_LONGEST_FILE + 1)  # the reader of records refuses what is longer
+
+
+def _repeated(event: Event, what: str, times: int) -> Priced:
+    number = whole(times, name="times")
+    words = "once" if number == 1 else f"{number:,} times"
+    real = ", real-valued noise" if event.arithmetic == "real" else ""
+    return Priced(
+        event=event if number == 1 else RepeatedEvent(event=event, times=number),
+        sentence=f"{what}, {words}, {event.adjacency.value}{real}",
+    )
+
+
+def amount(text: str, *, name: str) -> Fraction:
+    """Read an amount of noise or privacy: positive, and of a size that leaves room for its square.
+
+    >>> amount("0.1", name="sigma")
+    Fraction(1, 10)
+    """
+    number = exact_positive(text, name=name)
+    if not _SMALLEST <= number <= _LARGEST:
+        message = f"{name} must be between 1e-100 and 1e100, not {quote(text)}."
+        raise ParameterError(message)
+    return number
+
+
+def _steps(grid: str) -> int:
+    """Return into how many steps of the grid the sensitivity is divided."""
+    power = _POWER.fullmatch(grid.strip())
+    try:
+        step = Fraction(1, 2 ** int(power[1])) if power else exact_positive(grid, name="grid")
+    except ParameterError:
+        step = Fraction(0)
+    if step.numerator != 1 or step.denominator > _FINEST:
+        message = (
+            "grid must be the sensitivity divided by a whole number of at most 2^99, such as 1, 1/1000 or 2^-20, "
+            f"not {quote(grid)}."
+        )
+        raise ParameterError(message)
+    return step.denominator
+
+
+def _grid(steps: int) -> str:
+    if steps == 1:
+        return "on whole counts (one step is the sensitivity)"
+    exponent = steps.bit_length() - 1
+    size = f"2^-{exponent}" if steps == 2**exponent else f"1/{steps}"
+    return (
+        f"on a fine grid (steps of {size} of the sensitivity)"
+        if steps >= 1000
+        else f"on a grid of steps of {size} of the sensitivity"
+    )
+
+
+def plain_number(number: Fraction) -> str:
+    """Write a number for a sentence: exact if it is short, else rounded.
+
+    >>> plain_number(Fraction(1, 10)), plain_number(Fraction(2, 3)), plain_number(Fraction(1, 10**6))
+    ('0.1', '2/3', '1e-6')
+    >>> plain_number(Fraction(10**100)), plain_number(Fraction(10**12, 3))
+    ('1e100', '≈3.33333e11')
+    """
+    text = show(number).strip("'").replace("e-0", "e-")
+    if len(text) <= _SHORT:
+        return text
+    rounded = f"{float(number):.6g}".replace("e-0", "e-").replace("e+0", "e").replace("e+", "e")
+    return rounded if Fraction(rounded) == number else f"≈{rounded}"

@@ -1,0 +1,142 @@
+"""``celosia account game``: what an adversary wins who knows two neighbouring data sets and sees the release.
+
+A guarantee in plain terms: how sure one may become, how often the best guess is right, and how false alarms trade
+against misses. All numbers are bounds in the adversary's favour.
+"""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from celosia.cli.account.events import plain_number
+from celosia.cli.account.options import JsonOption
+from celosia.cli.account.show import at_least, at_most, print_json
+from celosia.cli.terminal import print_whole
+from celosia.core import ZCDP, ApproxDP, GaussianDP, Guarantee, ParameterError, PureDP
+from celosia.core.exact import exact_non_negative, exact_probability, quote
+
+if TYPE_CHECKING:
+    from celosia.accounting.game import Game
+
+__all__ = ["game", "guarantee_of"]
+
+_FALSE_ALARMS = (0.001, 0.01, 0.05, 0.1, 0.25, 0.5)
+
+
+def guarantee_of(*, epsilon: str | None, delta: str | None, mu: str | None, rho: str | None) -> tuple[Guarantee, str]:
+    """Return the guarantee that the options describe, and its words.
+
+    >>> guarantee_of(epsilon="1", delta=None, mu=None, rho=None)
+    (PureDP(epsilon=1), 'pure, ε = 1')
+    """
+    given = {"epsilon": epsilon, "mu": mu, "rho": rho}
+    chosen = [name for name, value in given.items() if value is not None]
+    if len(chosen) != 1:
+        both = f", not {' and '.join(f'--{name}' for name in chosen)}" if chosen else ""
+        message = f"Give one of --epsilon, --mu and --rho{both}."
+        raise ParameterError(message)
+    if delta is not None and epsilon is None:
+        message = f"delta goes with --epsilon, not with --{chosen[0]}."
+        raise ParameterError(message)
+    if mu is not None:
+        value = exact_non_negative(mu, name="mu")
+        return GaussianDP(mu=value), f"Gaussian, μ = {plain_number(value)}"
+    if rho is not None:
+        value = exact_non_negative(rho, name="rho")
+        return ZCDP(rho=value), f"zero-concentrated, ρ = {plain_number(value)}"
+    value = exact_non_negative(epsilon or "", name="epsilon")
+    if delta is None:
+        return PureDP(epsilon=value), f"pure, ε = {plain_number(value)}"
+    allowed = exact_probability(delta, name="delta")
+    if allowed == 1:
+        message = f"delta must be less than 1, not {quote(delta)}."
+        raise ParameterError(message)
+    words = f"approximate, ε = {plain_number(value)}, δ = {plain_number(allowed)}"
+    return ApproxDP(epsilon=value, delta=allowed), words
+
+
+def game(
+    epsilon: Annotated[
+        str | None, typer.Option(metavar="NUMBER", help="Pure privacy or, with --delta, approximate.")
+    ] = None,
+    delta: Annotated[str | None, typer.Option(metavar="NUMBER", help="Beside --epsilon: approximate privacy.")] = None,
+    mu: Annotated[str | None, typer.Option(metavar="NUMBER", help="Gaussian differential privacy.")] = None,
+    rho: Annotated[str | None, typer.Option(metavar="NUMBER", help="Zero-concentrated differential privacy.")] = None,
+    prior: Annotated[
+        str, typer.Option(metavar="NUMBER", help="The probability given to one of the two before the release.")
+    ] = "1/2",
+    as_json: JsonOption = False,
+) -> None:
+    """Print what an adversary can learn who knows two neighbouring data sets and sees the release.
+
+    >>> game(epsilon="1", as_json=True)
+    {
+      "guarantee": "pure, ε = 1",
+    ...
+    """
+    guarantee, words = guarantee_of(epsilon=epsilon, delta=delta, mu=mu, rho=rho)
+    belief = exact_probability(prior, name="prior")
+    from celosia.accounting.game import game as play
+
+    played = play(guarantee)
+    posterior = played.posterior(belief) if isinstance(guarantee, PureDP) else None
+    misses = played.trade_off(list(_FALSE_ALARMS)).tolist()
+    if as_json:
+        print_json(
+            {
+                "guarantee": words,
+                "prior": float(belief),
+                "posterior": None if posterior is None else {"low": posterior[0], "high": posterior[1]},
+                "success": played.success,
+                "advantage": played.advantage,
+                "trade_off": [
+                    {"false_alarm": alarm, "miss": miss} for alarm, miss in zip(_FALSE_ALARMS, misses, strict=True)
+                ],
+            }
+        )
+        return
+    _print(played, words, plain_number(belief), posterior, misses)
+
+
+def _print(played: "Game", words: str, prior: str, posterior: tuple[float, float] | None, misses: list[float]) -> None:
+    console = Console(highlight=False)
+    console.print(
+        Text(f"An adversary knows two neighbouring data sets and sees one release ({words})."), soft_wrap=True
+    )
+    console.print()
+    print_whole(_belief(played, prior, posterior))
+    if posterior is None:
+        console.print(
+            Text("Only pure privacy bounds beliefs: here a rare release may give everything away.", style="dim")
+        )
+    console.print()
+    print_whole(_trade_off(misses))
+
+
+def _belief(played: "Game", prior: str, posterior: tuple[float, float] | None) -> Table:
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 1))
+    table.add_column()
+    table.add_column(justify="right", style="bold")
+    if posterior is None:
+        table.add_row(f"Belief after the release ({prior} before)", "not bounded")
+    else:
+        table.add_row(
+            f"Belief after the release ({prior} before)", f"{at_most(posterior[0])} to {at_least(posterior[1])}"
+        )
+    # Whatever the prior was above: a guess that may lean on an uneven one is right more often, without any release.
+    table.add_row("Best guess between equally likely ones is right, at most", at_least(played.success))
+    table.add_row("Its advantage over a coin, at most", at_least(played.advantage))
+    return table
+
+
+def _trade_off(misses: list[float]) -> Table:
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1))
+    table.add_column("False alarms", justify="right")
+    table.add_column("Misses, at least", justify="right")
+    for alarm, miss in zip(_FALSE_ALARMS, misses, strict=True):
+        table.add_row(f"{alarm:g}", at_most(miss))
+    return table

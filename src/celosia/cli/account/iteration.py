@@ -1,0 +1,178 @@
+"""``celosia account iteration``: projected noisy SGD of which only the last weights are released.
+
+The theorems are about real-valued noise, which no computer adds: the output says so, and gives beside it the price of
+the same run with noise on a grid and every step released, which needs no such trust.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from celosia.cli.account.events import Priced, amount, plain_number
+from celosia.cli.account.options import DeltaOption, JsonOption, spread
+from celosia.cli.account.show import at_least, event_object, price_object, print_json, print_price, waiting
+from celosia.core import ZCDP, Event, GuaranteedEvent, ParameterError
+from celosia.core.exact import Exact, exact
+from celosia.core.iterations import PNSGDEvent
+
+if TYPE_CHECKING:
+    from celosia.accounting import Best
+
+__all__ = ["Run", "described", "iteration"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """A run of projected noisy SGD, as given on the command line.
+
+    >>> run = Run(records=9, step_size="0.1", lipschitz="1", smoothness="1", sigma="2")
+    >>> run.event().variance
+    Fraction(4, 1)
+    """
+
+    records: Annotated[int, typer.Option(metavar="N", help="How many records there are, one a step.")]
+    step_size: Annotated[str, typer.Option(metavar="NUMBER", help="How far a step goes: at most 2 / smoothness.")]
+    lipschitz: Annotated[str, typer.Option(metavar="NUMBER", help="No gradient of one record's loss is longer.")]
+    smoothness: Annotated[
+        str, typer.Option(metavar="NUMBER", help="The Lipschitz constant of the gradients of the convex loss.")
+    ]
+    sigma: Annotated[
+        str, typer.Option(metavar="NUMBER", help="Standard deviation of the noise on each gradient's coordinates.")
+    ]
+    epochs: Annotated[int, typer.Option(metavar="N", help="How often every record is used.")] = 1
+    diameter: Annotated[
+        str | None, typer.Option(metavar="NUMBER", help="Of the set that weights are projected to, if it is bounded.")
+    ] = None
+    secret_order: Annotated[
+        bool, typer.Option("--secret-order", help="The records come in a random order that nobody learns.")
+    ] = False
+    secret_stop: Annotated[
+        bool, typer.Option("--secret-stop", help="The run stops after a random number of steps that nobody learns.")
+    ] = False
+
+    def event(self) -> PNSGDEvent:
+        """Return the run as an event.
+
+        >>> Run(records=9, step_size="1", lipschitz="1", smoothness="1", sigma="2", secret_order=True).event().order
+        'secret permutation'
+        """
+        if self.secret_stop and self.epochs != 1:
+            message = f"epochs must be 1 with --secret-stop, not {self.epochs}: the theorem is about one pass."
+            raise ParameterError(message)
+        return PNSGDEvent(
+            records=self.records,
+            step_size=self.step_size,
+            lipschitz=self.lipschitz,
+            smoothness=self.smoothness,
+            variance=amount(self.sigma, name="sigma") ** 2,
+            epochs=self.epochs,
+            diameter=self.diameter,
+            order="secret permutation" if self.secret_order else "fixed",
+            stop="secret uniform" if self.secret_stop else "fixed",
+        )
+
+
+_REAL = (
+    "Real-valued noise: the theorem does not cover noise on a grid, nor floating point. A ledger refuses this event "
+    "unless its policy allows it."
+)
+_NO_GAIN = (
+    "That is no more: nothing comes after the last record to hide it. The records before it gain; a secret order or "
+    "stop (--secret-order, --secret-stop) shares the gain among all."
+)
+
+
+def described(event: PNSGDEvent, sigma: str) -> str:
+    """Return a run in words, all that its price depends on.
+
+    >>> run = Run(records=9, step_size="1", lipschitz="1", smoothness="1", sigma="2")
+    >>> print(described(run.event(), run.sigma))
+    Projected noisy SGD over 9 records, 1 epoch, step size 1, Lipschitz constant 1, smoothness 1, noise of sigma 2 on
+    each gradient, replace-one, real-valued noise
+    """
+    ways = [
+        _several(event.records, "record"),
+        _several(event.epochs, "epoch"),
+        *(["secret random order"] if event.order != "fixed" else []),
+        *(["secret random stop"] if event.stop != "fixed" else []),
+        f"step size {_plain(event.step_size)}",
+        f"Lipschitz constant {_plain(event.lipschitz)}",
+        f"smoothness {_plain(event.smoothness)}",
+        f"noise of sigma {_plain(sigma)} on each gradient",
+        *([f"weights of diameter {_plain(event.diameter)}"] if event.diameter is not None else []),
+        "replace-one",
+        "real-valued noise",
+    ]
+    return f"Projected noisy SGD over {', '.join(ways)}"
+
+
+def _several(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def _plain(number: Exact) -> str:
+    return plain_number(exact(number, name="number"))
+
+
+@spread
+def iteration(run: Run, delta: DeltaOption, *, as_json: JsonOption = False) -> None:
+    """Print the price of projected noisy SGD of which only the last weights are released (real-valued noise).
+
+    >>> iteration(records=9, step_size="1", lipschitz="1", smoothness="1", sigma="2", delta="1e-6", as_json=True)
+    {
+      "delta": 1e-06,
+    ...
+    """
+    event = run.event()
+    priced = Priced(event=event, sentence=f"{described(event, run.sigma)}, of which only the last weights are released")
+    from celosia.accounting import best
+    from celosia.accounting.iteration.contraction import plain
+
+    with waiting("Pricing"):
+        answer = best(event, delta)
+        grid = plain(event)
+        released = best(grid, delta)
+        places = {} if run.secret_order or run.secret_stop else _by_place(event, delta)
+    if as_json:
+        words = {"priced": priced.sentence, "arithmetic": "real", "event": event_object(event)}
+        by_place = [{"place": place, "epsilon": epsilon} for place, epsilon in places.items()]
+        more = {"records": by_place, "every_step_released": _released(grid, released)}
+        print_json(price_object(answer) | words | more)
+        return
+    print_price(priced, answer, as_json=False)
+    console = Console(highlight=False)
+    if places:
+        console.print(Text("By the record's place: ") + Text(_listed(places)), soft_wrap=True)
+    console.print(Text(_REAL, style="yellow"), soft_wrap=True)
+    console.print(
+        Text("The same run with noise on a grid and every step released: ")
+        + Text(f"ε = {at_least(released.epsilon)}", style="bold")
+        + Text(f" ({released.accountant})."),
+        soft_wrap=True,
+    )
+    if released.epsilon <= answer.epsilon and places:
+        console.print(Text(_NO_GAIN, style="dim"), soft_wrap=True)
+
+
+def _by_place(event: PNSGDEvent, delta: str) -> dict[int, float]:
+    """Return the epsilon of the first record, of one in the middle and of the last."""
+    from celosia.accounting import ZCDPAccountant
+    from celosia.accounting.iteration.pnsgd import record_rhos
+
+    places = sorted({1, (event.records + 1) // 2, event.records})
+    rhos = record_rhos(event, places).tolist()
+    return {
+        place: ZCDPAccountant().spend(GuaranteedEvent(guarantee=ZCDP(rho=rho))).epsilon(delta)
+        for place, rho in zip(places, rhos, strict=True)
+    }
+
+
+def _listed(places: dict[int, float]) -> str:
+    return ", ".join(f"number {place:,} pays ε = {at_least(epsilon)}" for place, epsilon in places.items()) + "."
+
+
+def _released(event: Event, answer: "Best") -> dict[str, object]:
+    return price_object(answer) | {"arithmetic": "integer", "event": event_object(event)}

@@ -1,0 +1,1 @@
+"""``celosia collect``: simulations of local protocols, and the choice of one."""

@@ -1,0 +1,102 @@
+"""How ``celosia collect choose`` shows a choice: the protocol, why it, what it errs by, and what else there is.
+
+Variances are of a count that nobody has, for each person. What that means for a crowd is said beside them.
+"""
+
+import json
+import math
+from typing import TYPE_CHECKING, Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from celosia.cli.collect.show import brief, say
+from celosia.cli.terminal import print_whole, printable
+from celosia.core.exact import show
+
+if TYPE_CHECKING:
+    from celosia.local.base.protocol import Protocol
+    from celosia.local.choose import Choice
+
+__all__ = ["choice_object", "print_choice"]
+
+_CROWD = 10_000
+_LONGEST = 40  # letters of a domain that is written out
+
+
+def print_choice(choice: "Choice") -> None:
+    """Print a protocol, why it was chosen, and what else there is.
+
+    >>> from celosia.local import choose
+    >>> print_choice(choose(10, 1, bits=4))
+    DirectEncoding...
+    """
+    console = Console(highlight=False)
+    say(console, Text(printable(repr(choice.protocol)), "bold"))
+    say(console, Text(choice.reason))
+    console.print()
+    kept = any(one.lifetime is not None for one in choice.alternatives)
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1))
+    table.add_column("Protocol")
+    for title in ("Variance a person", "Bits", *(["Same changes", "Any histories"] if kept else []), ""):
+        table.add_column(title, justify="right")
+    for one in choice.alternatives:
+        style = "bold green" if one.protocol == choice.protocol else "" if one.fits else "dim"
+        lived = (one.lifetime, one.plain_lifetime)
+        life = ["–" if one is None else "ε = ∞" if math.isinf(one) else f"ε = {brief(one)}" for one in lived if kept]
+        table.add_row(
+            one.name, brief(one.variance), f"{one.bits:,}", *life, "" if one.fits else "too long", style=style
+        )
+    print_whole(table)
+    console.print()
+    chosen = next(one for one in choice.alternatives if one.protocol == choice.protocol)
+    off = math.sqrt(chosen.variance * _CROWD)
+    say(console, Text(f"Of {_CROWD:,} people, a count is off by a standard error of {brief(off)}."))
+    tried = _command(choice.protocol)
+    if tried:
+        say(console, Text(f"To try it: {tried}"))
+
+
+def _command(protocol: "Protocol[Any]") -> str | None:
+    """Return the command that simulates a protocol, where the protocol is what the command builds."""
+    from celosia.local.catalogue import CATALOGUE, build
+
+    domain = getattr(protocol, "domain", getattr(protocol, "buckets", None))
+    shown = str(domain) if isinstance(domain, int) else ",".join(map(str, domain or ()))
+    if len(shown) > _LONGEST or not shown.replace(",", "").isalnum():
+        return None
+    epsilon = show(protocol.epsilon).strip("'")
+    for name, entry in CATALOGUE.items():
+        known = entry.kind is type(protocol) and entry.needs == "domain"
+        if known and build(name, epsilon=epsilon, domain=domain) == protocol:
+            told = f"--protocol {name} --domain {shown} --epsilon {epsilon}"
+            return f"celosia collect simulate {told} --data FILE --column NAME"
+    return None
+
+
+def choice_object(choice: "Choice") -> dict[str, object]:
+    """Return a choice for JSON.
+
+    >>> from celosia.local import choose
+    >>> sorted(choice_object(choose(10, 1)))
+    ['alternatives', 'protocol', 'reason']
+    """
+    return {
+        "protocol": json.loads(choice.protocol.to_json()),
+        "reason": choice.reason,
+        "alternatives": [
+            {
+                "name": one.name,
+                "variance": one.variance,
+                "bits": one.bits,
+                "fits": one.fits,
+                "lifetime": one.lifetime,
+                "plain_lifetime": None if one.plain_lifetime == math.inf else one.plain_lifetime,
+                "life": one.life,
+                "protocol": json.loads(one.protocol.to_json()),
+            }
+            for one in choice.alternatives
+        ],
+    }

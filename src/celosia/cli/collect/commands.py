@@ -1,0 +1,230 @@
+"""``celosia collect``: what a local protocol would show, before anybody is asked to report.
+
+``simulate`` plays a collection through on data that are known: every row is a person whose report is drawn as a device
+would draw it. ``choose`` names the protocol with the least variance, ``protocols`` lists them all. Nothing here
+collects from people.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.text import Text
+
+from celosia.cli.account.options import JsonOption, commands, spread
+from celosia.cli.account.show import print_json, waiting
+from celosia.cli.collect.options import Parameters, SimulatedData, read_values, stated
+from celosia.cli.completion import offer, protocols
+from celosia.cli.guard.opening import print_table
+from celosia.cli.terminal import print_line, printable
+from celosia.cli.writing import check_chart, check_place, write_whole
+from celosia.core.errors import ParameterError
+from celosia.core.exact import exact_epsilon, exact_level, quote, whole
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from celosia.local.simulation import Simulation
+
+__all__ = ["Output", "collect"]
+
+collect = commands("collect", "Collect in the local model: simulate protocols, and choose one.")
+"""The sub-command."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Output:
+    """What a simulation prints and writes, as given on the command line.
+
+    >>> Output(top=5).top
+    5
+    """
+
+    top: Annotated[int, typer.Option(metavar="N", help="How many of the largest values are shown.")] = 20
+    confidence: Annotated[str, typer.Option(metavar="LEVEL", help="The probability of each interval.")] = "0.95"
+    postprocess: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOW",
+            help="Of counts: clip or norm-sub; without, no bias.",
+            autocompletion=offer(["clip", "norm-sub"]),
+        ),
+    ] = None
+    csv: Annotated[Path | None, typer.Option(metavar="FILE", help="Write all rows to this file.")] = None
+    chart: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw a chart: .svg, .png or .html.")] = None
+
+    def check(self, data: str = "") -> None:
+        """Refuse what cannot be done before anything is drawn; ``data`` is the file that is read."""
+        whole(self.top, name="top")
+        try:
+            exact_level(self.confidence)
+        except ParameterError:
+            message = f"confidence must be greater than 0 and less than 1, such as 0.95, not {quote(self.confidence)}."
+            raise ParameterError(message) from None
+        if self.csv is not None:
+            check_place(self.csv, name="csv")
+            if data and self.csv.resolve() == Path(data).resolve():
+                message = f"csv: {quote(data)} is the file with the values; name another one."
+                raise ParameterError(message)
+        if self.chart is not None:
+            check_chart(self.chart, name="chart")
+
+
+@collect.command("simulate")
+@spread
+def _simulate(
+    protocol: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME", help="A protocol, such as hcms; see collect protocols.", autocompletion=offer(protocols)
+        ),
+    ],
+    data: SimulatedData,
+    parameters: Parameters,
+    output: Output,
+    *,
+    epsilon: Annotated[
+        str | None, typer.Option(metavar="NUMBERS", help="What a report spends: 2, or several: 0.5,1,2,4.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Report the values of a file with a protocol, estimate them, and compare with the truth, which is known here."""
+    from celosia.local.catalogue import build, find
+    from celosia.local.simulation import simulate
+
+    entry, spent = find(protocol), _epsilons(epsilon)
+    output.check(data.data)
+    given, source = parameters.given(), data.source()
+    with waiting("Reading the values"):
+        values = read_values(data.data, data.column)
+    known = stated(entry, values, given)
+    built = [build(protocol, epsilon=one, **known.options) for one in spent]
+    asked: dict[str, Any] = {
+        "task": entry.task,
+        "source": source,
+        "level": output.confidence,
+        "postprocess": output.postprocess,
+    }
+    with _watching(len(built) * len(values), wanted=not as_json) as watch:
+        runs = [
+            simulate(one, values, watch=partial(_add, watch, index * len(values)), **asked)
+            for index, one in enumerate(built)
+        ]
+    _write(runs, output)
+    _tell(runs, known.remarks, data, output, as_json=as_json)
+
+
+def _add(watch: Callable[[int], None], before: int, done: int) -> None:
+    watch(before + done)
+
+
+def _epsilons(text: str | None) -> "list[Fraction | None]":
+    if text is None:
+        return [None]
+    spent = [exact_epsilon(part.strip()) for part in text.split(",")]
+    if len(set(spent)) < len(spent):
+        message = f"epsilon must be different numbers with commas between them, not {quote(text)}."
+        raise ParameterError(message)
+    return list(spent)
+
+
+@contextmanager
+def _watching(total: int, *, wanted: bool) -> Iterator[Callable[[int], None]]:
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True, disable=not (wanted and console.is_terminal)) as progress:
+        task = progress.add_task("Reporting", total=total)
+        words = ("Reporting", "Estimating")  # which takes a while where there are many values
+        yield lambda done: progress.update(task, completed=done, description=words[done >= total])
+
+
+def _write(runs: "list[Simulation]", output: Output) -> None:
+    from celosia.cli.collect.show import csv_text
+
+    if output.csv is not None:
+        write_whole(output.csv, csv_text(runs), name="csv")
+    if output.chart is not None:
+        with waiting("Drawing"):
+            from celosia.cli.collect.charts import chart
+            from celosia.plots import save
+
+            save(chart(runs, top=output.top), output.chart)
+
+
+def _tell(
+    runs: "list[Simulation]", remarks: tuple[str, ...], data: SimulatedData, output: Output, *, as_json: bool
+) -> None:
+    from celosia.cli.collect.show import SIMULATED, described, print_run, print_sweep, run_object, say
+
+    told = [run_object(run, top=output.top) for run in runs] if as_json else []
+    if as_json:
+        print_json({"note": SIMULATED, "data": data.data, "seed": data.seed, "remarks": list(remarks), "runs": told})
+        return
+    console = Console(highlight=False)
+    say(console, Text(SIMULATED, "bold"))
+    run = runs[0]
+    spent = "" if len(runs) > 1 else f"; each report is {run.protocol.guarantee}"
+    people = f"{run.reports:,} report{'s'[: run.reports != 1]}"
+    say(console, Text(printable(f"{described([one.protocol for one in runs])}: {people}{spent}.")))
+    for remark in remarks:
+        said = f"Read from the data, which no collection could do: {remark}."
+        say(console, Text(printable(said), "yellow"))
+    if data.seed is not None:
+        console.print(Text(f"Seed {data.seed}: the same coins every time. It protects nobody.", "yellow"))
+    console.print()
+    if len(runs) > 1:
+        print_sweep(runs)
+    else:
+        print_run(run, top=output.top)
+    for path in (output.csv, output.chart):
+        if path is not None:
+            print_line(f"Written: {path}", stderr=True)
+
+
+@collect.command("choose")
+def _choose(
+    domain: Annotated[str, typer.Option(metavar="K", help="How many values there are, or a,b,c.")],
+    epsilon: Annotated[str, typer.Option(metavar="NUMBER", help="What one report spends.")],
+    bits: Annotated[int | None, typer.Option(metavar="N", help="The most bits of a report.")] = None,
+    longitudinal: Annotated[
+        bool, typer.Option("--longitudinal", help="The same people report again and again.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Choose the protocol with the least variance for counts of a known domain, and say why."""
+    from celosia.cli.collect.choice import choice_object, print_choice
+    from celosia.local.choose import choose
+
+    values = Parameters(domain=domain).given()["domain"]
+    if isinstance(values, int):
+        whole(values, name="domain", least=2)
+    with waiting("Comparing protocols"):
+        choice = choose(values, exact_epsilon(epsilon), bits, longitudinal=longitudinal)
+    if as_json:
+        print_json(choice_object(choice))
+    else:
+        print_choice(choice)
+
+
+@collect.command("protocols")
+def _protocols() -> None:
+    """List the protocols by their short names."""
+    from celosia.local.catalogue import CATALOGUE
+
+    needs = {"domain": "--domain", "bounds": "--low --high", "spelling": "", "nothing": ""}
+    rows = [
+        [entry.name, entry.summary, " ".join([needs[entry.needs], *_flags(entry.options)]).strip()]
+        for entry in CATALOGUE.values()
+    ]
+    print_table(["Name", "What it is", "Options"], rows)
+
+
+def _flags(options: tuple[str, ...]) -> list[str]:
+    named = [option for option in options if option not in ("domain", "low", "high")]
+    return [f"--{'hash-seed' if option == 'seed' else option.replace('_', '-')}" for option in named]

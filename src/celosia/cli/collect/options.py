@@ -1,0 +1,294 @@
+"""What ``celosia collect`` is told: the protocol with its parameters, and the values of a simulation.
+
+A real collection states the domain or the bounds of its values beforehand. A simulation may read them from its data,
+which are known anyway; it then says so, for nobody should deploy what was read from people's values.
+"""
+
+import string
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from celosia.cli.completion import data_sets, offer
+from celosia.core.errors import ParameterError
+from celosia.core.exact import quote
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from celosia.core.mechanism import Source
+    from celosia.local.catalogue import Entry
+
+__all__ = ["Parameters", "SimulatedData", "Stated", "read_values", "stated"]
+
+_MOST_RANGE = 1 << 16  # buckets that are filled in between the least and the greatest whole number
+_LONGEST = 10  # letters of words, where nothing is said
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parameters:
+    """The parameters of protocols, as given on the command line; each protocol takes some of them.
+
+    >>> Parameters(hashes=64).given()
+    {'hashes': 64}
+    """
+
+    domain: Annotated[
+        str | None, typer.Option(metavar="VALUES", help="The values: a number K for 0 to K - 1, or a,b,c in order.")
+    ] = None
+    low: Annotated[str | None, typer.Option(metavar="NUMBER", help="For means: the least number.")] = None
+    high: Annotated[str | None, typer.Option(metavar="NUMBER", help="For means: the greatest number.")] = None
+    hashes: Annotated[int | None, typer.Option(metavar="K", help="How many hash functions; they are public.")] = None
+    width: Annotated[
+        str | None, typer.Option(metavar="M", help="The columns of a sketch; of piecewise, the likely reports.")
+    ] = None
+    hash_seed: Annotated[int | None, typer.Option(metavar="N", help="Which hash functions; 0 unless given.")] = None
+    bits: Annotated[int | None, typer.Option(metavar="N", help="rappor: the bits of a filter.")] = None
+    cohorts: Annotated[int | None, typer.Option(metavar="N", help="rappor: how many sets of hash functions.")] = None
+    f: Annotated[str | None, typer.Option("--f", metavar="P", help="rappor: the permanent noise.")] = None
+    p: Annotated[str | None, typer.Option("--p", metavar="P", help="rappor: how often a 0 is shown as 1.")] = None
+    q: Annotated[str | None, typer.Option("--q", metavar="P", help="rappor: how often a 1 is shown as 1.")] = None
+    d: Annotated[int | None, typer.Option("--d", metavar="D", help="dbitflip: the buckets of a client.")] = None
+    buckets: Annotated[int | None, typer.Option(metavar="N", help="olh, distinct: what values are hashed to.")] = None
+    blocks: Annotated[int | None, typer.Option(metavar="N", help="hr: how many blocks.")] = None
+    chosen: Annotated[int | None, typer.Option(metavar="N", help="ss: the size of the subsets.")] = None
+    grid: Annotated[int | None, typer.Option(metavar="STEPS", help="piecewise, hybrid, laplace: the grid.")] = None
+    fanout: Annotated[int | None, typer.Option(metavar="N", help="hierarchy: the children of a node.")] = None
+    oracle: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="hierarchy: unary or hadamard.", autocompletion=offer(["unary", "hadamard"])),
+    ] = None
+    alphabet: Annotated[str | None, typer.Option(metavar="LETTERS", help="sfp, pem: the letters of texts.")] = None
+    length: Annotated[int | None, typer.Option(metavar="N", help="sfp, pem: how many letters texts have.")] = None
+    fragment: Annotated[int | None, typer.Option(metavar="N", help="sfp: the letters of a fragment.")] = None
+    fragment_epsilon: Annotated[str | None, typer.Option(metavar="NUMBER", help="sfp: the fragment's part.")] = None
+    fragment_hashes: Annotated[int | None, typer.Option(metavar="K", help="sfp: of the fragments' sketches.")] = None
+    fragment_width: Annotated[int | None, typer.Option(metavar="M", help="sfp: of the fragments' sketches.")] = None
+    step: Annotated[int | None, typer.Option(metavar="BITS", help="pem: by how much beginnings grow.")] = None
+    epsilon_infinity: Annotated[
+        str | None, typer.Option(metavar="NUMBER", help="loloha: what all reports of an answer spend; else twice one.")
+    ] = None
+    g: Annotated[int | None, typer.Option("--g", metavar="N", help="loloha: the number of cells.")] = None
+    functions: Annotated[int | None, typer.Option(metavar="N", help="loloha: how many hash functions.")] = None
+
+    def given(self) -> dict[str, Any]:
+        """Return the parameters that were given, by the names that protocols have for them.
+
+        >>> Parameters(domain="a,b", width="least", hash_seed=3).given()
+        {'domain': ('a', 'b'), 'width': 'least', 'seed': 3}
+        """
+        found = {field.name: getattr(self, field.name) for field in fields(self)}
+        found = {name: value for name, value in found.items() if value is not None}
+        if "hash_seed" in found:
+            found["seed"] = found.pop("hash_seed")
+        if "domain" in found:
+            found["domain"] = _domain(found["domain"])
+        if "width" in found and found["width"].isdecimal():
+            found["width"] = int(found["width"])
+        return found
+
+
+def _domain(text: str) -> int | tuple[str, ...] | tuple[int, ...]:
+    parts = tuple(part.strip() for part in text.split(","))
+    whole = all(part.removeprefix("-").isdecimal() for part in parts)
+    if len(parts) == 1:
+        if not whole:
+            message = f"domain must be a number, or values with commas between them, not {quote(text)}."
+            raise ParameterError(message)
+        return int(parts[0])
+    if len(set(parts)) < len(parts):
+        message = (
+            f"domain must be different values with commas between them, not {quote(text)}. A number has no commas."
+        )
+        raise ParameterError(message)
+    return tuple(map(int, parts)) if whole else parts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimulatedData:
+    """The values of a simulation, and where its coins come from, as given on the command line.
+
+    >>> SimulatedData(data="exp_distrib_50k").source() is None
+    True
+    """
+
+    data: Annotated[
+        str,
+        typer.Option(
+            metavar="FILE",
+            help="A CSV or Parquet file, or a data set of celosia data list.",
+            autocompletion=offer(data_sets),
+        ),
+    ]
+    column: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The column with the values; one a row, one row a person.")
+    ] = None
+    seed: Annotated[
+        int | None, typer.Option(metavar="N", help="Repeat the same coins every time. Protects nobody.")
+    ] = None
+
+    def source(self) -> "Source | None":
+        """Return a seeded source, or None for the system's."""
+        if self.seed is None:
+            return None
+        from celosia.noise.source import Seeded
+
+        return Seeded(self.seed)
+
+
+def read_values(data: str, column: str | None) -> "pa.Array":
+    """Return a column of a file, or of a data set that is made by name.
+
+    >>> len(read_values("norm_distrib_300", None))
+    300
+    """
+    from celosia.data.bundled.telemetry import RECIPES, generate
+
+    made = data in RECIPES and not Path(data).exists()
+    if not made and not Path(data).suffix and not Path(data).exists():
+        message = f"data: there is no file {quote(data)}, and no data set of that name; celosia data list has them."
+        raise ParameterError(message)
+    table = generate(data) if made else _read_file(data)
+    names = table.column_names
+    if column is None:
+        column = "value" if "value" in names else names[0] if len(names) == 1 else None
+    if names.count(column) != 1:
+        given = ": say which" if column is None else f", not {quote(column)}"
+        given = f", and {quote(column)} is there more than once" if column in names else given
+        message = f"column must be one of {', '.join(names)}{given}."
+        raise ParameterError(message)
+    values = table[column].combine_chunks()
+    if values.null_count:
+        message = f"The column {column} has nulls: drop or fill what is missing."
+        raise ParameterError(message)
+    if not len(values):
+        message = f"The column {column} has no rows: there is nothing to simulate."
+        raise ParameterError(message)
+    return _plain(values)
+
+
+def _read_file(path: str) -> "pa.Table":
+    import pyarrow as pa
+    from pyarrow import csv, parquet
+
+    from celosia.data.sources.files import find_files
+
+    files = find_files(path)
+    try:
+        if files.format == "parquet":
+            return pa.concat_tables([parquet.read_table(file) for file in files.paths])
+        options = csv.ParseOptions(delimiter=files.delimiter)
+        return pa.concat_tables([csv.read_csv(file, parse_options=options) for file in files.paths])
+    except pa.ArrowException:  # its words may quote a row
+        message = f"data: {path!r} cannot be read as {files.format}."
+        raise ParameterError(message) from None
+
+
+def _plain(values: "pa.Array") -> "pa.Array":
+    """Return numbers and texts as they are, whole ones as such, and all else, such as dates, as texts."""
+    import pyarrow as pa
+
+    kind = values.type
+    if pa.types.is_dictionary(kind):
+        values = values.dictionary_decode()
+        kind = values.type
+    try:
+        if pa.types.is_floating(kind):
+            return values.cast(pa.int64())  # which raises unless all are whole: 1.0, 2.0
+        plain = (pa.types.is_integer, pa.types.is_string, pa.types.is_large_string)
+        return values if any(is_one(kind) for is_one in plain) else values.cast(pa.string())
+    except pa.ArrowInvalid:  # its words may quote a value
+        if pa.types.is_floating(kind):
+            return values
+        message = "The column has texts that are not UTF-8: save the file in that encoding."
+        raise ParameterError(message) from None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stated:
+    """What a protocol was told about the values, and the remarks that this deserves.
+
+    >>> Stated(options={"domain": 3}, remarks=()).options
+    {'domain': 3}
+    """
+
+    options: dict[str, Any]
+    remarks: tuple[str, ...]
+
+
+def stated(entry: "Entry", values: "pa.Array", given: dict[str, Any]) -> Stated:
+    """Return the parameters with what a simulation may read from its data, where it was not given.
+
+    >>> from celosia.local.catalogue import find
+    >>> import pyarrow as pa
+    >>> stated(find("duchi"), pa.array([2.0, 5.0]), {"low": "0"}).options
+    {'low': '0', 'high': 5.0}
+    """
+    options, remarks = dict(given), []
+    if entry.needs == "domain" and "domain" not in options:
+        options["domain"], words = _domain_of(values, ordered=entry.task == "ranges")
+        remarks.append(words)
+    if entry.needs == "bounds":
+        for name, least in (("low", True), ("high", False)):
+            if name not in options:
+                options[name] = _bound(values, least=least)
+                remarks.append(f"{name} is {options[name]:g}")
+    if entry.needs == "spelling":
+        remarks += _spelling(entry, values, options)
+    return Stated(options=options, remarks=tuple(remarks))
+
+
+def _domain_of(values: "pa.Array", *, ordered: bool) -> tuple[tuple[Any, ...], str]:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_floating(values.type):
+        message = "The column has numbers with a fraction: counts are of whole numbers or texts. Round them to a unit."
+        raise ParameterError(message)
+    found = sorted(pc.unique(values).to_pylist())
+    if len(found) < 2:
+        message = "The column has one value only, of which no domain can be read: state it with --domain."
+        raise ParameterError(message)
+    if ordered and isinstance(found[0], int) and found[-1] - found[0] < _MOST_RANGE:
+        return tuple(range(found[0], found[-1] + 1)), f"the domain is {found[0]} to {found[-1]}"
+    return tuple(found), f"the domain is the {len(found):,} values that occur"
+
+
+def _bound(values: "pa.Array", *, least: bool) -> float:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not (pa.types.is_integer(values.type) or pa.types.is_floating(values.type)):
+        message = "The column has texts: a mean is of numbers."
+        raise ParameterError(message)
+    bounds = pc.min_max(values)
+    if bounds["min"] == bounds["max"]:
+        message = "The column has one value only, of which no bounds can be read: state them with --low and --high."
+        raise ParameterError(message)
+    return float(bounds["min" if least else "max"].as_py())
+
+
+def _spelling(entry: "Entry", values: "pa.Array", options: dict[str, Any]) -> list[str]:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_integer(values.type):
+        if entry.name == "pem" and "domain" not in options:
+            if pc.min(values).as_py() < 0:
+                message = "The column has numbers below 0: pem finds texts, or whole numbers from 0 on."
+                raise ParameterError(message)
+            options["domain"] = 1 << max(1, int(pc.max(values).as_py()).bit_length())
+            return [f"the domain is 0 to {options['domain'] - 1}"]
+        return []
+    remarks = []
+    if "alphabet" not in options and "domain" not in options:
+        letters = set("".join(pc.unique(values).to_pylist()))
+        usual = letters <= set(string.ascii_lowercase)
+        options["alphabet"] = string.ascii_lowercase if usual else "".join(sorted(letters))
+        remarks = [] if usual else [f"the alphabet is the {len(letters)} letters that occur"]
+    if entry.name == "pem" and "alphabet" in options and "length" not in options:
+        options["length"] = min(_LONGEST, int(pc.max(pc.utf8_length(values)).as_py()))
+        remarks.append(f"texts are cut after {options['length']} letters")
+    return remarks

@@ -1,0 +1,1 @@
+"""``celosia demo``: private answers, an attack, and a report."""

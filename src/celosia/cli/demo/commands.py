@@ -1,0 +1,121 @@
+"""``celosia demo``: the first private answers, beside the true ones.
+
+The questions go through a session with a budget until it is used up; then an attack that works on a plain database is
+tried on one. Charts and a report of it all are saved as files, each of them whole or not at all.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.text import Text
+
+from celosia.core import ParameterError, Source
+from celosia.core.exact import exact_epsilon
+
+if TYPE_CHECKING:
+    from celosia.cli.demo.story import Story
+
+__all__ = ["demo"]
+
+_STEPS = 15  # loading, nine of the story, four charts and a report
+
+_SEEDED = "Warning: with --seed {seed} anybody can repeat the noise and take it away: these answers protect nobody."
+
+
+def demo(
+    *,
+    epsilon: Annotated[
+        str, typer.Option(metavar="NUMBER", help="What each answer may cost: 1, 0.1 or 1/3. Smaller is more private.")
+    ] = "1",
+    output: Annotated[Path, typer.Option(metavar="DIR", help="Where the charts and the report go.")] = Path(
+        "celosia-demo"
+    ),
+    no_output: Annotated[bool, typer.Option("--no-output", help="Draw no charts and write no report.")] = False,
+    seed: Annotated[
+        int | None, typer.Option(metavar="N", help="Repeat the same noise every time. For teaching: protects nobody.")
+    ] = None,
+) -> None:
+    """Print private answers about the synthetic deaths at ``epsilon`` each, and save charts and a report.
+
+    Parameters
+    ----------
+    epsilon
+        What each answer may cost, as text, so that "0.1" is exactly one tenth.
+    output
+        The directory for the charts and the report, made if it is missing.
+    no_output
+        Draw no charts and write no report.
+    seed
+        Repeats the noise of this seed, for teaching; ``None`` takes the operating system's randomness.
+
+    >>> demo(epsilon="-1")
+    Traceback (most recent call last):
+    ...
+    celosia.core.errors.ParameterError: epsilon must be greater than 0, not '-1'.
+    """
+    each = exact_epsilon(epsilon)
+    source = _source(seed)
+    if not no_output:
+        _make_directory(output)
+    with _progress() as step:
+        step("Loading")
+        from celosia.cli.demo.show import print_story
+        from celosia.cli.demo.story import tell
+
+        story = tell(each, source, step)
+        files = [] if no_output else _draw(story, output, step)
+    print_story(story, files)
+
+
+def _source(seed: int | None) -> Source | None:
+    if seed is None:
+        return None
+    from celosia.noise.source import Seeded
+
+    source = Seeded(seed)
+    Console(stderr=True).print(Text(_SEEDED.format(seed=seed), style="yellow"), soft_wrap=True)
+    return source
+
+
+def _make_directory(output: Path) -> None:
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        message = f"The directory {str(output)!r} cannot be made: {error.strerror}."
+        raise ParameterError(message) from error
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[str], None]]:
+    """Yield a function that announces the next step; nothing is shown where nobody watches a terminal."""
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task("Loading", total=_STEPS)
+
+        def step(description: str) -> None:
+            progress.update(task, advance=1, description=description)
+
+        yield step
+
+
+def _draw(story: "Story", output: Path, step: Callable[[str], None]) -> list[Path]:
+    from celosia.cli.demo.charts import drawn
+    from celosia.cli.demo.report import report
+    from celosia.cli.writing import write_whole
+    from celosia.plots import save
+
+    step("Drawing")
+    charts = drawn(story)
+    files = [output / "report.html"]
+    for name, chart in charts.items():
+        files.append(save(chart, output / f"{name}.svg"))
+        step("Drawing")
+    pictures = {name: (output / f"{name}.svg").read_text(encoding="utf-8") for name in charts}
+    write_whole(files[0], report(story, pictures), name="output")
+    return files

@@ -1,0 +1,1 @@
+"""``celosia guard``: set up and serve a guard; users, data sets and budgets."""

@@ -1,0 +1,151 @@
+"""``celosia guard budget``: how much may be learnt about the people in a data set, and by whom.
+
+The budget of a data set is what protects them, whoever asks. Those of analysts share it out. A window is a smaller
+limit for every so many days, beside the one for good and never instead of it.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from celosia.cli.account.options import commands, spread
+from celosia.cli.account.show import waiting
+from celosia.cli.costs import cost, left
+from celosia.cli.guard.opening import ConfigOption, opened, print_table, said
+from celosia.core import ZCDP, ApproxDP, Guarantee, ParameterError, PureDP
+from celosia.core.exact import exact_non_negative
+
+if TYPE_CHECKING:
+    from celosia.ledger import Line, Policy
+
+__all__ = ["Amount", "budget"]
+
+budget = commands("budget", "Set and show budgets.")
+"""The sub-command."""
+
+_DAY = 86_400
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Amount:
+    """What may be spent, as given on the command line.
+
+    >>> Amount(epsilon="3", delta="1e-6").policy().limit
+    ApproxDP(epsilon=3, delta='1e-06')
+    >>> Amount(epsilon="3", window_days=30, window_epsilon="1").policy().window.limit
+    PureDP(epsilon=1)
+    """
+
+    epsilon: Annotated[str | None, typer.Option(metavar="NUMBER", help="All the epsilon there is, such as 3.")] = None
+    delta: Annotated[str | None, typer.Option(metavar="NUMBER", help="All the delta beside it, such as 1e-6.")] = None
+    rho: Annotated[str | None, typer.Option(metavar="NUMBER", help="In place of epsilon: zero-concentrated.")] = None
+    window_days: Annotated[
+        int | None, typer.Option(metavar="N", help="A smaller limit for every so many days, beside the whole.")
+    ] = None
+    window_epsilon: Annotated[str | None, typer.Option(metavar="NUMBER", help="The epsilon of a window.")] = None
+    window_delta: Annotated[
+        str | None, typer.Option(metavar="NUMBER", help="The delta of a window; left out, that of the whole.")
+    ] = None
+    window_rho: Annotated[str | None, typer.Option(metavar="NUMBER", help="The rho of a window.")] = None
+
+    def policy(self) -> "Policy":
+        """Return the policy that the options describe."""
+        from celosia.ledger import Policy, Window
+
+        limit = _limit(self.epsilon, self.delta, self.rho, prefix="")
+        given = (self.window_epsilon, self.window_delta, self.window_rho)
+        if self.window_days is None:
+            if any(one is not None for one in given):
+                message = "window_days must be given with the limit of a window: for how many days is it?"
+                raise ParameterError(message)
+            return Policy(limit=limit)
+        if self.window_days < 1:
+            message = f"window_days must be at least 1, not {self.window_days}."
+            raise ParameterError(message)
+        delta = self.delta if self.window_delta is None and self.window_rho is None else self.window_delta
+        inner = _limit(self.window_epsilon, delta, self.window_rho, prefix="window-")
+        return Policy(limit=limit, window=Window(seconds=self.window_days * _DAY, limit=inner))
+
+
+def _limit(epsilon: str | None, delta: str | None, rho: str | None, *, prefix: str) -> Guarantee:
+    if (epsilon is None) == (rho is None):
+        message = f"Give --{prefix}epsilon or --{prefix}rho, one of them: how much may be spent?"
+        raise ParameterError(message)
+    if rho is not None:
+        if delta is not None:
+            message = "delta goes with an epsilon: a rho has none."
+            raise ParameterError(message)
+        return ZCDP(rho=rho)
+    if delta is None or exact_non_negative(delta, name="delta") == 0:
+        return PureDP(epsilon=epsilon or "")
+    return ApproxDP(epsilon=epsilon or "", delta=delta)
+
+
+@budget.command("set")
+@spread
+def _set(
+    amount: Amount,
+    dataset: Annotated[str | None, typer.Option(metavar="NAME", help="For a data set.")] = None,
+    analyst: Annotated[
+        str | None, typer.Option(metavar="NAME", help="For an analyst: on the data set, or without one on all.")
+    ] = None,
+    config: ConfigOption = Path("guard.toml"),
+) -> None:
+    """Set what may be spent on a data set, by an analyst, or by an analyst on a data set."""
+    from celosia.guard.auth.identity import Identity
+    from celosia.ledger import Scope
+
+    if dataset is None and analyst is None:
+        message = "Give --dataset, --analyst or both: whose budget is it?"
+        raise ParameterError(message)
+    policy = amount.policy()
+    with opened(config) as guard:
+        before = guard.ledger.budgets.get(Scope(dataset=dataset, analyst=analyst))
+        guard.set_budget(Identity.local(), policy, dataset=dataset, analyst=analyst)
+        lines = guard.budget(Identity.local(), dataset=dataset, analyst=analyst)
+    _print(lines)
+    if before is not None and before.window is not None and policy.window is None:
+        days = before.window.seconds / _DAY
+        said(f"The window of {days:g} days is gone: give --window-days again to keep one.")
+
+
+@budget.command("show")
+def _show(
+    dataset: Annotated[str | None, typer.Option(metavar="NAME", help="Of this data set.")] = None,
+    analyst: Annotated[str | None, typer.Option(metavar="NAME", help="Of this analyst.")] = None,
+    config: ConfigOption = Path("guard.toml"),
+) -> None:
+    """Show what may be spent, was spent, and is left."""
+    from celosia.guard.auth.identity import Identity
+
+    with opened(config) as guard, waiting("Adding up"):
+        lines = guard.budget(Identity.local(), dataset=dataset, analyst=analyst)
+    _print(lines)
+    if not lines:
+        said("There is no such budget: celosia guard budget set opens one.")
+
+
+def _print(lines: "tuple[Line, ...]") -> None:
+    rows = [
+        [
+            line.scope.dataset or "all",
+            line.scope.analyst or "all",
+            cost(line.policy.limit),
+            cost(line.spent),
+            left(line.remaining),
+            _window(line),
+        ]
+        for line in lines
+    ]
+    print_table(["Data set", "Analyst", "Budget", "Spent", "Left", "Window"], rows)
+
+
+def _window(line: "Line") -> str:
+    window = line.policy.window
+    if window is None or line.window_remaining is None:
+        return "–"
+    days = window.seconds / _DAY
+    until = "" if line.renews is None else f" until {line.renews:%Y-%m-%d}"
+    return f"{left(line.window_remaining)} of {cost(window.limit)} left{until} ({days:g} days)"

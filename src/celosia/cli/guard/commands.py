@@ -1,0 +1,139 @@
+"""``celosia guard``: set up a privacy guard, serve it, and look after users, data sets and budgets.
+
+These commands work on the store itself, as its owner: whoever can read the configuration and the store needs no key.
+What they change is written in the log as done by ``local``. A new key is the only thing on standard output of the
+command that makes it, once; nothing can show it again.
+"""
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from celosia.cli.account.options import JsonOption, commands
+from celosia.cli.account.show import waiting
+from celosia.cli.costs import cost
+from celosia.cli.guard.budgets import budget
+from celosia.cli.guard.datasets import dataset
+from celosia.cli.guard.opening import ConfigOption, opened, said
+from celosia.cli.guard.users import print_key, user
+from celosia.cli.terminal import print_file, printable
+from celosia.core.errors import ParameterError
+
+__all__ = ["guard"]
+
+guard = commands("guard", "Stand between analysts and data: a server that answers with noise and keeps the budget.")
+"""The sub-command."""
+
+_FOR_MACHINES = ("digest", "fingerprint", "request")
+
+
+@guard.command("init")
+def _init(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where guard.toml and the store go.")] = Path(),
+    store: Annotated[
+        str, typer.Option(metavar="URL", help="The store: sqlite:///FILE, or postgresql://USER:${PASSWORD}@HOST/DB.")
+    ] = "sqlite:///ledger.db",
+    host: Annotated[str, typer.Option(metavar="ADDRESS", help="Where to listen; 0.0.0.0 is everywhere.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(metavar="N", help="The port to listen on.")] = 8750,
+    workers: Annotated[int, typer.Option(metavar="N", help="How many processes serve.")] = 2,
+    behind_proxy: Annotated[
+        bool, typer.Option("--behind-proxy", help="A proxy before it speaks TLS and says where requests come from.")
+    ] = False,
+) -> None:
+    """Write a configuration, create the store, and print the owner's key, once."""
+    from celosia.guard.auth.identity import Identity
+    from celosia.guard.config.settings import Config
+    from celosia.guard.service import Guard
+
+    config = Config(store=store, host=host, port=port, workers=workers, behind_proxy=behind_proxy)
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / "guard.toml"
+    config.write(file)
+    try:
+        with Guard.open(Config.read(file)) as opened_guard:
+            key = opened_guard.add_user(Identity.local(), "owner", "owner")
+    except BaseException:
+        file.unlink()  # a configuration without its owner's key would be in the way of the next attempt
+        raise
+    said(f"Wrote {file}. The owner's key follows; it is shown this once: keep it where you keep passwords.")
+    print_key(key)
+    said("Next: celosia guard dataset add, budget set, user add; then celosia guard serve.")
+
+
+@guard.command("serve")
+def _serve(config: ConfigOption = Path("guard.toml")) -> None:
+    """Serve the API and the pages, until interrupted."""
+    from celosia.guard.server.serve import serve
+
+    serve(config)
+
+
+@guard.command("log")
+def _log(
+    config: ConfigOption = Path("guard.toml"),
+    after: Annotated[int, typer.Option(metavar="N", help="Begin after this line; -1 for the last --limit lines.")] = -1,
+    limit: Annotated[int, typer.Option(metavar="N", help="How many lines.")] = 20,
+    as_json: JsonOption = False,
+) -> None:
+    """Show the log: who did what, line by line."""
+    if limit < 1:
+        message = f"limit must be at least 1, not {limit}."
+        raise ParameterError(message)
+    with opened(config) as here:
+        head = here.ledger.head
+        first = max(head.sequence - limit, 0) if after < 0 else after
+        lines = list(here.ledger.entries(after=first, limit=limit))
+    if as_json:
+        for line in lines:
+            print_file(line.to_json())
+        return
+    console = Console(highlight=False)
+    for line in lines:
+        shown = {name: value for name, value in line.body.items() if value is not None and name not in _FOR_MACHINES}
+        body = ", ".join(f"{name} {_told(name, value)}" for name, value in shown.items())
+        words = Text(f"{line.sequence:>6}  {line.at:%Y-%m-%d %H:%M:%S}  ", style="dim")
+        console.print(words + Text(f"{line.kind}  ", style="bold") + Text(printable(body)), soft_wrap=True)
+    said(f"Head: {head}")
+
+
+@guard.command("verify")
+def _verify(
+    config: ConfigOption = Path("guard.toml"),
+    head: Annotated[
+        str | None, typer.Option(metavar="HEAD", help="A head that was kept elsewhere; must be in the log.")
+    ] = None,
+) -> None:
+    """Look through the whole log, and whether users, keys and data sets follow it. Exit code 1 if not."""
+    from celosia.guard.auth.identity import Identity
+    from celosia.guard.roles import Role
+
+    with opened(config) as here, waiting("Reading the log"):
+        found = here.verify(Identity(name="local", role=Role.AUDITOR), head)
+    if not found.ok:
+        said(f"NOT as it was written. {found.problem}")
+        raise typer.Exit(1)
+    said(f"As it was written: {found.lines} lines. Head {found.head}")
+
+
+def _told(name: str, value: Any) -> str:  # noqa: ANN401 - whatever JSON holds
+    """What a field of a line says, in few words; --json has all of it."""
+    from celosia.ledger.budgets.policy_json import policy_from_json
+
+    if name == "policy":
+        policy = policy_from_json(value)
+        if policy.window is None:
+            return cost(policy.limit)
+        return f"{cost(policy.limit)} ({cost(policy.window.limit)} in {policy.window.seconds / 86_400:g} days)"
+    if name == "event":
+        return str(value["kind"])
+    text = " ".join((value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)).split())
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+guard.add_typer(user)
+guard.add_typer(dataset)
+guard.add_typer(budget)

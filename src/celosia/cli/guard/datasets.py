@@ -1,0 +1,221 @@
+"""``celosia guard dataset``: what can be asked about.
+
+A data set is added with its schema file; its columns' names and types are looked at, and no row. What analysts will see
+is printed. Passwords of a database come from the environment (``${NAME}``) and are shown nowhere.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from celosia.cli.account.options import commands, spread
+from celosia.cli.account.show import waiting
+from celosia.cli.guard.opening import ConfigOption, opened, print_table, said
+from celosia.cli.terminal import print_line
+from celosia.core.errors import CelosiaError, ParameterError, SchemaError
+from celosia.core.exact import quote
+
+if TYPE_CHECKING:
+    from celosia.guard.datasets.cards import ColumnCard, DatasetCard, TableCard
+    from celosia.guard.datasets.dataset import PublicTable
+
+__all__ = ["Added", "dataset", "print_card"]
+
+dataset = commands("dataset", "Add, list and check data sets.")
+"""The sub-command."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Added:
+    """A data set as given on the command line.
+
+    >>> Added(name="deaths", source="deaths.parquet", schema=Path("schema.toml"), public=["codes.csv"]).tables()
+    Traceback (most recent call last):
+    ...
+    celosia.core.errors.ParameterError: key must be given once for each --public, in the same order: there are 1 ...
+    """
+
+    name: Annotated[str, typer.Argument(metavar="NAME", help="What it is called, in SQL too: deaths.")]
+    source: Annotated[
+        str, typer.Argument(metavar="SOURCE", help="A path or glob of Parquet or CSV files, or a postgresql:// URL.")
+    ]
+    schema: Annotated[Path, typer.Option(metavar="SCHEMA", help="The schema file; celosia schema SOURCE drafts one.")]
+    table: Annotated[str | None, typer.Option(metavar="NAME", help="The table of a database.")] = None
+    title: Annotated[str, typer.Option(metavar="TEXT", help="A line for people.")] = ""
+    public: Annotated[
+        list[str] | None, typer.Option(metavar="FILE", help="A table about nobody, to join with. May be repeated.")
+    ] = None
+    key: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMNS", help="For each --public the column, or columns a,b, that it is joined by."),
+    ] = None
+    analyst: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Only for these analysts; else for all. May be repeated.")
+    ] = None
+
+    def tables(self) -> "list[PublicTable]":
+        """Return the public tables with their keys."""
+        from celosia.guard.datasets.dataset import PublicTable
+
+        files, keys = self.public or [], self.key or []
+        if len(files) != len(keys):
+            message = (
+                f"key must be given once for each --public, in the same order: there are {len(files)} tables and "
+                f"{len(keys)} keys."
+            )
+            raise ParameterError(message)
+        return [PublicTable(source=file, key=tuple(key.split(","))) for file, key in zip(files, keys, strict=True)]
+
+
+@dataset.command("add")
+@spread
+def _add(added: Added, config: ConfigOption = Path("guard.toml")) -> None:
+    """Add a data set, and print what analysts will see of it."""
+    from celosia.guard.auth.identity import Identity
+
+    text, public = _read(added.schema), added.tables()
+    with opened(config) as guard, waiting("Looking at the columns"):
+        card = guard.add_dataset(
+            Identity.local(),
+            added.name,
+            added.source,
+            text,
+            table=added.table,
+            title=added.title,
+            public=public,
+            analysts=added.analyst,
+        )
+    print_card(card)
+    said(f"Next: celosia guard budget set --dataset {added.name} --epsilon … : without one nothing can be asked.")
+
+
+@dataset.command("list")
+def _list(config: ConfigOption = Path("guard.toml")) -> None:
+    """List the data sets, where they are, and who may see them."""
+    from celosia.guard.addresses import hidden
+
+    with opened(config) as guard:
+        found = guard.catalogue.all()
+    rows = [
+        [
+            one.name,
+            str(one.version),
+            hidden(one.source) + ("" if one.relation is None else f" ({one.relation})"),
+            ", ".join(table.name for table in one.public) or "–",
+            "all" if one.analysts is None else ", ".join(one.analysts) or "nobody",
+        ]
+        for one in found
+    ]
+    print_table(["Data set", "Version", "Source", "Public tables", "Analysts"], rows)
+
+
+@dataset.command("show")
+def _show(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A data set.")],
+    config: ConfigOption = Path("guard.toml"),
+) -> None:
+    """Show what analysts see of a data set."""
+    from celosia.guard.auth.identity import Identity
+
+    with opened(config) as guard:
+        print_card(guard.dataset(Identity.local(), name))
+
+
+@dataset.command("check")
+def _check(config: ConfigOption = Path("guard.toml")) -> None:
+    """Open every data set as a question would, and say what is wrong."""
+    with opened(config) as guard, waiting("Opening"):
+        rows = []
+        for one in guard.catalogue.all():
+            try:
+                guard.catalogue.check(one.name)
+            except CelosiaError as error:
+                rows.append([one.name, str(error)])
+            else:
+                rows.append([one.name, "can be opened"])
+    print_table(["Data set", "State"], rows)
+    if any(state != "can be opened" for _, state in rows):
+        raise typer.Exit(1)
+
+
+@dataset.command("version")
+def _version(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A data set.")],
+    config: ConfigOption = Path("guard.toml"),
+) -> None:
+    """Declare that the rows have changed: answers from before are not given again."""
+    from celosia.guard.auth.identity import Identity
+
+    with opened(config) as guard:
+        card = guard.new_version(Identity.local(), name)
+    said(f"{name} is now version {card.version}.")
+
+
+@dataset.command("share")
+def _share(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A data set.")],
+    analyst: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Who may see it. May be repeated; without it, everybody.")
+    ] = None,
+    config: ConfigOption = Path("guard.toml"),
+) -> None:
+    """Say which analysts may see a data set, in place of those before."""
+    from celosia.guard.auth.identity import Identity
+
+    with opened(config) as guard:
+        guard.share_dataset(Identity.local(), name, analyst)
+    said(f"{name} can be seen by {'all analysts' if analyst is None else ', '.join(analyst)}.")
+
+
+def print_card(card: "DatasetCard") -> None:
+    """Print what analysts see of a data set.
+
+    >>> from celosia.guard.datasets.cards import DatasetCard, _deaths, card_of_table
+    >>> print_card(DatasetCard(name="deaths", title="", version="1", tables=(card_of_table(_deaths()),)))
+    deaths: one row is protected (add-remove)
+    ...
+    """
+    for table in card.tables:
+        print_line(f"{table.name}: {_protects(table)}", style="bold")
+        rows = [[column.name, column.kind, _fields(column), _null(column)] for column in table.columns]
+        print_table(["Column", "Kind", "May hold", "Without a value"], rows)
+        print_line("")
+
+
+def _protects(table: "TableCard") -> str:
+    if table.public:
+        return f"public, joined by {', '.join(table.key)}"
+    if table.person is None:
+        return f"one row is protected ({table.adjacency})"
+    return (
+        f"one person ({table.person}) is protected ({table.adjacency}), with at most {table.max_rows_per_group} rows "
+        f"in each of {table.max_groups_per_person} groups"
+        + ("" if table.max_rows_per_person is None else f"; nobody has more than {table.max_rows_per_person} rows")
+    )
+
+
+def _fields(column: "ColumnCard") -> str:
+    fields = dict(column.fields)
+    if "values" in fields:
+        return ", ".join(map(str, fields["values"]))
+    if "low" not in fields:
+        return "–"
+    grid = f" in steps of {fields['grid']}" if "grid" in fields else ""
+    return f"{fields['low']} to {fields['high']}{grid}"
+
+
+def _null(column: "ColumnCard") -> str:
+    return "left out" if column.null == "drop" else f"taken as {column.null}"
+
+
+def _read(schema: Path) -> str:
+    try:
+        return schema.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        message = f"There is no schema file {quote(str(schema))}: celosia schema SOURCE drafts one."
+        raise SchemaError(message) from None
+    except (OSError, UnicodeDecodeError):
+        message = f"The schema file {quote(str(schema))} cannot be read as a text."
+        raise SchemaError(message) from None

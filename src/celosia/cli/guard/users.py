@@ -1,0 +1,116 @@
+"""``celosia guard user``: who may come in, and with which keys.
+
+A key is printed once, alone on standard output. Revoking is at once and for good; a user stays, because budgets are
+counted by the name.
+"""
+
+import datetime as dt
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
+import typer
+
+from celosia.cli.account.options import commands
+from celosia.cli.completion import offer, roles
+from celosia.cli.guard.opening import ConfigOption, opened, print_table, said
+from celosia.core.errors import ParameterError
+
+__all__ = ["print_key", "user"]
+
+user = commands("user", "Add and list users, give and revoke keys.")
+"""The sub-command."""
+
+DaysOption: TypeAlias = Annotated[
+    int | None, typer.Option("--days", metavar="N", help="The key ends after so many days; else it has no end.")
+]
+
+
+@user.command("add")
+def _add(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="What the user goes by, such as ana.")],
+    role: Annotated[
+        str, typer.Option(metavar="ROLE", help="owner, curator, analyst or auditor.", autocompletion=offer(roles))
+    ],
+    days: DaysOption = None,
+    config: ConfigOption = Path("guard.toml"),
+) -> None:
+    """Add a user and print the key, once."""
+    from celosia.guard.auth.identity import Identity
+
+    with opened(config) as guard:
+        key = guard.add_user(Identity.local(), name, role, _expires(days))
+    said(f"The key of {name} ({role}) follows; it is shown this once{_until(days)}.")
+    print_key(key)
+
+
+@user.command("key")
+def _key(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A user that exists.")],
+    days: DaysOption = None,
+    config: ConfigOption = Path("guard.toml"),
+) -> None:
+    """Give a user another key; revoke the one before when it is no longer used."""
+    from celosia.guard.auth.identity import Identity
+
+    with opened(config) as guard:
+        key = guard.add_key(Identity.local(), name, _expires(days))
+    said(f"A key of {name} follows; it is shown this once{_until(days)}. Those before stay valid until revoked.")
+    print_key(key)
+
+
+@user.command("list")
+def _list(config: ConfigOption = Path("guard.toml")) -> None:
+    """List users and their keys."""
+    from celosia.guard.auth.directory import now
+    from celosia.guard.auth.identity import Identity
+
+    with opened(config) as guard:
+        users = guard.users(Identity.local())
+    at = now()
+    rows = [
+        [one.name, one.role.value, key.id, key.state(at), _day(key.created), _day(key.expires)]
+        for one in users
+        for key in one.keys
+    ]
+    print_table(["User", "Role", "Key", "State", "Since", "Until"], rows)
+
+
+@user.command("revoke")
+def _revoke(
+    name: Annotated[str, typer.Argument(metavar="NAME|KEY", help="A user, for all keys, or the id of one key.")],
+    config: ConfigOption = Path("guard.toml"),
+) -> None:
+    """End all keys of a user, or one key, at once and for good."""
+    from celosia.guard.auth.identity import Identity
+
+    with opened(config) as guard:
+        ended = guard.revoke(Identity.local(), name)
+    said(f"Revoked {', '.join(ended)}." if ended else "There was nothing left to revoke.")
+
+
+def print_key(key: str) -> None:
+    """Print a key alone on standard output.
+
+    >>> print_key("celosia_…")
+    celosia_…
+    """
+    print(key)  # noqa: T201 - so that it can be piped into a vault
+
+
+def _expires(days: int | None) -> dt.datetime | None:
+    from celosia.guard.auth.directory import now
+
+    if days is None:
+        return None
+    if not 1 <= days <= 36_525:
+        message = f"days must be from 1 to 36525, not {days}."
+        raise ParameterError(message)
+    return now() + dt.timedelta(days=days)
+
+
+def _until(days: int | None) -> str:
+    return "" if days is None else f" and ends after {days} day{'' if days == 1 else 's'}"
+
+
+def _day(at: dt.datetime | None) -> str:
+    return "–" if at is None else f"{at:%Y-%m-%d}"

@@ -1,0 +1,1 @@
+"""``celosia learn``: fit a private model, predict with it, show its card."""

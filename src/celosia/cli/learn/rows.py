@@ -1,0 +1,138 @@
+"""Rows in memory, for models that are not learned from sums, and for predictions.
+
+Rows for a fit go through the schema's rules inside the engine, as those of every question do: what is no value is
+dropped or replaced, numbers are clipped. Rows to predict are the caller's own, and are read as they are.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from celosia.core.adjacency import AddRemove
+from celosia.core.errors import EngineError, InputError, ParameterError, SchemaError
+from celosia.core.exact import quote
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from celosia.data import Table
+    from celosia.data.schema.columns import Kind
+
+__all__ = ["check_in_memory", "clean_rows", "new_rows"]
+
+
+def check_in_memory(table: "Table", names: Sequence[str]) -> None:
+    """Refuse a table whose promise a fit in memory, row by row, would not keep.
+
+    >>> import celosia as cl, pyarrow as pa
+    >>> visits = cl.table(
+    ...     pa.table({"who": [1], "age": [34]}), schema=cl.Schema(age=cl.Integer(0, 120)),
+    ...     name="visits", person="who", max_groups_per_person=1, max_rows_per_group=2,
+    ... )
+    >>> check_in_memory(visits, ["age"])
+    Traceback (most recent call last):
+    ...
+    celosia.core.errors.ParameterError: This model is fitted row by row, and the table protects persons ...
+    """
+    if table.person is not None:
+        message = (
+            "This model is fitted row by row, and the table protects persons with all their rows: choose a model that "
+            "is fitted inside the engine (celosia learn models), or a table with one row for each person."
+        )
+        raise ParameterError(message)
+    dropped = [name for name in names if table.schema[name].nullable]
+    if table.adjacency is not AddRemove and dropped:
+        message = (
+            f"The number of rows is public here (replace-one), and rows without {quote(dropped[0])} are left out, "
+            "which would make it private: give the column a value for nulls in the schema (null = ...)."
+        )
+        raise ParameterError(message)
+
+
+def clean_rows(table: "Table", names: Sequence[str]) -> "pa.Table":
+    """Return some columns of all rows in which they have values, cleaned as the schema says.
+
+    >>> import celosia as cl, pyarrow as pa
+    >>> ages = pa.table({"age": [34, None, 180]})
+    >>> deaths = cl.table(ages, schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
+    >>> clean_rows(deaths, ["age"]).to_pydict()
+    {'age': [34, 120]}
+    """
+    import pyarrow as pa
+
+    from celosia.query.engines.ibis import IbisEngine, quietly
+    from celosia.query.engines.registry import open_engine
+    from celosia.query.execution.rows import rows_of
+    from celosia.query.plan.expressions import Column
+    from celosia.query.plan.nodes import Base
+
+    with open_engine({table.name: table}, progress=lambda _: None) as engine:
+        if not isinstance(engine, IbisEngine):
+            message = "The rows of this table cannot be read into memory: choose a model that learns from sums."
+            raise EngineError(message)
+        rows = rows_of(Base(table.name), engine)
+        chosen = rows.table.select(**{f"v{place}": rows.value(Column(name)) for place, name in enumerate(names)})
+        batches = quietly(lambda: list(engine.run(chosen.drop_null())))()
+    found = pa.Table.from_batches(batches) if batches else pa.table({f"v{place}": [] for place in range(len(names))})
+    return found.rename_columns(list(names))
+
+
+def new_rows(path: str, kinds: "Mapping[str, Kind | None]") -> "pa.Table":
+    r"""Return columns of a CSV or Parquet file as they are: texts for categories of texts, else numbers.
+
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder) / "new.csv"
+    ...     _ = file.write_text("age,sex\n34,F\n,M\n")
+    ...     new_rows(str(file), {"age": None}).to_pydict()
+    {'age': [34.0, None]}
+    """
+    import pyarrow as pa
+
+    from celosia.data.sources.files import find_files
+
+    files = find_files(path)
+    types = {name: pa.string() if _is_text(kind) else pa.float64() for name, kind in kinds.items()}
+    try:
+        tables = [_read(file, files.format, files.delimiter, types) for file in files.paths]
+    except (KeyError, pa.ArrowKeyError):
+        message = f"The file needs the columns {', '.join(types)}: the model was fitted on them."
+        raise SchemaError(message) from None
+    except (pa.ArrowException, OSError, ValueError):
+        message = f"{quote(path)} could not be read: its columns {', '.join(types)} must be numbers, or categories."
+        raise InputError(message) from None
+    return pa.concat_tables(tables)
+
+
+def _read(path: str, format: str, delimiter: str, types: dict[str, Any]) -> "pa.Table":  # noqa: A002 - of a file
+    import pyarrow as pa
+
+    if format == "parquet":
+        from pyarrow import parquet
+
+        found = parquet.read_table(path)
+        return pa.table({name: found.column(name).cast(type_) for name, type_ in types.items()})
+    from pyarrow import csv
+
+    wanted = csv.ConvertOptions(
+        column_types={name: pa.string() for name in types}, include_columns=list(types), strings_can_be_null=True
+    )
+    found = csv.read_csv(path, parse_options=csv.ParseOptions(delimiter=delimiter), convert_options=wanted)
+    return pa.table({name: _cast(found.column(name), type_) for name, type_ in types.items()})
+
+
+def _cast(column: Any, type_: Any) -> Any:  # noqa: ANN401 - of Arrow
+    """A column of texts as numbers; true and false are 1 and 0."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if type_ == pa.string():
+        return column
+    lower = pc.utf8_lower(pc.utf8_trim_whitespace(column))
+    numbers = pc.if_else(pc.equal(lower, "true"), "1", pc.if_else(pc.equal(lower, "false"), "0", lower))
+    return numbers.cast(type_)
+
+
+def _is_text(kind: "Kind | None") -> bool:
+    from celosia.data.schema.columns import Category
+
+    return isinstance(kind, Category) and isinstance(kind.values[0], str)

@@ -1,0 +1,71 @@
+"""What ``celosia learn`` makes of a model: which columns it needs, and its predictions as CSV."""
+
+import csv
+import io
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from celosia.core.errors import ParameterError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from celosia.data.schema.columns import Kind
+
+__all__ = ["kinds_of", "predictions_csv"]
+
+
+def kinds_of(model: Any) -> "dict[str, Kind | None]":  # noqa: ANN401 - one of the estimators
+    """Return the columns that a model predicts from, with their kinds where the model knows them.
+
+    >>> from celosia.learn import StandardScaler
+    >>> kinds_of(StandardScaler(bounds=(0, 1)).fit([[0.2], [0.7]]))
+    Traceback (most recent call last):
+    ...
+    celosia.core.errors.ParameterError: The model does not know the names of its columns: fit it on a frame ...
+    """
+    from celosia.data.schema.columns import Kind
+    from celosia.data.schema.schema import Schema
+
+    names = [str(name) for name in getattr(model, "feature_names_in_", ())]
+    if not names:
+        message = "The model does not know the names of its columns: fit it on a frame that has them."
+        raise ParameterError(message)
+    schema = getattr(model, "provenance_", {}).get("schema")
+    known: Any = Schema.from_toml(schema) if isinstance(schema, str) else getattr(model, "bounds", None)
+    if not hasattr(known, "keys"):
+        return dict.fromkeys(names)
+    return {name: kind if isinstance(kind := known.get(name), Kind) else None for name in names}
+
+
+def predictions_csv(model: Any, rows: "pa.Table") -> str:  # noqa: ANN401 - one of the estimators
+    """Return predictions as CSV, one line for each row; empty where a row lacks a value.
+
+    >>> import pyarrow as pa
+    >>> from celosia.learn import StandardScaler
+    >>> scaler = StandardScaler(epsilon=float("inf")).fit(pa.table({"age": [0.0, 2.0]}))
+    >>> predictions_csv(scaler, pa.table({"age": [1.0, None]})).split()
+    ['age', '0.0', '""']
+    """
+    present = np.ones(rows.num_rows, dtype=bool)
+    for column in rows.columns:
+        present &= column.is_valid().to_numpy()
+    names, found = _predicted(model, rows.filter(present)) if present.any() else (["prediction"], np.empty((0, 1)))
+    lines = io.StringIO()
+    writer = csv.writer(lines, lineterminator="\n")
+    writer.writerow(names)
+    places = np.cumsum(present) - 1
+    for place, there in zip(places.tolist(), present.tolist(), strict=True):
+        writer.writerow(found[place].tolist() if there else [""] * len(names))
+    return lines.getvalue()
+
+
+def _predicted(model: Any, rows: "pa.Table") -> tuple[list[str], Any]:  # noqa: ANN401 - one of the estimators
+    if hasattr(model, "predict"):
+        return ["prediction"], np.asarray(model.predict(rows)).reshape(-1, 1)
+    if not hasattr(model, "transform"):
+        message = f"A {type(model).__name__} does not predict."
+        raise ParameterError(message)
+    columns = np.asarray(model.transform(rows))
+    return [str(name) for name in model.get_feature_names_out()], columns

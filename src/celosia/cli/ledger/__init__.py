@@ -1,0 +1,1 @@
+"""``celosia ledger``: budgets, spending and verification."""

@@ -1,0 +1,1 @@
+"""``celosia query``, ``limits`` and ``schema``: private queries of files and databases."""

@@ -1,0 +1,330 @@
+"""``celosia query``: one question in SQL, one private answer.
+
+The answer is a table on standard output, everything else goes to standard error. Without ``--ledger`` the command is a
+session of its own with the budget that it is given, and remembers nothing: whoever calls it again spends again. With it
+the cost is reserved in the ledger before anything is read, and a question that was answered before is not read again.
+What can be found wrong with the question or its options is found first.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from celosia.cli.account.options import spread
+from celosia.cli.account.show import waiting
+from celosia.cli.costs import cost, left
+from celosia.cli.query.schema import refuse_nameless
+from celosia.cli.terminal import print_file, print_line
+from celosia.cli.writing import check_chart, check_place, write_whole
+from celosia.core import ZCDP, ApproxDP, Guarantee, ParameterError, PureDP
+from celosia.core.exact import exact_epsilon, exact_level, exact_non_negative, exact_positive, quote
+
+if TYPE_CHECKING:
+    from celosia.core.exact import Exact
+    from celosia.data import Table
+    from celosia.query import Query, Session
+    from celosia.query.planning.preview import Preview
+    from celosia.query.release import TableRelease
+
+__all__ = ["FORGETFUL", "Asked", "Remembered", "Shown", "Spending", "query"]
+
+FORGETFUL = "Nothing is remembered between calls: every call spends anew, and what they spend adds up."
+"""What is said where no ledger keeps the budget."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """The question and the tables that it is about, as given on the command line.
+
+    >>> Asked(file="deaths.parquet", sql="SELECT COUNT(*) FROM deaths", schema=Path("schema.toml")).public is None
+    True
+    """
+
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="A path or glob of Parquet or CSV files, or a postgresql:// URL.")
+    ]
+    sql: Annotated[
+        str, typer.Argument(metavar="SQL", help="SELECT aggregates FROM the table; its name is the file's stem.")
+    ]
+    schema: Annotated[
+        Path, typer.Option(metavar="SCHEMA", help="The schema file of the table; celosia schema FILE drafts one.")
+    ]
+    table: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The table of a database, or what SQL calls a file.")
+    ] = None
+    public: Annotated[
+        list[str] | None, typer.Option(metavar="FILE", help="A table about nobody, to join with. May be repeated.")
+    ] = None
+    key: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMNS", help="For each --public the column, or columns a,b, that it is joined by."),
+    ] = None
+
+    def tables(self) -> "list[Table]":
+        """Return the private table and the public ones; of the private one nothing is read."""
+        from celosia.data import table
+        from celosia.data.schema_file import read_schema_file
+
+        files, keys = self.public or [], self.key or []
+        if len(files) != len(keys):
+            message = (
+                f"key must be given once for each --public, in the same order: there are {len(files)} tables and "
+                f"{len(keys)} keys."
+            )
+            raise ParameterError(message)
+        declared = read_schema_file(self.schema)
+        if self.table is None and declared.name is None:
+            refuse_nameless(self.file)
+        private = declared.table(self.file, name=self.table)
+        return [
+            private,
+            *(table(file, public=True, key=key.split(",")) for file, key in zip(files, keys, strict=True)),
+        ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spending:
+    """What the answer may cost, or how good it has to be, as given on the command line.
+
+    >>> Spending(epsilon="0.5").budget(), Spending(epsilon="0.5", delta="1e-6").target()
+    (PureDP(epsilon=0.5), {'epsilon': '0.5', 'delta': '1e-6'})
+    >>> Spending(epsilon="1", error=["50"]).target()
+    {'error': '50', 'confidence': '0.95'}
+    """
+
+    epsilon: Annotated[
+        str | None,
+        typer.Option(metavar="NUMBER", help="What the answer may cost, such as 0.5; with --error, the most."),
+    ] = None
+    delta: Annotated[
+        str | None, typer.Option(metavar="NUMBER", help="A delta beside it, such as 1e-6: private keys need one.")
+    ] = None
+    rho: Annotated[
+        str | None, typer.Option(metavar="NUMBER", help="In place of epsilon: zero-concentrated, Gaussian noise.")
+    ] = None
+    error: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NUMBER", help="Spend only what this error needs; of one column: count=50. May be repeated."
+        ),
+    ] = None
+    confidence: Annotated[
+        str, typer.Option(metavar="LEVEL", help="The probability with which intervals and --error hold.")
+    ] = "0.95"
+    rows: Annotated[
+        str | None,
+        typer.Option(metavar="N", help="A public guess of the rows in a group: errors of means depend on it."),
+    ] = None
+
+    def budget(self) -> Guarantee:
+        """Return all that may be spent."""
+        if (self.epsilon is None) == (self.rho is None):
+            message = "Give --epsilon or --rho, one of them: what may the answer cost? Such as --epsilon 0.5."
+            raise ParameterError(message)
+        if self.rho is not None:
+            if self.delta is not None:
+                message = "delta goes with --epsilon: a rho has none."
+                raise ParameterError(message)
+            return ZCDP(rho=exact_positive(self.rho, name="rho"))
+        epsilon = exact_epsilon(self.epsilon or "")
+        if self.delta is None or exact_non_negative(self.delta, name="delta") == 0:
+            return PureDP(epsilon=epsilon)
+        return ApproxDP(epsilon=epsilon, delta=self.delta)
+
+    def target(self) -> dict[str, Any]:
+        """Return what the session is told to spend."""
+        exact_level(self.confidence)
+        if self.epsilon is None and self.rho is None and not self.error:
+            message = "Give --epsilon, --rho or --error: what may the answer cost, or how good has it to be?"
+            raise ParameterError(message)
+        delta = {} if self.delta is None else {"delta": self.delta}
+        rows = {} if self.rows is None else {"rows": float(exact_positive(self.rows, name="rows"))}
+        if self.error:
+            return {"error": self._errors(self.error), "confidence": self.confidence, **delta, **rows}
+        spent = {"epsilon": self.epsilon} if self.rho is None else {"rho": self.rho}
+        return {**spent, **delta, **rows}
+
+    def _errors(self, given: list[str]) -> "Exact | Mapping[str, Exact]":
+        if len(given) == 1 and "=" not in given[0]:
+            return given[0]
+        named = dict(text.rpartition("=")[::2] for text in given)
+        if "" in named or len(named) != len(given):
+            message = f"error must be one number, or NAME=NUMBER for different columns, not {quote(' '.join(given))}."
+            raise ParameterError(message)
+        return named
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remembered:
+    """Who keeps the budget, as given on the command line.
+
+    >>> Remembered(analyst="ana").check()
+    Traceback (most recent call last):
+    ...
+    celosia.core.errors.ParameterError: analyst goes with --ledger: without one nobody is remembered.
+    """
+
+    ledger: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="Pay from the budget in this ledger, such as sqlite:///budget.db."),
+    ] = None
+    analyst: Annotated[str | None, typer.Option(metavar="NAME", help="With --ledger: who asks.")] = None
+    dataset: Annotated[
+        str | None, typer.Option(metavar="NAME", help="With --ledger: whose budget it is; by default the table's name.")
+    ] = None
+
+    def check(self) -> None:
+        """Refuse a name that nobody would remember."""
+        for name in ("analyst", "dataset"):
+            if self.ledger is None and getattr(self, name) is not None:
+                message = f"{name} goes with --ledger: without one nobody is remembered."
+                raise ParameterError(message)
+
+    def keeper(self, spending: Spending, table: str) -> dict[str, Any]:
+        """Return what a session on a table is told about its budget."""
+        if self.ledger is None:
+            return {"budget": spending.budget()}
+        from celosia.ledger import Scope, open_ledger
+
+        ledger, name = open_ledger(self.ledger), self.dataset or table
+        if Scope(dataset=name) not in ledger.budgets:
+            message = (
+                f"The ledger has no budget for {quote(name)}: celosia ledger budget URL --dataset {name} opens one."
+            )
+            raise ParameterError(message)
+        return {"ledger": ledger, "analyst": self.analyst, "dataset": name}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """What is made of the answer, as given on the command line.
+
+    >>> Shown(as_json=True, csv=Path("-")).check()
+    Traceback (most recent call last):
+    ...
+    celosia.core.errors.ParameterError: json and csv cannot both be printed: name a file for --csv, or choose one.
+    """
+
+    preview: Annotated[
+        bool, typer.Option("--preview", help="Say what it would cost and how far off it would be; spend nothing.")
+    ] = False
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON: rows, intervals, guarantee, event.")] = False
+    csv: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the answer as CSV, a low and a high beside each number; - prints it."),
+    ] = None
+    chart: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw bars with intervals into a .svg, .png or .html.")
+    ] = None
+
+    def check(self) -> None:
+        """Refuse what does not go together, before anything is read."""
+        if self.as_json and self.prints_csv:
+            message = "json and csv cannot both be printed: name a file for --csv, or choose one."
+            raise ParameterError(message)
+        if self.preview and not self.csv is self.chart is None:
+            message = "preview releases nothing that --csv could write or --chart could draw: leave them out."
+            raise ParameterError(message)
+        if self.csv is not None and not self.prints_csv:
+            check_place(self.csv, name="csv")
+        if self.chart is not None:
+            check_chart(self.chart, name="chart")
+
+    @property
+    def prints_csv(self) -> bool:
+        """Whether CSV goes to standard output, in place of the table."""
+        return self.csv == Path("-")
+
+
+@spread
+def query(asked: Asked, spending: Spending, remembered: Remembered, shown: Shown) -> None:
+    """Ask a file or database a question in SQL and print the private answer with its intervals.
+
+    >>> query(file="deaths.parquet", sql="SELECT COUNT(*) FROM deaths", schema=Path("schema.toml"))
+    Traceback (most recent call last):
+    ...
+    celosia.core.errors.ParameterError: Give --epsilon or --rho, one of them: what may the answer cost? ...
+    """
+    shown.check()
+    remembered.check()
+    if remembered.ledger is None:
+        spending.budget()
+    target = spending.target()
+    with waiting("Reading the question"):
+        from celosia.query import Session
+
+        tables = asked.tables()
+        session = Session(tables, progress=_bar_of_our_own, **remembered.keeper(spending, tables[0].name))
+        question = session.sql(asked.sql)
+        told = question.preview(level=spending.confidence, **target)
+    if shown.preview:
+        _print_preview(question, told, as_json=shown.as_json)
+        return
+    if shown.chart is not None:
+        _check_chart(question, session)
+    with waiting("Asking"):
+        done = session.ask(question.plan, **target)
+        release = done.release or question.release(**target)
+    repeated = done.reservation.state == "repeated"
+    _print_answer(question, release, shown, spending.confidence)
+    promise = (
+        f"Spent {cost(release.guarantee)} for each {release.guarantee.unit} ({release.guarantee.adjacency.value})."
+    )
+    for note in release.notes:
+        print_line(f"Note: {note}", style="dim", stderr=True)
+    if repeated:
+        promise = f"Answered before on the same data, for {cost(release.guarantee)}: the data set pays nothing more."
+    rest = FORGETFUL if remembered.ledger is None else f"{left(session.remaining)} is left in the ledger."
+    print_line(f"{promise} {rest}", style="dim", stderr=True)
+
+
+def _print_preview(question: "Query", told: "Preview", *, as_json: bool) -> None:
+    from celosia.cli.account.show import print_json
+    from celosia.cli.query.show import preview_object
+
+    if as_json:
+        print_json(preview_object(question, told))
+    else:
+        print_line(str(told))
+    print_line("Nothing was spent.", style="dim", stderr=True)
+
+
+def _print_answer(question: "Query", release: "TableRelease", shown: Shown, level: str) -> None:
+    from celosia.cli.account.show import print_json
+    from celosia.cli.query.show import answer_object, csv_text, print_table
+
+    if shown.as_json:
+        print_json(answer_object(question, release, level))
+    elif shown.prints_csv:
+        print_file(csv_text(release, level))
+    else:
+        print_table(release, level)
+    if shown.csv is not None and not shown.prints_csv:
+        write_whole(shown.csv, csv_text(release, level), name="csv")
+        print_line(str(shown.csv), stderr=True)
+    if shown.chart is not None:
+        with waiting("Drawing"):
+            from celosia.plots import save
+
+            save(release.plot(level=level), shown.chart)
+        print_line(str(shown.chart), stderr=True)
+
+
+def _check_chart(question: "Query", session: "Session") -> None:
+    """Refuse to draw an answer without a number that has an interval, before it is paid for."""
+    from celosia.query.planning.analysis import question_of
+    from celosia.query.postprocessing.output_intervals import output_interval
+
+    needs = [need for need in question_of(question.plan, session.tables).needs if need.has_number_intervals]
+    ends: Any = len  # an interval that is only looked for
+    numbers = {name: ends for need in needs for name, _ in need.serves}
+    if not any(output_interval(expression, numbers) for _, expression in question.plan.outputs):
+        message = "chart: nothing in this answer has an interval to draw; leave --chart out, or ask for a count."
+        raise ParameterError(message)
+
+
+def _bar_of_our_own(share: float) -> None:
+    """Keep the session's bar away: one moves already."""

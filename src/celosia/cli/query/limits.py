@@ -1,0 +1,128 @@
+"""``celosia limits``: contribution limits for a table of persons, chosen privately.
+
+The command spends like a query: it measures how many groups and rows persons have, with noise, and prints what limits
+would cut off and how much noise they would need.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from celosia.cli.account.options import spread
+from celosia.cli.account.show import print_json, waiting
+from celosia.cli.costs import cost, left
+from celosia.cli.query.commands import FORGETFUL, Asked, Remembered, Spending
+from celosia.cli.terminal import print_line
+from celosia.cli.writing import check_chart
+
+if TYPE_CHECKING:
+    from celosia.query import LimitSuggestion
+
+__all__ = ["About", "Paid", "limits"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class About:
+    """The table and the groups that limits are for, as given on the command line.
+
+    >>> About(file="visits.parquet", schema=Path("schema.toml"), by=["sex"]).most_rows
+    1024
+    """
+
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="A path or glob of Parquet or CSV files, or a postgresql:// URL.")
+    ]
+    schema: Annotated[Path, typer.Option(metavar="SCHEMA", help="The schema file of the table; it must have a person.")]
+    table: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The table of a database, or what SQL calls a file.")
+    ] = None
+    by: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN", help="What queries group by: a column or an expression. May be repeated."),
+    ] = None
+    where: Annotated[str | None, typer.Option(metavar="CONDITION", help="Which rows count, as in SQL.")] = None
+    planned: Annotated[
+        str | None,
+        typer.Option(metavar="NUMBER", help="What a later query will spend; by default as much as this."),
+    ] = None
+    most_rows: Annotated[
+        int, typer.Option(metavar="N", help="The largest limit of rows that is tried, a power of two.")
+    ] = 1024
+
+    def question(self, target: dict[str, Any]) -> tuple[tuple[str, ...], dict[str, Any]]:
+        """Return what the session is asked, by position and by name."""
+        return tuple(self.by or ()), {"where": self.where, "most_rows": self.most_rows, **target}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Paid:
+    """What the measurement may cost, and what is made of it, as given on the command line.
+
+    >>> Paid(epsilon="0.5").spending().budget()
+    PureDP(epsilon=0.5)
+    """
+
+    epsilon: Annotated[
+        str | None, typer.Option(metavar="NUMBER", help="What the measurement may cost, such as 0.5.")
+    ] = None
+    rho: Annotated[
+        str | None, typer.Option(metavar="NUMBER", help="In place of epsilon: zero-concentrated, Gaussian noise.")
+    ] = None
+    preview: Annotated[bool, typer.Option("--preview", help="Say what it would cost; spend nothing.")] = False
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON: the candidates and the best of them.")] = False
+    chart: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw the expected errors into a .svg, .png or .html.")
+    ] = None
+
+    def spending(self) -> Spending:
+        """Return the cost as a query states it."""
+        return Spending(epsilon=self.epsilon, rho=self.rho)
+
+
+@spread
+def limits(about: About, paid: Paid, remembered: Remembered) -> None:
+    """Suggest limits of groups and rows for each person, and print the expected errors of each choice.
+
+    >>> limits(file="visits.parquet", schema=Path("schema.toml"))
+    Traceback (most recent call last):
+    ...
+    celosia.core.errors.ParameterError: Give --epsilon or --rho, one of them: what may the answer cost? ...
+    """
+    if paid.chart is not None:
+        check_chart(paid.chart, name="chart")
+    remembered.check()
+    spending = paid.spending()
+    spending.budget()
+    with waiting("Reading the question"):
+        from celosia.query import Session
+
+        asked = Asked(file=about.file, sql="", schema=about.schema, table=about.table)
+        (table,) = asked.tables()
+        session = Session(table, progress=lambda _: None, **remembered.keeper(spending, table.name))
+        groups, options = about.question(spending.target())
+        told = session.preview_limits(*groups, **options)
+    if paid.preview:
+        print_json(told.to_dict()) if paid.as_json else print_line(str(told))
+        print_line("Nothing was spent.", style="dim", stderr=True)
+        return
+    with waiting("Measuring"):
+        found = session.suggest_limits(*groups, planned=about.planned, **options)
+    _show(found, paid)
+    rest = FORGETFUL if remembered.ledger is None else f"{left(session.remaining)} is left in the ledger."
+    print_line(f"Spent {cost(found.guarantee)} for each {found.guarantee.unit}. {rest}", style="dim", stderr=True)
+
+
+def _show(found: "LimitSuggestion", paid: Paid) -> None:
+    if paid.as_json:
+        best = {"max_groups_per_person": found.best.groups, "max_rows_per_group": found.best.rows}
+        print_json({"best": best, "candidates": found.to_arrow().to_pylist(), "notes": list(found.notes)})
+    else:
+        print_line(str(found))
+    if paid.chart is not None:
+        with waiting("Drawing"):
+            from celosia.plots import save
+
+            save(found.plot(), paid.chart)
+        print_line(str(paid.chart), stderr=True)

@@ -1,0 +1,117 @@
+"""``celosia schema --check``: whether a schema fits the columns of a table, and how many cells it cannot read.
+
+The counts are true counts, printed for the owner of the file. Categories and column names are the schema's own; no
+value of a row is printed.
+"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.box import SIMPLE_HEAD
+from rich.table import Table as Grid
+
+from celosia.cli.account.show import waiting
+from celosia.cli.terminal import print_line, print_whole, printable
+from celosia.core.errors import ParameterError, SchemaError
+
+if TYPE_CHECKING:
+    from celosia.data import Table
+    from celosia.query.engines.readability import CellCounts
+
+__all__ = ["check_schema", "refuse_nameless"]
+
+_MOST_SHOWN = 10
+_DECLARE = (
+    "Look at kinds and values, and at delimiter, encoding, decimal, date_format and null_values of [table]; "
+    "or allow more with --unreadable-at-most."
+)
+
+
+def check_schema(check: Path, file: str, table: str | None, at_most: float) -> None:
+    """Print how the cells of ``file`` can be read as the schema file ``check`` says; refuse too many that cannot.
+
+    >>> check_schema(Path("nowhere.toml"), "deaths.csv", None, 0.01)
+    Traceback (most recent call last):
+    ...
+    celosia.core.errors.SchemaError: There is no schema file 'nowhere.toml'.
+    """
+    from celosia.data.schema_file import read_schema_file
+    from celosia.query.engines.readability import count_cells
+
+    declared = read_schema_file(check)
+    if table is None and declared.name is None:
+        refuse_nameless(file)
+    with waiting("Reading every cell"):
+        found = declared.table(file, name=table)
+        counts = count_cells(found)
+    print_whole(_grid(counts))
+    print_line(_about_rows(counts))
+    _refuse_unreadable(check, counts, at_most)
+    print_line(_described(found, check))
+
+
+def refuse_nameless(file: str) -> None:
+    """Refuse a database of which no table was named.
+
+    >>> refuse_nameless("postgresql://db.example/registry")
+    Traceback (most recent call last):
+    ...
+    celosia.core.errors.ParameterError: table must be given for a database, such as --table deaths.
+    """
+    if "://" in file:
+        message = "table must be given for a database, such as --table deaths."
+        raise ParameterError(message)
+
+
+def _grid(counts: "CellCounts") -> Grid:
+    grid = Grid(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1))
+    for name in ("column", "kind", "filled", "empty", "unreadable", "share", "categories that never occur"):
+        number = name in ("filled", "empty", "unreadable", "share")
+        grid.add_column(name, justify="right" if number else "left", no_wrap=number)
+    for one in counts.columns:
+        row = (
+            one.name,
+            one.kind,
+            f"{one.filled:,}",
+            f"{counts.rows - counts.nobody - one.filled:,}",
+            f"{one.unreadable:,}",
+        )
+        grid.add_row(*map(printable, (*row, _percent(one.share), _listed(one.unused))))
+    return grid
+
+
+def _listed(values: tuple[str | int, ...]) -> str:
+    shown = ", ".join(map(str, values[:_MOST_SHOWN]))
+    return shown if len(values) <= _MOST_SHOWN else f"{shown} and {len(values) - _MOST_SHOWN} more"
+
+
+def _about_rows(counts: "CellCounts") -> str:
+    words = f"{counts.rows:,} rows"
+    if counts.nobody:
+        words += f", {counts.nobody:,} of them without a person, which are left out"
+    if counts.lost:
+        words += f", {counts.lost:,} of them not in the declared encoding, which are left out where such a cell is read"
+    return f"{words}. These counts have no noise: they are for the owner of the data, and not to be passed on."
+
+
+def _refuse_unreadable(check: Path, counts: "CellCounts", at_most: float) -> None:
+    wrong = [f"{_percent(one.share)} of {one.name}" for one in counts.columns if one.share > at_most]
+    lost = [f"{_percent(counts.lost_share)} of all rows"] if counts.lost_share > at_most else []
+    if wrong or lost:
+        message = f"{check} does not fit the cells: {', '.join([*lost, *wrong])} cannot be read. {_DECLARE}"
+        raise SchemaError(message)
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.2g} %" if share < 1 else "100 %"
+
+
+def _described(table: "Table", check: Path) -> str:
+    columns = f"{len(table.schema)} column{'s' if len(table.schema) != 1 else ''}"
+    whom = (
+        "every row is one person's only row"
+        if table.person is None
+        else f"rows are told apart by {table.person}: at most {table.max_rows_per_group} of one person in each of "
+        f"{table.max_groups_per_person} groups"
+    )
+    return f"{check} fits: {columns} of {table.name} can be asked about ({', '.join(table.schema)}); {whom}."

@@ -1,0 +1,364 @@
+"""The questions of ``celosia schema`` in a terminal, each with a default.
+
+What is suggested and how answers are read is in ``celosia.data`` (``inspection``, ``domains``, ``answers``); this
+module prints and prompts. An answer that cannot be read is asked for again. Nothing is written before the last answer.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import typer
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table as Grid
+from rich.text import Text as Words
+
+from celosia.cli.account.show import waiting
+from celosia.cli.terminal import print_whole, printable
+from celosia.cli.writing import check_place
+from celosia.core.errors import CelosiaError, ParameterError
+
+if TYPE_CHECKING:
+    from celosia.data.drafting.inspection import InspectedColumn, Inspection
+    from celosia.data.schema.columns import Category, Kind
+    from celosia.data.schema_file import SchemaFile
+    from celosia.data.sources.text_format import TextFormat
+
+__all__ = ["ask_place", "ask_schema"]
+
+T = TypeVar("T")
+
+_NONE: Final = "-"
+_LOOK: Final = "?"
+_MOST_VALUES: Final = 50
+_FURTHEST: Final = 10**15
+_PERSON = "Which column says whose row it is (- if every row is another person's)"
+_COLUMNS = (
+    "Bounds are public. Here they come from the names and kinds of the columns, never from the rows: correct them by a "
+    "form, a law or a code book. Values outside are clipped to them; narrower bounds need less noise.\n"
+    "A text column whose list of values is public is better a category. What is left out cannot be asked about."
+)
+_LISTING = (
+    "Listing the values that occur makes them public: everybody who sees the schema learns that each of them occurs, "
+    "even one that a single person has. Take them from a code book if there is one."
+)
+_LIMITS_LATER = "celosia limits estimates, privately, what other limits would cut off."
+
+
+def ask_schema(file: str, name: str | None) -> "SchemaFile":
+    """Ask the owner of a file about its format, persons and columns, and return the schema file that the answers make.
+
+    >>> ask_schema("nowhere.parquet", None)
+    Traceback (most recent call last):
+    ...
+    celosia.core.errors.ParameterError: source: there is no file 'nowhere.parquet'.
+    """
+    from celosia.data.drafting.inspection import inspect_source
+    from celosia.data.schema.schema import Schema
+    from celosia.data.schema_file import SchemaFile
+
+    with waiting("Looking at types"):
+        found = inspect_source(file, name=name)
+    text = found.text
+    if found.untyped:
+        found, text = _ask_format(file, name, found)
+    person = _ask_person(found)
+    limits = _ask_limits() if person is not None else {}
+    kinds = _Columns(found, person, text).ask()
+    if not found.untyped:
+        text = _ask_texts(found, kinds)
+    made = SchemaFile(schema=Schema(kinds), name=found.name, person=person, text=text, **limits)
+    made.table(found.source)  # refuses what does not fit
+    return made
+
+
+def ask_place(file: str) -> Path:
+    """Ask where the schema is to be written; a file that is there already is not replaced.
+
+    >>> ask_place.__name__
+    'ask_place'
+    """
+    stem = Path(file).name.partition(".")[0] if "://" not in file else "schema"
+
+    def read(answer: str) -> Path:
+        place = Path(answer).expanduser()
+        check_place(place, name="The file")
+        if place.exists():
+            message = f"{str(place)!r} is there already: name another file."
+            raise ParameterError(message)
+        return place
+
+    return _ask("Write the schema to", f"{stem.strip('*?[]') or 'schema'}.toml", read)
+
+
+# ------------------------------------------------------------------------------------------------------- the terminal
+
+
+def _ask(question: str, default: str | None, read: Callable[[str], T]) -> T:
+    """Ask until the answer can be read."""
+    while True:
+        answer = typer.prompt(question, default=default, show_default=bool(default))
+        try:
+            return read(answer.strip())
+        except CelosiaError as error:
+            _say(str(error), "red")
+
+
+def _say(text: str, style: str = "") -> None:
+    console = Console(highlight=False)
+    console.print(Words("\n".join(map(printable, text.split("\n"))), style=style))
+
+
+# ------------------------------------------------------------------------------------------------- format and persons
+
+
+def _ask_format(file: str, name: str | None, found: "Inspection") -> "tuple[Inspection, TextFormat]":
+    from celosia.data.drafting.inspection import inspect_source
+
+    _say(f"\nThe first rows of {Path(file).name} seem to be written so:")
+    for word, value in _written(found).items():
+        _say(f"  {word:<12} {value}")
+    if typer.confirm("Is that right?", default=True):
+        return found, found.text
+    text = _ask_words(found, ("delimiter", "encoding"))
+    found = inspect_source(file, name=name, delimiter=text.delimiter, encoding=text.encoding)
+    _say("Dates such as dd/mm/yyyy, or iso; null words such as NA, or none; several with commas between them.", "dim")
+    return found, _ask_words(found, ("decimal", "date_format", "null_values"))
+
+
+def _ask_words(found: "Inspection", words: Iterable[str]) -> "TextFormat":
+    from celosia.data.drafting.answers import change_format
+
+    text = found.text
+    for word in words:
+        text = _ask(word, _written(found)[word], partial(change_format, text, word))
+    return text
+
+
+def _written(found: "Inspection") -> dict[str, str]:
+    """The format of a file as an owner would write it."""
+    text = found.text
+    delimiter = text.delimiter or str(getattr(found.source, "delimiter", ","))
+    return {
+        "delimiter": "tab" if delimiter == "\t" else delimiter,
+        "encoding": text.encoding,
+        "decimal": text.decimal,
+        "date_format": ", ".join(text.date_format) or "iso",
+        "null_values": ", ".join(text.null_values) or "none",
+    }
+
+
+def _ask_person(found: "Inspection") -> str | None:
+    names = [column.name for column in found.columns]
+
+    def read(answer: str) -> str | None:
+        return None if answer == _NONE else _pick(answer, names)
+
+    return _ask(f"\n{_PERSON}", found.person or _NONE, read)
+
+
+def _pick(answer: str, names: list[str]) -> str:
+    """The column that an answer names, by its number or its name; capitals need not be right."""
+    if answer.isdecimal() and answer not in names and 0 < int(answer) <= len(names):
+        return names[int(answer) - 1]
+    fitting = [name for name in names if name.casefold() == answer.casefold()]
+    if answer in names or len(fitting) == 1:
+        return answer if answer in names else fitting[0]
+    message = f"There is no column {answer!r}: name one of {', '.join(names)}."
+    raise ParameterError(message)
+
+
+def _ask_limits() -> dict[str, Any]:
+    from celosia.data.drafting.answers import LIMITS
+
+    _say(f"What a person has beyond the limits is left out; smaller limits need less noise. {_LIMITS_LATER}", "dim")
+    return {
+        name: _ask(question, str(default or _NONE), partial(_read_limit, needed=default is not None))
+        for name, (default, question) in LIMITS.items()
+    }
+
+
+def _read_limit(answer: str, *, needed: bool) -> int | None:
+    from celosia.core.exact import whole
+
+    if answer == _NONE and not needed:
+        return None
+    if not answer.isdecimal():
+        message = f"Write an integer from 1 on, not {answer!r}."
+        raise ParameterError(message)
+    return whole(int(answer), name="The limit")
+
+
+def _ask_texts(found: "Inspection", kinds: "dict[str, Kind]") -> "TextFormat":
+    """How the texts of typed sources are written, where they are read as something else."""
+    from celosia.data.schema.columns import Date, Integer, Real, Timestamp
+
+    texts = [kinds[column.name] for column in found.columns if column.kind == "text" and column.name in kinds]
+    wanted = {
+        "decimal": (Integer, Real),
+        "date_format": (Date, Timestamp),
+        "null_values": (Integer, Real, Date, Timestamp),
+    }
+    return _ask_words(found, [word for word, types in wanted.items() if any(isinstance(kind, types) for kind in texts)])
+
+
+# -------------------------------------------------------------------------------------------------------------- columns
+
+
+class _Columns:
+    """The columns of a source with the kinds that they have so far: None is still to be asked."""
+
+    def __init__(self, found: "Inspection", person: str | None, text: "TextFormat") -> None:
+        from celosia.data.drafting.answers import suggest_kind
+
+        alike = Counter(column.name.casefold() for column in found.columns)
+        self.found, self.text = found, text
+        self.columns = {column.name: column for column in found.columns if column.name != person}
+        self.out = {name: "seems to name persons" for name, column in self.columns.items() if column.identifying}
+        self.out |= {name: "is there twice" for name in self.columns if alike[name.casefold()] > 1}
+        self.kinds = {name: suggest_kind(column) for name, column in self.columns.items()}
+
+    def ask(self) -> "dict[str, Kind]":
+        """Show the columns until their owner is content, and ask for the bounds that are missing."""
+        _say(f"\n{_COLUMNS}", "dim")
+        while True:
+            _say("")
+            print_whole(self._grid())
+            chosen = _ask(
+                "Columns to change, by number or name, with commas between them (Enter: none)", "", self._read
+            )
+            for name in chosen:
+                self._change(name)
+            if not chosen:
+                for name in [name for name, kind in self.kinds.items() if kind is None and name not in self.out]:
+                    self._ask_bounds(name, self.columns[name].kind or "text")
+                kept = {name: kind for name, kind in self.kinds.items() if kind is not None and name not in self.out}
+                if kept:
+                    return kept
+                _say("A schema needs at least one column: change one.", "red")
+
+    def _grid(self) -> Grid:
+        grid = Grid(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1))
+        for title in ("#", "column", "kind", "public bounds or values", ""):
+            grid.add_column(title, overflow="fold")
+        for place, (name, column) in enumerate(self.columns.items(), start=1):
+            grid.add_row(str(place), Words(name), *map(Words, self._described(name, column)))
+        return grid
+
+    def _described(self, name: str, column: "InspectedColumn") -> tuple[str, str, str]:
+        from celosia.data.drafting.answers import suggest_kind
+
+        if name in self.out:
+            return "left out", "", self.out[name]
+        kind = self.kinds[name]
+        if kind is None:
+            return column.kind or "text", "asked for below", "" if column.domain is None else column.domain.meaning
+        suggested = column.domain is not None and kind == suggest_kind(column)
+        return type(kind).__name__.lower(), _bounds(kind), column.domain.meaning if suggested and column.domain else ""
+
+    def _read(self, answer: str) -> list[str]:
+        from celosia.data.drafting.answers import parse_list
+
+        return list(dict.fromkeys(_pick(one, list(self.columns)) for one in parse_list(answer)))
+
+    def _change(self, name: str) -> None:
+        from celosia.data.drafting.answers import has_bounds, parse_kind
+        from celosia.data.schema.columns import Boolean, Text
+        from celosia.data.schema.schema import KINDS
+
+        present = self.kinds[name]
+        word = type(present).__name__.lower() if present is not None else self.columns[name].kind
+        kind = _ask(
+            f"\nKind of {name} ({', '.join(KINDS)}; - leaves it out)",
+            word or "text",
+            lambda answer: _NONE if answer == _NONE else parse_kind(answer),
+        )
+        self.out.pop(name, None)
+        if kind == _NONE:
+            self.out[name] = "by your choice"
+        elif has_bounds(kind):
+            self._ask_bounds(name, kind)
+        elif kind == "category":
+            self.kinds[name] = self._ask_values(name)
+        else:
+            self.kinds[name] = Boolean() if kind == "boolean" else Text()
+
+    def _ask_bounds(self, name: str, kind: str) -> None:
+        from celosia.data.drafting.answers import parse_bounds
+        from celosia.data.drafting.domains import suggest_domain
+
+        present, domain = self.kinds[name], suggest_domain(name, kind)
+        default = None if domain is None or domain.high is None else f"{domain.low}..{domain.high}"
+        if present is not None and type(present).__name__.lower() == kind:
+            default = _bounds(present)
+        if domain is not None and domain.high is None:
+            _say("An amount: a power of ten that hardly anything exceeds will do, such as 0..1000 or 0..100000.", "dim")
+        elif default is None:
+            _say("Its name suggests no bounds: take them from a form, a law or a code book, such as 0..100.", "dim")
+        meaning = "" if domain is None or domain.high is None else f", {domain.meaning}"
+
+        def read(answer: str) -> "Kind | None":
+            return None if answer == _NONE else parse_bounds(kind, answer)
+
+        self.kinds[name] = _ask(f"Bounds of {name}, LOW..HIGH{meaning} (- leaves it out)", default, read)
+        if self.kinds[name] is None:
+            self.out[name] = "by your choice"
+
+    def _ask_values(self, name: str) -> "Category":
+        from celosia.data.drafting.answers import parse_values
+
+        whole = self.columns[name].kind == "integer"
+        default: str | None = None
+        while True:
+            question = f"Values of {name}, with commas between them (? looks for them in the data)"
+            found = _ask(
+                question, default, lambda answer: None if answer == _LOOK else parse_values(answer, whole=whole)
+            )
+            if found is not None:
+                return found
+            default = self._look(name, whole=whole)
+
+    def _look(self, name: str, *, whole: bool) -> str | None:
+        """The values that occur, for the owner to correct; None if they are too many or not to be seen."""
+        _say(_LISTING, "yellow")
+        if not typer.confirm("List them all the same?", default=False):
+            return None
+        try:
+            values = _list_values(self.found, self.text, name, whole=whole)
+        except CelosiaError as error:
+            _say(str(error), "red")
+            return None
+        if not values or not all(str(value).isprintable() for value in values):
+            _say(
+                f"There are none, more than {_MOST_VALUES}, or some that cannot be shown: write those that are public."
+            )
+            return None
+        return ", ".join(_quoted(str(value)) for value in values)
+
+
+def _list_values(found: "Inspection", text: "TextFormat", name: str, *, whole: bool) -> list[str | int] | None:
+    from celosia.data.schema.columns import Integer, Text
+    from celosia.data.schema.schema import Schema
+    from celosia.data.table import table
+    from celosia.query.engines.readability import list_values
+
+    kind = Integer(-_FURTHEST, _FURTHEST) if whole else Text()
+    with waiting("Looking for values"):
+        one = table(found.source, schema=Schema({name: kind}), name=found.name, **text.declared())
+        return list_values(one, name, most=_MOST_VALUES)
+
+
+def _bounds(kind: "Kind") -> str:
+    """The bounds or values of a kind as an owner would write them."""
+    from celosia.data.schema.schema import write_value
+
+    if hasattr(kind, "low") and hasattr(kind, "high"):
+        return "..".join(write_value(value).strip('"') for value in (kind.low, kind.high))
+    return ", ".join(_quoted(str(value)) for value in getattr(kind, "values", ()))
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace('"', '""') + '"' if set(text) & {",", '"'} else text

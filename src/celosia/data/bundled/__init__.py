@@ -1,0 +1,1 @@
+"""Synthetic data sets that come with the package."""

@@ -1,0 +1,1 @@
+"""Drafts of schemas: suggestions from names and types, and the owner's answers."""

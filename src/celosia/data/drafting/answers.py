@@ -1,0 +1,179 @@
+"""What an owner answers about a column or a file, read as parts of a schema.
+
+The questions of ``celosia schema`` are asked in a terminal; this is what they have in common with any other form that
+asks them. An answer that cannot be read raises an error that says what to write.
+"""
+
+import csv
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from celosia.core.errors import ParameterError
+from celosia.core.exact import exact, quote
+from celosia.data.drafting.inspection import InspectedColumn
+from celosia.data.schema.columns import Boolean, Category, Date, Integer, Kind, Real, Text, Timestamp
+from celosia.data.schema.schema import KINDS
+from celosia.data.sources.text_format import TextFormat
+
+__all__ = [
+    "LIMITS",
+    "change_format",
+    "has_bounds",
+    "parse_bounds",
+    "parse_kind",
+    "parse_list",
+    "parse_values",
+    "suggest_kind",
+]
+
+LIMITS: Final[Mapping[str, tuple[int | None, str]]] = {
+    "max_groups_per_person": (4, "In how many groups of a query may one person count"),
+    "max_rows_per_group": (8, "With how many rows in each group"),
+    "max_rows_per_person": (None, "Most rows that anybody has, if that is publicly known (- if not)"),
+}
+"""The limits on persons: a number to start from, or None for a fact that need not be known, and the question."""
+
+_BOUNDED: Final[dict[str, type[Integer | Real | Date | Timestamp]]] = {
+    "integer": Integer,
+    "real": Real,
+    "date": Date,
+    "timestamp": Timestamp,
+}
+_LETTERS: Final = re.compile("yyyy|aaaa|yy|aa|dd?|hh?|mm?|ss?", re.IGNORECASE)
+_GROUPED: Final = re.compile(r"-?[1-9]\d{0,2}(?:\.\d{3}|,\d{3})+")  # 20.000 is 20 or 20000, by where one lives
+_ISO: Final = "iso"
+_NO_WORDS: Final = "none"
+
+
+def has_bounds(kind: str) -> bool:
+    """Whether a kind of column needs public bounds.
+
+    >>> has_bounds("date"), has_bounds("text")
+    (True, False)
+    """
+    return kind in _BOUNDED
+
+
+def suggest_kind(column: InspectedColumn) -> Kind | None:
+    """Return a column as its name and type suggest, or None if its owner has to say more.
+
+    >>> suggest_kind(InspectedColumn(name="edad", kind="integer"))
+    Integer(0, 120)
+    >>> suggest_kind(InspectedColumn(name="importe", kind="real")) is None
+    True
+    """
+    domain = column.domain
+    if column.kind in _BOUNDED:
+        complete = domain is not None and domain.high is not None
+        return parse_bounds(column.kind, f"{domain.low}..{domain.high}") if domain and complete else None
+    return Boolean() if column.kind == "boolean" else Text()
+
+
+def parse_kind(text: str) -> str:
+    """Return the name of a kind, also from its first letters.
+
+    >>> parse_kind("Integer"), parse_kind("cat")
+    ('integer', 'category')
+    """
+    wanted = text.strip().lower()
+    found = [kind for kind in KINDS if wanted and kind.startswith(wanted)]
+    if wanted in KINDS or len(found) == 1:
+        return wanted if wanted in KINDS else found[0]
+    message = f"kind must be one of {', '.join(KINDS)}, not {quote(text)}."
+    raise ParameterError(message)
+
+
+def parse_bounds(kind: str, text: str) -> Kind:
+    """Return a column of a kind between the bounds of a text, ``LOW..HIGH``; a number alone is ``0..HIGH``.
+
+    >>> parse_bounds("integer", "0..120"), parse_bounds("real", "2,5"), parse_bounds("date", "2021-01-01..2021-12-31")
+    (Integer(0, 120), Real(0, 2.5), Date('2021-01-01', '2021-12-31'))
+    """
+    low, dots, high = (part.strip() for part in text.partition(".."))
+    numeric = kind in ("integer", "real")
+    if not dots and numeric:
+        low, high = "0", low
+    if not low or not high:
+        message = f"Write both bounds, such as {'0..120' if numeric else '2021-01-01..2021-12-31'}, not {quote(text)}."
+        raise ParameterError(message)
+    made = _BOUNDED[kind]
+    return made(_bound(kind, low, "low"), _bound(kind, high, "high"))
+
+
+def _bound(kind: str, text: str, name: str) -> Any:  # noqa: ANN401 - whatever the kind takes
+    if kind not in ("integer", "real"):
+        return text
+    if _GROUPED.fullmatch(text):
+        message = (
+            f"{name} must be clear: {quote(text)} has a decimal sign or a separator of thousands. Write digits alone."
+        )
+        raise ParameterError(message)
+    number = exact(text.replace(",", ".") if text.count(",") == 1 else text, name=name)
+    if kind == "real":
+        return number
+    if number.denominator != 1:
+        message = f"{name} of an integer column must be a whole number, not {quote(text)}."
+        raise ParameterError(message)
+    return number.numerator
+
+
+def parse_list(text: str) -> list[str]:
+    """Return the texts between commas; quotes keep a comma inside of one.
+
+    >>> parse_list('F, M, "not known, or refused"')
+    ['F', 'M', 'not known, or refused']
+    """
+    try:
+        [row] = csv.reader([text], skipinitialspace=True, strict=True)
+    except (csv.Error, ValueError):
+        message = f'Write texts with commas between them, such as F, M, "not known", not {quote(text)}.'
+        raise ParameterError(message) from None
+    return [part.strip() for part in row if part.strip()]
+
+
+def parse_values(text: str, *, whole: bool = False) -> Category:
+    """Return a category of the values between commas; ``whole`` makes them integers, for a column of integers.
+
+    >>> parse_values("F, M"), parse_values("1, 2", whole=True)
+    (Category('F', 'M'), Category(1, 2))
+    """
+    values = parse_list(text)
+    if whole and not all(re.fullmatch("[+-]?[0-9]{1,18}", value) for value in values):
+        message = f"The column holds integers, so its values must be integers, such as 1, 2, 3, not {quote(text)}."
+        raise ParameterError(message)
+    return Category([int(value) for value in values] if whole else values)
+
+
+def change_format(form: TextFormat, name: str, text: str) -> TextFormat:
+    """Return a format in which one thing is as the owner writes it: ``tab``, ``dd/mm/yyyy``, ``NA, -``.
+
+    >>> change_format(TextFormat(), "date_format", "dd/mm/yyyy hh:mm").date_format
+    ('%d/%m/%Y %H:%M',)
+    """
+    value: Any = text.strip()
+    match name:
+        case "delimiter":
+            value = {"tab": "\t", r"\t": "\t", "": None, "space": " "}.get(value.lower(), value)
+        case "date_format":
+            value = [_directives(one) for one in parse_list(text) if one.lower() != _ISO]
+        case "null_values":
+            value = [] if value == _NO_WORDS else parse_list(text)
+    given = {"delimiter": form.delimiter, **form.declared(), name: value}
+    return TextFormat(**given)
+
+
+def _directives(text: str) -> str:
+    """``dd/mm/yyyy hh:mm`` as directives; a text that has some already stays."""
+    if "%" in text:
+        return text
+    hours = re.search("h", text, re.IGNORECASE)
+
+    def directive(found: re.Match[str]) -> str:
+        letter = found[0][0].lower()
+        if letter in "ya":
+            return "%Y" if len(found[0]) > 2 else "%y"
+        minutes = letter == "m" and hours is not None and found.start() > hours.start()
+        return "%M" if minutes else {"d": "%d", "h": "%H", "m": "%m", "s": "%S"}[letter]
+
+    return _LETTERS.sub(directive, text)

@@ -1,0 +1,103 @@
+"""What can be said of a source before its owner is asked: columns, kinds, a format, bounds that names suggest.
+
+Types come from where they are declared, or for a CSV file from what its first rows seem to hold. Bounds come from the
+domain of a column's name and kind, never from the rows. Everything is a suggestion to the owner, who answers the
+questions of ``celosia schema`` or fills in a draft.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from celosia.data.drafting.domains import Domain, has_identifier_name, suggest_domain, suggest_person
+from celosia.data.sources.classify import Database, DataSource, classify, suggested_name
+from celosia.data.sources.column_types import ColumnType, column_types
+from celosia.data.sources.files import Files
+from celosia.data.sources.sniffing import Suggestion, sniff_file
+from celosia.data.sources.text_format import TextFormat
+
+__all__ = ["InspectedColumn", "Inspection", "inspect_source"]
+
+_PLAIN: Final = TextFormat()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InspectedColumn:
+    """A column: its declared type (None in a CSV file), the kind and the bounds that are suggested for it.
+
+    ``identifying`` columns seem to name persons by their own name: they are better not asked about.
+
+    >>> InspectedColumn(name="email", kind="text").identifying
+    True
+    """
+
+    name: str
+    type: str | None = None
+    kind: str | None = None
+
+    @property
+    def domain(self) -> Domain | None:
+        """The bounds that its name and kind suggest."""
+        return None if self.kind is None else suggest_domain(self.name, self.kind)
+
+    @property
+    def identifying(self) -> bool:
+        """Whether its name says that it tells persons apart."""
+        return has_identifier_name(self.name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inspection:
+    """What a source seems to be: its name in SQL, its columns, and how its texts are written.
+
+    ``left_out`` are columns that cannot be asked about, ``untyped`` tells that the source declares no types.
+
+    >>> import pyarrow as pa
+    >>> found = inspect_source(pa.table({"patient_id": [7], "age": [34]}))
+    >>> found.person, [column.kind for column in found.columns]
+    ('patient_id', ['integer', 'integer'])
+    """
+
+    source: DataSource
+    name: str
+    columns: tuple[InspectedColumn, ...]
+    left_out: tuple[ColumnType, ...] = ()
+    text: TextFormat = _PLAIN
+    untyped: bool = False
+
+    @property
+    def person(self) -> str | None:
+        """The column that seems to say whose row it is."""
+        return suggest_person(column.name for column in self.columns)
+
+
+def inspect_source(
+    source: object, *, name: str | None = None, delimiter: str | None = None, encoding: str | None = None
+) -> Inspection:
+    """Return what a source seems to be; ``delimiter`` and ``encoding`` of a CSV file are guessed unless given.
+
+    ``source`` is what ``table`` takes, ``name`` the table of a database, or what SQL calls another source.
+
+    >>> import pyarrow as pa
+    >>> inspect_source(pa.table({"age": [34, 71]})).columns[0].domain
+    Domain(low='0', high='120', meaning='years')
+    """
+    found, seems = classify(source, name=name), Suggestion()
+    untyped = isinstance(found, Files) and found.format == "csv"
+    if isinstance(found, Files) and untyped:
+        seems = sniff_file(found, delimiter=delimiter, encoding=encoding)
+        # In its own encoding, for the letters of the names.
+        found = classify(source, text=TextFormat(encoding=seems.text.encoding, delimiter=delimiter))
+    types = column_types(found)
+    fit = [one.name.isprintable() and one.name != "" and (one.type is None or one.kind is not None) for one in types]
+    return Inspection(
+        source=found,
+        name=(suggested_name(found if isinstance(found, Database) else source) if name is None else name),
+        columns=tuple(
+            InspectedColumn(name=one.name, type=one.type, kind=seems.kinds.get(one.name) if untyped else one.kind)
+            for one, fits in zip(types, fit, strict=True)
+            if fits
+        ),
+        left_out=tuple(one for one, fits in zip(types, fit, strict=True) if not fits),
+        text=seems.text,
+        untyped=untyped,
+    )

@@ -1,0 +1,1 @@
+"""Columns and schemas as the owner of a table declares them."""

@@ -1,0 +1,383 @@
+"""What a column may hold, said by the owner before anybody looks at the data.
+
+Bounds and categories are public: they decide how much noise is needed, so they must never be read from the data.
+Whatever is no value of the kind (null, NaN, an infinity, an unknown category, a text that is no number) follows the
+column's *null rule*: ``"drop"`` leaves the row out of what is computed from the column, a value is put in its place.
+Only then are numbers clipped to their bounds.
+"""
+
+import datetime as dt
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Final, TypeAlias, TypeVar
+
+from celosia.core.errors import ParameterError
+from celosia.core.exact import Exact, exact, quote, show
+from celosia.data.schema.axis import Axis, axis_between, whole_axis
+from celosia.data.schema.values import as_categories, as_category, as_date, as_moment, as_text, as_truth, as_whole
+
+__all__ = [
+    "DROP",
+    "MOST_KEYS",
+    "Boolean",
+    "Category",
+    "Date",
+    "Integer",
+    "Kind",
+    "Real",
+    "Text",
+    "Timestamp",
+    "Value",
+]
+
+Value: TypeAlias = "int | Fraction | str | bool | dt.date | dt.datetime"
+"""A clean value of a column, a key to group by, or what is put in the place of nulls."""
+
+DROP: Final = "drop"
+"""The null rule that leaves a row without a value out."""
+
+MOST_KEYS: Final = 100_000
+"""Values of the longest column that can be grouped by without a list of keys."""
+
+T = TypeVar("T")
+
+_EPOCH = dt.date(1970, 1, 1)
+_MIDNIGHT = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+_BETWEEN: Final = "a value between low and high"
+
+
+class Kind(ABC):
+    """What all kinds of columns have: a null rule, an axis if they are numbers, a domain if it is public and short.
+
+    >>> Integer(0, 120).axis
+    Axis(0, 120, 1)
+    """
+
+    __slots__ = ()
+
+    null: Value
+
+    @property
+    def nullable(self) -> bool:
+        """Whether rows without a value are left out: then the number of rows that count is private by itself.
+
+        >>> Integer(0, 120).nullable, Integer(0, 120, null=0).nullable
+        (True, False)
+        """
+        return _drops(self.null)
+
+    @property
+    @abstractmethod
+    def axis(self) -> Axis | None:
+        """The axis on which the column is summed, or None if it holds no numbers.
+
+        >>> Boolean().axis, Text().axis
+        (Axis(0, 1, 1), None)
+        """
+
+    def domain(self) -> tuple[Value, ...] | None:
+        """Return every value the column can have, in order, or None if there are too many or they are private.
+
+        >>> Category("F", "M").domain(), Text().domain()
+        (('F', 'M'), None)
+        """
+        return None
+
+    @abstractmethod
+    def _shown(self) -> tuple[str, ...]:
+        """The arguments that make this kind, without its null rule."""
+
+    def __repr__(self) -> str:
+        rule = () if _drops(self.null) else (f"null={_literal(self.null)}",)
+        return f"{type(self).__name__}({', '.join((*self._shown(), *rule))})"
+
+
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class Integer(Kind):
+    """Whole numbers between two bounds, both included.
+
+    >>> Integer(0, 120)
+    Integer(0, 120)
+    """
+
+    low: int
+    high: int
+    null: int | str
+
+    def __init__(self, low: int, high: int, *, null: int | str = DROP) -> None:
+        first, last = as_whole(low, name="low"), as_whole(high, name="high")
+        _check_order(first, last, low, high)
+        _set(self, low=first, high=last, null=_rule(null, as_whole, _inside(first, last), _BETWEEN))
+
+    @property
+    def axis(self) -> Axis:
+        """Steps of one, or of a power of two where there would be more than 2^30 of them, or some beyond 2^52.
+
+        >>> Integer(0, 10**12).axis.grid
+        Fraction(1024, 1)
+        """
+        return whole_axis(self.low, self.high)
+
+    def domain(self) -> tuple[Value, ...] | None:
+        """Return all the numbers, if they are not more than can be listed.
+
+        >>> Integer(1, 3).domain()
+        (1, 2, 3)
+        """
+        return tuple(range(self.low, self.high + 1)) if self.high - self.low < MOST_KEYS else None
+
+    def _shown(self) -> tuple[str, ...]:
+        return str(self.low), str(self.high)
+
+
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class Real(Kind):
+    """Real numbers between two bounds, rounded to the nearest multiple of ``grid``.
+
+    Without a grid they are cut into about 2^30 steps, far finer than any noise.
+
+    >>> Real(0, 300, grid="0.1").axis
+    Axis(0, 3000, '0.1')
+    """
+
+    low: Fraction
+    high: Fraction
+    grid: Fraction | None
+    null: Fraction | str
+
+    def __init__(self, low: Exact, high: Exact, *, grid: Exact | None = None, null: Exact = DROP) -> None:
+        axis = axis_between(low, high, grid)
+        first, last = exact(low, name="low"), exact(high, name="high")
+        _set(self, low=first, high=last, grid=None if grid is None else axis.grid)
+        _set(self, null=_rule(null, exact, _inside(first, last), _BETWEEN))
+
+    @property
+    def axis(self) -> Axis:
+        """The steps between the bounds.
+
+        >>> Real(-1, 1).axis.steps == 2**30
+        True
+        """
+        return axis_between(self.low, self.high, self.grid)
+
+    def _shown(self) -> tuple[str, ...]:
+        grid = () if self.grid is None else (f"grid={show(self.grid)}",)
+        return show(self.low), show(self.high), *grid
+
+
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class Boolean(Kind):
+    """True or false; as a number one or zero.
+
+    >>> Boolean().domain()
+    (False, True)
+    """
+
+    null: bool | str
+
+    def __init__(self, *, null: bool | str = DROP) -> None:
+        _set(self, null=_rule(null, as_truth, lambda _: True, "True or False"))
+
+    @property
+    def axis(self) -> Axis:
+        """Zero and one.
+
+        >>> Boolean().axis
+        Axis(0, 1, 1)
+        """
+        return whole_axis(0, 1)
+
+    def domain(self) -> tuple[Value, ...]:
+        """Return both values.
+
+        >>> Boolean().domain()
+        (False, True)
+        """
+        return (False, True)
+
+    def _shown(self) -> tuple[str, ...]:
+        return ()
+
+
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class Category(Kind):
+    """One of a public list of values, texts or whole numbers; ``ordered`` if the list goes from small to large.
+
+    >>> Category("F", "M")
+    Category('F', 'M')
+    >>> Category(["low", "middle", "high"], ordered=True).values
+    ('low', 'middle', 'high')
+    """
+
+    values: tuple[str | int, ...]
+    ordered: bool
+    null: str | int
+
+    def __init__(self, *values: str | int | Iterable[str | int], ordered: bool = False, null: str | int = DROP) -> None:
+        names = as_categories(values)
+        if DROP in names:
+            message = f'Category cannot have the value "{DROP}", which is the name of a null rule.'
+            raise ParameterError(message)
+        _set(self, values=names, ordered=as_truth(ordered, name="ordered"))
+        _set(self, null=_rule(null, as_category, names.__contains__, "one of the values"))
+
+    @property
+    def axis(self) -> None:
+        """None: a category is no number.
+
+        >>> Category(1, 2).axis is None
+        True
+        """
+        return
+
+    def domain(self) -> tuple[Value, ...]:
+        """Return the values in the order in which they were given.
+
+        >>> Category("F", "M").domain()
+        ('F', 'M')
+        """
+        return self.values
+
+    def _shown(self) -> tuple[str, ...]:
+        return *map(repr, self.values), *(("ordered=True",) if self.ordered else ())
+
+
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class Text(Kind):
+    """Texts that are not known beforehand: to group by them, the keys themselves are chosen privately.
+
+    >>> Text(), Text(null="unknown").nullable
+    (Text(), False)
+    """
+
+    null: str
+
+    def __init__(self, *, null: str = DROP) -> None:
+        _set(self, null=_rule(null, as_text, lambda _: True, "a text"))
+
+    @property
+    def axis(self) -> None:
+        """None: a text is no number.
+
+        >>> Text().axis is None
+        True
+        """
+        return
+
+    def _shown(self) -> tuple[str, ...]:
+        return ()
+
+
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class Date(Kind):
+    """Days between two dates, both included; texts are read as ``YYYY-MM-DD``.
+
+    >>> Date("2021-01-01", "2021-12-31").axis.steps
+    364
+    """
+
+    low: dt.date
+    high: dt.date
+    null: dt.date | str
+
+    def __init__(self, low: dt.date | str, high: dt.date | str, *, null: dt.date | str = DROP) -> None:
+        first, last = as_date(low, name="low"), as_date(high, name="high")
+        _check_order(first, last, low, high)
+        _set(self, low=first, high=last, null=_rule(null, as_date, _inside(first, last), _BETWEEN))
+
+    @property
+    def axis(self) -> Axis:
+        """Days since 1970-01-01.
+
+        >>> Date("1970-01-01", "1970-01-31").axis
+        Axis(0, 30, 1)
+        """
+        return whole_axis((self.low - _EPOCH).days, (self.high - _EPOCH).days)
+
+    def domain(self) -> tuple[Value, ...] | None:
+        """Return all the days, if they are not more than can be listed.
+
+        >>> len(Date("2021-01-01", "2021-12-31").domain())
+        365
+        """
+        first, last = self.low.toordinal(), self.high.toordinal()
+        return tuple(map(dt.date.fromordinal, range(first, last + 1))) if last - first < MOST_KEYS else None
+
+    def _shown(self) -> tuple[str, ...]:
+        return _literal(self.low), _literal(self.high)
+
+
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class Timestamp(Kind):
+    """Points in time between two, to the second, in UTC; texts are read as ``YYYY-MM-DD HH:MM:SS``.
+
+    A time without a zone is taken as UTC, a date as its first second.
+
+    >>> Timestamp("2021-01-01", "2021-01-02").axis.steps
+    86400
+    """
+
+    low: dt.datetime
+    high: dt.datetime
+    null: dt.datetime | str
+
+    def __init__(self, low: dt.datetime | str, high: dt.datetime | str, *, null: dt.datetime | str = DROP) -> None:
+        first, last = as_moment(low, name="low"), as_moment(high, name="high")
+        _check_order(first, last, low, high)
+        _set(self, low=first, high=last, null=_rule(null, as_moment, _inside(first, last), _BETWEEN))
+
+    @property
+    def axis(self) -> Axis:
+        """Seconds since 1970-01-01 in UTC, or a power of two of them where there would be more than 2^30.
+
+        >>> Timestamp("1970-01-01", "1970-01-01 00:01:00").axis
+        Axis(0, 60, 1)
+        """
+        first, last = ((moment - _MIDNIGHT) // dt.timedelta(seconds=1) for moment in (self.low, self.high))
+        return whole_axis(first, last)
+
+    def _shown(self) -> tuple[str, ...]:
+        return _literal(self.low), _literal(self.high)
+
+
+def _set(kind: Kind, **values: object) -> None:
+    for name, value in values.items():
+        object.__setattr__(kind, name, value)
+
+
+def _drops(null: object) -> bool:
+    return isinstance(null, str) and null == DROP
+
+
+def _rule(null: Any, read: Callable[..., T], fits: Callable[[Any], bool], wanted: str) -> T | str:  # noqa: ANN401 - whatever the caller passed
+    """Return a null rule, or refuse it in the same words for every kind."""
+    if _drops(null):
+        return DROP
+    try:
+        value = read(null, name="null")
+        if fits(value):
+            return value
+    except ParameterError:
+        pass
+    message = f'null must be "{DROP}" or {wanted}, not {quote(null)}.'
+    raise ParameterError(message)
+
+
+def _inside(first: Any, last: Any) -> Callable[[Any], bool]:  # noqa: ANN401 - two numbers, dates or times
+    return lambda value: first <= value <= last
+
+
+def _check_order(first: Any, last: Any, low: object, high: object) -> None:  # noqa: ANN401 - two numbers, dates or times
+    if first > last:
+        message = f"low must be at most high, not {quote(low)} and {quote(high)}."
+        raise ParameterError(message)
+
+
+def _literal(value: object) -> str:
+    if isinstance(value, Fraction):
+        return show(value)
+    if isinstance(value, dt.datetime):
+        return repr(value.replace(tzinfo=None).isoformat(sep=" "))
+    return repr(value.isoformat()) if isinstance(value, dt.date) else repr(value)

@@ -1,0 +1,281 @@
+"""The columns of a table as its owner declares them, in Python or in a TOML file.
+
+A column that is not in the schema cannot be asked about. The file form has one section per column::
+
+    [columns.age]
+    kind = "integer"
+    low = 0
+    high = 120
+
+Numbers that are not whole are read as decimals: ``grid = 0.1`` and ``grid = "0.1"`` are both exactly one tenth. Dates
+and times are texts or TOML's own; a time without a zone is in UTC.
+"""
+
+import datetime as dt
+import json
+import keyword
+import tomllib
+import unicodedata
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, Final
+
+from celosia.core.errors import CelosiaError, SchemaError
+from celosia.core.exact import quote
+from celosia.core.html_table import draw_table
+from celosia.data.schema.columns import Boolean, Category, Date, Integer, Kind, Real, Text, Timestamp
+
+__all__ = ["KINDS", "Schema", "load_toml", "read_columns", "write_key", "write_value"]
+
+KINDS: Final[dict[str, type[Kind]]] = {
+    "integer": Integer,
+    "real": Real,
+    "boolean": Boolean,
+    "category": Category,
+    "text": Text,
+    "date": Date,
+    "timestamp": Timestamp,
+}
+"""The kinds of columns by their names in a file."""
+
+_FIELDS: Final[dict[str, tuple[str, ...]]] = {
+    "integer": ("low", "high"),
+    "real": ("low", "high"),
+    "boolean": (),
+    "category": ("values",),
+    "text": (),
+    "date": ("low", "high"),
+    "timestamp": ("low", "high"),
+}
+_OPTIONS: Final[dict[str, tuple[str, ...]]] = {"real": ("grid",), "category": ("ordered",)}
+_LONGEST_NAME = 200
+_LARGEST = 2**63
+
+
+class Schema(Mapping[str, Kind]):
+    """The columns that may be asked about, each with its kind.
+
+    >>> schema = Schema(age=Integer(0, 120), sex=Category("F", "M"))
+    >>> schema
+    Schema(age=Integer(0, 120), sex=Category('F', 'M'))
+    >>> list(schema), schema["age"].high
+    (['age', 'sex'], 120)
+
+    Names that are no Python names come in a mapping: ``Schema({"cause of death": Text()})``.
+    """
+
+    __slots__ = ("_columns",)
+
+    def __init__(self, columns: Mapping[str, Kind] | None = None, /, **named: Kind) -> None:
+        if columns is not None and not isinstance(columns, Mapping):
+            message = f"Schema takes columns by name, such as Schema(age=Integer(0, 120)), not {quote(columns)}."
+            raise SchemaError(message)
+        twice = sorted(named.keys() & set(columns or ()))
+        if twice:
+            message = f"The column {quote(twice[0])} is declared twice."
+            raise SchemaError(message)
+        joined = {**(columns or {}), **named}
+        if not joined:
+            message = "A schema needs at least one column, such as Schema(age=Integer(0, 120))."
+            raise SchemaError(message)
+        self._columns = {_name(name): _checked(name, kind) for name, kind in joined.items()}
+
+    def __getitem__(self, name: str) -> Kind:
+        return self._columns[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns)
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self._columns.items()))  # equality does not look at the order
+
+    def __repr__(self) -> str:
+        if all(map(_is_python_name, self)):
+            return f"Schema({', '.join(f'{name}={kind!r}' for name, kind in self.items())})"
+        return f"Schema({{{', '.join(f'{name!r}: {kind!r}' for name, kind in self.items())}}})"
+
+    def _repr_html_(self) -> str:
+        return draw_table(("column", "kind"), [(name, repr(kind)) for name, kind in self.items()], most=len(self))
+
+    def to_toml(self) -> str:
+        """Return the schema as the text of a TOML file.
+
+        >>> print(Schema(age=Integer(0, 120)).to_toml())
+        [columns.age]
+        kind = "integer"
+        low = 0
+        high = 120
+        <BLANKLINE>
+        """
+        return "\n".join(_section(name, kind) for name, kind in self.items())
+
+    @classmethod
+    def from_toml(cls, text: str) -> "Schema":
+        """Read the text of a TOML file back. It holds ``columns`` and nothing else.
+
+        A section ``[table]`` says whom a table protects, which a schema does not hold: such a text is refused here, and
+        read by ``celosia.data.parse_schema_file``.
+
+        >>> text = Schema(age=Integer(0, 120)).to_toml()
+        >>> Schema.from_toml(text) == Schema(age=Integer(0, 120))
+        True
+        """
+        document = load_toml(text)
+        if "table" in document:
+            message = (
+                "The schema has a section [table], which says whom the table protects and would be lost here: make "
+                "the table with celosia.data.parse_schema_file(text).table(rows), or read_schema_file(path)."
+            )
+            raise SchemaError(message)
+        return read_columns(document)
+
+
+def load_toml(text: object) -> dict[str, Any]:
+    """Parse the text of a schema; numbers that are not whole stay decimals.
+
+    >>> load_toml("grid = 0.1")
+    {'grid': Decimal('0.1')}
+    """
+    if not isinstance(text, str):
+        message = f"from_toml takes the text of a file, not {quote(text)}."
+        raise SchemaError(message)
+    try:
+        return tomllib.loads(text.removeprefix("\N{BYTE ORDER MARK}"), parse_float=Decimal)
+    except (ValueError, ArithmeticError, RecursionError) as error:  # also numbers that are too long to be read
+        message = f"The schema is not TOML: {error}"
+        raise SchemaError(message) from error
+
+
+def read_columns(document: Mapping[str, Any]) -> Schema:
+    """Return the columns of a schema's text; sections other than ``[table]`` and ``[columns.NAME]`` are refused.
+
+    >>> read_columns({"columns": {"hale": {"kind": "boolean"}}})
+    Schema(hale=Boolean())
+    """
+    unknown = sorted(document.keys() - {"table", "columns"})
+    if unknown:
+        message = f"The schema has a section {quote(unknown[0])}; there are only [table] and [columns.NAME]."
+        raise SchemaError(message)
+    columns = document.get("columns")
+    if not isinstance(columns, dict) or not columns:
+        message = "The schema has no columns: it needs sections such as [columns.age]."
+        raise SchemaError(message)
+    return Schema({name: _kind(name, fields) for name, fields in columns.items()})
+
+
+def _name(name: object) -> str:
+    if not isinstance(name, str) or not name.isprintable() or not 0 < len(name) <= _LONGEST_NAME:
+        message = (
+            f"The name of a column must be a text of 1 to {_LONGEST_NAME} printable characters, not {quote(name)}."
+        )
+        raise SchemaError(message)
+    return str.__str__(name)
+
+
+def _checked(name: str, kind: object) -> Kind:
+    if not isinstance(kind, Kind) or type(kind) not in KINDS.values():
+        hint = "write its parentheses" if isinstance(kind, type) else "such as Integer(0, 120) or Text()"
+        message = f"The column {quote(name)} needs a kind ({hint}), not {quote(kind)}."
+        raise SchemaError(message)
+    return kind
+
+
+def _is_python_name(name: str) -> bool:
+    # Python reads the letters of a name in their compatible form: ﬁ as fi.
+    return name.isidentifier() and not keyword.iskeyword(name) and unicodedata.normalize("NFKC", name) == name
+
+
+# ------------------------------------------------------------------------------------------------------------ reading
+
+
+def _kind(name: str, fields: object) -> Kind:
+    given = fields.get("kind") if isinstance(fields, dict) else None
+    if not isinstance(fields, dict) or not isinstance(given, str) or given not in KINDS:
+        found = "" if given is None else f", not {quote(given)}"
+        message = f'The column {quote(name)} needs a line kind = "...", one of {", ".join(KINDS)}{found}.'
+        raise SchemaError(message)
+    missing = [field for field in _FIELDS[given] if field not in fields or fields[field] == []]
+    if missing:
+        message = f"The column {quote(name)} needs {' and '.join(missing)}: fill in what is publicly known of it."
+        raise SchemaError(message)
+    options = ("null", *_OPTIONS.get(given, ()))
+    unknown = sorted(fields.keys() - {"kind", *_FIELDS[given], *options})
+    if unknown:
+        message = f"The column {quote(name)} has {quote(unknown[0])}, which a column of kind {given} does not know."
+        raise SchemaError(message)
+    if given == "category" and not isinstance(fields["values"], list):
+        message = f'The column {quote(name)} needs values as a list, such as values = ["F", "M"].'
+        raise SchemaError(message)
+    plain = {field: _plain(value, given) for field, value in fields.items()}
+    try:
+        # Its values, bounds and options are as the kind's own: it says what is wrong with them.
+        return KINDS[given](*(plain[f] for f in _FIELDS[given]), **{f: plain[f] for f in options if f in plain})
+    except CelosiaError as error:
+        message = f"The column {quote(name)} is not valid: {error}"
+        raise SchemaError(message) from error
+
+
+def _plain(value: object, kind: str) -> Any:  # noqa: ANN401 - whatever the kind takes
+    # Only reals take what is not whole; for the others a float is shown better in what they say against it.
+    return float(value) if isinstance(value, Decimal) and kind != "real" else value
+
+
+# ------------------------------------------------------------------------------------------------------------ writing
+
+
+def _section(name: str, kind: Kind) -> str:
+    word = next(word for word, known in KINDS.items() if type(kind) is known)
+    lines = [f"[columns.{write_key(name)}]", f'kind = "{word}"']
+    for field in (*_FIELDS[word], *_OPTIONS.get(word, ()), "null"):
+        value = getattr(kind, field)
+        if value is None or (field == "ordered" and not value) or (field == "null" and kind.nullable):
+            continue
+        lines.append(f"{field} = {write_value(value)}")
+    return "\n".join(lines) + "\n"
+
+
+def write_key(name: str) -> str:
+    """Return the name of a column as a key of TOML, in quotes where it needs them.
+
+    >>> write_key("age"), write_key("cause of death")
+    ('age', '"cause of death"')
+    """
+    bare = name.isascii() and name.replace("-", "_").isidentifier()
+    return name if bare else _text(name)
+
+
+def _text(text: str) -> str:
+    # JSON's strings are TOML's, but for one character.
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def write_value(value: object) -> str:
+    """Return a value of a schema as TOML writes it.
+
+    >>> write_value(120), write_value(["NA", "-"]), write_value(dt.date(2021, 12, 31))
+    ('120', '["NA", "-"]', '"2021-12-31"')
+    """
+    match value:
+        case bool() | int():
+            return str(value).lower()
+        case Fraction():
+            # Beyond 64 bits not every reader knows whole numbers.
+            return str(value) if value.denominator == 1 and abs(value) < _LARGEST else _text(_decimal(value))
+        case dt.datetime():
+            return _text(value.replace(tzinfo=None).isoformat(sep=" "))
+        case dt.date():
+            return _text(value.isoformat())
+        case tuple() | list():
+            return "[" + ", ".join(map(write_value, value)) + "]"
+        case _:
+            return _text(str(value))
+
+
+def _decimal(value: Fraction) -> str:
+    """A number as a decimal if it is one that a double's shortest text can say, else as a ratio."""
+    shortest = repr(float(value))
+    return shortest if Fraction(shortest) == value else str(value)

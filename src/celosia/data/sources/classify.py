@@ -1,0 +1,212 @@
+"""Where the rows of a table are: files, a frame in memory, a database, an Ibis or a Spark table.
+
+Sorting out what the caller passed opens nothing but the first line of a CSV file. What is kept is a small frozen value
+whose ``repr`` shows neither rows nor passwords. A session reads files and frames when it is opened.
+"""
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+from urllib.parse import urlsplit
+
+from celosia.core.errors import ParameterError
+from celosia.core.exact import quote
+from celosia.data.sources.files import ENDINGS, Files, find_files
+from celosia.data.sources.text_format import TextFormat
+
+__all__ = ["DataSource", "Database", "Frame", "IbisSource", "SparkSource", "classify", "suggested_name"]
+
+_SCHEMES: Final = ("postgresql", "postgres")
+_LONGEST_NAME = 63  # of PostgreSQL's identifiers
+_PLAIN: Final = TextFormat()
+_ACCEPTED: Final = (
+    "a path or glob of Parquet or CSV files, a DataFrame (pandas, Polars, Arrow ...), an Ibis table, a Spark "
+    'DataFrame, or "postgresql://..." with name='
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Frame:
+    """A frame in memory, of any library; two are equal only if they are the same object.
+
+    >>> import pyarrow as pa
+    >>> Frame(pa.table({"age": [108]}))
+    <Frame: pyarrow Table>
+    """
+
+    frame: Any
+
+    def __repr__(self) -> str:
+        return f"<Frame: {_named(self.frame)}>"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Database:
+    """A table of a PostgreSQL database; the password is part of ``url`` and of nothing that is shown.
+
+    >>> Database("postgresql://ana:secret@db.example/registry", "deaths", "public")
+    Database('postgresql://ana:***@db.example/registry', 'deaths', 'public')
+    """
+
+    url: str
+    table: str
+    schema: str | None = None
+
+    def __repr__(self) -> str:
+        schema = "" if self.schema is None else f", {self.schema!r}"
+        return f"Database({_hidden(self.url)!r}, {self.table!r}{schema})"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class IbisSource:
+    """An Ibis table, on whatever backend it has.
+
+    >>> import ibis
+    >>> IbisSource(ibis.table({"age": "int64"}, name="deaths"))
+    <IbisSource>
+    """
+
+    expression: Any
+
+    def __repr__(self) -> str:
+        return "<IbisSource>"  # in interactive mode showing the expression would run it
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class SparkSource:
+    """A Spark DataFrame, in its own Spark session.
+
+    >>> SparkSource(None)
+    <SparkSource>
+    """
+
+    frame: Any
+
+    def __repr__(self) -> str:
+        return "<SparkSource>"  # Spark can be set to run what is shown
+
+
+DataSource: TypeAlias = Files | Frame | Database | IbisSource | SparkSource
+"""What a table's rows come from."""
+
+
+def classify(source: object, *, name: str | None = None, text: TextFormat = _PLAIN) -> DataSource:
+    """Return what the caller passed as one of the kinds of sources; ``name`` is the table of a database.
+
+    ``text`` may declare the delimiter and the encoding of CSV files.
+
+    >>> classify("postgresql://db.example/registry", name="public.deaths")
+    Database('postgresql://db.example/registry', 'deaths', 'public')
+    >>> classify(3)
+    Traceback (most recent call last):
+    ...
+    celosia.core.errors.ParameterError: source must be a path or glob of Parquet or CSV files, a DataFrame (pandas,
+    Polars, Arrow ...), an Ibis table, a Spark DataFrame, or "postgresql://..." with name=, not a builtins int.
+    """
+    if isinstance(source, DataSource):
+        return source
+    if isinstance(source, str) and "://" in source:
+        return _database(source, name)
+    if isinstance(source, str | os.PathLike):
+        return find_files(os.fsdecode(source), text)
+    kind = type(source)
+    if kind.__module__.startswith("ibis.expr.types") and hasattr(source, "schema"):
+        return IbisSource(source)
+    if any(base.__module__ == "pyspark.sql.dataframe" for base in kind.__mro__):
+        return SparkSource(source)
+    _check_frame(source)
+    return Frame(source)
+
+
+def suggested_name(source: object) -> str:
+    """Return the name that a table goes by when none was given: the file's stem made an identifier, or ``data``.
+
+    >>> suggested_name("registers/deaths-2021.parquet"), suggested_name("deaths_*.csv.gz"), suggested_name(None)
+    ('deaths_2021', 'deaths', 'data')
+    """
+    if isinstance(source, Database):
+        return _identifier(source.table)
+    if isinstance(source, Files):
+        return suggested_name(source.paths[0]) if len(source.paths) == 1 else "data"
+    if not isinstance(source, str | os.PathLike):
+        return "data"
+    stem = Path(os.fsdecode(source)).name
+    ending = next((ending for ending in ENDINGS if stem.lower().endswith(ending)), "")
+    return _identifier(stem[: len(stem) - len(ending)])
+
+
+def _identifier(text: str) -> str:
+    word = re.sub(r"\W+", "_", text).strip("_")[:_LONGEST_NAME]
+    return (word if word.isidentifier() else f"_{word}") if word else "data"
+
+
+def _named(value: object) -> str:
+    kind = type(value)
+    return f"{kind.__module__.partition('.')[0]} {kind.__name__}"
+
+
+def _check_frame(source: object) -> None:
+    """Refuse what is no frame, or can be read only once; never by a text that shows what is in it."""
+    if hasattr(source, "__next__"):
+        message = f"source must be read anew for every question, but a {_named(source)} is read once: read all of it."
+        raise ParameterError(message)
+    if not _is_frame(source):
+        message = f"source must be {_ACCEPTED}, not a {_named(source)}."
+        raise ParameterError(message)
+
+
+def _is_frame(source: Any) -> bool:  # noqa: ANN401 - anything at all
+    if type(source).__module__ == "builtins":
+        return False  # without loading the library below
+    from narwhals.dependencies import is_into_dataframe, is_into_series, is_polars_lazyframe
+
+    if is_into_series(source):
+        return False
+    if is_into_dataframe(source) or is_polars_lazyframe(source):
+        return True
+    # Arrow's own protocol, by an object that has columns: a bare array speaks it as well.
+    speaks = hasattr(source, "__arrow_c_stream__") or hasattr(source, "__arrow_c_array__")
+    return speaks and any(hasattr(source, name) for name in ("columns", "column_names", "schema"))
+
+
+def _database(url: str, name: str | None) -> Database:
+    scheme = _scheme(url)
+    if scheme not in _SCHEMES:
+        message = (
+            f"source must be a valid postgresql:// URL or a local file, not an address that begins with "
+            f"{quote(scheme)}: for other databases and remote files pass an Ibis table."
+        )
+        raise ParameterError(message)
+    if name is None:
+        message = 'name must be given for a database: the table, such as name="deaths" or name="public.deaths".'
+        raise ParameterError(message)
+    *schema, table = _table_parts(name)
+    return Database(url, table, schema[0] if schema else None)
+
+
+def _scheme(url: str) -> str:
+    try:
+        parts = urlsplit(url)
+        _ = parts.port  # read, because it is checked only then
+    except ValueError:
+        return ""  # what the parser says may show the password
+    return parts.scheme
+
+
+def _table_parts(name: object) -> list[str]:
+    parts = name.split(".") if isinstance(name, str) else []
+    if not 1 <= len(parts) <= 2 or not all(part.isprintable() and 0 < len(part) <= _LONGEST_NAME for part in parts):
+        message = f'name must be a table such as "deaths" or "public.deaths", not {quote(name)}.'
+        raise ParameterError(message)
+    return parts
+
+
+def _hidden(url: str) -> str:
+    """Return a URL without its password, neither before the host nor among the parameters."""
+    parts = urlsplit(url)
+    user, at, host = parts.netloc.rpartition("@")
+    name, colon, _ = user.partition(":")
+    query = re.sub(r"(?i)([^&=]*(?:pass|secret|key|token)[^&=]*)=[^&]*", r"\1=***", parts.query)
+    return f"{parts.scheme}://{name}{':***' if colon else ''}{at}{host}{parts.path}{'?' if query else ''}{query}"

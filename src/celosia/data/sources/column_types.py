@@ -1,0 +1,190 @@
+"""The names and types of a source's columns, without a look at the rows.
+
+Types come from where they are declared: the footer of a Parquet file, a frame's own types, a database's catalogue. A
+CSV file declares none. Each type suggests a kind of column, and none suggests bounds.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from celosia.core.errors import EngineError, ParameterError
+from celosia.core.exact import quote
+from celosia.core.extras import require
+from celosia.data.sources.classify import Database, DataSource, Frame, IbisSource, SparkSource
+from celosia.data.sources.files import Files, csv_header
+from celosia.data.sources.text_format import TextFormat
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["ColumnType", "ask_database", "column_types"]
+
+T = TypeVar("T")
+
+_SPARK: Final = {
+    "byte": "integer",
+    "short": "integer",
+    "integer": "integer",
+    "long": "integer",
+    "float": "real",
+    "double": "real",
+    "decimal": "real",
+    "boolean": "boolean",
+    "string": "text",
+    "char": "text",
+    "varchar": "text",
+    "date": "date",
+    "timestamp": "timestamp",
+    "timestamp_ntz": "timestamp",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnType:
+    """A column's name, its type as its library writes it (None if unknown), and the kind that the type suggests.
+
+    >>> ColumnType("age", "uint8", "integer").kind
+    'integer'
+    """
+
+    name: str
+    type: str | None
+    kind: str | None
+
+
+def column_types(source: DataSource) -> tuple[ColumnType, ...]:
+    """Return the columns of a source, in order; only a database is opened for it.
+
+    >>> import pyarrow as pa
+    >>> column_types(Frame(pa.table({"age": pa.array([34], pa.uint8())})))
+    (ColumnType(name='age', type='uint8', kind='integer'),)
+    """
+    match source:
+        case Files(paths=paths, format="parquet"):
+            return _of_parquet(paths)
+        case Files(paths=paths, delimiter=delimiter, encoding=encoding):
+            header = csv_header(paths[0], TextFormat(delimiter=delimiter, encoding=encoding))[1]
+            return tuple(ColumnType(name, None, None) for name in header)
+        case Frame(frame=frame):
+            return _of_frame(frame)
+        case SparkSource(frame=frame):
+            fields = [(str(field.name), field.dataType) for field in frame.schema.fields]
+            return tuple(ColumnType(name, kind.simpleString(), _SPARK.get(kind.typeName())) for name, kind in fields)
+        case IbisSource(expression=expression):
+            return _of_ibis(expression)
+        case Database():
+            return ask_database(source, _of_ibis)
+
+
+def _of_parquet(paths: tuple[str, ...]) -> tuple[ColumnType, ...]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        schemas = [pq.read_schema(path) for path in paths]
+    except (OSError, pa.ArrowException):
+        message = "source: a file that ends in .parquet is no Parquet file, or cannot be read."
+        raise ParameterError(message) from None
+    if any(set(schema.names) != set(schemas[0].names) for schema in schemas):
+        message = "source: the Parquet files do not all have the same columns."
+        raise ParameterError(message)
+    return _of_arrow(schemas[0])
+
+
+def _of_arrow(schema: "pa.Schema") -> tuple[ColumnType, ...]:
+    return tuple(ColumnType(field.name, str(field.type), _arrow_kind(field.type)) for field in schema)
+
+
+def _arrow_kind(kind: "pa.DataType") -> str | None:
+    from pyarrow import types
+
+    if types.is_dictionary(kind):
+        return _arrow_kind(kind.value_type)
+    texts = (types.is_string, types.is_large_string, types.is_string_view)
+    tests: dict[str, bool] = {
+        "integer": types.is_integer(kind),
+        "real": types.is_floating(kind) or types.is_decimal(kind),
+        "boolean": types.is_boolean(kind),
+        "text": any(test(kind) for test in texts),
+        "date": types.is_date(kind),
+        "timestamp": types.is_timestamp(kind),
+    }
+    return next((word for word, fits in tests.items() if fits), None)
+
+
+def _of_frame(frame: Any) -> tuple[ColumnType, ...]:  # noqa: ANN401 - any library's frame
+    import narwhals as nw
+    import pyarrow as pa
+    from narwhals.dependencies import is_pandas_dataframe
+
+    if isinstance(frame, pa.Table | pa.RecordBatch):
+        return _of_arrow(frame.schema)
+    objects = is_pandas_dataframe(frame)  # which become texts; elsewhere they are nothing that Arrow knows
+    if objects and not frame.columns.is_unique:
+        message = "source must have different names for its columns."
+        raise ParameterError(message)
+    try:
+        schema = nw.from_native(frame).collect_schema()
+    except TypeError:  # not one of Narwhals', but it speaks Arrow's own protocol
+        return _of_arrow(pa.table(frame).schema)
+    return tuple(
+        ColumnType(name, str(kind), "text" if objects and kind == nw.Object else _frame_kind(kind))
+        for name, kind in schema.items()
+        if isinstance(name, str)  # pandas allows others
+    )
+
+
+def _frame_kind(kind: Any) -> str | None:  # noqa: ANN401 - a type of Narwhals
+    import narwhals as nw
+
+    tests = {
+        "integer": kind.is_integer(),
+        "real": kind.is_float() or kind.is_decimal(),
+        "boolean": kind == nw.Boolean,
+        "text": kind in (nw.String, nw.Categorical, nw.Enum),
+        "date": kind == nw.Date,
+        "timestamp": kind == nw.Datetime,
+    }
+    return next((word for word, fits in tests.items() if fits), None)
+
+
+def ask_database(source: Database, question: Callable[[Any], T]) -> T:
+    """Return what ``question`` finds out of a database's table, which it gets as an Ibis table; then disconnect.
+
+    For what is public of a table, such as its types. Whatever the driver says against it is kept back.
+
+    >>> ask_database(Database("postgresql://nobody@127.0.0.1:1/none", "deaths"), lambda table: table.schema())
+    Traceback (most recent call last):
+    ...
+    celosia.core.errors.EngineError: The database could not be opened, or has no table 'deaths'.
+    """
+    require("psycopg", extra="postgres")
+    import ibis
+
+    backend = None
+    try:
+        backend = ibis.connect(source.url)
+        return question(backend.table(source.table, database=source.schema))
+    except Exception:  # noqa: BLE001 - a driver's errors quote the address, and with it the password
+        message = f"The database could not be opened, or has no table {quote(source.table)}."
+        raise EngineError(message) from None
+    finally:
+        if backend is not None:
+            backend.disconnect()
+
+
+def _of_ibis(expression: Any) -> tuple[ColumnType, ...]:  # noqa: ANN401 - an Ibis table
+    return tuple(ColumnType(name, str(kind), _ibis_kind(kind)) for name, kind in expression.schema().items())
+
+
+def _ibis_kind(kind: Any) -> str | None:  # noqa: ANN401 - a type of Ibis
+    tests = {
+        "integer": kind.is_integer(),
+        "real": kind.is_floating() or kind.is_decimal(),
+        "boolean": kind.is_boolean(),
+        "text": kind.is_string(),
+        "date": kind.is_date(),
+        "timestamp": kind.is_timestamp(),
+    }
+    return next((word for word, fits in tests.items() if fits), None)

@@ -1,0 +1,119 @@
+"""Files of a table: which ones a path or glob names, their format, and the first line of a CSV file.
+
+Nothing is guessed from the rows: the format is the file's ending, and the delimiter of a CSV file is the declared one,
+or the one that cuts its first line, the header, into most names.
+"""
+
+import csv
+import glob
+import gzip
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal
+
+from celosia.core.errors import ParameterError, SchemaError
+from celosia.core.exact import quote
+from celosia.data.sources.text_format import TextFormat
+
+__all__ = ["ENDINGS", "Files", "csv_header", "find_files"]
+
+_PARQUET: Final = (".parquet", ".pq")
+_CSV: Final = (".csv.gz", ".tsv.gz", ".csv", ".tsv")
+
+ENDINGS: Final = (*_PARQUET, *_CSV)
+"""How the names of files end that can be read."""
+
+_DELIMITERS: Final = ",;\t|"
+_LONGEST_LINE = 1_000_000
+_PLAIN: Final = TextFormat()
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Files:
+    """Files of one format: Parquet, or CSV with a header.
+
+    >>> Files(("deaths.csv",), "csv", ";")
+    Files(('deaths.csv',), 'csv', ';')
+    """
+
+    paths: tuple[str, ...]
+    format: Literal["parquet", "csv"]
+    delimiter: str = ","
+    encoding: str = "utf-8"
+
+    def __repr__(self) -> str:
+        delimiter = "" if self.delimiter == "," else f", {self.delimiter!r}"
+        encoding = "" if self.encoding == "utf-8" else f", encoding={self.encoding!r}"
+        return f"Files({self.paths!r}, {self.format!r}{delimiter}{encoding})"
+
+
+def find_files(pattern: str, text: TextFormat = _PLAIN) -> Files:
+    """Return the files that a path or a glob names, now; those that appear later are not part of it.
+
+    ``text`` may declare the delimiter and the encoding of CSV files.
+
+    >>> find_files("nowhere/*.parquet")
+    Traceback (most recent call last):
+    ...
+    celosia.core.errors.ParameterError: source: there is no file 'nowhere/*.parquet'.
+    """
+    place = str(Path(pattern).expanduser()) if pattern.startswith("~") else pattern
+    found = [place] if Path(place).is_file() else sorted(glob.glob(place, recursive=True))  # noqa: PTH207 - any path
+    paths = tuple(str(Path(path).absolute()) for path in found if Path(path).is_file())
+    if not paths:
+        hint = "; a folder is read by a glob such as folder/*.parquet" if Path(place).is_dir() else ""
+        message = f"source: there is no file {quote(pattern)}{hint}."
+        raise ParameterError(message)
+    if all(path.lower().endswith(_PARQUET) for path in paths):
+        return Files(paths, "parquet")
+    if all(path.lower().endswith(_CSV) for path in paths):
+        return Files(paths, "csv", _common_delimiter(pattern, paths, text), text.encoding)
+    message = f"source must be files that all end in .parquet, or all in .csv, .tsv or .csv.gz, not {quote(pattern)}."
+    raise ParameterError(message)
+
+
+def _common_delimiter(pattern: str, paths: tuple[str, ...], text: TextFormat) -> str:
+    headers = {csv_header(path, text) for path in paths}
+    if len(headers) > 1:  # columns are found by their place
+        message = f"source: the files of {quote(pattern)} must have the same header and delimiter."
+        raise SchemaError(message)
+    [(delimiter, _)] = headers
+    return delimiter
+
+
+def csv_header(path: str, text: TextFormat = _PLAIN) -> tuple[str, tuple[str, ...]]:
+    r"""Return the delimiter and the column names of a CSV file, from its first line alone.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "deaths.csv"
+    ...     _ = file.write_text("age;sex\n34;F\n")
+    ...     csv_header(str(file))
+    (';', ('age', 'sex'))
+    """
+    line = _first_line(path, "utf-8-sig" if text.encoding == "utf-8" else text.encoding)
+    if text.delimiter is not None:
+        return text.delimiter, tuple(next(csv.reader([line], delimiter=text.delimiter)))
+    cuts = {delimiter: tuple(next(csv.reader([line], delimiter=delimiter))) for delimiter in _DELIMITERS}
+    if path.lower().endswith((".tsv", ".tsv.gz")):
+        return "\t", cuts["\t"]
+    best = max(_DELIMITERS, key=lambda delimiter: len(cuts[delimiter]))  # of equals the first, a comma
+    return best, cuts[best]
+
+
+def _first_line(path: str, encoding: str) -> str:
+    try:
+        with (
+            gzip.open(path, "rt", encoding=encoding, errors="replace")
+            if path.lower().endswith(".gz")
+            else open(path, encoding=encoding, errors="replace", newline="")  # noqa: PTH123 - as gzip.open
+        ) as lines:
+            line = lines.readline(_LONGEST_LINE).removeprefix("\ufeff")
+    except (OSError, EOFError, UnicodeError) as error:
+        message = f"source: the file {quote(os.path.basename(path))} cannot be read."  # noqa: PTH119 - a text
+        raise ParameterError(message) from error
+    if not line.strip() or len(line) == _LONGEST_LINE:
+        message = f"source: the file {quote(os.path.basename(path))} needs a first line with the names of its columns."  # noqa: PTH119 - a text
+        raise SchemaError(message)
+    return line

@@ -1,0 +1,129 @@
+"""Frames in and out: any library's frame becomes Arrow, and Arrow becomes pandas or Polars where they are installed.
+
+A column's Arrow type follows from the *type* that its library gives it, never from its values. A pandas column of
+Python objects has no type, so the schema decides (``objects``): one odd value changes neither how the others are read
+nor raises an error that quotes it.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from celosia.core.errors import CelosiaError, InputError
+from celosia.core.extras import require
+from celosia.data.schema.columns import Kind
+from celosia.data.sources.objects import read_ids, read_objects, read_strings
+from celosia.data.sources.strings import cast_views
+from celosia.data.sources.text_format import TextFormat
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+
+__all__ = ["to_arrow", "to_pandas", "to_polars"]
+
+_PLAIN: Final = TextFormat()
+
+
+def to_arrow(
+    frame: object,
+    columns: Sequence[str] | None = None,
+    *,
+    kinds: Mapping[str, Kind] | None = None,
+    person: str | None = None,
+    text: TextFormat = _PLAIN,
+) -> "pa.Table":
+    """Return a frame of any library as an Arrow table, with only some ``columns`` if they are given.
+
+    ``kinds`` and ``person`` are what the schema says of columns of Python objects, ``text`` how strings among them are
+    written. Without ``kinds`` their values decide, which is for public frames alone.
+
+    >>> import pandas as pd
+    >>> to_arrow(pd.DataFrame({"age": [34, 71], "sex": ["F", "M"]}), ["age"]).to_pydict()
+    {'age': [34, 71]}
+    """
+    try:
+        return cast_views(_to_arrow(frame, columns, kinds, person, text))
+    except CelosiaError:
+        raise
+    except Exception:  # noqa: BLE001 - whatever a library raises here may quote values
+        kind = type(frame)
+        message = (
+            f"The {kind.__module__.partition('.')[0]} {kind.__name__} could not be read as an Arrow table: convert its "
+            "columns to numbers, texts, dates or times before."
+        )
+        raise InputError(message) from None
+
+
+def _to_arrow(
+    frame: Any,  # noqa: ANN401 - any library's frame
+    columns: Sequence[str] | None,
+    kinds: Mapping[str, Kind] | None,
+    person: str | None,
+    text: TextFormat,
+) -> "pa.Table":
+    import narwhals as nw
+    import pyarrow as pa
+    from narwhals.dependencies import is_pandas_dataframe
+
+    if is_pandas_dataframe(frame):
+        return _from_pandas(frame, list(frame.columns) if columns is None else columns, kinds, person, text)
+    if isinstance(frame, pa.Table):
+        return frame if columns is None else frame.select(list(columns))
+    try:
+        native = nw.from_native(frame)
+    except TypeError:  # not one of Narwhals', but it speaks Arrow's own protocol
+        table = pa.table(frame)
+        return table if columns is None else table.select(list(columns))
+    chosen = native if columns is None else native.select(*columns)
+    whole = chosen.collect(backend="pyarrow") if isinstance(chosen, nw.LazyFrame) else chosen
+    return whole.to_arrow()
+
+
+def _from_pandas(
+    frame: "pd.DataFrame",
+    columns: Sequence[str],
+    kinds: Mapping[str, Kind] | None,
+    person: str | None,
+    text: TextFormat,
+) -> "pa.Table":
+    import pandas as pd
+    import pyarrow as pa
+
+    arrays = {}
+    for name in columns:
+        column = frame[name]
+        if isinstance(column.dtype, pd.CategoricalDtype) and column.cat.categories.dtype == object:
+            column = column.astype(object)
+        if column.dtype == object and name == person:
+            arrays[name] = read_ids(column, name)
+        elif column.dtype == object:
+            kind = None if kinds is None else kinds.get(name)
+            arrays[name] = read_objects(column, kind, infer=kinds is None, text=text)
+        elif isinstance(column.dtype, pd.StringDtype) and column.dtype.storage == "python":
+            arrays[name] = read_strings(column, person=name == person)
+        else:
+            arrays[name] = pa.array(column, from_pandas=True)
+    return pa.table(arrays)
+
+
+def to_pandas(table: "pa.Table") -> "pd.DataFrame":
+    """Return an Arrow table as a pandas DataFrame.
+
+    >>> import pyarrow as pa
+    >>> to_pandas(pa.table({"age": [34, 71]})).shape
+    (2, 1)
+    """
+    require("pandas", extra="frames")
+    frame: pd.DataFrame = table.to_pandas()
+    return frame
+
+
+def to_polars(table: "pa.Table") -> "pl.DataFrame":
+    """Return an Arrow table as a Polars DataFrame.
+
+    >>> import pyarrow as pa
+    >>> to_polars(pa.table({"age": [34, 71]})).shape
+    (2, 1)
+    """
+    return require("polars", extra="frames").from_arrow(table)  # type: ignore[no-any-return]

@@ -1,0 +1,174 @@
+"""What a text says as a number, a boolean, a date or a timestamp: one grammar for every engine.
+
+The grammar is a set of regular expressions that mean the same to DuckDB (RE2), PostgreSQL, Java and Python: no
+backslashes, no greedy choice between two readings. A text that does not match says nothing: it is null, and never an
+error. Booleans are ``true``, ``t``, ``yes``, ``y``, ``1`` and their opposites, in any case, and the Spanish words:
+``sí``, ``si``, ``s``, ``verdadero``, ``v`` and theirs. Dates are ``2021-12-31`` or ``2021/12/31``, timestamps have
+``10:30`` or ``10:30:59.5`` behind them, and perhaps ``Z`` or ``+01:00``; without a zone they are in UTC. With
+a declared ``date_format`` only its formats are read. Years have four digits.
+"""
+
+import datetime as dt
+import functools
+import itertools
+import re
+from typing import Final
+
+from celosia.data.sources.text_format import TextFormat, split_format
+
+__all__ = [
+    "FALSE",
+    "ISO_DATE",
+    "LONGEST_NUMBER",
+    "TRUE",
+    "DateRewrite",
+    "date_patterns",
+    "date_rewrites",
+    "number",
+    "parse_text",
+]
+
+_YES: Final = "[yY][eE][sS]|[yY]|[sS][iI]|[sS][iI]\u0301|[sS]í|[sS]Í|[sS]"  # no class with í, which can be two bytes
+TRUE: Final = f"^[ ]*([tT][rR][uU][eE]|[tT]|[vV][eE][rR][dD][aA][dD][eE][rR][oO]|[vV]|{_YES}|1)[ ]*$"
+"""Texts that say true, in English or Spanish."""
+
+FALSE: Final = "^[ ]*([fF][aA][lL][sS][eE]|[fF][aA][lL][sS][oO]|[fF]|[nN][oO]|[nN]|0)[ ]*$"
+"""Texts that say false, in English or Spanish."""
+
+LONGEST_NUMBER: Final = 100
+"""Characters of the longest text that is read as a number."""
+
+DateRewrite = tuple[str, str, str]
+"""A pattern, and what its groups ``{1}``, ``{2}`` ... make: an ISO date, and an ISO timestamp in UTC."""
+
+_MONTH, _DAY = "(0?[1-9]|1[0-2])", "(0?[1-9]|[12][0-9]|3[01])"
+_HOUR, _SIXTY = "([01]?[0-9]|2[0-3])", "([0-5][0-9])"
+_LOOSE: Final = {"%d": _DAY, "%m": _MONTH, "%Y": "([1-9][0-9]{3})", "%H": _HOUR, "%M": _SIXTY, "%S": _SIXTY}
+_TIGHT: Final = {"%d": "(0[1-9]|[12][0-9]|3[01])", "%m": "(0[1-9]|1[0-2])", "%H": "([01][0-9]|2[0-3])"}
+_CENTURIES: Final = {"19": "(69|[7-9][0-9])", "20": "([0-5][0-9]|6[0-8])"}  # as POSIX reads two digits
+_ISO_DAY: Final = f"(?:[1-9][0-9]{{3}}-{_MONTH}-{_DAY}|[1-9][0-9]{{3}}/{_MONTH}/{_DAY})"
+_ISO_TIME: Final = f"[ T]{_HOUR}:{_SIXTY}(?::{_SIXTY}(?:[.][0-9]{{1,9}})?)?"
+_LAST: Final = dt.datetime(9999, 12, 31, 23, 59, 59, tzinfo=dt.UTC)
+_ISO_ZONE: Final = "(?:Z|[+-](?:0[0-9]|1[0-4])(?::[0-5][0-9])?)"
+
+
+ISO_DATE: Final = f"^[ ]*{_ISO_DAY}(?:{_ISO_TIME}{_ISO_ZONE}?)?[ ]*$"
+"""ISO texts of which the date is read, whatever is behind it."""
+
+
+def number(decimal: str) -> str:
+    """Return the pattern of numbers with a decimal point or a decimal comma.
+
+    >>> re.search(number(","), "-1,5e3") is not None, re.search(number(","), "1.5") is not None
+    (True, False)
+    """
+    return f"^[ ]*[+-]?([0-9]+[{decimal}]?[0-9]*|[{decimal}][0-9]+)([eE][+-]?[0-9]{{1,3}})?[ ]*$"
+
+
+def date_patterns() -> tuple[str, str, str]:
+    """Return the patterns of ISO texts: a date alone, one with a time, one with a time and a zone.
+
+    >>> [re.search(pattern, "2021-12-31 10:30Z") is not None for pattern in date_patterns()]
+    [False, False, True]
+    """
+    return f"^[ ]*{_ISO_DAY}[ ]*$", f"^[ ]*{_ISO_DAY}{_ISO_TIME}[ ]*$", f"^[ ]*{_ISO_DAY}{_ISO_TIME}{_ISO_ZONE}[ ]*$"
+
+
+@functools.cache
+def date_rewrites(formats: tuple[str, ...]) -> tuple[DateRewrite, ...]:
+    """Return the patterns of declared formats, each with the ISO texts that its groups make.
+
+    >>> date_rewrites(("%d/%m/%Y",))[0][1:]
+    ('{3}-{2}-{1}', '{3}-{2}-{1} 00:00:00Z')
+    """
+    return tuple(
+        _rewrite(signs, century)
+        for signs in map(split_format, formats)
+        for century in (_CENTURIES if "%y" in signs else ("",))
+    )
+
+
+def _rewrite(signs: list[str], century: str) -> DateRewrite:
+    beside = [*itertools.pairwise(["", *signs]), (signs[-1], "")]
+    parts: list[str] = []
+    places: dict[str, str] = {}
+    for place, sign in enumerate(signs):
+        if len(sign) == 1:
+            parts.append(f"[{sign}]")
+            continue
+        # Without a separator between them, only two digits tell where one number ends.
+        tight = len(beside[place][0]) > 1 or len(beside[place + 1][1]) > 1
+        loose = _CENTURIES[century] if sign == "%y" else _LOOSE[sign]
+        parts.append(_TIGHT.get(sign, loose) if tight else loose)
+        places["%Y" if sign == "%y" else sign] = f"{{{len(places) + 1}}}"
+    day = f"{century}{places['%Y']}-{places['%m']}-{places['%d']}"
+    time = ":".join(places.get(sign, "00") for sign in ("%H", "%M", "%S"))
+    return f"^[ ]*{''.join(parts)}[ ]*$", day, f"{day} {time}Z"
+
+
+# ------------------------------------------------------------------------------------------------------- in Python
+
+
+def parse_text(text: str, wanted: str, form: TextFormat) -> float | bool | dt.date | dt.datetime | None:
+    """Return what a text says as ``float64``, ``boolean``, ``date`` or ``timestamp``, or None: as every engine does.
+
+    >>> parse_text("31/12/2021", "date", TextFormat(date_format="%d/%m/%Y"))
+    datetime.date(2021, 12, 31)
+    >>> parse_text("1,5", "float64", TextFormat()) is None
+    True
+    """
+    if text in form.null_values:
+        return None
+    match wanted:
+        case "float64":
+            if len(text) > LONGEST_NUMBER or not _fits(number(form.decimal), text):
+                return None
+            return float(text.replace(",", "."))
+        case "boolean":
+            return True if _fits(TRUE, text) else False if _fits(FALSE, text) else None
+        case _:
+            return _parse_moment(text, wanted, form)
+
+
+def _parse_moment(text: str, wanted: str, form: TextFormat) -> dt.date | None:
+    day, moment = _iso(text, form)
+    try:
+        if wanted == "date":
+            return None if day is None else dt.date(*map(int, day.split("-")))
+        return None if moment is None else _moment(moment)
+    except ValueError:  # there is no 30th of February
+        return None
+
+
+def _iso(text: str, form: TextFormat) -> tuple[str | None, str | None]:
+    """The ISO date and timestamp that a text writes."""
+    if form.date_format:
+        for pattern, day, moment in date_rewrites(tuple(form.date_format)):
+            found = _fits(pattern, text)
+            if found:
+                groups = ("", *found.groups())
+                return day.format(*groups), moment.format(*groups)
+        return None, None
+    plain = text.strip(" ").replace("/", "-")
+    ends = (" 00:00:00Z", "Z", "")
+    fitting = [end for pattern, end in zip(date_patterns(), ends, strict=True) if _fits(pattern, text)]
+    return (re.split("[ T]", plain)[0], plain + fitting[0]) if fitting else (None, None)
+
+
+def _moment(iso: str) -> dt.datetime:
+    day, clock, zone = re.fullmatch(r"([0-9-]+)[ T]([0-9:]+)(?:[.][0-9]+)?(Z|[+-].*)", iso).groups()  # type: ignore[union-attr] # it was made so
+    hours, minutes, seconds = map(int, f"{clock}:00".split(":")[:3])
+    date = dt.date(*map(int, day.split("-")))
+    found = dt.datetime.combine(date, dt.time(hours, minutes, seconds), dt.UTC)
+    if zone == "Z":
+        return found
+    ahead, _, rest = zone[1:].partition(":")
+    offset = dt.timedelta(hours=int(ahead), minutes=int(rest or 0))
+    try:
+        return found + offset if zone[0] == "-" else found - offset
+    except OverflowError:  # on the last day; engines know later years, and clip them
+        return _LAST
+
+
+def _fits(pattern: str, text: str) -> re.Match[str] | None:
+    return re.search(pattern[:-1] + r"\Z", text)  # "$" would let a line break pass

@@ -1,0 +1,1 @@
+"""Distributions as inputs: finite, parametric, SciPy's, samples, and pairs of them."""

@@ -1,0 +1,132 @@
+"""Two distributions, brought into the one form from which every divergence is computed.
+
+A divergence is a sum or an integral of something that depends on the two log-densities alone. So a pair, whatever it
+was given as, only has to know how to integrate: ``Masses`` adds over aligned probabilities, ``Countable`` over whole
+numbers (SciPy's discrete distributions), ``Densities`` over the line (SciPy's continuous ones). Logarithms throughout,
+so that high orders neither overflow nor vanish.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+import scipy
+
+from celosia.core.errors import ParameterError
+from celosia.core.exact import quote
+from celosia.divergences.distributions.arguments import as_probabilities
+from celosia.divergences.distributions.discrete import Discrete, align
+from celosia.divergences.distributions.families import Bernoulli, MultivariateNormal
+from celosia.divergences.distributions.frozen import Countable, Densities
+from celosia.divergences.distributions.samples import Samples
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from celosia.divergences.distributions.frozen import Integrand
+
+__all__ = ["Masses", "Pair", "pair_of"]
+
+
+class Pair(Protocol):
+    """Two distributions that can be integrated together.
+
+    >>> pair: Pair = pair_of([0.5, 0.5], [0.25, 0.75])
+    >>> round(pair.log_integral(lambda log_p, log_q: log_p), 12)
+    0.0
+    """
+
+    def log_integral(self, integrand: "Integrand") -> float:
+        """Return the log of the sum or integral of ``exp(integrand)``.
+
+        >>> round(pair_of([0.5, 0.5], [0.25, 0.75]).log_integral(lambda log_p, log_q: 2 * log_q), 12)
+        -0.470003629...
+        """
+
+    def log_supremum(self) -> float:
+        """Return the largest log of P / Q.
+
+        >>> round(pair_of([0.5, 0.5], [0.25, 0.75]).log_supremum(), 9)
+        0.693147181
+        """
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Masses:
+    """Aligned probabilities.
+
+    >>> Masses(np.array([0.5, 0.5]), np.array([1.0, 0.0])).log_integral(lambda log_p, log_q: log_q)
+    0.0
+    """
+
+    p: "NDArray[np.float64]"
+    q: "NDArray[np.float64]"
+
+    def log_integral(self, integrand: "Integrand") -> float:
+        """Add over the entries.
+
+        >>> Masses(np.array([1.0]), np.array([1.0])).log_integral(lambda log_p, log_q: log_p)
+        0.0
+        """
+        with np.errstate(divide="ignore"):
+            values = integrand(np.log(self.p), np.log(self.q))
+        return float(scipy.special.logsumexp(values)) if (values > -math.inf).any() else -math.inf
+
+    def log_supremum(self) -> float:
+        """Take the largest over the entries.
+
+        >>> Masses(np.array([0.5, 0.5]), np.array([1.0, 0.0])).log_supremum()
+        inf
+        """
+        kept = self.p > 0
+        with np.errstate(divide="ignore"):
+            return float((np.log(self.p[kept]) - np.log(self.q[kept])).max())
+
+
+def pair_of(p: object, q: object) -> Pair:
+    """Return the pair for two distributions given in any of the accepted forms.
+
+    >>> type(pair_of(Bernoulli(0.5), Bernoulli(0.25))).__name__
+    'Masses'
+    >>> pair_of([0.5, 0.5], [1.0])
+    Traceback (most recent call last):
+    ...
+    celosia.core.errors.ParameterError: p and q must be aligned: p has 2 probabilities and q has 1.
+    """
+    p, q = (side.frozen() if hasattr(side, "frozen") else side for side in (p, q))
+    for side, name in ((p, "p"), (q, "q")):
+        if isinstance(side, Samples) and side.neighbours is not None:
+            message = f"{name} has neighbours={side.neighbours}, which estimate kl and renyi alone: use bins here."
+            raise ParameterError(message)
+    p, q = (side.empirical() if isinstance(side, Samples) and side.bins is None else side for side in (p, q))
+    if isinstance(p, Samples) and isinstance(q, Samples):
+        return Masses(*p.binned(q))
+    if isinstance(p, Discrete) and isinstance(q, Discrete):
+        return Masses(*(side.probabilities for side in align(p, q)))
+    if _frozen(p, "logpdf") and _frozen(q, "logpdf"):
+        return Densities(p, q)
+    if _frozen(p, "logpmf") and _frozen(q, "logpmf"):
+        return Countable(p, q)
+    return Masses(*_aligned(p, q))
+
+
+def _aligned(p: object, q: object) -> "tuple[NDArray[np.float64], NDArray[np.float64]]":
+    sides = []
+    for side, name in ((p, "p"), (q, "q")):
+        if isinstance(side, (Discrete, MultivariateNormal, Samples, str, bytes, dict, set)) or hasattr(side, "dist"):
+            message = (
+                f"{name} is {quote(side)}, which has no common ground with the other side: give two arrays of "
+                "probabilities, two Discrete, two Samples with the same bins, or two frozen SciPy distributions, both "
+                "discrete or both continuous."
+            )
+            raise ParameterError(message)
+        sides.append(side.masses if isinstance(side, Bernoulli) else as_probabilities(side, name=name))
+    if len(sides[0]) != len(sides[1]):
+        message = f"p and q must be aligned: p has {len(sides[0])} probabilities and q has {len(sides[1])}."
+        raise ParameterError(message)
+    return sides[0], sides[1]
+
+
+def _frozen(side: object, density: str) -> bool:
+    return hasattr(side, "dist") and hasattr(side, "support") and hasattr(side, density)

@@ -1,0 +1,1 @@
+"""Couplings, optimal transport and Wasserstein distances."""

@@ -1,0 +1,1 @@
+"""The JSON API under ``/v1``: endpoints, request and reply models, and the OpenAPI page."""

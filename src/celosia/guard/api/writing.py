@@ -1,0 +1,92 @@
+"""How the guard's values are written into replies: budgets, lines of the log, verifications, users.
+
+Every number that counts is exact: guarantees are written as the records that the ledger keeps.
+"""
+
+import json
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from celosia.core import Guarantee
+    from celosia.guard.auth.directory import UserCard
+    from celosia.ledger import Line, LogLine, Verification
+
+__all__ = ["budget_line", "log_line", "user", "verification"]
+
+
+def _record(guarantee: "Guarantee | None") -> Any:  # noqa: ANN401 - an object, or None
+    return None if guarantee is None else json.loads(guarantee.to_json())
+
+
+def budget_line(line: "Line") -> dict[str, Any]:
+    """Return a line of a statement as JSON.
+
+    >>> import celosia as cl
+    >>> with cl.ledger("memory://") as ledger:
+    ...     ledger.set_budget(cl.PureDP(epsilon=1), dataset="deaths")
+    ...     [line] = ledger.statement()
+    >>> budget_line(line)["remaining"]["epsilon"]
+    '1'
+    """
+    window = line.policy.window
+    return {
+        "dataset": line.scope.dataset,
+        "analyst": line.scope.analyst,
+        "accountant": line.policy.accountant,
+        "allow_real": line.policy.allow_real,
+        "limit": _record(line.policy.limit),
+        "spent": _record(line.spent),
+        "remaining": _record(line.remaining),
+        "window": window
+        and {
+            "seconds": window.seconds,
+            "limit": _record(window.limit),
+            "spent": _record(line.window_spent),
+            "remaining": _record(line.window_remaining),
+            "renews": line.renews and line.renews.isoformat(),
+        },
+    }
+
+
+def log_line(line: "LogLine") -> dict[str, Any]:
+    """Return a line of the log as JSON.
+
+    >>> import celosia as cl
+    >>> with cl.ledger("memory://") as ledger:
+    ...     log_line(next(iter(ledger.entries())))["sequence"]
+    1
+    """
+    written: dict[str, Any] = json.loads(line.to_json())
+    return written
+
+
+def verification(found: "Verification") -> dict[str, Any]:
+    """Return the outcome of a verification as JSON.
+
+    >>> import celosia as cl
+    >>> with cl.ledger("memory://") as ledger:
+    ...     verification(ledger.verify())["ok"]
+    True
+    """
+    head = None if found.head is None else str(found.head)
+    return {"ok": found.ok, "lines": found.lines, "head": head, "problem": found.problem}
+
+
+def user(card: "UserCard") -> dict[str, Any]:
+    """Return a user as JSON.
+
+    >>> from celosia.guard.auth.directory import UserCard
+    >>> from celosia.guard.roles import Role
+    >>> user(UserCard(name="ana", role=Role.ANALYST, keys=()))
+    {'name': 'ana', 'role': 'analyst', 'keys': []}
+    """
+    keys = [
+        {
+            "id": key.id,
+            "created": key.created.isoformat(),
+            "expires": key.expires and key.expires.isoformat(),
+            "revoked": key.revoked and key.revoked.isoformat(),
+        }
+        for key in card.keys
+    ]
+    return {"name": card.name, "role": card.role.value, "keys": keys}

@@ -1,0 +1,1 @@
+"""Users, keys, bearer tokens of an identity provider, and web sessions."""

@@ -1,0 +1,237 @@
+"""Users and their keys, kept in the ledger's store.
+
+A key is ``celosia_`` with twelve hexadecimal digits that name it and 64 that prove it (256 bits from the system's
+source). Only the SHA-256 of the whole is stored: what is that random needs no slow hash. A name that is unknown is
+compared with something too, so that it takes the time of a wrong key. Every change is written in one transaction with
+its line in the log, which has the names of keys and never a key.
+"""
+
+import datetime as dt
+import hashlib
+import hmac
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import sqlalchemy as sa
+
+from celosia.core.errors import NotAllowed, ParameterError
+from celosia.core.exact import quote
+from celosia.guard.auth.identity import LOCAL, Identity
+from celosia.guard.errors import NotThere
+from celosia.guard.roles import Role
+from celosia.guard.storage.tables import KEYS, USERS, moment, written
+from celosia.noise.source import SYSTEM
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sqlalchemy import Connection
+
+    from celosia.core import Source
+    from celosia.ledger import Ledger
+
+__all__ = ["INVALID", "Directory", "KeyCard", "UserCard", "hexadecimal", "is_user_name", "now"]
+
+INVALID: Final = "The key or token is not valid: it is mistyped, expired or revoked. The owner can give a new one."
+"""What is said to everybody who is not let in, whatever the reason."""
+
+_KEY: Final = re.compile(r"celosia_([0-9a-f]{12})_[0-9a-f]{64}", re.ASCII)
+_NAME: Final = re.compile(r"[a-z0-9][a-z0-9._@+-]{0,63}", re.ASCII)
+_NOBODY: Final = "0" * 64  # no text is known to have this digest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyCard:
+    """A key without its secret. ``id`` is the public part of it.
+
+    >>> KeyCard(id="0123456789ab", created=dt.datetime(2026, 1, 1, tzinfo=dt.UTC)).expires is None
+    True
+    """
+
+    id: str
+    created: dt.datetime
+    expires: dt.datetime | None = None
+    revoked: dt.datetime | None = None
+
+    def state(self, at: dt.datetime) -> str:
+        """Return ``valid``, ``expired`` or ``revoked``.
+
+        >>> at = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
+        >>> KeyCard(id="0123456789ab", created=at, expires=at).state(at)
+        'expired'
+        """
+        if self.revoked is not None:
+            return "revoked"
+        return "valid" if self.expires is None or at < self.expires else "expired"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserCard:
+    """A user as the owner sees one, with all keys there have been.
+
+    >>> UserCard(name="ana", role=Role.ANALYST, keys=()).role.value
+    'analyst'
+    """
+
+    name: str
+    role: Role
+    keys: tuple[KeyCard, ...]
+
+
+class Directory:
+    """The users of a store.
+
+    >>> import celosia as cl
+    >>> from celosia.guard.storage.tables import create_tables
+    >>> with cl.ledger("memory://") as ledger:
+    ...     create_tables(ledger)
+    ...     directory = Directory(ledger)
+    ...     key = directory.add("ana", "analyst", by="local")
+    ...     directory.check(key).name
+    'ana'
+    """
+
+    def __init__(
+        self, ledger: "Ledger", *, source: "Source" = SYSTEM, clock: "Callable[[], dt.datetime] | None" = None
+    ) -> None:
+        self._ledger = ledger
+        self._source = source
+        self._now = clock or now
+
+    def add(self, name: str, role: str, *, by: str, expires: dt.datetime | None = None) -> str:
+        """Add a user and return the first key, which is not kept."""
+        if not is_user_name(name):
+            message = (
+                f"name must be 1 to 64 small letters, digits and . _ @ + -, such as ana or ana@example.org, and not "
+                f"{LOCAL!r}, not {quote(name)}."
+            )
+            raise ParameterError(message)
+        role = Role.of(role)
+        with self._ledger.store.transaction() as connection:
+            if _is_there(connection, name):
+                message = f"There is a user {quote(name)} already: give a new key with celosia guard user key {name}."
+                raise ParameterError(message)
+            connection.execute(sa.insert(USERS).values(name=name, role=role.value, created=written(self._now())))
+            self._ledger.record("user added", {"user": name, "role": role.value, "by": by}, connection=connection)
+            return self._add_key(connection, name, by, expires)
+
+    def add_key(self, name: str, *, by: str, expires: dt.datetime | None = None) -> str:
+        """Give a user one more key; those given before stay valid until they are revoked."""
+        with self._ledger.store.transaction() as connection:
+            if not _is_there(connection, name):
+                raise NotThere(kind="user", name=name)
+            return self._add_key(connection, name, by, expires)
+
+    def _add_key(self, connection: "Connection", name: str, by: str, expires: dt.datetime | None) -> str:
+        created = self._now()
+        if expires is not None and (expires.tzinfo is None or expires <= created):
+            message = f"expires must be a moment to come, with its time zone, not {quote(expires.isoformat())}."
+            raise ParameterError(message)
+        identifier, secret = hexadecimal(12, self._source), hexadecimal(64, self._source)
+        key = f"celosia_{identifier}_{secret}"
+        until = None if expires is None else written(expires)
+        row = {"id": identifier, "user": name, "digest": _digest(key), "created": written(created), "expires": until}
+        connection.execute(sa.insert(KEYS).values(**row))
+        body = {"user": name, "key": identifier, "digest": row["digest"], "expires": until, "by": by}
+        self._ledger.record("key added", body, connection=connection)
+        return key
+
+    def revoke(self, target: str, *, by: str) -> tuple[str, ...]:
+        """End all keys of a user, or the one with this id; return the ids of those that were ended."""
+        with self._ledger.store.transaction() as connection:
+            column = KEYS.c.user if _is_there(connection, target) else KEYS.c.id
+            query = sa.select(KEYS.c.id, KEYS.c.user, KEYS.c.revoked).where(column == target)
+            keys = connection.execute(query).all() if is_user_name(target) else []
+            if not keys:
+                raise NotThere(kind="user or key", name=target)
+            ended = [key for key in keys if key.revoked is None]
+            at = written(self._now())
+            for key in ended:
+                connection.execute(sa.update(KEYS).where(KEYS.c.id == key.id).values(revoked=at))
+                body = {"user": key.user, "key": key.id, "by": by}
+                self._ledger.record("key revoked", body, connection=connection)
+            return tuple(key.id for key in ended)
+
+    def users(self) -> tuple[UserCard, ...]:
+        """Return all users with their keys, by name."""
+        with self._ledger.store.reading() as connection:
+            users = connection.execute(sa.select(USERS).order_by(USERS.c.name)).all()
+            keys = connection.execute(sa.select(KEYS).order_by(KEYS.c.created, KEYS.c.id)).all()
+        owned: dict[str, list[KeyCard]] = {user.name: [] for user in users}
+        for key in keys:
+            created, expires, revoked = moment(key.created), moment(key.expires), moment(key.revoked)
+            assert created is not None  # noqa: S101 - for the type checker: the column is never null
+            owned[key.user].append(KeyCard(id=key.id, created=created, expires=expires, revoked=revoked))
+        return tuple(UserCard(name=user.name, role=Role(user.role), keys=tuple(owned[user.name])) for user in users)
+
+    def exists(self, name: str) -> bool:
+        """Whether there is a user of this name."""
+        with self._ledger.store.reading() as connection:
+            return _is_there(connection, name)
+
+    def check(self, key: str) -> Identity:
+        """Return whose key it is, or refuse it in the same words and the same time whatever is wrong with it."""
+        form = _KEY.fullmatch(key)
+        found = self._found(form[1] if form else "")
+        stored = _NOBODY if found is None else found[0]
+        same = hmac.compare_digest(_digest(key), stored)
+        if found is None or not same or found[1] is None:
+            raise NotAllowed(INVALID)
+        return found[1]
+
+    def holder(self, key_id: str) -> Identity | None:
+        """Return who has a key that is still valid; None if it ended."""
+        found = self._found(key_id)
+        return None if found is None else found[1]
+
+    def _found(self, key_id: str) -> tuple[str, Identity | None] | None:
+        """The digest of a key, and whom it lets in as long as it is valid."""
+        columns = (KEYS.c.digest, KEYS.c.expires, KEYS.c.revoked, USERS.c.name, USERS.c.role)
+        query = sa.select(*columns).join_from(KEYS, USERS).where(KEYS.c.id == key_id)
+        with self._ledger.store.reading() as connection:
+            row = connection.execute(query).first()
+        if row is None:
+            return None
+        until = moment(row.expires)
+        if row.revoked is not None or (until is not None and until <= self._now()):
+            return row.digest, None
+        return row.digest, Identity(name=row.name, role=Role(row.role), key_id=key_id, until=until)
+
+
+def is_user_name(name: object) -> bool:
+    """Tell whether a user may have this name: it has no colon, as names from elsewhere have.
+
+    >>> is_user_name("ana"), is_user_name("oidc:ana"), is_user_name("local")
+    (True, False, False)
+    """
+    return isinstance(name, str) and name != LOCAL and _NAME.fullmatch(name) is not None
+
+
+def _is_there(connection: "Connection", name: object) -> bool:
+    # What no user can be called, a database may not even take for a text.
+    query = sa.select(USERS.c.name).where(USERS.c.name == name)
+    return is_user_name(name) and connection.execute(query).first() is not None
+
+
+def hexadecimal(digits: int, source: "Source" = SYSTEM) -> str:
+    """Return random hexadecimal digits, four bits each.
+
+    >>> len(hexadecimal(64)), hexadecimal(12) == hexadecimal(12)
+    (64, False)
+    """
+    words = source.words(-(-digits // 16)).tolist()
+    return "".join(f"{word:016x}" for word in words)[:digits]
+
+
+def now() -> dt.datetime:
+    """Return this moment, in UTC.
+
+    >>> now().tzinfo
+    datetime.timezone.utc
+    """
+    return dt.datetime.now(dt.UTC)
+
+
+def _digest(key: str) -> str:
+    return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()

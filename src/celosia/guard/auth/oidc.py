@@ -1,0 +1,213 @@
+"""Bearer tokens of an identity provider (OpenID Connect): signed claims, checked with the provider's public keys.
+
+Only asymmetric signatures are accepted, and a key only verifies with the algorithms of its own kind: a token that says
+``none``, or that uses a public key as a shared secret, finds no key. Issuer, audience and expiry are required. The keys
+are read from where the configuration says, kept for some minutes, and read again for an unknown one at most twice a
+minute, so that made-up tokens cannot make the guard knock at the provider's door. RFC 7519; RFC 8725 (best practice).
+"""
+
+import datetime as dt
+import json
+import threading
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from celosia.core.errors import CelosiaError, NotAllowed
+from celosia.core.extras import require
+from celosia.guard.auth.directory import INVALID
+from celosia.guard.auth.identity import OIDC_PREFIX, Identity
+from celosia.guard.config.settings import Oidc
+from celosia.guard.roles import Role
+
+__all__ = ["ALGORITHMS", "PublicKeys", "TokenChecker", "fetch"]
+
+ALGORITHMS: Final[dict[str, tuple[str, ...]]] = {
+    "RSA": ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),
+    "EC": ("ES256", "ES384", "ES512"),
+    "OKP": ("EdDSA",),
+}
+"""The signatures that are accepted, by the kind of key that verifies them."""
+
+_PUBLIC: Final = ("kty", "kid", "use", "alg", "n", "e", "crv", "x", "y")
+_UNREADABLE: Final = "Tokens cannot be checked now: the keys of the identity provider cannot be read. Try again later."
+_LONGEST_TOKEN: Final = 16_384
+_LONGEST_NAME: Final = 180
+_LARGEST: Final = 1_048_576
+_MOST_KEYS: Final = 100
+_SECONDS: Final = 5.0
+_KEPT: Final = 600.0  # then they are read again
+_STALE: Final = 86_400.0  # and this long they serve if they cannot be
+_PAUSE: Final = 30.0  # between two readings
+_LEEWAY: Final = 30
+_LEAST_RSA_BITS: Final = 2_048
+
+
+class PublicKeys:
+    """The public keys of a provider, from an address or a file, kept for a while.
+
+    >>> keys = PublicKeys("keys.json", read=lambda _: '{"keys": [{"kty": "EC", "kid": "1", "crv": "P-256"}]}')
+    >>> keys.find("1", "ES256")["crv"], keys.find("1", "HS256"), keys.find("2", "ES256")
+    ('P-256', None, None)
+    """
+
+    def __init__(
+        self, place: str, *, read: "Callable[[str], str] | None" = None, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._place = place
+        self._read = fetch if read is None else read
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._keys: tuple[dict[str, Any], ...] = ()
+        self._loaded: float | None = None
+        self._tried: float | None = None
+
+    def find(self, kid: str | None, algorithm: str) -> dict[str, Any] | None:
+        """Return the key that a token names, if it is one for this algorithm; without a name the only one there is."""
+        now = self._clock()
+        fitting = self._fitting(kid, algorithm)
+        wanted = self._loaded is None or now - self._loaded >= _KEPT or not fitting
+        # While one looks, the others go on with what there is: a provider that is slow does not hold everybody up.
+        if wanted and self._lock.acquire(blocking=self._loaded is None):
+            try:
+                self._refresh(now)
+            finally:
+                self._lock.release()
+            fitting = self._fitting(kid, algorithm)
+        if self._loaded is None or now - self._loaded >= _STALE:
+            raise NotAllowed(_UNREADABLE)
+        return fitting[0] if len(fitting) == 1 else None
+
+    def _fitting(self, kid: str | None, algorithm: str) -> list[dict[str, Any]]:
+        return [
+            key
+            for key in self._keys
+            if algorithm in ALGORITHMS[key["kty"]]
+            and key.get("alg", algorithm) == algorithm
+            and (kid is None or key.get("kid") == kid)
+        ]
+
+    def _refresh(self, now: float) -> None:
+        if self._tried is not None and now - self._tried < _PAUSE:
+            return
+        self._tried = now
+        try:
+            self._keys = _keys(json.loads(self._read(self._place)))
+        except Exception:  # noqa: BLE001 - whatever is wrong over there, the keys that were read before go on
+            return
+        self._loaded = now
+
+
+def fetch(place: str) -> str:
+    """Return the text at an address or in a file: no redirects, not for long, and not more than a megabyte.
+
+    >>> fetch("nowhere.json")
+    Traceback (most recent call last):
+    ...
+    FileNotFoundError: [Errno 2] No such file or directory: 'nowhere.json'
+    """
+    if "://" not in place:
+        with Path(place).open("rb") as stream:
+            return stream.read(_LARGEST).decode("utf-8")
+    httpx = require("httpx", extra="guard")
+    end, parts, size = time.monotonic() + _SECONDS, [], 0
+    with httpx.stream("GET", place, timeout=_SECONDS, follow_redirects=False) as response:
+        for part in response.iter_bytes():
+            parts.append(part)
+            size += len(part)
+            if size > _LARGEST or time.monotonic() > end:
+                message = "The keys are too long, or take too long."
+                raise ValueError(message)
+        if response.status_code != 200:
+            message = "The keys are not there."
+            raise ValueError(message)
+    return b"".join(parts).decode("utf-8")
+
+
+def _keys(document: object) -> tuple[dict[str, Any], ...]:
+    listed = document.get("keys") if isinstance(document, dict) else None
+    if not isinstance(listed, list) or len(listed) > _MOST_KEYS:
+        message = "This is no set of keys."
+        raise ValueError(message)
+    found = [key for key in listed if isinstance(key, dict) and _signs(key)]
+    return tuple({name: key[name] for name in _PUBLIC if name in key} for key in found)
+
+
+def _signs(key: Mapping[str, Any]) -> bool:
+    kind = key.get("kty")
+    return isinstance(kind, str) and kind in ALGORITHMS and key.get("use", "sig") == "sig"
+
+
+class TokenChecker:
+    """Tells who a token speaks of, as the configuration reads its claims.
+
+    >>> oidc = Oidc(issuer="https://login.example", audience="celosia", jwks="keys.json", roles={"team": "analyst"})
+    >>> TokenChecker(oidc).check("not.a.token")
+    Traceback (most recent call last):
+    ...
+    celosia.core.errors.NotAllowed: The key or token is not valid: it is mistyped, expired or revoked. ...
+    """
+
+    def __init__(self, oidc: Oidc, *, keys: PublicKeys | None = None) -> None:
+        self._oidc = oidc
+        self._keys = PublicKeys(oidc.jwks) if keys is None else keys
+
+    def check(self, token: str) -> Identity:
+        """Return who it is, or refuse the token."""
+        claims = self._claims(token)
+        name, role = claims.get(self._oidc.name_claim), self._role(claims)
+        if not isinstance(name, str) or not 0 < len(name) <= _LONGEST_NAME or not name.isprintable():
+            raise NotAllowed(INVALID)
+        if role is None:
+            message = "The token is valid, but its claims give no role here: ask the owner of the guard."
+            raise NotAllowed(message)
+        # A name must mean one person for ever, whoever is added here later: so it always has the prefix.
+        until = dt.datetime.fromtimestamp(float(claims["exp"]), dt.UTC)
+        return Identity(name=f"{OIDC_PREFIX}{name}", role=role, until=until)
+
+    def _claims(self, token: str) -> dict[str, Any]:
+        jwt = require("jwt", extra="guard")
+        claims: dict[str, Any] | None = None
+        try:
+            if len(token) <= _LONGEST_TOKEN:
+                claims = self._verified(jwt, token)
+        except CelosiaError:
+            raise
+        except Exception:  # noqa: BLE001, S110 - what is wrong with it is nobody's business: refused below
+            pass
+        if claims is None:
+            raise NotAllowed(INVALID)
+        return claims
+
+    def _verified(self, jwt: Any, token: str) -> dict[str, Any] | None:  # noqa: ANN401 - the library
+        header = jwt.get_unverified_header(token)
+        algorithm, kid = header.get("alg"), header.get("kid")
+        known = any(algorithm in names for names in ALGORITHMS.values())
+        if not known or "crit" in header or not (kid is None or isinstance(kid, str)):
+            return None
+        found = self._keys.find(kid, algorithm)
+        if found is None:
+            return None
+        key = jwt.PyJWK(found, algorithm=algorithm)
+        if found["kty"] == "RSA" and key.key.key_size < _LEAST_RSA_BITS:
+            return None
+        claims: dict[str, Any] = jwt.decode(
+            token,
+            key=key,
+            algorithms=[algorithm],
+            audience=self._oidc.audience,
+            issuer=self._oidc.issuer,
+            leeway=_LEEWAY,
+            options={"require": ["exp", "iss", "aud"], "verify_signature": True},
+        )
+        return claims
+
+    def _role(self, claims: Mapping[str, Any]) -> Role | None:
+        value: Any = claims.get(self._oidc.role_claim)
+        if value is None:
+            value = claims
+            for part in self._oidc.role_claim.split("."):
+                value = value.get(part) if isinstance(value, Mapping) else None
+        given = [value] if isinstance(value, str) else value if isinstance(value, list) else []
+        return next((role for claim, role in self._oidc.roles.items() if claim in given), None)

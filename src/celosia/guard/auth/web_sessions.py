@@ -1,0 +1,92 @@
+"""Who is signed in on the pages: a random secret in a cookie, its hash in the store.
+
+A visit ends after some hours, when it is ended, or with the key that opened it: the key is looked up on every page, so
+revoking it shuts the pages too. Only the SHA-256 of the secret is stored, so whoever reads the store cannot sign in.
+"""
+
+import datetime as dt
+import hashlib
+import re
+from typing import TYPE_CHECKING, Final
+
+import sqlalchemy as sa
+
+from celosia.core.errors import NotAllowed
+from celosia.guard.auth.directory import Directory, hexadecimal, now
+from celosia.guard.auth.identity import Identity
+from celosia.guard.roles import Role
+from celosia.guard.storage.tables import VISITS, moment, written
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from celosia.ledger import Ledger
+
+__all__ = ["Visits"]
+
+_ENDED: Final = "You are not signed in, or no longer: sign in with your key."
+_SECRET: Final = re.compile(r"[0-9a-f]{64}", re.ASCII)
+
+
+class Visits:
+    """The visits of a store.
+
+    >>> import celosia as cl
+    >>> from celosia.guard.storage.tables import create_tables
+    >>> with cl.ledger("memory://") as ledger:
+    ...     create_tables(ledger)
+    ...     directory = Directory(ledger)
+    ...     ana = directory.check(directory.add("ana", "analyst", by="local"))
+    ...     visits = Visits(ledger, directory)
+    ...     visits.visitor(visits.open(ana, hours=12)).name
+    'ana'
+    """
+
+    def __init__(
+        self, ledger: "Ledger", directory: Directory, *, clock: "Callable[[], dt.datetime] | None" = None
+    ) -> None:
+        self._ledger = ledger
+        self._directory = directory
+        self._now = clock or now
+
+    def open(self, identity: Identity, *, hours: int) -> str:
+        """Begin a visit and return its secret; it does not outlast what the identity was proved by."""
+        secret, at = hexadecimal(64), self._now()
+        until = at + dt.timedelta(hours=hours)
+        if identity.until is not None:
+            until = min(until, identity.until)
+        row = {"name": identity.name, "role": identity.role.value, "key_id": identity.key_id, "until": written(until)}
+        with self._ledger.store.transaction() as connection:
+            connection.execute(sa.delete(VISITS).where(VISITS.c.until <= written(at)))  # those that nobody ended
+            connection.execute(sa.insert(VISITS).values(digest=_digest(secret), **row))
+        return secret
+
+    def visitor(self, secret: str) -> Identity:
+        """Return who is visiting; refuse a visit that ended, or whose key did."""
+        if not _is_secret(secret):
+            raise NotAllowed(_ENDED)
+        query = sa.select(VISITS).where(VISITS.c.digest == _digest(secret), VISITS.c.until > written(self._now()))
+        with self._ledger.store.reading() as connection:
+            row = connection.execute(query).first()
+        if row is None:
+            raise NotAllowed(_ENDED)
+        if row.key_id is None:
+            return Identity(name=row.name, role=Role(row.role), until=moment(row.until))
+        identity = self._directory.holder(row.key_id)
+        if identity is None:
+            raise NotAllowed(_ENDED)
+        return identity
+
+    def end(self, secret: str) -> None:
+        """End a visit; one that is not there is no matter."""
+        if _is_secret(secret):
+            with self._ledger.store.transaction() as connection:
+                connection.execute(sa.delete(VISITS).where(VISITS.c.digest == _digest(secret)))
+
+
+def _is_secret(secret: object) -> bool:
+    return isinstance(secret, str) and _SECRET.fullmatch(secret) is not None
+
+
+def _digest(secret: str) -> str:
+    return hashlib.sha256(secret.encode()).hexdigest()

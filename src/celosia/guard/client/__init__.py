@@ -1,0 +1,1 @@
+"""The Python client of a guard: connection, transport, and parsed replies."""

@@ -1,0 +1,207 @@
+"""What a guard replies, read on the client's side: tables without rows, budgets, and questions of the past.
+
+A client trusts its guard no further than it must: every field that it uses has its type checked, and what is added by a
+newer guard is left alone.
+"""
+
+import dataclasses
+import datetime as dt
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import reduce
+from typing import Any, Final
+
+from celosia.core.adjacency import exact_adjacency
+from celosia.core.errors import CelosiaError, FormatError, GuardUnreachable
+from celosia.core.exact import quote
+from celosia.core.guarantees import Guarantee, RenyiDP
+from celosia.data.schema.schema import Schema
+from celosia.data.sources.classify import Frame
+from celosia.data.table import Table
+from celosia.query.serial.json_fields import FORMATS, listed, text, truth, whole_number
+from celosia.query.serial.release import record_from_json
+
+__all__ = ["Budget", "PastQuestion", "read_budget", "read_formats", "read_past", "read_tables"]
+
+_STATES: Final = {"committed": "answered"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PastQuestion:
+    """A question that was asked of a guard: what it was, what it cost, and what became of it.
+
+    ``state`` is ``"answered"``, ``"repeated"`` (from the store, at no cost to the data set), ``"failed"``, or
+    ``"reserved"`` while it is being answered; all are paid for.
+
+    >>> at = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
+    >>> PastQuestion(id="0f", dataset="deaths", question="SELECT COUNT(*) FROM deaths", at=at, state="failed").cost
+    """
+
+    id: str
+    dataset: str
+    question: str
+    at: dt.datetime
+    state: str
+    cost: Guarantee | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budget:
+    """What a data set may spend, has spent, and what is left to whoever asks.
+
+    >>> from celosia import PureDP
+    >>> Budget(limit=PureDP(epsilon=1), spent=PureDP(epsilon=0), remaining=PureDP(epsilon=1)).remaining
+    PureDP(epsilon=1)
+    """
+
+    limit: Guarantee
+    spent: Guarantee
+    remaining: Guarantee
+
+
+def read_formats(reply: object, url: str) -> None:
+    """Check that a guard writes plans, previews and releases as they are read here.
+
+    >>> read_formats({"datasets": [], "formats": {"plan": 0}}, "https://guard.example")
+    Traceback (most recent call last):
+    ...
+    celosia.core.errors.FormatError: The guard at https://guard.example is of another version (plan 0, here 1): ...
+    """
+    if not isinstance(reply, dict) or not isinstance(reply.get("datasets"), list):
+        message = f"What answers at {url} is no guard: check the address."
+        raise GuardUnreachable(message)
+    found = reply.get("formats")
+    theirs = found if isinstance(found, dict) else {}
+    for name, version in FORMATS.items():
+        if theirs.get(name) != version:
+            message = (
+                f"The guard at {url} is of another version ({name} {quote(theirs.get(name))}, here {version}): install "
+                "the release of Celosía that it runs, or ask its owner to bring it up to date."
+            )
+            raise FormatError(message)
+
+
+def read_tables(card: object) -> dict[str, Table]:
+    r"""Return the tables of a data set by name, with their schemas and without rows.
+
+    >>> column = "[columns.age]\nkind = 'integer'\nlow = 0\nhigh = 120"
+    >>> table = {"name": "deaths", "person": None, "max_groups_per_person": None, "max_rows_per_group": None,
+    ...          "max_rows_per_person": None, "adjacency": "add-remove", "public": False, "key": [],
+    ...          "schema_toml": column}
+    >>> read_tables({"tables": [table]})
+    {'deaths': <Table deaths(age), unit row>}
+    """
+    tables = [_table(item) for item in listed(_field(card, "tables"), "tables")]
+    named = {table.name: table for table in tables}
+    if not named or len(named) != len(tables):
+        message = "A data set has at least one table, each with its own name."
+        raise FormatError(message)
+    return named
+
+
+def _table(value: object) -> Table:
+    try:
+        return Table(
+            name=text(_field(value, "name"), "name"),
+            source=Frame(None),
+            schema=Schema.from_toml(text(_field(value, "schema_toml"), "schema_toml")),
+            person=_text_or_none(value, "person"),
+            max_groups_per_person=_whole_or_none(value, "max_groups_per_person"),
+            max_rows_per_group=_whole_or_none(value, "max_rows_per_group"),
+            max_rows_per_person=_whole_or_none(value, "max_rows_per_person"),
+            adjacency=exact_adjacency(text(_field(value, "adjacency"), "adjacency")),
+            public=truth(_field(value, "public"), "public"),
+            key=tuple([text(name, "key") for name in listed(_field(value, "key"), "key")]),
+        )
+    except FormatError:
+        raise
+    except CelosiaError as error:
+        message = f"The guard describes a table in a way that is not understood: {error}"
+        raise FormatError(message) from None
+
+
+def read_budget(reply: object, dataset: str) -> Budget:
+    """Return the budget of a data set from what a guard says of all that bear on it.
+
+    >>> from celosia import PureDP
+    >>> from celosia.query.serial.release import record_to_json
+    >>> half = record_to_json(PureDP(epsilon="0.5"))
+    >>> line = {"dataset": "deaths", "analyst": None, "limit": half, "spent": half, "remaining": half, "window": None}
+    >>> read_budget({"lines": [line]}, "deaths").remaining
+    PureDP(epsilon=0.5)
+    """
+    lines = [_fields(line) for line in listed(_field(reply, "lines"), "lines")]
+    lines = [line for line in lines if line.get("dataset") in (dataset, None)]
+    own = [line for line in lines if line.get("dataset") == dataset and line.get("analyst") is None]
+    if len(own) != 1:
+        message = f"The guard says no budget of the data set {dataset}: ask its owner to set one."
+        raise FormatError(message)
+    left = [_guarantee(line, "remaining") for line in [*own, *lines]]
+    windows = [_fields(line["window"]) for line in lines if line.get("window") is not None]
+    left += [_guarantee(window, "remaining") for window in windows if window.get("remaining") is not None]
+    return Budget(limit=_guarantee(own[0], "limit"), spent=_guarantee(own[0], "spent"), remaining=reduce(_least, left))
+
+
+def _least(one: Guarantee, other: Guarantee) -> Guarantee:
+    """The smaller of two, number by number; one of another kind cannot be compared, and is left out."""
+    if type(one) is not type(other) or isinstance(one, RenyiDP):
+        return one
+    numbers = {field.name: getattr(one, field.name) for field in dataclasses.fields(one)}
+    smaller = {
+        name: min(number, getattr(other, name)) for name, number in numbers.items() if isinstance(number, Fraction)
+    }
+    return dataclasses.replace(one, **smaller)
+
+
+def read_past(reply: object) -> PastQuestion:
+    """Return what became of a question.
+
+    >>> reply = {"id": "0f", "dataset": "deaths", "question": "…", "at": "2026-01-01T00:00:00+00:00",
+    ...          "state": "committed", "repeated": True, "cost": None, "release": None}
+    >>> read_past(reply).state
+    'repeated'
+    """
+    state = text(_field(reply, "state"), "state")
+    repeated = truth(_field(reply, "repeated"), "repeated")
+    moment = text(_field(reply, "at"), "at")
+    try:
+        at = dt.datetime.fromisoformat(moment)
+    except ValueError:
+        message = "The guard says a time that is not understood."
+        raise FormatError(message) from None
+    return PastQuestion(
+        id=text(_field(reply, "id"), "id"),
+        dataset=text(_field(reply, "dataset"), "dataset"),
+        question=text(_field(reply, "question"), "question"),
+        at=at,
+        state="repeated" if repeated else _STATES.get(state, state),
+        cost=None if _field(reply, "cost") is None else _guarantee(reply, "cost"),
+    )
+
+
+def _fields(value: object) -> Mapping[str, Any]:
+    if not isinstance(value, dict):
+        message = "The guard replied with something that is not understood: is it a newer one?"
+        raise FormatError(message)
+    return value
+
+
+def _field(value: object, name: str) -> Any:  # noqa: ANN401 - whatever the guard says
+    found = _fields(value)
+    if name not in found:
+        message = f"The guard's reply lacks {name}: is it a newer one?"
+        raise FormatError(message)
+    return found[name]
+
+
+def _guarantee(value: object, name: str) -> Guarantee:
+    return record_from_json(Guarantee, _field(value, name))  # type: ignore[type-abstract] # one of its kinds
+
+
+def _text_or_none(value: object, name: str) -> str | None:
+    return None if _field(value, name) is None else text(_field(value, name), name)
+
+
+def _whole_or_none(value: object, name: str) -> int | None:
+    return None if _field(value, name) is None else whole_number(_field(value, name), name)

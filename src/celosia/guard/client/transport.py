@@ -1,0 +1,246 @@
+"""How the client speaks HTTP to a guard: what is sent again, how long it waits, and errors as the house knows them.
+
+A request that may not have arrived is sent again, with the same idempotency key where it spends; a guard that is busy
+is asked again when it says. Both have an end. What a guard refuses is raised as the error that a session would raise.
+The key goes to the address that was given and nowhere else: redirects are not followed, and without TLS only this
+machine is spoken to.
+"""
+
+import socket
+import ssl
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
+
+from celosia.core import errors
+from celosia.core.errors import CelosiaError, FormatError, GuardUnreachable, NotAllowed, ParameterError
+from celosia.core.exact import exact_positive, quote
+from celosia.core.extras import require
+from celosia.query.serial.json_fields import parse_json
+
+if TYPE_CHECKING:
+    import httpx
+
+__all__ = ["Wire"]
+
+_TRIES: Final = 6
+_FIRST_PAUSE: Final = 0.25
+_LONGEST_PAUSE: Final = 30.0
+_LONGEST_CONNECT: Final = 10.0
+_LONGEST_READ: Final = 60.0
+_LONGEST_OPENING: Final = 15.0
+_LONGEST_BODY: Final = 2**28
+_LONGEST_DETAIL: Final = 2_000
+_LONGEST_KEY: Final = 16_384
+_BUSY: Final = (429, 503)
+_BROKEN: Final = (500, 502, 504)  # of a proxy, if it is no problem of the guard's own
+_AT_HOME: Final = ("localhost", "127.0.0.1", "::1")
+
+
+class Wire:
+    """A way to one guard, with a key. Safe to share between threads.
+
+    >>> Wire("http://guard.example", key="celosia_0123456789ab_0123")
+    Traceback (most recent call last):
+    ...
+    celosia.core.errors.ParameterError: url must begin with https://: over http:// everybody on the way could read ...
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        key: str,
+        timeout: float = 300.0,
+        verify: bool | str = True,
+        client: "httpx.Client | None" = None,
+        pause: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self.url = _address(url, verify=verify)
+        self._headers = {"Authorization": f"Bearer {_token(key)}", "Accept": "application/json"}
+        self._patience = float(exact_positive(timeout, name="timeout"))
+        self._pause = pause
+        self._client = _client(self._patience, verify) if client is None else client
+
+    def get(self, path: str, **parameters: str | int | None) -> Any:  # noqa: ANN401 - whatever the guard says
+        """Read something; what is None is left out of the address."""
+        given = {name: str(value) for name, value in parameters.items() if value is not None}
+        return self._send("GET", path, params=given)
+
+    def open(self, path: str) -> Any:  # noqa: ANN401 - likewise
+        """Read something for the first time: what answers soon and in words that are understood is a guard."""
+        try:
+            return self._send("GET", path, patience=min(self._patience, _LONGEST_OPENING), tries=2)
+        except FormatError:
+            message = f"What answers at {self.url} is no guard: check the address."
+            raise GuardUnreachable(message) from None
+
+    def post(self, path: str, body: Mapping[str, Any], *, key: str | None = None) -> Any:  # noqa: ANN401 - likewise
+        """Send something; with a ``key`` it is the same request however often it is sent."""
+        return self._send("POST", path, json=dict(body), headers={} if key is None else {"Idempotency-Key": key})
+
+    def close(self) -> None:
+        """Let go of the connections."""
+        self._client.close()
+
+    def _send(
+        self,
+        method: str,
+        path: str,
+        *,
+        patience: float | None = None,
+        tries: int = _TRIES,
+        **content: Any,  # noqa: ANN401 - of httpx
+    ) -> Any:  # noqa: ANN401 - whatever the guard says
+        end, pause, failures = time.monotonic() + (patience or self._patience), _FIRST_PAUSE, 0
+        while True:
+            if patience is not None:
+                content["timeout"] = max(end - time.monotonic(), _FIRST_PAUSE)
+            outcome = self._once(method, path, **content)
+            if not isinstance(outcome, _Failure):
+                return outcome
+            wait = pause if outcome.wait is None else outcome.wait
+            failures += outcome.counts
+            if not outcome.again or failures >= tries or time.monotonic() + wait > end:
+                raise outcome.error
+            self._pause(wait)
+            pause = min(2 * pause, _LONGEST_PAUSE)
+
+    def _once(self, method: str, path: str, *, headers: Mapping[str, str] | None = None, **content: Any) -> Any:  # noqa: ANN401 - likewise
+        import httpx
+
+        sent = {**self._headers, **(headers or {})}
+        try:
+            reply = self._client.request(method, f"{self.url}{path}", headers=sent, **content)
+        except httpx.TransportError as error:
+            return _unreached(error, self.url)
+        return _content(reply) if reply.status_code == 200 else _refusal(reply, self.url)
+
+
+@dataclass(frozen=True, slots=True)
+class _Failure:
+    """What to raise, whether to ask again, after how many seconds, and whether it counts as a failure."""
+
+    error: CelosiaError
+    again: bool = True
+    wait: float | None = None
+    counts: bool = True
+
+
+def _client(patience: float, verify: bool | str) -> "httpx.Client":  # noqa: FBT001 - as httpx has it
+    require("httpx", extra="guard")
+    import httpx
+
+    try:
+        trusted = verify if isinstance(verify, bool) else ssl.create_default_context(cafile=str(verify))
+    except OSError:
+        message = f"verify must be True, False or a file with the certificates that are trusted, not {quote(verify)}."
+        raise ParameterError(message) from None
+    limits = httpx.Timeout(min(patience, _LONGEST_READ), connect=min(patience, _LONGEST_CONNECT))
+    return httpx.Client(timeout=limits, verify=trusted, follow_redirects=False)
+
+
+def _address(url: object, *, verify: bool | str) -> str:
+    given = url if isinstance(url, str) else ""
+    try:
+        parts = urlsplit(given)
+        _ = parts.port  # read, because it is checked only then
+    except ValueError:
+        parts = urlsplit("")
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.query or parts.fragment:
+        message = f"url must be the address of a guard, such as https://guard.example, not {quote(url)}."
+        raise ParameterError(message)
+    if parts.scheme == "http" and verify is not False and parts.hostname not in _AT_HOME:
+        message = (
+            "url must begin with https://: over http:// everybody on the way could read the key. On a network that "
+            "you trust, say verify=False."
+        )
+        raise ParameterError(message)
+    return given.rstrip("/")
+
+
+def _token(key: object) -> str:
+    if isinstance(key, str) and 0 < len(key) <= _LONGEST_KEY and all("!" <= letter <= "~" for letter in key):
+        return key
+    message = "key must be the text that the guard's owner has given you, such as celosia_0123456789ab_…."
+    raise ParameterError(message)
+
+
+def _content(reply: "httpx.Response") -> Any:  # noqa: ANN401 - whatever the guard says
+    return parse_json(reply.content, most=_LONGEST_BODY)
+
+
+def _unreached(error: Exception, url: str) -> _Failure:
+    """What it stands for that a request did not arrive, or its reply did not; found by the causes of the error."""
+    import httpx
+
+    secured = next((cause for cause in _causes(error) if isinstance(cause, ssl.SSLError)), None)
+    if isinstance(secured, ssl.SSLCertVerificationError):
+        message = (
+            f"The certificate of {url} is not trusted ({secured.verify_message}): check the address, or say "
+            "verify='ca.pem', a file with the certificates that the guard's owner has given you."
+        )
+    elif secured is not None:
+        message = f"What listens at {url} does not speak TLS, as https:// needs it: check the address."
+    elif any(isinstance(cause, socket.gaierror) for cause in _causes(error)):
+        message = f"There is no machine of the name in {url}: check the address."
+    elif any(isinstance(cause, ConnectionRefusedError) for cause in _causes(error)):
+        message = f"Nothing listens at {url}: check the address, or ask the guard's owner whether it runs."
+    elif isinstance(error, httpx.TimeoutException):
+        message = f"The guard at {url} did not answer in time: check the address, or try again later."
+    else:
+        hint = ": does its address begin with https://?" if url.startswith("http://") else "."
+        message = f"The guard at {url} cannot be reached ({type(error).__name__}){hint}"
+    return _Failure(GuardUnreachable(message), again=secured is None)
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def _refusal(reply: "httpx.Response", url: str) -> _Failure:
+    """What a reply that is no answer stands for."""
+    status, wait = reply.status_code, _retry_after(reply)
+    if status == 202:
+        message = f"The guard at {url} is still answering, or never will, after a crash."
+        return _Failure(GuardUnreachable(message), wait=wait, counts=False)
+    problem = _problem(reply)
+    if problem is not None and status == 401:
+        message = (
+            f"The guard at {url} does not accept this key: it is mistyped, expired or revoked. Ask the guard's owner "
+            "for another one."
+        )
+        return _Failure(NotAllowed(message), again=False)
+    if problem is not None:
+        return _Failure(_error_of(problem), again=status in _BUSY, wait=wait)
+    hint = " It leads elsewhere: give the address that it leads to." if 300 <= status < 400 else ""
+    message = f"What answers at {url} is no guard, or one of another version: it said {status}.{hint}"
+    kind = NotAllowed if status in (401, 403) else GuardUnreachable
+    return _Failure(kind(message), again=status in (*_BUSY, *_BROKEN), wait=wait)
+
+
+def _problem(reply: "httpx.Response") -> dict[str, Any] | None:
+    if not reply.headers.get("content-type", "").startswith("application/problem+json"):
+        return None
+    try:
+        found = _content(reply)
+    except FormatError:
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _error_of(problem: Mapping[str, Any]) -> CelosiaError:
+    name, detail = problem.get("error"), problem.get("detail")
+    known = getattr(errors, name) if isinstance(name, str) and name in errors.__all__ else CelosiaError
+    words = detail if isinstance(detail, str) else "The guard refused, and did not say why."
+    made: CelosiaError = known(words[:_LONGEST_DETAIL])
+    return made
+
+
+def _retry_after(reply: "httpx.Response") -> float | None:
+    given = reply.headers.get("retry-after", "")
+    return min(float(given), _LONGEST_PAUSE) if given.isascii() and given.isdigit() and len(given) < 10 else None

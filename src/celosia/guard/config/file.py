@@ -1,0 +1,143 @@
+"""The configuration as a file: TOML with every line explained, read strictly.
+
+A line that is not known is refused: a limit that was misspelt would silently not hold.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+from celosia.core.errors import ParameterError
+from celosia.core.exact import quote
+from celosia.guard.config.settings import Config, Limits, Oidc
+from celosia.guard.roles import Role
+
+__all__ = ["config_of", "text_of"]
+
+
+def config_of(document: Mapping[str, Any], folder: Path) -> Config:
+    """Return the configuration that a TOML document holds; paths are relative to ``folder``.
+
+    >>> config_of({"store": "memory://", "prot": 8000}, Path())
+    Traceback (most recent call last):
+    ...
+    celosia.core.errors.ParameterError: The configuration has 'prot'; it knows store, host, port, workers, ...
+    """
+    given = _known(document, Config, "")
+    if not isinstance(given.get("store"), str):
+        message = 'store must be given, such as store = "sqlite:///ledger.db".'
+        raise ParameterError(message)
+    given["store"] = _rooted(given["store"], folder)
+    for name in ("certificate", "private_key"):
+        if name in given:
+            given[name] = _path(given[name], name, folder)
+    if "limits" in given:
+        given["limits"] = Limits(**_known(_section(given, "limits"), Limits, "limits."))
+    if "oidc" in given:
+        given["oidc"] = _oidc(_section(given, "oidc"), folder)
+    return Config(**given)
+
+
+def _oidc(section: Mapping[str, Any], folder: Path) -> Oidc:
+    given = _known(section, Oidc, "oidc.")
+    missing = [need for need in ("issuer", "audience", "jwks", "roles") if need not in given]
+    if missing:
+        message = f"oidc.{missing[0]} must be given."
+        raise ParameterError(message)
+    oidc = Oidc(**given)
+    return oidc if "://" in oidc.jwks else replace(oidc, jwks=str(folder / oidc.jwks))
+
+
+def _section(given: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    section = given[name]
+    if not isinstance(section, dict):
+        message = f"{name} must be a section, [{name}], not {quote(section)}."
+        raise ParameterError(message)
+    return section
+
+
+def _known(section: Mapping[str, Any], kind: type, prefix: str) -> dict[str, Any]:
+    names = [f"{prefix}{one.name}" for one in fields(kind)]
+    unknown = [f"{prefix}{name}" for name in section if f"{prefix}{name}" not in names]
+    if unknown:
+        message = f"The configuration has {quote(unknown[0])}; it knows {', '.join(names)}."
+        raise ParameterError(message)
+    return dict(section)
+
+
+def _path(value: object, name: str, folder: Path) -> Path:
+    if not isinstance(value, str) or not value:
+        message = f"{name} must be the path of a file, not {quote(value)}."
+        raise ParameterError(message)
+    return folder / value
+
+
+def _rooted(store: str, folder: Path) -> str:
+    """A store in a file, with the file relative to the configuration's folder."""
+    path = store.removeprefix("sqlite:///")
+    return store if path == store or not path else f"sqlite:///{folder / path}"
+
+
+def text_of(config: Config) -> str:
+    """Return the text of a file from which the same configuration is read.
+
+    >>> print(text_of(Config(store="sqlite:///ledger.db")).splitlines()[6:8])
+    ['host = "127.0.0.1"', 'port = 8750']
+    """
+    limits = config.limits
+    lines = [
+        "# The configuration of a Celosía privacy guard. Paths are relative to this file.",
+        "",
+        "# Budgets, log, users and data sets: sqlite:///FILE, or postgresql://USER:${PASSWORD}@HOST/DATABASE.",
+        f"store = {_quoted(config.store)}",
+        "",
+        "# Where it listens. Beyond this machine it needs certificate and private_key, or a proxy that speaks TLS.",
+        f"host = {_quoted(config.host)}",
+        f"port = {config.port}",
+        f"workers = {config.workers}",
+        f"behind_proxy = {str(config.behind_proxy).lower()}",
+        _line("certificate", config.certificate, "certificate.pem"),
+        _line("private_key", config.private_key, "private_key.pem"),
+        "",
+        "# Replies leave after whole slots of this many milliseconds, so that their time says little; 0 is off.",
+        f"slot_milliseconds = {config.slot_milliseconds}",
+        "",
+        "[limits]",
+        f"requests_per_minute = {limits.requests_per_minute}  # of one key",
+        f"body_bytes = {limits.body_bytes}",
+        f"plan_nodes = {limits.plan_nodes}  # how long a question may be",
+        f"cells = {limits.cells}  # how many groups an answer may have",
+        f"waiting = {limits.waiting}  # how many questions may wait at a time, a quarter of them of one key",
+        f"patience_seconds = {limits.patience_seconds}  # after which a question that has no answer is told as failed",
+        "",
+    ]
+    return "\n".join([*lines, *_oidc_lines(config.oidc)]) + "\n"
+
+
+def _quoted(text: str) -> str:
+    # JSON's strings are TOML's, but for one character, and if what is beyond ASCII is left as it is.
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _line(name: str, path: Path | None, example: str) -> str:
+    return f"# {name} = {_quoted(example)}" if path is None else f"{name} = {_quoted(str(path))}"
+
+
+def _oidc_lines(oidc: Oidc | None) -> list[str]:
+    mark = "# " if oidc is None else ""
+    shown = oidc or Oidc(
+        issuer="https://login.example",
+        audience="celosia",
+        jwks="https://login.example/keys.json",
+        roles={"researchers": Role.ANALYST},
+    )
+    roles = ", ".join(f"{_quoted(claim)} = {_quoted(role.value)}" for claim, role in shown.roles.items())
+    names = ("issuer", "audience", "jwks", "role_claim", "name_claim")
+    return [
+        "# Bearer tokens of an identity provider, beside keys.",
+        f"{mark}[oidc]",
+        *(f"{mark}{name} = {_quoted(getattr(shown, name))}" for name in names),
+        f"{mark}roles = {{ {roles} }}",
+    ]

@@ -1,0 +1,224 @@
+"""How a guard is set up: a TOML file that its owner can read, and that says nothing secret by itself.
+
+Paths are relative to the file. Passwords stay out of it: ``${NAME}`` in the store's URL is taken from the environment
+when the store is opened. A guard that is reachable from elsewhere must speak TLS, or say that a proxy before it does:
+a key that is sent in the clear is anybody's. What is wrong is told by the name of its line.
+"""
+
+import ipaddress
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from celosia.core.errors import ParameterError
+from celosia.core.exact import quote
+from celosia.guard.addresses import hidden
+from celosia.guard.roles import Role
+
+__all__ = ["Config", "Limits", "Oidc"]
+
+_STORES: Final = ("memory://", "sqlite:///", "postgresql://", "postgres://")
+_RANGES: Final = {
+    "port": (0, 65_535),
+    "workers": (1, 256),
+    "slot_milliseconds": (0, 60_000),
+    "requests_per_minute": (1, 1_000_000),
+    "body_bytes": (1_024, 16_777_216),
+    "plan_nodes": (10, 100_000),
+    "cells": (1, 10_000_000),
+    "waiting": (1, 100_000),
+    "patience_seconds": (1, 604_800),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """How much one request, and one key in a minute, may ask for.
+
+    >>> Limits().plan_nodes
+    500
+    """
+
+    requests_per_minute: int = 600
+    body_bytes: int = 65_536
+    plan_nodes: int = 500
+    cells: int = 10_000
+    waiting: int = 256
+    patience_seconds: int = 900
+
+    def __post_init__(self) -> None:
+        _check_ranges(self, "limits.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Oidc:
+    """The identity provider whose bearer tokens are accepted beside keys.
+
+    ``jwks`` is where its public keys are: an https address, one of this machine, or a file. ``role_claim`` may name a
+    claim within a claim, with a dot; ``roles`` says which of its values are which role, the first that fits counts.
+
+    >>> Oidc(issuer="https://login.example", audience="celosia", jwks="https://login.example/keys",
+    ...      roles={"researchers": "analyst"}).roles
+    {'researchers': <Role.ANALYST: 'analyst'>}
+    """
+
+    issuer: str
+    audience: str
+    jwks: str
+    role_claim: str = "roles"
+    roles: Mapping[str, Role] = field(default_factory=dict)
+    name_claim: str = "sub"
+
+    def __post_init__(self) -> None:
+        for name in ("issuer", "audience", "jwks", "role_claim", "name_claim"):
+            _check_text(getattr(self, name), f"oidc.{name}")
+        if "://" in self.jwks:
+            _check_address(self.jwks)
+        roles: object = self.roles
+        if not isinstance(roles, Mapping) or not roles:
+            message = 'oidc.roles must say which claim is which role, such as { researchers = "analyst" }.'
+            raise ParameterError(message)
+        object.__setattr__(self, "roles", {str(claim): Role.of(role) for claim, role in self.roles.items()})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Config:
+    """All that a guard has to be told. ``slot_milliseconds`` of 0 lets replies leave when they are ready.
+
+    >>> Config(store="sqlite:///ledger.db").port
+    8750
+    """
+
+    store: str
+    host: str = "127.0.0.1"
+    port: int = 8750
+    workers: int = 2
+    slot_milliseconds: int = 100
+    behind_proxy: bool = False
+    certificate: Path | None = None
+    private_key: Path | None = None
+    limits: Limits = field(default_factory=Limits)
+    oidc: Oidc | None = None
+
+    def __post_init__(self) -> None:
+        _check_text(self.store, "store")
+        if not self.store.startswith(_STORES):
+            message = f"store must be sqlite:///FILE or postgresql://HOST/DATABASE, not {quote(hidden(self.store))}."
+            raise ParameterError(message)
+        _check_text(self.host, "host")
+        _check_ranges(self, "")
+        if not isinstance(self.behind_proxy, bool):
+            message = f"behind_proxy must be true or false, not {quote(self.behind_proxy)}."
+            raise ParameterError(message)
+        if (self.certificate is None) != (self.private_key is None):
+            message = "certificate and private_key go together: give both, or neither."
+            raise ParameterError(message)
+        if not (self.certificate or self.behind_proxy or _is_loopback(self.host)):
+            message = (
+                f"host is {quote(self.host)}, which others can reach: give certificate and private_key, or "
+                "behind_proxy = true if something before it speaks TLS."
+            )
+            raise ParameterError(message)
+
+    @property
+    def loopback(self) -> bool:
+        """Whether only this machine can reach the guard.
+
+        >>> Config(store="memory://", host="localhost").loopback
+        True
+        """
+        return _is_loopback(self.host)
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> "Config":
+        """Read a file; paths in it are relative to its folder.
+
+        >>> Config.read("nowhere.toml")
+        Traceback (most recent call last):
+        ...
+        celosia.core.errors.ParameterError: There is no configuration 'nowhere.toml': celosia guard init writes one.
+        """
+        file = Path(path)
+        try:
+            document = tomllib.loads(file.read_text(encoding="utf-8-sig"))
+        except FileNotFoundError:
+            message = f"There is no configuration {quote(str(file))}: celosia guard init writes one."
+            raise ParameterError(message) from None
+        except (OSError, UnicodeDecodeError):
+            message = f"The configuration {quote(str(file))} cannot be read as a text."
+            raise ParameterError(message) from None
+        except (tomllib.TOMLDecodeError, RecursionError) as error:
+            message = f"The configuration {quote(str(file))} is not TOML: {error}"
+            raise ParameterError(message) from error
+        from celosia.guard.config.file import config_of
+
+        return config_of(document, file.absolute().parent)
+
+    def to_toml(self) -> str:
+        """Return the text of a file with every line explained.
+
+        >>> print(Config(store="sqlite:///ledger.db").to_toml().splitlines()[3])
+        store = "sqlite:///ledger.db"
+        """
+        from celosia.guard.config.file import text_of
+
+        return text_of(self)
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write a new file that only its owner can read; one that is there already is not touched."""
+        file = Path(path)
+        try:
+            descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        except FileExistsError:
+            message = f"There is a configuration {quote(str(file))} already; it is left as it is."
+            raise ParameterError(message) from None
+        with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
+            stream.write(self.to_toml())
+
+    def __repr__(self) -> str:
+        return f"<Config {self.host}:{self.port}, store {hidden(self.store)}>"
+
+
+# ------------------------------------------------------------------------------------------------------------ checking
+
+
+def _check_ranges(owner: Any, prefix: str) -> None:  # noqa: ANN401 - Config or Limits
+    for one in fields(owner):
+        if one.name not in _RANGES:
+            continue
+        low, high = _RANGES[one.name]
+        value = getattr(owner, one.name)
+        if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+            message = f"{prefix}{one.name} must be a whole number from {low} to {high}, not {quote(value)}."
+            raise ParameterError(message)
+
+
+def _check_text(value: object, name: str) -> None:
+    if not isinstance(value, str) or not value or not value.isprintable():
+        message = f"{name} must be a text, not {quote(value)}."
+        raise ParameterError(message)
+
+
+def _check_address(url: str) -> None:
+    try:
+        parts = urlsplit(url)
+        secure = parts.scheme == "https" or (parts.scheme == "http" and _is_loopback(parts.hostname or ""))
+        named = bool(parts.hostname) and parts.username is None and parts.port != 0
+    except ValueError:
+        secure = named = False
+    if not (secure and named):
+        message = f"oidc.jwks must be an https address, one of this machine, or a file, not {quote(hidden(url))}."
+        raise ParameterError(message)
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

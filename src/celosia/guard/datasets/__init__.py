@@ -1,0 +1,1 @@
+"""Data sets: where their rows are, their declared schemas, their budgets, and what users see of them."""

@@ -1,0 +1,145 @@
+"""What is shown of a data set: its tables, the kinds and bounds of their columns, whom they protect.
+
+A card is made from what the owner declared and from nothing else. It has no number of rows, no path, no address and no
+value that was not declared; so it may be shown to everybody who may ask.
+"""
+
+import datetime as dt
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from celosia.core.exact import show
+from celosia.data.schema.schema import KINDS
+
+if TYPE_CHECKING:
+    from celosia.data.schema.columns import Kind
+    from celosia.data.table import Table
+
+__all__ = ["ColumnCard", "DatasetCard", "TableCard", "card_of_table"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnCard:
+    """A column: its kind by the name that schema files use, what else was declared, and its null rule.
+
+    Bounds that are no whole numbers, dates and times are texts.
+
+    >>> ColumnCard(name="age", kind="integer", fields={"low": 0, "high": 120}, null="drop").fields["high"]
+    120
+    """
+
+    name: str
+    kind: str
+    fields: Mapping[str, Any]
+    null: Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableCard:
+    """A table: whom it protects, how much of one person counts, or by what a public one is joined.
+
+    ``schema_toml`` is the text of a schema file's columns, from which ``Schema.from_toml`` makes the same schema.
+
+    >>> card_of_table(_deaths()).unit
+    'row'
+    """
+
+    name: str
+    unit: str
+    person: str | None
+    max_groups_per_person: int | None
+    max_rows_per_group: int | None
+    max_rows_per_person: int | None
+    adjacency: str
+    public: bool
+    key: tuple[str, ...]
+    columns: tuple[ColumnCard, ...]
+    schema_toml: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatasetCard:
+    """A data set: its private table first, then the public ones that can be joined with it.
+
+    ``version`` is that of the data, as its owner declares it: the same question about the same version has one answer.
+
+    >>> DatasetCard(name="deaths", title="", version="1", tables=(card_of_table(_deaths()),)).tables[0].name
+    'deaths'
+    """
+
+    name: str
+    title: str
+    version: str
+    tables: tuple[TableCard, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the card as a JSON object.
+
+        >>> card = DatasetCard(name="deaths", title="", version="1", tables=(card_of_table(_deaths()),))
+        >>> card.to_json()["tables"][0]["columns"][0]
+        {'name': 'age', 'kind': 'integer', 'fields': {'low': 0, 'high': 120}, 'null': 'drop'}
+        """
+        return {
+            "name": self.name,
+            "title": self.title,
+            "version": self.version,
+            "tables": [_plain(table) for table in self.tables],
+        }
+
+
+def card_of_table(table: "Table") -> TableCard:
+    """Return what is shown of a table.
+
+    >>> [column.name for column in card_of_table(_deaths()).columns]
+    ['age', 'sex']
+    """
+    return TableCard(
+        name=table.name,
+        unit=table.unit,
+        person=table.person,
+        max_groups_per_person=table.max_groups_per_person,
+        max_rows_per_group=table.max_rows_per_group,
+        max_rows_per_person=table.max_rows_per_person,
+        adjacency=table.adjacency.value,
+        public=table.public,
+        key=table.key,
+        columns=tuple(_column(name, kind) for name, kind in table.schema.items()),
+        schema_toml=table.schema.to_toml(),
+    )
+
+
+def _column(name: str, kind: "Kind") -> ColumnCard:
+    word = next(word for word, known in KINDS.items() if type(kind) is known)
+    declared = {
+        field.name: _json(getattr(kind, field.name))
+        for field in fields(kind)  # type: ignore[arg-type]  # every kind is a dataclass
+        if field.name != "null" and getattr(kind, field.name) is not None
+    }
+    return ColumnCard(name=name, kind=word, fields=declared, null=_json(kind.null))
+
+
+def _json(value: object) -> Any:  # noqa: ANN401 - a number, a text, a truth value or a list of them
+    match value:
+        case Fraction():
+            return value.numerator if value.denominator == 1 else show(value).strip("'")
+        case dt.datetime():
+            return value.replace(tzinfo=None).isoformat(sep=" ")
+        case dt.date():
+            return value.isoformat()
+        case tuple():
+            return list(value)
+    return value
+
+
+def _plain(table: TableCard) -> dict[str, Any]:
+    return asdict(table) | {"key": list(table.key), "columns": [asdict(column) for column in table.columns]}
+
+
+def _deaths() -> "Table":
+    """A table for the examples above."""
+    from celosia.data import Category, Integer, Schema, Table
+    from celosia.data.sources.classify import Frame
+
+    return Table(name="deaths", source=Frame(None), schema=Schema(age=Integer(0, 120), sex=Category("F", "M")))

@@ -1,0 +1,278 @@
+"""The catalogue: which data sets there are, where their rows are, and what was declared of them.
+
+The version of a data set is declared by its keepers: as long as it stays, the same question has the same answer. The
+revision grows with every change, and every process looks at it before a question, so that all of them agree. Nothing is
+ever removed, because a data set that came back under another name would have a new budget for the same people.
+"""
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import sqlalchemy as sa
+
+from celosia.core.errors import LedgerError, ParameterError
+from celosia.core.exact import quote
+from celosia.data.schema_file import parse_schema_file
+from celosia.data.sources.files import find_files
+from celosia.guard.addresses import hidden
+from celosia.guard.auth.directory import now
+from celosia.guard.datasets.dataset import Dataset, PublicTable
+from celosia.guard.datasets.declarations import check_same_unit, schema_text, with_bounds
+from celosia.guard.errors import NotThere
+from celosia.guard.storage.tables import DATASETS, written
+from celosia.guard.storage.tampering import last_digest, row_digest
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from celosia.ledger import Ledger
+
+__all__ = ["Catalogue"]
+
+_NAME: Final = re.compile(r"[^\W\d]\w{0,62}")
+_LONGEST: Final = 10_000
+
+
+class Catalogue:
+    """The data sets of a store.
+
+    >>> import celosia as cl
+    >>> from celosia.guard.storage.tables import create_tables
+    >>> with cl.ledger("memory://") as ledger:
+    ...     create_tables(ledger)
+    ...     Catalogue(ledger).find("deaths") is None
+    True
+    """
+
+    def __init__(self, ledger: "Ledger") -> None:
+        self._ledger = ledger
+
+    def find(self, name: str, *, connection: "Connection | None" = None) -> Dataset | None:
+        """Return a data set as it is now, or as a connection that is reading sees it."""
+        if connection is not None:
+            return _found(connection, name)
+        with self._ledger.store.reading() as own:
+            return _found(own, name)
+
+    def all(self) -> tuple[Dataset, ...]:
+        """Return all data sets, by name."""
+        with self._ledger.store.reading() as connection:
+            return _all(connection)
+
+    def check(self, name: str) -> None:
+        """Open a data set as a question would; what is wrong with it is told to its keepers."""
+        known = self._known(name)
+        self.confirm(known)
+        _try_to_open(known)
+
+    def confirm(self, dataset: Dataset) -> None:
+        """Refuse a data set that is not what the log says it became: somebody may have given it other rows."""
+        with self._ledger.store.reading() as connection:
+            found, digest = _found(connection, dataset.name), last_digest(connection, dataset.name)
+        if found is None or digest != row_digest(_row(found)):
+            message = (
+                f"The data set {quote(dataset.name)} is not what the log says: its table was changed without a line. "
+                "Nothing is answered from it."
+            )
+            raise LedgerError(message)
+        if found != dataset:
+            message = f"The data set {quote(dataset.name)} is being changed: ask again."
+            raise LedgerError(message)
+
+    def add(self, dataset: Dataset, *, by: str) -> Dataset:
+        """Add a data set whose tables can be opened and whose columns are as declared."""
+        checked = _checked(dataset)
+        _try_to_open(checked)
+        with self._ledger.store.transaction() as connection:
+            others = _all(connection)
+            if any(other.name.casefold() == checked.name.casefold() for other in others):
+                message = f"There is a data set {quote(checked.name)} already."
+                raise ParameterError(message)
+            _check_places(checked, others)
+            connection.execute(sa.insert(DATASETS).values(**_row(checked), created=written(now())))
+            body = {"source": hidden(checked.source), "relation": checked.relation, "schema": checked.schema}
+            public = [{"name": one.name, "source": hidden(one.source), "key": list(one.key)} for one in checked.public]
+            allowed = None if checked.analysts is None else list(checked.analysts)
+            self._record(connection, "dataset added", checked, by, **body, public=public, analysts=allowed)
+        return checked
+
+    def set_schema(self, name: str, text: str, *, by: str) -> Dataset:
+        """Give a data set another schema, that protects the same."""
+        before = self._known(name)
+        file = parse_schema_file(_text(text, "schema"))
+        check_same_unit(before.declared, file)
+        after = replace(before, schema=schema_text(file), revision=before.revision + 1)
+        _try_to_open(after)
+        return self._change(before, after, "schema changed", by, schema=after.schema)
+
+    def set_bounds(self, name: str, column: str, low: object, high: object, *, by: str) -> Dataset:
+        """Give one column other bounds."""
+        before = self._known(name)
+        file = with_bounds(before.declared, column, low, high)
+        after = replace(before, schema=schema_text(file), revision=before.revision + 1)
+        new, old = (repr(one.schema[column]) for one in (file, before.declared))
+        return self._change(before, after, "bounds changed", by, column=column, declared=new, was=old)
+
+    def new_version(self, name: str, *, by: str) -> Dataset:
+        """Declare that the rows have changed: answers from before are not given any more."""
+        before = self._known(name)
+        public = tuple(_read(replace(one, schema="")) for one in before.public)
+        after = replace(before, public=public, version=before.version + 1, revision=before.revision + 1)
+        _try_to_open(after)
+        return self._change(before, after, "version changed", by, version=after.version)
+
+    def share(self, name: str, analysts: Sequence[str] | None, *, by: str) -> Dataset:
+        """Say which analysts may see a data set; None for all."""
+        before = self._known(name)
+        allowed = None if analysts is None else tuple(sorted(set(analysts)))
+        after = replace(before, analysts=allowed, revision=before.revision + 1)
+        return self._change(before, after, "dataset shared", by, analysts=None if allowed is None else list(allowed))
+
+    def _known(self, name: str) -> Dataset:
+        found = self.find(name)
+        if found is None:
+            raise NotThere(kind="data set", name=name)
+        return found
+
+    def _change(self, before: Dataset, after: Dataset, kind: str, by: str, **body: Any) -> Dataset:  # noqa: ANN401 - JSON
+        with self._ledger.store.transaction() as connection:
+            if _found(connection, before.name) != before:
+                message = f"The data set {quote(before.name)} was changed by somebody else meanwhile: look again."
+                raise ParameterError(message)
+            _check_places(after, _all(connection))
+            connection.execute(sa.update(DATASETS).where(DATASETS.c.name == before.name).values(**_row(after)))
+            self._record(connection, kind, after, by, **body)
+        return after
+
+    def _record(self, connection: "Connection", kind: str, dataset: Dataset, by: str, **body: Any) -> None:  # noqa: ANN401 - JSON
+        own: dict[str, Any] = {
+            "dataset": dataset.name,
+            "revision": dataset.revision,
+            "by": by,
+            "digest": row_digest(_row(dataset)),
+        }
+        self._ledger.record(kind, {**own, **body}, connection=connection)
+
+
+# ------------------------------------------------------------------------------------------------------------ checking
+
+
+def _checked(given: Dataset) -> Dataset:
+    """A data set as it is stored: names looked at, paths made absolute, texts canonical, public tables read."""
+    name: object = given.name
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        message = f"name must be letters, digits and underscores, such as deaths_2021, not {quote(given.name)}."
+        raise ParameterError(message)
+    title = _text(given.title, "title") if given.title else ""
+    file = parse_schema_file(_text(given.schema, "schema"))
+    source = _absolute(_text(given.source, "source"))
+    relation = given.relation or (file.name if "://" in source else None)
+    public = tuple(_read(replace(one, source=_absolute(_text(one.source, "public")))) for one in given.public)
+    names = [given.name.casefold(), *(one.name.casefold() for one in public)]
+    if len(set(names)) != len(names):
+        message = "Two tables of the data set have the same name: give the public one another."
+        raise ParameterError(message)
+    analysts = None if given.analysts is None else tuple(sorted(set(given.analysts)))
+    return replace(
+        given,
+        title=title,
+        source=source,
+        relation=relation,
+        schema=schema_text(file),
+        public=public,
+        analysts=analysts,
+    )
+
+
+def _text(value: object, name: str) -> str:
+    longest = 1_000_000 if name == "schema" else _LONGEST
+    if not isinstance(value, str) or not 0 < len(value) <= longest or "\0" in value:
+        message = f"{name} must be a text of 1 to {longest} characters."
+        raise ParameterError(message)
+    return value
+
+
+def _absolute(source: str) -> str:
+    """A path that means the same wherever a process was started; addresses and variables stay."""
+    if "://" in source or source.startswith("${"):
+        return source
+    if "${" not in source:
+        find_files(source)  # refuses what is not there in the caller's own words
+    return str(Path(source).expanduser().absolute())
+
+
+def _read(public: PublicTable) -> PublicTable:
+    return replace(public, schema=public.opened().schema.to_toml())
+
+
+def _try_to_open(dataset: Dataset) -> None:
+    """Look at the columns' names and types, as questions about them would."""
+    from celosia.query.engines.registry import open_engine
+
+    with open_engine({one.name: one for one in dataset.opened()}) as engine:
+        engine.check_types()
+
+
+def _check_places(dataset: Dataset, others: Sequence[Dataset]) -> None:
+    own, public = dataset.places(), dataset.public_places()
+    rest = [other for other in others if other.name != dataset.name]
+    if own & public or any(public & other.places() or own & other.public_places() for other in rest):
+        message = "A table that is public here is private elsewhere, or the other way: rows about people stay private."
+        raise ParameterError(message)
+    shared = next((other.name for other in rest if own & other.places() or _same(dataset, other)), None)
+    if shared is not None:
+        message = (
+            f"The source of {quote(dataset.name)} is part of the data set {quote(shared)} already: under two names the "
+            "same people would have two budgets."
+        )
+        raise ParameterError(message)
+
+
+def _same(one: Dataset, other: Dataset) -> bool:
+    return (one.source, one.relation) == (other.source, other.relation)
+
+
+# ------------------------------------------------------------------------------------------------------------- storing
+
+
+def _row(dataset: Dataset) -> dict[str, Any]:
+    return {
+        "name": dataset.name,
+        "title": dataset.title,
+        "source": dataset.source,
+        "relation": dataset.relation,
+        "schema": dataset.schema,
+        "public": json.dumps([asdict(one) for one in dataset.public]),
+        "analysts": None if dataset.analysts is None else json.dumps(dataset.analysts),
+        "version": dataset.version,
+        "revision": dataset.revision,
+    }
+
+
+def _dataset(row: Any) -> Dataset:  # noqa: ANN401 - a row of SQLAlchemy
+    return Dataset(
+        name=row.name,
+        title=row.title,
+        source=row.source,
+        relation=row.relation,
+        schema=row.schema,
+        public=tuple(PublicTable(**one) for one in json.loads(row.public)),
+        analysts=None if row.analysts is None else tuple(json.loads(row.analysts)),
+        version=row.version,
+        revision=row.revision,
+    )
+
+
+def _found(connection: "Connection", name: object) -> Dataset | None:
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        return None  # what no data set can be called; a database may not even take it for a text
+    row = connection.execute(sa.select(DATASETS).where(DATASETS.c.name == name)).first()
+    return None if row is None else _dataset(row)
+
+
+def _all(connection: "Connection") -> tuple[Dataset, ...]:
+    return tuple(map(_dataset, connection.execute(sa.select(DATASETS).order_by(DATASETS.c.name))))

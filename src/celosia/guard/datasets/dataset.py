@@ -1,0 +1,102 @@
+"""One data set: where its rows are, what was declared of them, and what is shown of it.
+
+It has one private table, which goes by the name of the data set, and public ones beside it. Sources may name variables
+of the environment, which are looked up when the rows are opened: passwords need not be stored.
+"""
+
+from dataclasses import dataclass, replace
+
+from celosia.data.schema.schema import Schema
+from celosia.data.schema_file import SchemaFile, parse_schema_file
+from celosia.data.sources.classify import Frame, suggested_name
+from celosia.data.table import Table, table
+from celosia.guard.addresses import expanded
+from celosia.guard.auth.identity import Identity
+from celosia.guard.datasets.cards import DatasetCard, card_of_table
+from celosia.guard.datasets.declarations import declared_table
+from celosia.guard.datasets.places import places_of
+from celosia.guard.roles import Role
+
+__all__ = ["Dataset", "PublicTable"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class PublicTable:
+    """A table about nobody, joined by its key. Its schema is read from its rows when the data set is added.
+
+    >>> PublicTable(source="regions.csv", key=("code",))
+    <PublicTable regions>
+    """
+
+    source: str
+    key: tuple[str, ...]
+    name: str = ""
+    schema: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "key", tuple(self.key))  # JSON has lists
+        object.__setattr__(self, "name", self.name or suggested_name(self.source))
+
+    def opened(self) -> Table:
+        """Read the table, as its schema says if there is one."""
+        schema = Schema.from_toml(self.schema) if self.schema else None
+        return table(expanded(self.source, name="public"), schema=schema, name=self.name, public=True, key=self.key)
+
+    def __repr__(self) -> str:
+        return f"<PublicTable {self.name}>"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Dataset:
+    r"""One data set. ``relation`` is the table in a database; ``analysts`` are those who may see it, None for all.
+
+    >>> Dataset(name="people", source="people.parquet", schema='[columns.hale]\nkind = "boolean"').card().version
+    '1'
+    """
+
+    name: str
+    source: str
+    schema: str
+    title: str = ""
+    relation: str | None = None
+    public: tuple[PublicTable, ...] = ()
+    analysts: tuple[str, ...] | None = None
+    version: int = 1
+    revision: int = 1
+
+    @property
+    def declared(self) -> SchemaFile:
+        """What the schema says."""
+        return parse_schema_file(self.schema)
+
+    def card(self) -> DatasetCard:
+        """Return what is shown of it; nothing is opened."""
+        private = declared_table(self.name, self.declared)
+        others = [
+            Table(name=one.name, source=Frame(None), schema=Schema.from_toml(one.schema), public=True, key=one.key)
+            for one in self.public
+        ]
+        tables = tuple(card_of_table(one) for one in (private, *others))
+        return DatasetCard(name=self.name, title=self.title, version=str(self.version), tables=tables)
+
+    def opened(self) -> list[Table]:
+        """Return its tables, ready for a session; of the private one only the names of columns are looked at."""
+        source = expanded(self.source, name="source")
+        relation = self.relation if "://" in source else self.name
+        private = replace(self.declared.table(source, name=relation), name=self.name)
+        return [private, *(one.opened() for one in self.public)]
+
+    def visible_to(self, identity: Identity) -> bool:
+        """Whether somebody may see it: all who do not ask, and the analysts that it is for."""
+        return identity.role is not Role.ANALYST or self.analysts is None or identity.name in self.analysts
+
+    def places(self) -> frozenset[str]:
+        """Return where its private rows are."""
+        return places_of(self.source, self.relation)
+
+    def public_places(self) -> frozenset[str]:
+        """Return where its public rows are."""
+        return frozenset(place for one in self.public for place in places_of(one.source))
+
+    def __repr__(self) -> str:
+        return f"<Dataset {self.name}, version {self.version}>"

@@ -1,0 +1,120 @@
+"""What was declared of a data set: the text of its schema, written, read, and changed one bound at a time.
+
+The text is that of a schema file, kept in one canonical form. Bounds decide how much noise is needed, never how much is
+promised, so a curator may change them; whom the table protects is what its budget was set for, and stays.
+"""
+
+import json
+from dataclasses import replace
+from typing import Any, Final
+
+from celosia.core.adjacency import AddRemove
+from celosia.core.errors import ParameterError, SchemaError
+from celosia.core.exact import exact, quote
+from celosia.data.schema.columns import Date, Integer, Kind, Real, Timestamp
+from celosia.data.schema.schema import Schema
+from celosia.data.schema_file import SchemaFile
+from celosia.data.sources.classify import Frame
+from celosia.data.table import Table
+from celosia.guard.errors import NotThere
+
+__all__ = ["check_same_unit", "declared_table", "schema_text", "with_bounds"]
+
+_LIMITS: Final = ("person", "max_groups_per_person", "max_rows_per_group", "max_rows_per_person")
+
+
+def schema_text(file: SchemaFile) -> str:
+    r"""Return the canonical text of a schema file, from which the same is read.
+
+    >>> from celosia.data.schema_file import parse_schema_file
+    >>> text = '[table]\nadjacency = "replace-one"\n[columns.b]\nkind = "boolean"'
+    >>> print(schema_text(parse_schema_file(text)))
+    [table]
+    adjacency = "replace-one"
+    <BLANKLINE>
+    [columns.b]
+    kind = "boolean"
+    <BLANKLINE>
+    """
+    lines = []
+    limits = {name: getattr(file, name) for name in _LIMITS}
+    for name, value in {**limits, **file.text.declared()}.items():
+        if value is not None:
+            # JSON's strings are TOML's, but for one character.
+            lines.append(f"{name} = {json.dumps(value, ensure_ascii=False)}".replace("\x7f", "\\u007f"))
+    if file.adjacency is not AddRemove:
+        lines.append(f'adjacency = "{file.adjacency.value}"')
+    head = "[table]\n" + "\n".join(lines) + "\n\n" if lines else ""
+    return head + file.schema.to_toml()
+
+
+def declared_table(name: str, file: SchemaFile) -> Table:
+    r"""Return a table that has all that was declared, and no rows.
+
+    >>> from celosia.data.schema_file import parse_schema_file
+    >>> declared_table("people", parse_schema_file('[columns.b]\nkind = "boolean"'))
+    <Table people(b), unit row>
+    """
+    return Table(
+        name=name,
+        source=Frame(None),
+        schema=file.schema,
+        person=file.person,
+        max_groups_per_person=file.max_groups_per_person,
+        max_rows_per_group=file.max_rows_per_group,
+        max_rows_per_person=file.max_rows_per_person,
+        adjacency=file.adjacency,
+        text=file.text,
+    )
+
+
+def check_same_unit(old: SchemaFile, new: SchemaFile) -> None:
+    r"""Refuse a schema that protects somebody else than the one before: the budget was set for those.
+
+    >>> from celosia.data.schema_file import parse_schema_file
+    >>> rows = parse_schema_file('[columns.b]\nkind = "boolean"')
+    >>> check_same_unit(rows, replace(rows, person="id"))
+    Traceback (most recent call last):
+    ...
+    celosia.core.errors.SchemaError: The schema must keep person and adjacency: the budget was set for ...
+    """
+    if (old.person, old.adjacency) != (new.person, new.adjacency):
+        message = "The schema must keep person and adjacency: the budget was set for whom they protect."
+        raise SchemaError(message)
+
+
+def with_bounds(file: SchemaFile, column: str, low: object, high: object) -> SchemaFile:
+    r"""Return a schema in which one column has other bounds.
+
+    >>> from celosia.data.schema_file import parse_schema_file
+    >>> ages = parse_schema_file('[columns.age]\nkind = "integer"\nlow = 0\nhigh = 120')
+    >>> with_bounds(ages, "age", "0", 100).schema
+    Schema(age=Integer(0, 100))
+    """
+    if column not in file.schema:
+        raise NotThere(kind="column", name=column)
+    kind = file.schema[column]
+    if not isinstance(kind, Integer | Real | Date | Timestamp):
+        message = f"The column {quote(column)} is {kind!r}, which has no bounds."
+        raise SchemaError(message)
+    changed = _rebounded(kind, _bound(kind, low, "low"), _bound(kind, high, "high"))
+    return replace(file, schema=Schema({**file.schema, column: changed}))
+
+
+def _rebounded(kind: Integer | Real | Date | Timestamp, low: Any, high: Any) -> Kind:  # noqa: ANN401 - as the kind takes
+    if isinstance(kind, Real):
+        return Real(low, high, grid=kind.grid, null=kind.null)
+    return type(kind)(low, high, null=kind.null)  # type: ignore[arg-type]  # its own null rule
+
+
+def _bound(kind: Kind, value: Any, name: str) -> Any:  # noqa: ANN401 - whatever the caller passed
+    """A bound as the kind takes it: numbers may come as texts."""
+    if isinstance(kind, Date | Timestamp):
+        return value
+    number = exact(value, name=name)
+    if isinstance(kind, Real):
+        return number
+    if number.denominator != 1:
+        message = f"{name} must be a whole number, not {quote(value)}."
+        raise ParameterError(message)
+    return number.numerator

@@ -1,0 +1,69 @@
+"""Where the rows of a data set are, in a form in which the same place has the same name.
+
+A person's protection is counted by data set; the same rows under two names would be paid for twice and promised once.
+So a source that another data set has is refused, and a private one cannot be offered as public. Copies, views and other
+addresses of the same server are not found out: they are for whoever adds a data set to know.
+"""
+
+import ipaddress
+from pathlib import Path
+from typing import Final
+from urllib.parse import parse_qs, urlsplit
+
+from celosia.core.errors import CelosiaError
+from celosia.data.sources.classify import Database, DataSource, classify
+from celosia.data.sources.files import Files, find_files
+from celosia.guard.addresses import expanded
+
+__all__ = ["places_of"]
+
+_HERE: Final = "this machine"
+
+
+def places_of(source: str, relation: str | None = None) -> frozenset[str]:
+    """Return the names of the places that a source reads now; none if it cannot be found.
+
+    >>> a = places_of("postgresql://ana:secret@localhost/registry", "deaths")
+    >>> a == places_of("postgres://eva@127.0.0.1:5432/registry?sslmode=require", "public.deaths"), sorted(a)
+    (True, ['postgresql://this machine:5432/registry public.deaths'])
+    """
+    try:
+        text = expanded(source, name="source")
+        found: DataSource = classify(text, name=relation) if "://" in text else find_files(text)
+    except CelosiaError:
+        return frozenset()
+    if isinstance(found, Database):
+        return frozenset({_of_database(found)})
+    return (
+        frozenset(place for path in found.paths for place in _of_file(path))
+        if isinstance(found, Files)
+        else frozenset()
+    )
+
+
+def _of_file(path: str) -> tuple[str, ...]:
+    """A file by its real path, and by its number on the disk: a hard link is the same file."""
+    real = Path(path).resolve()
+    try:
+        status = real.stat()
+    except OSError:  # gone since it was found
+        return (str(real),)
+    return str(real), f"{status.st_dev}:{status.st_ino}"
+
+
+def _of_database(source: Database) -> str:
+    parts = urlsplit(source.url)
+    given = {name: values[-1] for name, values in parse_qs(parts.query).items()}
+    host = _host(given.get("host") or parts.hostname or "")
+    port = given.get("port") or parts.port or 5432
+    database = given.get("dbname") or parts.path.strip("/") or parts.username or ""
+    return f"postgresql://{host}:{port}/{database} {source.schema or 'public'}.{source.table}"
+
+
+def _host(name: str) -> str:
+    if name in ("", "localhost") or name.startswith("/"):
+        return _HERE
+    try:
+        return _HERE if ipaddress.ip_address(name).is_loopback else name
+    except ValueError:
+        return name.lower().rstrip(".")

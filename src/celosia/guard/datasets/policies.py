@@ -1,0 +1,59 @@
+"""Budgets for whom the data sets protect: an owner says how much, the schemas say for whom.
+
+A limit is only as good as its unit: an epsilon for rows promises little to a person with many. So a limit takes the
+unit and the neighbours of the tables that it is for, and one that would be for several of different kinds is refused.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from celosia.core.errors import ParameterError
+from celosia.core.exact import quote
+from celosia.core.guarantees import Guarantee
+from celosia.guard.datasets.dataset import Dataset
+from celosia.guard.datasets.declarations import declared_table
+from celosia.query.opening import scoped_budget
+
+if TYPE_CHECKING:
+    from celosia.data.table import Table
+    from celosia.ledger import Policy
+
+__all__ = ["scoped_policy"]
+
+
+def scoped_policy(policy: "Guarantee | Policy", datasets: Sequence[Dataset]) -> "Policy":
+    r"""Return a policy whose limits protect what the tables of some data sets protect.
+
+    >>> from celosia.core import PureDP
+    >>> text = '[table]\nadjacency = "replace-one"\n[columns.b]\nkind = "boolean"'
+    >>> scoped_policy(PureDP(epsilon=1), [Dataset(name="people", source="people.csv", schema=text)]).limit
+    PureDP(epsilon=1, adjacency=ReplaceOne)
+    """
+    from celosia.ledger import Policy
+
+    if isinstance(policy, Guarantee):
+        policy = Policy(limit=policy)
+    if not isinstance(policy, Policy):
+        message = (
+            f"A budget is a guarantee such as ApproxDP(epsilon=3, delta='1e-6'), or a Policy, not {quote(policy)}."
+        )
+        raise ParameterError(message)
+    tables = [declared_table(dataset.name, dataset.declared) for dataset in datasets]
+    if not tables:
+        return policy
+    if len({(table.unit, table.adjacency) for table in tables}) > 1:
+        message = (
+            "The data sets protect different units or neighbours, so one budget cannot be for all of them: set one for "
+            "the analyst on each data set."
+        )
+        raise ParameterError(message)
+    return _scoped(policy, tables[0])
+
+
+def _scoped(policy: "Policy", table: "Table") -> "Policy":
+    window = policy.window
+    if window is not None:
+        window = replace(window, limit=scoped_budget(window.limit, table))
+    # Both at once: a policy refuses a window that protects others than its limit does.
+    return replace(policy, limit=scoped_budget(policy.limit, table), window=window)

@@ -1,0 +1,219 @@
+"""What went wrong, as problem details (RFC 9457, ``application/problem+json``).
+
+An error of ours speaks of the question, the schema and the budget, so its words may leave the house. Anything else is
+unforeseen: its message may quote the data, so the reply has a number to look for in the server's log, and no words.
+The ledger's and the databases' own failures are told in fixed sentences, for their words may name machines.
+"""
+
+import http
+import json
+from collections.abc import Mapping, MutableMapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from celosia.core.errors import CelosiaError
+from celosia.guard.errors import NotThere
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from celosia.guard.http.access_log import Journal
+
+__all__ = ["MEDIA_TYPE", "STATUSES", "Problem", "Problems", "Refused", "problem_of", "request_number", "unforeseen"]
+
+MEDIA_TYPE = "application/problem+json"
+"""The media type of every reply that is no answer."""
+
+STATUSES: Mapping[str, tuple[int, str]] = {
+    "BudgetExceeded": (403, "The budget does not allow this question"),
+    "CelosiaError": (400, "The request cannot be served"),
+    "EngineError": (502, "The database did not answer"),
+    "Exhausted": (403, "The declared number of answers has been given"),
+    "FormatError": (422, "The body is not what is expected here"),
+    "GuaranteeMismatch": (422, "Guarantees of different kinds do not add"),
+    "InputError": (422, "A value cannot be used"),
+    "LedgerError": (503, "The ledger is not available"),
+    "MissingExtra": (501, "A part of the server is not installed"),
+    "NoInterval": (422, "The answer has no error bar"),
+    "NotAllowed": (403, "This is not allowed"),
+    "NotPriced": (422, "The question has no price"),
+    "ParameterError": (422, "A parameter makes no sense"),
+    "QueryError": (422, "The question cannot be answered privately"),
+    "RequestConflict": (409, "The idempotency key was used for another request"),
+    "SchemaError": (422, "The schema does not fit"),
+    "TooManyRequests": (429, "Too many requests"),
+    "UnboundedDataError": (422, "Bounds or labels are missing"),
+}
+"""The status and the title of each error that a client can be told about."""
+
+_FIXED = {
+    "EngineError": "The database did not answer. What was reserved for this question stays spent; ask with a new key.",
+    "LedgerError": "The ledger cannot be used at the moment. Nothing is answered without it: try again later.",
+    "MissingExtra": "A library that this needs is not installed on the server: tell its owner.",
+}
+_UNFORESEEN = "Something unforeseen happened. Its description stays on the server, under the number of this request."
+
+
+class Refused(HTTPException):
+    """A request that is refused before anybody looks at the question, with its status, error and headers."""
+
+    def __init__(
+        self, status: int, detail: str, *, error: str = "CelosiaError", headers: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(status, detail, dict(headers or {}))
+        self.error = error
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """One problem, ready to be sent.
+
+    >>> problem = Problem(status=404, title="Not Found", detail="There is nothing here.", error="CelosiaError")
+    >>> problem.response("8f0c").status_code, problem.json("8f0c")["request"]
+    (404, '8f0c')
+    """
+
+    status: int
+    title: str
+    detail: str
+    error: str
+    headers: Mapping[str, str] | None = None
+
+    def json(self, request: str) -> dict[str, str | int]:
+        """Return the fields of RFC 9457, and our two: the class of the error, and the number of the request.
+
+        >>> Problem(status=404, title="Not Found", detail="Nothing.", error="CelosiaError").json("8f0c")["type"]
+        '/v1/docs#CelosiaError'
+        """
+        return {
+            "type": f"/v1/docs#{self.error}",
+            "title": self.title,
+            "status": self.status,
+            "detail": self.detail,
+            "error": self.error,
+            "request": request,
+        }
+
+    def response(self, request: str) -> Response:
+        """Return the reply.
+
+        >>> Problem(status=404, title="Not Found", detail="Nothing.", error="CelosiaError").response("8f0c").media_type
+        'application/problem+json'
+        """
+        body = json.dumps(self.json(request)).encode("ascii")
+        return Response(body, status_code=self.status, headers=dict(self.headers or {}), media_type=MEDIA_TYPE)
+
+
+def problem_of(error: Exception) -> Problem | None:
+    """Return what a client is told about an error, or None if nobody foresaw it.
+
+    >>> from celosia.core.errors import BudgetExceeded
+    >>> problem_of(BudgetExceeded("Nothing is left.")).status
+    403
+    >>> problem_of(KeyError("a name from the data")) is None
+    True
+    """
+    if isinstance(error, Refused):
+        return Problem(
+            status=error.status_code,
+            title=_title(error.error, error.status_code),
+            detail=error.detail,
+            error=error.error,
+            headers=error.headers,
+        )
+    if isinstance(error, HTTPException):
+        return _plain(error)
+    if not isinstance(error, CelosiaError):
+        return None
+    # A subclass that is not in the table speaks as its nearest ancestor that is.
+    name = next((kind.__name__ for kind in type(error).__mro__ if kind.__name__ in STATUSES), "CelosiaError")
+    status, title = (404, "There is no such thing") if isinstance(error, NotThere) else STATUSES[name]
+    retry = {"Retry-After": "1"} if status in {429, 503} else {}
+    return Problem(status=status, title=title, detail=_FIXED.get(name, str(error)), error=name, headers=retry)
+
+
+def _plain(error: HTTPException) -> Problem:
+    """Say what the framework refused: an unknown path, a method, a body that cannot be read."""
+    phrase = http.HTTPStatus(error.status_code).phrase
+    details = {
+        404: "There is nothing at this address; /v1/docs says what there is.",
+        405: "This address does not take this method; the header Allow says which it takes.",
+    }
+    detail = details.get(error.status_code, f"{phrase}.")
+    headers = {name: value for name, value in (error.headers or {}).items() if name.lower() in {"allow", "retry-after"}}
+    return Problem(status=error.status_code, title=phrase, detail=detail, error="CelosiaError", headers=headers)
+
+
+def _title(error: str, status: int) -> str:
+    known = STATUSES.get(error)
+    return known[1] if known and known[0] == status else http.HTTPStatus(status).phrase
+
+
+def unforeseen() -> Problem:
+    """Return the problem of which nothing is told.
+
+    >>> unforeseen().status
+    500
+    """
+    return Problem(status=500, title="Internal Server Error", detail=_UNFORESEEN, error="CelosiaError")
+
+
+class Problems:
+    """The innermost net (ASGI): whatever is raised below becomes a problem, and the unforeseen goes into the journal.
+
+    Starlette's own net stands outside of everything and hands the exception on to the server, which would print it.
+    ``shown`` may give a page instead of the problem details.
+
+    >>> Problems.__init__.__name__
+    '__init__'
+    """
+
+    def __init__(
+        self,
+        app: "ASGIApp",
+        *,
+        journal: "Journal",
+        shown: "Callable[[Scope, Problem], Response | None]" = lambda _scope, _problem: None,
+    ) -> None:
+        self._app = app
+        self._journal = journal
+        self._shown = shown
+
+    async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
+        """Serve one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        begun = False
+
+        async def sending(message: "Message") -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
+        try:
+            await self._app(scope, receive, sending)
+        except Exception as error:  # noqa: BLE001 - the net under everything: what falls through would be printed
+            number = request_number(scope)
+            problem = problem_of(error)
+            if problem is None:
+                self._journal.unforeseen(error, request=number)
+                problem = unforeseen()
+            if not begun:
+                reply = self._shown(scope, problem) or problem.response(number)
+                await reply(scope, receive, send)
+
+
+def request_number(scope: "MutableMapping[str, Any]") -> str:
+    """Return the number that the journal gave to a request.
+
+    >>> request_number({"celosia.request": "8f0c"}), request_number({})
+    ('8f0c', '-')
+    """
+    number = scope.get("celosia.request", "-")
+    return number if isinstance(number, str) else "-"

@@ -1,0 +1,1 @@
+"""Processes and sockets: the application, its workers, and the supervisor that restarts them."""

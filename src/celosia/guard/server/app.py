@@ -1,0 +1,183 @@
+"""The application: the API, its documentation and the pages, inside the layers that every request passes.
+
+From the outside in: who the asker is behind a proxy, the journal, the security headers, the clock that replies wait
+for, the net that turns exceptions into problems, the limits on requests, on bodies and on questions in flight. The
+order matters: a refusal is as late, as adorned and as wordless as an answer.
+"""
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.routing import Match, Route
+
+from celosia.core.errors import CelosiaError
+from celosia.guard.api.endpoints import ROUTER
+from celosia.guard.api.openapi_page import STYLE, document, render
+from celosia.guard.api.replies import HealthReply
+from celosia.guard.http.access_log import Journal, Journalled
+from celosia.guard.http.headers import BehindProxy, SecurityHeaders
+from celosia.guard.http.limits import AddressLimit, BodyLimit, Rates, Waiting
+from celosia.guard.http.problems import Problems, Refused, problem_of, request_number
+from celosia.guard.http.request_validation import Unambiguous
+from celosia.guard.http.routing import Shared, problems, shared
+from celosia.guard.http.slots import Slots
+from celosia.guard.web import PAGES, mishap
+from celosia.guard.web import router as pages_router
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from starlette.types import Scope
+
+    from celosia.guard.service import Guard
+
+__all__ = ["create_app"]
+
+
+def create_app(guard: "Guard", *, rates: Rates | None = None, journal: Journal | None = None) -> FastAPI:
+    """Return the application that serves a guard.
+
+    Parameters
+    ----------
+    guard
+        What it asks, opened in this process.
+    rates
+        The table of requests per minute, shared by the processes of a server; its own if left out.
+    journal
+        Where its lines go; standard output if left out.
+
+    Examples
+    --------
+    >>> from celosia.guard.config.settings import Config
+    >>> from celosia.guard.service import Guard
+    >>> with Guard.open(Config(store="memory://")) as guard:
+    ...     create_app(guard).title
+    'Celosía privacy guard'
+    """
+    rates, journal = rates or Rates(), journal or Journal()
+    app = FastAPI(
+        title="Celosía privacy guard", version="1", openapi_url=None, docs_url=None, redoc_url=None,
+        redirect_slashes=False,
+    )  # fmt: skip
+    app.state.shared, app.state.journal = Shared(guard, rates=rates, places=_places(guard)), journal
+    _add_open_routes(app)
+    pages = pages_router(guard)
+    # What a router holds is not in the list of the application that includes it.
+    app.state.routes = (*app.routes, *ROUTER.routes, *pages.routes)
+    app.include_router(ROUTER)
+    app.include_router(pages)
+    _add_problems(app)
+    _add_layers(app, guard, rates=rates, journal=journal)
+    return app
+
+
+def _add_layers(app: FastAPI, guard: "Guard", *, rates: Rates, journal: Journal) -> None:
+    config = guard.config
+    own = [route for route in ROUTER.routes if isinstance(route, Route)]
+    keyed = _one_of(app, *((method, route.path) for route in own for method in route.methods or ()))
+    spending = [("POST", "/v1/queries"), *((one.method, one.path) for one in PAGES if one.spends)]
+    # The last one added is the outermost.
+    costly = _one_of(app, ("POST", "/v1/previews"), *((one.method, one.path) for one in PAGES if one.costly), *spending)
+    app.add_middleware(Waiting, most=_places(guard), costly=costly)
+    app.add_middleware(BodyLimit, most=config.limits.body_bytes)
+    app.add_middleware(AddressLimit, rates=rates, per_minute=config.limits.requests_per_minute, keyed=keyed)
+    app.add_middleware(Unambiguous)
+    app.add_middleware(Problems, journal=journal, shown=partial(mishap, guard))
+    app.add_middleware(Slots, milliseconds=config.slot_milliseconds, kept=_one_of(app, *spending))
+    app.add_middleware(SecurityHeaders)
+    app.add_middleware(Journalled, journal=journal, routes=app.state.routes)
+    if config.behind_proxy:
+        app.add_middleware(BehindProxy)
+
+
+def _places(guard: "Guard") -> int:
+    """Return how many questions this process may have in flight: its share of all."""
+    return -(-guard.config.limits.waiting // guard.config.workers)
+
+
+def _one_of(app: FastAPI, *wanted: tuple[str, str]) -> "Callable[[Scope], bool]":
+    """Return what tells whether a request goes to one of some routes, by their methods and templates.
+
+    The routes are asked themselves, as the router asks them: a path that is compared in a second way is in time spelt
+    so that the two differ.
+    """
+    routes = [route for route in app.state.routes if isinstance(route, Route)]
+    found = [route for route in routes if any((method, route.path) in wanted for method in route.methods or ())]
+    assert len(found) == len(set(wanted))  # noqa: S101 - a route that was renamed must not lose its limits silently
+    return lambda scope: any(route.matches(scope)[0] is Match.FULL for route in found)
+
+
+# ------------------------------------------------------------------------------------------------- without a key
+
+
+def _add_open_routes(app: FastAPI) -> None:
+    app.add_api_route(
+        "/v1/health",
+        _health,
+        response_model=HealthReply,
+        responses=problems(429, 500, 503),
+        operation_id="health",
+        summary="Ask whether the server can serve",
+    )
+    app.add_route("/v1/openapi.json", _openapi, methods=["GET"], include_in_schema=False)
+    app.add_route("/v1/docs", _docs, methods=["GET"], include_in_schema=False)
+    app.add_route("/v1/docs.css", _style, methods=["GET"], include_in_schema=False)
+
+
+async def _health(request: Request) -> Response:
+    """Whether the store can be reached. Needs no key, and says nothing else."""
+    here = shared(request)
+    return JSONResponse(await here.threads.read(here.guard.health))
+
+
+async def _openapi(request: Request) -> Response:
+    return JSONResponse(document(request.app))
+
+
+async def _docs(request: Request) -> Response:
+    return HTMLResponse(render(document(request.app)))
+
+
+async def _style(_: Request) -> Response:
+    return Response(STYLE, media_type="text/css")
+
+
+# ------------------------------------------------------------------------------------------------------- problems
+
+
+def _add_problems(app: FastAPI) -> None:
+    app.add_exception_handler(HTTPException, _told)
+    app.add_exception_handler(CelosiaError, _told)
+    app.add_exception_handler(RequestValidationError, _invalid)
+
+
+async def _told(request: Request, error: Exception) -> Response:
+    if isinstance(error, HTTPException) and error.status_code == 405:
+        error = HTTPException(405, headers={"Allow": ", ".join(_allowed(request))})
+    problem = problem_of(error)
+    if problem is None:
+        raise error
+    shown = mishap(shared(request).guard, request.scope, problem)
+    return shown or problem.response(request_number(request.scope))
+
+
+def _allowed(request: Request) -> list[str]:
+    """Return the methods that an address takes: each is a route of its own, and the framework names only the first."""
+    methods: set[str] = set()
+    for route in request.app.state.routes:
+        if isinstance(route, Route) and route.path_regex.match(request.scope["path"]):
+            methods |= route.methods or set()
+    return sorted(methods)
+
+
+async def _invalid(request: Request, error: Exception) -> Response:
+    """Say what of a request is not as it should be: where, and why; what was sent is not repeated."""
+    found: list[dict[str, Any]] = list(error.errors()) if isinstance(error, RequestValidationError) else []
+    header = any(one["loc"][:1] == ("header",) for one in found)
+    told = "; ".join(f"{'.'.join(str(part)[:60] for part in one['loc'])}: {one['msg']}" for one in found[:3])
+    detail = f"The request is not what is expected here. {told}"[:1000]
+    return await _told(request, Refused(400 if header else 422, detail, error="FormatError"))

@@ -1,0 +1,59 @@
+"""Where the server listens: one socket, opened before anything else, from which all its processes serve.
+
+What cannot work is told at once, in the words of the configuration: an address that is taken, a certificate that is
+none.
+"""
+
+import contextlib
+import socket
+import ssl
+import sys
+
+from celosia.core.errors import ParameterError
+from celosia.core.exact import quote
+from celosia.guard.config.settings import Config
+
+__all__ = ["announce", "listen"]
+
+_BACKLOG = 512
+
+
+def listen(config: Config) -> socket.socket:
+    """Return a socket that listens where a configuration says; port 0 takes a free one.
+
+    >>> with listen(Config(store="memory://", port=0)) as listening:
+    ...     listening.getsockname()[1] > 0
+    True
+    """
+    if config.certificate is not None and config.private_key is not None:
+        try:
+            ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(config.certificate, config.private_key)
+        except (OSError, ValueError):
+            message = f"certificate {quote(str(config.certificate))} and its private_key cannot be used: are they PEM?"
+            raise ParameterError(message) from None
+    with contextlib.ExitStack() as closing:
+        try:
+            family, kind, number, _, address = socket.getaddrinfo(
+                config.host, config.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+            )[0]
+            listening = closing.enter_context(socket.socket(family, kind, number))
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listening.bind(address)
+            listening.listen(_BACKLOG)
+        except OSError as error:
+            message = f"host and port: nothing can listen at {config.host}:{config.port} ({error.strerror})."
+            raise ParameterError(message) from None
+        closing.pop_all()  # it works, so it stays open
+    return listening
+
+
+def announce(config: Config, listening: socket.socket) -> None:
+    """Say on standard error where the server serves: the one line that it prints by itself.
+
+    >>> with listen(Config(store="memory://", port=0)) as listening:
+    ...     announce(Config(store="memory://", port=0), listening)
+    """
+    scheme = "https" if config.certificate is not None else "http"
+    host, port = listening.getsockname()[:2]
+    sys.stderr.write(f"Serving at {scheme}://{f'[{host}]' if ':' in host else host}:{port}\n")
+    sys.stderr.flush()

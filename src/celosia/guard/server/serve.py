@@ -1,0 +1,78 @@
+"""The server: loads the libraries once, opens the socket, and hands both to a supervisor and its workers.
+
+A fork shares what was loaded, so a worker is there in a few hundredths of a second, and another one as soon when it
+dies. Where a system cannot fork, one process serves.
+"""
+
+import contextlib
+import gc
+import importlib
+import os
+from collections.abc import Iterator
+
+import numpy as np
+
+from celosia.guard.config.settings import Config
+from celosia.guard.http.access_log import Journal, keep_quiet
+from celosia.guard.http.limits import Rates
+from celosia.guard.server.listening import announce, listen
+from celosia.guard.server.supervisor import Supervisor
+from celosia.guard.server.worker import serve_here
+from celosia.guard.service import Guard
+from celosia.mechanisms import Gaussian, Laplace
+
+__all__ = ["serve"]
+
+_HEAVY = (
+    "duckdb",
+    "ibis.backends.duckdb",
+    "pyarrow.compute",
+    "pyarrow.parquet",
+    "sqlalchemy",
+    "sqlglot",
+    "uvicorn.lifespan.off",
+    "uvicorn.protocols.http.h11_impl",
+    "celosia.ledger",
+    "celosia.query.engines.duckdb",
+    "celosia.query.execution.person_level",
+    "celosia.query.execution.row_level",
+)
+_OPTIONAL = ("pandas", "psycopg", "pyarrow.pandas_compat")
+
+
+def serve(path: str | os.PathLike[str]) -> None:
+    """Serve as a configuration says, until a signal ends it.
+
+    >>> serve("nowhere.toml")
+    Traceback (most recent call last):
+    ...
+    celosia.core.errors.ParameterError: There is no configuration 'nowhere.toml': celosia guard init writes one.
+    """
+    config = Config.read(path)
+    Guard.open(config, create=False).close()  # said here, once, and not by every worker
+    listening = listen(config)
+    with _loaded():
+        if hasattr(os, "fork"):
+            Supervisor(path, config, listening).run()
+            return
+        journal = Journal()
+        keep_quiet(journal)
+        serve_here(config, listening, rates=Rates(), journal=journal, ready=lambda: announce(config, listening))
+
+
+@contextlib.contextmanager
+def _loaded() -> Iterator[None]:
+    """Load once what every worker needs; nothing here starts a thread, which a fork would lose."""
+    for name in _HEAVY:
+        importlib.import_module(name)
+    for name in _OPTIONAL:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
+    for mechanism in (Laplace(epsilon=1, sensitivity=1), Gaussian(rho=1, sensitivity=1)):
+        mechanism.release(np.zeros(16, dtype=np.int64))  # brings the compiled samplers into memory
+    gc.collect()
+    gc.freeze()  # the workers share these pages as long as nobody's collector writes into them
+    try:
+        yield
+    finally:
+        gc.unfreeze()

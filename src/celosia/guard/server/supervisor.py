@@ -1,0 +1,277 @@
+"""The supervisor: holds the listening socket, starts workers, and starts others when they end.
+
+It answers nothing and opens nothing, so nothing can bring it down but a signal; a crash costs the replies of one
+process, never the service. SIGTERM and SIGINT stop all after the replies under way; SIGHUP reads the configuration
+again and changes the workers for new ones, of which the old take leave only when the new serve.
+"""
+
+import contextlib
+import os
+import select
+import signal
+import socket
+import sys
+import time
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from types import FrameType
+
+from celosia.core.errors import CelosiaError, LedgerError
+from celosia.guard.config.settings import Config
+from celosia.guard.http.access_log import Journal
+from celosia.guard.http.limits import Rates
+from celosia.guard.server.listening import announce
+from celosia.guard.server.worker import GRACE, READY, run_worker
+
+__all__ = ["Supervisor", "pause_after"]
+
+_MOST_FAILURES = 5
+_LONGEST_PAUSE = 30.0
+
+
+def pause_after(failures: int) -> float:
+    """Return the seconds to wait before the next worker, when so many in a row ended before they served.
+
+    >>> pause_after(0), pause_after(2), pause_after(3), pause_after(100)
+    (0.0, 0.0, 0.5, 30.0)
+    """
+    return 0.0 if failures < 3 else min(_LONGEST_PAUSE, 0.5 * 2 ** min(failures - 3, 10))
+
+
+@dataclass(slots=True)
+class _Worker:
+    """A process, and the pipe by which it reports."""
+
+    pid: int
+    report: int
+    ready: bool = False
+    leaving: bool = False
+
+
+@dataclass(slots=True)
+class Supervisor:
+    """Starts workers, and starts them again.
+
+    >>> from celosia.guard.server.listening import listen
+    >>> config = Config(store="memory://", port=0)
+    >>> with listen(config) as listening:
+    ...     Supervisor("guard.toml", config, listening).config.workers
+    2
+    """
+
+    path: str | os.PathLike[str]
+    config: Config
+    listening: socket.socket
+    journal: Journal = field(default_factory=Journal)
+    _rates: Rates = field(default_factory=Rates)
+    _workers: list[_Worker] = field(default_factory=list)
+    _old: list[_Worker] = field(default_factory=list)
+    _before: Config | None = None
+    _failures: int = 0
+    _next_start: float = 0.0
+    _stopping: float | None = None
+    _announced: bool = False
+    _gave_up: bool = False
+    _reason: str = ""
+    _alive: tuple[int, int] = (-1, -1)
+    _wakeup: tuple[int, int] = (-1, -1)
+
+    def run(self) -> None:
+        """Serve until SIGTERM or SIGINT; raise LedgerError if no worker comes up."""
+        self._alive = os.pipe()
+        with self._signals():
+            while self._stopping is None or self._workers:
+                self._start_missing()
+                self._wait()
+                self._reap()
+                self._hand_over()
+                self._press()
+        for end in self._alive:
+            os.close(end)
+        self.listening.close()
+        if self._gave_up:
+            raise LedgerError(self._reason or "No process of the server came up; its log says where they ended.")
+
+    # ------------------------------------------------------------------------------------------------------ signals
+
+    @contextlib.contextmanager
+    def _signals(self) -> Iterator[None]:
+        """Turn signals into bytes of a pipe, so that none is lost between looking and waiting."""
+        self._wakeup = os.pipe()
+        for end in self._wakeup:
+            os.set_blocking(end, False)
+        handled = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD)
+        before = {number: signal.signal(number, _only_wake) for number in handled}
+        wakeup = signal.set_wakeup_fd(self._wakeup[1], warn_on_full_buffer=False)
+        try:
+            yield
+        finally:
+            signal.set_wakeup_fd(wakeup)
+            for number, handler in before.items():
+                signal.signal(number, handler)
+            for end in self._wakeup:
+                os.close(end)
+
+    def _wait(self) -> None:
+        """Wait for a signal, a worker's report, or the time to start or to end one."""
+        pipes = {worker.report: worker for worker in self._workers if worker.report >= 0}
+        limit = max(0.0, self._next_start - time.monotonic()) if self._missing() else None
+        if self._stopping is not None:
+            limit = max(0.0, self._stopping - time.monotonic())
+        readable, _, _ = select.select([self._wakeup[0], *pipes], [], [], limit)
+        for pipe in readable:
+            if pipe in pipes:
+                self._hear(pipes[pipe])
+        if self._wakeup[0] in readable:
+            for number in os.read(self._wakeup[0], 4096):
+                self._on_signal(number)
+
+    def _on_signal(self, number: int) -> None:
+        if number in {signal.SIGTERM, signal.SIGINT}:
+            # A second one means now.
+            self._stopping = time.monotonic() + (GRACE + 5 if self._stopping is None else 0)
+            self._tell(self._workers, signal.SIGTERM)
+        elif number == signal.SIGHUP and self._stopping is None:
+            self._reload()
+
+    def _press(self) -> None:
+        if self._stopping is not None and time.monotonic() >= self._stopping:
+            self._tell(self._workers, signal.SIGKILL)
+            self._stopping = time.monotonic() + 1
+
+    @staticmethod
+    def _tell(workers: list[_Worker], number: int) -> None:
+        for worker in workers:
+            worker.leaving = True
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(worker.pid, number)
+
+    # ------------------------------------------------------------------------------------------------------ workers
+
+    def _missing(self) -> int:
+        """Return how many workers of the present configuration are wanting."""
+        if self._stopping is not None:
+            return 0
+        present = sum(not worker.leaving for worker in self._workers) - len(self._old)
+        # Each process would have a ledger of its own in its memory, and spend the budget once more.
+        wanted = 1 if self.config.store.startswith("memory:") else self.config.workers
+        return max(0, wanted - present)
+
+    def _start_missing(self) -> None:
+        while self._missing() and time.monotonic() >= self._next_start:
+            self._start()
+
+    def _start(self) -> None:
+        ours, theirs = os.pipe()
+        # A signal that came to the child before it has handlers of its own would wake the parent instead.
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD})
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # of BLAS's idle threads, which look after forks
+            pid = os.fork()
+        if pid == 0:
+            self._become_worker(ours, theirs, mask)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        os.close(theirs)
+        self._workers.append(_Worker(pid, ours))
+        self.journal.line(f"worker {pid} began")
+
+    def _become_worker(self, ours: int, theirs: int, mask: "set[int | signal.Signals]") -> None:
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        for end in (ours, self._alive[1], *self._wakeup, *(worker.report for worker in self._workers)):
+            if end >= 0:
+                os.close(end)
+        run_worker(
+            self.config,
+            self.listening,
+            rates=self._rates,
+            journal=self.journal,
+            report=theirs,
+            alive=self._alive[0],
+        )
+
+    def _hear(self, worker: _Worker) -> None:
+        """Read what a worker reports: that it serves, or why it does not."""
+        words = os.read(worker.report, 4096)
+        os.close(worker.report)
+        worker.report = -1
+        if words != READY:
+            self._reason = words.decode(errors="replace") or self._reason
+            return
+        worker.ready, self._failures, self._reason = True, 0, ""
+        if not self._announced:
+            self._announced = True
+            announce(self.config, self.listening)
+
+    def _reap(self) -> None:
+        for worker in list(self._workers):
+            pid, status = os.waitpid(worker.pid, os.WNOHANG)
+            if not pid:
+                continue
+            if worker.report >= 0:
+                self._hear(worker)
+            self._workers.remove(worker)
+            self.journal.line(f"worker {pid} ended ({os.waitstatus_to_exitcode(status)})")
+            new = worker not in self._old
+            if not new:
+                self._old.remove(worker)
+            # Whoever was killed by another's hand did not fail.
+            killed = os.waitstatus_to_exitcode(status) == -signal.SIGKILL
+            if new and not (worker.ready or worker.leaving or killed):
+                self._failed()
+
+    def _failed(self) -> None:
+        self._failures += 1
+        self._next_start = time.monotonic() + pause_after(self._failures)
+        if self._old and self._before is not None:
+            self._go_back()
+        elif not self._announced and self._failures >= _MOST_FAILURES:
+            self._gave_up = True
+            self._on_signal(signal.SIGTERM)
+
+    # ------------------------------------------------------------------------------------------- new configuration
+
+    def _reload(self) -> None:
+        try:
+            config = Config.read(self.path)
+        except CelosiaError as error:
+            self._refuse(str(error))
+            return
+        if (config.host, config.port) != (self.config.host, self.config.port):
+            self._refuse("host and port cannot change while the server runs: stop it, and start it again.")
+            return
+        if not self._old:
+            self._before, self._old = self.config, [worker for worker in self._workers if not worker.leaving]
+        else:  # again, before the last change was done: those that are not ready yet are replaced
+            self._tell([worker for worker in self._workers if worker not in self._old], signal.SIGTERM)
+        self.config, self._failures = config, 0
+        self.journal.line("the configuration was read again")
+
+    def _hand_over(self) -> None:
+        """Let the old workers go when the new ones serve."""
+        new = [worker for worker in self._workers if worker not in self._old and not worker.leaving]
+        if self._old and not self._missing() and all(worker.ready for worker in new):
+            self._tell(self._old, signal.SIGTERM)
+            self._old, self._before = [], None
+
+    def _go_back(self) -> None:
+        """Keep the old workers and what they were told, because the new ones do not come up."""
+        self._refuse(self._reason or "The new processes did not come up.")
+        self._tell([worker for worker in self._workers if worker not in self._old], signal.SIGTERM)
+        if self._before is not None:
+            self.config = self._before
+        self._old, self._before, self._reason, self._failures, self._next_start = [], None, "", 0, 0.0
+
+    def _refuse(self, reason: str) -> None:
+        self.journal.line("the new configuration was not taken")
+        sys.stderr.write(f"The configuration stays as it was: {reason}\n")
+        sys.stderr.flush()
+
+
+def _only_wake(_number: int, _frame: FrameType | None) -> None:
+    """Do nothing: the byte in the wake-up pipe says what came."""

@@ -1,0 +1,142 @@
+"""One process of the server: opens the guard for itself, and serves from the socket that it was given.
+
+A worker says through a pipe that it serves, or why it cannot. It ends when it is told to, after the replies that are
+under way, and when the process that started it is gone, which it notices by another pipe that then closes: nothing
+answers unsupervised.
+"""
+
+import contextlib
+import os
+import signal
+import socket
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from functools import partial
+from types import FrameType
+from typing import NoReturn, cast
+
+import uvicorn
+
+from celosia.core.errors import CelosiaError
+from celosia.guard.config.settings import Config
+from celosia.guard.http.access_log import Journal, keep_quiet
+from celosia.guard.http.limits import Rates
+from celosia.guard.server.app import create_app
+from celosia.guard.server.connections import HEAD_SECONDS, Connection, most_connections
+from celosia.guard.service import Guard
+
+__all__ = ["GRACE", "READY", "run_worker", "serve_here"]
+
+GRACE = 30
+"""Seconds that replies under way are given when the server stops."""
+
+READY = b"+"
+"""What a worker writes when it serves; anything else is the reason why it does not."""
+
+
+class _Server(uvicorn.Server):
+    """Uvicorn's server, which tells when it has begun to listen."""
+
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets=sockets)
+        if self.started:
+            self._ready()
+
+
+def serve_here(
+    config: Config, listening: socket.socket, *, rates: Rates, journal: Journal, ready: Callable[[], None]
+) -> None:
+    """Open the guard and serve in this process, until a signal ends it.
+
+    >>> callable(serve_here)
+    True
+    """
+    with Guard.open(config, create=False) as guard:
+        guard.open_datasets()
+        app = create_app(guard, rates=rates, journal=journal)
+        settings = uvicorn.Config(
+            app,
+            http=_connections(config),
+            ws="none",
+            loop="asyncio",
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,  # BehindProxy reads them, and trusts only what the nearest proxy wrote
+            backlog=512,
+            timeout_keep_alive=15,
+            timeout_graceful_shutdown=GRACE,
+            ssl_certfile=config.certificate,
+            ssl_keyfile=config.private_key,
+        )
+        _Server(settings, ready).run(sockets=[listening])
+
+
+def _connections(config: Config) -> type[Connection]:
+    most = most_connections()
+    each = most if config.behind_proxy else most // 4
+    made = partial(Connection, seconds=HEAD_SECONDS, most=most, each=each, held=Counter())
+    return cast("type[Connection]", made)  # all that uvicorn does with it is to call it
+
+
+def run_worker(
+    config: Config, listening: socket.socket, *, rates: Rates, journal: Journal, report: int, alive: int
+) -> NoReturn:
+    """Be a worker: serve, and end the process.
+
+    Parameters
+    ----------
+    config, listening, rates, journal
+        What to serve, from which socket, with which shared table of rates, and where its lines go.
+    report
+        The pipe to write into: ``READY``, or what is wrong.
+    alive
+        The pipe that closes when the supervisor is gone.
+
+    Examples
+    --------
+    >>> callable(run_worker)
+    True
+    """
+    code = 1
+    try:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, _leave)
+        keep_quiet(journal)
+        threading.Thread(target=_follow, args=(alive,), daemon=True).start()
+        serve_here(config, listening, rates=rates, journal=journal, ready=lambda: _say(report, READY))
+        code = 0
+    except SystemExit:
+        code = 0
+    except CelosiaError as error:
+        _say(report, str(error).encode())
+        journal.unforeseen(error)
+    except BaseException as error:  # noqa: BLE001 - the last frame of a process: its words must not be printed
+        _say(report, f"{type(error).__name__}; the server's log says where.".encode())
+        journal.unforeseen(error)
+    finally:
+        # What the supervisor registered to run at its own end is not this process's to run.
+        os._exit(code)
+
+
+def _leave(_number: int, _frame: FrameType | None) -> None:
+    raise SystemExit(0)
+
+
+def _follow(alive: int) -> None:
+    os.read(alive, 1)  # returns when the last writer, the supervisor, is gone
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(GRACE)
+    os._exit(1)
+
+
+def _say(report: int, words: bytes) -> None:
+    with contextlib.suppress(OSError):  # nobody may listen any more
+        os.write(report, words[:4000])

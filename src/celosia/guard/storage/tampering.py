@@ -1,0 +1,108 @@
+"""Whether the guard's own tables are what the log says they became.
+
+Every change of a user, a key or a data set is a line in the hash-chained log, in the same transaction; so the log alone
+says what the tables must hold. Whoever can write to the database could give a role, a key, or the rows of one data set
+to the budget of another without a line: here that is found. A data set's line holds the SHA-256 of its whole row but
+for passwords, a key's line that of the key. Who is signed in on the pages is not in the log, and not compared.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+import sqlalchemy as sa
+
+from celosia.core.exact import quote
+from celosia.guard.addresses import hidden
+from celosia.guard.storage.tables import DATASETS, KEYS, USERS
+from celosia.ledger.store.tables import LOG
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+__all__ = ["DATASET_LINES", "find_tampering", "last_digest", "row_digest"]
+
+DATASET_LINES: Final = ("dataset added", "schema changed", "bounds changed", "version changed", "dataset shared")
+"""The kinds of lines that tell of a data set, each with the digest of its row."""
+
+_OTHERS: Final = ("user added", "key added", "key revoked")
+_COLUMNS: Final = ("name", "title", "source", "relation", "schema", "public", "analysts", "version", "revision")
+
+
+def row_digest(row: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of a data set's row, without passwords.
+
+    >>> row = {"name": "a", "title": "", "source": "a.csv", "relation": None, "schema": "", "public": "[]",
+    ...        "analysts": None, "version": 1, "revision": 1}
+    >>> row_digest(row) == row_digest(row | {"source": "b.csv"})
+    False
+    """
+    told = {name: row[name] for name in _COLUMNS}
+    public = [one | {"source": hidden(one["source"])} for one in json.loads(row["public"])]
+    told |= {"source": hidden(row["source"]), "public": public}
+    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+
+
+def last_digest(connection: "Connection", dataset: str) -> str | None:
+    """Return the digest that the last line about a data set has.
+
+    >>> import celosia as cl
+    >>> with cl.ledger("memory://").store.reading() as connection:
+    ...     last_digest(connection, "deaths") is None
+    True
+    """
+    for _, body in _lines(connection, *DATASET_LINES, latest_first=True):
+        if body.get("dataset") == dataset:
+            return str(body.get("digest"))
+    return None
+
+
+def find_tampering(connection: "Connection") -> str | None:
+    """Return what is not as the log says, the first that is found; None if all is.
+
+    >>> import celosia as cl
+    >>> from celosia.guard.storage.tables import create_tables
+    >>> ledger = cl.ledger("memory://")
+    >>> create_tables(ledger)
+    >>> with ledger.store.reading() as connection:
+    ...     find_tampering(connection) is None
+    True
+    """
+    expected = _expected(connection)
+    found: dict[str, dict[str, tuple[Any, ...]]] = {
+        "user": {row.name: (row.role,) for row in connection.execute(sa.select(USERS))},
+        "key": {
+            row.id: (row.user, row.digest, row.expires, row.revoked is not None)
+            for row in connection.execute(sa.select(KEYS))
+        },
+        "data set": {row.name: (row_digest(row._asdict()),) for row in connection.execute(sa.select(DATASETS))},
+    }
+    for kind, those in expected.items():
+        for name in sorted(those.keys() | found[kind].keys()):
+            if those.get(name) != found[kind].get(name):
+                return f"The {kind} {quote(name)} is not what the log says: the table was changed without a line."
+    return None
+
+
+def _expected(connection: "Connection") -> dict[str, dict[str, tuple[Any, ...]]]:
+    users: dict[str, tuple[Any, ...]] = {}
+    keys: dict[str, tuple[Any, ...]] = {}
+    datasets: dict[str, tuple[Any, ...]] = {}
+    for kind, body in _lines(connection, *_OTHERS, *DATASET_LINES):
+        if kind == "user added":
+            users[body["user"]] = (body["role"],)
+        elif kind == "key added":
+            keys[body["key"]] = (body["user"], body.get("digest"), body["expires"], False)
+        elif kind == "key revoked":
+            keys[body["key"]] = (*keys.get(body["key"], (None, None, None))[:3], True)
+        else:
+            datasets[body["dataset"]] = (body.get("digest"),)
+    return {"user": users, "key": keys, "data set": datasets}
+
+
+def _lines(connection: "Connection", *kinds: str, latest_first: bool = False) -> Iterator[tuple[str, dict[str, Any]]]:
+    order = LOG.c.sequence.desc() if latest_first else LOG.c.sequence
+    query = sa.select(LOG.c.kind, LOG.c.body).where(LOG.c.kind.in_(kinds)).order_by(order)
+    for row in connection.execute(query):
+        yield str(row.kind), json.loads(row.body)

@@ -1,0 +1,158 @@
+"""An answer as a table to read: each number with its interval beside it, and no more digits than the interval allows.
+
+In the files to keep, numbers have all their digits. A text that a spreadsheet would take for a formula is written with
+an apostrophe before it: keys that were released may be any text.
+"""
+
+import csv
+import datetime as dt
+import io
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Final
+
+from celosia.guard.web.i18n.numerals import decimals_for, numeral
+
+if TYPE_CHECKING:
+    from celosia.query.release import TableRelease
+
+__all__ = ["AnswerTable", "Heading", "answer_csv", "answer_table"]
+
+_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heading:
+    """The head of a column: a key, a number with an interval, what has none, or the interval for a true value.
+
+    >>> Heading(name="sex", key=True).number
+    False
+    """
+
+    name: str
+    key: bool = False
+    number: bool = False
+    interval: bool = False
+    true: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerTable:
+    """Headings, and rows of pairs: what stands in a cell, and its interval or nothing.
+
+    >>> AnswerTable(headings=(Heading(name="count"),), rows=((("7", ""),),)).rows[0][0][0]
+    '7'
+    """
+
+    headings: tuple[Heading, ...]
+    rows: tuple[tuple[tuple[str, str], ...], ...]
+
+    @property
+    def stacked(self) -> bool:
+        """Whether intervals go below their numbers, because beside them they would not fit.
+
+        >>> AnswerTable(headings=(Heading(name="count", interval=True),), rows=()).stacked
+        False
+        """
+        return sum(heading.interval for heading in self.headings) > 1
+
+
+def answer_table(release: "TableRelease", code: str, level: float) -> AnswerTable:
+    """Return an answer with intervals of a level, in the numerals of a language.
+
+    >>> import celosia as cl
+    >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(sex=cl.Category("F", "M")), name="deaths")
+    >>> release = cl.Session(deaths, budget=cl.PureDP(epsilon=1)).query().group_by("sex").count().release(epsilon=1)
+    >>> [heading.name for heading in answer_table(release, "en", 0.95).headings]
+    ['sex', 'count']
+    """
+    headings, columns = [], []
+    for name in release.value.column_names:
+        values = release.value[name].to_pylist()
+        key = name in release.keys
+        number = not key and any(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
+        headings.append(Heading(name=name, key=key, number=number, interval=name in release.intervals))
+        if name in release.intervals:
+            columns.append(_with_interval(values, release.intervals[name](level), code))
+            true = (release.true_intervals or {}).get(name)
+            if true is not None:
+                headings.append(Heading(name=name, number=number, true=True))
+                columns.append([(interval, "") for _, interval in _with_interval(values, true(level), code)])
+        else:
+            columns.append([(_shown(value, code, key=key), "") for value in values])
+    return AnswerTable(headings=tuple(headings), rows=tuple(zip(*columns, strict=True)))
+
+
+def _with_interval(values: list[Any], ends: "tuple[Any, Any]", code: str) -> list[tuple[str, str]]:
+    low, high = (end.tolist() for end in ends)
+    if any(not isinstance(value, int | float | None) for value in values):  # dates and categories
+        around = [f"{_shown(a, code, key=True)} – {_shown(b, code, key=True)}" for a, b in zip(low, high, strict=True)]
+        return [(_shown(value, code, key=True), text) for value, text in zip(values, around, strict=True)]
+    whole = all(isinstance(value, int) for value in values)
+    if whole:  # so the interval is widened to whole numbers
+        low = [math.floor(end) if math.isfinite(end) else end for end in low]
+        high = [math.ceil(end) if math.isfinite(end) else end for end in high]
+    widths = [b - a for a, b in zip(low, high, strict=True) if math.isfinite(b - a) and b > a]
+    decimals = 0 if whole else decimals_for(min(widths, default=0.0) / 2)
+    long = any(abs(end) >= 10_000 for end in [*low, *high])
+
+    def shown(number: Any, rounded: str) -> str:  # noqa: ANN401 - a number, or null
+        if number is None:
+            return "–"
+        return numeral(number, code, decimals=decimals, rounded=rounded, grouped=long)
+
+    return [
+        (shown(value, "near"), f"{shown(a, 'down')} – {shown(b, 'up')}")
+        for value, a, b in zip(values, low, high, strict=True)
+    ]
+
+
+def _shown(value: object, code: str, *, key: bool) -> str:
+    match value:
+        case None:
+            return "–"
+        case bool():
+            return "true" if value else "false"
+        case int() | float() if not key:  # a key is a name, also if it is a number: no year is written 2,021
+            return numeral(value, code, digits=6)
+        case dt.datetime():
+            return value.replace(tzinfo=None).isoformat(sep=" ")
+        case list() | tuple():
+            return ", ".join(_shown(item, code, key=key) for item in value)
+    return str(value)
+
+
+def answer_csv(release: "TableRelease", level: float) -> str:
+    r"""Return an answer as CSV; ``count`` has ``count_low`` and ``count_high`` beside it.
+
+    >>> import celosia as cl
+    >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)))
+    >>> release = cl.Session(deaths, budget=cl.PureDP(epsilon=1)).query().count().release(epsilon=1)
+    >>> answer_csv(release, 0.95).partition("\r\n")[0]
+    'count,count_low,count_high'
+    """
+    table = release.to_arrow(level)
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow([_safe(name) for name in table.column_names])
+    columns = [[_cell(value) for value in column.to_pylist()] for column in table.columns]
+    writer.writerows(zip(*columns, strict=True))
+    return text.getvalue()
+
+
+def _cell(value: object) -> object:
+    match value:
+        case None:
+            return ""
+        case Fraction():
+            return float(value)
+        case str():
+            return _safe(value)
+        case bool():
+            return "true" if value else "false"
+    return value
+
+
+def _safe(text: str) -> str:
+    return f"'{text}" if text.startswith(_FORMULA) else text

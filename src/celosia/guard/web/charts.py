@@ -1,0 +1,123 @@
+"""Answers as charts: one Vega-Lite specification for the script on the page, and a picture for those without one.
+
+A chart is drawn from the release alone. Its expressions are interpreted by the page, never compiled, and it has no
+tooltips, whose style the pages' policy would refuse. Both themes keep the palette that everybody can tell apart.
+"""
+
+import json
+import math
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final
+
+from celosia.plots.style import BLUE, GREY, INK
+
+if TYPE_CHECKING:
+    from celosia.guard.web.i18n.language import Language
+    from celosia.query.release import TableRelease
+
+__all__ = ["chart_columns", "chart_picture", "chart_specification"]
+
+_MOST_BARS: Final = 200
+_MOST_CHARTS: Final = 4
+_DARK: Final = {
+    INK: "#ece8e0",
+    GREY: "#b1b5b3",
+    BLUE: "#56b4e9",
+    "#999999": "#819094",
+    "#e8e8e8": "#344145",
+}
+_LOCALES: Final[dict[str, dict[str, Any]]] = {
+    "en": {"decimal": ".", "thousands": ",", "grouping": [3], "currency": ["$", ""]},
+    "es": {"decimal": ",", "thousands": ".", "grouping": [3], "currency": ["", " €"]},
+}
+
+
+def chart_columns(release: "TableRelease") -> list[str]:
+    """Return the columns of an answer that can be drawn; none if there are too many bars or a number is missing.
+
+    >>> import celosia as cl
+    >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)))
+    >>> chart_columns(cl.Session(deaths, budget=cl.PureDP(epsilon=1)).query().count().release(epsilon=1))
+    ['count']
+    """
+    if not 0 < release.value.num_rows <= _MOST_BARS:
+        return []
+    return [name for name in release.intervals if _finite(release, name)][:_MOST_CHARTS]
+
+
+def _finite(release: "TableRelease", name: str) -> bool:
+    values = release.value[name].to_pylist()
+    low, high = (end.tolist() for end in release.intervals[name](0.999))
+    # Dates and categories have intervals too, and no height.
+    return all(isinstance(value, int | float) and math.isfinite(value) for value in [*values, *low, *high])
+
+
+def chart_specification(
+    release: "TableRelease", column: str, *, level: float, language: "Language", dark: bool = False
+) -> dict[str, Any]:
+    """Return the chart of a column, as wide as its place on the page.
+
+    >>> import celosia as cl
+    >>> from celosia.guard.web.i18n.language import language
+    >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)))
+    >>> release = cl.Session(deaths, budget=cl.PureDP(epsilon=1)).query().count().release(epsilon=1)
+    >>> chart_specification(release, "count", level=0.95, language=language("es"))["width"]
+    'container'
+    """
+    spec: dict[str, Any] = release.plot(column, level=level, title=column).to_dict()
+    rows = {name: spec.pop(name) for name in ("data", "datasets") if name in spec}
+    words = {
+        "private value": language.text("chart.value"),
+        release.name_interval(level): language.text(
+            "chart.interval" if release.true_intervals is None else "chart.noise_interval", level=f"{100 * level:g}"
+        ),
+    }
+    changed: dict[str, Any] = _changed(spec, words, _DARK if dark else {})
+    changed.pop("title", None)
+    changed["config"] |= {"background": "transparent", "padding": 4}
+    changed["config"]["legend"]["direction"] = "vertical"  # side by side they do not fit on a telephone
+    locale = {"locale": _LOCALES[language.code]}
+    return (
+        changed
+        | rows
+        | {"width": "container", "autosize": {"type": "fit-x", "contains": "padding"}, "usermeta": locale}
+    )
+
+
+def _changed(part: Any, words: dict[str, str], colours: dict[str, str]) -> Any:  # noqa: ANN401 - a piece of JSON
+    """The specification in another language and theme, without its tooltips; the data are not in it."""
+    match part:
+        case dict():
+            return {name: _changed(value, words, colours) for name, value in part.items() if name != "tooltip"}
+        case list():
+            return [_changed(value, words, colours) for value in part]
+        case str():
+            known = colours | words | {json.dumps(old): json.dumps(new) for old, new in words.items()}
+            return known.get(part, part)
+    return part
+
+
+def chart_picture(spec: dict[str, Any]) -> str:
+    """Return a chart as SVG.
+
+    >>> import celosia as cl
+    >>> from celosia.guard.web.i18n.language import language
+    >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)))
+    >>> release = cl.Session(deaths, budget=cl.PureDP(epsilon=1)).query().count().release(epsilon=1)
+    >>> chart_picture(chart_specification(release, "count", level=0.95, language=language("en")))[:4]
+    '<svg'
+    """
+    fixed = {name: value for name, value in spec.items() if name != "autosize"} | {"width": 720}
+    return _drawn(json.dumps(fixed, sort_keys=True))
+
+
+@lru_cache(maxsize=64)
+def _drawn(text: str) -> str:
+    import altair as alt
+    import vl_convert
+
+    spec = json.loads(text)
+    locale = spec.pop("usermeta")["locale"]
+    version = ".".join(alt.SCHEMA_VERSION.split(".")[:2])
+    picture: str = vl_convert.vegalite_to_svg(spec, vl_version=version, format_locale=locale)
+    return picture

@@ -1,0 +1,123 @@
+"""What a preview's cost is measured by, and how it is divided, for the bar and the shares beside it.
+
+A question is charged to several budgets, each for good and perhaps for a period. The one of which it takes the largest
+part of what is left decides whether it fits; limit, spent and left are told of that one, all three.
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Final
+
+from celosia.core.guarantees import Guarantee
+from celosia.guard.web.i18n.numerals import share
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from celosia.ledger import Line, Scope
+    from celosia.query import Preview
+
+__all__ = ["Part", "Tightest", "percents", "shares_of", "tightest_of"]
+
+_NUMBERS: Final = ("epsilon", "delta", "rho", "mu")
+_SHARED: Final = " come from one measurement and share its noise."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tightest:
+    """The budget that a question fits into worst: of a scope, for good or in its ``window``.
+
+    >>> from celosia.core.guarantees import PureDP
+    >>> from celosia.ledger import Scope
+    >>> one, half = PureDP(epsilon=1), PureDP(epsilon="0.5")
+    >>> Tightest(scope=Scope(dataset="deaths"), window=True, limit=one, spent=half, left=half).spent_share
+    0.5
+    """
+
+    scope: "Scope"
+    window: bool
+    limit: Guarantee
+    spent: Guarantee
+    left: Guarantee
+
+    @property
+    def spent_share(self) -> float | None:
+        """Which part of the limit is spent."""
+        return share(self.spent, self.limit)
+
+
+def tightest_of(lines: "Iterable[Line]", cost: Guarantee) -> Tightest | None:
+    """Return the budget of which a cost takes the largest part; None if it is of another kind than all of them.
+
+    >>> from celosia.core.guarantees import PureDP
+    >>> tightest_of([], PureDP(epsilon=1)) is None
+    True
+    """
+    alike = [one for line in lines for one in _limits(line) if type(one.left) is type(cost)]
+    return max(alike, key=lambda one: (_part(cost, one.left), one.spent_share or 0.0), default=None)
+
+
+def _limits(line: "Line") -> "Iterator[Tightest]":
+    yield Tightest(scope=line.scope, window=False, limit=line.policy.limit, spent=line.spent, left=line.remaining)
+    window = line.policy.window
+    if window is not None and line.window_spent is not None and line.window_remaining is not None:
+        yield Tightest(
+            scope=line.scope, window=True, limit=window.limit, spent=line.window_spent, left=line.window_remaining
+        )
+
+
+def _part(cost: Guarantee, left: Guarantee) -> Fraction | float:
+    """How much of what is left a cost takes: more than 1 does not fit."""
+    numbers = [(getattr(cost, name), getattr(left, name)) for name in _NUMBERS if hasattr(cost, name)]
+    return max((wanted / there if there else math.inf for wanted, there in numbers if wanted), default=Fraction(0))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """The part of the cost that an aggregate has, in percent; ``shared`` names one that has the same measurement.
+
+    >>> Part(percent=59).shared
+    ''
+    """
+
+    percent: int
+    shared: str = ""
+
+
+def shares_of(preview: "Preview") -> tuple[tuple[Part, ...], int]:
+    """Return the part of each aggregate of a preview, and that of the keys: with each measurement once, 100 in all.
+
+    >>> import celosia as cl
+    >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
+    >>> session = cl.Session(deaths, budget=cl.PureDP(epsilon=1))
+    >>> shares_of(session.sql("SELECT COUNT(*), AVG(age) FROM deaths").preview(epsilon=1))
+    ((Part(percent=100, shared=''), Part(percent=0, shared='count')), 0)
+    """
+    groups = [note.removesuffix(_SHARED).split(", ") for note in preview.notes if note.endswith(_SHARED)]
+    shown: dict[str, str] = {}
+    for line in preview.lines:
+        together = {name for group in groups if line.name in group for name in group}
+        shown[line.name] = next((name for name, other in shown.items() if name in together and not other), "")
+    own = [line.share if not shown[line.name] else Fraction(0) for line in preview.lines]
+    keys = max(Fraction(0), Fraction(1) - sum(own)) if preview.cells is None else Fraction(0)
+    *parts, rest = percents([*own, keys])
+    found = [Part(percent=part, shared=shown[line.name]) for part, line in zip(parts, preview.lines, strict=True)]
+    return tuple(found), rest
+
+
+def percents(shares: "Sequence[Fraction]") -> list[int]:
+    """Return whole percents of the total that add up to 100, by the largest remainders (Hamilton 1792).
+
+    >>> percents([Fraction(1, 3)] * 3)
+    [34, 33, 33]
+    """
+    total = sum(shares)
+    if not total:
+        return [0 for _ in shares]
+    exact = [100 * one / total for one in shares]
+    whole = [math.floor(one) for one in exact]
+    order = sorted(range(len(exact)), key=lambda place: whole[place] - exact[place])
+    for place in order[: 100 - sum(whole)]:
+        whole[place] += 1
+    return whole

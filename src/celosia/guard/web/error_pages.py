@@ -1,0 +1,55 @@
+"""What a browser is shown when a request is refused before any page has it: an unknown address, too many requests.
+
+Programs are told the same as problem details; a browser says by its ``Accept`` that it would rather have a page.
+Nobody is looked up for it: a page that is shown to whoever comes too often must cost little.
+"""
+
+from typing import TYPE_CHECKING
+
+from starlette.requests import Request
+
+from celosia.guard.web.i18n.language import LANGUAGE_COOKIE, chosen_language, language
+from celosia.guard.web.i18n.wording import worded
+from celosia.guard.web.rendering import error_title, page
+from celosia.guard.web.visit import Visit
+
+if TYPE_CHECKING:
+    from starlette.responses import Response
+    from starlette.types import Scope
+
+    from celosia.guard.http.problems import Problem
+    from celosia.guard.service import Guard
+
+__all__ = ["mishap"]
+
+
+def mishap(guard: "Guard", scope: "Scope", problem: "Problem") -> "Response | None":
+    """Return a page about a problem, in the visitor's language; None for whoever did not ask for a page.
+
+    >>> from celosia.guard.http.problems import Problem
+    >>> problem = Problem(status=404, title="Not Found", detail="There is nothing here.", error="CelosiaError")
+    >>> browser = {"type": "http", "path": "/nowhere", "query_string": b"", "headers": [(b"accept", b"text/html")]}
+    >>> mishap(None, browser, problem).status_code, mishap(None, browser | {"path": "/v1/nowhere"}, problem)
+    (404, None)
+    """
+    request = Request(scope)
+    if scope["path"].startswith("/v1") or "text/html" not in request.headers.get("accept", "").lower():
+        return None
+    asked, remembered = request.query_params.get("lang"), request.cookies.get(LANGUAGE_COOKIE)
+    code = chosen_language(asked, remembered, request.headers.get("accept-language"))
+    fragment = request.headers.get("hx-request") == "true"
+    visit = Visit(guard=guard, path="/", language=language(code), fragment=fragment)
+    told = worded(problem.detail, visit.language)
+    title, detail, spoken = error_title(visit, problem), told.text, told.code
+    if problem.status == 404:
+        title, detail, spoken = visit.text("error.missing"), visit.text("error.nowhere"), code
+    elif problem.status == 429:
+        seconds = (problem.headers or {}).get("Retry-After", "60")
+        detail, spoken = visit.text("error.wait", seconds=seconds), code
+    if fragment:
+        reply: Response = page(visit, "error_fragment.html", title=title, detail=detail, spoken=spoken)
+    else:
+        values = {"title": title, "detail": detail, "spoken": spoken, "journal": ""}
+        reply = page(visit, "error.html", status=problem.status, **values)
+    reply.headers.update(problem.headers or {})
+    return reply

@@ -1,0 +1,90 @@
+"""The language of a page: asked for in the address, remembered in a cookie, or what the browser prefers.
+
+Texts live in one TOML file for each language, under the same names; a test holds the two together. What other
+rooms say in English is said again by :mod:`celosia.guard.web.i18n.wording`. Numbers follow the language.
+"""
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
+from typing import Any, Final
+
+__all__ = ["LANGUAGES", "LANGUAGE_COOKIE", "Language", "chosen_language", "language"]
+
+LANGUAGES: Final = {"en": "English", "es": "Español"}
+"""The languages that there are, each by its own name; the first is spoken to those who want none of them."""
+
+LANGUAGE_COOKIE: Final = "__Host-celosia-language"
+"""Remembers the choice of a language, and nothing else."""
+
+_RANGE: Final = re.compile(r"\s*([a-z]{2,3})(?:-[a-z0-9-]+)?\s*(?:;\s*q=([01](?:\.\d{0,3})?)\s*)?", re.IGNORECASE)
+_MOST_RANGES: Final = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Language:
+    """The texts of one language, by their dotted names.
+
+    >>> language("en").text("nav.sign_out"), language("es").text("nav.sign_out")
+    ('Sign out', 'Salir')
+    """
+
+    code: str
+    texts: Mapping[str, str] = field(repr=False)
+
+    def text(self, name: str, /, **values: object) -> str:
+        """Return a text with its gaps filled in; a name that does not exist is a mistake of ours, and raises.
+
+        >>> language("en").text("nav.who", name="ana", role="analyst")
+        'ana, analyst'
+        """
+        return self.texts[name].format_map(values) if values else self.texts[name]
+
+    def has(self, name: str) -> bool:
+        """Whether there is a text of this name.
+
+        >>> language("en").has("no.such")
+        False
+        """
+        return name in self.texts
+
+
+@cache
+def language(code: str) -> Language:
+    """Return the language of a code.
+
+    >>> language("es").code
+    'es'
+    """
+    file = resources.files("celosia.guard.web.i18n").joinpath("texts", f"{code}.toml")
+    return Language(code=code, texts=dict(_flat(tomllib.loads(file.read_text(encoding="utf-8")))))
+
+
+def _flat(document: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = []
+    for name, value in document.items():
+        found += _flat(value, f"{prefix}{name}.") if isinstance(value, Mapping) else [(f"{prefix}{name}", str(value))]
+    return found
+
+
+def chosen_language(asked: str | None, remembered: str | None, accepted: str | None) -> str:
+    """Return the code of the language to speak.
+
+    >>> chosen_language(None, None, "fr, es-MX;q=0.8, en;q=0.7")
+    'es'
+    >>> chosen_language("en", "es", "es")
+    'en'
+    """
+    for code in (asked, remembered):
+        if code in LANGUAGES:
+            return str(code)
+    preferred = sorted(_preferences(accepted or ""), key=lambda pair: -pair[1])
+    return next((code for code, weight in preferred if code in LANGUAGES and weight > 0), next(iter(LANGUAGES)))
+
+
+def _preferences(accepted: str) -> list[tuple[str, float]]:
+    matches = (_RANGE.fullmatch(part) for part in accepted[:1000].split(",")[:_MOST_RANGES])
+    return [(match[1].lower(), float(match[2] or 1)) for match in matches if match]

@@ -1,0 +1,120 @@
+"""Sentences of other rooms on a page: how an answer is made, what should be known about it, why something is refused.
+
+Those rooms speak English, to whoever writes Python. Their sentences have gaps for names and numbers, so they are
+recognised by their shape and said again in the visitor's language; guarantees become ε and δ. A sentence that is not
+recognised stays in English, and the page says that it is.
+"""
+
+import re
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING, Final
+
+from celosia.core.errors import CelosiaError
+from celosia.core.guarantees import ZCDP, ApproxDP, GaussianDP, PureDP
+from celosia.guard.web.i18n.numerals import promise
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from celosia.guard.web.i18n.language import Language
+
+__all__ = ["Sentence", "in_symbols", "worded"]
+
+_GAP: Final = re.compile(r"<\\(\d)>|\{(\d)\}|\\(\d)")
+_NUMBER: Final = re.compile(r"-?\d[\d,]*(\.\d+)?(e[+-]?\d+)?")
+_MARKS: Final = str.maketrans(",.", ".,")
+_LONGEST: Final = 1_000  # what is longer quotes a long question, and shapes would be tried on it at length
+_DEEPEST: Final = 3
+
+_GUARANTEE: Final = re.compile(r"(\bcosts )?\b(PureDP|ApproxDP|ZCDP|GaussianDP)\(([^()]{0,300})\)")
+_FIELD: Final = re.compile(r"\b(epsilon|delta|rho|mu)=≈?'?([0-9][0-9./e+-]*)'?")
+_KINDS: Final = {kind.__name__: kind for kind in (PureDP, ApproxDP, ZCDP, GaussianDP)}
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence and the language it is in.
+
+    >>> Sentence("Keys are private.", "en").code
+    'en'
+    """
+
+    text: str
+    code: str
+
+
+def worded(sentence: str, language: "Language") -> Sentence:
+    """Return a sentence in a language if it is known, and in English if not.
+
+    >>> from celosia.guard.web.i18n.language import language
+    >>> worded("Laplace noise of scale 2", language("es"))
+    Sentence(text='ruido de Laplace de escala 2', code='es')
+    >>> worded("There is no column 'x'. Did you mean sex?", language("es")).text
+    "No hay ninguna columna 'x'. ¿Quería decir sex?"
+    >>> worded("Something new.", language("es")).code
+    'en'
+    """
+    plain = in_symbols(sentence, language.code)
+    spoken = _spoken(plain, language.code, 0) if len(plain) <= _LONGEST else None
+    return Sentence(in_symbols(sentence, "en"), "en") if spoken is None else Sentence(spoken, language.code)
+
+
+def in_symbols(text: str, code: str) -> str:
+    r"""Return a text with its guarantees in symbols; what something costs is rounded up, what is left down.
+
+    >>> in_symbols("It costs PureDP(epsilon=5), and ZCDP(rho='1/3') is left.", "en").replace("\xa0", " ")
+    'It costs ε = 5, and ρ = 0.3333 is left.'
+    """
+    return _GUARANTEE.sub(lambda match: _in_symbols(match, code), text)
+
+
+def _in_symbols(match: re.Match[str], code: str) -> str:
+    costs = match[1] or ""
+    try:
+        guarantee = _KINDS[match[2]](**dict(_FIELD.findall(match[3])))
+    except (CelosiaError, TypeError):  # a text that only looks like one
+        return match[0]
+    return costs + promise(guarantee, code, rounded="up" if costs else "down")
+
+
+def _spoken(sentence: str, code: str, depth: int) -> str | None:
+    shapes, words = _known(code)
+    for shape, said in shapes:
+        match = shape.fullmatch(sentence)
+        if match:
+            spoken = _filled(said, match.groups(), words, code, depth)
+            if spoken is not None:
+                return spoken
+    return None
+
+
+def _filled(said: str, gaps: "Sequence[str]", words: "Mapping[str, str]", code: str, depth: int) -> str | None:
+    """What is said, with its gaps filled; None if one of them should be said again and is not known."""
+    found = []
+    for word, again, plain in _GAP.findall(said):
+        gap = gaps[int(word or again or plain) - 1]
+        if word:
+            found.append(words.get(gap))
+        elif again:
+            found.append(_spoken(gap, code, depth + 1) if depth < _DEEPEST else None)
+        else:
+            found.append(_local(gap, code))
+    if None in found:
+        return None
+    filling = iter(found)
+    return _GAP.sub(lambda _: str(next(filling)), said)
+
+
+def _local(part: str, code: str) -> str:
+    """What stood in a gap; a number with the marks of Spanish."""
+    return part.translate(_MARKS) if code == "es" and _NUMBER.fullmatch(part) else part
+
+
+@cache
+def _known(code: str) -> "tuple[list[tuple[re.Pattern[str], str]], dict[str, str]]":
+    file = resources.files("celosia.guard.web.i18n").joinpath("texts", f"sentences_{code}.toml")
+    document = tomllib.loads(file.read_text(encoding="utf-8"))
+    return [(re.compile(one["shape"], re.DOTALL), one["said"]) for one in document["sentence"]], document["words"]

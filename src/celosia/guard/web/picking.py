@@ -1,0 +1,152 @@
+"""From choices in a form to the SQL that they mean: an aggregate, a column, groups, a condition.
+
+The text is shown, can be taken over into the SQL tab, and goes the way of every other question: nothing here decides
+what may be asked. Names and texts are quoted, numbers must be numbers, so that a choice can only be what it looks like.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from typing import TYPE_CHECKING, Final
+
+from celosia.core.errors import QueryError
+from celosia.core.exact import quote
+
+if TYPE_CHECKING:
+    from celosia.guard.datasets.cards import ColumnCard, TableCard
+
+__all__ = ["AGGREGATES", "OPERATORS", "Choices"]
+
+AGGREGATES: Final[dict[str, str]] = {
+    "count": "COUNT(*)",
+    "mean": "AVG({})",
+    "sum": "SUM({})",
+    "median": "MEDIAN({})",
+    "std": "STDDEV({})",
+    "variance": "VARIANCE({})",
+    "min": "MIN({})",
+    "max": "MAX({})",
+    "distinct": "COUNT(DISTINCT {})",
+    "mode": "MODE({})",
+}
+"""The aggregates of the form, with their SQL."""
+
+OPERATORS: Final = ("=", "<>", "<", "<=", ">", ">=")
+"""The comparisons of the form."""
+
+_FIELDS: Final = ("aggregate", "column", "group", "group2", "where", "operator", "value")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choices:
+    """What was picked; empty texts for what was not.
+
+    >>> from celosia.guard.datasets.cards import _deaths, card_of_table
+    >>> choices = Choices(aggregate="mean", column="age", group="sex", where="age", operator="<", value="18")
+    >>> choices.sql(card_of_table(_deaths()))
+    'SELECT sex, AVG(age) FROM deaths WHERE age < 18 GROUP BY sex'
+    """
+
+    aggregate: str = "count"
+    column: str = ""
+    group: str = ""
+    group2: str = ""
+    where: str = ""
+    operator: str = "="
+    value: str = ""
+
+    @classmethod
+    def of(cls, form: Mapping[str, str]) -> "Choices":
+        """Return the choices in a form.
+
+        >>> Choices.of({"aggregate": "sum", "column": "age", "other": "1"}).column
+        'age'
+        """
+        return cls(**{name: form[name].strip() for name in _FIELDS if form.get(name, "").strip()})
+
+    def sql(self, table: "TableCard") -> str:
+        """Return the question as SQL, or say what is missing.
+
+        >>> from celosia.guard.datasets.cards import _deaths, card_of_table
+        >>> Choices(aggregate="sum").sql(card_of_table(_deaths()))
+        Traceback (most recent call last):
+        ...
+        celosia.core.errors.QueryError: Choose a column for this aggregate.
+        """
+        columns = {column.name: column for column in table.columns}
+        groups = [_known(name, columns).name for name in dict.fromkeys((self.group, self.group2)) if name]
+        names = [_name(group) for group in groups]
+        parts = [f"SELECT {', '.join([*names, self._aggregate(columns)])} FROM {_name(table.name)}"]  # noqa: S608 - names are quoted; the parser decides
+        if self.where:
+            parts.append(f"WHERE {self._condition(columns)}")
+        if names:
+            parts.append(f"GROUP BY {', '.join(names)}")
+        return " ".join(parts)
+
+    def _aggregate(self, columns: "Mapping[str, ColumnCard]") -> str:
+        if self.aggregate not in AGGREGATES:
+            message = f"There is no aggregate {quote(self.aggregate)} in the form; the SQL tab has more."
+            raise QueryError(message)
+        pattern = AGGREGATES[self.aggregate]
+        if "{}" not in pattern:
+            return pattern
+        if not self.column:
+            message = "Choose a column for this aggregate."
+            raise QueryError(message)
+        return pattern.format(_name(_known(self.column, columns).name))
+
+    def _condition(self, columns: "Mapping[str, ColumnCard]") -> str:
+        column = _known(self.where, columns)
+        if self.operator not in OPERATORS:
+            message = f"There is no comparison {quote(self.operator)} in the form; the SQL tab has more."
+            raise QueryError(message)
+        return f"{_name(column.name)} {self.operator} {_literal(self.value, column)}"
+
+
+def _known(name: str, columns: "Mapping[str, ColumnCard]") -> "ColumnCard":
+    if name not in columns:
+        message = f"There is no column {quote(name)} in this table."
+        raise QueryError(message)
+    return columns[name]
+
+
+def _name(name: str) -> str:
+    from celosia.query.plan.expressions import Column
+    from celosia.query.plan.to_sql import render
+
+    return render(Column(name))
+
+
+def _literal(value: str, column: "ColumnCard") -> str:
+    text = "'{}'".format(value.replace("'", "''"))
+    match column.kind:
+        case "boolean":
+            return _truth(value)
+        case "date":
+            return f"DATE {text}"
+        case "timestamp":
+            return f"TIMESTAMP {text}"
+        case "integer" | "real":
+            return _number(value)
+        case "category" if value not in column.fields.get("values", ()):
+            numbers = {str(known) for known in column.fields.get("values", ()) if not isinstance(known, str)}
+            return value if value in numbers else text
+    return text
+
+
+def _truth(value: str) -> str:
+    if value.lower() not in ("true", "false"):
+        message = f"The value of a yes-or-no column must be true or false, not {quote(value)}."
+        raise QueryError(message)
+    return value.upper()
+
+
+def _number(value: str) -> str:
+    try:
+        number = Decimal(value.replace(",", "."))
+    except InvalidOperation:
+        number = Decimal("NaN")
+    if not number.is_finite() or len(value) > 60 or abs(number.adjusted()) > 40:
+        message = f"The value to compare with must be a number, not {quote(value)}."
+        raise QueryError(message)
+    return f"{number:f}"

@@ -1,0 +1,55 @@
+"""All the pages, and the addresses they are found under."""
+
+from typing import TYPE_CHECKING, Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from celosia.guard.web.serving import endpoint
+from celosia.guard.web.static_files import serve_file
+from celosia.guard.web.views.answers import ANSWER_PAGES
+from celosia.guard.web.views.ask import ASK_PAGES
+from celosia.guard.web.views.budgets import BUDGET_PAGES
+from celosia.guard.web.views.datasets import DATASET_PAGES
+from celosia.guard.web.views.log import LOG_PAGES
+from celosia.guard.web.views.sign_in import SIGN_IN_PAGES
+from celosia.guard.web.views.users import USER_PAGES
+
+if TYPE_CHECKING:
+    from fastapi import APIRouter
+
+    from celosia.guard.service import Guard
+    from celosia.guard.web.visit import Page
+
+__all__ = ["PAGES", "router"]
+
+PAGES: "Final[tuple[Page, ...]]" = (
+    *SIGN_IN_PAGES,
+    *DATASET_PAGES,
+    *ASK_PAGES,
+    *ANSWER_PAGES,
+    *BUDGET_PAGES,
+    *LOG_PAGES,
+    *USER_PAGES,
+)
+"""Every page that there is."""
+
+
+def router(guard: "Guard") -> "APIRouter":
+    """Return the routes of all pages and of their files; none of them is part of the API's document.
+
+    >>> sorted({route.path for route in router(None).routes})[:4]
+    ['/', '/answers', '/answers/{id}', '/answers/{id}/answer.csv']
+    """
+    from fastapi import APIRouter
+
+    made = APIRouter()
+    made.add_route("/static/{name:path}", serve_file, methods=["GET"], include_in_schema=False)
+    made.add_route("/favicon.ico", _icon, methods=["GET"], include_in_schema=False)
+    for one in PAGES:
+        made.add_route(one.path, endpoint(one, guard), methods=[one.method], include_in_schema=False)
+    return made
+
+
+async def _icon(_: Request) -> Response:
+    return Response(status_code=308, headers={"Location": "/static/icon.svg"})

@@ -1,0 +1,89 @@
+"""The files that pages load: style, script, pictures, and the libraries that are carried along.
+
+Only what is in the folder can be had, by its exact name: names are looked up in a list, never joined into a path. A
+file's address ends in a part of its hash, so browsers may keep it, and get the new one when it changes.
+"""
+
+import gzip
+import hashlib
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
+from typing import Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+__all__ = ["StaticFile", "address_of_file", "serve_file", "static_files"]
+
+_TYPES: Final = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
+_FOLDERS: Final = ("", "vendor/")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StaticFile:
+    """A file, also packed, with its media type and the hash of its content.
+
+    >>> static_files()["pages.css"].media_type
+    'text/css'
+    """
+
+    content: bytes = field(repr=False)
+    packed: bytes = field(repr=False)
+    media_type: str
+    digest: str
+
+
+@cache
+def static_files() -> dict[str, StaticFile]:
+    """Return the files by their names.
+
+    >>> sorted(static_files())[:3]
+    ['icon.svg', 'lattice.svg', 'pages.css']
+    """
+    root = resources.files("celosia.guard.web").joinpath("static")
+    found = {}
+    for folder in _FOLDERS:
+        for file in root.joinpath(folder).iterdir() if folder else root.iterdir():
+            suffix = file.name.rpartition(".")[2]
+            if suffix in _TYPES:
+                content = file.read_bytes()
+                found[f"{folder}{file.name}"] = StaticFile(
+                    content=content,
+                    packed=gzip.compress(content, mtime=0),
+                    media_type=_TYPES[suffix],
+                    digest=hashlib.sha256(content).hexdigest(),
+                )
+    return found
+
+
+def address_of_file(name: str) -> str:
+    """Return where a page finds a file.
+
+    >>> address_of_file("pages.css").startswith("/static/pages.css?v=")
+    True
+    """
+    return f"/static/{name}?v={static_files()[name].digest[:16]}"
+
+
+async def serve_file(request: Request) -> Response:
+    """Return a file, or nothing but 304 to a browser that has it.
+
+    >>> serve_file.__name__
+    'serve_file'
+    """
+    file = static_files().get(request.path_params["name"])
+    if file is None:
+        return Response(status_code=404)
+    held = request.query_params.get("v") == file.digest[:16]
+    headers = {
+        "ETag": f'"{file.digest[:32]}"',
+        "Vary": "Accept-Encoding",
+        "Cache-Control": "public, max-age=31536000, immutable" if held else "public, max-age=3600",
+    }
+    if request.headers.get("if-none-match") == headers["ETag"]:
+        return Response(status_code=304, headers=headers)
+    packed = "gzip" in request.headers.get("accept-encoding", "")
+    if packed:
+        headers["Content-Encoding"] = "gzip"
+    return Response(file.packed if packed else file.content, media_type=file.media_type, headers=headers)

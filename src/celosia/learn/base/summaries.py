@@ -1,0 +1,334 @@
+"""Estimators that learn from sums: one pass over the records, exact whole numbers, one noise, then a solution.
+
+Because sums add up, the records may come in chunks (``partial_fit``, then ``finish``) or stay in a database
+(``session.fit``): the exact numbers are the same, and only noisy ones are ever solved. What is summed is decided from
+public knowledge, the ``Design``, before a record is looked at.
+"""
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from celosia.core.errors import InputError, ParameterError
+from celosia.data.schema.columns import Kind
+from celosia.learn.base.estimator import PrivateEstimator
+from celosia.learn.base.exact import Held
+from celosia.learn.base.reading import public_classes, read_features, read_labels, read_target
+from celosia.learn.privacy.bounds import ends_of, feature_kinds, target_kind
+from celosia.learn.privacy.target import Target
+from celosia.noise.source import Seeded
+from celosia.statistics.base.contribution import Bounding, Footprint
+from celosia.statistics.base.inquiry import Facts, Inquiry, Part, reached
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["Design", "SummaryEstimator"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Design:
+    """All that is public about a fit: the kinds of the columns, the classes, the promise, and who is protected.
+
+    ``target`` is the kind of a target that is a number. ``droppable``: a row may be left out for what it holds.
+
+    >>> from celosia.data.schema.columns import Real
+    >>> design = Design(features=(Real(0, 1),), privacy=Target.of(epsilon=1), bounding=Bounding())
+    >>> design.kinds
+    (Real(0, 1),)
+    """
+
+    features: tuple[Kind, ...]
+    privacy: Target
+    bounding: Bounding
+    target: Kind | None = None
+    classes: tuple[Any, ...] | None = None
+    names: tuple[str, ...] | None = None
+    droppable: bool = False
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        """The kinds of all columns; the target of a regression is the last."""
+        return self.features if self.target is None else (*self.features, self.target)
+
+    def inquiry(
+        self,
+        parts: "Sequence[Part]",
+        footprint: Footprint,
+        *,
+        combination: Any = None,  # noqa: ANN401 - a matrix of NumPy's or SciPy's
+    ) -> Inquiry:
+        """Return the inquiry for these parts: with the noise that the footprint of one row and the promise call for."""
+        sensitivity = reached(footprint, self.bounding, droppable=self.droppable)
+        cells = 1 if self.classes is None else len(self.classes)
+        summed = sum(part.measure.width * (cells if part.by_class else 1) for part in parts)
+        noise = self.privacy.noise(sensitivity, summed if combination is None else combination.shape[0])
+        guarantee = self.privacy.guarantee
+        assert guarantee is not None  # noqa: S101 - for the type checker: without privacy nothing is asked
+        return Inquiry(
+            parts=tuple(parts),
+            footprint=footprint,
+            bounding=self.bounding,
+            noise=noise,
+            event=self.privacy.event(noise.event),
+            guarantee=guarantee,
+            classes=self.classes,
+            combination=combination,
+            design=self,
+        )
+
+
+class SummaryEstimator(PrivateEstimator):
+    """The base of the estimators that learn from sums; a subclass says what is summed, and solves.
+
+    >>> from celosia.learn import StandardScaler
+    >>> issubclass(StandardScaler, SummaryEstimator)
+    True
+    """
+
+    _learns: ClassVar[Literal["features", "number", "classes"]] = "features"
+    bounds_y: Any
+    classes: Any
+    classes_: NDArray[Any]
+    provenance_: dict[str, str]
+
+    @abstractmethod
+    def _inquiry(self, design: Design) -> Inquiry:
+        """Say what is summed: usually ``design.inquiry(parts, footprint)``. Refuse what makes no sense."""
+
+    @abstractmethod
+    def _solve(self, noisy: NDArray[np.int64], inquiry: Inquiry, design: Design) -> None:
+        """Set the learned attributes from noisy numbers; ``noise_scale_`` too."""
+
+    @abstractmethod
+    def _solve_plain(self, values: NDArray[np.float64], target: NDArray[Any] | None) -> None:
+        """Set the learned attributes without privacy; ``target`` holds numbers, or places in ``classes_``."""
+
+    # ------------------------------------------------------------------------------------------- rows in memory
+
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ANN401, N803 - scikit-learn's names
+        """Learn from records: pay, read them once, add noise once, and solve."""
+        with self._or_as_before():
+            self._let_go()
+            values, target = self._validated(X, y, getattr(self, "classes", None), first=True)
+            self._release(self._begin(values.shape[1]), values, target)
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None) -> Self:  # noqa: ANN401, N803 - scikit-learn's names
+        """Add records to the exact sums. Nothing is released, and nothing paid for, until ``finish``.
+
+        ``classes`` may be said with the first records, as in scikit-learn, instead of to the constructor.
+        """
+        first = "_held" not in vars(self)
+        known = getattr(self, "classes", None) if classes is None else classes
+        with self._or_as_before():
+            values, target = self._validated(X, y, known if first else getattr(self, "classes_", None), first=first)
+            if first:
+                self._held = self._begin(values.shape[1])
+            self._held.add(*_together(self._held, values, target))
+        return self
+
+    def finish(self) -> Self:
+        """Pay, add noise to the sums of all records so far, and solve. The exact sums are gone after that."""
+        held = vars(self).get("_held")
+        if held is None:
+            message = f"There are no records yet: call {type(self).__name__}.partial_fit(...) before finish()."
+            raise InputError(message)
+        with self._or_as_before():
+            self._release(held)
+        return self
+
+    def _release(self, held: Any, values: NDArray[np.float64] | None = None, target: Any = None) -> None:  # noqa: ANN401 - sums or rows
+        """Pay for what is held, add the last rows to it, add noise, and solve."""
+        self.__dict__.pop("provenance_", None)  # that of another fit
+        if isinstance(held, _Plain):
+            if values is not None:
+                held.add(values, target)
+            self._solve_plain(*held.all())
+            self._plainly()
+            self._let_go()
+            return
+        inquiry, design = held.inquiry, _design_of(held.inquiry)
+        with self._paid(design.privacy, inquiry.event, features=len(design.features)) as payment:
+            if values is not None:
+                held.add(*_together(held, values, target))
+            noisy = inquiry.release(held.combined(), payment.source)
+            self._solve(noisy, inquiry, design)
+            payment.deliver(noisy)
+        self._let_go()
+
+    def _validated(
+        self,
+        X: Any,  # noqa: ANN401, N803 - scikit-learn's names
+        y: Any,  # noqa: ANN401 - likewise
+        classes: Any,  # noqa: ANN401 - likewise
+        *,
+        first: bool,
+    ) -> tuple[NDArray[np.float64], NDArray[Any] | None]:
+        """Return rows and their target, or say what is wrong with them."""
+        values = self._read(X, reset=first)
+        target, found = self._read_y(y, len(values), classes)
+        if found is not None:
+            self.classes_ = found
+        return values, target
+
+    def _begin(self, count: int) -> Any:  # noqa: ANN401 - exact sums, or rows that are not private
+        privacy = self._privacy()
+        names = getattr(self, "feature_names_in_", None)
+        if not privacy.private:
+            return _Plain(() if self.bounds is None else self._kinds(count, names), self._target_bounds())
+        design = Design(
+            features=self._kinds(count, names),
+            privacy=privacy,
+            bounding=privacy.bounding,
+            target=target_kind(self.bounds_y) if self._learns == "number" else None,
+            classes=tuple(self.classes_.tolist()) if self._learns == "classes" else None,
+            names=None if names is None else tuple(names),
+        )
+        inquiry = _fitting(self._inquiry(design))
+        return Held(inquiry, design.kinds)
+
+    def _target_bounds(self) -> Kind | None:
+        known = self._learns == "number" and self.bounds_y is not None
+        return target_kind(self.bounds_y) if known else None
+
+    def _read(self, X: Any, *, reset: bool) -> NDArray[np.float64]:  # noqa: ANN401, N803 - scikit-learn's names
+        """Return the features as doubles, rows by columns."""
+        return read_features(self, X, reset=reset)
+
+    def _kinds(self, count: int, names: "Sequence[str] | None") -> tuple[Kind, ...]:
+        """Return the public kinds of the features."""
+        return feature_kinds(self.bounds, count, names)
+
+    def _read_y(self, y: Any, rows: int, classes: Any) -> tuple[NDArray[Any] | None, NDArray[Any] | None]:  # noqa: ANN401 - scikit-learn's names
+        """Return the target, for classes their places, and the classes."""
+        if self._learns == "features":
+            return None, None
+        if self._learns == "number":
+            return read_target(y, rows, self), None
+        labels = read_labels(y, rows, self)
+        known = public_classes(classes, y, labels)
+        return np.searchsorted(known, labels).astype(np.int64), known
+
+    def _let_go(self) -> None:
+        self.__dict__.pop("_held", None)
+
+    # ------------------------------------------------------------------------------------- rows in a database
+
+    def inquire(
+        self,
+        features: Mapping[str, Kind],
+        target: Kind | None = None,
+        *,
+        bounding: Bounding | None = None,
+        droppable: bool = False,
+        exact: bool = True,
+    ) -> Inquiry:
+        """Return what is to be summed over columns of these kinds; a session calls this, and sums in its database."""
+        bounding = Bounding() if bounding is None else bounding
+        wanted = self._learns != "features"
+        if wanted != (target is not None):
+            message = f"{type(self).__name__} {'needs a' if wanted else 'has no'} target column."
+            raise ParameterError(message)
+        for name in ("bounds", "bounds_y"):
+            if getattr(self, name, None) is not None:
+                message = f"The schema of the table says the bounds: leave {name}= out."
+                raise ParameterError(message)
+        privacy = Target.of(
+            epsilon=self.epsilon,
+            delta=self.delta,
+            rho=self.rho,
+            adjacency=bounding.adjacency,
+            unit=bounding.unit,
+            exact=exact,
+        )
+        if not privacy.private:
+            message = "A session keeps a budget: without privacy (epsilon=inf) fit in memory, with estimator.fit(X, y)."
+            raise ParameterError(message)
+        classes = None
+        if target is not None and self._learns == "classes":
+            classes = target.domain()
+            if classes is None or len(classes) < 2:
+                message = f"The target must be a Category or a Boolean of at least two classes, not {target!r}."
+                raise ParameterError(message)
+            classes = tuple(np.unique(np.array(classes)).tolist())  # in the order that classes_ has in memory
+            self._check_classes(classes)
+        design = Design(
+            features=tuple(features.values()),
+            privacy=privacy,
+            bounding=bounding,
+            target=target_kind(target) if self._learns == "number" else None,
+            classes=classes,
+            names=tuple(features),
+            droppable=droppable,
+        )
+        return _fitting(self._inquiry(design))
+
+    def _check_classes(self, classes: tuple[Any, ...]) -> None:
+        given = self.classes
+        if given is not None and given != "public" and sorted(map(str, given)) != sorted(map(str, classes)):
+            message = "The schema of the table says the classes: leave classes= out."
+            raise ParameterError(message)
+
+    def conclude(self, noisy: NDArray[np.int64], inquiry: Inquiry, facts: Facts) -> Self:
+        """Take noisy numbers that were summed and paid for elsewhere, and solve."""
+        design = _design_of(inquiry)
+        with self._or_as_before():
+            self._let_go()
+            self._take_over(noisy, inquiry, design)
+            self.event_, self.guarantee_, self.seeded_ = inquiry.event, inquiry.guarantee, facts.seeded
+        told = {name: getattr(facts, name) for name in ("schema", "table", "where")}
+        self.provenance_ = {name: text for name, text in told.items() if text is not None}
+        return self
+
+    def _take_over(self, noisy: NDArray[np.int64], inquiry: Inquiry, design: Design) -> None:
+        self.n_features_in_ = len(design.features)
+        if design.names is not None:
+            self.feature_names_in_ = np.array(design.names, dtype=object)
+        if design.classes is not None:
+            self.classes_ = np.array(design.classes)
+        self._solve(noisy, inquiry, design)
+
+
+class _Plain:
+    """Rows for a fit without privacy."""
+
+    def __init__(self, kinds: tuple[Kind, ...], target: Kind | None) -> None:
+        self._ends, self._target_ends = [ends_of(kind) for kind in kinds], None if target is None else ends_of(target)
+        self._values: list[NDArray[np.float64]] = []
+        self._targets: list[NDArray[Any]] = []
+
+    def add(self, values: NDArray[np.float64], target: NDArray[Any] | None = None) -> None:
+        """Keep rows, clipped to the bounds if there are any."""
+        if self._ends:
+            values = np.clip(values, *np.array(self._ends).T)
+        self._values.append(values)
+        if target is not None:
+            self._targets.append(target if self._target_ends is None else np.clip(target, *self._target_ends))
+
+    def all(self) -> tuple[NDArray[np.float64], NDArray[Any] | None]:
+        """Return all rows and their targets."""
+        return np.concatenate(self._values), np.concatenate(self._targets) if self._targets else None
+
+
+def _together(held: Held | _Plain, values: NDArray[np.float64], target: NDArray[Any] | None) -> tuple[Any, ...]:
+    """Return rows as they are added up: a target that is a number is the last column."""
+    if target is None or isinstance(held, _Plain) or _design_of(held.inquiry).target is None:
+        return values, target
+    return (np.column_stack([values, target]),)
+
+
+def _design_of(inquiry: Inquiry) -> Design:
+    design = inquiry.design
+    assert isinstance(design, Design)  # noqa: S101 - for the type checker: it was made here
+    return design
+
+
+def _fitting(inquiry: Inquiry) -> Inquiry:
+    """Return an inquiry whose noise can be drawn; whether it can follows from its scale, so it is tried on nothing."""
+    inquiry.release(np.zeros(inquiry.width, dtype=np.int64), Seeded(0))
+    return inquiry

@@ -1,0 +1,202 @@
+"""What pictures ask of a fitted model: where it may be drawn, what it says there, and what it promises.
+
+Pictures run between public bounds. Those of records are taken only where nothing was promised anyway.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from celosia.core.errors import InputError, ParameterError
+from celosia.core.exact import quote
+from celosia.learn.linear_model.noisy_moments import Moments
+from celosia.learn.privacy.bounds import axis_of, feature_kinds
+from celosia.plots import Labels
+
+__all__ = [
+    "axis_titles",
+    "band_of",
+    "belonging",
+    "check_fitted",
+    "drawn_bounds",
+    "feature_name",
+    "height_of",
+    "promise_of",
+    "records_of",
+    "targets_of",
+    "two_places",
+]
+
+Numbers = NDArray[np.float64]
+
+_PLACES = 25  # at which a band is computed
+
+
+def band_of(model: Any, grid: Numbers, level: float) -> tuple[Numbers, Numbers, Numbers] | None:  # noqa: ANN401 - a model
+    """Return between what a line is at some places, with probability ``level`` at each; None if nobody can tell.
+
+    The ends are those of confidence intervals, with sampling error and noise in them. Between the places they bend
+    away from the line, so that straight pieces between them hold too much rather than too little.
+
+    >>> band_of(None, np.linspace(0, 1, 5), 0.95) is None
+    True
+    """
+    if getattr(model, "guarantee_", None) is None or not hasattr(model, "noisy_moments_"):
+        return None
+    from celosia.learn.linear_model.coefficient_intervals import coefficient_intervals
+
+    values, variance, carried = model.noisy_moments_
+    moments = Moments(values=values, variance=variance, carried=float(carried[1, 1]), noise=model.noise_kind_)
+    (middle, half), (height, rise) = model.column_ranges_
+    places = np.linspace(grid[0], grid[-1], _PLACES)
+    along, start, through = (places - middle) / half, 0.0, None
+    rows = np.column_stack([np.ones(_PLACES), along])
+    if not model.fit_intercept:  # slopes alone, from the caller's origin
+        through = np.array([-middle / half, -height / rise])
+        rows, start = (along - through[0])[:, None], float(through[1])
+    kept = np.abs(rows).max(axis=1) > 0
+    ends = np.full((2, _PLACES), start)
+    ends[:, kept] = np.asarray(coefficient_intervals(moments, rows[kept], level, through=through)) + start
+    if not np.isfinite(ends).all():
+        return None
+    line = height_of(model, places)
+    low, high = height + rise * ends
+    return places, np.minimum(low, line), np.maximum(high, line)
+
+
+def height_of(model: Any, grid: Numbers) -> Numbers:  # noqa: ANN401 - a model
+    """Return what a model says along one feature: its prediction, or the probability of the second of two classes.
+
+    >>> from sklearn.linear_model import LinearRegression
+    >>> height_of(LinearRegression().fit([[0], [1]], [0, 2]), np.array([0.5])).round(6).tolist()
+    [1.0]
+    """
+    if not hasattr(model, "classes_"):
+        return np.asarray(model.predict(grid[:, None]), dtype=np.float64)
+    if len(model.classes_) != 2:
+        message = f"A curve shows two classes, not {len(model.classes_)}: use regions_chart."
+        raise ParameterError(message)
+    return np.asarray(model.predict_proba(grid[:, None])[:, 1], dtype=np.float64)
+
+
+def belonging(model: Any, places: Numbers) -> tuple[list[int], Numbers]:  # noqa: ANN401 - a model
+    """Return the cluster of each place and how strongly it belongs to it, from 0 to 1.
+
+    >>> from sklearn.cluster import KMeans
+    >>> belonging(KMeans(1).fit([[0.0], [1.0]]), np.array([[0.5]]))[0]
+    [0]
+    """
+    if hasattr(model, "predict_membership"):
+        shares = np.asarray(model.predict_membership(places))
+        return np.argmax(shares, axis=1).tolist(), shares.max(axis=1)
+    return np.asarray(model.predict(places)).tolist(), np.full(len(places), 0.5)
+
+
+def check_fitted(model: Any, attribute: str, features: int | None = None) -> None:  # noqa: ANN401 - a model
+    """Refuse what is not fitted, has no such attribute, or has another number of features.
+
+    >>> check_fitted(3, "predict")
+    Traceback (most recent call last):
+    ...
+    celosia.core.errors.ParameterError: This picture needs a fitted model with predict, not 3.
+    """
+    if not hasattr(model, attribute) or not hasattr(model, "n_features_in_"):
+        message = f"This picture needs a fitted model with {attribute}, not {quote(model)}."
+        raise ParameterError(message)
+    if features is not None and model.n_features_in_ != features:
+        message = f"This picture is of models of {features} feature(s), not of {model.n_features_in_}."
+        raise ParameterError(message)
+
+
+def drawn_bounds(model: Any, X: Any) -> tuple[Numbers, Numbers]:  # noqa: ANN401, N803 - a model and records
+    """Return the public bounds of the features; without any, those of the records, as nothing is promised then.
+
+    >>> from types import SimpleNamespace
+    >>> low, high = drawn_bounds(SimpleNamespace(n_features_in_=2, bounds=(0, [1, 5])), None)
+    >>> low.tolist(), high.tolist()
+    ([0.0, 0.0], [1.0, 5.0])
+    """
+    count = int(model.n_features_in_)
+    if getattr(model, "bounds", None) is not None:
+        axes = [axis_of(kind) for kind in feature_kinds(model.bounds, count, getattr(model, "feature_names_in_", None))]
+        return np.array([float(axis.low) for axis in axes]), np.array([float(axis.high) for axis in axes])
+    if getattr(model, "guarantee_", None) is not None or X is None:
+        message = "The model has no bounds to draw between: set model.bounds, to those of the schema."
+        raise ParameterError(message)
+    values = records_of(X, count)
+    return values.min(axis=0), values.max(axis=0)
+
+
+def records_of(X: Any, features: int) -> Numbers:  # noqa: ANN401, N803 - scikit-learn's
+    """Return the records to draw.
+
+    >>> records_of([[1, 2]], 2).tolist()
+    [[1.0, 2.0]]
+    """
+    values = None if X is None else np.asarray(X, dtype=np.float64)
+    if values is None or values.ndim != 2 or values.shape[1] != features or not len(values):
+        message = f"show_points needs records to draw: rows of {features} number(s)."
+        raise InputError(message)
+    return values
+
+
+def targets_of(y: Any, rows: int, classes: Any) -> Numbers:  # noqa: ANN401 - scikit-learn's
+    """Return the target as numbers: for classes, their places.
+
+    >>> targets_of(["no", "yes"], 2, np.array(["no", "yes"])).tolist()
+    [0.0, 1.0]
+    """
+    values = None if y is None else np.asarray(y)
+    if values is None or values.shape != (rows,):
+        message = "show_points needs a target for each of the records."
+        raise InputError(message)
+    if classes is None:
+        return values.astype(np.float64)
+    if not np.isin(values, classes).all():
+        message = "y has a label that the model does not know."
+        raise InputError(message)
+    return np.searchsorted(classes, values).astype(np.float64)
+
+
+def two_places(columns: Any, count: int) -> list[int]:  # noqa: ANN401 - whatever the caller passed
+    """Return the two columns that a picture shows.
+
+    >>> two_places((0, 2), 3)
+    [0, 2]
+    """
+    if count < 2 or len(set(columns)) != 2 or not all(place in range(count) for place in columns):
+        message = f"columns must be two different places of {count} features, not {quote(columns)}."
+        raise ParameterError(message)
+    return [int(place) for place in columns]
+
+
+def axis_titles(model: Any, both: list[int], labels: Labels | None) -> tuple[str, str]:  # noqa: ANN401 - a model
+    """Return the names of two axes: those given, else those of the features.
+
+    >>> axis_titles(None, [0, 1], Labels(title="", y="Income"))
+    ('Feature 1', 'Income')
+    """
+    given = ("", "") if labels is None else (labels.x, labels.y)
+    return given[0] or feature_name(model, both[0]), given[1] or feature_name(model, both[1])
+
+
+def feature_name(model: Any, place: int) -> str:  # noqa: ANN401 - a model
+    """Return the name of a feature, or its number.
+
+    >>> feature_name(None, 0)
+    'Feature 1'
+    """
+    names = getattr(model, "feature_names_in_", None)
+    return f"Feature {place + 1}" if names is None else str(names[place])
+
+
+def promise_of(model: Any, *, records: bool = False) -> str:  # noqa: ANN401 - a model
+    """Return what a model promises, as text; of a picture with records, that they are not meant.
+
+    >>> promise_of(None)
+    'Without privacy'
+    """
+    guarantee = getattr(model, "guarantee_", None)
+    promise = "Without privacy" if guarantee is None else repr(guarantee)
+    return promise + ("; the dots are records, and not private" if records else "")

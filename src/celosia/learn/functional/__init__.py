@@ -1,0 +1,1 @@
+"""The functional mechanism: objectives as polynomials, with noise on their coefficients."""

@@ -1,0 +1,291 @@
+"""Models as files: one JSON text with what was learned, what was promised, and where it comes from. No pickle.
+
+A file holds the parameters (but never a budget or a source of noise), the learned attributes, the event that was paid
+for and its guarantee. Reading makes the estimator by its constructor and sets values; which estimators there are is a
+fixed list, so that no file can name code to run. A file that is cut off, changed in its form, or made up is refused.
+So is one whose guarantee is not what its event costs.
+"""
+
+import datetime as dt
+import json
+import math
+import re
+import tempfile
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NoReturn
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from celosia.core.errors import FormatError, ParameterError
+from celosia.core.events import Event
+from celosia.core.exact import quote
+from celosia.core.guarantees import Guarantee
+from celosia.data.schema.schema import Schema
+from celosia.learn.io.stored_values import decoded, encoded
+from celosia.learn.privacy.paying import check_price
+
+if TYPE_CHECKING:
+    from celosia.learn.base.estimator import PrivateEstimator
+
+__all__ = ["MODELS", "load", "save"]
+
+MODELS: Final = (
+    "CategoricalNB",
+    "FunctionalMechanism",
+    "FuzzyCMeans",
+    "GaussianNB",
+    "KMeans",
+    "LinearRegression",
+    "LogisticRegression",
+    "PCA",
+    "PNSGDClassifier",
+    "PNSGDRegressor",
+    "Ridge",
+    "StandardScaler",
+)
+"""The estimators that a file can hold."""
+
+_FORMAT: Final = "celosia model"
+_VERSION: Final = 1
+_FIELDS: Final = ("event", "format", "guarantee", "learned", "model", "parameters", "provenance", "version")
+_NEVER: Final = ("budget", "source")  # belong to whoever fitted it
+_APART: Final = ("event_", "guarantee_", "provenance_")  # have fields of their own
+_LEARNED: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9_]*_")
+_LARGEST: Final = 2**28  # bytes of a file
+_LONGEST_NUMBER: Final = 40
+_LONGEST_TEXT: Final = 10_000_000
+_TRIED: Final = 7  # rows; a size that no wrong array is likely to have
+_TRACED: Final = ("celosia", "schema", "scikit_learn", "table", "where", "written")
+
+
+def save(model: "PrivateEstimator", path: str | Path) -> None:
+    """Write a fitted model to a file; the file is whole or not there, and replaces one of the same name.
+
+    >>> import pathlib, tempfile
+    >>> from celosia.learn import StandardScaler
+    >>> scaler = StandardScaler(bounds=(0, 1)).fit([[0.2], [0.7]])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(scaler, pathlib.Path(folder) / "scaler.json")
+    ...     load(pathlib.Path(folder) / "scaler.json").mean_ == scaler.mean_
+    array([ True])
+    """
+    text, path = _text(model), Path(path)
+    # In the file's own directory, because a rename is atomic only within one file system.
+    with tempfile.TemporaryDirectory(dir=path.parent, prefix=".celosia-") as folder:
+        part = Path(folder) / "model"
+        part.write_text(text, encoding="utf-8")
+        part.replace(path)
+
+
+def load(path: str | Path) -> Any:  # noqa: ANN401 - one of the estimators
+    """Read a model that ``save`` wrote; ``FormatError`` if the file is not one.
+
+    >>> load("no such file")
+    Traceback (most recent call last):
+    ...
+    FileNotFoundError: [Errno 2] No such file or directory: 'no such file'
+    """
+    with Path(path).open("rb") as file:
+        data = file.read(_LARGEST + 1)
+    if len(data) > _LARGEST:
+        message = f"A model file has at most {_LARGEST:,} bytes."
+        raise FormatError(message)
+    try:
+        return _model(_parsed(data))
+    except FormatError:
+        raise
+    except (RecursionError, MemoryError):
+        message = "The file is nested too deeply, or too large, to be a model."
+    except Exception:  # noqa: BLE001 - whatever fails, it is for what the file holds
+        message = "The file holds values that no model has: it was changed, or is of another release."
+    raise FormatError(message) from None
+
+
+# -------------------------------------------------------------------------------------------------------------- writing
+
+
+def _text(model: "PrivateEstimator") -> str:
+    name = type(model).__name__
+    if name not in MODELS or type(model) is not _known(name):
+        message = f"Only estimators of celosia.learn are stored in model files, not {quote(type(model))}."
+        raise ParameterError(message)
+    check_is_fitted(model)
+    held = {key: value for key, value in model.get_params(deep=False).items() if key not in _NEVER}
+    learned = {key: value for key, value in vars(model).items() if _LEARNED.fullmatch(key) and key not in _APART}
+    whole = {
+        "format": _FORMAT,
+        "version": _VERSION,
+        "model": name,
+        "parameters": {key: encoded(value, key) for key, value in sorted(held.items())},
+        "learned": {key: encoded(value, key) for key, value in sorted(learned.items())},
+        "event": None if model.event_ is None else json.loads(model.event_.to_json()),
+        "guarantee": None if model.guarantee_ is None else json.loads(model.guarantee_.to_json()),
+        "provenance": _provenance(model),
+    }
+    return json.dumps(whole, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _provenance(model: "PrivateEstimator") -> dict[str, object]:
+    import sklearn
+
+    import celosia
+
+    now = dt.datetime.now(tz=dt.UTC).isoformat(timespec="seconds")
+    traced = {"celosia": celosia.__version__, "scikit_learn": sklearn.__version__, "written": now}
+    return traced | getattr(model, "provenance_", {}) | _promised(model)
+
+
+def _promised(model: "PrivateEstimator") -> dict[str, object]:
+    """What a reader of the file wants to know first; it follows from the rest, and is compared with it."""
+    guarantee = model.guarantee_
+    return {
+        "seeded": bool(model.seeded_),
+        "adjacency": None if guarantee is None else guarantee.adjacency.value,
+        "unit": None if guarantee is None else guarantee.unit,
+    }
+
+
+def _known(name: str) -> type[Any]:
+    from celosia import learn
+
+    found: type[Any] = getattr(learn, name)
+    return found
+
+
+# -------------------------------------------------------------------------------------------------------------- reading
+
+
+def _parsed(data: bytes) -> dict[str, Any]:
+    try:
+        found = json.loads(
+            data.decode("utf-8"),
+            object_pairs_hook=_unique,
+            parse_constant=_refuse_number,
+            parse_int=lambda digits: int(digits) if len(digits) <= _LONGEST_NUMBER else _refuse_number(digits),
+            parse_float=_read_float,
+        )
+    except FormatError:
+        raise
+    except ValueError:
+        message = "The file is not JSON, or it is cut off."
+        raise FormatError(message) from None
+    if not isinstance(found, dict) or found.get("format") != _FORMAT:
+        message = "The file holds no model of celosia."
+        raise FormatError(message)
+    if type(found.get("version")) is not int or found["version"] != _VERSION:
+        message = f"The model is of version {quote(found.get('version'))}, and {_VERSION} is read: is it newer?"
+        raise FormatError(message)
+    if sorted(found) != list(_FIELDS):
+        message = f"A model has exactly the fields {', '.join(_FIELDS)}."
+        raise FormatError(message)
+    return found
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(found := dict(pairs)) != len(pairs):
+        message = "The file gives a field twice."
+        raise FormatError(message)
+    return found
+
+
+def _read_float(digits: str) -> float:
+    number = float(digits) if len(digits) <= _LONGEST_NUMBER else math.inf
+    return number if math.isfinite(number) else _refuse_number(digits)
+
+
+def _refuse_number(number: str) -> NoReturn:
+    message = f"The file holds the number {quote(number)}, which is none that is read here."
+    raise FormatError(message)
+
+
+def _model(found: dict[str, Any]) -> Any:  # noqa: ANN401 - one of the estimators
+    name = found["model"]
+    if not isinstance(name, str) or name not in MODELS:
+        message = f"There is no model {quote(name)}; there are {', '.join(MODELS)}."
+        raise FormatError(message)
+    known = _known(name)
+    model = _made(known, _mapping(found, "parameters"))
+    learned = _mapping(found, "learned")
+    for key in learned:
+        if not _LEARNED.fullmatch(key) or key in _APART or hasattr(known, key):
+            message = f"{name} has no learned attribute {quote(key)}."
+            raise FormatError(message)
+    state = {key: decoded(value, key) for key, value in learned.items()}
+    state["event_"] = None if found["event"] is None else _record(Event, found["event"])
+    state["guarantee_"] = None if found["guarantee"] is None else _record(Guarantee, found["guarantee"])
+    vars(model).update(state)
+    _check_state(model, state)
+    model.provenance_ = _traced(model, _mapping(found, "provenance"))
+    _check_use(model)
+    return model
+
+
+def _made(known: type[Any], given: dict[str, Any]) -> Any:  # noqa: ANN401 - one of the estimators
+    names = set(known().get_params(deep=False)) - set(_NEVER)
+    unknown = sorted(given.keys() - names)
+    if unknown:
+        message = f"{known.__name__} has no parameter {quote(unknown[0])}; is the file of a newer release?"
+        raise FormatError(message)
+    return known(**{key: decoded(value, key) for key, value in given.items()})
+
+
+def _record(kind: Any, value: object) -> Any:  # noqa: ANN401 - an event or a guarantee
+    return kind.from_json(json.dumps(value))
+
+
+def _check_state(model: Any, state: dict[str, Any]) -> None:  # noqa: ANN401 - one of the estimators
+    """Refuse a state that no fit leaves: without a number of features, or a promise without an event."""
+    count, names = state.get("n_features_in_"), state.get("feature_names_in_")
+    if type(count) is not int or count < 1 or (names is not None and getattr(names, "shape", None) != (count,)):
+        message = "n_features_in_: the file does not say how many features the model has, or names others."
+        raise FormatError(message)
+    scale = state.get("noise_scale_")
+    if not isinstance(scale, float | int | np.ndarray) or np.asarray(scale).dtype.kind not in "fiu":
+        message = "noise_scale_: the file does not say how large the noise was."
+        raise FormatError(message)
+    if (model.event_ is None) != (model.guarantee_ is None) or type(state.get("seeded_")) is not bool:
+        message = "The file has an event without a guarantee, or does not say whether its noise can be repeated."
+        raise FormatError(message)
+    if model.event_ is not None:
+        check_price(model.event_, model.guarantee_)
+
+
+def _check_use(model: Any) -> None:  # noqa: ANN401 - one of the estimators
+    """Refuse learned values that do not go together, by using the model once: on rows that nobody gave."""
+    domains = getattr(model, "domains_", None)
+    try:
+        first = [0.0] * model.n_features_in_ if domains is None else [domain[0] for domain in domains]
+        rows = np.array([first] * _TRIED, dtype=np.float64 if domains is None else object)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that rows have no names, or that huge numbers overflow
+            told = [len(getattr(model, name)(rows)) for name in ("predict", "transform") if hasattr(model, name)]
+    except Exception:  # noqa: BLE001 - whatever fails, it is for what the file holds
+        told = [0]
+    if set(told) - {_TRIED}:
+        message = "What the file says was learned does not go together: it was changed, or is of another release."
+        raise FormatError(message)
+
+
+def _traced(model: Any, given: dict[str, Any]) -> dict[str, str]:  # noqa: ANN401 - one of the estimators
+    promised = _promised(model)
+    traced = {key: value for key, value in given.items() if key not in promised}
+    texts = all(isinstance(value, str) and len(value) <= _LONGEST_TEXT for value in traced.values())
+    if not texts or not traced.keys() <= set(_TRACED) or {**given, **promised} != given:
+        message = f"The provenance has the texts {', '.join(_TRACED)}, and says what the guarantee says."
+        raise FormatError(message)
+    if "schema" in traced:
+        named = getattr(model, "feature_names_in_", ())
+        if not set(map(str, named)) <= Schema.from_toml(traced["schema"]).keys():
+            message = "The provenance has a schema of other columns than the model."
+            raise FormatError(message)
+    return traced
+
+
+def _mapping(found: dict[str, Any], name: str) -> dict[str, Any]:
+    value = found[name]
+    if not isinstance(value, dict):
+        message = f"{name} must be an object."
+        raise FormatError(message)
+    return value

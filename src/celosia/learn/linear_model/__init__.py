@@ -1,0 +1,1 @@
+"""Linear, ridge and logistic regression."""

@@ -1,0 +1,225 @@
+"""Least squares by adaptive sufficient statistics, as published: the matrix, the vector and the least eigenvalue.
+
+Each gets a third of the rho and Gaussian noise of its own; the ridge is what the noise of the matrix asks for, less
+what the least eigenvalue gives (Wang 2018, with the noise of zCDP in the place of the one stated there). It is here to
+be compared with. The least eigenvalue is found in whole numbers, by signs of minors, so that one row moves it by no
+more than its squared length: floating point would leave that open.
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from celosia.core.errors import ParameterError
+from celosia.learn.linear_model.least_squares import Sizes
+from celosia.learn.linear_model.noisy_moments import Line, Moments
+from celosia.learn.privacy.bounds import axis_of
+from celosia.statistics.base.contribution import Footprint
+from celosia.statistics.base.inquiry import Inquiry, Part, reached
+from celosia.statistics.base.products import REACH, Products
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from celosia.learn.base.summaries import Design
+    from celosia.statistics.base.noise import Noise
+
+__all__ = ["Thirds", "least_eigenvalue", "thirds_for"]
+
+Numbers = NDArray[np.float64]
+
+_FAILURE = 0.05  # Wang's: how often the ridge may be too small
+_THIRD = Fraction(1, 3)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Thirds(Inquiry):
+    """The sums of X'X (each entry once) and X'y, in this order; noised with the least eigenvalue of X'X after them.
+
+    The first column of X is a constant; all are whole numbers up to ``reaches``, the target's being the last.
+
+    >>> from celosia.data.schema.columns import Real
+    >>> from celosia.learn.base.summaries import Design
+    >>> from celosia.learn.privacy.target import Target
+    >>> privacy = Target.of(rho=1)
+    >>> design = Design(features=(Real(0, 1),), target=Real(0, 1), privacy=privacy, bounding=privacy.bounding)
+    >>> thirds_for(design).reaches
+    (65536, 65536, 65536)
+    """
+
+    noises: "tuple[Noise, Noise, Noise]"
+    reaches: tuple[int, ...]
+
+    def combined(self, sums: "Sequence[NDArray[Any]]") -> NDArray[Any]:
+        """Return the exact entries: the constant column is as long as the others reach."""
+        products = self.parts[0].measure
+        assert isinstance(products, Products)  # noqa: S101 - for the type checker: it was made here
+        factors = np.array([REACH ** (2 - len(monomial)) for monomial in products.monomials], dtype=object)
+        exact: NDArray[Any] = Inquiry.combined(self, sums).astype(object) * factors
+        return exact
+
+    def release(self, exact: NDArray[Any], source: Any = None) -> NDArray[np.int64]:  # noqa: ANN401 - a source
+        """Return all three with fresh noise."""
+        whole, entries = np.asarray(exact), self._entries
+        matrix = _symmetric(whole[:entries].astype(object), len(self.reaches) - 1)
+        least = np.array([least_eigenvalue(matrix.tolist())], dtype=object)
+        parts = (whole[:entries], whole[entries:], least)
+        noisy = [noise.release(part.reshape(1, -1), source)[0] for noise, part in zip(self.noises, parts, strict=True)]
+        return np.concatenate(noisy)
+
+    @property
+    def _entries(self) -> int:
+        size = len(self.reaches) - 1
+        return size * (size + 1) // 2
+
+    def moments(self, noisy: NDArray[np.int64]) -> Moments:
+        """Return the noisy moments of columns between -1 and 1; of the target's square only that it is at most 1."""
+        size, entries = len(self.reaches), self._entries
+        values, variance = np.zeros((size, size)), np.zeros((size, size))
+        values[:-1, :-1] = _symmetric(noisy[:entries].astype(np.float64), size - 1)
+        values[:-1, -1] = values[-1, :-1] = noisy[entries:-1]
+        variance[:-1, :-1] = self.noises[0].variance
+        variance[:-1, -1] = variance[-1, :-1] = self.noises[1].variance
+        unit = np.outer(self.reaches, self.reaches).astype(np.float64)
+        values /= unit
+        values[-1, -1] = max(values[0, 0], 1.0)
+        return Moments(values=values, variance=variance / unit**2)
+
+    def solve(self, noisy: NDArray[np.int64], *, through: Numbers | None, penalty: Numbers) -> Line:
+        """Return the line of the noisy sums, with Wang's ridge; ``through`` a point, or anywhere."""
+        values, reach = self.moments(noisy).values, np.array(self.reaches, dtype=np.float64) / REACH
+        shift = np.eye(len(values))
+        if through is not None:
+            shift[1:, 0] = -through
+        values = shift @ values @ shift.T
+        ridge = self._ridge(int(noisy[-1]))
+        used = slice(0 if through is None else 1, -1)
+        diagonal = ridge / reach[used] ** 2 + np.concatenate([[0.0], penalty, [0.0]])[used]
+        found: Numbers = np.linalg.lstsq(values[used, used] + np.diag(diagonal), values[used, -1], rcond=None)[
+            0
+        ].astype(np.float64)
+        if through is None:
+            return Line(slopes=found[1:], constant=float(found[0]), floor=ridge)
+        return Line(slopes=found, constant=float(through[-1] - found @ through[:-1]), floor=ridge)
+
+    def _ridge(self, noisy_least: int) -> float:
+        """Return what the noise of the matrix asks for, less a bound for the least eigenvalue, in units of REACH."""
+        count = len(self.reaches) - 1
+        matrix, _, least = (math.sqrt(noise.variance) / REACH**2 for noise in self.noises)
+        bound = noisy_least / REACH**2 - least * math.sqrt(2 * math.log(6 / _FAILURE))
+        return max(0.0, math.sqrt(count * math.log(2 * count**2 / _FAILURE)) * matrix - max(bound, 0.0))
+
+
+def thirds_for(design: "Design") -> Thirds:
+    """Return the inquiry for a design, each part with a third of the rho.
+
+    >>> from celosia.data.schema.columns import Real
+    >>> from celosia.learn.base.summaries import Design
+    >>> from celosia.learn.privacy.target import Target
+    >>> privacy = Target.of(rho=1)
+    >>> design = Design(features=(Real(0, 1),), target=Real(0, 1), privacy=privacy, bounding=privacy.bounding)
+    >>> [noise.guarantee for noise in thirds_for(design).noises]
+    [ZCDP(rho='1/3'), ZCDP(rho='1/3'), ZCDP(rho='1/3')]
+    """
+    privacy, guarantee = design.privacy, design.privacy.guarantee
+    if privacy.kind == "pure" or guarantee is None:
+        message = 'method="adassp" has Gaussian noise: give a delta or a rho, or take method="auto".'
+        raise ParameterError(message)
+    if design.bounding.unit != "row":
+        message = 'method="adassp" is proved for rows, not for persons whose rows were averaged: take method="auto".'
+        raise ParameterError(message)
+    axes, last = tuple(axis_of(kind) for kind in design.kinds), len(design.features)
+    columns = [(), *((place,) for place in range(last + 1))]
+    pairs = [(a, b) for a in range(last + 1) for b in range(a, last + 1)]
+    pairs += [(a, last + 1) for a in range(last + 1)]
+    products = Products(axes, tuple(columns[a] + columns[b] for a, b in pairs))
+    reaches = (REACH, *products.reaches)
+    footprints = _footprints(reaches)
+    sensitivities = [reached(one, design.bounding, droppable=design.droppable) for one in footprints]
+    widths = (len(pairs) - last - 1, last + 1, 1)
+    first, second, third = (privacy.noise(s, width, _THIRD) for s, width in zip(sensitivities, widths, strict=True))
+    return Thirds(
+        parts=(Part(measure=products, columns=tuple(range(last + 1))),),
+        footprint=footprints[0],
+        bounding=design.bounding,
+        noise=first,
+        event=privacy.event(first.event, second.event, third.event),
+        guarantee=guarantee,
+        design=design,
+        noises=(first, second, third),
+        reaches=reaches,
+    )
+
+
+def _footprints(reaches: tuple[int, ...]) -> tuple[Footprint, Footprint, Footprint]:
+    """Return how far one row moves the matrix, the vector and the least eigenvalue."""
+    inputs, target, far = reaches[:-1], reaches[-1], max(reaches[1:-1])
+    apart = Sizes(
+        features=len(inputs) - 1, feature=reaches[0] * far, target=0, pair=far**2, cross=0, squared_feature=far**2,
+        squared_target=0,
+    )  # fmt: skip
+    entries = [a * b for place, a in enumerate(inputs) for b in inputs[place:]]
+    vector = [a * target for a in inputs]
+    length = sum(a * a for a in inputs)
+    matrix = Footprint(
+        l1=sum(entries),
+        l2_squared=sum(entry**2 for entry in entries),
+        across_l1=apart.across_l1,
+        across_l2_squared=apart.across_l2_squared,
+    )
+    flipped = Footprint(
+        l1=sum(vector),
+        l2_squared=sum(entry**2 for entry in vector),
+        across_l1=2 * sum(vector),
+        across_l2_squared=4 * sum(entry**2 for entry in vector),
+    )
+    return matrix, flipped, Footprint(l1=length, l2_squared=length**2, across_l1=length, across_l2_squared=length**2)
+
+
+def least_eigenvalue(matrix: list[list[int]]) -> int:
+    """Return the least eigenvalue of a matrix of whole numbers without negative ones, less 1 and rounded up.
+
+    >>> least_eigenvalue([[5, 0], [0, 9]]), least_eigenvalue([[5, 2], [2, 5]]), least_eigenvalue([[1, 1], [1, 1]])
+    (4, 2, 0)
+    """
+    guess = float(np.linalg.eigvalsh(np.array(matrix, dtype=np.float64))[0])
+    low, step = max(math.floor(guess), 0), 1
+    while low > 0 and not _is_positive(matrix, low):
+        low, step = max(low - step, 0), 2 * step
+    high, step = low + 1, 1
+    while _is_positive(matrix, high):
+        low, high, step = high, high + step, 2 * step
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if _is_positive(matrix, middle) else (low, middle)
+    return low
+
+
+def _is_positive(matrix: list[list[int]], less: int) -> bool:
+    """Whether all eigenvalues are above ``less``: all leading minors are positive (Bareiss 1968 keeps them whole)."""
+    rows = [[entry - less * (a == b) for b, entry in enumerate(row)] for a, row in enumerate(matrix)]
+    before = 1
+    for place, pivot_row in enumerate(rows):
+        pivot = pivot_row[place]
+        if pivot <= 0:
+            return False
+        for row in rows[place + 1 :]:
+            factor = row[place]
+            row[place:] = [
+                (pivot * entry - factor * above) // before
+                for entry, above in zip(row[place:], pivot_row[place:], strict=True)
+            ]
+        before = pivot
+    return True
+
+
+def _symmetric(upper: NDArray[Any], size: int) -> NDArray[Any]:
+    first, second = np.triu_indices(size)
+    matrix = np.zeros((size, size), dtype=upper.dtype)
+    matrix[first, second] = upper
+    matrix[second, first] = upper
+    return matrix

@@ -1,0 +1,209 @@
+"""Compiled passes over records for noisy gradient descent: moments, rows of whole numbers, gradients of the loss.
+
+A record's part is whole numbers, and a function of that record and of public numbers alone, computed in one fixed order
+whatever stands next to it. A row is scaled to its bounded norm and rounded towards zero, and the bound is checked on
+the integers themselves; a gradient is a whole residual times the row, with the residual cut to what the row's norm
+leaves. So sums are exact and the bounds hold as they stand, whatever doubles do (``proofs/noisy-gradient.md``).
+"""
+
+import math
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["add_gradient", "add_moments", "add_softmax_gradient", "write_rows", "write_scores"]
+
+_BELOW = 1.0 - 2.0**-40  # so that rounding to doubles almost never lifts a scaled row above its bound
+
+
+@nb.njit("f8(f8, f8, f8)", cache=True, inline="always")
+def _scaled(value: float, middle: float, half: float) -> float:
+    """Where a value lies between its bounds, from -1 to 1."""
+    return min(max((value - middle) / half, -1.0), 1.0)
+
+
+@nb.njit("void(f8[:, ::1], i8[::1], f8[:, ::1], i8, i8, i8, i8[::1])", cache=True, nogil=True)
+def add_moments(
+    values: NDArray[np.float64],
+    codes: NDArray[np.int64],
+    scaling: NDArray[np.float64],
+    grid: int,
+    weight: int,
+    classes: int,
+    sums: NDArray[np.int64],
+) -> None:
+    """Add, for each record, ``weight * grid`` to its class, its columns in steps, and its square, cut to that weight.
+
+    ``scaling`` has two rows, the middles and the half ranges of the columns.
+
+    >>> sums = np.zeros(4, dtype=np.int64)
+    >>> add_moments(np.array([[7.5]]), np.array([1]), np.array([[5.0], [5.0]]), 1024, 2, 2, sums)
+    >>> sums.tolist()
+    [0, 2048, 512, 512]
+    """
+    width = values.shape[1]
+    for i in range(values.shape[0]):
+        sums[codes[i]] += weight * grid
+        square = np.int64(0)
+        for j in range(width):
+            step = np.int64(np.rint(_scaled(values[i, j], scaling[0, j], scaling[1, j]) * grid))
+            sums[classes + j] += step
+            square += step * step
+        sums[classes + width] += weight * square // (width * grid)
+
+
+@nb.njit("void(f8[:, ::1], f8[:, ::1], f8, i8, i8, b1, i2[:, ::1], i8[::1])", cache=True, nogil=True)
+def write_rows(
+    values: NDArray[np.float64],
+    scaling: NDArray[np.float64],
+    unit: float,
+    reach: int,
+    ones: int,
+    manhattan: bool,  # noqa: FBT001 - likewise
+    rows: NDArray[np.int16],
+    sizes: NDArray[np.int64],
+) -> None:
+    """Write records as whole numbers, centred and in steps, cut to a norm of ``reach``; ``ones`` goes last, if not 0.
+
+    ``scaling`` has three rows, the middles, the half ranges and the centres between -1 and 1; a feature has ``unit``
+    steps. ``sizes`` gets the sum of magnitudes of each row, if ``manhattan``, and of squares otherwise.
+
+    >>> rows, sizes = np.empty((1, 2), dtype=np.int16), np.empty(1, dtype=np.int64)
+    >>> write_rows(np.array([[7.5]]), np.array([[5.0], [5.0], [0.0]]), 100.0, 1000, 100, True, rows, sizes)
+    >>> rows.tolist(), sizes.tolist()
+    ([[50, 100]], [150])
+    """
+    width = values.shape[1]
+    bound = reach if manhattan else reach * reach
+    for i in range(values.shape[0]):
+        norm = 0.0
+        for j in range(width):
+            place = (_scaled(values[i, j], scaling[0, j], scaling[1, j]) - scaling[2, j]) * unit
+            norm += abs(place) if manhattan else place * place
+        if not manhattan:
+            norm = math.sqrt(norm)
+        factor = unit * min(1.0, reach * _BELOW / norm) if norm > 0.0 else unit
+        size = np.int64(0)
+        for j in range(width):
+            step = np.int64((_scaled(values[i, j], scaling[0, j], scaling[1, j]) - scaling[2, j]) * factor)
+            rows[i, j] = step
+            size += abs(step) if manhattan else step * step
+        if size > bound:  # cannot be, as rounding is towards zero; but nothing is left to doubles
+            rows[i, :width] = 0
+            size = np.int64(0)
+        if ones:
+            rows[i, width] = ones
+            size += ones if manhattan else ones * ones
+        sizes[i] = size
+
+
+@nb.njit("f8(i2[:, ::1], i8, f8[::1])", cache=True, inline="always")
+def _score(rows: NDArray[np.int16], i: int, weights: NDArray[np.float64]) -> float:
+    """The product of a row with the weights: four sums at a time, always in the same order."""
+    width = rows.shape[1]
+    first, second, third, fourth = 0.0, 0.0, 0.0, 0.0
+    whole = width - width % 4
+    for j in range(0, whole, 4):
+        first += rows[i, j] * weights[j]
+        second += rows[i, j + 1] * weights[j + 1]
+        third += rows[i, j + 2] * weights[j + 2]
+        fourth += rows[i, j + 3] * weights[j + 3]
+    for j in range(whole, width):
+        first += rows[i, j] * weights[j]
+    return (first + second) + (third + fourth)
+
+
+@nb.njit("void(i2[:, ::1], f8[::1], i8, i8, i2[:, ::1], i8[::1])", cache=True, nogil=True)
+def write_scores(
+    rows: NDArray[np.int16],
+    weights: NDArray[np.float64],
+    reach: int,
+    ones: int,
+    out: NDArray[np.int16],
+    sizes: NDArray[np.int64],
+) -> None:
+    """Write rows of two: the product with the weights, cut to ``reach`` and rounded towards zero, and ``ones``.
+
+    >>> rows, out, sizes = np.array([[50, 100]], dtype=np.int16), np.empty((1, 2), np.int16), np.empty(1, np.int64)
+    >>> write_scores(rows, np.array([1.0, 0.5]), 80, 7, out, sizes)
+    >>> out.tolist(), sizes.tolist()
+    ([[80, 7]], [87])
+    """
+    for i in range(rows.shape[0]):
+        step = np.int64(min(max(_score(rows, i, weights), -float(reach)), float(reach)))
+        if abs(step) > reach or step < -reach:  # no number
+            step = np.int64(0)
+        out[i, 0] = step
+        out[i, 1] = ones
+        sizes[i] = abs(step) + ones
+
+
+@nb.njit("void(i2[:, ::1], i8[::1], i8[::1], f8[:, ::1], f8, i8[:, ::1])", cache=True, nogil=True)
+def add_gradient(
+    rows: NDArray[np.int16],
+    limits: NDArray[np.int64],
+    codes: NDArray[np.int64],
+    weights: NDArray[np.float64],
+    unit: float,
+    gradient: NDArray[np.int64],
+) -> None:
+    """Add (chance - truth) times the row, for two classes; the residual is whole, and at most the row's limit.
+
+    >>> gradient = np.zeros((1, 2), dtype=np.int64)
+    >>> rows, limits, codes = np.array([[50, 100]], dtype=np.int16), np.array([30]), np.array([1])
+    >>> add_gradient(rows, limits, codes, np.zeros((1, 2)), 40.0, gradient)
+    >>> gradient.tolist()
+    [[-1000, -2000]]
+    """
+    width = rows.shape[1]
+    for i in range(rows.shape[0]):
+        score = min(max(_score(rows, i, weights[0]), -40.0), 40.0)
+        residual = np.int64((1.0 / (1.0 + math.exp(-score)) - codes[i]) * unit)
+        residual = min(max(residual, -limits[i]), limits[i])
+        for j in range(width):
+            gradient[0, j] += residual * rows[i, j]
+
+
+@nb.njit("void(i2[:, ::1], i8[::1], i8[::1], f8[:, ::1], f8, b1, i8[:, ::1])", cache=True, nogil=True)
+def add_softmax_gradient(
+    rows: NDArray[np.int16],
+    limits: NDArray[np.int64],
+    codes: NDArray[np.int64],
+    weights: NDArray[np.float64],
+    unit: float,
+    manhattan: bool,  # noqa: FBT001 - likewise
+    gradient: NDArray[np.int64],
+) -> None:
+    """Add (chances - truth) times the row, for several classes; limits are of squares unless ``manhattan``.
+
+    >>> gradient = np.zeros((3, 1), dtype=np.int64)
+    >>> rows, limits, codes = np.array([[50]], dtype=np.int16), np.array([1000]), np.array([0])
+    >>> add_softmax_gradient(rows, limits, codes, np.zeros((3, 1)), 40.0, True, gradient)
+    >>> gradient.ravel().tolist()
+    [-1300, 650, 650]
+    """
+    classes, width = gradient.shape
+    chances = np.empty(classes)
+    whole = np.empty(classes, dtype=np.int64)
+    for i in range(rows.shape[0]):
+        for c in range(classes):
+            chances[c] = _score(rows, i, weights[c])
+        chances -= chances.max()
+        np.exp(chances, chances)
+        chances /= chances.sum()
+        chances[codes[i]] -= 1.0
+        norm = np.abs(chances).sum() if manhattan else math.sqrt((chances * chances).sum())
+        if not norm < 3.0:  # no number (a true norm is at most 2, and rounding): such a record adds nothing
+            continue
+        most = float(limits[i]) if manhattan else math.sqrt(limits[i])
+        factor = min(unit, most * _BELOW / norm) if norm > 0.0 else unit
+        size = 0
+        for c in range(classes):
+            whole[c] = np.int64(chances[c] * factor)
+            size += abs(whole[c]) if manhattan else whole[c] * whole[c]
+        if not size <= limits[i]:  # cannot be; but nothing is left to doubles
+            continue
+        for c in range(classes):
+            for j in range(width):
+                gradient[c, j] += whole[c] * rows[i, j]

@@ -1,0 +1,324 @@
+"""What least squares sums: the moments of the features and the target, each weighted by what its noise would cost.
+
+A row's columns are centred whole numbers z, between -r and r. Summed are the count, z, the products z z' of every two
+columns once, and 2 z^2 - r^2, which stays as close to 0 as it can. Whole-number weights decide how one joint noise is
+divided: the products with the target matter most for the coefficients, those of two features less, the more there are.
+How far one row moves all of it is known by formula (``proofs/least-squares.md``). After Wang 2018, without the smallest
+eigenvalue, which costs more than it tells.
+"""
+
+from dataclasses import dataclass, fields, replace
+from fractions import Fraction
+from itertools import combinations
+from math import ceil, isqrt
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from celosia.core.adjacency import AddRemove
+from celosia.core.errors import InputError
+from celosia.learn.linear_model.noisy_moments import Moments
+from celosia.learn.privacy.bounds import axis_of
+from celosia.statistics.base.contribution import Footprint
+from celosia.statistics.base.inquiry import Inquiry, Part
+from celosia.statistics.base.products import Products
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from celosia.data.schema.axis import Axis
+    from celosia.learn.base.summaries import Design
+    from celosia.statistics.base.noise import Noise
+
+__all__ = ["LeastSquares", "Plan", "Sizes", "expected_sums", "plan_for"]
+
+_UNIT = 2**35  # how far a weight of 1 reaches: tens of millions of rows stay below 2^62
+_MOST = 2**61
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sizes:
+    """How much the summed numbers of one row can be: one bound for all that are of the same sort.
+
+    ``feature`` and ``target`` are columns themselves, ``pair`` products of two features, ``cross`` of a feature and the
+    target: they lie as far to either side of 0. ``squared_feature`` and ``squared_target`` say how far apart the
+    squares of two rows can be.
+
+    >>> one = Sizes(features=3, feature=1, target=1, pair=1, cross=1, squared_feature=1, squared_target=1)
+    >>> one.across_l1, one.across_l2_squared
+    (15, 24)
+    """
+
+    features: int
+    feature: int
+    target: int
+    pair: int
+    cross: int
+    squared_feature: int
+    squared_target: int
+
+    @property
+    def across_l1(self) -> int:
+        """How far apart two rows are at the most, in L1.
+
+        One row is at a corner, the other is t times that, between -1 and 1 in every column. What is to be made largest
+        is a quadratic function of t; by symmetry, of the sum of the features' t and of the target's.
+        """
+        d, own, half = self.features, self.squared_feature, Fraction(self.pair, 2)
+        everything = d * (self.feature + self.cross + own) + self.target + self.squared_target
+        everything += self.pair * d * (d - 1) // 2
+        curve, more = half, Fraction(0)
+        if own >= half:
+            curve += (own - half) / d
+        else:
+            more = (half - own) * d
+        least = _least_in_box(curve, self.feature, self.cross, self.squared_target, self.target, d)
+        return ceil(everything + more - least)
+
+    @property
+    def across_l2_squared(self) -> int:
+        """How far apart two rows are at the most, squared, in L2: at corners, where products change sign.
+
+        Which corners is the largest cut of a graph whose vertices are 1, the features and the target. Squares count
+        beyond that only where they are weighted more than the products beside them.
+        """
+        d = self.features
+        a, v, p, c = (size**2 for size in (self.feature, self.target, self.pair, self.cross))
+        cut = max(
+            f * a + flip * v + p * f * (d - f) + c * (d - f if flip else f) for f in range(d + 1) for flip in (0, 1)
+        )
+        alone = 2 * self.squared_feature**2 - 2 * a - 2 * c - p * (d - 1)
+        beyond = d * max(0, -(-alone // 2)) + max(0, self.squared_target**2 - v)
+        return 4 * cut + beyond
+
+
+def _least_in_box(curve: Fraction, slope: int, both: int, other: int, other_slope: int, reach: int) -> Fraction:
+    """Return the least curve m^2 + slope m + both m t + other t^2 + other_slope t, |m| <= reach, |t| <= 1.
+
+    >>> _least_in_box(Fraction(1), 0, 0, 1, -1, 5)
+    Fraction(-1, 4)
+    """
+
+    def value(m: Fraction, t: Fraction) -> Fraction:
+        return curve * m * m + slope * m + both * m * t + other * t * t + other_slope * t
+
+    far, one = Fraction(reach), Fraction(1)
+    points = [(_lowest(curve, slope + both * t, far), t) for t in (-one, one)]
+    points += [(m, _lowest(Fraction(other), other_slope + both * m, one)) for m in (-far, far)]
+    points += [(m, t) for m in (-far, far) for t in (-one, one)]
+    bent = 4 * curve * other - both * both
+    if bent > 0:
+        m, t = (both * other_slope - 2 * other * slope) / bent, (both * slope - 2 * curve * other_slope) / bent
+        if abs(m) <= far and abs(t) <= one:
+            points.append((m, t))
+    return min(value(m, t) for m, t in points)
+
+
+def _lowest(curve: Fraction, slope: Fraction, reach: Fraction) -> Fraction:
+    """Where curve x^2 + slope x is least, |x| <= reach."""
+    if curve <= 0:
+        return -reach if slope > 0 else reach
+    return min(max(-slope / (2 * curve), -reach), reach)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Plan:
+    """What is summed for some columns, the target last, and how noisy sums are read again.
+
+    ``steps`` multiply the sums: of the count, the columns (if ``linear``), the products of two, the squares. Squares
+    that are not ``centred`` are summed as they are.
+
+    >>> from celosia.data.schema.axis import axis_between
+    >>> plan = Plan.of([axis_between(0, 1)] * 2)
+    >>> plan.combine(np.zeros(6, dtype=np.int64)).tolist(), plan.footprint.l1 == sum(plan.largest)
+    ([0, 0, 0, 0, 0, 0], True)
+    """
+
+    products: Products
+    steps: tuple[int, ...]
+    linear: bool
+    centred: bool
+
+    @classmethod
+    def of(cls, axes: "list[Axis]", *, linear: bool = True, centred: bool = True, norm: int | None = None) -> "Plan":
+        """Return the plan for these axes.
+
+        ``norm`` 1 or 2 says that rows are replaced, and by which norm noise is measured: the count costs nothing
+        there as long as no row is further from none than from another.
+        """
+        columns = len(axes)
+        pairs = tuple(combinations(range(columns), 2))
+        monomials = [(), *((j,) for j in range(columns) if linear), *pairs, *((j, j) for j in range(columns))]
+        products = Products(tuple(axes), tuple(monomials))
+        plan = cls(products=products, steps=tuple(_steps(products, columns - 1)), linear=linear, centred=centred)
+        return plan if norm is None else plan._counting_more(norm)
+
+    def _counting_more(self, norm: int) -> "Plan":
+        found, rest = self.sizes, self.largest[1:]
+        if norm == 1:
+            count = found.across_l1 - sum(rest)
+        else:
+            count = isqrt(max(0, found.across_l2_squared - sum(size**2 for size in rest)))
+        return replace(self, steps=(max(self.steps[0], min(count, 2 * _UNIT)), *self.steps[1:]))
+
+    @property
+    def largest(self) -> tuple[int, ...]:
+        """How far each number of one row is from 0 at the most; a row at a corner is so far in all of them."""
+        return tuple(step * size for step, size in zip(self.steps, self.products.largest, strict=True))
+
+    @property
+    def sizes(self) -> Sizes:
+        """The largest of each sort."""
+        last = len(self.products.columns) - 1
+        found = dict.fromkeys(("feature", "target", "pair", "cross", "squared_feature", "squared_target"), 0)
+        for monomial, unit in zip(self.products.monomials[1:], self._units[1:], strict=True):
+            sort = _sort(monomial, last)
+            found[sort] = max(found[sort], unit)
+        return Sizes(features=last, **found)
+
+    @property
+    def _units(self) -> tuple[int, ...]:
+        """What 1 of each product of columns between -1 and 1 is in the summed numbers."""
+        return tuple(
+            size * (1 + (self.centred and _is_square(monomial)))
+            for monomial, size in zip(self.products.monomials, self.largest, strict=True)
+        )
+
+    @property
+    def footprint(self) -> Footprint:
+        """How far one row moves the numbers."""
+        sizes, largest = self.sizes, self.largest
+        return Footprint(
+            l1=sum(largest),
+            l2_squared=sum(size**2 for size in largest),
+            across_l1=sizes.across_l1,
+            across_l2_squared=sizes.across_l2_squared,
+        )
+
+    def combine(self, sums: NDArray[Any]) -> NDArray[Any]:
+        """Return what is noised from exact sums: the steps times them, r^2 times the count off the squares before.
+
+        In Python's integers, so that nothing can overflow.
+        """
+        if not self.centred:
+            return sums  # they were multiplied as they were summed
+        exact = sums.astype(object)
+        squares = np.array([_is_square(monomial) for monomial in self.products.monomials])
+        far = np.array([reach**2 for reach in self.products.reaches], dtype=object)
+        exact[squares] = 2 * exact[squares] - far * exact[0]
+        combined: NDArray[Any] = exact * np.array(self.steps, dtype=object)
+        return combined
+
+    def inquiry(self, design: "Design") -> "LeastSquares":
+        """Return what is asked of the rows, with its noise."""
+        asked = design.inquiry(self.parts, self.footprint)
+        return LeastSquares(**{field.name: getattr(asked, field.name) for field in fields(asked)}, plan=self)
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The measure, of all columns."""
+        measure = self.products if self.centred else replace(self.products, weights=self.steps)
+        return (Part(measure=measure, columns=tuple(range(len(self.products.columns)))),)
+
+    def moments(self, noisy: NDArray[np.int64], noise: "Noise") -> Moments:
+        """Return the noisy moments of columns between -1 and 1, with the variance of their noise."""
+        if int(np.abs(noisy).max(initial=0)) >= _MOST:
+            message = "There are more rows than can be added up exactly: fit a random part of them."
+            raise InputError(message)
+        units = np.array(self._units, dtype=np.float64)
+        first, second = _places(self.products)
+        size = len(self.products.columns) + 1
+        values, variance = np.zeros((size, size)), np.zeros((size, size))
+        for table, found in ((values, noisy / units), (variance, noise.variance / units**2)):
+            table[first, second] = found
+            table[second, first] = found
+        carried = 0.5 if self.centred else 0.0
+        squares = np.arange(1, size)
+        values[squares, squares] += carried * values[0, 0]
+        return Moments(values=values, variance=variance, carried=carried, noise=noise.kind)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LeastSquares(Inquiry):
+    """An inquiry whose sums are combined by its plan: a matrix for that would be as wide as there are sums, and empty.
+
+    >>> issubclass(LeastSquares, Inquiry)
+    True
+    """
+
+    plan: Plan
+
+    def combined(self, sums: "Sequence[NDArray[Any]]") -> NDArray[Any]:
+        """Return the exact numbers that are noised."""
+        return self.plan.combine(Inquiry.combined(self, sums))
+
+
+def plan_for(design: "Design", *, linear: bool = True) -> Plan:
+    """Return the plan for a design; ``linear`` unless the columns' own sums are not needed.
+
+    Where the rows of a person were averaged, and so rounded, every sum must stand for itself; and what two persons
+    can differ by is counted from 0, so that the count is not free.
+
+    >>> from celosia.data.schema.columns import Real
+    >>> from celosia.learn.base.summaries import Design
+    >>> from celosia.learn.privacy.target import Target
+    >>> privacy = Target.of(epsilon=1)
+    >>> design = Design(features=(Real(0, 1),), target=Real(0, 1), privacy=privacy, bounding=privacy.bounding)
+    >>> len(plan_for(design).steps)
+    6
+    """
+    norm = 1 if design.privacy.kind == "pure" else 2
+    axes = [axis_of(kind) for kind in design.kinds]
+    centred = design.bounding.unit == "row"
+    free = centred and design.bounding.adjacency is not AddRemove
+    return Plan.of(axes, linear=linear, centred=centred, norm=norm if free else None)
+
+
+def expected_sums(products: Products, values: NDArray[np.float64]) -> NDArray[Any]:
+    """Return the whole numbers that rows with these moments of (1, columns between -1 and 1) would add up to.
+
+    >>> from celosia.data.schema.axis import axis_between
+    >>> expected_sums(Products((axis_between(0, 1),), ((), (0,))), np.array([[3.0, 1.5], [1.5, 2.0]])).tolist()
+    [3, 98304]
+    """
+    found = values[_places(products)] * np.array(products.largest, dtype=np.float64)
+    return np.array([round(number) for number in found.tolist()], dtype=object)
+
+
+def _places(products: Products) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Where the sums are in the matrix of moments."""
+    pairs = [(*(place + 1 for place in monomial), 0, 0)[:2] for monomial in products.monomials]
+    first, second = np.array(pairs, dtype=np.int64).T
+    return first, second
+
+
+def _steps(products: Products, features: int) -> list[int]:
+    """Return the whole-number weights; the roots are where the sum of the errors is least, for slopes of about 1/2."""
+    weight = {
+        "count": 0.75,
+        "feature": (0.3 / features) ** 0.25,
+        "target": min(1 + features / 10, 3.0),
+        "pair": 0.85 / features**0.25,
+        "cross": 1.0,
+        "squared_feature": min((2 / features) ** 0.25, 1.0) / 2,
+        "squared_target": 0.3,
+    }
+    return [
+        max(1, round(_UNIT * weight[_sort(monomial, features)] / size))
+        for monomial, size in zip(products.monomials, products.largest, strict=True)
+    ]
+
+
+def _sort(monomial: tuple[int, ...], last: int) -> str:
+    if not monomial:
+        return "count"
+    if len(monomial) == 1:
+        return "target" if monomial[0] == last else "feature"
+    if _is_square(monomial):
+        return "squared_target" if monomial[0] == last else "squared_feature"
+    return "cross" if monomial[1] == last else "pair"
+
+
+def _is_square(monomial: tuple[int, ...]) -> bool:
+    return len(monomial) == 2 and monomial[0] == monomial[1]

@@ -1,0 +1,383 @@
+"""Private logistic regression, for two classes or several, used like scikit-learn's.
+
+By default noisy gradient descent (``noisy_gradient``), or objective perturbation, a theorem about real numbers, where
+its forecast is better; or the functional mechanism, which sees the records once and can run in a database.
+"""
+
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from celosia.core.adjacency import ReplaceOne
+from celosia.core.errors import InputError, ParameterError
+from celosia.core.exact import quote, whole
+from celosia.data.schema.columns import Real
+from celosia.learn.base.estimator import one_of_the_methods
+from celosia.learn.base.forecast import Forecast
+from celosia.learn.base.summaries import Design, SummaryEstimator
+from celosia.learn.functional.sums import Sense, logistic_inquiry, solve_logistic
+from celosia.learn.linear_model.gradient_plan import LARGEST_STEP, GradientPlan
+from celosia.learn.linear_model.logistic_forecast import (
+    Choice,
+    choose_method,
+    functional_error,
+    gradient_error,
+    objective_error,
+)
+from celosia.learn.linear_model.noisy_gradient import Scaling, descend
+from celosia.learn.linear_model.objective_perturbation import Perturbation, minimiser
+from celosia.learn.privacy.bounds import axis_of
+from celosia.ledger.door import door_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from celosia.core import Source
+    from celosia.core.adjacency import Adjacency
+    from celosia.core.exact import Exact
+    from celosia.learn.privacy.target import Target
+    from celosia.statistics.base.inquiry import Inquiry
+
+__all__ = ["LogisticRegression"]
+
+_METHODS = ("auto", "gradient", "functional", "seed", "objective")
+
+
+class LogisticRegression(ClassifierMixin, SummaryEstimator):  # type: ignore[misc] # scikit-learn ships no types
+    """Private logistic regression, used like scikit-learn's.
+
+    Parameters
+    ----------
+    epsilon, delta, rho
+        What may be spent: epsilon alone (Laplace noise), epsilon and delta, or rho (Gaussian noise: much better);
+        ``epsilon=float("inf")`` is scikit-learn's model, without privacy.
+    bounds
+        (low, high) of the features, public: two numbers, two arrays, or a Schema. Values outside are clipped.
+    classes
+        The labels, public; ``"public"`` if everybody may know which occur.
+    method
+        ``"gradient"``: noisy gradient descent, in memory. ``"objective"``: objective perturbation, two classes, a
+        theorem about real numbers (``event_.arithmetic`` says so). ``"functional"``: the functional mechanism, one pass
+        over the records. ``"seed"``: the same with the looser constants of the source document, two classes.
+        ``"auto"``: in memory ``"gradient"``, or for epsilon alone and two classes ``"objective"`` where its forecast is
+        better and the budget allows real arithmetic; ``method_`` says which, ``preview`` and ``card`` also why. In a
+        database (``session.fit``) and in chunks (``partial_fit``) ``"auto"`` is ``"functional"``.
+    C
+        The inverse of the penalty on squared weights, as in scikit-learn. None: 1 without privacy; with privacy no
+        more than the noise asks for. With privacy it speaks of features that run from -1 to 1 between their bounds,
+        and one pass (``"functional"``, ``"seed"``) has none.
+    fit_intercept
+        Whether there is one. Without, the decision is 0 where all features are.
+    steps
+        How many noisy gradients are taken; None: 50; where epsilon stands alone 5, or epsilon if that is more.
+    tol, max_iter
+        scikit-learn's, without privacy only.
+    adjacency, budget, source
+        Which neighbours are protected; who pays; where the noise comes from.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from celosia.noise import Seeded
+    >>> X = np.linspace(0, 10, 2000)[:, None]
+    >>> y = X[:, 0] > 4
+    >>> model = LogisticRegression(epsilon=1, delta=1e-6, bounds=(0, 10), source=Seeded(7)).fit(X, y)
+    >>> model.predict([[2.0], [6.0]]).tolist()
+    [False, True]
+    >>> model.guarantee_
+    ApproxDP(epsilon=1, delta=1e-06)
+    """
+
+    _learns: ClassVar[Literal["features", "number", "classes"]] = "classes"
+
+    _allows_real = True  # a search whose budget does not sets it to False
+
+    method_: str
+    method_reason_: str
+    coef_: "NDArray[np.float64]"
+    intercept_: "NDArray[np.float64]"
+    n_iter_: "NDArray[np.int32]"
+
+    def __init__(  # noqa: PLR0913 - the parameters of an estimator
+        self,
+        *,
+        epsilon: "Exact | None" = 1.0,
+        delta: "Exact | None" = None,
+        rho: "Exact | None" = None,
+        bounds: Any = None,  # noqa: ANN401 - numbers, arrays or a schema
+        classes: Any = None,  # noqa: ANN401 - labels of any type
+        method: str = "auto",
+        C: float | None = None,  # noqa: N803 - scikit-learn's name
+        fit_intercept: bool = True,
+        steps: int | None = None,
+        tol: float = 1e-4,
+        max_iter: int = 100,
+        adjacency: "Adjacency | str | None" = None,
+        budget: Any = None,  # noqa: ANN401 - a session, a purse or an account
+        source: "Source | None" = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.rho = rho
+        self.bounds = bounds
+        self.classes = classes
+        self.method = method
+        self.C = C
+        self.fit_intercept = fit_intercept
+        self.steps = steps
+        self.tol = tol
+        self.max_iter = max_iter
+        self.adjacency = adjacency
+        self.budget = budget
+        self.source = source
+
+    # --------------------------------------------------------------------------------------------------- learning
+
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ANN401, N803 - scikit-learn's names
+        """Learn from records: pay, read them, add noise, and return the model."""
+        method = self._checked()
+        privacy = self._privacy()
+        if method in {"functional", "seed"} or not privacy.private:
+            return super().fit(X, y)
+        with self._or_as_before():
+            self._let_go()
+            self.__dict__.pop("provenance_", None)  # that of another fit
+            values, codes = self._validated(X, y, self.classes, first=True)
+            assert codes is not None  # noqa: S101 - for the type checker: a classifier has labels
+            kinds = self._kinds(values.shape[1], getattr(self, "feature_names_in_", None))
+            axes = [axis_of(kind) for kind in kinds]
+            low, high = (np.array([float(getattr(axis, side)) for axis in axes]) for side in ("low", "high"))
+            scaling = Scaling.of(low, high, intercept=self.fit_intercept)
+            choice = self._choice(privacy, len(low), len(self.classes_))
+            self.method_, self.method_reason_ = choice.method, choice.reason
+            method = choice.method
+            if method == "objective" or not self.fit_intercept:  # else the scaling clips to the very same bounds
+                values = np.clip(values, low, high)
+            if method == "objective":
+                self._perturb(values, codes, scaling, privacy)
+            else:
+                self._descend(values, codes, scaling, privacy)
+        return self
+
+    def _descend(
+        self, values: "NDArray[np.float64]", codes: "NDArray[np.int64]", scaling: Scaling, privacy: "Target"
+    ) -> None:
+        plan = self._plan(privacy, values.shape[1], len(self.classes_))
+        plan.check()
+        with self._paid(privacy, plan.event, features=plan.features) as payment:
+            found = descend(
+                values,
+                codes,
+                plan,
+                scaling,
+                payment.source,
+                records=len(values) if privacy.adjacency is ReplaceOne else None,
+                penalty=self._penalty(),
+            )
+            self._take(found.coef, found.intercept, found.noise_scale, plan.steps)
+            payment.deliver(found.coef)
+
+    def _perturb(
+        self, values: "NDArray[np.float64]", codes: "NDArray[np.int64]", scaling: Scaling, privacy: "Target"
+    ) -> None:
+        width = values.shape[1] + int(self.fit_intercept)
+        longest = np.sqrt(width) * (1 + 1e-12)
+        perturbation = self._perturbation(privacy, values.shape[1], len(self.classes_))
+        with self._paid(privacy, perturbation.event, features=values.shape[1]) as payment:
+            vector = perturbation.draw(width, payment.source)
+            rows = np.clip((values - scaling.table[0]) / scaling.table[1], -1, 1)
+            if self.fit_intercept:
+                rows = np.column_stack([rows, np.ones(len(rows))])
+            weights = minimiser(rows / longest, codes, perturbation.stiffness, vector) / longest
+            coef = weights[: values.shape[1]] / scaling.table[1]
+            start = weights[-1] - coef @ scaling.table[0] if self.fit_intercept else 0.0
+            self._take(coef[None], np.array([start]), perturbation.scale, 1)
+            payment.deliver(coef)
+
+    def _inquiry(self, design: Design) -> "Inquiry":
+        method = self._checked()
+        if method not in {"auto", "functional", "seed"}:
+            message = (
+                f"method={quote(method)} reads the records several times: fit in memory, or take "
+                'method="functional", which needs one pass.'
+            )
+            raise ParameterError(message)
+        for name, value in (("C", self.C), ("steps", self.steps)):
+            if value is not None:
+                message = (
+                    f"One pass over the records (the functional mechanism) has no {name}={quote(value)}: leave it out."
+                )
+                raise ParameterError(message)
+        return logistic_inquiry(design, fit_intercept=self.fit_intercept, sensitivity=self._sensitivity)
+
+    def _solve(self, noisy: "NDArray[np.int64]", inquiry: "Inquiry", design: Design) -> None:  # noqa: ARG002 - the parent's
+        found = solve_logistic(noisy, inquiry, fit_intercept=self.fit_intercept, sensitivity=self._sensitivity)
+        self._take(np.atleast_2d(found.coef), np.atleast_1d(found.intercept), found.noise_scale, 1)
+        self.method_, self.method_reason_ = "seed" if self.method == "seed" else "functional", ""
+
+    def _solve_plain(self, values: "NDArray[np.float64]", target: "NDArray[Any] | None") -> None:
+        from sklearn.linear_model import LogisticRegression as Plain
+
+        assert target is not None  # noqa: S101 - for the type checker: a classifier has one
+        for name in ("method_", "method_reason_"):  # of an earlier fit with privacy
+            self.__dict__.pop(name, None)
+        if len(np.unique(target)) != len(self.classes_):
+            message = "Without privacy every class must occur in y: leave the others out of classes."
+            raise InputError(message)
+        plain = Plain(
+            C=1.0 if self.C is None else self.C, fit_intercept=self.fit_intercept, tol=self.tol, max_iter=self.max_iter
+        ).fit(values, target)
+        self._take(plain.coef_, plain.intercept_, 0.0, int(plain.n_iter_.max()))
+
+    def _take(self, coef: Any, intercept: Any, scale: float, steps: int) -> None:  # noqa: ANN401 - arrays
+        self.coef_ = np.asarray(coef, dtype=np.float64)
+        self.intercept_ = np.asarray(intercept, dtype=np.float64)
+        self.noise_scale_ = float(scale)
+        self.n_iter_ = np.array([steps], dtype=np.int32)
+
+    # ------------------------------------------------------------------------------------------------- parameters
+
+    def _checked(self) -> str:
+        """Return the method; refuse parameters that make no sense before anything is read."""
+        method = one_of_the_methods(self.method, _METHODS)
+        fit_intercept: object = self.fit_intercept
+        if not isinstance(fit_intercept, bool | np.bool_):
+            message = f"fit_intercept must be True or False, not {quote(fit_intercept)}."
+            raise ParameterError(message)
+        for name, value in (("C", self.C), ("tol", self.tol)):
+            if value is not None and not _positive(value):
+                message = f"{name} must be a positive number, 1e-100 or more, not {quote(value)}."
+                raise ParameterError(message)
+        whole(self.max_iter, name="max_iter")
+        if self.steps is not None:
+            whole(self.steps, name="steps")
+            if method not in {"auto", "gradient"}:
+                message = f"steps={quote(self.steps)} belong to noisy gradient descent, not to method={quote(method)}."
+                raise ParameterError(message)
+        return method
+
+    def _choice(self, privacy: "Target", features: int, classes: int) -> Choice:
+        """Return the method of a fit in memory, and why; it follows from parameters, never from records."""
+        if self.method != "auto":
+            return Choice(method=self.method)
+        if privacy.kind != "pure" or classes != 2 or self.steps is not None:
+            return Choice(method="gradient")
+        real = self._allows_real and (self.budget is None or door_of(self.budget).allows_real)
+        return choose_method(
+            privacy, features, intercept=bool(self.fit_intercept), penalty=self._penalty(), allows_real=real
+        )
+
+    def _penalty(self) -> float:
+        return 0.0 if self.C is None else 1 / float(self.C)
+
+    def _plan(self, privacy: "Target", features: int, classes: int) -> GradientPlan:
+        return GradientPlan.of(
+            privacy, features=features, classes=classes, steps=self.steps, intercept=bool(self.fit_intercept)
+        )
+
+    def _perturbation(self, privacy: "Target", features: int, classes: int) -> Perturbation:
+        if classes != 2:
+            message = f'method="objective" tells two classes apart, not {classes}: take another method.'
+            raise ParameterError(message)
+        return Perturbation.of(privacy, stiffness=self._penalty() / (features + int(self.fit_intercept)))
+
+    @property
+    def _sensitivity(self) -> Sense:
+        return "seed" if self.method == "seed" else "tight"
+
+    def preview(
+        self,
+        n: int,
+        epsilon: "Exact | None" = None,
+        *,
+        delta: "Exact | None" = None,
+        rho: "Exact | None" = None,
+        n_features: int | None = None,
+    ) -> Forecast:
+        """Return what a fit on ``n`` rows would cost and how far off a coefficient would be; nothing is spent.
+
+        By simulation, always on the same made-up records and with the same noise. ``"auto"`` is what it is in memory;
+        for a fit in a database say ``method="functional"``.
+
+        >>> model = LogisticRegression(bounds=(0, 10), classes=[0, 1], delta=1e-6)
+        >>> model.preview(100_000, epsilon=1, n_features=7).error < 0.1
+        True
+        """
+        rows, method = int(whole(n, name="n")), self._checked()
+        privacy = self._forecast_target(epsilon, delta, rho)
+        error, scale, chosen = 0.0, 0.0, Choice(method=method)
+        if privacy.private:
+            known = self.classes if self.classes is not None and not isinstance(self.classes, str) else (0, 1)
+            classes = len(getattr(self, "classes_", known))
+            features = self._feature_count(n_features)
+            chosen = self._choice(privacy, features, classes)
+            error, scale = self._expected(chosen.method, privacy, rows, features, classes)
+        return Forecast(
+            rows=rows,
+            guarantee=privacy.guarantee,
+            noise_scale=scale,
+            error=error,
+            what="a coefficient, times half the range of its feature,",
+            assumption="features spread evenly between their bounds, that matter alike (a simulation)",
+            method=chosen.sentence,
+        )
+
+    def _expected(self, method: str, privacy: "Target", rows: int, features: int, classes: int) -> tuple[float, float]:
+        """Return how far off a coefficient would be, and the size of the noise."""
+        if method == "gradient":
+            plan = self._plan(privacy, features, classes)
+            return gradient_error(plan, rows, self._penalty()), plan.step_noise().variance ** 0.5 / LARGEST_STEP
+        if method == "objective":
+            perturbation = self._perturbation(privacy, features, classes)
+            error = objective_error(perturbation, rows, features, fit_intercept=self.fit_intercept)
+            return error, perturbation.scale
+        kinds = (Real(-1, 1),) * features
+        design = Design(features=kinds, privacy=privacy, bounding=privacy.bounding, classes=tuple(range(classes)))
+        inquiry = self._inquiry(design)
+        sensitivity = self._sensitivity
+        nothing = solve_logistic(
+            np.zeros(inquiry.width, dtype=np.int64), inquiry, fit_intercept=self.fit_intercept, sensitivity=sensitivity
+        )
+        error = functional_error(design, rows, fit_intercept=self.fit_intercept, sensitivity=sensitivity)
+        return error, nothing.noise_scale
+
+    # ------------------------------------------------------------------------------------------------- prediction
+
+    def decision_function(self, X: Any) -> "NDArray[np.float64]":  # noqa: ANN401, N803 - scikit-learn's names
+        """Return the scores: of the second class, if there are two, else rows by classes."""
+        check_is_fitted(self)
+        scores: NDArray[np.float64] = self._read(X, reset=False) @ self.coef_.T + self.intercept_
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def predict(self, X: Any) -> "NDArray[Any]":  # noqa: ANN401, N803 - scikit-learn's names
+        """Return the likeliest class of each record."""
+        scores = self.decision_function(X)
+        places = (scores > 0).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)
+        predicted: NDArray[Any] = self.classes_[places]
+        return predicted
+
+    def predict_log_proba(self, X: Any) -> "NDArray[np.float64]":  # noqa: ANN401, N803 - scikit-learn's names
+        """Return the logarithm of each class's probability given the record, rows by classes."""
+        scores = self.decision_function(X)
+        if scores.ndim == 1:
+            return -np.logaddexp(0.0, np.column_stack([scores, -scores]))
+        from scipy.special import log_softmax
+
+        logs: NDArray[np.float64] = log_softmax(scores, axis=1)
+        return logs
+
+    def predict_proba(self, X: Any) -> "NDArray[np.float64]":  # noqa: ANN401, N803 - scikit-learn's names
+        """Return each class's probability given the record, rows by classes."""
+        chances: NDArray[np.float64] = np.exp(self.predict_log_proba(X))
+        return chances
+
+
+def _positive(value: object) -> bool:
+    # Of anything less the inverse could be no number any more.
+    return (
+        isinstance(value, int | float | np.integer | np.floating)
+        and not isinstance(value, bool)
+        and bool(value >= 1e-100)
+    )

@@ -1,0 +1,1 @@
+"""Private search over settings of a model, scored on held-out records."""

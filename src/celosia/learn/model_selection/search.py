@@ -1,0 +1,334 @@
+"""Private search: try settings of a model on records that were held out, and keep the best, for one known price.
+
+Each run takes a candidate at random, fits it on one part of the records and scores it, with noise, on the other. A
+record is in one part only, so a run costs no more than its fit or its score. How often this is done is random, drawn
+from a known law and told to nobody, and only the best run is shown: the whole is one ``PrivateSelectionEvent``, a small
+multiple of one run, however many candidates there are (Liu and Talwar 2019; Papernot and Steinke 2022). So there is no
+table of all results, the number of runs is not told, and the best model is not fitted again. Who may watch the clock
+learns the number of runs, which the promise does not allow for.
+"""
+
+import warnings
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from copy import deepcopy
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Self, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import MetaEstimatorMixin, is_classifier, is_regressor
+from sklearn.utils import get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from celosia.core.errors import InputError, ParameterError
+from celosia.core.exact import quote
+from celosia.learn.base.estimator import PrivateEstimator
+from celosia.learn.base.reading import public_classes, read_features, read_labels, read_target, read_values
+from celosia.learn.base.summaries import SummaryEstimator
+from celosia.learn.linear_model.logistic import LogisticRegression
+from celosia.learn.model_selection.held_out import scoring_for
+from celosia.learn.model_selection.search_plan import (
+    Plan,
+    candidates_of,
+    exact_repetitions,
+    exact_share,
+    made_up,
+    made_up_target,
+    no_records,
+    with_settings,
+)
+from celosia.learn.model_selection.search_price import Run, affordable
+from celosia.learn.privacy.bounds import feature_kinds
+from celosia.ledger.door import door_of
+from celosia.mechanisms.repetition import one_of
+from celosia.noise.source import Seeded
+
+if TYPE_CHECKING:
+    from celosia.core import Source
+    from celosia.learn.base.forecast import Forecast
+
+__all__ = ["PrivateSearchCV"]
+
+
+def _the_best_has(name: str) -> Callable[[Any], bool]:
+    return lambda search: hasattr(getattr(search, "best_estimator_", search.estimator), name)
+
+
+class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):  # type: ignore[misc] # scikit-learn ships no types
+    """Find good settings of a private estimator, and a model fitted with them, within one budget.
+
+    Parameters
+    ----------
+    estimator
+        A private classifier or regressor with public ``bounds`` (and ``bounds_y`` or ``classes``); its own epsilon,
+        budget and source are set aside.
+    param_grid
+        Names of parameters and lists of values to try, or a list of such grids: as for ``GridSearchCV``.
+    epsilon, delta, rho
+        What the whole search may spend. With a delta, runs have Gaussian noise.
+    repetitions
+        The mean number of runs, or a ``Repetitions``; twice the number of candidates unless it is said.
+    holdout
+        The share of records that models are scored on.
+    scoring
+        ``"accuracy"`` or ``"brier"`` for classifiers, ``"squared error"`` or ``"absolute error"`` (relative to the
+        range of the target) for regressors; ``"auto"`` is the first of the two.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from celosia.learn import LogisticRegression, PrivateSearchCV
+    >>> x = np.tile([[0.1], [0.9]], (500, 1))
+    >>> y = np.tile([0, 1], 500)
+    >>> model = LogisticRegression(bounds=(0, 1), classes=[0, 1])
+    >>> search = PrivateSearchCV(model, {"fit_intercept": [True, False]}, epsilon=3, repetitions=2).fit(x, y)
+    >>> search.guarantee_
+    PureDP(epsilon=3)
+    >>> set(search.best_params_)
+    {'fit_intercept'}
+    """
+
+    best_estimator_: Any
+    best_params_: dict[str, Any]
+    best_score_: float
+
+    def __init__(  # noqa: PLR0913 - scikit-learn's face: every parameter by name
+        self,
+        estimator: Any,  # noqa: ANN401 - an estimator
+        param_grid: Any,  # noqa: ANN401 - as in scikit-learn
+        *,
+        epsilon: Any = 1.0,  # noqa: ANN401 - validated by fit
+        delta: Any = None,  # noqa: ANN401 - likewise
+        rho: Any = None,  # noqa: ANN401 - likewise
+        repetitions: Any = None,  # noqa: ANN401 - likewise
+        holdout: Any = 0.25,  # noqa: ANN401 - likewise
+        scoring: str = "auto",
+        adjacency: Any = None,  # noqa: ANN401 - likewise
+        budget: Any = None,  # noqa: ANN401 - likewise
+        source: "Source | None" = None,
+    ) -> None:
+        self.estimator = estimator
+        self.param_grid = param_grid
+        self.epsilon = epsilon
+        self.delta = delta
+        self.rho = rho
+        self.repetitions = repetitions
+        self.holdout = holdout
+        self.scoring = scoring
+        self.adjacency = adjacency
+        self.budget = budget
+        self.source = source
+
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ANN401, N803 - scikit-learn's names
+        """Pay for the whole search, run it, and keep the best model with its noisy score."""
+        with self._or_as_before():
+            plan = self._plan(X, y)
+            if plan.privacy.private:
+                self._search(plan)
+            else:
+                self._search_plainly(plan)
+        return self
+
+    # --------------------------------------------------------------------------------------------------- the search
+
+    def _plan(self, X: Any, y: Any) -> Plan:  # noqa: ANN401, N803 - scikit-learn's names
+        privacy, kind = self._privacy(), self._kind()
+        candidates = candidates_of(self.estimator, self.param_grid)
+        read = read_values if get_tags(self.estimator).input_tags.categorical else read_features
+        values = read(self, X, reset=True)
+        settings = {}
+        if kind == "classifier":
+            target: NDArray[Any] = read_labels(y, len(values), self)
+            # Said once, for all of the records: a part of them may lack a class.
+            settings["classes"] = public_classes(self.estimator.classes, y, target).tolist()
+        else:
+            target = read_target(y, len(values), self)
+        if isinstance(self.estimator, SummaryEstimator):  # it may be stricter
+            strict = with_settings(self.estimator, {"budget": self.budget})
+            strict._validated(X, y, settings.get("classes"), first=True)  # noqa: SLF001 - our family
+        return Plan(
+            privacy=privacy,
+            candidates=candidates,
+            settings=settings,
+            scoring=scoring_for(self.scoring, kind),
+            repetitions=exact_repetitions(self.repetitions, len(candidates)),
+            share=exact_share(self.holdout),
+            rows=X if hasattr(X, "columns") or hasattr(X, "column_names") else values,
+            target=target,
+        )
+
+    def _kind(self) -> Any:  # noqa: ANN401 - one of two words
+        if not isinstance(self.estimator, PrivateEstimator) or isinstance(self.estimator, PrivateSearchCV):
+            message = (
+                f"estimator must be one private classifier or regressor, no pipeline, not {quote(self.estimator)}."
+            )
+            raise ParameterError(message)
+        if is_classifier(self.estimator):
+            return "classifier"
+        if is_regressor(self.estimator):
+            return "regressor"
+        message = f"estimator must predict something that can be scored, which {quote(self.estimator)} does not."
+        raise ParameterError(message)
+
+    def _search(self, plan: Plan) -> None:
+        real = self._rehearse(plan)
+        run = affordable(plan.privacy, plan.repetitions, plan.scoring, real=real)
+        with self._paid(plan.privacy, run.event, features=self.n_features_in_) as payment:
+            source = payment.source
+            out = plan.coins(source)
+            with warnings.catch_warnings(action="ignore"):  # one for each run would tell how many there were
+                best = self._best_run(plan, run, plan.split(out), source)
+            if best is None:  # the poisson law may say so: then what is shown does not depend on the data
+                message = "The search drew no run at all: its cost is spent, and there is no model. Use another law."
+                raise InputError(message)
+            noisy, chosen, model = best
+            payment.deliver(noisy)
+        self._keep(chosen, model, plan.scoring.mean(noisy, int(out.sum())))
+        self.noise_scale_ = run.noise.variance**0.5 / plan.scoring.steps
+        # One run alone would promise more than the search that chose it.
+        self.best_estimator_.event_, self.best_estimator_.guarantee_ = self.event_, self.guarantee_
+
+    def _best_run(
+        self,
+        plan: Plan,
+        run: Run,
+        parts: tuple[Any, NDArray[Any], Any, NDArray[Any]],
+        source: "Source",
+    ) -> tuple[NDArray[np.int64], dict[str, Any], Any] | None:
+        """Run as often as the law says, and return the noisy score, the settings and the model of the best run."""
+        best = None
+        part = parts[:2] if len(parts[1]) else self._made_up(plan)
+        for _ in range(plan.repetitions.draw(source)):
+            chosen = plan.candidates[one_of(len(plan.candidates), source)]
+            model = self._fitted(plan, run, chosen, part, source, empty=not len(parts[1]))
+            noisy = plan.scoring.release(plan.scoring.of_records(model, *parts[2:]), run.noise, source)
+            if best is None or plan.scoring.rank(noisy) > plan.scoring.rank(best[0]):
+                best = noisy, chosen, model
+        return best
+
+    def _rehearse(self, plan: Plan) -> bool:
+        """Fit every candidate to made-up records, before anything is paid for: a wrong parameter is refused here.
+
+        Tell whether one of them adds noise in real numbers, which a ledger must know beforehand.
+        """
+        run = replace(affordable(plan.privacy, plan.repetitions, plan.scoring), real=True)
+        part = self._made_up(plan)
+        events = [self._fitted(plan, run, one, part, Seeded(0)).event_ for one in plan.candidates]
+        return any(event.arithmetic == "real" for event in events)
+
+    def _made_up(self, plan: Plan) -> tuple[Any, NDArray[Any]]:
+        names = getattr(self, "feature_names_in_", None)
+        kinds = getattr(self.estimator, "_kinds", partial(feature_kinds, self.estimator.bounds))
+        rows = made_up(kinds(self.n_features_in_, names), names)
+        return rows, made_up_target(plan.settings.get("classes"), getattr(self.estimator, "bounds_y", None))
+
+    def _fitted(
+        self,
+        plan: Plan,
+        run: Run,
+        chosen: dict[str, Any],
+        part: Sequence[Any],
+        source: "Source",
+        *,
+        empty: bool = False,
+    ) -> Any:  # noqa: ANN401 - an estimator
+        spending = run.spending | {"adjacency": plan.privacy.adjacency, "budget": None, "source": source}
+        model = with_settings(self.estimator, chosen | plan.settings | spending)
+        if isinstance(model, LogisticRegression):
+            model._allows_real = self.budget is None or door_of(self.budget).allows_real  # noqa: SLF001 - our family
+        with no_records(model) if empty else nullcontext():
+            model.fit(*part)
+        model.source = None
+        if not run.covers(model.event_):
+            message = f"{type(model).__name__} with {quote(chosen)} is less private than a run must be: leave it out."
+            raise ParameterError(message)
+        return model
+
+    def _search_plainly(self, plan: Plan) -> None:
+        """Try every candidate, without privacy: the baseline."""
+        source = Seeded(0) if self.source is None else self.source  # the same records are held out every time
+        parts = plan.split(plan.coins(source))
+        scored = []
+        for chosen in plan.candidates:
+            spending = {"epsilon": float("inf"), "delta": None, "rho": None, "budget": None}
+            model = with_settings(self.estimator, chosen | plan.settings | spending).fit(*parts[:2])
+            scores = plan.scoring.of_records(model, *parts[2:])
+            scored.append((float(scores.mean()) / plan.scoring.steps if scores.size else 0.0, chosen, model))
+        score, chosen, model = max(scored, key=lambda one: one[0])
+        self._keep(chosen, model, score)
+        self._plainly()
+
+    def _keep(self, chosen: dict[str, Any], model: Any, score: float) -> None:  # noqa: ANN401 - an estimator
+        self.best_params_, self.best_estimator_, self.best_score_ = chosen, model, score
+        if hasattr(model, "classes_"):
+            self.classes_ = model.classes_
+
+    def preview(
+        self,
+        n: int,
+        epsilon: Any = None,  # noqa: ANN401 - validated below
+        *,
+        delta: Any = None,  # noqa: ANN401 - likewise
+        rho: Any = None,  # noqa: ANN401 - likewise
+        n_features: int | None = None,
+    ) -> "Forecast":
+        """Tell what one run of the search would come to: its share of the budget, and its part of the records."""
+        privacy = self._forecast_target(epsilon, delta, rho)
+        candidates = candidates_of(self.estimator, self.param_grid)
+        model, rows = self.estimator, max(1, int(n * (1 - float(exact_share(self.holdout)))))
+        if not privacy.private:
+            return cast("Forecast", model.preview(rows, float("inf"), n_features=n_features))
+        repetitions = exact_repetitions(self.repetitions, len(candidates))
+        run = affordable(privacy, repetitions, scoring_for(self.scoring, self._kind()))
+        spending = {name: value for name, value in run.spending.items() if value is not None}
+        return cast("Forecast", model.preview(rows, **spending, n_features=n_features))
+
+    # ------------------------------------------------------------------------------------------- the model it found
+
+    @available_if(_the_best_has("predict"))  # type: ignore[untyped-decorator] # scikit-learn ships no types
+    def predict(self, X: Any) -> NDArray[Any]:  # noqa: ANN401, N803 - scikit-learn's names
+        """Predict with the best model."""
+        return np.asarray(self._best().predict(X))
+
+    @available_if(_the_best_has("predict_proba"))  # type: ignore[untyped-decorator] # scikit-learn ships no types
+    def predict_proba(self, X: Any) -> NDArray[Any]:  # noqa: ANN401, N803 - scikit-learn's names
+        """Return the best model's probabilities of the classes."""
+        return np.asarray(self._best().predict_proba(X))
+
+    @available_if(_the_best_has("predict_log_proba"))  # type: ignore[untyped-decorator] # scikit-learn ships no types
+    def predict_log_proba(self, X: Any) -> NDArray[Any]:  # noqa: ANN401, N803 - scikit-learn's names
+        """Return the logarithms of the best model's probabilities of the classes."""
+        return np.asarray(self._best().predict_log_proba(X))
+
+    @available_if(_the_best_has("decision_function"))  # type: ignore[untyped-decorator] # scikit-learn ships no types
+    def decision_function(self, X: Any) -> NDArray[Any]:  # noqa: ANN401, N803 - scikit-learn's names
+        """Return the best model's decision function."""
+        return np.asarray(self._best().decision_function(X))
+
+    @available_if(_the_best_has("score"))  # type: ignore[untyped-decorator] # scikit-learn ships no types
+    def score(self, X: Any, y: Any) -> float:  # noqa: ANN401, N803 - scikit-learn's names
+        """Return the best model's own score on other records; on private ones it is not private."""
+        return float(self._best().score(X, y))
+
+    def _best(self) -> Any:  # noqa: ANN401 - an estimator
+        check_is_fitted(self, "best_estimator_")
+        return self.best_estimator_
+
+    def save(self, path: Any) -> None:  # noqa: ANN401 - a path
+        """Write the best model to a file, with the promise of the whole search."""
+        self._best().save(path)
+
+    def card(self, format: str = "markdown") -> str:  # noqa: A002 - the field's word
+        """Return the card of the best model, with the promise of the whole search."""
+        return str(self._best().card(format=format))
+
+    def __sklearn_tags__(self) -> Any:  # noqa: ANN401 - scikit-learn's
+        tags, inner = super().__sklearn_tags__(), get_tags(self.estimator)
+        tags.estimator_type = inner.estimator_type
+        tags.classifier_tags = deepcopy(inner.classifier_tags)
+        tags.regressor_tags = deepcopy(inner.regressor_tags)
+        tags.target_tags.required = True
+        return tags

@@ -1,0 +1,201 @@
+"""What a private search is about, checked before anything is paid for: candidates, records, and how they are split.
+
+Candidates are refused where they would choose what is not theirs to choose: the privacy itself, or the public bounds.
+They are rehearsed on made-up records that lie evenly between the bounds, so that a wrong parameter costs nothing.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import ParameterGrid
+
+from celosia.core import Source
+from celosia.core.adjacency import AddRemove
+from celosia.core.errors import ParameterError
+from celosia.core.exact import exact, quote
+from celosia.data.schema.columns import Kind
+from celosia.learn.model_selection.held_out import Scoring
+from celosia.learn.privacy.bounds import target_kind
+from celosia.learn.privacy.target import Target
+from celosia.mechanisms.repetition import Repetitions, coin_split
+
+__all__ = [
+    "Plan",
+    "candidates_of",
+    "exact_repetitions",
+    "exact_share",
+    "made_up",
+    "made_up_target",
+    "no_records",
+    "with_settings",
+]
+
+_SPOKEN_FOR = ("epsilon", "delta", "rho", "adjacency", "budget", "source",
+               "bounds", "bounds_y", "classes", "categories")  # fmt: skip
+_ROWS = 64  # made-up records
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Plan:
+    """A search that was checked: nothing was spent yet.
+
+    >>> Plan.__name__
+    'Plan'
+    """
+
+    privacy: Target
+    candidates: list[dict[str, Any]]
+    settings: dict[str, Any]
+    scoring: Scoring
+    repetitions: Repetitions
+    share: Fraction
+    rows: Any
+    target: NDArray[Any]
+
+    def coins(self, source: Source) -> NDArray[np.bool_]:
+        """Flip a coin for every record: True holds it out.
+
+        Where the number of records is public, coins that leave none to fit are flipped again. Where it is private they
+        stand, and a model is fitted to no record: to flip again, or to say so, would tell how few records there are.
+        """
+        out = coin_split(self.share, len(self.target), source)
+        while out.all() and not (self.privacy.private and self.privacy.adjacency is AddRemove):
+            out = coin_split(self.share, len(self.target), source)
+        return out
+
+    def split(self, out: NDArray[np.bool_]) -> tuple[Any, NDArray[Any], Any, NDArray[Any]]:
+        """Return the rows and targets that are fitted, and those that are held out."""
+        kept, held = np.flatnonzero(~out), np.flatnonzero(out)
+        return _take(self.rows, kept), self.target[kept], _take(self.rows, held), self.target[held]
+
+
+def _take(rows: Any, places: NDArray[np.intp]) -> Any:  # noqa: ANN401 - an array or a frame
+    if isinstance(rows, np.ndarray):
+        return rows[places]
+    import narwhals as nw
+
+    frame = nw.from_native(rows, eager_only=True)
+    return frame[places.tolist(), :].to_native()
+
+
+def candidates_of(estimator: Any, grid: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - an estimator and whatever was passed
+    """Return the settings that a grid stands for; refuse what an estimator does not have, or what is not to be chosen.
+
+    >>> from sklearn.linear_model import Ridge
+    >>> candidates_of(Ridge(), {"alpha": [1, 2]})
+    [{'alpha': 1}, {'alpha': 2}]
+    """
+    try:
+        found = list(ParameterGrid(grid))
+    except (TypeError, ValueError) as error:
+        message = f"param_grid must be names of parameters with lists of values, not {quote(grid)}."
+        raise ParameterError(message) from error
+    known = estimator.get_params(deep=False)
+    for name in sorted({name for one in found for name in one}):
+        if name in _SPOKEN_FOR:
+            message = f"param_grid has {name!r}, which is not for a search to choose: leave it out."
+            raise ParameterError(message)
+        if name not in known:
+            message = f"param_grid has {name!r}, which is no parameter of {type(estimator).__name__}."
+            raise ParameterError(message)
+    return found
+
+
+def exact_repetitions(repetitions: Any, candidates: int) -> Repetitions:  # noqa: ANN401 - whatever was passed
+    """Return how often a search runs: as given, or twice the number of candidates on average.
+
+    >>> exact_repetitions(None, 5)
+    Repetitions(mean=10)
+    """
+    if isinstance(repetitions, Repetitions):
+        return repetitions
+    return Repetitions(mean=max(2 * candidates, 4) if repetitions is None else repetitions)
+
+
+def exact_share(holdout: Any) -> Fraction:  # noqa: ANN401 - whatever was passed
+    """Return the share of records that are held out.
+
+    >>> exact_share("0.25")
+    Fraction(1, 4)
+    """
+    share = exact(holdout, name="holdout")
+    if not 0 < share < 1:
+        message = f"holdout must be between 0 and 1, not {quote(holdout)}."
+        raise ParameterError(message)
+    return share
+
+
+def made_up(kinds: Sequence[Kind], names: Sequence[str] | None) -> Any:  # noqa: ANN401 - an array or an Arrow table
+    """Return made-up records, evenly between the bounds, or every category in turn.
+
+    >>> from celosia.data.schema.columns import Real
+    >>> made_up([Real(0, 63), Real(-1, 1)], None)[[0, 63]].tolist()
+    [[0.0, -1.0], [63.0, 1.0]]
+    """
+    columns = [_evenly(kind) for kind in kinds]
+    if names is None:
+        return np.column_stack(columns)
+    import pyarrow as pa
+
+    return pa.table(dict(zip(names, map(pa.array, columns), strict=True)))
+
+
+def made_up_target(classes: Sequence[Any] | None, bounds_y: Any) -> NDArray[Any]:  # noqa: ANN401 - whatever was passed
+    """Return made-up targets: every class in turn, or numbers evenly between the bounds.
+
+    >>> made_up_target(["a", "b"], None)[:3].tolist()
+    ['a', 'b', 'a']
+    """
+    if classes is None:
+        return _evenly(target_kind(bounds_y))
+    return np.array(classes)[np.arange(_ROWS) % len(classes)]
+
+
+def _evenly(kind: Kind) -> NDArray[Any]:
+    domain = None if kind.axis is not None else kind.domain()
+    if domain:
+        return np.array(domain)[np.arange(_ROWS) % len(domain)]
+    axis = kind.axis
+    if axis is None:
+        message = f"A feature must be a number or a category, not {kind!r}: leave the column out."
+        raise ParameterError(message)
+    return np.linspace(float(axis.low), float(axis.high), _ROWS)
+
+
+@contextmanager
+def no_records(model: Any) -> Iterator[None]:  # noqa: ANN401 - an estimator
+    """Let a model fit none of the records that it is shown: it learns their shape, and noise.
+
+    >>> import numpy as np
+    >>> from celosia.learn import GaussianNB
+    >>> model = GaussianNB(epsilon=60_000, bounds=(0, 1), classes=[0, 1])
+    >>> with no_records(model):
+    ...     bool(model.fit(np.eye(2), [0, 1]).class_count_.max() < 0.1)
+    True
+    """
+    validated = model._validated  # noqa: SLF001 - our family
+
+    def none(*given: Any, **named: Any) -> tuple[NDArray[Any], NDArray[Any]]:  # noqa: ANN401 - passed on
+        values, target = validated(*given, **named)
+        return values[:0], target[:0]
+
+    model._validated = none  # noqa: SLF001 - our family
+    try:
+        yield
+    finally:
+        del model._validated  # noqa: SLF001 - our family
+
+
+def with_settings(estimator: Any, settings: Mapping[str, Any]) -> Any:  # noqa: ANN401 - an estimator
+    """Return an unfitted estimator with other settings; no clone, for here the fits are accounted for.
+
+    >>> from sklearn.linear_model import Ridge
+    >>> with_settings(Ridge(alpha=1), {"alpha": 2})
+    Ridge(alpha=2)
+    """
+    return type(estimator)(**(estimator.get_params(deep=False) | dict(settings)))

@@ -1,0 +1,308 @@
+"""Naive Bayes with categories: how often each category occurs in each class, all counts noised at once.
+
+A record is one count in one category of every feature, in one class: 1 in each of d histograms, whatever it holds. So
+d is how far an added or removed record moves all counts together, 2d a replaced one (squared lengths d and 2d). The
+size of a class is not asked for: every histogram adds up to it, and the noisy histograms are made to agree (Hay,
+Rastogi, Miklau and Suciu 2010). The proof is in ``proofs/class-moments.md``.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from celosia.core.errors import InputError, ParameterError
+from celosia.core.exact import quote, whole
+from celosia.data.schema.columns import Category, Kind
+from celosia.learn.base.class_normals import least_count
+from celosia.learn.base.estimator import one_of_the_methods
+from celosia.learn.base.forecast import Forecast
+from celosia.learn.base.reading import read_values
+from celosia.learn.base.summaries import Design
+from celosia.learn.naive_bayes.base import NaiveBayes, checked_priors
+from celosia.learn.naive_bayes.categories import category_kinds, places_in
+from celosia.statistics.base.contribution import Bounding, Footprint
+from celosia.statistics.base.inquiry import Inquiry, Part
+from celosia.statistics.moments.measures import Bins
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from celosia.core import Source
+    from celosia.core.adjacency import Adjacency
+    from celosia.core.exact import Exact
+
+__all__ = ["CategoricalNB"]
+
+_NUMBERS = int | float | np.integer | np.floating
+_LEAST_ALPHA = 1e-10  # below, the logarithm of a count of 0 would not be a number
+_HALF = 0.5  # of the noise's deviation: what every category gets from those of all classes, before logarithms
+
+
+class CategoricalNB(NaiveBayes):
+    """Private naive Bayes for features that are categories, used like scikit-learn's.
+
+    A category that was not declared is refused in ``fit`` and ignored in ``predict``, where its feature then says
+    nothing about the record.
+
+    Parameters
+    ----------
+    epsilon, delta, rho
+        What may be spent: epsilon alone (Laplace noise), epsilon and delta, or rho (Gaussian noise);
+        ``epsilon=float("inf")`` is scikit-learn's classifier, without privacy.
+    categories
+        The categories of each feature, public: a list of values, or how many there are (then they are 0, 1, ...); one
+        number for all features alike.
+        Features of texts may be given as texts, or as their places in the list.
+    bounds
+        Instead of ``categories``, a Schema (or a mapping of names to kinds) that lists them.
+    classes
+        The labels, public; ``"public"`` if everybody may know which occur.
+    method
+        ``"auto"``, there is no other.
+    alpha
+        Additive smoothing, as in scikit-learn.
+    fit_prior, class_prior
+        Whether to learn the probabilities of the classes (else they are all the same), or what they are.
+    adjacency, budget, source
+        Which neighbours are protected; who pays; where the noise comes from.
+
+    Examples
+    --------
+    >>> from celosia.noise import Seeded
+    >>> X = [["red", "round"], ["green", "long"]] * 300
+    >>> model = CategoricalNB(
+    ...     epsilon=1, categories=[["green", "red"], ["long", "round"]], classes=["apple", "bean"], source=Seeded(7)
+    ... )
+    >>> model.fit(X, ["apple", "bean"] * 300).predict([["red", "long"], ["red", "round"]]).tolist()[1]
+    'apple'
+    """
+
+    n_categories_: "NDArray[np.int64]"
+    category_count_: "list[NDArray[np.float64]]"
+    feature_log_prob_: "list[NDArray[np.float64]]"
+    class_count_: "NDArray[np.float64]"
+    class_log_prior_: "NDArray[np.float64]"
+
+    def __init__(  # noqa: PLR0913 - the parameters of an estimator
+        self,
+        *,
+        epsilon: "Exact | None" = 1.0,
+        delta: "Exact | None" = None,
+        rho: "Exact | None" = None,
+        categories: Any = None,  # noqa: ANN401 - lists of values, or numbers of them
+        bounds: Any = None,  # noqa: ANN401 - a schema
+        classes: Any = None,  # noqa: ANN401 - labels of any type
+        method: str = "auto",
+        alpha: float = 1.0,
+        fit_prior: bool = True,
+        class_prior: Any = None,  # noqa: ANN401 - an array or a list
+        adjacency: "Adjacency | str | None" = None,
+        budget: Any = None,  # noqa: ANN401 - a session, a purse or an account
+        source: "Source | None" = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.rho = rho
+        self.categories = categories
+        self.bounds = bounds
+        self.classes = classes
+        self.method = method
+        self.alpha = alpha
+        self.fit_prior = fit_prior
+        self.class_prior = class_prior
+        self.adjacency = adjacency
+        self.budget = budget
+        self.source = source
+
+    def preview(
+        self,
+        n: int,
+        epsilon: "Exact | None" = None,
+        *,
+        delta: "Exact | None" = None,
+        rho: "Exact | None" = None,
+        n_features: int | None = None,
+    ) -> Forecast:
+        """Return what a fit on ``n`` rows would cost and how far off a probability would be; nothing is spent.
+
+        >>> model = CategoricalNB(categories=[2, 3], classes=["a", "b"])
+        >>> round(model.preview(1000, epsilon=1).error, 4)
+        0.0056
+        """
+        rows, privacy = int(whole(n, name="n")), self._forecast_target(epsilon, delta, rho)
+        classes, error, scale = self._class_count(), 0.0, 0.0
+        if privacy.private:
+            known = len(self.categories) if n_features is None and hasattr(self.categories, "__len__") else n_features
+            features = (Category(0, 1),) * self._feature_count(known)  # how many categories makes no difference
+            design = Design(
+                features=features, privacy=privacy, bounding=privacy.bounding, classes=tuple(range(classes))
+            )
+            scale = float(_asked(design).noise.variance ** 0.5)
+            error = min(scale / max(rows / classes, 1.0), 1.0)
+        return Forecast(
+            rows=rows,
+            guarantee=privacy.guarantee,
+            noise_scale=scale,
+            error=error,
+            what="the probability of a category in a class",
+            assumption=f"{classes} classes of the same size",
+        )
+
+    # ---------------------------------------------------------------------------------------------------- reading
+
+    def _read(self, X: Any, *, reset: bool) -> "NDArray[np.float64]":  # noqa: ANN401, N803 - scikit-learn's names
+        """Return the places of the categories, as doubles; -1 for what is none of them."""
+        values = read_values(self, X, reset=reset)
+        return places_in(values, self._domains(values.shape[1]))
+
+    def _validated(
+        self,
+        X: Any,  # noqa: ANN401, N803 - scikit-learn's names
+        y: Any,  # noqa: ANN401 - likewise
+        classes: Any,  # noqa: ANN401 - likewise
+        *,
+        first: bool,
+    ) -> "tuple[NDArray[np.float64], NDArray[Any] | None]":
+        codes, target = super()._validated(X, y, classes, first=first)
+        if (codes < 0).any():
+            message = (
+                "Negative values in data passed to CategoricalNB (input X), or categories that were not declared: list "
+                "every category, or leave such rows out."
+            )
+            raise InputError(message)
+        return codes, target
+
+    def _domains(self, count: int) -> "list[Sequence[Any] | None]":
+        if self.categories is None and self.bounds is None:
+            learned = getattr(self, "domains_", None)  # of a model that was fitted in a session
+            if learned is not None:
+                return list(learned)
+            if not self._privacy().private:
+                return [None] * count  # scikit-learn's: whole numbers from 0
+        return [kind.domain() for kind in self._kinds(count, getattr(self, "feature_names_in_", None))]
+
+    def _kinds(self, count: int, names: "Sequence[str] | None") -> tuple[Kind, ...]:
+        return category_kinds(self.categories, self.bounds, count, names)
+
+    # --------------------------------------------------------------------------------------------------- learning
+
+    def _begin(self, count: int) -> Any:  # noqa: ANN401 - the parent's
+        self._checked(len(self.classes_))
+        return super()._begin(count)
+
+    def _checked(self, classes: int) -> float:
+        """Return the smoothing; refuse parameters that make no sense before anything is paid for."""
+        one_of_the_methods(self.method, ("auto",))
+        if self.class_prior is not None:
+            checked_priors(self.class_prior, classes, name="class_prior")
+        alpha: object = self.alpha
+        if isinstance(alpha, bool) or not isinstance(alpha, _NUMBERS) or not 0 <= alpha < float("inf"):
+            message = f"alpha must be a number of 0 or more, not {quote(alpha)}."
+            raise ParameterError(message)
+        return max(float(alpha), _LEAST_ALPHA)
+
+    def inquire(
+        self,
+        features: "Mapping[str, Kind]",
+        target: Kind | None = None,
+        *,
+        bounding: Bounding | None = None,
+        droppable: bool = False,
+        exact: bool = True,
+    ) -> Inquiry:
+        """Return what is to be summed over columns of these kinds; a session calls this, and sums in its database."""
+        if self.categories is not None:
+            message = "The schema of the table lists the categories: leave categories= out."
+            raise ParameterError(message)
+        return super().inquire(features, target, bounding=bounding, droppable=droppable, exact=exact)
+
+    def _inquiry(self, design: Design) -> Inquiry:
+        self._checked(len(design.classes or ()))
+        return _asked(design)
+
+    def _solve(self, noisy: "NDArray[np.int64]", inquiry: Inquiry, design: Design) -> None:
+        sizes = [part.measure.width for part in inquiry.parts]
+        cut = np.cumsum([size * inquiry.cells for size in sizes])[:-1]
+        tables = [table.reshape(inquiry.cells, -1).astype(np.float64) for table in np.split(noisy, cut)]
+        self.noise_scale_ = float(inquiry.noise.variance**0.5)
+        counts, agreed = _agreeing(tables)
+        least = least_count(self.noise_scale_ / sum(1 / size for size in sizes) ** 0.5)
+        self.domains_ = [list(kind.domain() or ()) for kind in design.features]
+        self._take_counts(np.maximum(counts, least), [np.maximum(table, 0.0) for table in agreed])
+        self.class_count_ = np.maximum(counts, 0.0)
+
+    def _solve_plain(self, values: "NDArray[np.float64]", target: "NDArray[Any] | None") -> None:
+        assert target is not None  # noqa: S101 - for the type checker: a classifier has one
+        self.noise_scale_ = 0.0
+        domains = self._domains(values.shape[1])
+        sizes = [int(values[:, j].max()) + 1 if known is None else len(known) for j, known in enumerate(domains)]
+        cells, places = len(self.classes_), values.astype(np.int64)
+        tables = [
+            np.bincount(target * size + places[:, j], minlength=cells * size).reshape(cells, size).astype(np.float64)
+            for j, size in enumerate(sizes)
+        ]
+        self._take_counts(np.bincount(target, minlength=cells).astype(np.float64), tables)
+
+    def _take_counts(self, counts: "NDArray[np.float64]", tables: "list[NDArray[np.float64]]") -> None:
+        alpha = self._checked(len(counts))
+        self.class_count_, self.category_count_ = counts, tables
+        self.n_categories_ = np.array([table.shape[1] for table in tables])
+        self.feature_log_prob_ = [_log_chances(table, alpha, self.noise_scale_) for table in tables]
+        priors = counts / counts.sum() if self.fit_prior else np.full(len(counts), 1 / len(counts))
+        if self.class_prior is not None:
+            priors = checked_priors(self.class_prior, len(counts), name="class_prior")
+        with np.errstate(divide="ignore"):  # a class without rows has the probability 0
+            self.class_log_prior_ = np.log(priors)
+
+    def _joint_log_likelihood(self, values: "NDArray[np.float64]") -> "NDArray[np.float64]":
+        places = values.astype(np.int64)
+        joint = np.tile(self.class_log_prior_, (len(values), 1))
+        for j, table in enumerate(self.feature_log_prob_):
+            known = (places[:, j] >= 0) & (places[:, j] < table.shape[1])
+            joint[known] += table.T[places[known, j]]
+        return joint
+
+    def __sklearn_tags__(self) -> Any:  # noqa: ANN401 - scikit-learn's
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = True
+        tags.input_tags.positive_only = True
+        return tags
+
+
+def _asked(design: Design) -> Inquiry:
+    """Return one histogram for every feature, class by class."""
+    domains = [kind.domain() for kind in design.features]
+    if not all(domains):
+        place = next(place for place, domain in enumerate(domains) if not domain)
+        message = f"A feature must be a Category, not {design.features[place]!r}: bin numbers before, or leave it out."
+        raise ParameterError(message)
+    parts = [
+        Part(measure=Bins(len(domain or ())), columns=(place,), by_class=True) for place, domain in enumerate(domains)
+    ]
+    d = len(parts)
+    return design.inquiry(parts, Footprint(l1=d, l2_squared=d, across_l1=2 * d, across_l2_squared=2 * d))
+
+
+def _agreeing(
+    tables: "list[NDArray[np.float64]]",
+) -> "tuple[NDArray[np.float64], list[NDArray[np.float64]]]":
+    """Return the sizes of the classes that all histograms tell together, and the nearest histograms that agree."""
+    weights = np.array([1 / table.shape[1] for table in tables])  # a sum over more categories has more noise
+    totals = np.array([table.sum(axis=1) for table in tables])
+    counts: NDArray[np.float64] = weights @ totals / weights.sum()
+    agreed = [table + (counts - total)[:, None] / table.shape[1] for table, total in zip(tables, totals, strict=True)]
+    return counts, agreed
+
+
+def _log_chances(table: "NDArray[np.float64]", alpha: float, noise: float) -> "NDArray[np.float64]":
+    """Return log probabilities of categories in classes.
+
+    Beside ``alpha``, half the noise's deviation is shared out as the categories of all classes together are: what
+    noise made of a rare category is then alike in all classes, and says little. It vanishes with the noise.
+    """
+    pooled = table.sum(axis=0) + alpha
+    smooth = table + alpha + _HALF * noise * table.shape[1] * pooled / pooled.sum()
+    chances: NDArray[np.float64] = np.log(smooth) - np.log(smooth.sum(axis=1, keepdims=True))
+    return chances

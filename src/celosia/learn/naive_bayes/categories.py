@@ -1,0 +1,130 @@
+"""Categories of features: declared by the caller, and looked up in what is to be learned from.
+
+Which categories there are is public, and never read from the data: a category that occurs only once would tell of one
+person. Values are turned into their places in the declared list, the same in memory and in a database.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from celosia.core.errors import ParameterError, UnboundedDataError
+from celosia.core.exact import quote
+from celosia.data.schema.columns import Category, Kind
+from celosia.learn.base.reading import InputTypeError
+from celosia.learn.privacy.bounds import feature_kinds
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["category_kinds", "places_in"]
+
+
+def category_kinds(
+    categories: object, bounds: object, count: int, names: "Sequence[str] | None" = None
+) -> tuple[Kind, ...]:
+    """Return the kind of each of ``count`` features from lists of categories, one number for all, or a schema.
+
+    >>> category_kinds([["F", "M"], 3], None, 2)
+    (Category('F', 'M'), Category(0, 1, 2))
+    """
+    if categories is None and bounds is None:
+        message = (
+            "categories must be given, from public knowledge and not from the data: categories=[...], a list of values "
+            "for each feature, or bounds= with a Schema."
+        )
+        raise UnboundedDataError(message)
+    if categories is None:
+        if not isinstance(bounds, Mapping):
+            message = f"bounds must be a Schema that lists categories, not {quote(bounds)}: or give categories=[...]."
+            raise ParameterError(message)
+        return tuple(_category(kind) for kind in feature_kinds(bounds, count, names))
+    if bounds is not None:
+        message = "categories and bounds say the same: give one of them."
+        raise ParameterError(message)
+    everywhere = isinstance(categories, int | np.integer) and not isinstance(categories, bool)
+    return _listed([categories] * count if everywhere else categories, count)
+
+
+def _listed(categories: Any, count: int) -> tuple[Kind, ...]:  # noqa: ANN401 - whatever the caller passed
+    if isinstance(categories, str | Mapping) or not isinstance(categories, Sequence | np.ndarray):
+        message = f"categories must be a list with the categories of each feature, not {quote(categories)}."
+        raise ParameterError(message)
+    if len(categories) != count:
+        message = f"categories must be those of {count} features, not of {len(categories)}."
+        raise ParameterError(message)
+    return tuple(_one_listed(given) for given in categories)
+
+
+def _one_listed(given: Any) -> Kind:  # noqa: ANN401 - whatever the caller passed
+    plain = given.tolist() if isinstance(given, np.generic | np.ndarray) else given
+    if isinstance(plain, int) and not isinstance(plain, bool) and plain > 0:
+        return Category(range(plain))
+    if isinstance(plain, str | int | float) or not isinstance(plain, Sequence):
+        message = f"The categories of a feature must be a list of values or how many there are, not {quote(given)}."
+        raise ParameterError(message)
+    return Category(list(plain))
+
+
+def _category(kind: Kind) -> Kind:
+    domain = kind.domain()
+    if domain is None or not all(isinstance(value, str | int) for value in domain):
+        message = f"A feature must be a Category, not {kind!r}: bin numbers before, or leave it out."
+        raise ParameterError(message)
+    return Category([int(value) if isinstance(value, bool) else value for value in domain])  # type: ignore[misc] # looked at above
+
+
+def places_in(values: "NDArray[Any]", domains: "Sequence[Sequence[Any] | None]") -> "NDArray[np.float64]":
+    """Return where in its domain each value is, column by column, as doubles; -1 for what is not in it.
+
+    Without a domain, or where it is a list of texts and the values are numbers, they are places already.
+
+    >>> places_in(np.array([["b", "x"], ["a", "?"]]), [["a", "b"], ["x", "y"]]).tolist()
+    [[1.0, 0.0], [0.0, -1.0]]
+    >>> places_in(np.array([[1990, 1], [2000, 7]]), [[2000, 1990], ["x", "y"]]).tolist()
+    [[1.0, 1.0], [0.0, -1.0]]
+    """
+    numeric = values.dtype.kind in "biuf"
+    if numeric and all(_is_counted(domain) for domain in domains):
+        most = np.array([np.inf if domain is None else len(domain) - 1 for domain in domains])
+        given = values.astype(np.float64)
+        wrong = (given < 0) | (given > most)
+        if values.dtype.kind == "f":
+            wrong |= given != np.floor(given)
+        given[wrong] = -1.0
+        return given
+    out = np.empty(values.shape)
+    for j, domain in enumerate(domains):
+        column = values[:, j]
+        if domain is not None and not (_is_counted(domain) and numeric):
+            out[:, j] = _looked_up(column, domain)
+        else:
+            out[:, j] = places_in(_numbers(column)[:, None], [domain])[:, 0]
+    return out
+
+
+def _is_counted(domain: "Sequence[Any] | None") -> bool:
+    """Tell whether numbers are places already: there is no list, or one of texts, or one of 0, 1, and so on."""
+    if domain is None or all(isinstance(value, str) for value in domain):
+        return True
+    return list(domain) == list(range(len(domain)))
+
+
+def _looked_up(column: "NDArray[Any]", domain: "Sequence[Any]") -> "NDArray[np.int64]":
+    texts = any(isinstance(value, str) for value in domain)
+    known = np.array(domain, dtype=str if texts else np.float64)
+    given = column.astype(str) if texts else _numbers(column)
+    order = np.argsort(known)
+    places = np.minimum(np.searchsorted(known[order], given), len(known) - 1)
+    found: NDArray[np.int64] = np.where(known[order][places] == given, order[places], -1)
+    return found
+
+
+def _numbers(column: "NDArray[Any]") -> "NDArray[np.float64]":
+    try:
+        return column.astype(np.float64)
+    except (TypeError, ValueError):
+        pass
+    message = "A feature whose categories are numbers must hold them: each argument must be a string or a number."
+    raise InputTypeError(message)

@@ -1,0 +1,1 @@
+"""Losses, convex sets and descents, without privacy of their own."""

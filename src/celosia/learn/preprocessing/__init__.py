@@ -1,0 +1,1 @@
+"""Standardization of columns by noisy moments."""

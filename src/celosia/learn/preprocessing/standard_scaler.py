@@ -1,0 +1,203 @@
+"""Standardising columns: noisy means and deviations, measured at once for all columns.
+
+Scaling reads the data, so it is paid for like anything else. Counts, sums and second moments of all columns are noised
+in one mechanism (``class_moments``, ``proofs/class-moments.md``); with the noisy mean and deviation the public bounds
+of a column become public bounds of what it is scaled to, for the next step.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.preprocessing import StandardScaler as PlainScaler
+from sklearn.utils.validation import check_is_fitted
+
+from celosia.core.errors import ParameterError
+from celosia.core.exact import quote, whole
+from celosia.data.schema.columns import Real
+from celosia.learn.base.class_moments import UNIT, moments_inquiry, moments_of
+from celosia.learn.base.class_normals import column_normals
+from celosia.learn.base.estimator import one_of_the_methods
+from celosia.learn.base.forecast import Forecast
+from celosia.learn.base.reading import read_features
+from celosia.learn.base.summaries import Design, SummaryEstimator
+from celosia.learn.privacy.bounds import ends_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from celosia.core import Source
+    from celosia.core.adjacency import Adjacency
+    from celosia.core.exact import Exact
+    from celosia.statistics.base.inquiry import Inquiry
+
+__all__ = ["StandardScaler"]
+
+
+class StandardScaler(OneToOneFeatureMixin, TransformerMixin, SummaryEstimator):  # type: ignore[misc] # scikit-learn ships no types
+    """Private standardisation, used like scikit-learn's.
+
+    ``transform`` scales what it is given and clips nothing. ``bounds_`` is what the bounds of the features become, two
+    rows of numbers that the next step of a pipeline can take as its ``bounds``: public, as the noisy means and
+    deviations are. A variance that is smaller than three deviations of its noise is set to that (or to what a column
+    has that is spread evenly between its bounds, if that is less), so that no column is blown up by noise.
+
+    Parameters
+    ----------
+    epsilon, delta, rho
+        What may be spent: epsilon alone (Laplace noise), epsilon and delta, or rho (Gaussian noise);
+        ``epsilon=float("inf")`` is scikit-learn's scaler, without privacy.
+    bounds
+        (low, high) of the features, public: two numbers, two arrays, or a Schema. Values outside are clipped in
+        ``fit``.
+    method
+        ``"auto"``, there is no other.
+    with_mean, with_std
+        Whether to centre, and whether to scale.
+    adjacency, budget, source
+        Which neighbours are protected; who pays; where the noise comes from.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from celosia.noise import Seeded
+    >>> ages = np.arange(0, 100, 0.05).reshape(-1, 1)
+    >>> scaler = StandardScaler(epsilon=1, bounds=(0, 120), source=Seeded(7)).fit(ages)
+    >>> scaler.mean_.round().tolist(), scaler.scale_.round().tolist()
+    ([50.0], [29.0])
+    >>> scaler.bounds_.round(1).tolist()
+    [[-1.7], [2.4]]
+    """
+
+    mean_: "NDArray[np.float64] | None"
+    var_: "NDArray[np.float64] | None"
+    scale_: "NDArray[np.float64] | None"
+    bounds_: "NDArray[np.float64] | None"
+    n_samples_seen_: int
+
+    def __init__(  # noqa: PLR0913 - the parameters of an estimator
+        self,
+        *,
+        epsilon: "Exact | None" = 1.0,
+        delta: "Exact | None" = None,
+        rho: "Exact | None" = None,
+        bounds: Any = None,  # noqa: ANN401 - numbers, arrays or a schema
+        method: str = "auto",
+        with_mean: bool = True,
+        with_std: bool = True,
+        adjacency: "Adjacency | str | None" = None,
+        budget: Any = None,  # noqa: ANN401 - a session, a purse or an account
+        source: "Source | None" = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.rho = rho
+        self.bounds = bounds
+        self.method = method
+        self.with_mean = with_mean
+        self.with_std = with_std
+        self.adjacency = adjacency
+        self.budget = budget
+        self.source = source
+
+    def transform(self, X: Any) -> "NDArray[np.float64]":  # noqa: ANN401, N803 - scikit-learn's names
+        """Return (X - mean) / deviation."""
+        check_is_fitted(self)
+        values = read_features(self, X, reset=False)
+        return self._scaled(values)
+
+    def inverse_transform(self, X: Any) -> "NDArray[np.float64]":  # noqa: ANN401, N803 - scikit-learn's names
+        """Return X times the deviation plus the mean."""
+        check_is_fitted(self)
+        values = np.array(read_features(_Reader(self.n_features_in_), X, reset=False))
+        if self.scale_ is not None:
+            values *= self.scale_
+        if self.with_mean and self.mean_ is not None:
+            values += self.mean_
+        return values
+
+    def _scaled(self, values: "NDArray[np.float64]") -> "NDArray[np.float64]":
+        scaled = np.array(values)
+        if self.with_mean and self.mean_ is not None:
+            scaled -= self.mean_
+        if self.scale_ is not None:
+            scaled /= self.scale_
+        return scaled
+
+    def preview(
+        self,
+        n: int,
+        epsilon: "Exact | None" = None,
+        *,
+        delta: "Exact | None" = None,
+        rho: "Exact | None" = None,
+        n_features: int | None = None,
+    ) -> Forecast:
+        """Return what a fit on ``n`` rows would cost and how far off a mean would be; nothing is spent.
+
+        >>> StandardScaler(bounds=(0, [1, 120])).preview(1000, epsilon=1).error < 0.003
+        True
+        """
+        rows, privacy = int(whole(n, name="n")), self._forecast_target(epsilon, delta, rho)
+        error, scale = 0.0, 0.0
+        if privacy.private:
+            kinds = (Real(-1, 1),) * self._feature_count(n_features)  # the noise in half ranges is the same for all
+            inquiry = moments_inquiry(Design(features=kinds, privacy=privacy, bounding=privacy.bounding))
+            moments = moments_of(inquiry)
+            noisy = moments.read(np.zeros(moments.width, dtype=np.int64), inquiry.noise)
+            scale = float(noisy.sum_noise[0])
+            error = min(float(np.hypot(scale, noisy.count_noise / 3**0.5)) / rows, 1.0) / 2
+        return Forecast(
+            rows=rows,
+            guarantee=privacy.guarantee,
+            noise_scale=scale,
+            error=error,
+            what="a mean, as a part of the feature's range,",
+            assumption="means spread evenly between the bounds",
+        )
+
+    # --------------------------------------------------------------------------------------------------- learning
+
+    def _checked(self) -> None:
+        one_of_the_methods(self.method, ("auto",))
+        for name in ("with_mean", "with_std"):
+            given = getattr(self, name)
+            if not isinstance(given, bool | np.bool_):
+                message = f"{name} must be True or False, not {quote(given)}."
+                raise ParameterError(message)
+
+    def _begin(self, count: int) -> Any:  # noqa: ANN401 - the parent's
+        self._checked()
+        return super()._begin(count)
+
+    def _inquiry(self, design: Design) -> "Inquiry":
+        self._checked()
+        return moments_inquiry(design)
+
+    def _solve(self, noisy: "NDArray[np.int64]", inquiry: "Inquiry", design: Design) -> None:  # noqa: ARG002 - the parent's
+        moments = moments_of(inquiry)
+        read = moments.read(noisy, inquiry.noise)
+        normals = column_normals(read)
+        middle, half = np.array(moments.products.middles), np.array(moments.products.halves)
+        self.noise_scale_ = float(inquiry.noise.variance**0.5 / UNIT)
+        self.n_samples_seen_ = max(round(float(read.counts[0])), 0)
+        self.mean_ = middle + normals.means[0] * half
+        self.var_ = normals.variances[0] * half**2 if self.with_std else None
+        self.scale_ = None if self.var_ is None else np.sqrt(self.var_)
+        self.bounds_ = self._scaled(np.array([middle - half, middle + half]))
+
+    def _solve_plain(self, values: "NDArray[np.float64]", target: "NDArray[Any] | None") -> None:  # noqa: ARG002 - the parent's
+        plain = PlainScaler(with_mean=self.with_mean, with_std=self.with_std).fit(values)
+        self.mean_, self.var_, self.scale_ = plain.mean_, plain.var_, plain.scale_
+        self.n_samples_seen_ = int(plain.n_samples_seen_)
+        self.bounds_ = None
+        if self.bounds is not None:
+            kinds = self._kinds(values.shape[1], getattr(self, "feature_names_in_", None))
+            self.bounds_ = self._scaled(np.array([ends_of(kind) for kind in kinds]).T)
+
+
+class _Reader(BaseEstimator):  # type: ignore[misc] # scikit-learn ships no types
+    """Stands for a fitted estimator of so many features that have no names: what was scaled has other columns."""
+
+    def __init__(self, features: int) -> None:
+        self.n_features_in_ = features

@@ -1,0 +1,1 @@
+"""The privacy target of a fit, its payment, and the public bounds of the data."""

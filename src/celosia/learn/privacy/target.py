@@ -1,0 +1,240 @@
+"""What one fit may spend, in exact numbers, and the noise that follows from it.
+
+With an epsilon alone the promise is pure and the noise is Laplace; with a delta or a rho it is Gaussian, divided as a
+rho. An (epsilon, delta) is certified exactly, by Gaussian privacy, unless the budget that pays is itself a rho or a
+curve: there the rho that implies it costs least. ``epsilon=inf`` asks for no privacy at all: the baseline that private
+models are compared with.
+"""
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Literal
+
+from celosia.core.adjacency import AddRemove, Adjacency, exact_adjacency
+from celosia.core.errors import ParameterError
+from celosia.core.events import Event
+from celosia.core.exact import Exact, exact_epsilon, exact_non_negative, exact_positive, quote
+from celosia.core.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
+from celosia.core.structure import CertifiedEvent, ComposedEvent
+from celosia.statistics.base.contribution import Bounding, Sensitivity
+from celosia.statistics.base.noise import Noise
+
+if TYPE_CHECKING:
+    from celosia.ledger.door import Door
+
+__all__ = ["Target", "is_infinite"]
+
+_WHOLE = Fraction(1)
+_LARGEST_RHO = 2**16
+_SMALLEST_DELTA = Fraction(1, 10**200)
+_SMALLEST = Fraction(1, 10**100)  # of epsilon or rho: no noise that can be drawn is wide enough for less
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """An epsilon, an epsilon with a delta, a rho, or none of them.
+
+    >>> Target.of(epsilon="0.5", delta=1e-5).kind
+    'approximate'
+    >>> Target.of(epsilon=float("inf")).guarantee is None
+    True
+    """
+
+    epsilon: Fraction | None = None
+    delta: Fraction = Fraction(0)
+    rho: Fraction | None = None
+    adjacency: Adjacency = AddRemove
+    unit: str = "row"
+    exact: bool = True
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        epsilon: Exact | None = 1.0,
+        delta: Exact | None = None,
+        rho: Exact | None = None,
+        adjacency: Adjacency | str | None = None,
+        unit: str = "row",
+        door: "Door | None" = None,
+        exact: bool = True,
+    ) -> "Target":
+        """Return the target that an estimator's parameters name; neighbours and unit are the budget's if there is one.
+
+        ``exact``: whether who pays takes an (epsilon, delta) as such, and not as a rho.
+
+        >>> Target.of(rho="0.1").guarantee
+        ZCDP(rho='0.1')
+        """
+        if door is not None:
+            unit = door.budget.unit
+            adjacency = door.budget.adjacency if adjacency is None else adjacency
+            exact = exact and isinstance(door.limit, PureDP | ApproxDP)
+        near = AddRemove if adjacency is None else exact_adjacency(adjacency)
+        if rho is not None:
+            if (epsilon is not None and epsilon != 1) or delta is not None:
+                message = f"rho={quote(rho)} stands alone: leave epsilon and delta out."
+                raise ParameterError(message)
+            return cls(rho=_exact_rho(rho), adjacency=near, unit=unit)
+        if epsilon is None:
+            message = "Say how much may be spent: epsilon=1, epsilon=1 with delta=1e-6, or rho=0.1."
+            raise ParameterError(message)
+        if is_infinite(epsilon):
+            return cls(adjacency=near, unit=unit)
+        return cls(
+            epsilon=_exact_epsilon(epsilon),
+            delta=Fraction(0) if delta is None else _exact_delta(delta),
+            adjacency=near,
+            unit=unit,
+            exact=exact,
+        )
+
+    @property
+    def kind(self) -> Literal["pure", "approximate", "concentrated", "none"]:
+        """Which promise is made.
+
+        >>> Target.of(epsilon=1).kind
+        'pure'
+        """
+        if self.rho is not None:
+            return "concentrated"
+        if self.epsilon is None:
+            return "none"
+        return "approximate" if self.delta > 0 else "pure"
+
+    @property
+    def private(self) -> bool:
+        """Whether anything is promised."""
+        return self.kind != "none"
+
+    @property
+    def guarantee(self) -> Guarantee | None:
+        """The promise; None if there is none.
+
+        >>> Target.of(epsilon=1, delta="1e-6").guarantee
+        ApproxDP(epsilon=1, delta='1e-06')
+        """
+        if self.rho is not None:
+            return ZCDP(rho=self.rho, adjacency=self.adjacency, unit=self.unit)
+        if self.epsilon is None:
+            return None
+        if self.delta > 0:
+            return ApproxDP(epsilon=self.epsilon, delta=self.delta, adjacency=self.adjacency, unit=self.unit)
+        return PureDP(epsilon=self.epsilon, adjacency=self.adjacency, unit=self.unit)
+
+    @property
+    def total_rho(self) -> Fraction:
+        """The rho that Gaussian noise may spend: given, or the largest under an exact certificate, or that implies it.
+
+        >>> target = Target.of(epsilon=1, delta="1e-6")
+        >>> round(float(target.total_rho), 5), round(float(replace(target, exact=False).total_rho), 5)
+        (0.02801, 0.02436)
+        """
+        if self.rho is not None:
+            return self.rho
+        if self.epsilon is None or self.delta == 0:
+            message = "A pure target has no rho: give a delta."
+            raise ParameterError(message)
+        from celosia.accounting.prices.certified import certified_rhos
+        from celosia.accounting.prices.gaussian import largest_rho
+
+        return next(certified_rhos(self.epsilon, self.delta)) if self.exact else largest_rho(self.epsilon, self.delta)
+
+    def _rho(self, sensitivity: Sensitivity, width: int, share: Fraction) -> Fraction:
+        """Return the rho of all noise, of which this one has a share: noise on a grid spends a little more."""
+        if self.kind != "approximate" or not self.exact:
+            return self.total_rho
+        from celosia.accounting.prices.certified import certified_rho
+
+        return certified_rho(self.epsilon or Fraction(0), self.delta, Fraction(sensitivity.l2_squared), width, share)
+
+    def noise(self, sensitivity: Sensitivity, width: int, share: Fraction = _WHOLE) -> Noise:
+        """Return noise for ``width`` whole numbers that spends a share: of epsilon if pure, else of rho.
+
+        The whole of an (epsilon, delta) goes to whichever noise is smaller.
+
+        >>> Target.of(epsilon=1).noise(Sensitivity(l1=2, l2_squared=2), 3).event
+        LaplaceEvent(scale=2, sensitivity=2, dimension=3)
+        """
+        bounding = self.bounding
+        if self.kind == "pure":
+            return Noise.laplace((self.epsilon or 0) * share, sensitivity, 1, width, bounding)
+        rho = self._rho(sensitivity, width, share)
+        found = Noise.gaussian(rho * share, sensitivity, 1, width, bounding)
+        if self.kind == "approximate" and share == 1:
+            other = Noise.laplace(self.epsilon or 0, sensitivity, 1, width, bounding)
+            return other if other.variance < found.variance else found
+        return found
+
+    @property
+    def bounding(self) -> Bounding:
+        """One row of one unit: what data in memory are."""
+        return Bounding(adjacency=self.adjacency, unit=self.unit)
+
+    def event(self, *events: Event) -> Event:
+        """Return one event of all that is run, with the pair (epsilon, delta) that was meant where there is a delta.
+
+        >>> target = Target.of(epsilon=1, delta="1e-6")
+        >>> noise = target.noise(Sensitivity(l1=90, l2_squared=90), 90)
+        >>> type(target.event(noise.event)).__name__
+        'CertifiedEvent'
+        """
+        together = events[0] if len(events) == 1 else ComposedEvent(events=events)
+        if self.kind != "approximate":
+            return together
+        from celosia.core.events import LaplaceEvent
+
+        if isinstance(together, LaplaceEvent):  # pure, and with no delta at all
+            return together
+        return CertifiedEvent(event=together, epsilon=self.epsilon or 0, delta=self.delta)
+
+    def with_epsilon(self, epsilon: Exact | None, delta: Exact | None = None, rho: Exact | None = None) -> "Target":
+        """Return the same target with another amount, where one is given: what a forecast is made for.
+
+        >>> Target.of(epsilon=1).with_epsilon(2).epsilon
+        Fraction(2, 1)
+        """
+        if rho is not None:
+            return replace(self, epsilon=None, delta=Fraction(0), rho=_exact_rho(rho))
+        found = self
+        if epsilon is not None:
+            spent = None if is_infinite(epsilon) else _exact_epsilon(epsilon)
+            found = replace(found, epsilon=spent, rho=None)
+        return found if delta is None else replace(found, delta=_exact_delta(delta))
+
+
+def is_infinite(epsilon: object) -> bool:
+    """Tell whether an epsilon asks for no privacy at all.
+
+    >>> is_infinite(float("inf")), is_infinite(65536)
+    (True, False)
+    """
+    return isinstance(epsilon, float) and math.isinf(epsilon) and epsilon > 0
+
+
+def _exact_epsilon(epsilon: Exact) -> Fraction:
+    number = exact_epsilon(epsilon)
+    if number < _SMALLEST:
+        message = f"epsilon must be at least 1e-100, not {quote(epsilon)}: no noise is wide enough for less."
+        raise ParameterError(message)
+    return number
+
+
+def _exact_delta(delta: Exact) -> Fraction:
+    number = exact_non_negative(delta, name="delta")
+    if number >= 1 or 0 < number < _SMALLEST_DELTA:
+        message = f"delta must be 0, or at least 1e-200 and below 1, not {quote(delta)}."
+        raise ParameterError(message)
+    return number
+
+
+def _exact_rho(rho: Exact) -> Fraction:
+    number = exact_positive(rho, name="rho")
+    if number > _LARGEST_RHO:
+        message = f"rho must be at most {_LARGEST_RHO}, not {quote(rho)}: beyond that nothing is promised."
+        raise ParameterError(message)
+    if number < _SMALLEST:
+        message = f"rho must be at least 1e-100, not {quote(rho)}: no noise is wide enough for less."
+        raise ParameterError(message)
+    return number

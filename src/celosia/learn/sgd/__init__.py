@@ -1,0 +1,1 @@
+"""Projected noisy stochastic gradient descent that releases only the last weights."""

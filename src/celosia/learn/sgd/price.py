@@ -1,0 +1,126 @@
+"""What a run of projected noisy gradient descent promises, and the least noise for a target.
+
+Where a record's place is secret, the Rényi curve of the mixture over places says far more than the rho of the worst
+place; elsewhere the rho is all there is. A noise that is returned was itself tried against the target.
+"""
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from celosia.core.errors import ParameterError
+from celosia.core.exact import double_at_least, double_at_most, whole
+from celosia.core.guarantees import ZCDP, ApproxDP, Guarantee, RenyiDP
+from celosia.core.iterations import PNSGDEvent
+from celosia.core.structure import CertifiedEvent
+
+if TYPE_CHECKING:
+    from celosia.core.events import Event
+
+__all__ = ["epsilon_of", "keeps", "least_noise", "promised", "record_guarantee"]
+
+_LEAST: Final = 2.0**-40
+
+
+def promised(event: "Event") -> ZCDP:
+    """Return the rho of a run: of the record that fares worst, wherever it stands.
+
+    >>> promised(PNSGDEvent(records=100, step_size=1, lipschitz=2, smoothness=1, variance=16)).rho < 0.51
+    True
+    """
+    from celosia.accounting.prices.concentrated import rho
+
+    return ZCDP(rho=rho(event), adjacency=event.adjacency, unit=event.unit)
+
+
+def record_guarantee(event: "Event", position: int) -> ZCDP:
+    """Return what a run promises to the record at a place of its order, the first being 1 (theorem 5.4).
+
+    >>> event = PNSGDEvent(records=100, step_size=1, lipschitz=2, smoothness=1, variance=16)
+    >>> round(float(record_guarantee(event, 91).rho), 6)
+    0.05
+    """
+    from celosia.accounting.iteration.pnsgd import record_rhos
+
+    inside = event.event if isinstance(event, CertifiedEvent) else event
+    if not isinstance(inside, PNSGDEvent):  # every step is priced: no place is better than another
+        return promised(inside)
+    if _is_secret(inside):
+        message = "With a secret order or stop nobody knows a record's place: all have the guarantee of the whole run."
+        raise ParameterError(message)
+    price = record_rhos(inside, [whole(position, name="position")])[0]
+    return ZCDP(rho=float(price), adjacency=inside.adjacency, unit=inside.unit)
+
+
+def keeps(event: "Event", target: Guarantee) -> bool:
+    """Tell whether a run promises a target: an (epsilon, delta), a rho or a Rényi curve.
+
+    >>> event = PNSGDEvent(records=100, step_size=1, lipschitz=2, smoothness=1, variance=16)
+    >>> keeps(event, ZCDP(rho=1, adjacency=event.adjacency))
+    True
+    """
+    from celosia.accounting.prices.certified import certificate_holds
+    from celosia.accounting.prices.renyi import renyi
+
+    if isinstance(target, RenyiDP):
+        orders = [double_at_least(order) for order in target.orders]  # divergences grow with the order
+        curve = renyi(event, np.array(orders))
+        return all(Fraction(ours) <= wanted for ours, wanted in zip(curve.tolist(), target.epsilons, strict=True))
+    if not isinstance(target, ApproxDP):
+        return promised(event) <= target
+    return certificate_holds(CertifiedEvent(event=event, epsilon=target.epsilon, delta=target.delta))
+
+
+def epsilon_of(event: "Event", delta: Fraction) -> Fraction:
+    """Return the epsilon, rounded up until accountants certify it, that a run promises together with a delta.
+
+    >>> event = PNSGDEvent(records=100, step_size=1, lipschitz=1, smoothness=1, variance=100)
+    >>> round(float(epsilon_of(event, Fraction(1, 10**6))), 3)
+    0.9
+    """
+    from celosia.accounting.accountants.sums import ZCDPAccountant
+    from celosia.accounting.prices.certified import certificate_holds
+    from celosia.accounting.prices.renyi import ORDERS, renyi, renyi_epsilon
+
+    if _is_secret(event):
+        least = renyi_epsilon(ORDERS, renyi(event, ORDERS), double_at_most(delta))
+    else:
+        least = ZCDPAccountant().spend(event).epsilon(delta)
+    epsilon, more = Fraction(max(least, _LEAST)), Fraction(1, 10**9)
+    while not certificate_holds(CertifiedEvent(event=event, epsilon=epsilon, delta=delta)):
+        epsilon, more = epsilon * (1 + more), more * 4  # the two directions of a conversion are rounded differently
+    return epsilon
+
+
+def least_noise(event: Callable[[float], "Event"], target: Guarantee, most: float) -> float:
+    """Return the least noise whose event keeps a target: to a thousandth, or a millionth where that is quick.
+
+    >>> def run(sigma):
+    ...     return PNSGDEvent(records=100, step_size=1, lipschitz=1, smoothness=1, variance=Fraction(sigma) ** 2)
+    >>> round(least_noise(run, ZCDP(rho="0.5", adjacency=run(1).adjacency), 2**40), 4)
+    2.0
+    """
+    low, high = 0.5, 1.0
+    while not keeps(event(high), target):
+        low, high = high, 2 * high
+        if high > most:
+            message = "No amount of noise reaches the target: use a larger epsilon, delta or rho, or fewer epochs."
+            raise ParameterError(message)
+    while low < 1.0 and keeps(event(low), target):
+        low, high = low / 2, low
+        if high < _LEAST:
+            message = "The target is met with hardly any noise: is it the target that was meant?"
+            raise ParameterError(message)
+    slow = _is_secret(event(high)) and not isinstance(target, ZCDP)  # a curve takes a twentieth of a second
+    tolerance = 1e-3 if slow else 1e-6
+    while high > low * (1 + tolerance):
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if keeps(event(middle), target) else (middle, high)
+    return high
+
+
+def _is_secret(event: "Event") -> bool:
+    return isinstance(event, PNSGDEvent) and (event.order != "fixed" or event.stop != "fixed")

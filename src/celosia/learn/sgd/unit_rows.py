@@ -1,0 +1,94 @@
+"""Features and targets on the scale that gradient descent is analysed on: rows no longer than 1, targets from -1 to 1.
+
+A feature is clipped to its bounds and centred between them, so that it lies between -1 and 1; with a constant 1 for the
+intercept a row is no longer than the root of its number of entries, by which it is divided. All of that is public.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from celosia.learn.privacy.bounds import axis_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from celosia.data.schema.columns import Kind
+
+__all__ = ["UnitRows", "interval_of"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class UnitRows:
+    """How rows are scaled, and how weights are scaled back.
+
+    ``norm`` is what centred rows are divided by; longer ones are then still longer than 1, and shortened.
+
+    >>> from celosia.data.schema.columns import Real
+    >>> unit = UnitRows.of([Real(0, 10)], intercept=True)
+    >>> unit.rows(np.array([[10.0], [5.0]])).round(3).tolist()
+    [[0.707, 0.707], [0.0, 0.707]]
+    """
+
+    middles: "NDArray[np.float64]"
+    halves: "NDArray[np.float64]"
+    intercept: bool
+    norm: float
+
+    @classmethod
+    def of(cls, kinds: "Sequence[Kind]", *, intercept: bool, norm: float | None = None) -> "UnitRows":
+        """Return the scaling for columns of these kinds.
+
+        >>> from celosia.data.schema.columns import Real
+        >>> UnitRows.of([Real(0, 1)] * 3, intercept=True).norm
+        2.0
+        """
+        ends = np.array([interval_of(kind) for kind in kinds], dtype=np.float64).reshape(-1, 2)
+        size = len(ends) + intercept
+        return cls(
+            middles=ends[:, 0] / 2 + ends[:, 1] / 2,
+            halves=ends[:, 1] / 2 - ends[:, 0] / 2,
+            intercept=intercept,
+            norm=math.sqrt(size) if norm is None else norm,
+        )
+
+    @property
+    def dimension(self) -> int:
+        """How many weights there are."""
+        return len(self.middles) + self.intercept
+
+    def rows(self, values: "NDArray[np.float64]") -> "NDArray[np.float64]":
+        """Return clipped, centred and scaled rows, with a last entry for the intercept."""
+        # Clipped before they are centred too: differences of large numbers would overflow.
+        clipped = np.clip(values, self.middles - self.halves, self.middles + self.halves)
+        centred = np.clip((clipped - self.middles) / self.halves, -1.0, 1.0)
+        if self.intercept:
+            centred = np.column_stack([centred, np.ones(len(centred))])
+        return centred / self.norm
+
+    def coefficients(self, weights: "NDArray[np.float64]") -> "tuple[NDArray[np.float64], float]":
+        """Return the coefficients and the intercept, for features in the caller's units.
+
+        >>> from celosia.data.schema.columns import Real
+        >>> UnitRows.of([Real(0, 10)], intercept=False).coefficients(np.array([5.0]))
+        (array([1.]), -5.0)
+        """
+        size = len(self.middles)
+        coefficients = weights[:size] / (self.norm * self.halves)
+        constant = weights[size] / self.norm if self.intercept else 0.0
+        return coefficients, float(constant - coefficients @ self.middles)
+
+
+def interval_of(kind: "Kind") -> tuple[float, float]:
+    """Return the two ends of what a column can be.
+
+    >>> from celosia.data.schema.columns import Real
+    >>> interval_of(Real(0, 120))
+    (0.0, 120.0)
+    """
+    axis = axis_of(kind)
+    return float(getattr(kind, "low", axis.low)), float(getattr(kind, "high", axis.high))

@@ -1,0 +1,1 @@
+"""Policies, scopes and the state of every budget, derived from the log."""

@@ -1,0 +1,105 @@
+"""What a scope has spent and may still spend: a filter that does not grow with its history.
+
+A filter keeps every different event apart and adds them up when it is asked. Where the sum is exact (of epsilons, of
+deltas, of rhos), the events so far can be replaced by one that costs exactly their sum; where an accountant keeps its
+sums by itself, the events are forgotten. So asking stays as quick after a hundred thousand questions as after ten.
+"""
+
+from typing import TYPE_CHECKING, Final
+
+from celosia.core.errors import NotPriced
+from celosia.core.structure import GuaranteedEvent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from celosia.accounting.filters import Filter
+    from celosia.core.events import Event
+    from celosia.core.guarantees import Guarantee
+
+__all__ = ["Meter"]
+
+_EXACT: Final = ("basic", "pure", "zcdp")
+_MOST: Final = 64  # different events, before they are added up
+_MOST_ASKED: Final = 10_000  # prices that an accountant may remember for questions that were never paid
+
+
+class Meter:
+    """A filter that was opened by a policy.
+
+    >>> from celosia.core import LaplaceEvent, PureDP
+    >>> from celosia.ledger.budgets.policy import Policy
+    >>> meter = Meter(Policy(limit=PureDP(epsilon=1)).open, "pure")
+    >>> meter.count(LaplaceEvent(scale=10, sensitivity=1), 3)
+    >>> meter.remaining
+    PureDP(epsilon='0.7')
+    """
+
+    __slots__ = ("_accountant", "_asked", "_filter", "_open")
+
+    def __init__(self, opening: "Callable[[], Filter]", accountant: str) -> None:
+        self._open, self._accountant = opening, accountant
+        self._filter = opening()
+        self._asked = 0
+
+    def count(self, event: "Event", times: int = 1) -> None:
+        """Count what has happened, also beyond the limit.
+
+        >>> from celosia.core import LaplaceEvent, PureDP
+        >>> from celosia.ledger.budgets.policy import Policy
+        >>> meter = Meter(Policy(limit=PureDP(epsilon=1)).open, "pure")
+        >>> meter.count(LaplaceEvent(scale=1, sensitivity=9))
+        >>> meter.spent
+        PureDP(epsilon=9)
+        """
+        self._filter.count(event, times)
+        if len(self._filter.events) > _MOST and not self._filter.forget() and self._accountant in _EXACT:
+            self._add_up()
+
+    def _add_up(self) -> None:
+        try:
+            self._filter = self._open().count(GuaranteedEvent(guarantee=self._filter.spent))
+        except NotPriced:  # a sum too small for an accountant, though its parts were not
+            return
+
+    def admits(self, event: "Event") -> bool:
+        """Tell whether an event fits into what is left.
+
+        >>> from celosia.core import LaplaceEvent, PureDP
+        >>> from celosia.ledger.budgets.policy import Policy
+        >>> Meter(Policy(limit=PureDP(epsilon=1)).open, "pure").admits(LaplaceEvent(scale=1, sensitivity=2))
+        False
+        """
+        self._asked += 1
+        if self._asked > _MOST_ASKED:
+            self._asked = 0
+            if not self._filter.forget():
+                spent, self._filter = self._filter.events, self._open()
+                for past, times in spent:
+                    self._filter.count(past, times)
+        return self._filter.admits(event)
+
+    def charge(self, event: "Event") -> "Guarantee":
+        """Return what an event would take of what is left.
+
+        >>> from celosia.core import LaplaceEvent, PureDP
+        >>> from celosia.ledger.budgets.policy import Policy
+        >>> Meter(Policy(limit=PureDP(epsilon=1)).open, "pure").charge(LaplaceEvent(scale=1, sensitivity=2))
+        PureDP(epsilon=2)
+        """
+        return self._filter.charge(event)
+
+    @property
+    def limit(self) -> "Guarantee":
+        """What may be spent in all, in the accountant's own kind."""
+        return self._filter.limit
+
+    @property
+    def spent(self) -> "Guarantee":
+        """What was spent."""
+        return self._filter.spent
+
+    @property
+    def remaining(self) -> "Guarantee":
+        """What may still be spent."""
+        return self._filter.remaining

@@ -1,0 +1,183 @@
+"""What an owner allows: a limit for good, perhaps a smaller one for every week, and the accountant that watches.
+
+Only accountants whose total is a sum may watch over a budget that is spent as one goes (see
+``celosia.accounting.filters``). The accountant is chosen when a budget opens and stays once something was spent:
+choosing it by what was spent would be choosing it by the answers. A window never takes the place of the limit: people
+in the data are protected for their lives, not for a week.
+"""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Final
+
+from celosia.accounting.accountants.base import AdaptiveAccountant
+from celosia.accounting.accountants.classical import BasicAccountant, PureAccountant
+from celosia.accounting.accountants.combined import CombinedAccountant
+from celosia.accounting.accountants.sums import GDPAccountant, RenyiAccountant, ZCDPAccountant
+from celosia.accounting.filters import Filter
+from celosia.core.adjacency import refuse_same_changes
+from celosia.core.errors import GuaranteeMismatch, ParameterError
+from celosia.core.exact import quote, whole
+from celosia.core.guarantees import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP, RenyiDP
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["ACCOUNTANTS", "Policy", "Window"]
+
+ACCOUNTANTS: Final = ("basic", "combined", "gdp", "pure", "renyi", "zcdp")
+"""The accountants that may watch over a budget, by name."""
+
+# Fixed for good: a filter's orders must not change while it is open, and ledgers stay open for years.
+_ORDERS: Final = (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64, 128, 256)
+_LONGEST_WINDOW: Final = 100 * 366 * 86_400
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Window:
+    """A limit on what is spent in each stretch of ``seconds``, counted from the beginning of 1970 (UTC).
+
+    >>> week = Window(seconds=7 * 86_400, limit=PureDP(epsilon=1))
+    >>> week.start(datetime(2026, 1, 1, 12, tzinfo=UTC)).isoformat()
+    '2026-01-01T00:00:00+00:00'
+    """
+
+    seconds: int
+    limit: Guarantee
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "seconds", whole(self.seconds, name="seconds"))
+        if self.seconds > _LONGEST_WINDOW:
+            message = f"seconds must be at most a hundred years, {_LONGEST_WINDOW}, not {quote(self.seconds)}."
+            raise ParameterError(message)
+        _check_limit(self.limit, "window.limit")
+
+    def start(self, at: datetime) -> datetime:
+        """Return when the window that holds a moment began.
+
+        >>> Window(seconds=60, limit=PureDP(epsilon=1)).start(datetime(2026, 1, 1, 12, 0, 59, tzinfo=UTC)).second
+        0
+        """
+        length = timedelta(seconds=self.seconds)
+        return _EPOCH + (at - _EPOCH) // length * length
+
+    def end(self, at: datetime) -> datetime:
+        """Return when the window that holds a moment ends, and the next one begins.
+
+        >>> Window(seconds=60, limit=PureDP(epsilon=1)).end(datetime(2026, 1, 1, 12, 0, 59, tzinfo=UTC)).minute
+        1
+        """
+        return self.start(at) + timedelta(seconds=self.seconds)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """A limit, who watches over it, a smaller limit for every window of time, and whether real arithmetic is allowed.
+
+    Left out, ``accountant`` follows from the limit. ``PureDP``: sums of epsilon. ``ApproxDP``: sums of epsilon and
+    delta, or Rényi divergences where they have more room. ``ZCDP``: sums of rho. ``RenyiDP``: sums of divergences.
+    ``GaussianDP``: sums of squares of mu.
+
+    >>> Policy(limit=ZCDP(rho="0.5")).accountant
+    'zcdp'
+    >>> Policy(limit=PureDP(epsilon=1), accountant="pld")
+    Traceback (most recent call last):
+    ...
+    celosia.core.errors.ParameterError: accountant must be one of basic, combined, gdp, pure, renyi, zcdp, ...
+    """
+
+    limit: Guarantee
+    accountant: str | None = None
+    window: Window | None = None
+    allow_real: bool = False
+
+    def __post_init__(self) -> None:
+        _check_limit(self.limit, "limit")
+        if self.accountant is None:
+            object.__setattr__(self, "accountant", _usual(self.limit))
+        if not isinstance(self.accountant, str) or self.accountant not in ACCOUNTANTS:
+            message = (
+                f"accountant must be one of {', '.join(ACCOUNTANTS)}, not {quote(self.accountant)}: only sums may be "
+                "watched while questions are still being chosen."
+            )
+            raise ParameterError(message)
+        if not isinstance(self.allow_real, bool):
+            message = f"allow_real must be True or False, not {quote(self.allow_real)}."
+            raise ParameterError(message)
+        self._check_window()
+        self.open()
+
+    def _check_window(self) -> None:
+        if self.window is None:
+            return
+        if not isinstance(self.window, Window):
+            message = f"window must be a Window(seconds=…, limit=…), not {quote(self.window)}."
+            raise ParameterError(message)
+        inner, outer = self.window.limit, self.limit
+        if inner.adjacency is not outer.adjacency or inner.unit != outer.unit:
+            message = "The window's limit must be for the same neighbours and the same unit as the limit."
+            raise GuaranteeMismatch(message)
+        self.open_window()
+
+    def watcher(self, suited: Guarantee | None = None) -> AdaptiveAccountant:
+        """Return an accountant of this policy that has spent nothing.
+
+        ``suited`` is the limit under which something was spent first: orders stay those that suited it.
+
+        >>> Policy(limit=PureDP(epsilon=1)).watcher().name
+        'pure'
+        """
+        makers: dict[str, Callable[[], AdaptiveAccountant]] = {
+            "basic": BasicAccountant,
+            "combined": lambda: CombinedAccountant(suited if isinstance(suited, ApproxDP) else None),
+            "gdp": GDPAccountant,
+            "pure": PureAccountant,
+            "renyi": lambda: RenyiAccountant(self.limit.orders if isinstance(self.limit, RenyiDP) else _ORDERS),
+            "zcdp": ZCDPAccountant,
+        }
+        return makers[str(self.accountant)]()
+
+    def open(self, suited: Guarantee | None = None) -> Filter:
+        """Return a filter for the limit, in which nothing is spent; ``suited`` is as in ``watcher``.
+
+        >>> Policy(limit=PureDP(epsilon=1)).open().remaining
+        PureDP(epsilon=1)
+        """
+        return Filter(self.watcher(suited), self.limit)
+
+    def open_window(self) -> Filter:
+        """Return a filter for one window, in which nothing is spent.
+
+        >>> Policy(
+        ...     limit=PureDP(epsilon=9), window=Window(seconds=60, limit=PureDP(epsilon=1))
+        ... ).open_window().remaining
+        PureDP(epsilon=1)
+        """
+        if self.window is None:
+            message = "The policy has no window."
+            raise ParameterError(message)
+        return Filter(self.watcher(), self.window.limit)
+
+
+def _check_limit(limit: object, name: str) -> None:
+    if not isinstance(limit, Guarantee):
+        message = f"{name} must be a guarantee such as ApproxDP(epsilon=1, delta='1e-6'), not {quote(limit)}."
+        raise ParameterError(message)
+    refuse_same_changes(limit.adjacency, f"A {name}")
+    if isinstance(limit, ApproxDP) and limit.delta >= 1:
+        message = f"A delta of 1 promises nothing: take a {name} with a smaller one."
+        raise ParameterError(message)
+
+
+def _usual(limit: Guarantee) -> str:
+    if isinstance(limit, ApproxDP) and limit.epsilon > 0 and limit.delta > 0:
+        return "combined"
+    kinds: tuple[tuple[type[Guarantee], str], ...] = (
+        (PureDP, "pure"),
+        (ApproxDP, "basic"),
+        (ZCDP, "zcdp"),
+        (RenyiDP, "renyi"),
+        (GaussianDP, "gdp"),
+    )
+    return next(name for kind, name in kinds if isinstance(limit, kind))

@@ -1,0 +1,60 @@
+"""A policy as it stands in the log, and how it is read back: exactly, or not at all."""
+
+import json
+from typing import cast
+
+from celosia.core.errors import FormatError
+from celosia.core.guarantees import Guarantee
+from celosia.ledger.budgets.policy import Policy, Window
+from celosia.ledger.log.chain import JSON, canonical
+
+__all__ = ["policy_from_json", "policy_to_json"]
+
+_FIELDS = {"accountant", "allow_real", "limit", "window"}
+
+
+def policy_to_json(policy: Policy) -> dict[str, JSON]:
+    """Return a policy as JSON, with exact numbers.
+
+    >>> from celosia.core import PureDP
+    >>> policy_to_json(Policy(limit=PureDP(epsilon="0.1")))["limit"]["epsilon"]
+    '1/10'
+    """
+    window = policy.window
+    return {
+        "accountant": policy.accountant,
+        "allow_real": policy.allow_real,
+        "limit": json.loads(policy.limit.to_json()),
+        "window": None if window is None else {"seconds": window.seconds, "limit": json.loads(window.limit.to_json())},
+    }
+
+
+def policy_from_json(value: JSON) -> Policy:
+    """Read a policy back.
+
+    >>> from celosia.core import PureDP
+    >>> policy = Policy(limit=PureDP(epsilon=9), window=Window(seconds=60, limit=PureDP(epsilon=1)))
+    >>> policy_from_json(policy_to_json(policy)) == policy
+    True
+    """
+    if not isinstance(value, dict) or set(value) != _FIELDS or not isinstance(value["allow_real"], bool):
+        message = "A policy needs exactly the fields accountant, allow_real, limit, window."
+        raise FormatError(message)
+    accountant, window = value["accountant"], value["window"]
+    if not isinstance(accountant, str) or not (window is None or _is_window(window)):
+        message = "A policy's accountant must be a text, its window null or seconds and a limit."
+        raise FormatError(message)
+    return Policy(
+        limit=Guarantee.from_json(canonical(value["limit"])),
+        accountant=accountant,
+        window=None if window is None else _window(cast("dict[str, JSON]", window)),
+        allow_real=value["allow_real"],
+    )
+
+
+def _is_window(value: JSON) -> bool:
+    return isinstance(value, dict) and set(value) == {"limit", "seconds"} and type(value["seconds"]) is int
+
+
+def _window(value: dict[str, JSON]) -> Window:
+    return Window(seconds=cast("int", value["seconds"]), limit=Guarantee.from_json(canonical(value["limit"])))

@@ -1,0 +1,1 @@
+"""The append-only log and its chain of hashes."""

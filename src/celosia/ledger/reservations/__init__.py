@@ -1,0 +1,1 @@
+"""Reservations: how a cost is reserved, recorded and settled."""

@@ -1,0 +1,249 @@
+"""Reservations, requests and answers, found by id, by key and by fingerprint.
+
+These tables only repeat what the log says (but for the texts of the answers) and are written in the transaction of its
+lines.
+"""
+
+import hashlib
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from sqlalchemy import Row, Select, bindparam, insert, select, update
+
+from celosia.core.errors import LedgerError
+from celosia.core.events import Event
+from celosia.ledger.log.chain import canonical, read_moment
+from celosia.ledger.log.lines import Raw, read_line
+from celosia.ledger.reservations.reservation import Request, Reservation
+from celosia.ledger.store.tables import ANSWERS, LOG, REQUESTS, RESERVATIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy import Connection
+
+__all__ = [
+    "Found",
+    "answer_digest",
+    "bytes_digest",
+    "close",
+    "find",
+    "find_answers",
+    "find_request",
+    "listing",
+    "remember",
+    "store_answer",
+]
+
+_LINE: Final = (LOG.c.sequence, LOG.c.at, LOG.c.kind, LOG.c.body, LOG.c.previous, LOG.c.hash)
+_ROWS: Final[Select[tuple[object, ...]]] = select(
+    RESERVATIONS.c.id, RESERVATIONS.c.state, RESERVATIONS.c.fingerprint, RESERVATIONS.c.source, *_LINE
+).join(LOG, LOG.c.sequence == RESERVATIONS.c.opened)
+_BY_ID: Final = _ROWS.where(RESERVATIONS.c.id == bindparam("wanted"))
+_BY_FINGERPRINT: Final = _ROWS.where(
+    RESERVATIONS.c.dataset == bindparam("dataset_"),
+    RESERVATIONS.c.fingerprint == bindparam("fingerprint_"),
+    RESERVATIONS.c.state == "committed",
+    RESERVATIONS.c.id.in_(select(ANSWERS.c.id)),
+).order_by(RESERVATIONS.c.closed)
+_PAID: Final = select(RESERVATIONS.c.id).where(
+    RESERVATIONS.c.analyst == bindparam("analyst_"), RESERVATIONS.c.source == bindparam("source_")
+)
+_BY_KEY: Final = select(REQUESTS.c.digest, REQUESTS.c.reservation).where(
+    REQUESTS.c.analyst == bindparam("analyst_"), REQUESTS.c.key == bindparam("key_")
+)
+_ANSWER: Final = select(ANSWERS.c.digest, ANSWERS.c.text).where(ANSWERS.c.id == bindparam("wanted"))
+_CLOSE: Final = update(RESERVATIONS).where(RESERVATIONS.c.id == bindparam("wanted"))
+
+
+class Found(NamedTuple):
+    """A reservation as it is stored: with its fingerprint, and the reservation whose answer it repeats.
+
+    >>> Found._fields
+    ('reservation', 'fingerprint', 'source')
+    """
+
+    reservation: Reservation
+    fingerprint: str | None
+    source: str | None
+
+
+def answer_digest(text: str) -> str:
+    """Return the digest by which the log knows an answer.
+
+    >>> answer_digest("42")[:8]
+    '73475cb4'
+    """
+    return bytes_digest(_bytes(text))
+
+
+def bytes_digest(stored: bytes) -> str:
+    """Return the digest of an answer as it is stored.
+
+    >>> bytes_digest(b"42") == answer_digest("42")
+    True
+    """
+    return hashlib.sha256(stored).hexdigest()
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def remember(
+    connection: "Connection",
+    reservation: Reservation,
+    *,
+    opened: int,
+    fingerprint: str | None,
+    request: Request | None,
+    source: str | None = None,
+) -> None:
+    """Write a reservation, and the request that it answers, beside its line of the log; see ``Ledger.reserve``.
+
+    >>> remember.__name__
+    'remember'
+    """
+    connection.execute(
+        insert(RESERVATIONS),
+        {
+            "id": reservation.id,
+            "dataset": reservation.dataset,
+            "analyst": reservation.analyst,
+            "opened": opened,
+            "closed": None,
+            "state": reservation.state,
+            "fingerprint": fingerprint,
+            "source": source,
+        },
+    )
+    if request is not None:
+        connection.execute(
+            insert(REQUESTS),
+            {
+                "analyst": reservation.analyst or "",
+                "key": request.key,
+                "digest": request.digest,
+                "reservation": reservation.id,
+            },
+        )
+
+
+def close(connection: "Connection", wanted: str, *, state: str, closed: int) -> None:
+    """Write how a reservation ended; see ``Ledger.commit``.
+
+    >>> close.__name__
+    'close'
+    """
+    connection.execute(_CLOSE, {"wanted": wanted, "state": state, "closed": closed})
+
+
+def store_answer(connection: "Connection", wanted: str, text: str) -> None:
+    """Keep the text of an answer; see ``Ledger.commit``.
+
+    >>> store_answer.__name__
+    'store_answer'
+    """
+    connection.execute(insert(ANSWERS), {"id": wanted, "digest": answer_digest(text), "text": _bytes(text)})
+
+
+def find(connection: "Connection", wanted: str) -> Found | None:
+    """Return a reservation by its id, with the answer if there is one.
+
+    >>> import celosia as cl
+    >>> with cl.ledger("memory://").store.reading() as connection:
+    ...     find(connection, "00") is None
+    True
+    """
+    row = connection.execute(_BY_ID, {"wanted": wanted}).first()
+    return None if row is None else _found(connection, row)
+
+
+def find_request(connection: "Connection", analyst: str | None, key: str) -> tuple[Request, Found] | None:
+    """Return what was sent with a key before, and the reservation that paid for it.
+
+    >>> import celosia as cl
+    >>> with cl.ledger("memory://").store.reading() as connection:
+    ...     find_request(connection, "ana", "7f3a") is None
+    True
+    """
+    row = connection.execute(_BY_KEY, {"analyst_": analyst or "", "key_": key}).first()
+    found = None if row is None else find(connection, row.reservation)
+    return None if row is None or found is None else (Request(key=key, digest=row.digest), found)
+
+
+def find_answers(
+    connection: "Connection", dataset: str, fingerprint: str, analyst: str | None
+) -> list[tuple[Found, bool]]:
+    """Return the answers that were given to a question, and whether the analyst has paid for each.
+
+    >>> import celosia as cl
+    >>> with cl.ledger("memory://").store.reading() as connection:
+    ...     find_answers(connection, "deaths", "ab12", "ana")
+    []
+    """
+    rows = connection.execute(_BY_FINGERPRINT, {"dataset_": dataset, "fingerprint_": fingerprint}).all()
+    found = [_found(connection, row) for row in rows]
+    return [(one, _has_paid(connection, one.reservation, analyst)) for one in found]
+
+
+def _has_paid(connection: "Connection", reservation: Reservation, analyst: str | None) -> bool:
+    if analyst is None or reservation.analyst == analyst:  # the owner has no budget of their own to pay from
+        return True
+    return connection.execute(_PAID, {"analyst_": analyst, "source_": reservation.id}).first() is not None
+
+
+def listing(
+    connection: "Connection",
+    *,
+    dataset: str | None = None,
+    analyst: str | None = None,
+    unnamed: bool = False,
+    state: str | None = None,
+    most: int | None = None,
+) -> tuple[Reservation, ...]:
+    """Return the latest reservations, the earliest of them first, without their answers.
+
+    >>> import celosia as cl
+    >>> with cl.ledger("memory://").store.reading() as connection:
+    ...     listing(connection, dataset="deaths")
+    ()
+    """
+    wanted = _ROWS
+    if dataset is not None:
+        wanted = wanted.where(RESERVATIONS.c.dataset == dataset)
+    if analyst is not None or unnamed:
+        wanted = wanted.where(RESERVATIONS.c.analyst == analyst)
+    if state is not None:
+        wanted = wanted.where(RESERVATIONS.c.state == state)
+    rows: Sequence[Row[tuple[object, ...]]] = connection.execute(
+        wanted.order_by(RESERVATIONS.c.opened.desc()).limit(most)
+    ).all()
+    return tuple(_read(row) for row in reversed(rows))
+
+
+def _found(connection: "Connection", row: "Row[tuple[object, ...]]") -> Found:
+    reservation, fingerprint, source = _read(row), row.fingerprint, row.source
+    stored = connection.execute(_ANSWER, {"wanted": source or reservation.id}).first()
+    if stored is not None:
+        if bytes_digest(bytes(stored.text)) != stored.digest:
+            message = f"The stored answer to reservation {reservation.id} was changed. Verify the ledger."
+            raise LedgerError(message)
+        reservation = replace(reservation, answer=bytes(stored.text).decode("utf-8", "surrogatepass"))
+    return Found(reservation, fingerprint, source)
+
+
+def _read(row: "Row[tuple[object, ...]]") -> Reservation:
+    line = read_line(Raw(row.sequence, row.at, row.kind, row.body, row.previous, row.hash))
+    body = line.body
+    analyst = body["analyst"]
+    return Reservation(
+        id=str(row.id),
+        dataset=str(body["dataset"]),
+        analyst=None if analyst is None else str(analyst),
+        event=Event.from_json(canonical(body["event"])),
+        question=str(body["question"]),
+        at=read_moment(row.at),
+        state=row.state,
+        fresh=False,
+    )

@@ -1,0 +1,1 @@
+"""Where a ledger is stored: tables, SQLAlchemy engines, transactions, forks."""

@@ -1,0 +1,1 @@
+"""What all protocols share: reports, aggregates, estimates, packing, memoisation."""

@@ -1,0 +1,282 @@
+"""The server's side: whole numbers that reports are added to, and that estimates are read from.
+
+All aggregates are alike: named integer arrays, the number of reports in them, and the number of reports that were
+dropped because no client could have sent them. Two aggregates add up, in any order, so that a thousand machines give
+what one would have given, to the last bit. Scaling happens when an estimate is asked for, never before.
+"""
+
+import dataclasses
+import math
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast
+
+import numpy as np
+
+from celosia.core.errors import FormatError, ParameterError
+from celosia.local.base.reports import column_names, read_payloads, sound
+from celosia.local.base.values import asked
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    from celosia.local.base.protocol import Protocol, State
+
+__all__ = ["Aggregate"]
+
+E_co = TypeVar("E_co", covariant=True)
+
+_CHUNK = 1 << 16
+_PROTOCOL, _VERSION, _COUNTS = b"celosia.protocol", b"celosia.aggregate", b"celosia.counts"
+_AGGREGATE_VERSION = b"1"
+
+
+class Aggregate(Generic[E_co]):
+    """What the reports of one protocol add up to.
+
+    >>> from celosia.local import DirectEncoding
+    >>> from celosia.noise import Seeded
+    >>> protocol = DirectEncoding(domain=3, epsilon=2)
+    >>> aggregate = protocol.aggregate().absorb(protocol.privatize([0] * 600 + [2] * 400, source=Seeded(7)))
+    >>> aggregate
+    Aggregate(DirectEncoding(epsilon=2, domain=3), reports=1000, rejected=0)
+    >>> aggregate.estimate().counts.round().tolist()
+    [608.0, -21.0, 414.0]
+    """
+
+    __slots__ = ("protocol", "rejected", "reports", "state")
+
+    def __init__(self, protocol: "Protocol[E_co]") -> None:
+        self.protocol = protocol
+        self.reports = 0
+        self.rejected = 0
+        self.state: State = _empty(protocol)
+
+    def absorb(self, reports: Any) -> Self:  # noqa: ANN401 - whatever was sent
+        """Add reports: a ``Reports``, an Arrow record batch or table of them, or single records as bytes.
+
+        Reports of another protocol or version, of the wrong length, or that no client could have made are dropped and
+        counted in ``rejected``.
+
+        >>> from celosia.local import DirectEncoding
+        >>> protocol = DirectEncoding(domain=3, epsilon=2)
+        >>> protocol.aggregate().absorb([protocol.report(1), b"nonsense"])
+        Aggregate(DirectEncoding(epsilon=2, domain=3), reports=1, rejected=1)
+        """
+        payload, dropped = read_payloads(reports, self.protocol)
+        for first in range(0, len(payload), _CHUNK):
+            chunk = payload[first : first + _CHUNK]
+            valid = self.protocol._valid(chunk)  # noqa: SLF001 - the protocol's other half
+            if not valid.all():
+                dropped += int((~valid).sum())
+                chunk = chunk[valid]
+            self.protocol._absorb(self.state, chunk)  # noqa: SLF001 - the protocol's other half
+            self.reports += len(chunk)
+        self.rejected += dropped
+        return self
+
+    def absorb_all(self, batches: Iterable[Any]) -> Self:
+        """Add one batch after the other, as they come.
+
+        >>> from celosia.local import DirectEncoding
+        >>> protocol = DirectEncoding(domain=3, epsilon=2)
+        >>> protocol.aggregate().absorb_all(protocol.batches([0, 1, 2, 1], size=2)).reports
+        4
+        """
+        for batch in batches:
+            self.absorb(batch)
+        return self
+
+    def merge(self, other: "Aggregate[Any]") -> Self:
+        """Add what another aggregate of the same protocol holds; the other one stays as it is.
+
+        >>> from celosia.local import DirectEncoding
+        >>> protocol = DirectEncoding(domain=3, epsilon=2)
+        >>> one, two = (protocol.aggregate().absorb(protocol.privatize([0, 1])) for _ in range(2))
+        >>> one.merge(two).reports
+        4
+        """
+        if type(other) is not type(self) or other.protocol != self.protocol:
+            message = "Only aggregates of the same protocol, with the same parameters and seed, can be merged."
+            raise ParameterError(message)
+        if not _fit(self, other):
+            message = "Together the aggregates would hold more than can be counted in 64 bits."
+            raise ParameterError(message)
+        for name in self.state:
+            self.state[name] += other.state[name]
+        self.reports += other.reports
+        self.rejected += other.rejected
+        return self
+
+    def estimate(self, candidates: Any = None, *, postprocess: str | None = None) -> E_co:  # noqa: ANN401 - any column
+        """Return what the reports say, with standard errors.
+
+        ``candidates`` are the values that are asked about; protocols over a known domain take all of it without.
+        ``postprocess`` is ``"clip"`` or ``"norm-sub"``; without, estimates are unbiased and may be negative. Over a
+        known domain ``"norm-sub"`` is of all its values, whichever are asked about; over an open one it takes the
+        candidates for all that anybody has.
+
+        >>> from celosia.local import DirectEncoding
+        >>> protocol = DirectEncoding(domain=3, epsilon=2)
+        >>> protocol.aggregate().absorb(protocol.privatize([0, 1])).estimate([2]).candidates
+        [2]
+        """
+        protocol: Any = self.protocol
+        if postprocess != "norm-sub" or candidates is None or protocol._whole() is None:  # noqa: SLF001 - likewise
+            return cast("E_co", protocol._estimate(self, candidates, postprocess))  # noqa: SLF001 - likewise
+        places, _ = asked(candidates, protocol._whole())  # noqa: SLF001 - likewise
+        part = protocol._estimate(self, candidates, None)  # noqa: SLF001 - likewise
+        everything = protocol._estimate(self, None, postprocess)  # noqa: SLF001 - likewise
+        return cast("E_co", dataclasses.replace(part, counts=everything.counts[places], postprocess=postprocess))
+
+    def to_arrow(self) -> "pa.Table":
+        """Return the aggregate as an Arrow table of one row, to be stored or sent.
+
+        >>> from celosia.local import DirectEncoding
+        >>> aggregate = DirectEncoding(domain=3, epsilon=2).aggregate()
+        >>> Aggregate.from_arrow(aggregate.to_arrow()) == aggregate
+        True
+        """
+        import pyarrow as pa
+
+        columns = {
+            name: pa.LargeListArray.from_arrays(pa.array([0, array.size], type=pa.int64()), pa.array(array.reshape(-1)))
+            for name, array in self.state.items()
+        }
+        metadata = {
+            _VERSION: _AGGREGATE_VERSION,
+            _PROTOCOL: self.protocol.to_json().encode(),
+            _COUNTS: f"{self.reports} {self.rejected}".encode(),
+        }
+        return pa.table(columns).replace_schema_metadata(metadata)
+
+    @classmethod
+    def from_arrow(cls, table: "pa.Table") -> "Aggregate[Any]":
+        """Read an aggregate back; what is none raises ``FormatError``.
+
+        >>> from celosia.local import DirectEncoding
+        >>> table = DirectEncoding(domain=3, epsilon=2).aggregate().to_arrow()
+        >>> Aggregate.from_arrow(table).reports
+        0
+        """
+        import pyarrow as pa
+
+        from celosia.local.base.protocol import Protocol
+
+        if not isinstance(table, pa.Table):
+            message = f"An aggregate is read from an Arrow table, not {type(table).__name__}."
+            raise FormatError(message)
+        metadata = table.schema.metadata or {}
+        counts = metadata.get(_COUNTS, b"").split()
+        written = len(counts) == 2 and all(count.isdigit() and len(count) < 20 for count in counts)
+        if metadata.get(_VERSION) != _AGGREGATE_VERSION or not written:
+            message = "The table is no aggregate of a local protocol, or one of a newer release."
+            raise FormatError(message)
+        protocol: Protocol[Any] = Protocol.from_json(metadata.get(_PROTOCOL, b"").decode("utf-8", "replace"))
+        shapes = protocol._shapes()  # noqa: SLF001 - the protocol's other half
+        if sorted(column_names(table)) != sorted(shapes):
+            message = f"The table must have the columns of the state of {type(protocol).__name__}, and no others."
+            raise FormatError(message)
+        # Read before an aggregate is made: what the protocol asks for may be more than there is memory.
+        state = {name: _stored(table, name, shape) for name, shape in shapes.items()}
+        least, most = (int(counts[0]) * step for step in protocol._reach())  # noqa: SLF001 - the protocol's other half
+        within = all(least <= int(array.min()) and int(array.max()) <= most for array in state.values())
+        if not within or not protocol._possible(state, int(counts[0])):  # noqa: SLF001 - the protocol's other half
+            message = f"The table holds numbers that {int(counts[0])} reports cannot add up to."
+            raise FormatError(message)
+        aggregate = cls(protocol)
+        aggregate.state, aggregate.reports, aggregate.rejected = state, int(counts[0]), int(counts[1])
+        return aggregate
+
+    def save(self, path: str | Path) -> None:
+        """Write the aggregate to a file, as Arrow; the file is whole or not there.
+
+        >>> import pathlib, tempfile
+        >>> from celosia.local import DirectEncoding
+        >>> aggregate = DirectEncoding(domain=3, epsilon=2).aggregate()
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     aggregate.save(pathlib.Path(folder) / "aggregate.arrow")
+        ...     Aggregate.load(pathlib.Path(folder) / "aggregate.arrow") == aggregate
+        True
+        """
+        import pyarrow as pa
+
+        path = Path(path)
+        table = self.to_arrow()
+        partial = path.with_name(f"{path.name}.partial")
+        try:
+            with pa.OSFile(str(partial), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+                writer.write_table(table)
+            partial.replace(path)
+        finally:
+            partial.unlink(missing_ok=True)
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Aggregate[Any]":
+        """Read what ``save`` wrote.
+
+        >>> Aggregate.load("no such file")
+        Traceback (most recent call last):
+        ...
+        FileNotFoundError: [Errno 2] No such file or directory: 'no such file'
+        """
+        import pyarrow as pa
+
+        data = Path(path).read_bytes()
+        try:
+            table = pa.ipc.open_file(pa.BufferReader(data)).read_all()
+        except (pa.ArrowException, OSError) as error:
+            message = "The file holds no Arrow table."
+            raise FormatError(message) from error
+        return cls.from_arrow(table)
+
+    def __copy__(self) -> "Aggregate[E_co]":
+        return Aggregate(self.protocol).merge(self)  # one that shares its arrays would count in both
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Aggregate):
+            return NotImplemented
+        return (
+            (self.protocol, self.reports, self.rejected) == (other.protocol, other.reports, other.rejected)
+            and self.state.keys() == other.state.keys()
+            and all(np.array_equal(array, other.state[name]) for name, array in self.state.items())
+        )
+
+    __hash__ = None  # type: ignore[assignment]  # it changes
+
+    def __repr__(self) -> str:
+        return f"Aggregate({self.protocol!r}, reports={self.reports}, rejected={self.rejected})"
+
+
+def _empty(protocol: "Protocol[Any]") -> "State":
+    try:
+        return {name: np.zeros(shape, dtype=np.int64) for name, shape in protocol._shapes().items()}  # noqa: SLF001 - the protocol's other half
+    except MemoryError:
+        message = (
+            f"An aggregate of this {type(protocol).__name__} takes {protocol.memory} bytes, more than there are: "
+            "choose fewer or narrower hash functions, a smaller domain, or a smaller epsilon."
+        )
+        raise ParameterError(message) from None
+
+
+def _fit(one: Aggregate[Any], other: Aggregate[Any]) -> bool:
+    """Tell whether the sums of two states are within 64 bits: NumPy would go on from the other end."""
+    reach = max(map(abs, one.protocol._reach()))  # noqa: SLF001 - the protocol's other half
+    if (one.reports + other.reports) * reach < 2**63:
+        return True
+    sums = [(array, other.state[name], array + other.state[name]) for name, array in one.state.items()]
+    return not any((((left ^ both) & (right ^ both)) < 0).any() for left, right, both in sums)
+
+
+def _stored(table: "pa.Table", name: str, shape: tuple[int, ...]) -> "NDArray[np.int64]":
+    import pyarrow as pa
+
+    size, column = math.prod(shape), table.column(name)
+    if table.num_rows == 1 and column.type == pa.large_list(pa.int64()) and sound(column):
+        numbers = column.combine_chunks().flatten()
+        if len(numbers) == size and not numbers.null_count:
+            stored: NDArray[np.int64] = numbers.to_numpy(zero_copy_only=False).reshape(shape).copy()
+            return stored
+    message = f"The aggregate must have a column {name!r} with {size} whole numbers."
+    raise FormatError(message)

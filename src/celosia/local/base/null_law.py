@@ -1,0 +1,249 @@
+"""The law of the count of a value that nobody holds, given the table of a server.
+
+A value that is not in a table of hashed reports is mapped to a uniform cell of each row, whatever the table holds. Its
+count is therefore a sum of independent draws, one from each row, and the server knows all cells. This law holds for the
+table as it is: holders of a frequent value who share a row are one large cell, and are drawn together.
+
+Rows are centred and pooled: the sum is taken as so many draws from all cells. The Chernoff bound of the pooled law is
+never below that of the rows (Jensen). Its tail is computed from the law that is tilted to the Chernoff quantile, by one
+Fourier transform: see ``proofs/null-law.md``.
+"""
+
+import math
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numba import njit
+
+from celosia.local.base.hashed_rows import LARGEST_SCALE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from celosia.sketches.hashing.family import HashFamily
+
+    Floats = NDArray[np.float64]
+
+__all__ = ["LARGEST", "NullLaw", "TableLaws"]
+
+LARGEST = 16
+"""For so many of the largest counts, what their own holders add to the table is left out, where it matters."""
+
+_FINE, _FINE_SUM = 16.0, 4000.0  # grid steps in a standard deviation of one draw, and of the sum
+_REACH = 12.0  # standard deviations of the tilted sum on each side of its mean
+_SMEARED = 2.0  # standard deviations of what centring adds to an atom
+_CLOSE = 1e-4  # the tilt need not be exact
+_LARGEST_LOG = 700.0
+_OWN = 0.05  # the share of the variance that a value's own holders must bring to be left out
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class NullLaw:
+    """Law of a sum of ``draws`` independent cells: ``cells`` are how many there are at ``first + step * place``.
+
+    A count is ``offset`` plus ``scale`` times the sum. ``margin`` is added to quantiles of the sum: it is how far the
+    centring of rows moves its atoms, and at most one hit.
+
+    >>> law = NullLaw.of(np.array([[30, 0, 0, 0], [0, 20, 0, 0]]), scale=1.0)
+    >>> [round(law.quantile(chance)) for chance in (0.5, 0.2, 0.01)]
+    [-9, 16, 46]
+    """
+
+    cells: "Floats"
+    first: float
+    step: float
+    draws: int
+    margin: float
+    scale: float
+    offset: float = 0.0
+
+    @classmethod
+    def of(cls, table: "NDArray[np.int64]", *, scale: float, offset: float = 0.0) -> "NullLaw":
+        """Return the law of a sum of one cell of each row, less the means of the rows.
+
+        >>> NullLaw.of(np.zeros((2, 8), dtype=np.int64), scale=3.0, offset=5.0).quantile(0.01)
+        5.0
+        """
+        rows, width = table.shape
+        means = table.mean(axis=1)
+        least, most, squares = _spread(table, means)
+        deviation = math.sqrt(squares / (rows * width))
+        step = max(deviation / _FINE, deviation * math.sqrt(rows) / _FINE_SUM) or 1.0
+        cells = np.zeros(int((most - least) / step) + 2)
+        _fill(table, means, least, step, cells)
+        moved = rows * (float(np.var(means)) + step**2 / 6)
+        margin = min(1.0, _SMEARED * math.sqrt(moved))
+        return cls(cells=cells, first=least, step=step, draws=rows, margin=margin, scale=scale, offset=offset)
+
+    @property
+    def variance(self) -> float:
+        """The variance of a count.
+
+        >>> round(NullLaw.of(np.array([[1, 0]]), scale=2.0).variance, 2)
+        1.0
+        """
+        masses, places = self.cells / self.cells.sum(), np.arange(self.cells.size)
+        squares = float(masses @ (places - masses @ places) ** 2)
+        return self.draws * (self.scale * self.step) ** 2 * squares
+
+    def quantile(self, chance: float, *, lower: bool = False) -> float:
+        """Return a count that is exceeded (with ``lower``: not reached) with probability ``chance`` at most.
+
+        >>> law = NullLaw.of(np.array([[1, 0]] * 100), scale=1.0)
+        >>> [round(law.quantile(0.01, lower=lower)) for lower in (False, True)]
+        [12, -12]
+        """
+        if np.count_nonzero(self.cells) <= 1:
+            return self.offset
+        cells = self.cells[::-1] if lower else self.cells
+        first = -(self.first + self.step * (cells.size - 1)) if lower else self.first
+        sum_ = self.draws * first + self.step * _quantile(cells / cells.sum(), self.draws, chance) + self.margin
+        return self.offset + self.scale * (-sum_ if lower else sum_)
+
+    def without(self, contents: "Floats") -> "NullLaw":
+        """Return the law of all other cells, centred anew: ``contents`` are those of one centred cell of each row.
+
+        >>> law = NullLaw.of(np.array([[30, 0, 0, 0], [0, 20, 0, 0]]), scale=1.0)
+        >>> round(law.variance), round(law.without(np.array([22.5, 15.0])).variance)
+        (244, 3)
+        """
+        cells = self.cells.copy()
+        places = (contents - self.first) / self.step
+        below = np.clip(places.astype(np.int64), 0, cells.size - 2)
+        np.subtract.at(cells, below, 1 - (places - below))
+        np.subtract.at(cells, below + 1, places - below)
+        cells = np.maximum(cells, 0.0)
+        mean = float(cells @ np.arange(cells.size) / cells.sum())
+        return replace(self, cells=cells, first=-self.step * mean, offset=0.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class TableLaws:
+    """The law of a count of nobody's, and for the largest counts the law of what others add to them.
+
+    >>> from celosia.sketches.hashing.family import HashFamily
+    >>> family, digests = HashFamily(2, 4, seed=7), np.array([5], dtype=np.uint64)
+    >>> table = np.zeros((2, 4), dtype=np.int64)
+    >>> table[np.arange(2), family.table(digests)[:, 0]] = 5
+    >>> laws = TableLaws.of(table, family, digests, np.array([10.0]), scale=1.0)
+    >>> round(laws.null.variance, 1), round(laws.others[0].variance, 1)
+    (9.4, 0.0)
+    """
+
+    null: NullLaw
+    others: "Mapping[int, NullLaw]" = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        table: "NDArray[np.int64]",
+        family: "HashFamily",
+        digests: "NDArray[np.uint64]",
+        sizes: "NDArray[np.int64] | Floats",
+        *,
+        scale: float,
+        offset: float = 0.0,
+    ) -> "TableLaws | None":
+        """Return the laws of a table, and those without the own holders of the candidates with the largest sizes.
+
+        Where noise is removed with a scale beyond all measure there are none: nothing else can be seen.
+        """
+        if scale > LARGEST_SCALE:
+            return None
+        null, others = NullLaw.of(table, scale=scale, offset=offset), {}
+        means, rows = table.mean(axis=1), np.arange(len(table))
+        for place in np.argsort(-sizes, kind="stable")[:LARGEST].tolist():
+            columns = family.table(digests[place : place + 1])[:, 0]
+            law = null.without(table[rows, columns] - means)
+            if law.variance < (1 - _OWN) * null.variance:
+                others[place] = law
+        return cls(null=null, others=others)
+
+    def take(self, places: "NDArray[np.int64]") -> "TableLaws":
+        """Return the laws for some of the candidates, in another order."""
+        others = {i: self.others[place] for i, place in enumerate(places.tolist()) if place in self.others}
+        return replace(self, others=others)
+
+    def reach(self, errors: "Floats", chance: float, times: float, *, lower: bool) -> "Floats":
+        """Return how far counts pass what they should be with probability ``chance``, on one side.
+
+        Where the law has less variance than the standard error squared, the rest is the holders' own coins, which are
+        taken as normal. The reach is never below that of the normal law, ``times`` the standard error.
+        """
+        sign = -1 if lower else 1
+        found = np.full(errors.shape, sign * (self.null.quantile(chance, lower=lower) - self.null.offset))
+        variances = np.full(errors.shape, self.null.variance)
+        for place, law in self.others.items():
+            found[place], variances[place] = sign * law.quantile(chance, lower=lower), law.variance
+        own = np.maximum(errors**2 - variances, 0.0)
+        return np.asarray(np.maximum(times * errors, np.sqrt(np.maximum(found, 0.0) ** 2 + times**2 * own)))
+
+
+def _quantile(masses: "Floats", draws: int, chance: float) -> int:
+    """Return the least place of the grid 0, 1, … that a sum of draws exceeds with probability ``chance`` at most."""
+    from scipy import fft
+
+    places = np.flatnonzero(masses)
+    masses, log_chance = masses[places], math.log(chance)
+    if draws * math.log(masses[-1]) >= log_chance:
+        return draws * int(places[-1])
+    tilt = _tilt(masses, places, log_chance / draws)
+    _, log_moment, tilted = _tilted(masses, places, tilt)
+    mean = float(tilted @ places)
+    spread = math.sqrt(draws * float(tilted @ (places - mean) ** 2))
+    middle, size = round(draws * mean), fft.next_fast_len(2 * math.ceil(_REACH * spread + 2), real=True)
+    folded = np.bincount(places % size, weights=tilted, minlength=size)
+    sums = np.roll(fft.irfft(fft.rfft(folded) ** draws, size), size // 2 - middle % size)
+    # The sum at place x of the window is middle - size // 2 + x; its mass is that of the tilted law, tilted back.
+    sum_places = middle - size // 2 + np.arange(size)
+    untilted = np.maximum(sums, 0.0) * np.exp(np.minimum(draws * log_moment - tilt * sum_places, _LARGEST_LOG))
+    rare = int(np.searchsorted(np.cumsum(untilted[::-1]), chance, side="right"))  # so many of the largest sums
+    return int(sum_places[-1]) - rare
+
+
+def _tilt(masses: "Floats", places: "NDArray[np.int64]", log_chance: float) -> float:
+    """Return the tilt at which the logarithm of the Chernoff bound for one draw is so small."""
+    low, high = 0.0, 1.0 / float(places[-1])
+    while _tilted(masses, places, high)[0] > log_chance and high < _LARGEST_LOG:
+        low, high = high, 2 * high
+    while high - low > _CLOSE * high:
+        middle = (low + high) / 2
+        low, high = (middle, high) if _tilted(masses, places, middle)[0] > log_chance else (low, middle)
+    return high
+
+
+def _tilted(masses: "Floats", places: "NDArray[np.int64]", tilt: float) -> "tuple[float, float, Floats]":
+    """Return the logarithm of the Chernoff bound at the mean of the tilted law, that of its moment, and the law."""
+    top = tilt * float(places[-1])
+    weights = masses * np.exp(tilt * places - top)
+    total = float(weights.sum())
+    tilted = weights / total
+    log_moment = math.log(total) + top
+    return log_moment - tilt * float(tilted @ places), log_moment, tilted
+
+
+@njit(cache=True, nogil=True)
+def _spread(table: "NDArray[np.int64]", means: "Floats") -> tuple[float, float, float]:
+    least, most, squares = 0.0, 0.0, 0.0
+    for row in range(table.shape[0]):
+        part = 0.0
+        for column in range(table.shape[1]):
+            content = table[row, column] - means[row]
+            least, most = min(least, content), max(most, content)
+            part += content * content
+        squares += part
+    return least, most, squares
+
+
+@njit(cache=True, nogil=True)
+def _fill(table: "NDArray[np.int64]", means: "Floats", first: float, step: float, cells: "Floats") -> None:
+    """Count the cells at each place of the grid; what lies between two places is shared, with the same mean."""
+    for row in range(table.shape[0]):
+        for column in range(table.shape[1]):
+            place = (table[row, column] - means[row] - first) / step
+            below = min(int(place), cells.size - 2)
+            cells[below] += 1 - (place - below)
+            cells[below + 1] += place - below

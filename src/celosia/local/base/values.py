@@ -1,0 +1,142 @@
+"""What people hold, as the numbers that protocols work on.
+
+A protocol over a known domain takes the place of a value in it; one over an open domain takes a 64-bit digest, the same
+in every language. A value that is in no domain is an error of the client's, which names the domain and never the value.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from celosia.core.errors import InputError, ParameterError
+from celosia.core.exact import quote, whole
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Domain", "asked", "codes", "domain_labels", "domain_size", "exact_domain"]
+
+Domain: TypeAlias = int | tuple[int, ...] | tuple[str, ...]
+"""A known set of values: so many whole numbers from 0, or the values themselves, all texts or all whole numbers."""
+
+_LARGEST = 2**31
+
+
+def exact_domain(domain: object, *, name: str = "domain") -> Domain:
+    """Return a domain: a number from 2 on, or at least two different texts or whole numbers.
+
+    >>> exact_domain(5), exact_domain(["red", "green"])
+    (5, ('red', 'green'))
+    """
+    for write in ("tolist", "to_list", "to_pylist"):  # NumPy's and pandas', Polars' and Arrow's columns
+        if hasattr(domain, write) and not isinstance(domain, np.generic):
+            domain = getattr(domain, write)()
+    if isinstance(domain, Sequence) and not isinstance(domain, str | bytes):
+        values = tuple(domain)
+        kinds = {bool if isinstance(value, bool) else str if isinstance(value, str) else int for value in values}
+        texts = all(isinstance(value, str) for value in values)
+        numbers = bool not in kinds and all(isinstance(value, int | np.integer) for value in values)
+        if len(values) < 2 or not (texts or numbers) or len(set(values)) < len(values):
+            message = f"{name} must be at least two values, no two of them equal, all texts or all whole numbers."
+            raise ParameterError(message)
+        if not all(map(_writable, values)):
+            message = f"{name} must have texts that UTF-8 can write, or whole numbers of 64 bits."
+            raise ParameterError(message)
+        if texts:
+            return tuple(str(value) for value in values)
+        return tuple(int(value) for value in values)
+    if isinstance(domain, set | frozenset | dict):
+        message = f"{name} must have an order: give a list or a tuple, not a {type(domain).__name__}."
+        raise ParameterError(message)
+    size = whole(domain, name=name, least=2)  # type: ignore[arg-type]  # whole refuses what is no number
+    if size > _LARGEST:
+        message = f"{name} must be at most 2^31, not {quote(domain)}: use a protocol that hashes its values."
+        raise ParameterError(message)
+    return size
+
+
+def _writable(value: str | int) -> bool:
+    if isinstance(value, str):
+        return value.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in value)
+    return -(2**63) <= int(value) < 2**63
+
+
+def domain_size(domain: Domain) -> int:
+    """Return the number of values of a domain.
+
+    >>> domain_size(5), domain_size(("red", "green"))
+    (5, 2)
+    """
+    return domain if isinstance(domain, int) else len(domain)
+
+
+def domain_labels(domain: Domain) -> list[Any]:
+    """Return the values of a domain, in order.
+
+    >>> domain_labels(3), domain_labels(("red", "green"))
+    ([0, 1, 2], ['red', 'green'])
+    """
+    return list(range(domain)) if isinstance(domain, int) else list(domain)
+
+
+def codes(values: object, domain: Domain, *, name: str = "values") -> "NDArray[np.int64]":
+    """Return the place of each value in its domain.
+
+    >>> codes([2, 0], 3).tolist(), codes(["green", "red"], ("red", "green")).tolist()
+    ([2, 0], [1, 0])
+    >>> codes([3], 3)
+    Traceback (most recent call last):
+    ...
+    celosia.core.errors.InputError: values must be whole numbers from 0 to 2.
+    """
+    from celosia.sketches.hashing.columns import read_column
+
+    column = read_column(values, name=name)
+    if isinstance(domain, int):
+        if column.integers is None or (len(column) and not _within(column.integers, domain)):
+            message = f"{name} must be whole numbers from 0 to {domain - 1}."
+            raise InputError(message)
+        return column.integers
+    return _places(column, domain, name)
+
+
+def asked(candidates: object, domain: Domain) -> "tuple[NDArray[np.int64], list[Any]]":
+    """Return the places of candidates, or of the whole domain where there are none, and what they are called.
+
+    >>> places, labels = asked(["blue"], ("red", "blue"))
+    >>> places.tolist(), labels
+    ([1], ['blue'])
+    """
+    if candidates is None:
+        return np.arange(domain_size(domain)), domain_labels(domain)
+    places = codes(candidates, domain, name="candidates")
+    return places, places.tolist() if isinstance(domain, int) else [domain[place] for place in places.tolist()]
+
+
+def _within(numbers: "NDArray[np.int64]", size: int) -> bool:
+    return int(numbers.min()) >= 0 and int(numbers.max()) < size
+
+
+def _places(column: Any, domain: tuple[int, ...] | tuple[str, ...], name: str) -> "NDArray[np.int64]":  # noqa: ANN401 - a Column
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    texts = isinstance(domain[0], str)
+    if texts == (column.integers is not None) and len(column):
+        message = f"{name} must be {'texts' if texts else 'whole numbers'} of the domain."
+        raise InputError(message)
+    if not len(column):
+        return np.empty(0, dtype=np.int64)
+    if texts:
+        buffers = [None, pa.py_buffer(column.offsets), pa.py_buffer(column.data)]
+        array = pa.Array.from_buffers(pa.large_string(), len(column), buffers)
+        known = pa.array(domain, type=pa.large_string())
+    else:
+        array, known = pa.array(column.integers), pa.array(domain, type=pa.int64())
+    places = pc.index_in(array, value_set=known)
+    if places.null_count:
+        message = f"{name} must be of the domain, which has {len(domain)} values: one or more are not."
+        raise InputError(message)
+    numbers: NDArray[np.int64] = places.to_numpy(zero_copy_only=False).astype(np.int64)
+    return numbers

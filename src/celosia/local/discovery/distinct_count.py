@@ -1,0 +1,313 @@
+"""How many different values people hold, in the local model: those that enough people share, and no others.
+
+All different values cannot be counted: with reports that are private by themselves and sent once, every protocol errs
+by a constant fraction of the number of people (Chen, Ghazi, Kumar and Manurangsi 2021), for what one person alone holds
+is just what a report hides. So this counts the values that stand out. A public function hashes a value to one of many
+buckets, and the bucket is reported by local hashing: a report knows the value by its bucket only, and spends what local
+hashing spends. The server counts the buckets that stand out of the noise, and corrects for values that share one
+(linear counting: Whang, Vander-Zanden and Taylor 1990).
+"""
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numba import njit
+
+from celosia.core.errors import ParameterError
+from celosia.core.exact import Exact, exact_epsilon, exact_level, quote, whole
+from celosia.local.base.hashed_rows import digests, exact_seed, family
+from celosia.local.base.packing import Bytes
+from celosia.local.base.protocol import Protocol, State
+from celosia.local.discovery.base import multiple
+from celosia.local.frequency.local_hashing import LocalHashing
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from celosia.core.events import Event
+    from celosia.core.mechanism import Source
+    from celosia.local.base.aggregate import Aggregate
+    from celosia.local.base.estimate import Estimate
+
+__all__ = ["DistinctCount", "DistinctEstimate"]
+
+_MOST_BUCKETS = 1 << 20
+_MOST_HASHES = 1 << 20
+_FAILURE = 0.05
+_FAINT = 1e-30
+_MOST_TIMES = 16  # values for each bucket, beyond which nothing is excluded any more
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class DistinctEstimate:
+    """About how many values stand out: all that ``least`` people or more hold, and some that fewer hold.
+
+    With probability 1 - ``failure`` at least, both bounds hold: ``low`` or more different values are held by anybody,
+    and ``high`` or fewer by ``least`` people or more: they are no interval of one number. ``estimate`` is right on
+    average for the latter where all others are held by so few that their buckets do not stand out.
+
+    >>> from celosia.noise import Seeded
+    >>> protocol = DistinctCount(epsilon=4)
+    >>> values = [value for value in range(100, 120) for _ in range(1000)]
+    >>> protocol.aggregate().absorb(protocol.privatize(values, source=Seeded(7))).estimate()
+    DistinctEstimate(20.0 values stand out, low=20, high=21 of 388 or more people, reports=20000)
+    """
+
+    estimate: float
+    low: int
+    high: float
+    least: int
+    occupied: int
+    buckets: int
+    reports: int
+    failure: float
+
+    @property
+    def interval(self) -> tuple[int, float]:
+        """The bounds, ``low`` and ``high``; the latter is infinite where nearly all buckets stand out.
+
+        >>> protocol = DistinctCount(epsilon=4)
+        >>> protocol.aggregate().estimate().interval
+        (0, inf)
+        """
+        return self.low, self.high
+
+    @property
+    def statement(self) -> str:
+        """What the numbers say, in words.
+
+        >>> DistinctCount(epsilon=4).aggregate().estimate().statement
+        'There are no reports yet.'
+        """
+        if not self.reports:
+            return "There are no reports yet."
+        if self.least > self.reports:
+            return f"With {self.reports} reports nothing can be seen: not even a value that all people hold."
+        sure = f"{100 * (1 - self.failure):.3g} %"
+        return (
+            f"The number of values that stand out is about {self.estimate:.0f}: all that {self.least} or more of "
+            f"{self.reports} people hold are among them, and some that fewer hold. With {sure} confidence at most "
+            f"{self.high} are held by {self.least} or more, and at least {self.low} by anybody. What too few hold is "
+            "not counted: no report about a single person could tell of it."
+        )
+
+    def __repr__(self) -> str:
+        return (
+            f"DistinctEstimate({self.estimate:.1f} values stand out, low={self.low}, high={self.high} of {self.least} "
+            f"or more people, reports={self.reports})"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
+class DistinctCount(Protocol[DistinctEstimate]):
+    """Count the different values that many people hold.
+
+    Parameters
+    ----------
+    epsilon
+        What one report spends.
+    buckets
+        How many buckets values are hashed to: several times the number of values that may be seen.
+    hashes
+        The size of the public set of functions of local hashing.
+    seed
+        Chooses all hash functions; it is public.
+
+    Examples
+    --------
+    >>> from celosia.noise import Seeded
+    >>> protocol = DistinctCount(epsilon=2, buckets=1024)
+    >>> values = ["sun"] * 9000 + ["rain"] * 6000 + [f"typing error {i}" for i in range(5000)]
+    >>> protocol.aggregate().absorb(protocol.privatize(values, source=Seeded(7))).estimate().occupied
+    2
+    """
+
+    buckets: int = 4096
+    hashes: int = 4096
+    seed: int = 0
+
+    def __init__(self, *, epsilon: Exact, buckets: int = 4096, hashes: int = 4096, seed: int = 0) -> None:
+        self._set(
+            epsilon=exact_epsilon(epsilon),
+            buckets=_at_most(buckets, _MOST_BUCKETS, name="buckets", least=2),
+            hashes=_at_most(hashes, _MOST_HASHES, name="hashes"),
+            seed=exact_seed(seed),
+        )
+
+    @property
+    def oracle(self) -> LocalHashing:
+        """The protocol by which buckets are reported.
+
+        >>> DistinctCount(epsilon=2).oracle.size
+        4096
+        """
+        return LocalHashing(domain=self.buckets, epsilon=self.epsilon, hashes=self.hashes, seed=self.seed)
+
+    @property
+    def event(self) -> "Event":
+        """What one report runs: local hashing of the bucket.
+
+        >>> DistinctCount(epsilon=2).event == DistinctCount(epsilon=2).oracle.event
+        True
+        """
+        return self.oracle.event
+
+    @property
+    def bits(self) -> int:
+        """A report is one of local hashing.
+
+        >>> DistinctCount(epsilon=2).bits
+        15
+        """
+        return self.oracle.bits
+
+    def outputs(self) -> Bytes | None:
+        """Those of local hashing.
+
+        >>> len(DistinctCount(epsilon=1, buckets=4, hashes=2).outputs())
+        8
+        """
+        return self.oracle.outputs()
+
+    def log_masses(self, value: Any, payload: Bytes) -> "NDArray[np.float64]":  # noqa: ANN401 - any value
+        """Return those of local hashing, given the value's bucket.
+
+        >>> protocol = DistinctCount(epsilon=1, buckets=4, hashes=2)
+        >>> round(float(np.exp(protocol.log_masses("sun", protocol.outputs())).sum()), 12)
+        1.0
+        """
+        return self.oracle.log_masses(int(self._buckets([value])[0]), payload)
+
+    # ---------------------------------------------------------------- client and server, through local hashing
+
+    def _buckets(self, values: Any) -> "NDArray[np.int64]":  # noqa: ANN401 - any column
+        # The oracle's functions come of the seed itself; this one is to be another polynomial.
+        return family(1, self.buckets, (self.seed + 1) % 2**64).columns(digests(values), 0)
+
+    def _read(self, values: Any) -> "NDArray[Any]":  # noqa: ANN401 - any column
+        return self.oracle._read(self._buckets(values))  # noqa: SLF001 - a part of ours
+
+    def _draw(self, read: "NDArray[Any]", source: "Source") -> Bytes:
+        return self.oracle._draw(read, source)  # noqa: SLF001 - a part of ours
+
+    def _draw_one(self, read: Any, source: "Source") -> int:  # noqa: ANN401 - an item of _read
+        return self.oracle._draw_one(read, source)  # noqa: SLF001 - a part of ours
+
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        return self.oracle._shapes()  # noqa: SLF001 - a part of ours
+
+    def _possible(self, state: State, reports: int) -> bool:
+        return self.oracle._possible(state, reports)  # noqa: SLF001 - a part of ours
+
+    def _valid(self, payload: Bytes) -> "NDArray[np.bool_]":
+        return self.oracle._valid(payload)  # noqa: SLF001 - a part of ours
+
+    def _absorb(self, state: State, payload: Bytes) -> None:
+        self.oracle._absorb(state, payload)  # noqa: SLF001 - a part of ours
+
+    def _estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> DistinctEstimate:  # noqa: ANN401 - any column
+        if candidates is not None or postprocess is not None:
+            message = "A distinct count takes no candidates and no post-processing: it asks about no value by name."
+            raise ParameterError(message)
+        return self.count(aggregate)
+
+    def count(self, aggregate: "Aggregate[Any]", *, failure: Exact = _FAILURE) -> DistinctEstimate:
+        """Return how many values stand out; ``failure`` is shared among the three ways in which the bounds can fail.
+
+        >>> protocol = DistinctCount(epsilon=2)
+        >>> protocol.count(protocol.aggregate(), failure=0.01).occupied
+        0
+        """
+        if aggregate.protocol != self:
+            message = "The aggregate is one of another protocol."
+            raise ParameterError(message)
+        share = exact_level(failure) / 3
+        found = self._counts(aggregate)
+        error, threshold = float(found.null_errors.max()), float(found.critical(float(share) / self.buckets).max())
+        needed = multiple(share, self.buckets)
+        occupied = int((found.raw > threshold).sum()) if aggregate.reports else 0
+        return DistinctEstimate(
+            estimate=_without_collisions(occupied, self.buckets),
+            low=occupied,
+            high=_most(occupied, self.buckets, float(share)) if aggregate.reports else math.inf,
+            least=self._least(threshold, needed, error, aggregate.reports),
+            occupied=occupied,
+            buckets=self.buckets,
+            reports=aggregate.reports,
+            failure=float(failure),
+        )
+
+    def _counts(self, aggregate: "Aggregate[Any]") -> "Estimate":
+        """How many people are in each bucket."""
+        part = self.oracle.aggregate()
+        part.state, part.reports = aggregate.state, aggregate.reports
+        return part.estimate()
+
+    def _least(self, threshold: float, needed: float, error: float, reports: int) -> int:
+        """The least number of people of whom none in any bucket, but with probability ``share``, is missed."""
+        if math.isinf(threshold):
+            return reports + 1
+        slope, count = max(self.oracle.variance(1, 1.0) - self.oracle.variance(1), 0.0), threshold
+        for _ in range(60):  # a contraction: the square root grows slowly
+            count = threshold + needed * math.sqrt(error**2 + slope * count)
+        return min(math.ceil(count), reports + 1)
+
+
+def _without_collisions(occupied: int, buckets: int) -> float:
+    """The number of values that would, on average, occupy so many buckets."""
+    if occupied == buckets:
+        return math.inf
+    return math.log1p(-occupied / buckets) / math.log1p(-1 / buckets) + 0.0  # which is no minus where it is zero
+
+
+def _most(occupied: int, buckets: int, failure: float) -> float:
+    """The largest number of values that occupies so few buckets with more than this probability; it may be infinite.
+
+    Value after value takes a free bucket or one that is taken already: the law of the number of occupied buckets, as
+    far as it is at most the given one, follows step by step. It only moves up, so the first number of values that is
+    too many excludes all that follow.
+    """
+    if occupied == buckets:
+        return math.inf
+    masses = np.zeros(occupied + 1)
+    masses[0] = 1.0
+    values = _too_many(masses, buckets, failure, _MOST_TIMES * buckets)
+    return values - 1 if values < _MOST_TIMES * buckets else math.inf
+
+
+@njit(cache=True, nogil=True)
+def _too_many(masses: "NDArray[np.float64]", buckets: int, failure: float, most: int) -> int:
+    """Add values until the masses together are at most ``failure``; return how many these are, or ``most``.
+
+    Masses below 1e-30 at either end are followed no further, but counted as if they stayed: the answer is no smaller.
+    """
+    low, high, left = 0, 0, 0.0
+    for values in range(most):
+        total = left
+        for number in range(low, high + 1):
+            total += masses[number]
+        if total <= failure:
+            return values
+        for number in range(high, low - 1, -1):  # from above: what moves up is of the value before
+            if number + 1 < masses.size:
+                masses[number + 1] += masses[number] * (1 - number / buckets)
+            masses[number] *= number / buckets
+        high = min(high + 1, masses.size - 1)
+        while low < high and masses[low] < _FAINT:
+            left += masses[low]
+            low += 1
+        while low < high and masses[high] < _FAINT:
+            left += masses[high]
+            masses[high] = 0.0
+            high -= 1
+    return most
+
+
+def _at_most(value: int, most: int, *, name: str, least: int = 1) -> int:
+    number = whole(value, name=name, least=least)
+    if number > most:
+        message = f"{name} must be at most {most}, not {quote(value)}."
+        raise ParameterError(message)
+    return number

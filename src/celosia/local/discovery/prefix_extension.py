@@ -1,0 +1,375 @@
+"""Heavy hitters of a very large domain by prefix extension (PEM: Wang, Li and Jha 2021).
+
+A value is a string of bits: a whole number, or a text spelt in an alphabet. Each person draws one of a few groups and
+reports only a beginning of the value, the longer the later the group, by local hashing (Wang, Blocki, Li and Jha 2017)
+with all of epsilon: a hash function is drawn from a public set, and the hash of the beginning is told by randomized
+response. Group and function are drawn without a look at the value, so a report is epsilon-private whatever they are.
+
+The server knows all short beginnings, keeps those that most people have, extends them by all ways to go on, and so
+forth; the last group, which took no part in the choice before, tests whole values and counts them.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from celosia.core.errors import ParameterError
+from celosia.core.exact import Exact, exact_epsilon, quote, whole
+from celosia.local.base.checks import check_crowd, exact_total
+from celosia.local.base.estimate import Estimate, estimate_of
+from celosia.local.base.hashed_rows import exact_seed, family
+from celosia.local.base.null_law import TableLaws
+from celosia.local.base.packing import Bytes, field_width, pack, unpack
+from celosia.local.base.protocol import Protocol, State
+from celosia.local.base.support import support
+from celosia.local.base.support_probabilities import Chances
+from celosia.local.discovery.base import FAILURE, Discovery, discovery_of
+from celosia.local.discovery.bit_strings import BitStrings
+from celosia.local.discovery.spelling import Alphabet
+from celosia.noise.bernoulli import bernoulli_logistic, flip_logistic
+from celosia.noise.uniform import integer_below, uniform_below
+from celosia.sketches.hashing.digest import digest
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from celosia.core.mechanism import Source
+    from celosia.local.base.aggregate import Aggregate
+    from celosia.sketches.hashing.family import HashFamily
+
+__all__ = ["PrefixExtension"]
+
+_LONGEST_STEP = 16
+_MOST_OUTPUTS = 1 << 16
+_MOST_HASHES = 1 << 20
+_WIDEST = 1 << 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
+class PrefixExtension(Protocol[Estimate]):
+    """Find the values that many people hold, among far too many to ask about.
+
+    Parameters
+    ----------
+    epsilon
+        What one report spends.
+    domain
+        Values are whole numbers from 0 to ``domain - 1``, at most 2^62; or else give an alphabet and a length.
+    alphabet, length
+        Values are texts (or bytes) of these letters, cut after ``length`` of them.
+    step
+        By how many bits, at most, one group's beginnings are longer than those of the group before. Longer steps make
+        fewer groups, which are larger and so more exact, and more candidates to look through.
+    hashes
+        The size of the public set of hash functions.
+    seed
+        Chooses the hash functions; everybody knows it.
+
+    Examples
+    --------
+    >>> from celosia.noise import Seeded
+    >>> protocol = PrefixExtension(epsilon=4, alphabet="abcdefghijklmnopqrstuvwxyz", length=8)
+    >>> words = ["sunshine"] * 4000 + ["rain"] * 3000 + ["fog", "hail", "sleet"] * 1000
+    >>> protocol.aggregate().absorb(protocol.privatize(words, source=Seeded(7))).estimate().candidates
+    ['sunshine', 'rain', 'fog', 'hail', 'sleet']
+    """
+
+    domain: int | None = None
+    alphabet: Alphabet | None = None
+    length: int | None = None
+    step: int = 8
+    hashes: int = 4096
+    seed: int = 0
+
+    def __init__(
+        self,
+        *,
+        epsilon: Exact,
+        domain: int | None = None,
+        alphabet: Alphabet | bytes | None = None,
+        length: int | None = None,
+        step: int = 8,
+        hashes: int = 4096,
+        seed: int = 0,
+    ) -> None:
+        values = BitStrings(domain=domain, alphabet=alphabet, length=length)  # type: ignore[arg-type]  # takes bytes
+        self._set(
+            epsilon=exact_epsilon(epsilon),
+            domain=values.domain,
+            alphabet=values.alphabet,
+            length=values.length,
+            step=_at_most(step, _LONGEST_STEP, name="step"),
+            hashes=_at_most(hashes, _MOST_HASHES, name="hashes"),
+            seed=exact_seed(seed),
+        )
+
+    # ---------------------------------------------------------------- sizes
+
+    @property
+    def value_bits(self) -> int:
+        """How many bits write a value.
+
+        >>> PrefixExtension(epsilon=1, domain=1000).value_bits
+        10
+        """
+        return self._strings.bits
+
+    @property
+    def beginnings(self) -> tuple[int, ...]:
+        """How many bits the beginnings of each group have; the last group has whole values.
+
+        >>> PrefixExtension(epsilon=1, domain=2**20).beginnings
+        (7, 14, 20)
+        """
+        groups = -(-self.value_bits // self.step)
+        return tuple(-(-(group + 1) * self.value_bits // groups) for group in range(groups))
+
+    @property
+    def width(self) -> int:
+        """How many values a hash has: e^epsilon + 1, rounded, which makes the variance least.
+
+        >>> PrefixExtension(epsilon=2, domain=1000).width
+        8
+        """
+        return min(round(math.exp(min(float(self.epsilon), 16.0))) + 1, _WIDEST)
+
+    @property
+    def bits(self) -> int:
+        """A report is a group, a hash function and a hash.
+
+        >>> PrefixExtension(epsilon=2, domain=2**20).bits
+        17
+        """
+        return sum(self._widths)
+
+    def variance(self, reports: int, count: float = 0.0) -> float:
+        """Return the variance of the count of a value that so many hold, but for collisions of hashes.
+
+        Only the last group counts it: the noise of its reports, scaled up, and who happens to be in the group.
+
+        >>> round(PrefixExtension(epsilon=2, domain=2**20).variance(1))
+        2
+        """
+        check_crowd(reports, count)
+        groups = len(self.beginnings)
+        return groups**2 * self._chances.variance(reports / groups, count / groups) + count * (groups - 1)
+
+    # ---------------------------------------------------------------- the exact law
+
+    def outputs(self) -> Bytes | None:
+        """All groups, functions and hashes.
+
+        >>> len(PrefixExtension(epsilon=1, domain=4, hashes=2).outputs())
+        8
+        """
+        shape = (len(self.beginnings), self.hashes, self.width)
+        if math.prod(shape) > _MOST_OUTPUTS:
+            return None
+        fields = np.indices(shape).reshape(3, -1)
+        return pack(list(zip(fields, self._widths, strict=True)))
+
+    def log_masses(self, value: Any, payload: Bytes) -> "NDArray[np.float64]":  # noqa: ANN401 - a value of the domain
+        """Return log probabilities: group and function are uniform, the hash is true or one of the others.
+
+        >>> protocol = PrefixExtension(epsilon=1, domain=4, hashes=2)
+        >>> round(float(np.exp(protocol.log_masses(3, protocol.outputs())).sum()), 12)
+        1.0
+        """
+        group, row, said = self._fields(payload)
+        true = self._hash(np.broadcast_to(self._read([value]), group.shape), group, row)
+        drawn = math.log(len(self.beginnings)) + math.log(self.hashes)
+        told = -math.log1p((self.width - 1) * math.exp(-float(self.epsilon)))
+        return np.where(said == true, told, told - float(self.epsilon)) - drawn
+
+    # ---------------------------------------------------------------- client
+
+    def _read(self, values: Any) -> "NDArray[np.int64]":  # noqa: ANN401 - any column
+        return self._strings.read(values)
+
+    def _draw(self, read: "NDArray[np.int64]", source: "Source") -> Bytes:
+        group = uniform_below(len(self.beginnings), read.size, source)
+        row = uniform_below(self.hashes, read.size, source)
+        kept = bernoulli_logistic(self.epsilon, read.size, categories=self.width, source=source)
+        other = uniform_below(self.width - 1, read.size, source)
+        true = self._hash(read, group, row)
+        said = np.where(kept, true, other + (other >= true))
+        return pack(list(zip((group, row, said), self._widths, strict=True)))
+
+    def _draw_one(self, read: Any, source: "Source") -> int:  # noqa: ANN401 - an item of _read
+        group, row = integer_below(len(self.beginnings), source), integer_below(self.hashes, source)
+        kept = flip_logistic(self.epsilon, self.width, source)
+        other = integer_below(self.width - 1, source)  # drawn in any case: time must not tell which it was
+        true = int(self._hash(np.array([read]), np.array([group]), np.array([row]))[0])
+        said = true if kept else other + (other >= true)
+        return group | row << self._widths[0] | said << self._widths[0] + self._widths[1]
+
+    # ---------------------------------------------------------------- server
+
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        return {"said": (len(self.beginnings), self.hashes, self.width)}
+
+    def _possible(self, state: State, reports: int) -> bool:
+        return exact_total(state["said"]) == reports
+
+    def _valid(self, payload: Bytes) -> "NDArray[np.bool_]":
+        padded = super(PrefixExtension, self)._valid(
+            payload
+        )  # slots make the class twice; a bare super() holds the first
+        group, row, said = self._fields(payload)
+        return padded & (group < len(self.beginnings)) & (row < self.hashes) & (said < self.width)
+
+    def _absorb(self, state: State, payload: Bytes) -> None:
+        said = state["said"]
+        # One by one: a table of counts as large as the state would have to be made for every few reports.
+        np.add.at(said.reshape(-1), np.ravel_multi_index(self._fields(payload), said.shape), 1)
+
+    def _estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> Estimate:  # noqa: ANN401 - any column
+        if candidates is None:
+            return self.discover(aggregate, postprocess=postprocess)
+        values = self._strings.read(candidates, name="candidates")
+        counts = self._counts(aggregate, values)
+        return estimate_of(
+            self._strings.labels(values),
+            counts.raw,
+            variances=counts.variances,
+            null_variances=np.full(counts.raw.size, counts.null_variance),
+            reports=aggregate.reports,
+            postprocess=postprocess,
+            slopes=counts.slopes,
+            laws=counts.laws,
+        )
+
+    def discover(
+        self, aggregate: "Aggregate[Any]", *, top: int = 64, failure: Exact = FAILURE, postprocess: str | None = None
+    ) -> Discovery:
+        """Return the values that many people hold, without being told which to ask about.
+
+        ``top`` beginnings of each group are kept and extended. With probability ``failure`` at most, any of the values
+        shown is held by nobody.
+
+        >>> protocol = PrefixExtension(epsilon=4, domain=2**20)
+        >>> protocol.discover(protocol.aggregate()).candidates
+        []
+        """
+        top = whole(top, name="top")
+        if aggregate.protocol != self:
+            message = "The aggregate is one of another protocol."
+            raise ParameterError(message)
+        values = self._extended(aggregate, top)
+        counts = self._counts(aggregate, values)
+        # Every group must show a value: that it misses one of the cuts before, which are lower, is rarer than the last.
+        return discovery_of(
+            self._strings.labels(values),
+            counts.raw,
+            variances=counts.variances,
+            null_variance=counts.null_variance,
+            reports=aggregate.reports,
+            postprocess=postprocess,
+            failure=failure,
+            slopes=counts.slopes,
+            laws=counts.laws,
+        )
+
+    def _extended(self, aggregate: "Aggregate[Any]", top: int) -> "NDArray[np.int64]":
+        """The values to be tested: what the beginnings that most people have go on to."""
+        values, length = np.zeros(1, dtype=np.int64), 0
+        for group, longer in enumerate(self.beginnings):
+            if group:
+                support = self._support(aggregate, group - 1, values)
+                values = values[np.argsort(-support, kind="stable")[:top]]
+            ways = np.arange(1 << longer - length, dtype=np.int64)
+            values = ((values[:, None] << (longer - length)) | ways).reshape(-1)
+            values, length = values[self._strings.possible(values, longer)], longer
+        return values
+
+    def _support(self, aggregate: "Aggregate[Any]", group: int, beginnings: "NDArray[np.int64]") -> "NDArray[np.int64]":
+        return support(aggregate.state["said"][group], self._family, self._digests(group, beginnings))
+
+    def _digests(self, group: int, beginnings: "NDArray[np.int64]") -> "NDArray[np.uint64]":
+        return digest(beginnings | 1 << self.beginnings[group])
+
+    def _counts(self, aggregate: "Aggregate[Any]", values: "NDArray[np.int64]") -> "_Counts":
+        """Counts among all people from the last group's reports."""
+        last = len(self.beginnings) - 1
+        said = aggregate.state["said"][last]
+        size = int(said.sum())
+        if not size:  # nothing is known about who reported
+            nothing, unknown = np.zeros(values.size), float(aggregate.reports) ** 2
+            return _Counts(nothing, np.full(values.size, unknown), unknown, nothing)
+        chances, scale = self._chances, aggregate.reports / size
+        raw = (self._support(aggregate, last, values).astype(np.float64) - size * chances.if_not) / chances.gap
+        null, own = chances.variance(size) + self._collisions(said), chances.variance(0.0, 1.0)
+        held = np.clip(raw, 0.0, size)
+        # Who is in the last group is a sample without replacement of all who reported.
+        drawn = scale * held * (scale - 1) * (1 - held / size)
+        laws = TableLaws.of(said, self._family, self._digests(last, values), raw, scale=scale / chances.gap)
+        return _Counts(
+            scale * raw,
+            scale**2 * (null + held * own) + drawn,
+            scale**2 * null,
+            scale * own + (scale - 1) * (1 - 2 * held / size),
+            laws,
+        )
+
+    def _collisions(self, said: "NDArray[np.int64]") -> float:
+        """The variance that comes from people who drew the same function, hold the same value, and so collide together.
+
+        How many such pairs there are is seen in how uneven the rows are: of two reports in one row, those of the same
+        value agree more often than one time in ``width``, by the square of what a report tells; others do not.
+        """
+        table, missed = said.astype(np.float64), 1 - self._chances.if_not
+        agreeing = np.square(table).sum() - np.square(table.sum(axis=1)).sum() / self.width - table.sum() * missed
+        pairs = float(agreeing) * missed / self._chances.gap / self._chances.gap
+        return max(pairs, 0.0) / (self.width - 1)
+
+    # ---------------------------------------------------------------- both sides
+
+    @property
+    def _strings(self) -> BitStrings:
+        return BitStrings(domain=self.domain, alphabet=self.alphabet, length=self.length)
+
+    @property
+    def _widths(self) -> tuple[int, int, int]:
+        return field_width(len(self.beginnings)), field_width(self.hashes), field_width(self.width)
+
+    @property
+    def _family(self) -> "HashFamily":
+        return family(self.hashes, self.width, self.seed)
+
+    def _fields(self, payload: Bytes) -> "tuple[NDArray[np.int64], ...]":
+        return tuple(field.astype(np.int64) for field in unpack(payload, self._widths))
+
+    @property
+    def _chances(self) -> Chances:
+        """How probably a report supports the value that its sender holds, and any other one."""
+        others = (self.width - 1) * math.exp(-float(self.epsilon))
+        gap = -math.expm1(-float(self.epsilon)) * (self.width - 1) / self.width / (1 + others)
+        return Chances(if_true=1 / (1 + others), if_not=1 / self.width, gap=gap)
+
+    def _hash(
+        self, values: "NDArray[np.int64]", group: "NDArray[np.int64]", row: "NDArray[np.int64]"
+    ) -> "NDArray[np.int64]":
+        """The hash of each value's beginning, which is marked with a one before it: its length counts too."""
+        lengths = np.array(self.beginnings)[group]
+        return self._family.columns(digest((values >> (self.value_bits - lengths)) | (1 << lengths)), row)
+
+
+@dataclass(frozen=True, slots=True)
+class _Counts:
+    """Counts, their variances, that of a count of zero, what one more holder adds to it, and the laws of the table."""
+
+    raw: "NDArray[np.float64]"
+    variances: "NDArray[np.float64]"
+    null_variance: float
+    slopes: "NDArray[np.float64]"
+    laws: TableLaws | None = None
+
+
+def _at_most(value: int, most: int, *, name: str) -> int:
+    number = whole(value, name=name)
+    if number > most:
+        message = f"{name} must be at most {most}, not {quote(value)}."
+        raise ParameterError(message)
+    return number

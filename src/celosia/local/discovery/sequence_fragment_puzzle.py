@@ -1,0 +1,392 @@
+"""The sequence fragment puzzle: find frequent texts that nobody listed, from sketches of their fragments.
+
+A client sends its whole text through one count-mean sketch, and one fragment of it, with a tag of eight bits of the
+text's digest, through another. The place of the fragment is drawn without a look at the text; the two reports are drawn
+independently, so together they spend the sum of what each spends (``proofs/count-mean-sketch.md`` and composition).
+The server looks for fragments that are frequent at their place, puts those with the same tag together, and tests the
+texts so found in the sketch of whole texts, whose noise took no part in the choice. Apple's Differential Privacy Team
+2017, *Learning with privacy at scale*; each place is estimated from the reports about that place.
+"""
+
+import math
+import string
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from celosia.core.errors import ParameterError
+from celosia.core.exact import Exact, exact_epsilon, exact_positive, quote, whole
+from celosia.core.structure import ComposedEvent
+from celosia.local.base.aggregate import Aggregate
+from celosia.local.base.checks import exact_total
+from celosia.local.base.estimate import Estimate
+from celosia.local.base.hashed_rows import exact_seed
+from celosia.local.base.packing import Bytes, clear_padding, field_width, pack
+from celosia.local.base.protocol import Protocol, State
+from celosia.local.discovery.base import FAILURE, SURELY, Discovery, discovery_of, multiple
+from celosia.local.discovery.fragments import Pieces, tags
+from celosia.local.discovery.spelling import Alphabet, exact_alphabet, letter_type, spell
+from celosia.local.frequency.count_mean_sketch import CountMeanSketch
+from celosia.noise.uniform import integer_below, uniform_below
+from celosia.sketches.hashing.digest import digest
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from celosia.core.mechanism import Source
+
+__all__ = ["SequenceFragmentPuzzle"]
+
+_MOST_OUTPUTS = 1 << 16
+_LONGEST = 64
+_MOST_HASHES, _WIDEST = 1 << 24, 1 << 31
+_MOST_KINDS = 1 << 32
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
+class SequenceFragmentPuzzle(Protocol[Estimate]):
+    """Find the texts that many people have, and how many.
+
+    Parameters
+    ----------
+    epsilon
+        What one report spends in all.
+    fragment_epsilon
+        How much of it goes to the fragment; what is left goes to the whole text. Three quarters, unless given.
+    alphabet
+        The letters of the texts: a text of Unicode code points, or bytes. A text with others is refused.
+    length, fragment
+        Texts are cut, or filled up, to so many letters, and pieces have so many: 10 and 2.
+    hashes, width
+        The sketch of whole texts.
+    fragment_hashes, fragment_width
+        The sketches of fragments, of which there is one for each place.
+    seed
+        Chooses the hash functions and the tags; it is public.
+
+    Examples
+    --------
+    >>> from celosia.noise import Seeded
+    >>> protocol = SequenceFragmentPuzzle(epsilon=8, hashes=64, width=256, fragment_hashes=64, fragment_width=256)
+    >>> words = ["sunshine"] * 6000 + ["rain"] * 3000 + ["fog"] * 10
+    >>> aggregate = protocol.aggregate().absorb(protocol.privatize(words, source=Seeded(7)))
+    >>> aggregate.estimate().candidates
+    ['sunshine', 'rain']
+    """
+
+    fragment_epsilon: Fraction
+    alphabet: Alphabet = string.ascii_lowercase
+    length: int = 10
+    fragment: int = 2
+    hashes: int = 1024
+    width: int = 1024
+    fragment_hashes: int = 256
+    fragment_width: int = 1024
+    seed: int = 0
+
+    def __init__(  # noqa: PLR0913 - two sketches and how texts are cut
+        self,
+        *,
+        epsilon: Exact,
+        fragment_epsilon: Exact | None = None,
+        alphabet: Alphabet | bytes = string.ascii_lowercase,
+        length: int = 10,
+        fragment: int = 2,
+        hashes: int = 1024,
+        width: int = 1024,
+        fragment_hashes: int = 256,
+        fragment_width: int = 1024,
+        seed: int = 0,
+    ) -> None:
+        total = exact_epsilon(epsilon)
+        part = total * 3 / 4 if fragment_epsilon is None else exact_positive(fragment_epsilon, name="fragment_epsilon")
+        if part >= total:
+            message = (
+                f"fragment_epsilon must be less than epsilon, which is what a report spends in all: {quote(epsilon)}, "
+                f"not {quote(fragment_epsilon)}."
+            )
+            raise ParameterError(message)
+        self._set(
+            epsilon=total,
+            fragment_epsilon=part,
+            alphabet=exact_alphabet(alphabet),
+            length=_from_to(length, 1, _LONGEST, name="length"),
+            fragment=_from_to(fragment, 1, _LONGEST, name="fragment"),
+            hashes=_from_to(hashes, 1, _MOST_HASHES, name="hashes"),
+            width=_from_to(width, 2, _WIDEST, name="width"),
+            fragment_hashes=_from_to(fragment_hashes, 1, _MOST_HASHES, name="fragment_hashes"),
+            fragment_width=_from_to(fragment_width, 2, _WIDEST, name="fragment_width"),
+            seed=exact_seed(seed),
+        )
+        if self.length % self.fragment or self.pieces.kinds * self.pieces.places > _MOST_KINDS:
+            message = (
+                f"fragment must divide length, which is {self.length}, and be short enough for the alphabet to have at "
+                f"most 2^32 fragments; not {quote(fragment)}."
+            )
+            raise ParameterError(message)
+
+    # ---------------------------------------------------------------- parts
+
+    @property
+    def texts(self) -> CountMeanSketch:
+        """The sketch of whole texts.
+
+        >>> SequenceFragmentPuzzle(epsilon=8).texts
+        CountMeanSketch(epsilon=2, hashes=1024, width=1024)
+        """
+        return _parts(self)[0]
+
+    @property
+    def fragments(self) -> CountMeanSketch:
+        """The sketch of the fragments of one place; their numbers, which tell the place, are what is hashed.
+
+        >>> SequenceFragmentPuzzle(epsilon=8).fragments.epsilon
+        Fraction(6, 1)
+        """
+        return _parts(self)[1]
+
+    @property
+    def pieces(self) -> Pieces:
+        """How texts are cut.
+
+        >>> SequenceFragmentPuzzle(epsilon=8).pieces.places
+        5
+        """
+        return _parts(self)[2]
+
+    @property
+    def event(self) -> ComposedEvent:
+        """What one report runs: two independent reports about the same text.
+
+        >>> len(SequenceFragmentPuzzle(epsilon=8).event.events)
+        2
+        """
+        return ComposedEvent(events=(self.texts.event, self.fragments.event))
+
+    @property
+    def bits(self) -> int:
+        """A report is one of the text and one of a fragment, each in whole bytes, and the place of the fragment.
+
+        >>> SequenceFragmentPuzzle(epsilon=8).bits
+        2075
+        """
+        return 8 * sum(self._sizes) + field_width(self.pieces.places)
+
+    def variance(self, reports: int, count: float = 0.0) -> float:
+        """Return the variance of the count of a text that so many have: that of the sketch of whole texts.
+
+        >>> round(SequenceFragmentPuzzle(epsilon=8).variance(1), 3)
+        0.923
+        """
+        return self.texts.variance(reports, count)
+
+    # ---------------------------------------------------------------- the exact law
+
+    def outputs(self) -> Bytes | None:
+        """All reports of both sketches, with all places.
+
+        >>> tiny = {"hashes": 1, "width": 2, "fragment_hashes": 1, "fragment_width": 2}
+        >>> len(SequenceFragmentPuzzle(epsilon=8, **tiny).outputs())
+        80
+        """
+        texts, fragments, places = self.texts.outputs(), self.fragments.outputs(), self.pieces.places
+        if texts is None or fragments is None or len(texts) * len(fragments) * places > _MOST_OUTPUTS:
+            return None
+        one, two, three = np.indices((len(texts), len(fragments), places)).reshape(3, -1)
+        return np.concatenate([texts[one], fragments[two], self._place_bytes(three)], axis=1)
+
+    def log_masses(self, value: Any, payload: Bytes) -> "NDArray[np.float64]":  # noqa: ANN401 - a text
+        """Return the sums of the logarithms of both reports' probabilities, and of one over the number of places.
+
+        >>> tiny = {"hashes": 1, "width": 2, "fragment_hashes": 1, "fragment_width": 2}
+        >>> protocol = SequenceFragmentPuzzle(epsilon=8, **tiny)
+        >>> round(float(np.exp(protocol.log_masses("sun", protocol.outputs())).sum()), 12)
+        1.0
+        """
+        spelt = spell([value], self.alphabet, self.length)
+        text, fragment, places = self._split(payload)
+        masses = self.texts.log_masses(spelt.cut.tolist()[0], text) - math.log(self.pieces.places)
+        for place in range(self.pieces.places):
+            chosen = places == place
+            number = self.pieces.numbers(spelt.letters, tags(spelt.cut, self.pieces.seed), np.array([place]))
+            masses[chosen] += self.fragments.log_masses(int(number[0]), fragment[chosen])
+        return masses
+
+    # ---------------------------------------------------------------- client
+
+    def _read(self, values: Any) -> "NDArray[Any]":  # noqa: ANN401 - any column
+        spelt = spell(values, self.alphabet, self.length)
+        read = np.empty(len(spelt.letters), dtype=_item(self.alphabet, self.length))
+        read["digest"], read["tag"] = digest(spelt.cut), tags(spelt.cut, self.pieces.seed)
+        read["letters"] = spelt.letters
+        return read
+
+    def _draw(self, read: "NDArray[Any]", source: "Source") -> Bytes:
+        places = uniform_below(self.pieces.places, read.size, source)
+        numbers = self.pieces.numbers(read["letters"], read["tag"], places)
+        text = self.texts._draw(np.ascontiguousarray(read["digest"]), source)  # noqa: SLF001 - a part of ours
+        fragment = self.fragments._draw(digest(numbers), source)  # noqa: SLF001 - likewise
+        return np.concatenate([text, fragment, self._place_bytes(places)], axis=1)
+
+    def _draw_one(self, read: Any, source: "Source") -> int:  # noqa: ANN401 - an item of _read
+        place = integer_below(self.pieces.places, source)
+        number = self.pieces.numbers(read["letters"][None], np.array([read["tag"]]), np.array([place]))
+        text = self.texts._draw_one(read["digest"], source)  # noqa: SLF001 - a part of ours
+        fragment = self.fragments._draw_one(digest(number)[0], source)  # noqa: SLF001 - likewise
+        first, second = self._sizes
+        return text | fragment << 8 * first | place << 8 * (first + second)
+
+    # ---------------------------------------------------------------- server
+
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        texts = {f"text_{name}": shape for name, shape in self.texts._shapes().items()}  # noqa: SLF001 - a part of ours
+        places = self.pieces.places
+        fragments = self.fragments._shapes()  # noqa: SLF001 - likewise
+        return texts | {f"fragment_{name}": (places, *shape) for name, shape in fragments.items()}
+
+    def _possible(self, state: State, reports: int) -> bool:
+        parts = [_part(state, "fragment_", place) for place in range(self.pieces.places)]
+        sizes = [exact_total(part["reports"]) for part in parts]
+        fragments = all(map(self.fragments._possible, parts, sizes))  # noqa: SLF001 - a part of ours
+        return sum(sizes) == reports and fragments and self.texts._possible(_part(state, "text_"), reports)  # noqa: SLF001 - likewise
+
+    def _valid(self, payload: Bytes) -> "NDArray[np.bool_]":
+        text, fragment, places = self._split(payload)
+        parts = self.texts._valid(text) & self.fragments._valid(fragment)  # noqa: SLF001 - parts of ours
+        return parts & clear_padding(payload, self.bits) & (places < self.pieces.places)
+
+    def _absorb(self, state: State, payload: Bytes) -> None:
+        text, fragment, places = self._split(payload)
+        self.texts._absorb(_part(state, "text_"), text)  # noqa: SLF001 - a part of ours
+        for place in range(self.pieces.places):
+            self.fragments._absorb(_part(state, "fragment_", place), fragment[places == place])  # noqa: SLF001 - likewise
+
+    def _estimate(self, aggregate: Aggregate[Any], candidates: Any, postprocess: str | None) -> Estimate:  # noqa: ANN401 - any column
+        if candidates is None:
+            return self.discover(aggregate, postprocess=postprocess)
+        asked = spell(candidates, self.alphabet, self.length, name="candidates").cut
+        return self._text_sketch(aggregate).estimate(asked, postprocess=postprocess)
+
+    def discover(
+        self, aggregate: Aggregate[Any], *, top: int = 256, failure: Exact = FAILURE, postprocess: str | None = None
+    ) -> Discovery:
+        """Return the texts that many people have, without being told which to ask about.
+
+        ``top`` fragments of each place are put together. With probability ``failure`` at most, any of the texts shown
+        is nobody's. A fragment is estimated from the reports about its place only: with equal parts of epsilon and
+        five places a text must stand about nine standard errors above zero before its fragments surface. How many
+        people that takes here is in ``surfaces``, and is said in ``statement``.
+
+        >>> protocol = SequenceFragmentPuzzle(epsilon=8)
+        >>> protocol.discover(protocol.aggregate()).candidates
+        []
+        """
+        top = whole(top, name="top")
+        if aggregate.protocol != self:
+            message = "The aggregate is one of another protocol."
+            raise ParameterError(message)
+        texts = self.dictionary(aggregate, top=top) if aggregate.reports else []
+        tested = self._text_sketch(aggregate).estimate(texts or [""])
+        return discovery_of(
+            texts,
+            tested.raw[: len(texts)],
+            variances=np.square(tested.standard_errors[: len(texts)]),
+            null_variance=float(tested.null_errors[0]) ** 2,
+            reports=aggregate.reports,
+            postprocess=postprocess,
+            failure=failure,
+            surfaces=self._surfaces(aggregate, top),
+            laws=tested.laws,
+        )
+
+    def dictionary(self, aggregate: Aggregate[Any], *, top: int = 256) -> list[Any]:
+        """Return the texts that frequent fragments can be put together to, before they are tested.
+
+        >>> protocol = SequenceFragmentPuzzle(epsilon=8, fragment_hashes=16)
+        >>> type(protocol.dictionary(protocol.aggregate(), top=10))
+        <class 'list'>
+        """
+        ones, family = aggregate.state["fragment_ones"], self.fragments._family()  # noqa: SLF001 - a part of ours
+        pieces = self.pieces
+        return pieces.put_together(
+            [pieces.most_frequent(ones[place], family, place, top) for place in range(pieces.places)]
+        )
+
+    def _surfaces(self, aggregate: Aggregate[Any], top: int) -> float:
+        """About how many people must have a text so that all its fragments stand out."""
+        most = 0.0
+        for place in range(self.pieces.places):
+            part = self._fragment_sketch(aggregate, place)
+            if not part.reports:
+                return float(aggregate.reports)
+            noise = float(part.estimate([0]).null_errors[0])
+            cut = multiple(Fraction(min(top, self.pieces.kinds // 2), self.pieces.kinds), 1) * noise
+            # How many of those who have the text drew this place is random too.
+            count = cut + SURELY * math.sqrt(noise**2 + cut + SURELY * noise)
+            most = max(most, count * aggregate.reports / part.reports)
+        return most
+
+    def _text_sketch(self, aggregate: Aggregate[Any]) -> Aggregate[Estimate]:
+        return _aggregate(self.texts, _part(aggregate.state, "text_"))
+
+    def _fragment_sketch(self, aggregate: Aggregate[Any], place: int) -> Aggregate[Estimate]:
+        return _aggregate(self.fragments, _part(aggregate.state, "fragment_", place))
+
+    # ---------------------------------------------------------------- bytes
+
+    @property
+    def _sizes(self) -> tuple[int, int]:
+        return self.texts.bytes_per_report, self.fragments.bytes_per_report
+
+    def _place_bytes(self, places: "NDArray[np.int64]") -> Bytes:
+        return pack([(places, field_width(self.pieces.places))])
+
+    def _split(self, payload: Bytes) -> "tuple[Bytes, Bytes, NDArray[np.int64]]":
+        first, second = self._sizes
+        place = payload[:, first + second :].astype(np.int64).sum(axis=1)  # one byte, or none where there is one place
+        return payload[:, :first], payload[:, first : first + second], place
+
+
+@lru_cache(maxsize=64)
+def _parts(protocol: SequenceFragmentPuzzle) -> tuple[CountMeanSketch, CountMeanSketch, Pieces]:
+    of_fragments, of_tags = digest([1, 2], seed=protocol.seed).tolist()
+    return (
+        CountMeanSketch(
+            epsilon=protocol.epsilon - protocol.fragment_epsilon,
+            hashes=protocol.hashes,
+            width=protocol.width,
+            seed=protocol.seed,
+        ),
+        CountMeanSketch(
+            epsilon=protocol.fragment_epsilon,
+            hashes=protocol.fragment_hashes,
+            width=protocol.fragment_width,
+            seed=of_fragments,
+        ),
+        Pieces(alphabet=protocol.alphabet, length=protocol.length, fragment=protocol.fragment, seed=of_tags),
+    )
+
+
+def _item(alphabet: Alphabet, length: int) -> "np.dtype[Any]":
+    return np.dtype([("digest", np.uint64), ("tag", np.uint8), ("letters", letter_type(alphabet), (length,))])
+
+
+def _part(state: State, prefix: str, *place: int) -> State:
+    return {name.removeprefix(prefix): array[place] for name, array in state.items() if name.startswith(prefix)}
+
+
+def _aggregate(protocol: CountMeanSketch, state: State) -> Aggregate[Estimate]:
+    part = protocol.aggregate()
+    part.state, part.reports = state, int(state["reports"].sum())
+    return part
+
+
+def _from_to(value: int, least: int, most: int, *, name: str) -> int:
+    number = whole(value, name=name, least=least)
+    if number > most:
+        message = f"{name} must be at most {most}, not {quote(value)}."
+        raise ParameterError(message)
+    return number

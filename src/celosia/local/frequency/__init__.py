@@ -1,0 +1,1 @@
+"""Frequency oracles over a known or hashed domain."""

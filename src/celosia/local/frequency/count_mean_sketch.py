@@ -1,0 +1,227 @@
+"""The private count-mean sketch: a hashed one-hot vector, every bit of it flipped with a known probability.
+
+A client draws one of k hash functions, sets the bit of its value among m, and flips each bit with probability
+1 / (e^(epsilon/2) + 1). Two values set different bits, so two bits of the report have other probabilities, by a factor
+of e^(epsilon/2) each: epsilon together. The server adds up the bits, row by row, and takes out the expected noise and
+the expected collisions. Apple's Differential Privacy Team 2017, *Learning with privacy at scale*; the proof, and the
+exact variance, are in ``proofs/count-mean-sketch.md``.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from celosia.core.events import RandomizedResponseEvent
+from celosia.core.exact import Exact, exact_epsilon
+from celosia.core.structure import RepeatedEvent
+from celosia.local.base.checks import check_crowd, exact_total
+from celosia.local.base.estimate import Estimate, estimate_of
+from celosia.local.base.hashed_rows import LARGEST_SCALE, asked, digests, exact_seed, exact_table, family
+from celosia.local.base.packing import Bytes, clear_padding, field_width, pack_vector, unpack, unpack_vector
+from celosia.local.base.protocol import PERSON, Protocol, State
+from celosia.noise.bernoulli import flip_logistic
+from celosia.noise.uniform import integer_below, uniform_below
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from celosia.core.mechanism import Source
+    from celosia.local.base.aggregate import Aggregate
+    from celosia.sketches.hashing.family import HashFamily
+
+__all__ = ["CountMeanSketch"]
+
+_MOST_OUTPUTS = 1 << 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
+class CountMeanSketch(Protocol[Estimate]):
+    """The count-mean sketch over an open domain: whole numbers, texts or bytes.
+
+    Parameters
+    ----------
+    epsilon
+        What one report spends.
+    hashes
+        The number k of hash functions. More cost only the server's memory, and make collisions alike for all values.
+    width
+        The number m of bits of a report, from 2 on. The standard error is close to its least once m is several hundred.
+    seed
+        Chooses the hash functions; it is public.
+
+    Examples
+    --------
+    >>> from celosia.noise import Seeded
+    >>> protocol = CountMeanSketch(epsilon=4, hashes=64, width=128, seed=7)
+    >>> reports = protocol.privatize(["sun"] * 600 + ["rain"] * 400, source=Seeded(7))
+    >>> protocol.aggregate().absorb(reports).estimate(["sun", "rain", "snow"])
+    Estimate(sun: 609 ± 15, rain: 394 ± 15, snow: -21 ± 16; reports=1000)
+    """
+
+    hashes: int
+    width: int
+    seed: int = 0
+
+    def __init__(self, *, epsilon: Exact, hashes: int, width: int, seed: int = 0) -> None:
+        rows, columns = exact_table(hashes, width)
+        self._set(epsilon=exact_epsilon(epsilon), hashes=rows, width=columns, seed=exact_seed(seed))
+
+    @property
+    def event(self) -> RepeatedEvent:
+        """What one report runs: given the hash function, two randomized responses of half of epsilon each.
+
+        >>> CountMeanSketch(epsilon=4, hashes=64, width=128).event.times
+        2
+        """
+        return RepeatedEvent(event=RandomizedResponseEvent(epsilon=self.epsilon / 2, unit=PERSON), times=2)
+
+    @property
+    def bits(self) -> int:
+        """A report is a vector of bits, and the number of the hash function.
+
+        >>> CountMeanSketch(epsilon=4, hashes=64, width=128).bits
+        134
+        """
+        return self.width + field_width(self.hashes)
+
+    def variance(self, reports: int, count: float = 0.0, *, squares: float | None = None) -> float:
+        """Return the variance of an estimated count, when so many of the reporters have the value.
+
+        ``squares`` is the sum of the squared counts of the other values; without it they are all different.
+
+        >>> round(CountMeanSketch(epsilon=2, hashes=1024, width=1024).variance(1), 3)
+        0.923
+        """
+        check_crowd(reports, count, squares)
+        others = reports - count
+        squares = others if squares is None else squares
+        collisions = others * (1 - 1 / self.hashes) + squares / self.hashes
+        return self._coins(reports) + collisions / (self.width - 1)
+
+    def outputs(self) -> Bytes | None:
+        """All vectors of bits with all hash functions.
+
+        >>> len(CountMeanSketch(epsilon=1, hashes=2, width=3).outputs())
+        16
+        """
+        if self.width > 16 or self.hashes << self.width > _MOST_OUTPUTS:
+            return None
+        number = np.arange(self.hashes << self.width, dtype=np.uint64)
+        vectors = (number & np.uint64((1 << self.width) - 1))[:, None]
+        return pack_vector(vectors, self.width, [(number >> np.uint64(self.width), field_width(self.hashes))])
+
+    def log_masses(self, value: Any, payload: Bytes) -> "NDArray[np.float64]":  # noqa: ANN401 - any value
+        """Return, for each report, the sum of the logarithms of its bits' probabilities, and of 1/k.
+
+        >>> protocol = CountMeanSketch(epsilon=1, hashes=2, width=3)
+        >>> float(np.exp(protocol.log_masses("sun", protocol.outputs())).sum().round(12))
+        1.0
+        """
+        vector, (rows,) = unpack_vector(payload, self.width, [field_width(self.hashes)])
+        self._toggle(vector, self._read([value]).repeat(len(payload)), rows.astype(np.int64))
+        flipped = np.unpackbits(vector.view(np.uint8), axis=1).sum(axis=1)
+        half = float(self.epsilon) / 2
+        untouched = -math.log(self.hashes) - self.width * math.log1p(math.exp(-half))
+        return np.asarray(untouched - half * flipped, dtype=np.float64)
+
+    def _family(self) -> "HashFamily":
+        return family(self.hashes, self.width, self.seed)
+
+    def _coins(self, reports: int) -> float:
+        """Return the part of a variance that the coins bring in."""
+        told = -math.expm1(-float(self.epsilon) / 2)
+        noise = math.exp(-float(self.epsilon) / 2) / told / told  # e^(epsilon/2) / (e^(epsilon/2) - 1)^2
+        return reports * noise * (self.width / (self.width - 1)) ** 2 if reports else 0.0
+
+    def _toggle(
+        self, vectors: "NDArray[np.uint64]", read: "NDArray[np.uint64]", rows: "NDArray[np.int64]"
+    ) -> "NDArray[np.uint64]":
+        """Toggle the bit of each value, given its hash function: from flips to reports, and back."""
+        columns = self._family().columns(read, rows)
+        vectors[np.arange(len(vectors)), columns >> 6] ^= np.uint64(1) << (columns & 63).astype(np.uint64)
+        return vectors
+
+    def _read(self, values: Any) -> "NDArray[np.uint64]":  # noqa: ANN401 - any column
+        return digests(values)
+
+    def _draw(self, read: "NDArray[np.uint64]", source: "Source") -> Bytes:
+        from celosia.noise.packed import packed_logistic
+
+        rows = uniform_below(self.hashes, read.size, source)
+        flips = packed_logistic(self.epsilon / 2, read.size, self.width, complement=True, source=source)
+        return pack_vector(self._toggle(flips, read, rows), self.width, [(rows, field_width(self.hashes))])
+
+    def _draw_one(self, read: Any, source: "Source") -> int:  # noqa: ANN401 - an item of _read
+        row = integer_below(self.hashes, source)
+        vector = 0
+        for bit in range(self.width):
+            vector |= (not flip_logistic(self.epsilon / 2, source=source)) << bit
+        column = int(self._family().columns(np.array([read], dtype=np.uint64), [row])[0])
+        return vector ^ 1 << column | row << self.width
+
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        return {"ones": (self.hashes, self.width), "reports": (self.hashes,)}
+
+    def _possible(self, state: State, reports: int) -> bool:
+        rows = state["reports"]
+        return exact_total(rows) == reports and bool((state["ones"] <= rows[:, None]).all())
+
+    def _rows(self, payload: Bytes) -> "NDArray[np.int64]":
+        whole, rest = divmod(self.width, 8)
+        _, rows = unpack(payload[:, whole:], [rest, field_width(self.hashes)])
+        return rows.astype(np.int64)
+
+    def _valid(self, payload: Bytes) -> "NDArray[np.bool_]":
+        return clear_padding(payload, self.bits) & (self._rows(payload) < self.hashes)
+
+    def _absorb(self, state: State, payload: Bytes) -> None:
+        from celosia.local.frequency.sketch_counts import add_bits
+
+        rows = self._rows(payload)
+        add_bits(state["ones"], rows, payload)
+        state["reports"] += np.bincount(rows, minlength=self.hashes)
+
+    def _estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> Estimate:  # noqa: ANN401 - any column
+        from celosia.local.base.null_law import TableLaws
+        from celosia.local.base.support import support
+
+        labels, words = asked(candidates)
+        n, stretch = aggregate.reports, self.width / (self.width - 1)
+        scale = 1 / math.tanh(float(self.epsilon) / 4)
+        ones = support(aggregate.state["ones"], self._family(), words)
+        raw = np.asarray(stretch * (scale * ones - n * (scale - 1) / 2 - n / self.width), dtype=np.float64)
+        counts = np.clip(raw, 0.0, n)
+        all_pairs = self._pairs(aggregate.state, scale)
+        own = counts * (1 - 1 / self.hashes) + counts**2 / self.hashes
+        pairs = np.maximum(all_pairs - own, n - counts)
+        mean = stretch * (scale * aggregate.state["ones"].sum() / self.width - n * (scale - 1) / 2 - n / self.width)
+        null_variance = self._coins(n) + max(all_pairs, n) / (self.width - 1)
+        return estimate_of(
+            labels,
+            raw,
+            variances=self._coins(n) + pairs / (self.width - 1),
+            null_variances=np.full(len(raw), null_variance),
+            reports=n,
+            postprocess=postprocess,
+            laws=TableLaws.of(
+                aggregate.state["ones"], self._family(), words, raw, scale=stretch * scale, offset=float(mean)
+            ),
+        )
+
+    def _pairs(self, state: State, scale: float) -> float:
+        """Estimate the number of pairs of reporters (themselves too) with the same value and the same hash function.
+
+        It says how much collisions weigh. The squares of the cells estimate it, less the squares of their noise and
+        the pairs of different values that collide.
+        """
+        from celosia.local.frequency.sketch_counts import sum_of_squares
+
+        if scale > LARGEST_SCALE:
+            return 0.0
+        reports = state["reports"].astype(np.float64)
+        squares = sum_of_squares(state["ones"], scale, reports * (scale - 1) / 2)
+        noise = (scale**2 - 1) / 4 * reports.sum() * self.width
+        by_chance = (reports**2).sum() / self.width
+        return float((squares - noise - by_chance) * self.width / (self.width - 1))

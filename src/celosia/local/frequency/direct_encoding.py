@@ -1,0 +1,156 @@
+"""Direct encoding: say the true value with a known probability, else any other one, all alike.
+
+Also called generalized, or k-ary, randomized response (Kairouz, Bonawitz and Ramage 2016). With k values the truth is
+told with probability p = e^epsilon / (e^epsilon + k - 1), any other value with q = 1 / (e^epsilon + k - 1): for two
+people, a report differs in probability by a factor of e^epsilon at most. Its variance grows with k.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from celosia.core.events import RandomizedResponseEvent
+from celosia.core.exact import Exact, exact_epsilon
+from celosia.local.base.checks import check_crowd, exact_total
+from celosia.local.base.estimate import Estimate
+from celosia.local.base.packing import Bytes, field_width, pack, unpack
+from celosia.local.base.protocol import PERSON, Protocol, State
+from celosia.local.base.support_probabilities import Chances
+from celosia.local.base.values import Domain, asked, codes, domain_size, exact_domain
+from celosia.noise.bernoulli import bernoulli_logistic, flip_logistic
+from celosia.noise.uniform import integer_below, uniform_below
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from celosia.core.mechanism import Source
+    from celosia.local.base.aggregate import Aggregate
+
+__all__ = ["DirectEncoding"]
+
+_MOST_OUTPUTS = 1 << 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
+class DirectEncoding(Protocol[Estimate]):
+    """Generalized randomized response over a known domain.
+
+    Parameters
+    ----------
+    domain
+        The number k of values, which are then 0 to k - 1, or the values themselves.
+    epsilon
+        What one report spends.
+
+    Examples
+    --------
+    >>> from celosia.noise import Seeded
+    >>> protocol = DirectEncoding(domain=["red", "green", "blue"], epsilon=2)
+    >>> reports = protocol.privatize(["red"] * 600 + ["blue"] * 400, source=Seeded(7))
+    >>> protocol.aggregate().absorb(reports).estimate(["blue"]).counts.round().tolist()
+    [414.0]
+    """
+
+    domain: Domain
+
+    def __init__(self, *, domain: Domain | list[str] | list[int], epsilon: Exact) -> None:
+        self._set(domain=exact_domain(domain), epsilon=exact_epsilon(epsilon))
+
+    @property
+    def event(self) -> RandomizedResponseEvent:
+        """What one report runs.
+
+        >>> DirectEncoding(domain=4, epsilon=1).event.categories
+        4
+        """
+        return RandomizedResponseEvent(epsilon=self.epsilon, categories=self.size, unit=PERSON)
+
+    @property
+    def size(self) -> int:
+        """The number of values.
+
+        >>> DirectEncoding(domain=["red", "green"], epsilon=1).size
+        2
+        """
+        return domain_size(self.domain)
+
+    @property
+    def bits(self) -> int:
+        """A report is the number of a value.
+
+        >>> DirectEncoding(domain=4, epsilon=1).bits
+        2
+        """
+        return field_width(self.size)
+
+    def variance(self, reports: int, count: float = 0.0) -> float:
+        """Return the variance of an estimated count, when so many of the reporters have the value.
+
+        >>> round(DirectEncoding(domain=100, epsilon=1).variance(1), 1)
+        34.1
+        """
+        check_crowd(reports, count)
+        return self._chances().variance(reports, count)
+
+    def outputs(self) -> Bytes | None:
+        """All values, as reports.
+
+        >>> len(DirectEncoding(domain=4, epsilon=1).outputs())
+        4
+        """
+        return pack([(np.arange(self.size), self.bits)]) if self.size <= _MOST_OUTPUTS else None
+
+    def log_masses(self, value: Any, payload: Bytes) -> "NDArray[np.float64]":  # noqa: ANN401 - a value of the domain
+        """Return log p for the true value, log q for the others.
+
+        >>> protocol = DirectEncoding(domain=2, epsilon=1)
+        >>> np.diff(protocol.log_masses(0, protocol.outputs())).tolist()
+        [-1.0]
+        """
+        (said,) = unpack(payload, [self.bits])
+        log_true = -math.log1p((self.size - 1) * math.exp(-float(self.epsilon)))
+        return np.where(said == self._read([value])[0], log_true, log_true - float(self.epsilon))
+
+    def _chances(self) -> Chances:
+        ratio = math.exp(-float(self.epsilon))
+        weight = 1 + (self.size - 1) * ratio
+        return Chances(if_true=1 / weight, if_not=ratio / weight, gap=-math.expm1(-float(self.epsilon)) / weight)
+
+    def _read(self, values: Any) -> "NDArray[np.int64]":  # noqa: ANN401 - any column
+        return codes(values, self.domain)
+
+    def _draw(self, read: "NDArray[np.int64]", source: "Source") -> Bytes:
+        kept = bernoulli_logistic(self.epsilon, read.size, categories=self.size, source=source)
+        others = uniform_below(self.size - 1, read.size, source)
+        return pack([(np.where(kept, read, others + (others >= read)), self.bits)])
+
+    def _draw_one(self, read: Any, source: "Source") -> int:  # noqa: ANN401 - an item of _read
+        kept = flip_logistic(self.epsilon, self.size, source)
+        other = integer_below(self.size - 1, source)  # drawn in any case: time must not tell which it was
+        return int(read) if kept else other + (other >= int(read))
+
+    def _whole(self) -> Domain:
+        return self.domain
+
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        return {"said": (self.size,)}
+
+    def _possible(self, state: State, reports: int) -> bool:
+        return exact_total(state["said"]) == reports
+
+    def _valid(self, payload: Bytes) -> "NDArray[np.bool_]":
+        # Slots make the class twice; a bare super() holds the first.
+        padded = super(DirectEncoding, self)._valid(payload)
+        (said,) = unpack(payload, [self.bits])
+        return padded & (said < self.size)
+
+    def _absorb(self, state: State, payload: Bytes) -> None:
+        (said,) = unpack(payload, [self.bits])
+        state["said"] += np.bincount(said.astype(np.int64), minlength=self.size)
+
+    def _estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> Estimate:  # noqa: ANN401 - any column
+        places, labels = asked(candidates, self.domain)
+        supports = aggregate.state["said"][places]
+        return self._chances().estimate(labels, supports, reports=aggregate.reports, postprocess=postprocess)

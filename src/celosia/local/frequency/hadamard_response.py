@@ -1,0 +1,226 @@
+"""Hadamard response: a short report, and all counts by one fast transform.
+
+The outputs are ``blocks`` blocks of as many rows of a Hadamard matrix. Every value has a block and a column of the
+matrix; its own half of the block, the rows where the column is +1, is e^epsilon times as likely as any other half of a
+block. Two columns agree in half of their rows, so that other values cancel (Acharya, Sun and Zhang 2019). One block is
+for small epsilon; a number of blocks of the order of e^epsilon, as in their rule, keeps up where epsilon is large.
+See ``proofs/hadamard-response.md``.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from celosia.core.errors import ParameterError
+from celosia.core.events import RandomizedResponseEvent
+from celosia.core.exact import Exact, exact_epsilon, quote, whole
+from celosia.local.base.checks import check_crowd, exact_total
+from celosia.local.base.estimate import Estimate, estimate_of
+from celosia.local.base.packing import Bytes, field_width, pack, unpack
+from celosia.local.base.protocol import PERSON, Protocol, State
+from celosia.local.base.values import Domain, asked, codes, domain_size, exact_domain
+from celosia.noise.bernoulli import bernoulli_logistic, flip_logistic
+from celosia.noise.uniform import integer_below, uniform_below
+from celosia.sketches.hashing.hadamard import sign, transform
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from celosia.core.mechanism import Source
+    from celosia.local.base.aggregate import Aggregate
+
+__all__ = ["HadamardResponse"]
+
+_MOST_OUTPUTS = 1 << 16
+_MOST_BLOCKS = 1 << 31
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
+class HadamardResponse(Protocol[Estimate]):
+    """Hadamard response over a known domain. Value x has block x mod ``blocks`` and column 1 + ⌊x / ``blocks``⌋.
+
+    Parameters
+    ----------
+    domain
+        The number k of values, which are then 0 to k - 1, or the values themselves.
+    epsilon
+        What one report spends.
+    blocks
+        The number of blocks, a power of two; without, the authors' rule: the largest power of two below e^epsilon, and
+        no more than the values need. The variance is least for a number near (e^epsilon - 1) / 2: one block up to 1.34.
+
+    Examples
+    --------
+    >>> from celosia.noise import Seeded
+    >>> protocol = HadamardResponse(domain=["red", "green", "blue"], epsilon=2)
+    >>> reports = protocol.privatize(["red"] * 600 + ["blue"] * 400, source=Seeded(7))
+    >>> protocol.aggregate().absorb(reports).estimate(["blue"])
+    Estimate(blue: 401 ± 34; reports=1000)
+    """
+
+    domain: Domain
+    blocks: int
+
+    def __init__(self, *, domain: Domain | list[str] | list[int], epsilon: Exact, blocks: int | None = None) -> None:
+        self._set(domain=exact_domain(domain), epsilon=exact_epsilon(epsilon))
+        self._set(blocks=self._published() if blocks is None else whole(blocks, name="blocks"))
+        if self.blocks & (self.blocks - 1) or self.blocks > _MOST_BLOCKS:
+            message = f"blocks must be a power of two, at most 2^31, not {quote(blocks)}."
+            raise ParameterError(message)
+
+    @property
+    def event(self) -> RandomizedResponseEvent:
+        """What one report runs: randomized response over the halves of all blocks.
+
+        >>> HadamardResponse(domain=100, epsilon=1).event.categories
+        4
+        """
+        return RandomizedResponseEvent(epsilon=self.epsilon, categories=2 * self.blocks, unit=PERSON)
+
+    @property
+    def size(self) -> int:
+        """The number of values.
+
+        >>> HadamardResponse(domain=["red", "green"], epsilon=1).size
+        2
+        """
+        return domain_size(self.domain)
+
+    @property
+    def rows(self) -> int:
+        """The rows of a block: the least power of two that has columns for its values, without the constant one.
+
+        >>> HadamardResponse(domain=100, epsilon=1).blocks, HadamardResponse(domain=100, epsilon=1).rows
+        (2, 64)
+        """
+        return 1 << (-(-self.size // self.blocks)).bit_length()
+
+    @property
+    def bits(self) -> int:
+        """A report is a row, and a block.
+
+        >>> HadamardResponse(domain=100, epsilon=1).bits
+        7
+        """
+        return field_width(self.rows) + field_width(self.blocks)
+
+    def variance(self, reports: int, count: float = 0.0) -> float:
+        """Return the variance of an estimated count, when the other reporters' values are equally many in all blocks.
+
+        >>> round(HadamardResponse(domain=100, epsilon=1).variance(1), 2)
+        5.54
+        """
+        check_crowd(reports, count)
+        scale, inside = self._scale()
+        return (reports - count) * scale**2 / self.blocks + count * (scale**2 * inside - 1)
+
+    def worst_variance(self, reports: int, count: float = 0.0) -> float:
+        """Return the variance when the values of all reporters are of the same block.
+
+        >>> round(HadamardResponse(domain=100, epsilon=1).worst_variance(1), 2)
+        7.2
+        """
+        check_crowd(reports, count)
+        scale, inside = self._scale()
+        return reports * scale**2 * inside - count
+
+    def outputs(self) -> Bytes | None:
+        """All rows of all blocks, where they are at most 65536.
+
+        >>> len(HadamardResponse(domain=4, epsilon=1).outputs())
+        8
+        """
+        size = self.rows * self.blocks
+        return pack([(np.arange(size), self.bits)]) if size <= _MOST_OUTPUTS else None
+
+    def log_masses(self, value: Any, payload: Bytes) -> "NDArray[np.float64]":  # noqa: ANN401 - a value of the domain
+        """Return the logarithm of a row's share of its half of a block.
+
+        >>> protocol = HadamardResponse(domain=2, epsilon=1, blocks=1)
+        >>> np.exp(protocol.log_masses(0, protocol.outputs())).round(3).tolist()
+        [0.366, 0.134, 0.366, 0.134]
+        """
+        row, block = self._unpack(payload)
+        (own_block,), (column,) = self._places(self._read([value]))
+        own = (block == own_block) & (sign(row, np.full_like(row, column)) > 0)
+        epsilon = float(self.epsilon)
+        log_true = -math.log1p((2 * self.blocks - 1) * math.exp(-epsilon)) - math.log(self.rows / 2)
+        return np.where(own, log_true, log_true - epsilon)
+
+    def _published(self) -> int:
+        limit = min(math.exp(min(float(self.epsilon), 50.0)), 2.0 * self.size)
+        return 1 << max(0, math.ceil(math.log2(limit)) - 1)
+
+    def _scale(self) -> tuple[float, float]:
+        """Return what a sign counts for, and the probability that a report is in its value's own block."""
+        ratio = math.exp(-float(self.epsilon))
+        whole_ = 1 + (2 * self.blocks - 1) * ratio
+        return whole_ / -math.expm1(-float(self.epsilon)), (1 + ratio) / whole_
+
+    def _places(self, read: "NDArray[np.int64]") -> "tuple[NDArray[np.int64], NDArray[np.int64]]":
+        return read % self.blocks, 1 + read // self.blocks
+
+    def _unpack(self, payload: Bytes) -> "tuple[NDArray[np.int64], NDArray[np.int64]]":
+        row, block = unpack(payload, [field_width(self.rows), field_width(self.blocks)])
+        return row.astype(np.int64), block.astype(np.int64)
+
+    def _read(self, values: Any) -> "NDArray[np.int64]":  # noqa: ANN401 - any column
+        return codes(values, self.domain)
+
+    def _draw(self, read: "NDArray[np.int64]", source: "Source") -> Bytes:
+        # Randomized response over the halves of blocks, numbered 2 block + [the column is -1], and a row of the half.
+        block, column = self._places(read)
+        kept = bernoulli_logistic(self.epsilon, read.size, categories=2 * self.blocks, source=source)
+        others = uniform_below(2 * self.blocks - 1, read.size, source)
+        half = np.where(kept, 2 * block, others + (others >= 2 * block))
+        row = uniform_below(self.rows, read.size, source)
+        wrong = (sign(row, column) < 0) != (half & 1)
+        row ^= np.where(wrong, column & -column, 0)
+        return pack([(row, field_width(self.rows)), (half >> 1, field_width(self.blocks))])
+
+    def _draw_one(self, read: Any, source: "Source") -> int:  # noqa: ANN401 - an item of _read
+        """A coin, whether the own half is kept; another half; a row. All are drawn in any case: time tells nothing.
+
+        A row of the other half of the block becomes one of the right half by flipping the column's lowest bit.
+        """
+        own, column = 2 * (int(read) % self.blocks), 1 + int(read) // self.blocks
+        kept = flip_logistic(self.epsilon, 2 * self.blocks, source)
+        other = integer_below(2 * self.blocks - 1, source)
+        row = integer_below(self.rows, source)
+        half = own if kept else other + (other >= own)
+        if (row & column).bit_count() % 2 != half % 2:
+            row ^= column & -column
+        return row | (half >> 1) << field_width(self.rows)
+
+    def _whole(self) -> Domain:
+        return self.domain
+
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        return {"said": (self.blocks, self.rows)}
+
+    def _possible(self, state: State, reports: int) -> bool:
+        return exact_total(state["said"]) == reports
+
+    def _absorb(self, state: State, payload: Bytes) -> None:
+        (said,) = unpack(payload, [self.bits])
+        counts = np.bincount(said.astype(np.int64), minlength=self.blocks * self.rows)
+        state["said"] += counts.reshape(self.blocks, self.rows)
+
+    def _estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> Estimate:  # noqa: ANN401 - any column
+        (places, labels), n = asked(candidates, self.domain), aggregate.reports
+        sums = transform(aggregate.state["said"].copy())
+        block, column = self._places(places)
+        scale, _ = self._scale()
+        raw = scale * sums[block, column].astype(np.float64)
+        # A sign is 1, 0 or -1: its square is whether the report is in the block, and these were counted.
+        square = scale**2 * sums[block, 0].astype(np.float64)
+        return estimate_of(
+            labels,
+            raw,
+            variances=np.maximum(square - np.clip(raw, 0.0, n), 0.0),
+            null_variances=square,
+            reports=n,
+            postprocess=postprocess,
+        )

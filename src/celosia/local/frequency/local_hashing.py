@@ -1,0 +1,327 @@
+"""Local hashing: hash the value into a few buckets, and answer by randomized response over these.
+
+A report is a hash function, by its number, and a bucket: it supports all values that the function maps there. The
+bucket is the value's own with probability e^epsilon / (e^epsilon + g - 1), any other with 1 / (e^epsilon + g - 1); the
+function is drawn without looking at the value. With g near e^epsilon + 1 buckets the variance is that of optimized
+unary encoding, for a report of a few bytes (Wang, Blocki, Li and Jha 2017). The functions are the rows of a
+``HashFamily`` that is 3-wise independent. See ``proofs/local-hashing.md``.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numba import njit
+
+from celosia.core.errors import ParameterError
+from celosia.core.events import RandomizedResponseEvent
+from celosia.core.exact import Exact, exact_epsilon, quote, whole
+from celosia.local.base.checks import check_crowd, exact_total
+from celosia.local.base.estimate import Estimate
+from celosia.local.base.null_law import TableLaws
+from celosia.local.base.packing import Bytes, Words, field_width, pack, unpack
+from celosia.local.base.protocol import PERSON, Protocol, State
+from celosia.local.base.support import support
+from celosia.local.base.support_probabilities import Chances
+from celosia.local.base.values import Domain, asked, codes, domain_size, exact_domain
+from celosia.noise.bernoulli import bernoulli_logistic, flip_logistic
+from celosia.noise.uniform import integer_below, uniform_below
+from celosia.sketches.hashing.columns import Column
+from celosia.sketches.hashing.digest import as_seed, digest
+from celosia.sketches.hashing.family import HashFamily
+from celosia.sketches.hashing.mersenne import evaluate_four, first_four, reduce61, to_range
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from celosia.core.mechanism import Source
+    from celosia.local.base.aggregate import Aggregate
+
+__all__ = ["LocalHashing", "row_coefficients"]
+
+_INDEPENDENCE = 3
+_FRESH = 1 << 32  # functions from which a client draws its own
+_MOST_HASHES = 1 << 24
+_MOST_BUCKETS = 1 << 31
+_MOST_CELLS = 1 << 28  # of the state: two gibibytes
+_MOST_OUTPUTS = 1 << 16
+_PRIME = np.uint64(2**61 - 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
+class LocalHashing(Protocol[Estimate]):
+    """Optimized local hashing over a known domain.
+
+    Parameters
+    ----------
+    domain
+        The number k of values, which are then 0 to k - 1, or the values themselves.
+    epsilon
+        What one report spends.
+    hashes
+        Without, each report has a function of its own, out of 2^32: the server looks at all k values for each report.
+        With a number K, one out of K public functions (fast local hashing, Cormode, Maddock and Maple 2021): a report
+        is absorbed at once, and an estimate takes K steps for each candidate. Values that collide in more of the
+        functions than expected then stay together: see ``variance``.
+    buckets
+        The number g of buckets; without, the one with the least variance.
+    seed
+        Of the hash functions, public.
+
+    Examples
+    --------
+    >>> from celosia.noise import Seeded
+    >>> protocol = LocalHashing(domain=["red", "green", "blue"], epsilon=2)
+    >>> reports = protocol.privatize(["red"] * 600 + ["blue"] * 400, source=Seeded(7))
+    >>> protocol.aggregate().absorb(reports).estimate(["blue"])
+    Estimate(blue: 384 ± 33; reports=1000)
+    """
+
+    domain: Domain
+    buckets: int
+    hashes: int | None = None
+    seed: int = 0
+
+    def __init__(
+        self,
+        *,
+        domain: Domain | list[str] | list[int],
+        epsilon: Exact,
+        hashes: int | None = None,
+        buckets: int | None = None,
+        seed: int = 0,
+    ) -> None:
+        self._set(domain=exact_domain(domain), epsilon=exact_epsilon(epsilon), seed=int(as_seed(seed)))
+        self._set(hashes=None if hashes is None else _at_most(hashes, _MOST_HASHES, name="hashes"))
+        most = _MOST_BUCKETS if self.hashes is None else _MOST_CELLS // self.hashes
+        self._set(buckets=self._best() if buckets is None else _at_most(buckets, most, name="buckets", least=2))
+
+    @property
+    def event(self) -> RandomizedResponseEvent:
+        """What one report runs: given the function, randomized response over the buckets.
+
+        >>> LocalHashing(domain=1000, epsilon=1).event.categories
+        4
+        """
+        return RandomizedResponseEvent(epsilon=self.epsilon, categories=self.buckets, unit=PERSON)
+
+    @property
+    def size(self) -> int:
+        """The number of values.
+
+        >>> LocalHashing(domain=["red", "green"], epsilon=1).size
+        2
+        """
+        return domain_size(self.domain)
+
+    @property
+    def bits(self) -> int:
+        """A report is the number of a function, and a bucket.
+
+        >>> LocalHashing(domain=1000, epsilon=1).bits, LocalHashing(domain=1000, epsilon=1, hashes=1024).bits
+        (34, 12)
+        """
+        return sum(self._widths)
+
+    def variance(self, reports: int, count: float = 0.0, *, squares: float | None = None) -> float:
+        """Return the variance of an estimated count, when so many of the reporters have the value.
+
+        ``squares`` is the sum of the squared counts of the other values; without it they are all different. With K
+        functions it adds, over the choice of the seed, (squares - others) / (K (g - 1)).
+
+        >>> round(LocalHashing(domain=100, epsilon=1).variance(1), 2)
+        3.69
+        >>> protocol = LocalHashing(domain=100, epsilon=1, hashes=1000)
+        >>> round(protocol.variance(10_000)), round(protocol.variance(10_000, squares=2e6))
+        (36917, 37580)
+        """
+        check_crowd(reports, count, squares)
+        others = reports - count
+        further = 0.0 if squares is None else (squares - others) / (self._functions * (self.buckets - 1))
+        return self._chances(self.buckets).variance(reports, count) + further
+
+    def outputs(self) -> Bytes | None:
+        """All buckets of all functions, where they are at most 65536.
+
+        >>> len(LocalHashing(domain=4, epsilon=1, hashes=8).outputs())
+        32
+        """
+        if self._functions * self.buckets > _MOST_OUTPUTS:
+            return None
+        index, said = np.divmod(np.arange(self._functions * self.buckets), self.buckets)
+        return self._pack(index, said)
+
+    def log_masses(self, value: Any, payload: Bytes) -> "NDArray[np.float64]":  # noqa: ANN401 - a value of the domain
+        """Return the logarithm of the function's share and of what randomized response does over its buckets.
+
+        >>> protocol = LocalHashing(domain=4, epsilon=1, hashes=2)
+        >>> np.exp(protocol.log_masses(0, protocol.outputs())).round(3).tolist()
+        [0.238, 0.087, 0.087, 0.087, 0.238, 0.087, 0.087, 0.087]
+        """
+        index, said = self._unpack(payload)
+        own = self._hash(np.repeat(self._read([value]), len(payload)), index)
+        epsilon = float(self.epsilon)
+        log_true = -math.log(self._functions) - math.log1p((self.buckets - 1) * math.exp(-epsilon))
+        return np.where(said == own, log_true, log_true - epsilon)
+
+    def _best(self) -> int:
+        guess = int(math.exp(min(float(self.epsilon), 21.0))) + 1
+        best = min((guess, guess + 1), key=lambda buckets: self._chances(buckets).variance(1))
+        return best if self.hashes is None else max(2, min(best, _MOST_CELLS // self.hashes))
+
+    def _chances(self, buckets: int) -> Chances:
+        ratio = math.exp(-float(self.epsilon))
+        weight = 1 + (buckets - 1) * ratio
+        gap = -math.expm1(-float(self.epsilon)) * (buckets - 1) / (buckets * weight)
+        return Chances(if_true=1 / weight, if_not=1 / buckets, gap=gap)
+
+    @property
+    def _functions(self) -> int:
+        return self.hashes or _FRESH
+
+    @property
+    def _widths(self) -> list[int]:
+        return [field_width(self._functions), field_width(self.buckets)]
+
+    def _pack(self, index: "NDArray[np.int64]", said: "NDArray[np.int64]") -> Bytes:
+        return pack(list(zip([index, said], self._widths, strict=True)))
+
+    def _unpack(self, payload: Bytes) -> "tuple[NDArray[np.int64], NDArray[np.int64]]":
+        index, said = unpack(payload, self._widths)
+        return index.astype(np.int64), said.astype(np.int64)
+
+    def _hash(self, digests: Words, index: "NDArray[np.int64]") -> "NDArray[np.int64]":
+        if self.hashes is not None:
+            return _family(self.hashes, self.buckets, self.seed).columns(digests, index)
+        out = np.empty(digests.size, dtype=np.int64)
+        _hash_each(row_coefficients(index, self.seed), digests, np.uint64(self.buckets), out)
+        return out
+
+    def _read(self, values: Any) -> Words:  # noqa: ANN401 - any column
+        return self._digests(codes(values, self.domain))
+
+    def _digests(self, places: "NDArray[np.int64]") -> Words:
+        return (
+            digest(places, seed=self.seed) if isinstance(self.domain, int) else _known(self.domain, self.seed)[places]
+        )
+
+    def _draw(self, read: Words, source: "Source") -> Bytes:
+        index = uniform_below(self._functions, read.size, source)
+        own = self._hash(read, index)
+        kept = bernoulli_logistic(self.epsilon, read.size, categories=self.buckets, source=source)
+        others = uniform_below(self.buckets - 1, read.size, source)
+        return self._pack(index, np.where(kept, own, others + (others >= own)))
+
+    def _draw_one(self, read: Any, source: "Source") -> int:  # noqa: ANN401 - an item of _read
+        """A function; a coin, whether the own bucket is kept; another bucket, drawn in any case."""
+        index = integer_below(self._functions, source)
+        own = int(self._hash(np.array([read], dtype=np.uint64), np.array([index]))[0])
+        kept = flip_logistic(self.epsilon, self.buckets, source)
+        other = integer_below(self.buckets - 1, source)
+        said = own if kept else other + (other >= own)
+        return index | said << self._widths[0]
+
+    def _whole(self) -> Domain:
+        return self.domain
+
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        return {"supports": (self.size,)} if self.hashes is None else {"said": (self.hashes, self.buckets)}
+
+    def _possible(self, state: State, reports: int) -> bool:
+        return self.hashes is None or exact_total(state["said"]) == reports
+
+    def _valid(self, payload: Bytes) -> "NDArray[np.bool_]":
+        padded = super(LocalHashing, self)._valid(payload)  # slots make the class twice; a bare super() holds the first
+        index, said = self._unpack(payload)
+        return padded & (index < self._functions) & (said < self.buckets)
+
+    def _absorb(self, state: State, payload: Bytes) -> None:
+        index, said = self._unpack(payload)
+        if self.hashes is None:
+            coefficients, values = row_coefficients(index, self.seed), _known(self.domain, self.seed)
+            _add_supports(coefficients, said, values, np.uint64(self.buckets), state["supports"])
+        else:
+            # One by one: a table of counts as large as the state would have to be made for every few reports.
+            np.add.at(state["said"].reshape(-1), index * self.buckets + said, 1)
+
+    def _estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> Estimate:  # noqa: ANN401 - any column
+        (places, labels), state = asked(candidates, self.domain), aggregate.state
+        chances, laws, same = self._chances(self.buckets), None, 0.0
+        if self.hashes is None:
+            supports = state["supports"][places]
+        else:
+            table, family, digests = state["said"], _family(self.hashes, self.buckets, self.seed), self._digests(places)
+            supports, same = support(table, family, digests), self._same(table)
+            laws = TableLaws.of(table, family, digests, supports, scale=1 / chances.gap)
+
+        def collided(counts: "NDArray[np.float64]") -> "NDArray[np.float64]":
+            return np.maximum(same - counts**2, 0.0) / (self._functions * (self.buckets - 1))
+
+        return chances.estimate(
+            labels, supports, reports=aggregate.reports, postprocess=postprocess, further=collided, laws=laws
+        )
+
+    def _same(self, said: "NDArray[np.int64]") -> float:
+        """Return about how many pairs of people have the same value, from how often two of a function say the same."""
+        cells, totals = said.astype(np.float64), said.sum(axis=1).astype(np.float64)
+        people, pairs = float(totals.sum()), float((totals * (totals - 1)).sum())
+        if not pairs:
+            return people**2
+        gap, other = self._chances(self.buckets).gap, 1 - 1 / self.buckets
+        # Two of the same value and function say the same more often than one time in so many, by gap^2 / other.
+        share = (float((cells * (cells - 1)).sum()) / pairs - 1 / self.buckets) * other / gap / gap
+        return people**2 * min(max(share, 1 / self.size), 1.0)
+
+
+def row_coefficients(rows: "NDArray[np.int64]", seed: int) -> Words:
+    """Return the coefficients of some rows of a ``HashFamily``, of which there may be 2^32.
+
+    >>> bool((row_coefficients(np.array([1, 0]), 7) == HashFamily(2, 10, seed=7).coefficients[::-1]).all())
+    True
+    """
+    pairs = np.empty((len(rows), _INDEPENDENCE, 2), dtype="<u8")
+    pairs[..., 0], pairs[..., 1] = rows[:, None], np.arange(_INDEPENDENCE)
+    offsets = 16 * np.arange(len(rows) * _INDEPENDENCE + 1)
+    words = digest(Column(offsets=offsets, data=pairs.reshape(-1).view(np.uint8)), seed=seed)
+    return (words % _PRIME).reshape(len(rows), _INDEPENDENCE)
+
+
+def _at_most(value: int, most: int, *, name: str, least: int = 1) -> int:
+    number = whole(value, name=name, least=least)
+    if number > most:
+        message = f"{name} must be at most {most}, not {quote(value)}."
+        raise ParameterError(message)
+    return number
+
+
+@lru_cache(maxsize=16)
+def _family(hashes: int, buckets: int, seed: int) -> HashFamily:
+    return HashFamily(hashes, buckets, independence=_INDEPENDENCE, seed=seed)
+
+
+@lru_cache(maxsize=4)
+def _known(domain: Domain, seed: int) -> Words:
+    """Return the digests of all values of a domain."""
+    return digest(np.arange(domain) if isinstance(domain, int) else domain, seed=seed)
+
+
+@njit(cache=True, nogil=True)
+def _hash_each(coefficients: Words, digests: Words, buckets: np.uint64, out: "NDArray[np.int64]") -> None:
+    for i in range(digests.size):
+        out[i] = to_range(evaluate_four(first_four(coefficients, i), _INDEPENDENCE, reduce61(digests[i])), buckets)
+
+
+@njit(cache=True, nogil=True)
+def _add_supports(
+    coefficients: Words, said: "NDArray[np.int64]", digests: Words, buckets: np.uint64, supports: "NDArray[np.int64]"
+) -> None:
+    """Count, for each value, the reports whose function maps it to the bucket that was said."""
+    words = np.empty_like(digests)
+    for place in range(digests.size):
+        words[place] = reduce61(digests[place])
+    for i in range(said.size):
+        four = first_four(coefficients, i)
+        for place in range(words.size):
+            supports[place] += to_range(evaluate_four(four, _INDEPENDENCE, words[place]), buckets) == said[i]

@@ -1,0 +1,188 @@
+"""Unary encoding: one bit for each value of the domain, all of them noisy.
+
+The bit of the own value is 1 with probability p, each other one with probability q. Two values differ in two bits, so
+the loss is ln(p (1 - q) / (q (1 - p))). Optimized unary encoding has p = 1/2 and q = 1 / (e^epsilon + 1), which is the
+best for values that few people have (Wang, Blocki, Li and Jha 2017). The symmetric one keeps every bit with the same
+probability p = 1 - q = e^(epsilon/2) / (e^(epsilon/2) + 1): RAPPOR's one-time response (Erlingsson, Pihur and Korolova
+2014). The variance does not depend on the size of the domain, the report does. See ``proofs/unary-encoding.md``.
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from celosia.core.errors import ParameterError
+from celosia.core.events import Event, RandomizedResponseEvent
+from celosia.core.exact import Exact, exact_epsilon, quote
+from celosia.core.structure import RepeatedEvent
+from celosia.local.base.bit_counts import add_bits, count_ones
+from celosia.local.base.checks import check_crowd
+from celosia.local.base.estimate import Estimate
+from celosia.local.base.packing import Bytes, pack, pack_vector
+from celosia.local.base.protocol import PERSON, Protocol, State
+from celosia.local.base.support_probabilities import Chances
+from celosia.local.base.values import Domain, asked, codes, domain_size, exact_domain
+from celosia.noise.bernoulli import flip, flip_logistic
+from celosia.noise.packed import packed_logistic
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from celosia.core.mechanism import Source
+    from celosia.local.base.aggregate import Aggregate
+
+__all__ = ["OptimizedUnary"]
+
+_MOST_LISTED = 16  # bits, of which all reports are listed
+_HALF = Fraction(1, 2)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
+class OptimizedUnary(Protocol[Estimate]):
+    """Optimized (or symmetric) unary encoding over a known domain.
+
+    Parameters
+    ----------
+    domain
+        The number k of values, which are then 0 to k - 1, or the values themselves.
+    epsilon
+        What one report spends.
+    symmetric
+        Keep all bits with the same probability, as RAPPOR's one-time response does: better only where most people have
+        one value.
+
+    Examples
+    --------
+    >>> from celosia.noise import Seeded
+    >>> protocol = OptimizedUnary(domain=["red", "green", "blue"], epsilon=2)
+    >>> reports = protocol.privatize(["red"] * 600 + ["blue"] * 400, source=Seeded(7))
+    >>> protocol.aggregate().absorb(reports).estimate(["blue"])
+    Estimate(blue: 414 ± 34; reports=1000)
+    """
+
+    domain: Domain
+    symmetric: bool = False
+
+    def __init__(self, *, domain: Domain | list[str] | list[int], epsilon: Exact, symmetric: bool = False) -> None:
+        if not isinstance(symmetric, bool):
+            message = f"symmetric must be True or False, not {quote(symmetric)}."
+            raise ParameterError(message)
+        self._set(domain=exact_domain(domain), epsilon=exact_epsilon(epsilon), symmetric=symmetric)
+
+    @property
+    def event(self) -> Event:
+        """What one report runs: of the symmetric kind, two bits that are randomized with half the epsilon each.
+
+        >>> OptimizedUnary(domain=4, epsilon=1, symmetric=True).event.times
+        2
+        """
+        if self.symmetric:
+            return RepeatedEvent(event=RandomizedResponseEvent(epsilon=self.epsilon / 2, unit=PERSON), times=2)
+        return super(OptimizedUnary, self).event
+
+    @property
+    def size(self) -> int:
+        """The number of values.
+
+        >>> OptimizedUnary(domain=["red", "green"], epsilon=1).size
+        2
+        """
+        return domain_size(self.domain)
+
+    @property
+    def bits(self) -> int:
+        """A report has one bit for each value.
+
+        >>> OptimizedUnary(domain=1000, epsilon=1).bits
+        1000
+        """
+        return self.size
+
+    def variance(self, reports: int, count: float = 0.0) -> float:
+        """Return the variance of an estimated count, when so many of the reporters have the value.
+
+        >>> round(OptimizedUnary(domain=100, epsilon=1).variance(1), 2)
+        3.68
+        >>> round(OptimizedUnary(domain=100, epsilon=1, symmetric=True).variance(1), 2)
+        3.92
+        """
+        check_crowd(reports, count)
+        return self._chances().variance(reports, count)
+
+    def outputs(self) -> Bytes | None:
+        """All vectors of bits, of domains of at most 16 values.
+
+        >>> len(OptimizedUnary(domain=4, epsilon=1).outputs())
+        16
+        """
+        return pack([(np.arange(1 << self.size), self.size)]) if self.size <= _MOST_LISTED else None
+
+    def log_masses(self, value: Any, payload: Bytes) -> "NDArray[np.float64]":  # noqa: ANN401 - a value of the domain
+        """Return the sum of what the bits say.
+
+        >>> protocol = OptimizedUnary(domain=2, epsilon=1)
+        >>> np.exp(protocol.log_masses(0, protocol.outputs())).round(3).tolist()
+        [0.366, 0.366, 0.134, 0.134]
+        """
+        place = int(self._read([value])[0])
+        own = payload[:, place // 8] >> np.uint8(place % 8) & np.uint8(1)
+        rate = float(self._rate)
+        log_zero = -math.log1p(math.exp(-rate))  # of any other bit; a one costs rate more
+        others = (self.size - 1) * log_zero - rate * (count_ones(payload) - own)
+        log_own = np.where(own, log_zero, log_zero - rate) if self.symmetric else -math.log(2)
+        return np.asarray(others + log_own, dtype=np.float64)
+
+    @property
+    def _rate(self) -> Fraction:
+        """The log odds of a bit that is not the own one."""
+        return self.epsilon / 2 if self.symmetric else self.epsilon
+
+    def _chances(self) -> Chances:
+        ratio = math.exp(-float(self._rate))
+        lost, gap = ratio / (1 + ratio), -math.expm1(-float(self._rate)) / (1 + ratio)
+        if self.symmetric:
+            return Chances(if_true=1 / (1 + ratio), if_not=lost, gap=gap)
+        return Chances(if_true=0.5, if_not=lost, gap=gap / 2)
+
+    def _read(self, values: Any) -> "NDArray[np.int64]":  # noqa: ANN401 - any column
+        return codes(values, self.domain)
+
+    def _draw(self, read: "NDArray[np.int64]", source: "Source") -> Bytes:
+        vectors = packed_logistic(self._rate, read.size, self.size, complement=True, source=source)
+        rows, words, shifts = np.arange(read.size), read >> 6, (read & 63).astype(np.uint64)
+        own = vectors[rows, words]
+        if self.symmetric:
+            vectors[rows, words] = own ^ (np.uint64(1) << shifts)
+        else:
+            coins = source.words(-(-read.size // 64)).astype("<u8", copy=False).view(np.uint8)
+            halves = np.unpackbits(coins, count=read.size).astype(np.uint64)
+            vectors[rows, words] = (own & ~(np.uint64(1) << shifts)) | (halves << shifts)
+        return pack_vector(vectors, self.size)
+
+    def _draw_one(self, read: Any, source: "Source") -> int:  # noqa: ANN401 - an item of _read
+        """One coin for each bit, from 0 on: True keeps it. The own bit of the optimized kind is a fair coin itself."""
+        own, vector = int(read), 0
+        for place in range(self.size):
+            if place == own and not self.symmetric:
+                bit = flip(_HALF, source)
+            else:
+                bit = flip_logistic(self._rate, 2, source) == (place == own)
+            vector |= bit << place
+        return vector
+
+    def _whole(self) -> Domain:
+        return self.domain
+
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        return {"ones": (self.size,)}
+
+    def _absorb(self, state: State, payload: Bytes) -> None:
+        add_bits(payload, state["ones"])
+
+    def _estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> Estimate:  # noqa: ANN401 - any column
+        places, labels = asked(candidates, self.domain)
+        supports = aggregate.state["ones"][places]
+        return self._chances().estimate(labels, supports, reports=aggregate.reports, postprocess=postprocess)

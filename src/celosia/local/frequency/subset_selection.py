@@ -1,0 +1,251 @@
+"""Subset selection: send a set of values that has the true one with a known probability.
+
+All subsets of a fixed size w of the k values can be sent; those with the true value are e^epsilon times as likely as
+those without. With w about k / (e^epsilon + 1) no protocol has a smaller variance for all values together (Ye and Barg
+2018); the size here is the whole number with the smaller exact variance, and at least 1, where it is direct encoding.
+See ``proofs/subset-selection.md``.
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numba import njit
+
+from celosia.core.errors import ParameterError
+from celosia.core.exact import Exact, exact_epsilon, quote, whole
+from celosia.local.base.bit_counts import add_bits, count_ones
+from celosia.local.base.checks import check_crowd, exact_total
+from celosia.local.base.estimate import Estimate
+from celosia.local.base.packing import Bytes, Words, pack_vector
+from celosia.local.base.protocol import Protocol, State
+from celosia.local.base.support_probabilities import Chances
+from celosia.local.base.values import Domain, asked, codes, domain_size, exact_domain
+from celosia.noise.bernoulli import bernoulli_odds, flip_odds
+from celosia.noise.packed import packed_bernoulli
+from celosia.noise.uniform import integer_below, uniform_below
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from celosia.core.mechanism import Source
+    from celosia.local.base.aggregate import Aggregate
+
+__all__ = ["SubsetSelection"]
+
+_MOST_OUTPUTS = 1 << 16
+_MOST_NUMBERS = 1 << 15  # drawn at once: they stay in the cache
+_PARTS = 32  # in which a share is rounded down
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
+class SubsetSelection(Protocol[Estimate]):
+    """Subset selection over a known domain.
+
+    Parameters
+    ----------
+    domain
+        The number k of values, which are then 0 to k - 1, or the values themselves.
+    epsilon
+        What one report spends.
+    chosen
+        The size of the subsets, from 1 to k - 1; without, the one with the least variance.
+
+    Examples
+    --------
+    >>> from celosia.noise import Seeded
+    >>> protocol = SubsetSelection(domain=20, epsilon=1)
+    >>> protocol.chosen
+    5
+    >>> reports = protocol.privatize([3] * 600 + [9] * 400, source=Seeded(8))
+    >>> protocol.aggregate().absorb(reports).estimate([3, 4, 9])
+    Estimate(3: 556 ± 62, 4: 12 ± 57, 9: 438 ± 61; reports=1000)
+    """
+
+    domain: Domain
+    chosen: int
+
+    def __init__(self, *, domain: Domain | list[str] | list[int], epsilon: Exact, chosen: int | None = None) -> None:
+        self._set(domain=exact_domain(domain), epsilon=exact_epsilon(epsilon))
+        self._set(chosen=self._best() if chosen is None else whole(chosen, name="chosen"))
+        if self.chosen >= self.size:
+            message = f"chosen must be less than the number of values, {self.size}, not {quote(chosen)}."
+            raise ParameterError(message)
+
+    @property
+    def size(self) -> int:
+        """The number of values.
+
+        >>> SubsetSelection(domain=["red", "green"], epsilon=1).size
+        2
+        """
+        return domain_size(self.domain)
+
+    @property
+    def bits(self) -> int:
+        """A report has one bit for each value, of which ``chosen`` are set.
+
+        >>> SubsetSelection(domain=1000, epsilon=1).bits
+        1000
+        """
+        return self.size
+
+    def variance(self, reports: int, count: float = 0.0) -> float:
+        """Return the variance of an estimated count, when so many of the reporters have the value.
+
+        >>> round(SubsetSelection(domain=100, epsilon=1).variance(1), 2)
+        3.59
+        """
+        check_crowd(reports, count)
+        return self._chances(self.chosen).variance(reports, count)
+
+    def outputs(self) -> Bytes | None:
+        """All subsets, where they are at most 65536.
+
+        >>> SubsetSelection(domain=3, epsilon=1, chosen=2).outputs().tolist()
+        [[3], [5], [6]]
+        """
+        if math.comb(self.size, self.chosen) > _MOST_OUTPUTS:
+            return None
+        members = np.array(list(combinations(range(self.size), self.chosen)))
+        marks = np.zeros((len(members), self.size), dtype=np.bool_)
+        np.put_along_axis(marks, members, values=True, axis=1)
+        return np.packbits(marks, axis=1, bitorder="little")
+
+    def log_masses(self, value: Any, payload: Bytes) -> "NDArray[np.float64]":  # noqa: ANN401 - a value of the domain
+        """Return the logarithm of e^epsilon or 1, over the sum of all subsets' weights.
+
+        >>> protocol = SubsetSelection(domain=3, epsilon=1, chosen=2)
+        >>> np.exp(protocol.log_masses(0, protocol.outputs())).round(3).tolist()
+        [0.422, 0.422, 0.155]
+        """
+        place = int(self._read([value])[0])
+        own = payload[:, place // 8] >> np.uint8(place % 8) & np.uint8(1)
+        k, w, epsilon = self.size, self.chosen, float(self.epsilon)
+        # C(k-1, w-1) subsets have the value, and (k-w) / w times as many have not.
+        log_with = math.lgamma(k) - math.lgamma(w) - math.lgamma(k - w + 1)
+        log_true = -log_with - math.log1p((k - w) / w * math.exp(-epsilon))
+        return np.where(own, log_true, log_true - epsilon)
+
+    def _best(self) -> int:
+        k = self.size
+        guess = int(k / (1 + math.exp(min(float(self.epsilon), 700.0))))
+        sizes = range(max(1, guess), min(k - 1, guess + 1) + 1)
+        return min(sizes, key=lambda size: self._chances(size).variance(1))
+
+    def _chances(self, chosen: int) -> Chances:
+        k, ratio = self.size, math.exp(-float(self.epsilon))
+        weight = chosen + (k - chosen) * ratio
+        if_true = chosen / weight
+        others = chosen - if_true  # of the other values, how many a report supports on average
+        gap = -math.expm1(-float(self.epsilon)) * chosen * (k - chosen) / ((k - 1) * weight)
+        return Chances(if_true=if_true, if_not=others / (k - 1), gap=gap)
+
+    @property
+    def _odds(self) -> Fraction:
+        """How many subsets there are without a value, for each with it."""
+        return Fraction(self.size - self.chosen, self.chosen)
+
+    def _read(self, values: Any) -> "NDArray[np.int64]":  # noqa: ANN401 - any column
+        return codes(values, self.domain)
+
+    def _draw(self, read: "NDArray[np.int64]", source: "Source") -> Bytes:
+        kept = bernoulli_odds(self.epsilon, self._odds, read.size, source)
+        # Coins for all others, a little too few, and then uniform members one by one until the number is right.
+        others = self.size - 1
+        vectors = packed_bernoulli(Fraction(_PARTS * self.chosen // others, _PARTS), read.size, others, source)
+        missing = self.chosen - kept.astype(np.int64) - count_ones(vectors.view(np.uint8))
+        done = 0
+        while done < read.size:
+            wanted = min(_MOST_NUMBERS, (read.size - done) * (others // _PARTS + _PARTS))
+            done = _complete(vectors, missing, uniform_below(others, wanted, source), done)
+        out = np.empty((read.size, -(-self.size // 64)), dtype=np.uint64)
+        _insert(vectors, read, kept, out)
+        return pack_vector(out, self.size)
+
+    def _draw_one(self, read: Any, source: "Source") -> int:  # noqa: ANN401 - an item of _read
+        """A coin, whether the value is in; a subset of the others; and which of its members gives way.
+
+        For ``last`` from k - 1 - w to k - 2 a number below last + 1 is drawn and taken, or last if it was already; the
+        others are numbered without the own value. Then a number below w: the place of a member in increasing order.
+        """
+        own = int(read)
+        kept = flip_odds(self.epsilon, self._odds, source)
+        others: set[int] = set()
+        for last in range(self.size - 1 - self.chosen, self.size - 1):
+            number = integer_below(last + 1, source)
+            others.add(last if number in others else number)
+        members = sorted(others)
+        left_out = integer_below(self.chosen, source)  # drawn in any case: time must not tell which it was
+        return sum(
+            1 << (own if kept and i == left_out else number + (number >= own)) for i, number in enumerate(members)
+        )
+
+    def _whole(self) -> Domain:
+        return self.domain
+
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        return {"supports": (self.size,)}
+
+    def _possible(self, state: State, reports: int) -> bool:
+        return exact_total(state["supports"]) == reports * self.chosen
+
+    def _valid(self, payload: Bytes) -> "NDArray[np.bool_]":
+        padded = super(SubsetSelection, self)._valid(
+            payload
+        )  # slots make the class twice; a bare super() holds the first
+        right: NDArray[np.bool_] = count_ones(payload) == self.chosen
+        return padded & right
+
+    def _absorb(self, state: State, payload: Bytes) -> None:
+        add_bits(payload, state["supports"])
+
+    def _estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> Estimate:  # noqa: ANN401 - any column
+        places, labels = asked(candidates, self.domain)
+        supports = aggregate.state["supports"][places]
+        return self._chances(self.chosen).estimate(labels, supports, reports=aggregate.reports, postprocess=postprocess)
+
+
+@njit(cache=True, nogil=True)
+def _complete(vectors: Words, missing: "NDArray[np.int64]", numbers: "NDArray[np.int64]", first: int) -> int:
+    """Set so many bits more as are missing, or clear them if negative, at given places; return the row that lacks some.
+
+    A place whose bit is right already is passed over: what is set or cleared is uniform among the others.
+    """
+    read = 0
+    for i in range(first, len(vectors)):
+        while missing[i] != 0:
+            if read == numbers.size:
+                return i
+            word, bit = numbers[read] >> 6, np.uint64(1) << np.uint64(numbers[read] & 63)
+            read += 1
+            if missing[i] > 0 and not vectors[i, word] & bit:
+                vectors[i, word] |= bit
+                missing[i] -= 1
+            elif missing[i] < 0 and vectors[i, word] & bit:
+                vectors[i, word] ^= bit
+                missing[i] += 1
+    return len(vectors)
+
+
+@njit(cache=True, nogil=True)
+def _insert(vectors: Words, own: "NDArray[np.int64]", kept: "NDArray[np.bool_]", out: Words) -> None:
+    """Make room for the own value's bit, and write it: bits from there on move up by one."""
+    for i in range(len(vectors)):
+        carry = np.uint64(0)
+        for j in range(out.shape[1]):
+            word = vectors[i, j] if j < vectors.shape[1] else np.uint64(0)
+            start = own[i] - 64 * j  # of what moves
+            stays = np.uint64(0)
+            if start >= 64:
+                stays = np.uint64(2**64 - 1)
+            elif start >= 0:
+                stays = (np.uint64(1) << np.uint64(start)) - np.uint64(1)
+            moved = word & ~stays
+            out[i, j] = (word & stays) | (moved << np.uint64(1)) | carry
+            carry = moved >> np.uint64(63)
+            if 0 <= start < 64 and kept[i]:
+                out[i, j] |= np.uint64(1) << np.uint64(start)

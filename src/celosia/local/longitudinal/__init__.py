@@ -1,0 +1,1 @@
+"""Protocols for values that are reported again and again: RAPPOR, LOLOHA, dBitFlip, 1BitMean."""

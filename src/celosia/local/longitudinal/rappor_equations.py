@@ -1,0 +1,206 @@
+"""The equations that RAPPOR's reports give about candidates, and their solutions by least squares.
+
+The share of a cohort's reports that show a bit, with the coins taken off, is the share of people whose value sets that
+bit: a linear equation in the candidates' shares, one for each bit of each cohort. Values that are no candidates set
+bits by chance, each with the same probability; they are taken off with the total, so that the equations are centred.
+Variances have the coins of the clients, the draw of their cohorts, and what the residuals show beyond both.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from celosia.local.longitudinal.rappor import Rappor, family
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from scipy import sparse
+
+    Floats = NDArray[np.float64]
+
+__all__ = ["MOST_TOGETHER", "Equations", "chance_hits", "design_of", "solve", "solve_non_negative"]
+
+MOST_TOGETHER = 3000
+"""How many candidates are solved for together; more are estimated one by one."""
+
+_FLAT = 1e-9  # of the largest eigenvalue: what is below is not told by the equations
+_FEW = 200  # candidates for which the draw of cohorts is priced exactly
+_HEAVY = 1e4  # how much more the total weighs than the heaviest equation
+_FEWEST = 30  # degrees of freedom from which the residuals say something about the variance
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Equations:
+    """For each bit of each cohort that has reports: how many reports of the cohort, and how many people set the bit.
+
+    >>> protocol = Rappor(bits=4, cohorts=1, f=0, p=0.25, q=0.75)
+    >>> Equations.of(protocol, np.array([[25, 75, 25, 75]]), np.array([100])).people.tolist()
+    [-43.75, 56.25, -43.75, 56.25]
+    """
+
+    sizes: "Floats"  # of the cohort, for each row
+    people: "Floats"  # with the coins taken off, less those that set the bit by chance if none were candidates
+    kept: "NDArray[np.int64]"
+    reports: int
+
+    @classmethod
+    def of(cls, protocol: Rappor, ones: "NDArray[np.int64]", sizes: "NDArray[np.int64]") -> "Equations":
+        """Return the equations of counted ones (cohorts, bits), and numbers of reports, of an aggregate.
+
+        >>> Equations.of(Rappor(), np.zeros((32, 128)), np.zeros(32)).reports
+        0
+        """
+        each = np.repeat(sizes, protocol.bits).astype(np.float64)
+        _, if_zero = protocol.shown
+        people = (ones.reshape(-1) - float(if_zero) * each) / protocol._gap()  # noqa: SLF001 - the protocol's other half
+        kept = np.flatnonzero(each)
+        centred = people - protocol._density() * each  # noqa: SLF001 - the protocol's other half
+        return cls(each[kept], centred[kept], kept, int(sizes.sum()))
+
+
+def design_of(protocol: Rappor, words: "NDArray[np.uint64]") -> "sparse.csc_array":
+    """Return the bits that each candidate sets, over all cohorts: a row for each bit, a column for each candidate.
+
+    >>> design_of(Rappor(), np.array([1, 2, 3], dtype=np.uint64)).shape
+    (4096, 3)
+    """
+    from scipy import sparse
+
+    table = family(protocol.cohorts * protocol.hashes, protocol.bits, protocol.seed).table(words)
+    rows = np.repeat(np.arange(protocol.cohorts), protocol.hashes)[:, None] * protocol.bits + table
+    rows = np.sort(rows.T, axis=1)
+    new = np.ones(rows.shape, dtype=np.bool_)
+    new[:, 1:] = rows[:, 1:] > rows[:, :-1]
+    starts = np.concatenate([[0], np.cumsum(new.sum(axis=1))])
+    shape = (protocol.cohorts * protocol.bits, len(words))
+    # scikit-learn takes indices of 32 bits only.
+    columns = (np.ones(int(starts[-1])), rows[new].astype(np.int32), starts.astype(np.int32))
+    return sparse.csc_array(columns, shape=shape)
+
+
+def _normal(design: "sparse.csc_array", density: float, weights: "Floats") -> "Floats":
+    """Return (X - density)' diag(weights) (X - density), dense, for a sparse X."""
+    inner = (design.T @ (design * weights[:, None])).toarray()
+    sums = design.T @ weights
+    return np.asarray(inner - density * (sums[:, None] + sums) + density**2 * weights.sum())
+
+
+def _side(design: "sparse.csc_array", density: float, people: "Floats") -> "Floats":
+    return np.asarray(design.T @ people - density * people.sum())
+
+
+def solve(protocol: Rappor, equations: Equations, design: "sparse.csc_array") -> "tuple[Floats, Floats, Floats]":
+    """Return the candidates' shares, their variances, and their variances if nobody had the candidate.
+
+    >>> protocol = Rappor(bits=4, hashes=1, cohorts=1, f=0, p=0.25, q=0.75)
+    >>> equations = Equations.of(protocol, np.array([[75, 25, 25, 25]]), np.array([100]))
+    >>> solve(protocol, equations, design_of(protocol, np.array([7], dtype=np.uint64)))[0].round(3).tolist()
+    [1.0]
+    """
+    density = protocol._density()  # noqa: SLF001 - the protocol's other half
+    count = design.shape[1]
+    if not equations.reports or not count:
+        return np.zeros(count), np.zeros(count), np.zeros(count)
+    rows = design.tocsr()[equations.kept].tocsc()
+    side = _side(rows, density, equations.people)
+    if count <= min(MOST_TOGETHER, len(equations.kept)):
+        normal = _normal(rows, density, equations.sizes)
+        values, vectors = np.linalg.eigh(normal)
+        if values[0] > _FLAT * values[-1]:
+            inverse = (vectors / values) @ vectors.T
+            return _together(protocol, equations, rows, inverse @ side, inverse)
+    # One by one: what all others do to a row is part of its variance, as it is seen.
+    alone = (1 - 2 * density) * (rows.T @ equations.sizes) + density**2 * equations.sizes.sum()
+    spread = float((equations.people**2 / equations.sizes).mean())
+    return side / alone, spread / alone, spread / alone
+
+
+def _together(
+    protocol: Rappor, equations: Equations, rows: "sparse.csc_array", shares: "Floats", inverse: "Floats"
+) -> "tuple[Floats, Floats, Floats]":
+    density, sizes = protocol._density(), equations.sizes  # noqa: SLF001 - the protocol's other half
+    fitted = sizes * (rows @ shares - density * shares.sum())
+    setting = np.clip(fitted + density * sizes, 0.0, sizes)
+    if_one, if_zero = (float(shown * (1 - shown)) / protocol._gap() ** 2 for shown in protocol.shown)  # noqa: SLF001 - likewise
+    noise = (sizes - setting) * if_zero + setting * if_one
+    drawn = setting * (1 - setting / sizes) * (1 - 1 / protocol.cohorts)  # whose values a cohort has is chance too
+    freedom = len(sizes) - shares.size
+    excess = 1.0
+    if freedom >= _FEWEST:  # values that are no candidates show in the residuals
+        squares = float(((equations.people - fitted) ** 2 / (noise + drawn)).sum()) / freedom
+        excess = squares if squares > 1 + 3 * math.sqrt(2 / freedom) else 1.0
+    if shares.size <= _FEW:
+        # People without a candidate set bits by chance, over the hash functions: each bit has a draw of its own.
+        crowd = max(1 - float(np.clip(shares, 0.0, 1.0).sum()), 0.0) * sizes * density * (1 - density)
+        outer = _normal(rows, density, noise + crowd) + _drawn(protocol, equations, rows, shares)
+    else:  # too many for the exact law of the draw: as if each bit had its own, which is more
+        outer = _normal(rows, density, noise + drawn)
+    variances = np.maximum(((inverse @ outer) * inverse).sum(axis=1), 0.0) * excess
+    # Without the candidate, its bits are zeros of the filter, which may be the noisier ones; more so in a crowd.
+    crowding = inverse.diagonal() * equations.reports * protocol.bits * density * (1 - density)
+    own = np.clip(shares, 0.0, 1.0) * crowding**2 / (equations.reports * protocol.bits * density)
+    return shares, variances, variances + own * max(if_zero - if_one, 0.0)
+
+
+def chance_hits(protocol: Rappor, reports: int, null_variance: float) -> float:
+    """Return of how many chance hits the count of a candidate that nobody has is made, given its variance.
+
+    They are as many as a Poisson law has with the third moment of that count. Coins show one of its bits now and then;
+    what the variance has beyond the coins is values that share its bits, at worst one value that all people have.
+
+    >>> [round(chance_hits(Rappor(), 1000, times * Rappor().variance(1000))) for times in (1, 2)]
+    [873, 7]
+    """
+    density = protocol._density()  # noqa: SLF001 - the protocol's other half
+    _, if_zero = protocol.shown
+    chance, bits = float(min(if_zero, 1 - if_zero)), protocol.bits * density
+    coins = reports * chance * (1 - chance) / (bits * (1 - density) * protocol._gap() ** 2)  # noqa: SLF001 - likewise
+    noisy = min(coins / null_variance, 1.0) if null_variance > 0 else 1.0
+    told, shared = reports * bits * chance, protocol.cohorts * bits * density
+    skewness = noisy**1.5 / math.sqrt(told) if told else 0.0
+    skewness += (1 - noisy) ** 1.5 / math.sqrt(shared)
+    return 1 / skewness**2 if skewness else math.inf
+
+
+def _drawn(protocol: Rappor, equations: Equations, rows: "sparse.csc_array", shares: "Floats") -> "Floats":
+    """Return the covariance that the draw of cohorts brings into the normal equations.
+
+    A cohort of N people out of n is a sample without replacement: the counts of values in it have the covariance
+    N (1 - N/n) (diag(s) - s s'), and in two cohorts -N N'/n times the same: all cohorts together have all people.
+    """
+    people = np.clip(shares, 0.0, 1.0) / max(float(np.clip(shares, 0.0, 1.0).sum()), 1.0)
+    spread = np.diag(people) - np.outer(people, people)
+    total, weighted = np.zeros_like(spread), np.zeros_like(spread)
+    dense = rows.toarray() - protocol._density()  # noqa: SLF001 - the protocol's other half
+    for first in range(0, len(dense), protocol.bits):  # a cohort
+        inner = dense[first : first + protocol.bits].T @ dense[first : first + protocol.bits]
+        size = equations.sizes[first]
+        total += size * inner @ spread @ inner
+        weighted += size * inner
+    return total - weighted @ spread @ weighted / equations.reports
+
+
+def solve_non_negative(protocol: Rappor, equations: Equations, design: "sparse.csc_array") -> "Floats":
+    """Return the shares that fit best, none negative and together at most 1: on a root of the normal equations.
+
+    >>> protocol = Rappor(bits=4, hashes=1, cohorts=1, f=0, p=0.25, q=0.75)
+    >>> equations = Equations.of(protocol, np.array([[75, 25, 25, 25]]), np.array([100]))
+    >>> solve_non_negative(protocol, equations, design_of(protocol, np.array([7], dtype=np.uint64))).round(3).tolist()
+    [1.0]
+    """
+    from scipy.optimize import nnls
+
+    density = protocol._density()  # noqa: SLF001 - the protocol's other half
+    rows = design.tocsr()[equations.kept].tocsc()
+    values, vectors = np.linalg.eigh(_normal(rows, density, equations.sizes))
+    told = values > _FLAT * values[-1]
+    roots = np.sqrt(values[told])
+    side = (vectors[:, told].T @ _side(rows, density, equations.people)) / roots
+    # One more unknown, which sets no bits, is the share of all other values; one heavy equation says that all add to 1.
+    heavy = _HEAVY * roots[-1]
+    system = np.full((roots.size + 1, values.size + 1), heavy)
+    system[:-1, :-1], system[:-1, -1] = roots[:, None] * vectors[:, told].T, 0.0
+    shares, _ = nnls(system, np.append(side, heavy))
+    return np.asarray(shares[:-1])

@@ -1,0 +1,1 @@
+"""Protocols for the mean of bounded numbers."""

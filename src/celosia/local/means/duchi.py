@@ -1,0 +1,192 @@
+"""Duchi's mechanism for a mean: one bit, the value rounded at random to a bound, then randomized response.
+
+A number x between low and high becomes "high" with probability (x - low)/(high - low), else "low"; the bit is told
+truly with probability e^epsilon/(e^epsilon + 1). That is binary randomized response of a random bit, so a report is
+epsilon-private, and one bit is all it holds. Best where epsilon is small: its variance never falls below that of the
+rounding. Duchi, Jordan and Wainwright 2018, in one dimension.
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from celosia.core.events import RandomizedResponseEvent
+from celosia.core.exact import Exact
+from celosia.local.base.packing import Bytes, pack, unpack
+from celosia.local.base.protocol import PERSON, State
+from celosia.local.means.base import MeanProtocol
+from celosia.noise.bernoulli import bernoulli_logistic, flip_logistic
+from celosia.noise.uniform import integer_below, uniform_below
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from celosia.core.mechanism import Source
+
+__all__ = ["Duchi", "TrueBit"]
+
+_PARTS = 1 << 52
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrueBit:
+    """The law of Duchi's bit, for a number that lies at a part out of ``parts`` between the bounds.
+
+    >>> TrueBit(epsilon=Fraction(200), parts=8).draw(np.array([0, 8]), None).tolist()
+    [False, True]
+    """
+
+    epsilon: Fraction
+    parts: int
+
+    @property
+    def factor(self) -> float:
+        """How many times too small the mean of the bits is."""
+        return 1 / math.tanh(float(self.epsilon) / 2)
+
+    def variance_at(self, square: float) -> float:
+        """Return the variance of one report for bounds of -1 and 1, where ``square`` is the square of the true number.
+
+        >>> round(TrueBit(epsilon=Fraction(1), parts=8).variance_at(0.0), 2)
+        4.68
+        """
+        return self.factor**2 - square
+
+    def centre(self, high: int, reports: int) -> tuple[float, float]:
+        """Return the mean that so many bits of "high" tell, and the variance of one report, for bounds of -1 and 1.
+
+        The bits do not tell how far apart people are: all at the mean is the case with the most noise. For the variance
+        two bits of either kind are added (Agresti and Coull 1998): few bits that agree by chance are not certain.
+
+        >>> mean, variance = TrueBit(epsilon=Fraction(4), parts=8).centre(5, 5)
+        >>> round(mean, 3), round(variance, 3)
+        (1.037, 0.744)
+        """
+        blurred = (2 * (high + 2) / (reports + 4) - 1) * self.factor
+        return (2 * high / reports - 1) * self.factor, self.variance_at(min(blurred**2, 1.0))
+
+    def log_masses(self, part: int, said: "NDArray[Any]") -> "NDArray[np.float64]":
+        """Return the logarithms of the probabilities of bits.
+
+        >>> np.exp(TrueBit(epsilon=Fraction(1), parts=8).log_masses(4, np.arange(2))).tolist()
+        [0.5, 0.5]
+        """
+        epsilon, share = float(self.epsilon), part / self.parts
+        truth = -math.log1p(math.exp(-epsilon))
+        with np.errstate(divide="ignore"):  # the bounds themselves are rounded to one side only
+            low, high = (np.logaddexp(np.log(of), np.log1p(-of) - epsilon) + truth for of in (1 - share, share))
+        masses: NDArray[np.float64] = np.where(said == 1, high, low)
+        return masses
+
+    def draw(self, read: "NDArray[np.int64]", source: "Source") -> "NDArray[np.bool_]":
+        """Draw one bit for each number.
+
+        >>> TrueBit(epsilon=Fraction(200), parts=8).draw(np.array([0, 8]), None).tolist()
+        [False, True]
+        """
+        rounded = uniform_below(self.parts, read.size, source) < read
+        bits: NDArray[np.bool_] = rounded == bernoulli_logistic(self.epsilon, read.size, source=source)
+        return bits
+
+    def draw_one(self, part: int, source: "Source") -> bool:
+        """Draw one bit: a whole number below ``parts``, which decides the rounding, then the coin of truth.
+
+        >>> TrueBit(epsilon=Fraction(200), parts=8).draw_one(8, None)
+        True
+        """
+        rounded = integer_below(self.parts, source) < part
+        return rounded == flip_logistic(self.epsilon, 2, source)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
+class Duchi(MeanProtocol):
+    """A mean from one bit a person.
+
+    Parameters
+    ----------
+    low, high
+        The bounds of the numbers; clip before reporting.
+    epsilon
+        What one report spends.
+
+    Examples
+    --------
+    >>> from celosia.noise import Seeded
+    >>> protocol = Duchi(low=0, high=100, epsilon=1)
+    >>> reports = protocol.privatize([30.5] * 10_000, source=Seeded(7))
+    >>> protocol.aggregate().absorb(reports).estimate()
+    MeanEstimate(30.5677 ± 1.1, reports=10000)
+    """
+
+    def __init__(self, *, low: Exact, high: Exact, epsilon: Exact) -> None:
+        self._begin(low, high, epsilon)
+
+    @property
+    def bit(self) -> TrueBit:
+        """The law of a report.
+
+        >>> round(Duchi(low=0, high=1, epsilon=1).bit.factor, 3)
+        2.164
+        """
+        return TrueBit(epsilon=self.epsilon, parts=_PARTS)
+
+    @property
+    def event(self) -> RandomizedResponseEvent:
+        """What one report runs.
+
+        >>> Duchi(low=0, high=1, epsilon=1).event.categories
+        2
+        """
+        return RandomizedResponseEvent(epsilon=self.epsilon, categories=2, unit=PERSON)
+
+    @property
+    def bits(self) -> int:
+        """A report says "low" or "high".
+
+        >>> Duchi(low=0, high=1, epsilon=1).bits
+        1
+        """
+        return 1
+
+    def outputs(self) -> Bytes | None:
+        """Both bits.
+
+        >>> Duchi(low=0, high=1, epsilon=1).outputs().tolist()
+        [[0], [1]]
+        """
+        return pack([(np.arange(2), 1)])
+
+    def log_masses(self, value: Any, payload: Bytes) -> "NDArray[np.float64]":  # noqa: ANN401 - a number
+        """Return the logarithms of the probabilities of the bits.
+
+        >>> protocol = Duchi(low=0, high=1, epsilon=1)
+        >>> np.exp(protocol.log_masses(0.5, protocol.outputs())).tolist()
+        [0.5, 0.5]
+        """
+        (said,) = unpack(payload, [1])
+        return self.bit.log_masses(int(self._read([value])[0]), said)
+
+    @property
+    def _parts(self) -> int:
+        return _PARTS
+
+    def _worst(self) -> float:
+        return self.bit.variance_at(0.0)
+
+    def _centre(self, state: State, reports: int) -> tuple[float, float]:
+        return self.bit.centre(int(state["high"][0]), reports)
+
+    def _draw(self, read: "NDArray[np.int64]", source: "Source") -> Bytes:
+        return pack([(self.bit.draw(read, source), 1)])
+
+    def _draw_one(self, read: Any, source: "Source") -> int:  # noqa: ANN401 - an item of _read
+        return int(self.bit.draw_one(int(read), source))
+
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        return {"high": (1,)}
+
+    def _absorb(self, state: State, payload: Bytes) -> None:
+        state["high"] += int(np.count_nonzero(payload))

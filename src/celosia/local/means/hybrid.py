@@ -1,0 +1,196 @@
+"""The hybrid mechanism for a mean: the piecewise one or Duchi's, as a coin says, and the report says which.
+
+The coin does not look at the number, so the report is a mixture of two epsilon-private ones with the part in sight:
+epsilon-private. One mechanism's variance grows towards the bounds as the other's falls; with the piecewise one taken
+with probability 1 - e^(-epsilon/2) the sum is flat, and less than the worst case of either. For an epsilon of 0.61 or
+less Duchi's alone is better and is always taken. Wang, Xiao, Yang, Zhao, Hui, Shin, Shin and Yu 2019.
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from celosia.core.exact import Exact
+from celosia.local.base.checks import exact_total
+from celosia.local.base.packing import Bytes, field_width, pack, unpack
+from celosia.local.base.protocol import State
+from celosia.local.means.base import MeanProtocol
+from celosia.local.means.duchi import TrueBit
+from celosia.local.means.interval import PART_BITS, exact_grid
+from celosia.local.means.window import Width, Window, exact_width
+from celosia.noise.bernoulli import bernoulli_exp, flip_exp
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from celosia.core.mechanism import Source
+
+__all__ = ["Hybrid"]
+
+_GRID = 1 << 20
+_MOST_OUTPUTS = 1 << 16
+_ALONE = Fraction(61, 100)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
+class Hybrid(MeanProtocol):
+    """A mean whose variance does not depend on the numbers, and is less than the worst of either mechanism.
+
+    Parameters
+    ----------
+    low, high
+        The bounds of the numbers; clip before reporting.
+    epsilon
+        What one report spends.
+    grid, width
+        Of the piecewise mechanism: see ``Piecewise``.
+
+    Examples
+    --------
+    >>> from celosia.noise import Seeded
+    >>> protocol = Hybrid(low=0, high=100, epsilon=2)
+    >>> reports = protocol.privatize([30.5] * 10_000, source=Seeded(7))
+    >>> protocol.aggregate().absorb(reports).estimate()
+    MeanEstimate(30.3238 ± 0.51, reports=10000)
+    """
+
+    grid: int
+    width: int
+
+    def __init__(
+        self, *, low: Exact, high: Exact, epsilon: Exact, grid: int = _GRID, width: Width = "published"
+    ) -> None:
+        self._begin(low, high, epsilon)
+        steps = exact_grid(grid)
+        self._set(grid=steps, width=exact_width(width, self.epsilon, steps))
+
+    @property
+    def window(self) -> Window:
+        """The law of a report of the piecewise mechanism.
+
+        >>> Hybrid(low=0, high=1, epsilon=2, grid=8).window.width
+        3
+        """
+        return Window(epsilon=self.epsilon, steps=self.grid, width=self.width)
+
+    @property
+    def bit(self) -> TrueBit:
+        """The law of a report of Duchi's mechanism.
+
+        >>> round(Hybrid(low=0, high=1, epsilon=1).bit.factor, 3)
+        2.164
+        """
+        return TrueBit(epsilon=self.epsilon, parts=self._parts)
+
+    @property
+    def share(self) -> float:
+        """With which probability the piecewise mechanism is taken.
+
+        >>> Hybrid(low=0, high=1, epsilon="0.5").share, round(Hybrid(low=0, high=1, epsilon=2).share, 3)
+        (0.0, 0.632)
+        """
+        return 0.0 if self._alone else -math.expm1(-float(self.epsilon) / 2)
+
+    @property
+    def bits(self) -> int:
+        """A report is a number of the piecewise mechanism, or Duchi's bit, and then a bit that is 1 for the first.
+
+        >>> Hybrid(low=0, high=1, epsilon=4).bits
+        22
+        """
+        return self._width + 1
+
+    def outputs(self) -> Bytes | None:
+        """The reports of both mechanisms, on a grid of at most some thousand steps.
+
+        >>> len(Hybrid(low=0, high=1, epsilon=2, grid=8).outputs())
+        13
+        """
+        numbers = 0 if self._alone else self.window.size
+        if numbers > _MOST_OUTPUTS:
+            return None
+        said = np.concatenate([np.arange(2), np.arange(numbers)])
+        return pack([(said, self._width), (np.arange(said.size) >= 2, 1)])
+
+    def log_masses(self, value: Any, payload: Bytes) -> "NDArray[np.float64]":  # noqa: ANN401 - a number
+        """Return the logarithm of the probability of each report: the coin's, and the mechanism's.
+
+        >>> protocol = Hybrid(low=0, high=1, epsilon=2, grid=8)
+        >>> float(np.exp(protocol.log_masses(0.3, protocol.outputs())).sum().round(12))
+        1.0
+        """
+        said, flag = unpack(payload, [self._width, 1])
+        part = int(self._read([value])[0])
+        bits = self.bit.log_masses(part, said)
+        if self._alone:
+            return bits
+        numbers = self.window.log_masses(part, said.astype(np.int64))
+        return np.where(flag == 1, math.log(self.share) + numbers, bits - float(self.epsilon) / 2)
+
+    @property
+    def _alone(self) -> bool:
+        return self.epsilon <= _ALONE
+
+    @property
+    def _width(self) -> int:
+        return field_width(self.window.size)
+
+    @property
+    def _parts(self) -> int:
+        return self.grid << PART_BITS
+
+    def _variance_at(self, square: float) -> float:
+        share = self.share
+        return share * self.window.variance_at(square) + (1 - share) * self.bit.variance_at(square)
+
+    def _worst(self) -> float:
+        # Linear in the square but for the rounding to a step, whose variance is a quarter of a squared step at most.
+        rounding = self.share / self.window.slope / self.grid**2
+        return max(self._variance_at(0.0), self._variance_at(1.0)) + rounding
+
+    def _centre(self, state: State, reports: int) -> tuple[float, float]:
+        low, high = state["bits"].tolist()
+        numbers = reports - low - high
+        if not numbers:
+            mean = (high - low) * self.bit.factor / reports
+            return mean, self._variance_at(min(mean**2, 1.0))
+        part, square = self.window.moments(state, numbers)
+        mean = ((high - low) * self.bit.factor + numbers * part) / reports
+        return mean, self._variance_at(square) + self.share / self.grid**2  # rounding to a step: a quarter at most
+
+    def _draw(self, read: "NDArray[np.int64]", source: "Source") -> Bytes:
+        flag = ~bernoulli_exp(self.epsilon / 2, read.size, source)
+        if self._alone:
+            flag[:] = False
+        bits, numbers = self.bit.draw(read, source), self.window.draw(read, source)
+        return pack([(np.where(flag, numbers, bits), self._width), (flag, 1)])
+
+    def _draw_one(self, read: Any, source: "Source") -> int:  # noqa: ANN401 - an item of _read
+        """Draw one report: the coin that chooses, then all draws of Duchi's bit, then all of the piecewise number."""
+        flag = not flip_exp(self.epsilon / 2, source) and not self._alone
+        bit, number = self.bit.draw_one(int(read), source), self.window.draw_one(int(read), source)
+        return (number if flag else int(bit)) | flag << self._width
+
+    def _reach(self) -> tuple[int, int]:
+        return 0, (1 << 32) - 1  # squares are added up in halves of 32 bits
+
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        return {"bits": (2,), "sum": (1,), "squares": (2,)}
+
+    def _possible(self, state: State, reports: int) -> bool:
+        rest = reports - exact_total(state["bits"])
+        return rest >= 0 and self.window.possible(state, 0 if self._alone else rest) and not (self._alone and rest)
+
+    def _valid(self, payload: Bytes) -> "NDArray[np.bool_]":
+        padded = super(Hybrid, self)._valid(payload)  # slots make the class twice; a bare super() holds the first
+        said, flag = unpack(payload, [self._width, 1])
+        most = np.where(flag == 1, 0 if self._alone else self.window.size, 2)
+        return padded & (said < most.astype(np.uint64))
+
+    def _absorb(self, state: State, payload: Bytes) -> None:
+        said, flag = unpack(payload, [self._width, 1])
+        state["bits"] += np.bincount(said[flag == 0].astype(np.int64), minlength=2)
+        self.window.add(state, said[flag == 1])

@@ -1,0 +1,208 @@
+"""The Laplace mechanism in the local model: the number itself, with noise as wide as the whole interval.
+
+Numbers lie on a grid of L steps, and any two people are at most L steps apart: discrete Laplace noise of scale
+L/epsilon makes a report epsilon-private (`proofs/laplace.md`). The noisy position is cut 45 scales beyond either bound,
+at places that do not depend on the number, so that a report has a fixed size: a function of what is private already.
+Noise goes that far in one report out of 2^64, and the bias is below 2^-64 of the scale: no double could show it. It is
+the simplest protocol for a mean. ``Hybrid`` has less variance, and is the one for clients whose time may be watched:
+here large noise takes longer to draw. Dwork, McSherry, Nissim and Smith 2006.
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from celosia.core.adjacency import ReplaceOne
+from celosia.core.errors import ParameterError
+from celosia.core.events import LaplaceEvent
+from celosia.core.exact import Exact, quote
+from celosia.local.base.packing import Bytes, field_width, pack, unpack
+from celosia.local.base.protocol import PERSON, State
+from celosia.local.means.base import MeanProtocol
+from celosia.local.means.interval import PART_BITS, exact_grid, round_part, round_parts
+from celosia.noise.bernoulli import flip, flip_exp
+from celosia.noise.laplace import DiscreteLaplace
+from celosia.noise.uniform import integer_below
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from celosia.core.mechanism import Source
+
+__all__ = ["LocalLaplace"]
+
+_GRID = 1 << 20
+_SCALES = 45  # exp(-45) < 2^-64
+_MOST_BITS = 62
+_MOST_OUTPUTS = 1 << 16
+_HALF = np.uint64(32)  # reports are summed in halves of 32 bits, which add up without overflow
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
+class LocalLaplace(MeanProtocol):
+    """A mean from numbers with Laplace noise.
+
+    Parameters
+    ----------
+    low, high
+        The bounds of the numbers; clip before reporting.
+    epsilon
+        What one report spends.
+    grid
+        The number L of steps between the bounds.
+
+    Examples
+    --------
+    >>> from celosia.noise import Seeded
+    >>> protocol = LocalLaplace(low=0, high=100, epsilon=2)
+    >>> reports = protocol.privatize([30.5] * 10_000, source=Seeded(7))
+    >>> protocol.aggregate().absorb(reports).estimate()
+    MeanEstimate(31.1185 ± 0.71, reports=10000)
+    """
+
+    grid: int
+
+    def __init__(self, *, low: Exact, high: Exact, epsilon: Exact, grid: int = _GRID) -> None:
+        self._begin(low, high, epsilon)
+        self._set(grid=exact_grid(grid))
+        if self.bits > _MOST_BITS:
+            message = f"grid must be coarser for this epsilon: {quote(grid)} steps make {self.bits} bits a report."
+            raise ParameterError(message)
+
+    @property
+    def scale(self) -> Fraction:
+        """The scale of the noise, in steps.
+
+        >>> LocalLaplace(low=0, high=1, epsilon=2, grid=8).scale
+        Fraction(4, 1)
+        """
+        return self.grid / self.epsilon
+
+    @property
+    def reach(self) -> int:
+        """How many steps beyond the bounds a noisy position is cut.
+
+        >>> LocalLaplace(low=0, high=1, epsilon=2, grid=8).reach
+        180
+        """
+        return math.ceil(_SCALES * self.scale)
+
+    @property
+    def event(self) -> LaplaceEvent:
+        """What one report runs.
+
+        >>> LocalLaplace(low=0, high=1, epsilon=2, grid=8).event
+        LaplaceEvent(scale=4, sensitivity=8, adjacency=ReplaceOne, unit='person')
+        """
+        return LaplaceEvent(scale=self.scale, sensitivity=self.grid, adjacency=ReplaceOne, unit=PERSON)
+
+    @property
+    def bits(self) -> int:
+        """A report is a position, counted from where the lowest are cut.
+
+        >>> LocalLaplace(low=0, high=1, epsilon=2).bits
+        26
+        """
+        return field_width(self._size)
+
+    def outputs(self) -> Bytes | None:
+        """All positions, on a grid of at most some hundred steps.
+
+        >>> len(LocalLaplace(low=0, high=1, epsilon=2, grid=8).outputs())
+        369
+        """
+        return pack([(np.arange(self._size), self.bits)]) if self._size <= _MOST_OUTPUTS else None
+
+    def log_masses(self, value: Any, payload: Bytes) -> "NDArray[np.float64]":  # noqa: ANN401 - a number
+        """Return the logarithm of the probability of each report, with what was cut at either end.
+
+        >>> protocol = LocalLaplace(low=0, high=1, epsilon=2, grid=8)
+        >>> float(np.exp(protocol.log_masses(0.3, protocol.outputs())).sum().round(12))
+        1.0
+        """
+        (said,) = unpack(payload, [self.bits])
+        position, rest = divmod(int(self._read([value])[0]), 1 << PART_BITS)
+        below = self._log_masses(position, said.astype(np.int64))
+        if not rest:
+            return below
+        share = rest / (1 << PART_BITS)
+        above = self._log_masses(position + 1, said.astype(np.int64))
+        return np.logaddexp(math.log1p(-share) + below, math.log(share) + above)
+
+    def _log_masses(self, position: int, said: "NDArray[np.int64]") -> "NDArray[np.float64]":
+        distance = said - self.reach - position
+        single = DiscreteLaplace(self.scale).log_mass(distance)
+        # P(noise >= k) = exp(-k/scale) / (1 + exp(-1/scale)) for k > 0
+        tail = -np.abs(distance) / float(self.scale) - math.log1p(math.exp(-1 / float(self.scale)))
+        return np.where((said == 0) | (said == self._size - 1), tail, single)
+
+    @property
+    def _size(self) -> int:
+        return self.grid + 2 * self.reach + 1
+
+    @property
+    def _parts(self) -> int:
+        return self.grid << PART_BITS
+
+    def _worst(self) -> float:
+        rate = 1 / float(self.scale)
+        noise = 0.5 / math.sinh(rate / 2) ** 2 if rate < 700 else 0.0  # 2 r/(1 - r)^2, with r = exp(-rate)
+        return (noise + 0.25) / (self.grid / 2) ** 2  # rounding to a step: a quarter at most
+
+    def _centre(self, state: State, reports: int) -> tuple[float, float]:
+        low, high = state["halves"].tolist()
+        position = float(Fraction(low + (high << int(_HALF)), reports) - self.reach)
+        return position / (self.grid / 2) - 1, self._worst()
+
+    def _draw(self, read: "NDArray[np.int64]", source: "Source") -> Bytes:
+        noise = DiscreteLaplace(self.scale).sample(read.size, source)
+        noisy = round_parts(read, source) + noise.clip(-self._size, self._size)
+        return pack([((noisy + self.reach).clip(0, self._size - 1), self.bits)])
+
+    def _draw_one(self, read: Any, source: "Source") -> int:  # noqa: ANN401 - an item of _read
+        """Draw one report: the rounding below 2^32, then the noise as ``_noise`` draws it."""
+        noisy = round_part(int(read), source) + _noise(self.scale, source)
+        return min(max(noisy + self.reach, 0), self._size - 1)
+
+    def _reach(self) -> tuple[int, int]:
+        return 0, (1 << 32) - 1  # numbers are added up in halves of 32 bits
+
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        return {"halves": (2,)}
+
+    def _possible(self, state: State, reports: int) -> bool:
+        low, high = state["halves"].tolist()
+        return bool(low + (high << int(_HALF)) <= reports * (self._size - 1))
+
+    def _valid(self, payload: Bytes) -> "NDArray[np.bool_]":
+        padded = super(LocalLaplace, self)._valid(payload)  # slots make the class twice; a bare super() holds the first
+        (said,) = unpack(payload, [self.bits])
+        return padded & (said < self._size)
+
+    def _absorb(self, state: State, payload: Bytes) -> None:
+        (said,) = unpack(payload, [self.bits])
+        low, high = said & np.uint64(0xFFFFFFFF), said >> _HALF
+        state["halves"] += np.array([low.sum(), high.sum()], dtype=np.int64)
+
+
+def _noise(scale: Fraction, source: "Source") -> int:
+    """Draw discrete Laplace noise from whole numbers and coins alone (Canonne, Kamath and Steinke 2020).
+
+    With the scale t/s: u below t, kept with probability exp(-u/t), else drawn again; as many coins of probability
+    exp(-1) as show True in a row; a fair coin for the sign, and all again where it is minus and the size 0.
+    """
+    t, s = scale.numerator, scale.denominator
+    while True:
+        u = integer_below(t, source)
+        if not flip_exp(Fraction(u, t), source):
+            continue
+        times = 0
+        while flip_exp(1, source):
+            times += 1
+        size = (u + t * times) // s
+        minus = flip(Fraction(1, 2), source)
+        if size or not minus:
+            return -size if minus else size

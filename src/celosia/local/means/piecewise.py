@@ -1,0 +1,137 @@
+"""The piecewise mechanism for a mean: a whole number near the true one likely, any other one possible.
+
+Numbers lie on a grid of L steps; a report is a whole number below L + W, and each of the W numbers in the window at the
+true position is e^epsilon times as likely as each one outside it. Nothing else about the position shows: a report is
+epsilon-private. The estimate is unbiased, exactly, up to the reading of numbers to 2^-32 of a step. With W near
+L e^(-epsilon/2) this is the mechanism of Wang, Xiao, Yang, Zhao, Hui, Shin, Shin and Yu 2019; a wider window has less
+variance for every number, the more so the larger epsilon is: a third less in the worst case at an epsilon of 4.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from celosia.core.exact import Exact
+from celosia.local.base.packing import Bytes, field_width, pack, unpack
+from celosia.local.base.protocol import State
+from celosia.local.means.base import MeanProtocol
+from celosia.local.means.interval import PART_BITS, exact_grid
+from celosia.local.means.window import Width, Window, exact_width
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from celosia.core.mechanism import Source
+
+__all__ = ["Piecewise"]
+
+_GRID = 1 << 20
+_MOST_OUTPUTS = 1 << 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
+class Piecewise(MeanProtocol):
+    """A mean from a noisy number a person; for an epsilon above 1.3 or so it is better than one bit.
+
+    Parameters
+    ----------
+    low, high
+        The bounds of the numbers; clip before reporting.
+    epsilon
+        What one report spends.
+    grid
+        The number L of steps between the bounds.
+    width
+        The number W of likely reports, 1 to L; ``"published"``, or ``"least"`` for the least variance.
+
+    Examples
+    --------
+    >>> from celosia.noise import Seeded
+    >>> protocol = Piecewise(low=0, high=100, epsilon=3)
+    >>> reports = protocol.privatize([30.5] * 10_000, source=Seeded(7))
+    >>> protocol.aggregate().absorb(reports).estimate()
+    MeanEstimate(30.9636 ± 0.25, reports=10000)
+    """
+
+    grid: int
+    width: int
+
+    def __init__(
+        self, *, low: Exact, high: Exact, epsilon: Exact, grid: int = _GRID, width: Width = "published"
+    ) -> None:
+        self._begin(low, high, epsilon)
+        steps = exact_grid(grid)
+        self._set(grid=steps, width=exact_width(width, self.epsilon, steps))
+
+    @property
+    def window(self) -> Window:
+        """The law of a report.
+
+        >>> Piecewise(low=0, high=1, epsilon=2, grid=8).window.width
+        3
+        """
+        return Window(epsilon=self.epsilon, steps=self.grid, width=self.width)
+
+    @property
+    def bits(self) -> int:
+        """A report is a whole number below L + W.
+
+        >>> Piecewise(low=0, high=1, epsilon=4).bits
+        21
+        """
+        return field_width(self.window.size)
+
+    def outputs(self) -> Bytes | None:
+        """All whole numbers below L + W, on a grid of at most some thousand steps.
+
+        >>> len(Piecewise(low=0, high=1, epsilon=2, grid=8).outputs())
+        11
+        """
+        size = self.window.size
+        return pack([(np.arange(size), self.bits)]) if size <= _MOST_OUTPUTS else None
+
+    def log_masses(self, value: Any, payload: Bytes) -> "NDArray[np.float64]":  # noqa: ANN401 - a number
+        """Return the logarithm of the probability of each report: a mixture over the two positions around the number.
+
+        >>> protocol = Piecewise(low=0, high=1, epsilon=2, grid=8)
+        >>> np.exp(protocol.log_masses(0.25, protocol.outputs())).round(3).tolist()
+        [0.033, 0.033, 0.245, 0.245, 0.245, 0.033, 0.033, 0.033, 0.033, 0.033, 0.033]
+        """
+        (said,) = unpack(payload, [self.bits])
+        return self.window.log_masses(int(self._read([value])[0]), said.astype(np.int64))
+
+    @property
+    def _parts(self) -> int:
+        return self.grid << PART_BITS
+
+    def _worst(self) -> float:
+        return self.window.worst
+
+    def _centre(self, state: State, reports: int) -> tuple[float, float]:
+        mean, square = self.window.moments(state, reports)
+        return mean, self.window.variance_at(square) + 1 / self.grid**2  # rounding to a step: a quarter at most
+
+    def _draw(self, read: "NDArray[np.int64]", source: "Source") -> Bytes:
+        return pack([(self.window.draw(read, source), self.bits)])
+
+    def _draw_one(self, read: Any, source: "Source") -> int:  # noqa: ANN401 - an item of _read
+        return self.window.draw_one(int(read), source)
+
+    def _reach(self) -> tuple[int, int]:
+        return 0, (1 << 32) - 1  # squares are added up in halves of 32 bits
+
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        return {"sum": (1,), "squares": (2,)}
+
+    def _possible(self, state: State, reports: int) -> bool:
+        return self.window.possible(state, reports)
+
+    def _valid(self, payload: Bytes) -> "NDArray[np.bool_]":
+        padded = super(Piecewise, self)._valid(payload)  # slots make the class twice; a bare super() holds the first
+        (said,) = unpack(payload, [self.bits])
+        return padded & (said < self.window.size)
+
+    def _absorb(self, state: State, payload: Bytes) -> None:
+        (said,) = unpack(payload, [self.bits])
+        self.window.add(state, said)

@@ -1,0 +1,1 @@
+"""Hierarchical histograms: counts of ranges, and quantiles."""

@@ -1,0 +1,234 @@
+"""A hierarchical histogram: counts of ordered buckets, of any range of them, and quantiles.
+
+Buckets are the leaves of a tree. A client draws a level, whatever its value is, and reports its node of that level with
+a private oracle: epsilon-private, as the node is a function of the value and the level says nothing. The server makes
+the levels agree, so that a range of a thousand buckets is a few nodes and its error grows with the logarithm only.
+Cormode, Kulkarni and Srivastava 2019; Hay, Rastogi, Miklau and Suciu 2010; `proofs/hierarchical-histogram.md`.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+
+from celosia.core.errors import ParameterError
+from celosia.core.events import Event, RandomizedResponseEvent
+from celosia.core.exact import Exact, exact_epsilon, quote, whole
+from celosia.local.base.checks import check_crowd, exact_total
+from celosia.local.base.estimate import estimate_of
+from celosia.local.base.packing import Bytes
+from celosia.local.base.protocol import PERSON, Protocol, State
+from celosia.local.base.values import Domain, codes, domain_labels, domain_size, exact_domain
+from celosia.local.ranges.estimate import Histogram, RangeEstimate
+from celosia.local.ranges.node_oracles import HadamardNodes, NodeOracle, UnaryNodes
+from celosia.local.ranges.tree import Tree, best_fanout
+from celosia.noise.uniform import integer_below, uniform_below
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from celosia.core.mechanism import Source
+    from celosia.local.base.aggregate import Aggregate
+
+__all__ = ["HierarchicalHistogram"]
+
+Oracle = Literal["unary", "hadamard"]
+
+_MOST_BITS = 1024  # a unary report of 128 bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
+class HierarchicalHistogram(Protocol[RangeEstimate]):
+    """Ranges and quantiles over an ordered domain.
+
+    Parameters
+    ----------
+    domain
+        The number of buckets, which are then 0, 1, 2 …, or the buckets themselves, in their order.
+    epsilon
+        What one report spends.
+    fanout
+        The number of children of a node; without, the best for long ranges.
+    oracle
+        ``"unary"``, of less variance, or ``"hadamard"``, of a few bits; without, unary up to 1024 buckets.
+
+    Examples
+    --------
+    >>> from celosia.noise import Seeded
+    >>> protocol = HierarchicalHistogram(domain=100, epsilon=2)
+    >>> ages = [20, 30, 40, 50, 60] * 2000
+    >>> estimate = protocol.aggregate().absorb(protocol.privatize(ages, source=Seeded(7))).estimate()
+    >>> estimate.range(25, 55)
+    RangeCount(25 to 55: 6106 ± 315, reports=10000)
+    """
+
+    domain: Domain
+    fanout: int
+    oracle: Oracle
+
+    def __init__(
+        self,
+        *,
+        domain: Domain | list[str] | list[int],
+        epsilon: Exact,
+        fanout: int | None = None,
+        oracle: Oracle | None = None,
+    ) -> None:
+        buckets = exact_domain(domain)
+        size = domain_size(buckets)
+        children = best_fanout(size) if fanout is None else whole(fanout, name="fanout", least=2)
+        if oracle is None:
+            oracle = "unary" if size <= _MOST_BITS else "hadamard"
+        if oracle not in get_args(Oracle):
+            message = f'oracle must be "unary" or "hadamard", not {quote(oracle)}.'
+            raise ParameterError(message)
+        self._set(domain=buckets, epsilon=exact_epsilon(epsilon), fanout=children, oracle=oracle)
+
+    @property
+    def tree(self) -> Tree:
+        """The ranges that people report.
+
+        >>> HierarchicalHistogram(domain=100, epsilon=1, fanout=5).tree.sizes
+        (4, 20, 100)
+        """
+        return Tree(domain_size(self.domain), self.fanout)
+
+    @property
+    def nodes(self) -> NodeOracle:
+        """How they report them.
+
+        >>> type(HierarchicalHistogram(domain=1 << 16, epsilon=1).nodes).__name__
+        'HadamardNodes'
+        """
+        kind = UnaryNodes if self.oracle == "unary" else HadamardNodes
+        return kind(epsilon=self.epsilon, sizes=self.tree.sizes)
+
+    @property
+    def event(self) -> Event:
+        """What one report runs: with the Hadamard oracle one answer of yes or no.
+
+        >>> HierarchicalHistogram(domain=1 << 16, epsilon=1).event.categories
+        2
+        """
+        if self.oracle == "hadamard":
+            return RandomizedResponseEvent(epsilon=self.epsilon, unit=PERSON)
+        return super(HierarchicalHistogram, self).event
+
+    @property
+    def bits(self) -> int:
+        """A report is a node, as its oracle writes it, and a level.
+
+        >>> HierarchicalHistogram(domain=100, epsilon=1).bits, HierarchicalHistogram(domain=1 << 16, epsilon=1).bits
+        (101, 19)
+        """
+        return self.nodes.bits
+
+    def variance(self, reports: int, count: float = 0.0) -> float:
+        """Return the variance of the estimated count of the first bucket, when so many of the reporters are in it.
+
+        The others are taken to be spread evenly. Ranges are what the protocol is for: see ``RangeEstimate.range``.
+
+        >>> round(HierarchicalHistogram(domain=1000, epsilon=1).variance(1000) / 1000, 1)
+        10.0
+        """
+        check_crowd(reports, count)
+        tree = self.tree
+        shares = np.full(tree.leaves, (1 - count / max(reports, 1)) / (tree.leaves - 1))
+        shares[0] = count / max(reports, 1)
+        state = {name: np.zeros(shape, dtype=np.int64) for name, shape in self._shapes().items()}
+        state["levels"][:] = 1 << 20  # as many at each level
+        histogram = Histogram(tree, self.nodes, state)
+        return reports / histogram.reports * float(histogram.leaf_variances(shares)[0])
+
+    def outputs(self) -> Bytes | None:
+        """All reports of all levels, where they are not too many.
+
+        >>> len(HierarchicalHistogram(domain=4, epsilon=1, fanout=2).outputs())
+        20
+        """
+        return self.nodes.outputs()
+
+    def log_masses(self, value: Any, payload: Bytes) -> "NDArray[np.float64]":  # noqa: ANN401 - a value of the domain
+        """Return the logarithm of the probability of each report: of its level, and of the node's report.
+
+        >>> protocol = HierarchicalHistogram(domain=4, epsilon=1, fanout=2)
+        >>> float(np.exp(protocol.log_masses(3, protocol.outputs())).sum().round(12))
+        1.0
+        """
+        oracle, tree, leaf = self.nodes, self.tree, self._read([value])
+        levels = oracle.levels(payload)
+        masses = np.full(len(payload), -np.inf)
+        for level in range(tree.height):
+            rows = levels == level
+            masses[rows] = oracle.log_masses(level, int(tree.node(level, leaf)[0]), payload[rows])
+        return masses - math.log(tree.height)
+
+    def _read(self, values: Any) -> "NDArray[np.int64]":  # noqa: ANN401 - any column
+        return codes(values, self.domain)
+
+    def _draw(self, read: "NDArray[np.int64]", source: "Source") -> Bytes:
+        oracle, tree = self.nodes, self.tree
+        levels = uniform_below(tree.height, read.size, source)
+        payload = np.empty((read.size, self.bytes_per_report), dtype=np.uint8)
+        for level in range(tree.height):
+            rows = np.flatnonzero(levels == level)
+            if rows.size:
+                payload[rows] = oracle.draw(level, tree.node(level, read[rows]), source)
+        return payload
+
+    def _draw_one(self, read: Any, source: "Source") -> int:  # noqa: ANN401 - an item of _read
+        """Draw the level, then what the oracle draws."""
+        tree = self.tree
+        level = integer_below(tree.height, source)
+        return self.nodes.draw_one(level, int(tree.node(level, np.array([read]))[0]), source)
+
+    def _reach(self) -> tuple[int, int]:
+        return -1, 1  # signs are added up, or bits
+
+    def _whole(self) -> Domain:
+        return self.domain
+
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        return {"counts": self.nodes.shape(), "levels": (self.tree.height,)}
+
+    def _possible(self, state: State, reports: int) -> bool:
+        return exact_total(state["levels"]) == reports and self.nodes.possible(state)
+
+    def _valid(self, payload: Bytes) -> "NDArray[np.bool_]":
+        padded = super(HierarchicalHistogram, self)._valid(payload)  # slots make the class twice
+        return padded & self.nodes.valid(payload)
+
+    def _absorb(self, state: State, payload: Bytes) -> None:
+        self.nodes.absorb(state, payload)
+
+    def _estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> RangeEstimate:  # noqa: ANN401 - any column
+        places = (
+            np.arange(self.tree.leaves) if candidates is None else codes(candidates, self.domain, name="candidates")
+        )
+        labels = domain_labels(self.domain)
+        histogram = Histogram(self.tree, self.nodes, aggregate.state)
+        nobody = histogram.leaf_variances(np.full(len(labels), 1 / len(labels)))[places]
+        found = estimate_of(
+            [labels[place] for place in places.tolist()],
+            histogram.leaves[places],
+            variances=histogram.leaf_variances()[places],
+            null_variances=nobody,
+            reports=aggregate.reports,
+            postprocess=postprocess,
+            hits=histogram.hits(float(nobody.min(initial=math.inf))),
+            slopes=histogram.slope,
+        )
+        return RangeEstimate(
+            candidates=found.candidates,
+            counts=found.counts,
+            standard_errors=found.standard_errors,
+            null_errors=found.null_errors,
+            raw=found.raw,
+            reports=found.reports,
+            postprocess=found.postprocess,
+            hits=found.hits,
+            slopes=found.slopes,
+            domain=self.domain,
+            histogram=histogram,
+        )

@@ -1,0 +1,289 @@
+"""The sparse vector technique: say which queries are above a threshold, pay only for the positive answers.
+
+Noise is drawn once for the threshold and anew for every query, scaled with the number of positive answers that are
+allowed; the mechanism stops after them and never tells a number. These are the points in which published variants fail
+(Lyu, Su and Li, *Understanding the sparse vector technique*, 2017; this is their algorithm 1, with integer noise).
+"""
+
+import os
+from dataclasses import dataclass
+from fractions import Fraction
+from threading import Lock
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from celosia.core.adjacency import AddRemove, Adjacency, exact_adjacency
+from celosia.core.errors import Exhausted, InputError
+from celosia.core.events import AboveThresholdEvent
+from celosia.core.exact import Exact, exact, exact_epsilon, exact_level, exact_positive, whole
+from celosia.core.guarantees import PureDP
+from celosia.core.record import Described, exact_text
+from celosia.core.release import Release
+from celosia.mechanisms.grid import FINENESS, Value, as_number_or_array, fine_step, is_integral, to_steps
+from celosia.mechanisms.selection.base import exact_monotone
+from celosia.noise.laplace import DiscreteLaplace
+from celosia.noise.source import source_or_system
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from celosia.core.mechanism import Source
+
+__all__ = ["AboveThreshold", "ThresholdSession"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
+class AboveThreshold(Described):
+    """Tell which values are above a threshold, up to ``answers`` times.
+
+    Parameters
+    ----------
+    epsilon
+        For everything together, however many values are asked about.
+    sensitivity
+        How far one unit can move any of the values.
+    threshold
+        A public number.
+    answers
+        After so many positive answers the mechanism stops.
+    monotone
+        Whether adding a unit moves all values in the same direction: half the noise, add-remove only.
+    adjacency, unit
+        Which neighbours the sensitivity was stated for, and what one of them has more, less or different.
+
+    Examples
+    --------
+    >>> AboveThreshold(epsilon=5, sensitivity=1, threshold=100).release([3, 7, 500, 9]).value.tolist()
+    [False, False, True]
+    """
+
+    epsilon: Fraction
+    sensitivity: Fraction
+    threshold: Fraction
+    answers: int = 1
+    monotone: bool = False
+    adjacency: Adjacency = AddRemove
+    unit: str = "row"
+
+    def __init__(
+        self,
+        *,
+        epsilon: Exact,
+        sensitivity: Exact,
+        threshold: Exact,
+        answers: int = 1,
+        monotone: bool = False,
+        adjacency: Adjacency = AddRemove,
+        unit: str = "row",
+    ) -> None:
+        self._set(
+            epsilon=exact_epsilon(epsilon),
+            sensitivity=exact_positive(sensitivity, name="sensitivity"),
+            threshold=exact(threshold, name="threshold"),
+            answers=whole(answers, name="answers"),
+            monotone=exact_monotone(monotone, exact_adjacency(adjacency)),
+            adjacency=exact_adjacency(adjacency),
+            unit=exact_text(unit, name="unit"),
+        )
+
+    @property
+    def event(self) -> AboveThresholdEvent:
+        """What a release, or a whole session, runs.
+
+        >>> AboveThreshold(epsilon=1, sensitivity=1, threshold=10).event
+        AboveThresholdEvent(epsilon=1)
+        """
+        return AboveThresholdEvent(epsilon=self.epsilon, answers=self.answers, adjacency=self.adjacency, unit=self.unit)
+
+    @property
+    def guarantee(self) -> PureDP:
+        """What a release, or a whole session, promises.
+
+        >>> AboveThreshold(epsilon=1, sensitivity=1, threshold=10, answers=5).guarantee
+        PureDP(epsilon=1)
+        """
+        return PureDP(epsilon=self.epsilon, adjacency=self.adjacency, unit=self.unit)
+
+    def release(self, values: "ArrayLike", /, *, source: "Source | None" = None) -> "Release[NDArray[np.bool_]]":
+        """Return for each value whether it is above; the array ends with the last positive answer that was allowed.
+
+        >>> AboveThreshold(epsilon=5, sensitivity=1, threshold=100, answers=2).release([500, 3, 600, 9]).value.tolist()
+        [True, False, True]
+        """
+        session = self.start(source=source, integral=is_integral(as_number_or_array(values)))
+        answers = session.ask_all(values)
+        return Release(value=answers, event=self.event, guarantee=self.guarantee, seeded=session.seeded)
+
+    def start(self, *, source: "Source | None" = None, integral: bool | None = None) -> "ThresholdSession":
+        """Open a session for values that come one after the other, each perhaps chosen by the answers before it.
+
+        The session as a whole is one event; ``integral`` says whether the values are integers (by default: whether
+        sensitivity and threshold are).
+
+        >>> session = AboveThreshold(epsilon=5, sensitivity=1, threshold=100).start()
+        >>> session.ask(3), session.ask(500), session.remaining
+        (False, True, 0)
+        """
+        whole_numbers = self.sensitivity.denominator == 1 and self.threshold.denominator == 1
+        return ThresholdSession(self, source_or_system(source), integral=whole_numbers and integral is not False)
+
+    def error(self, level: Exact = 0.95, *, queries: int) -> float:
+        """Return the distance from the threshold beyond which all of ``queries`` answers are right, with ``level``.
+
+        >>> AboveThreshold(epsilon=1, sensitivity=1, threshold=100).error(0.95, queries=100)
+        36.6015625
+        """
+        level = exact_level(level)
+        step, at_threshold, at_value = self._noises(integral=False)  # integers do a little better
+        failure = (1 - level) / 2
+        steps = at_threshold.reach(failure) + at_value.reach(failure / whole(queries, name="queries"))
+        return float((steps + 2) * step)  # and the rounding of threshold and value
+
+    def _noises(self, *, integral: bool) -> tuple[Fraction, DiscreteLaplace, DiscreteLaplace]:
+        """Return the step, and in steps the noise of the threshold and that of a value."""
+        step = Fraction(1) if integral else fine_step(self.sensitivity / FINENESS)
+        steps = self.sensitivity // step + (0 if integral else 1)  # rounding can move a real value one step further
+        moved = self.answers if self.monotone else 2 * self.answers
+        # The split that makes the comparison most accurate gives the values moved^(2/3) times the threshold's share.
+        weight = Fraction(round(64 * moved ** (2 / 3)), 64)
+        for_threshold = self.epsilon / (1 + weight)
+        for_values = self.epsilon - for_threshold
+        return step, DiscreteLaplace(steps / for_threshold), DiscreteLaplace(moved * steps / for_values)
+
+
+class ThresholdSession:
+    """A sparse vector under way: it holds the noisy threshold and counts the positive answers that are left.
+
+    >>> session = AboveThreshold(epsilon=5, sensitivity=1, threshold=100).start()
+    >>> session.ask(500)
+    True
+    >>> session.ask(3)
+    Traceback (most recent call last):
+    ...
+    celosia.core.errors.Exhausted: The session has given its 1 positive answers: open a new one and pay for it.
+    """
+
+    __slots__ = (
+        "_integral",
+        "_lock",
+        "_mechanism",
+        "_noise",
+        "_process",
+        "_remaining",
+        "_source",
+        "_step",
+        "_threshold",
+    )
+
+    def __init__(self, mechanism: AboveThreshold, source: "Source", *, integral: bool) -> None:
+        self._step, at_threshold, self._noise = mechanism._noises(integral=integral)  # noqa: SLF001 - one mechanism
+        # Integers reach a threshold between them exactly when they reach the next one above.
+        self._threshold = -(-mechanism.threshold // self._step) + at_threshold.draw(source)
+        self._mechanism = mechanism
+        self._integral = integral
+        self._source = source
+        self._remaining = mechanism.answers
+        self._lock = Lock()  # two threads must not both be given the last answer
+        self._process = os.getpid()
+
+    @property
+    def remaining(self) -> int:
+        """How many positive answers are left.
+
+        >>> AboveThreshold(epsilon=5, sensitivity=1, threshold=100, answers=3).start().remaining
+        3
+        """
+        return self._remaining
+
+    @property
+    def event(self) -> AboveThresholdEvent:
+        """What the session runs, however many values it is asked about.
+
+        >>> AboveThreshold(epsilon=5, sensitivity=1, threshold=100).start().event
+        AboveThresholdEvent(epsilon=5)
+        """
+        return self._mechanism.event
+
+    @property
+    def guarantee(self) -> PureDP:
+        """What the session promises, however many values it is asked about.
+
+        >>> AboveThreshold(epsilon=5, sensitivity=1, threshold=100).start().guarantee
+        PureDP(epsilon=5)
+        """
+        return self._mechanism.guarantee
+
+    @property
+    def seeded(self) -> bool:
+        """Whether the noise can be repeated.
+
+        >>> AboveThreshold(epsilon=5, sensitivity=1, threshold=100).start().seeded
+        False
+        """
+        return self._source.seeded
+
+    def ask(self, value: Any, /) -> bool:  # noqa: ANN401 - any number
+        """Tell whether one value is above the threshold.
+
+        >>> AboveThreshold(epsilon=5, sensitivity=1, threshold=100).start().ask(-1000)
+        False
+        """
+        number = as_number_or_array(value)
+        if isinstance(number, np.ndarray):
+            message = "Ask about one number at a time, or release a whole list."
+            raise InputError(message)
+        with self._lock:
+            self._check(number)
+            steps = to_steps(number, self._step)
+            above = bool(steps + self._noise.draw(self._source) >= self._threshold)
+            self._remaining -= above
+        return above
+
+    def ask_all(self, values: "ArrayLike") -> "NDArray[np.bool_]":
+        """Tell about many values at once; the array ends with the last positive answer.
+
+        >>> session = AboveThreshold(epsilon=5, sensitivity=1, threshold=100).start()
+        >>> session.ask_all(np.array([1, 500, 500])).tolist()
+        [False, True]
+        """
+        array = as_number_or_array(values)
+        if not isinstance(array, np.ndarray) or array.ndim != 1:
+            message = "values must be a list of numbers, in the order in which they are asked about."
+            raise InputError(message)
+        with self._lock:
+            return self._ask_all(array)
+
+    def _ask_all(self, array: "NDArray[Any]") -> "NDArray[np.bool_]":
+        self._check(array)
+        steps = np.asarray(to_steps(array, self._step))
+        noise = self._noise.sample(steps.size, self._source)
+        if abs(self._threshold) < 2**61 and int(np.abs(steps).max()) < 2**61:
+            above = noise >= self._threshold - steps
+        else:  # the difference might not fit: compare as Python's integers
+            above = (noise.astype(object) >= self._threshold - steps.astype(object)).astype(np.bool_)
+        positive = np.flatnonzero(above)[: self._remaining]
+        exhausted = positive.size == self._remaining
+        self._remaining -= positive.size
+        return above[: positive[-1] + 1] if exhausted else above
+
+    def _check(self, value: Value) -> None:
+        if self._integral and not is_integral(value):  # the noise does not pay for rounding
+            message = "The session was opened for integers: open it with start(integral=False) for real values."
+            raise InputError(message)
+        if self._process != os.getpid():
+            message = "The session belongs to the process that opened it: a copy would give its answers twice."
+            raise Exhausted(message)
+        if not self._remaining:
+            message = (
+                f"The session has given its {self._mechanism.answers} positive answers: open a new one and pay for it."
+            )
+            raise Exhausted(message)
+
+    def __reduce__(self) -> NoReturn:
+        # Copies of every kind come through here: each would hold the same noisy threshold and count for itself.
+        message = "A threshold session cannot be copied: every copy would give answers that were paid for once."
+        raise Exhausted(message)
+
+    def __repr__(self) -> str:
+        return f"ThresholdSession({self._mechanism!r}, remaining={self.remaining})"

@@ -1,0 +1,233 @@
+"""Keys that are not known beforehand: show those that enough people share.
+
+Which diagnoses, words or places occur in a table is private, for one of them may occur because of one person. So
+the number of units of every key gets two-sided geometric noise, and only keys whose noisy number reaches a threshold
+are shown. A key that one unit alone is in reaches it with probability ``delta`` at most, over all keys that the unit
+is in; for all others the noise gives ``epsilon``. Keys without a unit are never looked at, and there may be any number.
+
+Korolova, Kenthapadi, Mishra and Ntoulas 2009; Wilson, Zhang, Lam, Desfontaines, Simmons-Marengo and Gipson 2020.
+"""
+
+import math
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from celosia.accounting.prices.key_selection import least_threshold
+from celosia.core.adjacency import AddRemove, Adjacency, exact_adjacency
+from celosia.core.errors import InputError, ParameterError
+from celosia.core.events import KeySelectionEvent
+from celosia.core.exact import Exact, exact_epsilon, exact_level, exact_positive, quote, whole
+from celosia.core.guarantees import ApproxDP
+from celosia.core.record import Described, exact_text
+from celosia.core.release import Release
+from celosia.mechanisms.grid import add_to_array
+from celosia.noise.laplace import DiscreteLaplace
+from celosia.noise.source import source_or_system
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from celosia.core.mechanism import Source
+
+__all__ = ["SelectedKeys", "StableKeys"]
+
+Key = TypeVar("Key", bound=Hashable)
+
+_WIDEST = 2**40  # steps of noise: beyond, a threshold would not fit in 64 bits
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class SelectedKeys:
+    """Which of the keys are shown, and the noisy numbers of units of those that are.
+
+    ``mask`` says how many keys there are in truth: use it to pick the keys, and let it go no further.
+
+    >>> from celosia.noise import Seeded
+    >>> StableKeys(epsilon=1, delta="1e-6").select([500, 1, 300], source=Seeded(7))
+    <SelectedKeys: 2 shown>
+    """
+
+    mask: "NDArray[np.bool_]"
+    counts: "NDArray[np.int64]"
+
+    def __repr__(self) -> str:
+        return f"<SelectedKeys: {self.counts.size} shown>"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
+class StableKeys(Described):
+    """Show the keys that enough units share, with their noisy numbers of units.
+
+    Parameters
+    ----------
+    epsilon, delta
+        For all keys together.
+    groups
+        In how many keys one unit can be, at most; in each of them it counts once.
+    adjacency, unit
+        Whether one unit is there or not, or has other keys, and what a unit is.
+
+    Examples
+    --------
+    >>> from celosia.noise import Seeded
+    >>> keys = StableKeys(epsilon=1, delta="1e-6")
+    >>> keys.threshold
+    15
+    >>> keys.release({"I219": 500, "U071": 300, "Q999": 1}, source=Seeded(7))
+    Release({'I219': 504, 'U071': 302}, ApproxDP(epsilon=1, delta='1e-06'), seeded=True)
+    """
+
+    epsilon: Fraction
+    delta: Fraction
+    groups: int = 1
+    adjacency: Adjacency = AddRemove
+    unit: str = "row"
+
+    def __init__(
+        self,
+        *,
+        epsilon: Exact,
+        delta: Exact,
+        groups: int = 1,
+        adjacency: Adjacency = AddRemove,
+        unit: str = "row",
+    ) -> None:
+        chance = exact_positive(delta, name="delta")
+        if chance >= 1:
+            message = f"delta must be less than 1, not {quote(delta)}."
+            raise ParameterError(message)
+        self._set(
+            epsilon=exact_epsilon(epsilon),
+            delta=chance,
+            groups=whole(groups, name="groups"),
+            adjacency=exact_adjacency(adjacency),
+            unit=exact_text(unit, name="unit"),
+        )
+        if self._touched / self.epsilon > _WIDEST:
+            message = (
+                f"The noise for epsilon={quote(epsilon)} and groups={quote(groups)} does not fit in 64-bit integers: "
+                "use a larger epsilon or fewer groups."
+            )
+            raise ParameterError(message)
+
+    @property
+    def _touched(self) -> int:
+        return self.groups if self.adjacency is AddRemove else 2 * self.groups
+
+    @property
+    def threshold(self) -> int:
+        """The noisy number of units that a key must reach: the smallest that keeps ``delta``.
+
+        >>> StableKeys(epsilon=1, delta="1e-6", groups=3).threshold
+        45
+        """
+        return _threshold(self._touched / self.epsilon, self.delta / self._touched)
+
+    @property
+    def event(self) -> KeySelectionEvent:
+        """What a release runs.
+
+        >>> StableKeys(epsilon="0.5", delta="1e-6").event
+        KeySelectionEvent(scale=2, threshold=28)
+        """
+        return KeySelectionEvent(
+            scale=self._touched / self.epsilon,
+            threshold=self.threshold,
+            groups=self.groups,
+            adjacency=self.adjacency,
+            unit=self.unit,
+        )
+
+    @property
+    def guarantee(self) -> ApproxDP:
+        """What a release promises.
+
+        >>> StableKeys(epsilon=1, delta="1e-6").guarantee
+        ApproxDP(epsilon=1, delta='1e-06')
+        """
+        return ApproxDP(epsilon=self.epsilon, delta=self.delta, adjacency=self.adjacency, unit=self.unit)
+
+    def release(self, counts: Mapping[Key, int], /, *, source: "Source | None" = None) -> Release[dict[Key, int]]:
+        """Return the keys that are shown, sorted, with their noisy numbers of units.
+
+        ``counts`` says for every key how many units are in it; a key with none is as good as absent.
+
+        >>> StableKeys(epsilon=1, delta="1e-6").release({"rare": 1, "absent": 0}).value
+        {}
+        """
+        if not isinstance(counts, Mapping):
+            message = f"counts must map keys to numbers of units, not be a {type(counts).__name__} (see select)."
+            raise InputError(message)
+        source = source_or_system(source)
+        names, numbers = list(counts), list(counts.values())
+        chosen = self.select(np.asarray(numbers) if numbers else np.empty(0, dtype=np.int64), source=source)
+        shown = [names[index] for index in np.flatnonzero(chosen.mask)]
+        order = _sorted(shown)  # the order of the table would tell of keys between them
+        return Release(
+            value={shown[place]: int(chosen.counts[place]) for place in order},
+            event=self.event,
+            guarantee=self.guarantee,
+            seeded=source.seeded,
+        )
+
+    def select(self, counts: "ArrayLike", /, *, source: "Source | None" = None) -> SelectedKeys:
+        """Say which of many keys are shown, and with which noisy numbers, for a table that holds the keys itself.
+
+        A table may come in parts, each key in one of them: all parts together are one release.
+
+        >>> from celosia.noise import Seeded
+        >>> chosen = StableKeys(epsilon=1, delta="1e-6").select([500, 1, 300], source=Seeded(7))
+        >>> chosen.mask.tolist(), chosen.counts.tolist()
+        ([True, False, True], [504, 300])
+        """
+        numbers = np.asarray(counts)
+        if numbers.ndim != 1 or numbers.dtype.kind not in "iu":
+            if numbers.size or numbers.ndim != 1:
+                message = "counts must be a list of whole numbers, one for each key."
+                raise InputError(message)
+            numbers = numbers.astype(np.int64)
+        noise = DiscreteLaplace(self._touched / self.epsilon).sample(numbers.size, source_or_system(source))
+        noisy = np.asarray(add_to_array(numbers, noise, None), dtype=np.int64)
+        mask = (numbers > 0) & (noisy >= self.threshold)
+        return SelectedKeys(mask=mask, counts=noisy[mask])
+
+    def error(self, level: Exact = 0.95) -> int:
+        """Return how far off a noisy number is at most, with probability ``level`` or more, for a key sure to be shown.
+
+        Of keys near the threshold those with large noise are shown: their numbers are too large more often.
+
+        >>> StableKeys(epsilon=1, delta="1e-6").error(0.95)
+        3
+        """
+        return DiscreteLaplace(self._touched / self.epsilon).margin(exact_level(level))
+
+    def sure_count(self, level: Exact = 0.95) -> int:
+        """Return the number of units from which on a key is shown with probability ``level`` or more.
+
+        >>> StableKeys(epsilon=1, delta="1e-6").sure_count(0.95)
+        17
+        """
+        # With n >= T units it is missed with probability r^(n - T + 1) / (1 + r).
+        scale = self._touched / self.epsilon
+        missed = (1 - exact_level(level)) * (1 + math.exp(-1 / scale))
+        beyond = math.ceil(-float(scale) * math.log(missed) - 1e-9)
+        return self.threshold + max(0, beyond - 1)
+
+
+@lru_cache(maxsize=256)
+def _threshold(scale: Fraction, tail: Fraction) -> int:
+    return least_threshold(scale, tail)
+
+
+def _sorted(keys: list[Any]) -> list[int]:
+    """Return the places of the keys in an order that depends on nothing but the keys."""
+    places = sorted(range(len(keys)), key=lambda place: repr(keys[place]))
+    try:
+        return sorted(places, key=keys.__getitem__)
+    except TypeError:  # keys of several types
+        return places

@@ -1,0 +1,1 @@
+"""Numba kernels of the samplers: ciphers, subsets, proposals."""

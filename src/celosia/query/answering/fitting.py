@@ -1,0 +1,282 @@
+"""Fitting an estimator inside the engine: it says which whole numbers it wants summed, and gets them noisy.
+
+No row leaves the database, and no exact sum leaves this file. What an estimator asks is known from the schema alone, so
+its cost is reserved before anything is read. A row counts where every column that was named has a value; the rows of
+one person are averaged towards zero as in every question, and what that does to the noise is in ``proofs/fitting.md``.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, TypedDict
+
+import numpy as np
+
+from celosia.core.adjacency import exact_adjacency
+from celosia.core.errors import ParameterError, QueryError
+from celosia.core.exact import quote
+from celosia.core.guarantees import ApproxDP, PureDP
+from celosia.data.schema.axis import Axis
+from celosia.data.schema.columns import Category, Kind
+from celosia.data.schema.schema import Schema
+from celosia.ledger.door import door_of
+from celosia.mechanisms.gaussian import Gaussian
+from celosia.mechanisms.laplace import Laplace
+from celosia.query.plan.expressions import Call, Column, Expression, conjunction
+from celosia.query.plan.nodes import Aggregate, Base, Key, Plan
+from celosia.query.plan.suggestions import suggested
+from celosia.query.plan.to_sql import render
+from celosia.query.planning.analysis import Question, question_of
+from celosia.query.planning.cells import Cells
+from celosia.query.planning.measurements import Need
+from celosia.statistics import Bins, Bounding, Facts, Inquiry, Learner, Part, check_learner, reached
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from celosia.core import Source
+    from celosia.data.table import Table
+    from celosia.query.builder import Query
+    from celosia.query.engines.base import Engine
+
+__all__ = ["Fitting", "check_own", "fitting_of"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fitting:
+    """What one fit reads: a plan, the measurements in every class, and what the estimator makes of them.
+
+    >>> import celosia as cl
+    >>> from celosia.learn import StandardScaler
+    >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
+    >>> session = cl.Session(deaths, budget=cl.PureDP(epsilon=1))
+    >>> fitting_of(StandardScaler(), session.query(), ["age"]).question
+    'StandardScaler().fit(age) FROM deaths'
+    """
+
+    learner: Learner
+    inquiry: Inquiry
+    plan: Plan
+    needs: tuple[Need, ...]
+    bounding: Bounding
+    cells: Cells
+    question: str
+    where: str | None = None
+    schema: str | None = None
+
+    def exact(self, engine: "Engine", secret: Sequence[int]) -> "NDArray[Any]":
+        """Return the exact numbers; the event must have been paid for, and noise must come before anything else."""
+        sums = engine.summaries(self.plan, self.needs, self.bounding, secret, self.cells)
+        # Python's integers, for a sum over classes could be beyond 64 bits where no class is.
+        whole = [
+            found if part.by_class else found.astype(object).sum(axis=0, keepdims=True)
+            for part, found in zip(self.inquiry.parts, sums, strict=True)
+        ]
+        return self.inquiry.combined(whole)
+
+    def noisy(self, engine: "Engine", secret: Sequence[int], source: "Source") -> "NDArray[np.int64]":
+        """Read the data through the engine and return the numbers with noise; the event must have been paid for."""
+        return self.inquiry.release(self.exact(engine, secret), source)
+
+    def concluded(self, noisy: "NDArray[np.int64]", *, seeded: bool) -> Any:  # noqa: ANN401 - the estimator, fitted
+        """Hand the noisy numbers to the estimator; what it does with them is post-processing."""
+        assert isinstance(self.plan.relation, Base)  # noqa: S101 - for the type checker: a fit reads one table
+        facts = Facts(seeded=seeded, table=self.plan.relation.table, where=self.where, schema=self.schema)
+        return self.learner.conclude(noisy, self.inquiry, facts)
+
+
+def fitting_of(estimator: object, rows: "Query", features: Sequence[str], target: str | None = None) -> Fitting:
+    """Plan a fit over the rows that a query has so far, from public knowledge alone; refuse what cannot be fitted.
+
+    >>> import celosia as cl
+    >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
+    >>> fitting_of("a mean", cl.Session(deaths, budget=cl.PureDP(epsilon=1)).query(), ["age"])
+    Traceback (most recent call last):
+    ...
+    celosia.core.errors.ParameterError: str is no estimator of celosia.learn that learns from sums alone: take one, ...
+    """
+    learner = check_learner(estimator)
+    assert isinstance(rows.relation, Base)  # noqa: S101 - for the type checker: a fit reads one table
+    table = rows.session.tables[rows.relation.table]
+    names, kinds = _columns(table, features, target)
+    question = question_of(_plan(rows, names, rows.filter), rows.session.tables)
+    known: _Known = {
+        "droppable": rows.filter is not None or table.person is not None or any(kind.nullable for kind in kinds),
+        "exact": isinstance(door_of(rows.session).limit, PureDP | ApproxDP),
+    }
+    inquiry = _inquiry(learner, table, dict(zip(names, kinds, strict=True)), target, question, known)
+    keyed = any(part.by_class for part in inquiry.parts)
+    given = range(len(features)) if keyed else range(len(names))
+    present = [names[place] for place in given if kinds[place].nullable and _is_missed(place, inquiry)]
+    conditions = [Call("not", (Call("is_null", (Column(name),)),)) for name in present]
+    plan = _plan(rows, names, conjunction(rows.filter, *conditions), target if keyed else None, inquiry)
+    asked = question_of(plan, rows.session.tables)
+    assert asked.cells is not None  # noqa: S101 - for the type checker: classes are listed
+    return Fitting(
+        learner=learner,
+        inquiry=inquiry,
+        plan=plan,
+        needs=tuple(_need(part, names, kinds) for part in inquiry.parts),
+        bounding=asked.bounding,
+        cells=asked.cells,
+        question=_worded(estimator, rows, features, target),
+        where=None if rows.filter is None else render(rows.filter),
+        schema=Schema(dict(zip(names, kinds, strict=True))).to_toml(),
+    )
+
+
+class _Known(TypedDict):
+    """What else is known of a fit, as ``Learner.inquire`` takes it."""
+
+    droppable: bool
+    exact: bool
+
+
+def check_own(estimator: object, session: object) -> None:
+    """Refuse an estimator that would pay elsewhere, draw elsewhere or promise something else than the session.
+
+    >>> import celosia as cl
+    >>> from celosia.learn import StandardScaler
+    >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
+    >>> session = cl.Session(deaths, budget=cl.PureDP(epsilon=1))
+    >>> check_own(StandardScaler(budget=session), session)
+    """
+    budget = getattr(estimator, "budget", None)
+    if budget is not None and door_of(budget) is not door_of(session):
+        message = "budget: a session pays for what is fitted in it; leave budget= out, or give this session."
+        raise ParameterError(message)
+    if getattr(estimator, "source", None) is not None:
+        message = "source: what is fitted in a session takes its noise from the session; leave source= out."
+        raise ParameterError(message)
+    near, kept = getattr(estimator, "adjacency", None), door_of(session).budget.adjacency
+    if near is not None and exact_adjacency(near) is not kept:
+        message = f"adjacency: neighbours are those of the table ({kept.value}); leave adjacency= out."
+        raise ParameterError(message)
+
+
+def _columns(table: "Table", features: object, target: object) -> tuple[tuple[str, ...], tuple[Kind, ...]]:
+    """The names of the features and, last, of the target, with their kinds."""
+    if isinstance(features, str) or not isinstance(features, Sequence) or not features:
+        message = f"features must be a list of columns, such as features=[{next(iter(table.schema))!r}]."
+        raise QueryError(message)
+    names = (*features, *(() if target is None else (target,)))
+    for name in names:
+        if not isinstance(name, str) or name not in table.schema:
+            hint = suggested(name, table.schema) if isinstance(name, str) else "Columns go by their names."
+            message = f"{table.name} has no column {quote(name)} in its schema. {hint}"
+            raise QueryError(message)
+    if len(set(names)) < len(names):
+        message = f"features and target must be different columns, not {quote(names)}."
+        raise QueryError(message)
+    return names, tuple(table.schema[name] for name in names)
+
+
+def _plan(
+    rows: "Query",
+    names: Sequence[str],
+    condition: Expression | None,
+    label: str | None = None,
+    inquiry: Inquiry | None = None,
+) -> Plan:
+    """The rows that count, class by class where there is a label; the counts name the columns that are read."""
+    values = None if inquiry is None else inquiry.classes
+    keys = () if label is None else (Key(name="class", expression=Column(label), values=values),)
+    counts = tuple(
+        Aggregate(kind="count", columns=(Column(name),), name=f"count_{place}") for place, name in enumerate(names)
+    )
+    return Plan(relation=rows.relation, filter=condition, keys=keys, aggregates=counts)
+
+
+def _inquiry(
+    learner: Learner,
+    table: "Table",
+    kinds: "Mapping[str, Kind]",
+    target: str | None,
+    question: Question,
+    known: "_Known",
+) -> Inquiry:
+    """What the estimator asks. In how many classes a person may be is known only when the classes are."""
+    features = {name: kind for name, kind in kinds.items() if name != target}
+    label = None if target is None else kinds[target]
+    bounding = question.bounding
+    inquiry = learner.inquire(features, label, bounding=bounding, **known)
+    if any(part.by_class for part in inquiry.parts):
+        groups = min(table.max_groups_per_person or 1, inquiry.cells)
+        bounding = replace(bounding, groups=groups, cells=inquiry.cells)
+        inquiry = learner.inquire(features, label, bounding=bounding, **known)
+    _check_noise(inquiry, bounding, droppable=known["droppable"])
+    return inquiry
+
+
+def _check_noise(inquiry: Inquiry, bounding: Bounding, *, droppable: bool) -> None:
+    """Refuse numbers whose noise is not made for as much as one unit can change here."""
+    if bounding.unit != "row" and not _bounds_averages(inquiry):
+        message = (
+            "This method adds up what was averaged for each person, and rounding could then move more than is paid "
+            "for: choose another method, or a table with one row for each person and without person=."
+        )
+        raise ParameterError(message)
+    needed = reached(inquiry.footprint, bounding, droppable=droppable)
+    mechanism = inquiry.noise.mechanism
+    if isinstance(mechanism, Laplace):
+        enough = mechanism.event.sensitivity >= needed.l1
+    else:
+        enough = isinstance(mechanism, Gaussian) and mechanism.event.sensitivity_squared >= needed.l2_squared
+    if not enough:
+        message = "The estimator states less noise than what one unit of this table can change: it is not fitted."
+        raise ParameterError(message)
+
+
+def _bounds_averages(inquiry: Inquiry) -> bool:
+    """Whether the footprint holds for rows of a person that were averaged; an own way to combine must do nothing."""
+    if inquiry.combination is not None:
+        return inquiry.bounds_averages
+    probe = np.arange(1, inquiry.summed + 1).astype(object) ** 2
+    return np.array_equal(inquiry.combined([probe]), probe)
+
+
+def _is_missed(place: int, inquiry: Inquiry) -> bool:
+    """Whether a row without a value in a column would still count in some of the sums."""
+    return any(place not in part.columns for part in inquiry.parts)
+
+
+def _need(part: Part, names: Sequence[str], kinds: Sequence[Kind]) -> Need:
+    """A part as the engine is asked for it; refuse one that it could not compute, or not within the stated bounds."""
+    columns = [kinds[place] for place in part.columns]
+    if isinstance(part.measure, Bins):
+        sizes = [len(kind.domain() or ()) for kind in columns]
+        if sizes != [part.measure.count]:
+            message = f"Rows can be counted by value of one column with {part.measure.count} public values."
+            raise QueryError(message)
+    elif len(part.measure.axes) != len(columns):
+        message = f"A measure of {len(part.measure.axes)} columns cannot be taken of {len(columns)}."
+        raise QueryError(message)
+    for place, axis, kind in zip(part.columns, part.measure.axes, columns, strict=False):
+        _check_axis(names[place], axis, kind)
+    return Need(measure=part.measure, columns=tuple(Column(names[place]) for place in part.columns), serves=())
+
+
+def _check_axis(name: str, axis: Axis, kind: Kind) -> None:
+    """The axis of a measure must cover the column's own, in steps that are a power of two times as long."""
+    fine = Axis(0, max(len(kind.values) - 1, 1), Fraction(1)) if isinstance(kind, Category) else kind.axis
+    if fine is None:
+        message = f"{name} is {kind!r}, not a number: leave the column out."
+        raise QueryError(message)
+    factor = axis.grid / fine.grid
+    doubled = factor.denominator == 1 and not factor.numerator & (factor.numerator - 1)
+    if not doubled or axis.low > fine.low or axis.high < fine.high:
+        message = (
+            f"{name} is {kind!r} in the schema, and the estimator was given other bounds: leave bounds= out, "
+            "for a session takes them from the schema."
+        )
+        raise QueryError(message)
+
+
+def _worded(estimator: object, rows: "Query", features: Sequence[str], target: str | None) -> str:
+    """The fit as the history of a session shows it."""
+    what = ", ".join(features) if target is None else f"{target} ~ {', '.join(features)}"
+    assert isinstance(rows.relation, Base)  # noqa: S101 - for the type checker: a fit reads one table
+    condition = "" if rows.filter is None else f" WHERE {render(rows.filter)}"
+    return f"{type(estimator).__name__}().fit({what}) FROM {rows.relation.table}{condition}"

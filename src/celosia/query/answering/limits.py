@@ -1,0 +1,214 @@
+"""A private measurement from which contribution limits are chosen: persons by their numbers of groups and of rows.
+
+Each person counts once: in the bucket of its number of groups, and of its number of rows in one of them, which the
+session's secret chooses. One person changes one number of the histogram by one, whatever its rows, so the noise is that
+of a single count. Over that choice, a person's groups times the rows in the chosen one are on average all its rows: the
+histogram says how many rows any limits keep, though no person is counted twice (``proofs/limits.md``).
+"""
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from celosia.core.errors import ParameterError, QueryError
+from celosia.core.exact import Exact, exact_level, quote, whole
+from celosia.noise.source import Seeded
+from celosia.query.answering.limit_suggestion import Candidate, LimitSuggestion
+from celosia.query.execution.bounding import DOUBLINGS
+from celosia.query.plan.to_sql import render
+from celosia.query.planning.analysis import Question, question_of
+from celosia.query.planning.measurements import Need
+from celosia.query.planning.preview import Line, Preview, noise_words
+from celosia.query.planning.strategy import strategy_for
+from celosia.query.planning.target import Target
+from celosia.statistics import Bins, Bounding, Measure, Noise
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from celosia.core import Event, Guarantee, Release, Source
+    from celosia.query.builder import Query
+    from celosia.query.engines.base import Engine
+
+__all__ = ["MOST_ROWS", "LimitsPlan", "plan_limits"]
+
+MOST_ROWS: Final = 1024
+"""The largest limit of rows in a group that is tried unless another is asked for."""
+
+_FALSE_ALARM = 0.05  # that some empty bucket of the histogram is taken for one with persons
+_NEED: Final = Need(measure=Bins(DOUBLINGS**2), columns=(), serves=(), distinct="contributions")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitsPlan:
+    """What one suggestion of limits measures, and for which queries the limits are meant.
+
+    ``groups`` and ``rows`` are the limits that are tried; the last bucket of rows is open. ``planned`` is what a later
+    query spends.
+
+    >>> import celosia as cl, pyarrow as pa
+    >>> visits = cl.table(
+    ...     pa.table({"who": [1, 1, 2], "sex": ["F", "F", "M"]}), schema=cl.Schema(sex=cl.Category("F", "M")),
+    ...     name="visits", person="who", max_groups_per_person=1, max_rows_per_group=1,
+    ... )
+    >>> query = cl.Session(visits, budget=cl.PureDP(epsilon=1)).query().group_by("sex").count()
+    >>> target = Target.of(cl.PureDP(epsilon=1), epsilon="0.5")
+    >>> plan = plan_limits(query, target, planned=target, most_rows=4)
+    >>> plan.groups, plan.rows, plan.event
+    ((1, 2), (1, 2, 4), LaplaceEvent(scale=2, sensitivity=1, dimension=8, unit='person'))
+    """
+
+    question: Question
+    groups: tuple[int, ...]
+    rows: tuple[int, ...]
+    noise: Noise
+    planned: Target
+
+    @property
+    def event(self) -> "Event":
+        """What is run, known before anything is read."""
+        return self.noise.event
+
+    @property
+    def text(self) -> str:
+        """The measurement as the history of a session shows it."""
+        return f"Limits of contribution for {render(self.question.plan)}"
+
+    @property
+    def threshold(self) -> int:
+        """The number of persons below which a bucket is taken as empty: noise alone rarely reaches it anywhere."""
+        return self.noise.margin(1 - _FALSE_ALARM / self.noise.width) + 1
+
+    def noisy(self, engine: "Engine", secret: "Sequence[int]", source: "Source") -> "NDArray[np.int64]":
+        """Read the data through the engine and return the histogram with noise; the event must have been paid for."""
+        cells, bounding = self.question.cells, replace(self.question.bounding, groups=1)
+        assert cells is not None  # noqa: S101 - for the type checker: the keys are public
+        (found,) = engine.summaries(self.question.plan, [_NEED], bounding, secret, cells)
+        square = np.asarray(found, dtype=np.int64).sum(axis=0).reshape(DOUBLINGS, DOUBLINGS)
+        # Nobody is in more groups than there are; whoever has more rows than the largest limit is in the open bucket.
+        last = len(self.rows)
+        rows = np.concatenate([square[:, :last], square[:, last:].sum(axis=1, keepdims=True)], axis=1)
+        return self.noise.release(rows[: len(self.groups)].reshape(1, -1), source)
+
+    def suggestion(self, release: "Release[NDArray[np.int64]]") -> LimitSuggestion:
+        """Make a suggestion of the noisy histogram; this is post-processing."""
+        persons = np.asarray(release.value).reshape(len(self.groups), len(self.rows) + 1)
+        shown = np.where(persons >= self.threshold, persons, 0).astype(np.float64)
+        assert self.question.cells is not None  # noqa: S101 - for the type checker: the keys are public
+        candidates = tuple(self._candidate(shown, groups, rows) for groups in self.groups for rows in self.rows)
+        return LimitSuggestion(
+            value=candidates,
+            event=release.event,
+            guarantee=release.guarantee,
+            seeded=release.seeded,
+            histogram=persons,
+            threshold=self.threshold,
+            cells=len(self.question.cells),
+            planned=self.planned,
+        )
+
+    def preview(self, cost: "Guarantee", remaining: "Guarantee", *, affordable: bool, level: Exact) -> Preview:
+        """Describe the measurement before it is paid for."""
+        certain = exact_level(level)
+        line = Line(
+            name="persons",
+            mechanism=noise_words(self.noise),
+            share=Fraction(1),
+            error=float(self.noise.margin(certain)),
+        )
+        note = (
+            f"Persons are counted in {self.noise.width} buckets by their numbers of groups and of rows in one of them; "
+            f"a bucket of fewer than {self.threshold:,} counts as empty."
+        )
+        cells = None if self.question.cells is None else len(self.question.cells)
+        return Preview(
+            cost=cost,
+            remaining=remaining,
+            affordable=affordable,
+            cells=cells,
+            lines=(line,),
+            bounds=(),
+            notes=(note,),
+            level=certain,
+        )
+
+    def _candidate(self, persons: "NDArray[np.float64]", groups: int, rows: int) -> Candidate:
+        size = _middles(self.groups), _middles((*self.rows, 2 * self.rows[-1]))
+        present, all_rows = persons.sum(axis=1), np.outer(*size)
+        kept = np.outer(np.minimum(size[0], groups), np.minimum(size[1], rows))
+        cut = float((persons * (all_rows - kept)).sum())
+        return Candidate(
+            groups=groups,
+            rows=rows,
+            rows_kept=_share(float((persons * kept).sum()), float((persons * all_rows).sum())),
+            persons_kept=_share(float((present * np.minimum(size[0], groups)).sum()), float((present * size[0]).sum())),
+            bias=cut / self.question.bounding.cells,
+            noise=self._expected_noise(groups, rows),
+        )
+
+    def _expected_noise(self, groups: int, rows: int) -> float:
+        """How far off noise alone puts a count on average, in rows, if a query spends what is planned."""
+        bounding = replace(self.question.bounding, groups=groups, rows=rows)
+        (part,) = strategy_for(replace(self.question, bounding=bounding), self.planned).parts
+        assert part.noise is not None and isinstance(part.need.measure, Measure)  # noqa: S101, PT018 - a count is measured
+        factor = np.sqrt(0.5 if part.noise.kind == "Laplace" else 2 / np.pi)
+        return float(factor * np.sqrt(part.noise.variance) / part.need.measure.footprint.l1)
+
+
+def plan_limits(query: "Query", target: Target, *, planned: Target, most_rows: object = MOST_ROWS) -> LimitsPlan:
+    """Plan the measurement for the groups and rows of a query, from public knowledge alone.
+
+    >>> import celosia as cl
+    >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
+    >>> query, target = cl.Session(deaths, budget=cl.PureDP(epsilon=1)).query().count(), Target(epsilon=Fraction(1))
+    >>> plan_limits(query, target, planned=target)
+    Traceback (most recent call last):
+    ...
+    celosia.core.errors.ParameterError: Limits are about persons with several rows, and every row of this table is ...
+    """
+    question = question_of(query.plan, query.session.tables)
+    if question.bounding.unit == "row":
+        message = (
+            "Limits are about persons with several rows, and every row of this table is somebody else's: "
+            "give the table person=."
+        )
+        raise ParameterError(message)
+    if question.cells is None:
+        message = "The groups must be public: list them with keys=, or declare the column as a Category."
+        raise QueryError(message)
+    groups, rows = _doublings(len(question.cells)), _row_limits(most_rows)
+    width = len(groups) * (len(rows) + 1)
+    once = Bounding(adjacency=question.bounding.adjacency, unit=question.bounding.unit)
+    sensitivity = Bins(width).sensitivity(once)
+    if target.rho is None:
+        noise = Noise.laplace(target.epsilon, sensitivity, 1, width, once)
+    else:
+        noise = Noise.gaussian(target.rho, sensitivity, 1, width, once)
+    noise.release(np.zeros((1, width), dtype=np.int64), Seeded(0))  # noise that is too wide is refused now
+    return LimitsPlan(question=question, groups=groups, rows=rows, noise=noise, planned=planned)
+
+
+def _doublings(most: int) -> tuple[int, ...]:
+    """The numbers 1, 2, 4 … and, last, ``most``."""
+    return (*(2**place for place in range((most - 1).bit_length())), most)
+
+
+def _row_limits(most: Any) -> tuple[int, ...]:  # noqa: ANN401 - whatever the caller passed
+    number = whole(most, name="most_rows")
+    if not 2 <= number < 2 ** (DOUBLINGS - 1) or number & (number - 1):
+        message = f"most_rows must be a power of two from 2 to 2^{DOUBLINGS - 2}, such as 1024, not {quote(most)}."
+        raise ParameterError(message)
+    return _doublings(number)
+
+
+def _middles(ends: "Sequence[int]") -> "NDArray[np.float64]":
+    """The geometric middle of each bucket, which begins after the end of the one before; few persons have many rows."""
+    return np.sqrt([(low + 1.0) * high for low, high in zip((0, *ends), ends, strict=False)])
+
+
+def _share(part: float, whole_part: float) -> float | None:
+    return part / whole_part if whole_part > 0 else None

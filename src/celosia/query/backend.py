@@ -1,0 +1,92 @@
+"""Whoever answers queries, as a query sees it: a session on tables of one's own, or a connection to a guard.
+
+Both begin queries in the same two ways, by the builder and by SQL, and make equal plans of equal questions.
+"""
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+from celosia.core.errors import ParameterError, QueryError
+from celosia.core.exact import Exact, quote
+from celosia.core.html_table import draw_table
+from celosia.query.builder import Query
+from celosia.query.plan.nodes import Base, Plan
+from celosia.query.sql.parser import parse_sql
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from celosia.core.guarantees import Guarantee
+    from celosia.data.table import Table
+    from celosia.query.planning.preview import Preview
+    from celosia.query.release import TableRelease
+
+__all__ = ["Asking", "begin", "begin_sql", "draw_session"]
+
+
+class Asking(Protocol):
+    """What a ``Session`` and a connection to a guard have in common.
+
+    >>> import celosia as cl
+    >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
+    >>> session: Asking = cl.Session(deaths, budget=cl.PureDP(epsilon=1))
+    """
+
+    @property
+    def tables(self) -> "Mapping[str, Table]":
+        """The tables by name, with their schemas."""
+
+    def preview(self, plan: Plan, *, rows: float | None = None, level: Exact = 0.95, **target: Any) -> "Preview":  # noqa: ANN401 - as in release
+        """Tell what a plan would cost and how far off it would be."""
+
+    def release(
+        self,
+        plan: Plan,
+        *,
+        epsilon: Exact | None = None,
+        delta: Exact | None = None,
+        rho: Exact | None = None,
+        error: "Exact | Mapping[str, Exact] | None" = None,
+        confidence: Exact = 0.95,
+        rows: float | None = None,
+    ) -> "TableRelease":
+        """Pay for a plan and answer."""
+
+
+def begin(asked: Asking, table: str | None = None) -> Query:
+    """Begin a question about a table; the name may be left out if there is only one private table.
+
+    >>> import celosia as cl
+    >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
+    >>> begin(cl.Session(deaths, budget=cl.PureDP(epsilon=1))).mean("age")
+    <Query SELECT AVG(age) FROM deaths>
+    """
+    private = [name for name, known in asked.tables.items() if not known.public]
+    if table is None and len(private) != 1:
+        message = f"The session has several tables: say which, such as query({private[0]!r})."
+        raise ParameterError(message)
+    name: object = private[0] if table is None else table
+    if not isinstance(name, str) or name not in asked.tables:
+        message = f"There is no table {quote(name)}; this session has {', '.join(asked.tables)}."
+        raise QueryError(message)
+    return Query(session=asked, relation=Base(name))
+
+
+def begin_sql(asked: Asking, text: str) -> Query:
+    """Read a question in SQL.
+
+    >>> import celosia as cl
+    >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
+    >>> begin_sql(cl.Session(deaths, budget=cl.PureDP(epsilon=1)), "SELECT AVG(age) FROM deaths")
+    <Query SELECT AVG(age) FROM deaths>
+    """
+    return Query.of_plan(asked, parse_sql(text, asked.tables))
+
+
+def draw_session(title: str, budgets: "Mapping[str, Guarantee]", tables: "Iterable[Table]") -> str:
+    """Return what a notebook shows of a session: its budget, and its tables as they were declared.
+
+    >>> draw_session("Session on nothing", {}, [])
+    '<p><b>Session on nothing</b></p><table><tbody></tbody></table>'
+    """
+    known = draw_table((), [(name, str(guarantee)) for name, guarantee in budgets.items()], title=title)
+    return known + "".join(table._repr_html_() for table in tables)

@@ -1,0 +1,118 @@
+"""What the sessions of several analysts share: the tables, the engine that reads them, the noise, and a secret.
+
+What depends on the rows of files and frames is done when the tables are given (``preparation``), so that no question
+takes longer, or fails, because of one row. Files that change afterwards must be opened anew.
+
+The secret decides which rows of a person with too many are left out. It is drawn once, so that the same question reads
+the same rows whoever asks it.
+"""
+
+import threading
+from typing import TYPE_CHECKING, Final
+
+from celosia.core.errors import EngineError
+from celosia.core.recent import Recent
+from celosia.core.record import exact_text
+from celosia.query.engines.ibis import OPENED, quietly
+from celosia.query.engines.registry import open_engine
+from celosia.query.engines.sanitize.preparation import Prepared
+from celosia.query.progress import Bar
+from celosia.query.serial.fingerprint import content_digest, data_version, fingerprint
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from celosia.core import Guarantee, Source
+    from celosia.data.table import Table
+    from celosia.query.engines.base import Engine
+    from celosia.query.plan.nodes import Plan
+    from celosia.query.planning.strategy import Strategy
+
+__all__ = ["Desk"]
+
+_MOST_CHECKED: Final = 1_000  # plans that the engine has agreed to
+
+
+class Desk:
+    """Tables that were prepared, and an engine that is opened with the first question.
+
+    >>> import celosia as cl
+    >>> from celosia.noise import System
+    >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
+    >>> desk = Desk({"deaths": deaths}, System())
+    >>> len(desk.secret), desk.engine is None
+    (4, True)
+    """
+
+    def __init__(
+        self,
+        tables: "Mapping[str, Table]",
+        source: "Source",
+        *,
+        version: str | None = None,
+        progress: "Callable[[float], None] | None" = None,
+    ) -> None:
+        self.tables = dict(tables)
+        self.source = source
+        self.secret = tuple(int(word) for word in source.words(4))
+        self.engine: Engine | None = None
+        self._version = None if version is None else exact_text(version, name="version")
+        self._progress = Bar() if progress is None else progress
+        self._contents: dict[str, str] | None = None
+        self._checked = Recent[None](_MOST_CHECKED)
+        self._lock = threading.RLock()
+        self._states = {name: data_version(table) for name, table in self.tables.items()}
+        self._prepared = quietly(Prepared, OPENED)(self.tables)
+
+    def is_current(self) -> bool:
+        """Return whether the files are as they were when the tables were given.
+
+        >>> from celosia.noise import System
+        >>> Desk({}, System()).is_current()
+        True
+        """
+        return all(data_version(table) == self._states[name] for name, table in self.tables.items())
+
+    def check(self, plan: "Plan") -> "Engine":
+        """Return the engine, once it has said that it can run a plan; it looks at the types of columns, not at rows.
+
+        >>> import celosia as cl
+        >>> from celosia.noise import System
+        >>> from celosia.query.plan.nodes import Aggregate, Base, Plan
+        >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
+        >>> desk = Desk({"deaths": deaths}, System())
+        >>> plan = Plan(relation=Base("deaths"), aggregates=(Aggregate(kind="count", name="count"),))
+        >>> type(desk.check(plan)).__name__
+        'DuckDBEngine'
+        >>> desk.close()
+        """
+        if not self.is_current():
+            message = "The files have changed since the session was opened: open a new session on them."
+            raise EngineError(message)
+        with self._lock:
+            if self.engine is None:
+                self.engine = open_engine(self._prepared.tables, progress=self._progress)
+                self._checked = Recent(_MOST_CHECKED)
+            engine = self.engine
+        self._checked.find((engine, plan), lambda: engine.check(plan))
+        return engine
+
+    def mark(self, strategy: "Strategy", promise: "Guarantee") -> str | None:
+        """Return the fingerprint of a question that is to be answered; None where every question is a new one."""
+        with self._lock:
+            if self._contents is None:
+                public = {name: content_digest(table) for name, table in self.tables.items() if table.public}
+                self._contents = {name: digest for name, digest in public.items() if digest is not None}
+        plan = strategy.question.plan
+        return fingerprint(plan, self.tables, strategy.event, promise, version=self._version, contents=self._contents)
+
+    def close(self) -> None:
+        """Let go of files and connections; the next question opens them again.
+
+        >>> from celosia.noise import System
+        >>> Desk({}, System()).close()
+        """
+        with self._lock:
+            engine, self.engine = self.engine, None
+        if engine is not None:
+            engine.close()

@@ -1,0 +1,1 @@
+"""The engines that read private rows: DuckDB, PostgreSQL and Spark, each through Ibis."""

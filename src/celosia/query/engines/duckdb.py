@@ -1,0 +1,298 @@
+"""DuckDB inside the process: files that may be larger than memory, and frames of any library.
+
+Files are read as they stream by; what does not fit in memory is written to a folder of this engine alone, which goes
+away with it. The engine may read the files of its tables and nothing else. CSV files are read as texts, whatever is in
+them, and each text as what the schema says: nothing is guessed from the rows. Rows on which DuckDB would stumble are
+found and copied when the tables are opened (``preparation``), so that no question fails or is slower because of one.
+"""
+
+import contextlib
+import os
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from celosia.core.errors import QueryError
+from celosia.core.exact import quote
+from celosia.data.sources.classify import Frame, IbisSource
+from celosia.data.sources.files import Files
+from celosia.data.sources.text_values import LONGEST_NUMBER
+from celosia.query.engines.duckdb_views import check_parquet, check_stored, quoted_name, quoted_text, reader
+from celosia.query.engines.ibis import IbisEngine
+from celosia.query.engines.sanitize.preparation import CheckedFiles, columns_read, remove_folder
+from celosia.query.execution.clean import read_column
+from celosia.query.execution.dialect import Dialect, double, function, whole
+from celosia.query.execution.rows import plain
+from celosia.query.plan.text_functions import CAPITALS, SMALL, write_pattern
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from ibis.expr import types as ir
+
+    from celosia.data.table import Table
+
+__all__ = ["DuckDBDialect", "DuckDBEngine", "DuckDBStored"]
+
+_BATCH = 100_000
+_POLL_SECONDS = 0.1
+_NANOSECONDS = 9
+_BINARY = ("", "binary", "c", "posix")  # collations that compare bytes
+_SAME_CASES = f"[\\x00-\\x7F{SMALL}{CAPITALS}]*"  # texts of which DuckDB makes the same capitals and small letters
+
+
+class DuckDBDialect(Dialect):
+    """How DuckDB counts and digests.
+
+    >>> import ibis
+    >>> str(DuckDBDialect().seconds(ibis.table({"at": "timestamp"}, name="visits").at).type())
+    'int64'
+    """
+
+    def __init__(self, backend: Any = None) -> None:  # noqa: ANN401 - of Ibis
+        self.backend = backend
+        self._small: list[str] = []
+
+    def days(self, date: "ir.Value") -> "ir.Value":
+        """Return whole days since 1970; DuckDB gives null for an infinite date."""
+        import ibis
+
+        return date.delta(ibis.date(1970, 1, 1), unit="day")
+
+    def seconds(self, moment: "ir.Value") -> "ir.Value":
+        """Return whole seconds since 1970; null for an infinite time, or one too far away to be converted."""
+        import ibis
+
+        if moment.type().timezone is not None:  # a difference would go through a calendar, which has a first year
+            return _seconds_of(function("epoch_us", ("timestamp('UTC')",), "int64")(moment), 10**6)
+        if moment.type().scale == _NANOSECONDS:  # DuckDB would round them to microseconds first
+            return _seconds_of(function("epoch_ns", ("timestamp(9)",), "int64")(moment), 10**9)
+        return moment.try_cast("timestamp(6)").delta(ibis.timestamp("1970-01-01 00:00:00"), unit="second")
+
+    def from_hexadecimal(self, digits: "ir.Value") -> "ir.Value":
+        """Return the integer that hexadecimal digits write."""
+        import ibis
+
+        return (ibis.literal("0x") + digits).cast("int64")
+
+    def first_word(self, text: "ir.Value") -> "ir.Value":
+        """Return the text itself: DuckDB leaves out the time when it reads a date."""
+        return text
+
+    def prefer_cast(self, text: "ir.Value", number: "ir.Value") -> "ir.Value":
+        """Return the number of most texts by a cast alone, which takes half the time of a pattern.
+
+        The cast reads more than numbers: blanks of other kinds, underscores, infinities, two signs. None of them is
+        left if a text begins with a digit, a point or a minus, has no underscore, and can be given an exponent of 0.
+        """
+        import ibis
+
+        plain = text.between("-", ":") & ~text.contains("_") & (text.length() <= LONGEST_NUMBER)
+        scaled = ibis.cases((plain, text + "e0"), else_=ibis.literal(None, type="string"))
+        return ibis.coalesce(scaled.try_cast("float64"), number)
+
+    def date(self, days: "ir.Value") -> "ir.Value":
+        """Return the date of a number of days."""
+        return function("make_date", ("int32",), "date")(days.cast("int32"))
+
+    def cased(self, text: "ir.Value", old: str, new: str) -> "ir.Value":
+        """Return a text in the other case: by DuckDB's own function where it does the same, which is much faster."""
+        import ibis
+
+        known = function("regexp_full_match", ("string", "string"), "boolean")(text, _SAME_CASES)
+        fast = function("upper" if new == CAPITALS else "lower", ("string",), "string")(text)
+        return ibis.cases((known, fast), else_=super().cased(text, old, new))
+
+    def is_like(self, text: "ir.Value", parts: Sequence[str | int]) -> "ir.Value":
+        """Return whether a text fits a pattern; LIKE has no escapes by itself."""
+        if not {"%", "_"} & set(parts):
+            return text.like(write_pattern(parts, ""))
+        like = function("like_escape", ("string", "string", "string"), "boolean")
+        return like(text, write_pattern(parts, "%_\\"), "\\")
+
+    def small_table(self, table: "pa.Table") -> "ir.Table":
+        """Return an Arrow table under a name, until it is forgotten: DuckDB reads it in place."""
+        name = f"celosia_small_{id(self)}_{len(self._small)}"
+        self.backend.con.register(name, table)
+        self._small.append(name)
+        return self.backend.table(name)
+
+    def forget(self) -> None:
+        """Let go of the small tables."""
+        while self._small:
+            with contextlib.suppress(Exception):  # of a connection that is lost
+                self.backend.con.unregister(self._small.pop())
+
+
+class DuckDBStored(DuckDBDialect):
+    """How DuckDB reads the columns of a table that it stores, which may have collations.
+
+    >>> import ibis
+    >>> str(DuckDBStored().binary(ibis.table({"sex": "string"}, name="deaths").sex).type())
+    'string'
+    """
+
+    def binary(self, text: "ir.Value") -> "ir.Value":
+        """Return a string by way of its bytes: a cast would keep the collation."""
+        octets = function("encode", ("string",), "binary")(text)
+        return function("decode", ("binary",), "string")(octets)
+
+
+class DuckDBEngine(IbisEngine):
+    """An engine over files and frames.
+
+    Parameters
+    ----------
+    tables
+        The tables by name; all of them files or frames.
+    progress
+        Called now and then with the part of a query that is done, from 0 to 1, while it runs.
+
+    Examples
+    --------
+    >>> import celosia as cl, pyarrow as pa
+    >>> deaths = cl.table(pa.table({"age": [34, 71]}), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
+    >>> with DuckDBEngine({"deaths": deaths}) as engine:
+    ...     engine.raw("deaths").columns
+    ('age',)
+    """
+
+    def __init__(self, tables: "Mapping[str, Table]", *, progress: Callable[[float], None] | None = None) -> None:
+        self.progress = progress
+        self._folder: str | None = None
+        self._read: dict[str, ir.Table] = {}
+        super().__init__(tables)
+        self._lock_down()
+
+    def dialect_of(self, name: str) -> Dialect:
+        """Return how a table is read: one of the owner's may have collations."""
+        return self._dialects[isinstance(self.tables[name].source, IbisSource)]
+
+    def read(self, name: str) -> "ir.Table":
+        """Return a table whose texts are read in a view: DuckDB would match one again for each use of its value."""
+        return self._read.get(name, self._raw[name])
+
+    def run(self, query: "ir.Table") -> "Iterator[pa.RecordBatch]":
+        """Run a query; results come in batches."""
+        self._check_default_collation()
+        with self._watched():
+            relation = self._backend.con.sql(self._backend.compile(query))
+            reader = relation.to_arrow_reader if hasattr(relation, "to_arrow_reader") else relation.fetch_arrow_reader
+            yield from reader(_BATCH)
+
+    def _check_default_collation(self) -> None:
+        """Refuse a connection of the owner's whose default collation was changed: literals have no other."""
+        if self._folder is not None:
+            return
+        found = self._backend.con.execute("SELECT current_setting('default_collation')").fetchall()[0][0]
+        if found.lower() not in _BINARY:
+            message = f"The DuckDB connection has the default collation {quote(found)}: SET default_collation = ''."
+            raise QueryError(message)
+
+    def forget(self) -> None:
+        """Let go of small tables."""
+        for dialect in self._dialects:
+            dialect.forget()
+
+    def _connected(self) -> Any:  # noqa: ANN401 - a backend of Ibis
+        backend = self._opened()
+        self._dialects = DuckDBDialect(backend), DuckDBStored(backend)
+        return backend
+
+    def _opened(self) -> Any:  # noqa: ANN401 - a backend of Ibis
+        import ibis
+
+        sources = [table.source for table in self.tables.values() if not table.public]
+        given = [source.expression.get_backend() for source in sources if isinstance(source, IbisSource)]
+        if len({id(backend) for backend in given}) > 1 or 0 < len(given) < len(sources):
+            message = "The tables are in several DuckDB connections, or some of them in files: they must all be in one."
+            raise QueryError(message)
+        if given:
+            return given[0]
+        if self._folder is None:
+            self._folder = tempfile.mkdtemp(prefix="celosia-")
+            self._finally(remove_folder, self._folder, os.getpid())
+        backend = ibis.duckdb.connect(temp_directory=self._folder)
+        self._finally(backend.disconnect)
+        if self.progress is not None:  # DuckDB only counts what it would show, but need not show it
+            backend.con.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false")
+        return backend
+
+    def _table(self, name: str, table: "Table") -> "ir.Table":
+        view, backend = f"celosia_{name}", self._dialects[0].backend
+        match table.source:
+            case IbisSource(expression=expression):
+                check_stored(expression, columns_read(table), backend.con)
+                return expression
+            case Frame(frame=frame):
+                backend.con.register(view, frame)
+                self._finally(backend.con.unregister, view)
+            case CheckedFiles() as files:
+                query = f"CREATE VIEW {quoted_name(view)} AS SELECT * FROM {reader(files)}"  # noqa: S608 - quoted
+                backend.con.execute(query)
+                if files.format == "parquet":
+                    check_parquet(files.paths, columns_read(table), backend.table(view).columns)
+            case _:
+                message = "DuckDB reads files and frames."
+                raise QueryError(message)
+        self._read_texts(name, table, backend.table(view))
+        return backend.table(view)
+
+    def _read_texts(self, name: str, table: "Table", raw: "ir.Table") -> None:
+        """Make the view in which texts are read, unless there are none, or the connection is the owner's."""
+        dialect, columns = self._dialects[0].reading(table.text), raw.schema()
+        kinds = {column: kind for column, kind in table.schema.items() if column in columns}
+        found = {column: read_column(plain(raw[column], dialect), kind, dialect) for column, kind in kinds.items()}
+        found = {column: value for column, value in found.items() if value.type() != columns[column]}
+        if self._folder is None or not found:
+            return
+        backend, view = self._dialects[0].backend, f"read_{name}"
+        query = f"CREATE TEMP VIEW {quoted_name(view)} AS {backend.compile(raw.mutate(**found))}"
+        backend.con.execute(query)
+        self._read[name] = backend.table(view)
+
+    def _lock_down(self) -> None:
+        """Allow the files of the tables and the folder aside, and no other; and let nothing change that."""
+        if self._folder is None:
+            return
+        sources = [table.source for table in self.tables.values()]
+        paths = [path for source in sources if isinstance(source, Files) for path in source.paths]
+        for statement in (
+            f"SET allowed_paths = [{', '.join(map(quoted_text, paths))}]",
+            f"SET allowed_directories = [{quoted_text(self._folder)}]",
+            "SET enable_external_access = false",
+            "SET lock_configuration = true",
+        ):
+            with contextlib.suppress(Exception):  # an older DuckDB does not have all of them
+                self._backend.con.execute(statement)
+
+    @contextlib.contextmanager
+    def _watched(self) -> Iterator[None]:
+        """Report progress from a thread of its own while a query runs."""
+        if self.progress is None:
+            yield
+            return
+        done, report = threading.Event(), self.progress
+
+        def watch() -> None:
+            while not done.wait(_POLL_SECONDS):
+                part = self._backend.con.query_progress()
+                report(min(max(part / 100, 0.0), 1.0))
+
+        thread = threading.Thread(target=watch, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            done.set()
+            thread.join()
+            report(1.0)
+
+
+def _seconds_of(count: "ir.Value", a_second: int) -> "ir.Value":
+    """Whole seconds, rounded down; the remainder has the sign of the number, so nothing can overflow."""
+    import ibis
+
+    rest = count % whole(a_second)
+    towards_zero = ((count - rest).cast("float64") / double(float(a_second)) + double(0.5)).floor().cast("int64")
+    return towards_zero - ibis.cases((rest < whole(0), whole(1)), else_=whole(0))

@@ -1,0 +1,218 @@
+"""How many cells of a table cannot be read as its schema says: true counts, for its owner alone.
+
+These numbers are of the data and have no noise. Nothing that an analyst can reach may call this module. The command
+``celosia schema`` does, which only somebody with the file can run.
+"""
+
+import codecs
+import copy
+import functools
+import gzip
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from celosia.core.errors import QueryError
+from celosia.data.schema.columns import DROP, Category, Kind
+from celosia.data.sources.files import Files
+from celosia.query.engines.ibis import IbisEngine, quietly
+from celosia.query.engines.registry import open_engine
+from celosia.query.execution.clean import clean
+from celosia.query.execution.dialect import whole
+from celosia.query.execution.rows import Rows, rows_of
+from celosia.query.plan.nodes import Base
+
+if TYPE_CHECKING:
+    from ibis.expr import types as ir
+
+    from celosia.data.table import Table
+
+__all__ = ["CellCounts", "ColumnCounts", "count_cells", "list_values"]
+
+_BLOCK = 2**20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnCounts:
+    """The cells of one column: ``filled`` have a content, ``unreadable`` of those are no value of the kind.
+
+    ``unused`` are the categories that never occur.
+
+    >>> ColumnCounts(name="age", kind="Integer", filled=200, unreadable=3).share
+    0.015
+    """
+
+    name: str
+    kind: str
+    filled: int
+    unreadable: int
+    unused: tuple[str | int, ...] = ()
+
+    @property
+    def share(self) -> float:
+        """The part of the filled cells that cannot be read."""
+        return self.unreadable / self.filled if self.filled else 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellCounts:
+    """The counts of a table: its ``rows``, those of ``nobody``, those ``lost`` because they are not UTF-8, the columns.
+
+    >>> CellCounts(rows=100, nobody=0, lost=2, columns=()).lost_share
+    0.02
+    """
+
+    rows: int
+    nobody: int
+    lost: int
+    columns: tuple[ColumnCounts, ...]
+
+    @property
+    def lost_share(self) -> float:
+        """The part of the rows that the reader leaves out."""
+        return self.lost / self.rows if self.rows else 0.0
+
+
+def count_cells(table: "Table") -> CellCounts:
+    """Count the cells of a table that cannot be read; columns of a type that does not fit are refused, all at once.
+
+    >>> import celosia as cl, pyarrow as pa
+    >>> ages = cl.table(pa.table({"age": ["34", "x", None]}), schema=cl.Schema(age=cl.Integer(0, 120)), name="ages")
+    >>> count_cells(ages).columns
+    (ColumnCounts(name='age', kind='Integer', filled=2, unreadable=1, unused=()),)
+    """
+    with _open(table) as (engine, rows):
+        return quietly(_count)(table, engine, rows)
+
+
+def list_values(table: "Table", column: str, *, most: int) -> list[str | int] | None:
+    """Return the different values of a column in order, or None if there are more than ``most``.
+
+    They are true values of the data, for the owner alone. Put into a schema, they are public.
+
+    >>> import celosia as cl, pyarrow as pa
+    >>> wards = cl.table(pa.table({"ward": ["B", "A", None, "B"]}), schema=cl.Schema(ward=cl.Text()), name="wards")
+    >>> list_values(wards, "ward", most=10), list_values(wards, "ward", most=1)
+    (['A', 'B'], None)
+    """
+
+    def read(engine: IbisEngine, rows: Rows) -> list[str | int]:
+        value = clean(rows.table[rows.names[column]], rows.kinds[column], rows.dialect)
+        query = rows.table.select(v=value).distinct().drop_null("v").limit(most + 1)
+        return [one for batch in engine.run(query) for one in batch.column(0).to_pylist()]
+
+    with _open(table) as (engine, rows):
+        found = quietly(read)(engine, rows)
+    return sorted(found) if len(found) <= most else None
+
+
+@contextmanager
+def _open(table: "Table") -> Iterator[tuple[IbisEngine, Rows]]:
+    with open_engine({table.name: table}) as engine:
+        if not isinstance(engine, IbisEngine):
+            message = "Only tables in files, frames, DuckDB, PostgreSQL and Spark can be counted."
+            raise QueryError(message)
+        rows = rows_of(Base(table.name), _Unread(engine))
+        engine.check_types()
+        yield engine, rows
+
+
+class _Unread:
+    """The tables of an engine with their texts as they are, to tell those that cannot be read from empty ones."""
+
+    def __init__(self, engine: IbisEngine) -> None:
+        self.tables, self.raw, self.read, self.dialect_of = engine.tables, engine.raw, engine.raw, engine.dialect_of
+
+
+def _count(table: "Table", engine: IbisEngine, rows: Rows) -> CellCounts:
+    raw = engine.raw(table.name)
+    lost = _lost_lines(engine.tables[table.name].source)
+    whose = () if table.person is None else (table.person,)
+    filled = {f"x{place}": _number(raw[name].notnull()) for place, name in enumerate((*table.schema, *whose))}
+    [read, *_] = _integers(engine, raw.aggregate(n=raw.count(), **filled))
+    names = list(table.schema)
+    # One column of another encoding must not hide the cells of the others.
+    parts = [names] if lost == 0 else [[name] for name in names]
+    counts = [pair for part in parts for pair in _pairs(engine, rows, part)]
+    [kept] = _integers(engine, rows.table.aggregate(n=rows.table.count()))
+    columns = tuple(
+        ColumnCounts(
+            name=name,
+            kind=type(table.schema[name]).__name__,
+            filled=content,
+            unreadable=content - good,
+            unused=tuple(_unused(engine, rows, name)),
+        )
+        for name, (content, good) in zip(names, counts, strict=True)
+    )
+    return CellCounts(
+        rows=read + lost, nobody=0 if table.person is None else max(read - kept, 0), lost=lost, columns=columns
+    )
+
+
+def _lost_lines(source: object) -> int:
+    """Lines of CSV files that are no UTF-8: DuckDB leaves out their rows where it reads the cell."""
+    return sum(map(_invalid_lines, source.paths)) if isinstance(source, Files) and source.format == "csv" else 0
+
+
+def _invalid_lines(path: str) -> int:
+    opened = gzip.open if path.lower().endswith(".gz") else open
+    with opened(path, "rb") as file:
+        decoder = codecs.getincrementaldecoder("utf-8")()
+        try:
+            for block in iter(functools.partial(file.read, _BLOCK), b""):
+                decoder.decode(block)
+            decoder.decode(b"", final=True)
+        except UnicodeDecodeError:
+            file.seek(0)
+            return sum(not _is_utf_8(line) for line in file)
+    return 0
+
+
+def _is_utf_8(line: bytes) -> bool:
+    try:
+        line.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _pairs(engine: IbisEngine, rows: Rows, names: list[str]) -> list[tuple[int, int]]:
+    """For each column, how many cells have a content, and how many of them are values of the kind."""
+    tests = [_number(test) for name in names for test in _tests(rows, name)]
+    found = _integers(engine, rows.table.aggregate(**{f"x{place}": test for place, test in enumerate(tests)}))
+    return list(zip(found[::2], found[1::2], strict=True))
+
+
+def _tests(rows: Rows, name: str) -> "tuple[ir.Value, ir.Value]":
+    """Whether a cell has a content, and whether it is a value of the kind; NaN in a column of floats is no content."""
+    raw = rows.table[rows.names[name]]
+    filled = raw.notnull() & ~raw.isnan() if raw.type().is_floating() else raw.notnull()
+    return filled, clean(raw, _dropping(rows.kinds[name]), rows.dialect).notnull()
+
+
+def _dropping(kind: Kind) -> Kind:
+    """The kind under the null rule that puts nothing in the place of a null."""
+    found = copy.copy(kind)
+    object.__setattr__(found, "null", DROP)
+    return found
+
+
+def _number(condition: "ir.Value") -> "ir.Value":
+    import ibis
+
+    return ibis.cases((condition, whole(1)), else_=whole(0)).sum().coalesce(whole(0)).cast("int64")
+
+
+def _unused(engine: IbisEngine, rows: Rows, name: str) -> Iterator[str | int]:
+    kind = rows.kinds[name]
+    if not isinstance(kind, Category):
+        return
+    value = clean(rows.table[rows.names[name]], _dropping(kind), rows.dialect)
+    found = {one for batch in engine.run(rows.table.select(v=value).distinct()) for one in batch.column(0).to_pylist()}
+    yield from (one for one in kind.values if one not in found)
+
+
+def _integers(engine: IbisEngine, query: "ir.Table") -> list[int]:
+    return next([int(column[0].as_py()) for column in batch.columns] for batch in engine.run(query) if batch.num_rows)

@@ -1,0 +1,85 @@
+"""Which engine answers for which tables.
+
+Files and frames are read by DuckDB inside the process, databases and Spark where their rows are. Engines of other
+packages are found by their entry points, group ``celosia.engines``, and are asked first.
+"""
+
+from functools import cache
+from importlib.metadata import EntryPoints, entry_points
+from typing import TYPE_CHECKING
+
+from celosia.core.errors import ParameterError, QueryError
+from celosia.core.exact import quote
+from celosia.data.sources.classify import Database, Frame, IbisSource, SparkSource
+from celosia.data.sources.files import Files
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from celosia.data.table import Table
+    from celosia.query.engines.base import Engine
+
+__all__ = ["ENTRY_POINTS", "open_engine", "other_engines"]
+
+ENTRY_POINTS = "celosia.engines"
+"""The entry point group of engines: functions of the tables by name that return an engine, or None."""
+
+
+def open_engine(tables: "Mapping[str, Table]", *, progress: "Callable[[float], None] | None" = None) -> "Engine":
+    """Return an engine for the tables of a session; it looks at their types and at no row.
+
+    >>> import celosia as cl, pyarrow as pa
+    >>> deaths = cl.table(pa.table({"age": [34, 71]}), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
+    >>> with open_engine({"deaths": deaths}) as engine:
+    ...     type(engine).__name__
+    'DuckDBEngine'
+    """
+    if not tables:
+        message = "An engine needs at least one table."
+        raise ParameterError(message)
+    for point in other_engines():
+        engine: Engine | None = point.load()(tables)
+        if engine is not None:
+            return engine
+    where = {_place(table) for table in tables.values() if not table.public} or {"duckdb"}
+    if len(where) > 1:
+        message = f"The tables {quote(', '.join(tables))} are in different places: they must all be in one."
+        raise QueryError(message)
+    match where.pop():
+        case "postgres":
+            from celosia.query.engines.postgres import PostgresEngine
+
+            return PostgresEngine(tables)
+        case "pyspark":
+            from celosia.query.engines.spark import SparkEngine
+
+            return SparkEngine(tables)
+        case "duckdb":
+            from celosia.query.engines.duckdb import DuckDBEngine
+
+            return DuckDBEngine(tables, progress=progress)
+        case other:
+            message = f"There is no engine for {other} here: use DuckDB, PostgreSQL or Spark, or install one."
+            raise QueryError(message)
+
+
+@cache
+def other_engines() -> EntryPoints:
+    """Return the engines of other packages that are installed.
+
+    >>> [point.name for point in other_engines()]
+    []
+    """
+    return entry_points(group=ENTRY_POINTS)
+
+
+def _place(table: "Table") -> str:
+    match table.source:
+        case Database():
+            return "postgres"
+        case SparkSource():
+            return "pyspark"
+        case IbisSource(expression=expression):
+            return str(expression.get_backend().name)
+        case Files() | Frame():
+            return "duckdb"

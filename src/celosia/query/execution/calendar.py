@@ -1,0 +1,81 @@
+"""Years, months and days of a day number, by integer arithmetic alone.
+
+Engines disagree about time zones and about calendars before 1582; days since 1970 in the proleptic Gregorian calendar
+are the same everywhere. Counting from March makes the leap day the last of its year, its century and its four
+centuries, so that each division gives one part (Neri and Schneider 2022). Days lie in the years 1 to 9999, so nothing
+is negative once it is counted from the year 0.
+"""
+
+from typing import TYPE_CHECKING, Final
+
+from celosia.query.execution.dialect import quotient, whole
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ibis.expr import types as ir
+
+__all__ = ["PARTS", "SECONDS_A_DAY"]
+
+SECONDS_A_DAY: Final = 86_400
+"""Without leap seconds, as Unix counts."""
+
+_SINCE_MARCH_0 = 719_468  # days from 0000-03-01 to 1970-01-01
+_MONDAY = 719_470  # days from a Monday to 1970-01-01, more than there are
+_FOUR_CENTURIES, _FOUR_YEARS = 146_097, 1_461
+_JANUARY = 306  # days from March to the end of the year
+
+
+def _quarter_days(days: "ir.Value") -> "ir.Value":
+    """Four times the days since March of the year 0, and three: what a division by four centuries takes."""
+    return (days + whole(_SINCE_MARCH_0)) * whole(4) + whole(3)
+
+
+def _in_century(days: "ir.Value") -> "ir.Value":
+    """The same within the century, for a division by four years."""
+    return quotient(_quarter_days(days) % whole(_FOUR_CENTURIES), 4) * whole(4) + whole(3)
+
+
+def _day_of_year(days: "ir.Value") -> "ir.Value":
+    """The day of the year that begins in March, from 0."""
+    return quotient(_in_century(days) % whole(_FOUR_YEARS), 4)
+
+
+def _month_from_march(days: "ir.Value") -> "ir.Value":
+    return quotient(_day_of_year(days) * whole(5) + whole(2), 153)
+
+
+def _year(days: "ir.Value") -> "ir.Value":
+    import ibis
+
+    century = quotient(_quarter_days(days), _FOUR_CENTURIES)
+    year = century * whole(100) + quotient(_in_century(days), _FOUR_YEARS)
+    return year + ibis.cases((_day_of_year(days) >= whole(_JANUARY), whole(1)), else_=whole(0))
+
+
+def _month(days: "ir.Value") -> "ir.Value":
+    return (_month_from_march(days) + whole(2)) % whole(12) + whole(1)
+
+
+def _quarter(days: "ir.Value") -> "ir.Value":
+    return quotient(_month(days) + whole(2), 3)
+
+
+def _day(days: "ir.Value") -> "ir.Value":
+    first = quotient(_month_from_march(days) * whole(153) + whole(2), 5)
+    return _day_of_year(days) - first + whole(1)
+
+
+def _weekday(days: "ir.Value") -> "ir.Value":
+    """Monday 1 to Sunday 7."""
+    return (days + whole(_MONDAY)) % whole(7) + whole(1)
+
+
+PARTS: "Final[dict[str, Callable[[ir.Value], ir.Value]]]" = {
+    "year": _year,
+    "quarter": _quarter,
+    "month": _month,
+    "day": _day,
+    "isodow": _weekday,
+}
+"""The parts of a day number."""

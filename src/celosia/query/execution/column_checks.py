@@ -1,0 +1,100 @@
+"""Whether the type of a column can serve the kind that the schema declares.
+
+Types are public, so a query that uses a column of the wrong type is refused with its name and type before anything is
+spent. Other queries about the table are answered. What the rows hold never decides.
+"""
+
+from typing import TYPE_CHECKING, Any, Final
+
+from celosia.core.errors import SchemaError
+from celosia.core.exact import quote
+from celosia.data.schema.columns import Boolean, Category, Date, Integer, Kind, Real, Text, Timestamp
+
+if TYPE_CHECKING:
+    from ibis.expr import types as ir
+
+    from celosia.data.table import Table
+
+__all__ = ["check_columns", "family_of", "unfit_columns"]
+
+_NUMBERS: Final = ("integer", "real", "decimal", "boolean", "text")
+_SERVES: Final[dict[type[Kind], tuple[str, ...]]] = {
+    Integer: _NUMBERS,
+    Real: _NUMBERS,
+    Boolean: _NUMBERS,
+    Text: ("text", "integer", "uuid"),
+    Date: ("date", "timestamp", "text"),
+    Timestamp: ("date", "timestamp", "text"),
+}
+
+
+def check_columns(table: "Table", raw: "ir.Table") -> None:
+    """Refuse a table that lacks columns of the schema, or whose person column tells no persons apart; list them all.
+
+    >>> import ibis, celosia as cl
+    >>> deaths = cl.table(ibis.table({"age": "int8"}, name="deaths"), schema=cl.Schema(age=cl.Integer(0, 120)))
+    >>> check_columns(deaths, ibis.table({"sex": "string"}, name="deaths"))
+    Traceback (most recent call last):
+    ...
+    celosia.core.errors.SchemaError: The table 'data' has no column 'age'.
+    """
+    types = dict(raw.schema().items())
+    wanted = (*table.schema, *(() if table.person is None else (table.person,)))
+    problems = [f"The table {quote(table.name)} has no column {quote(name)}." for name in wanted if name not in types]
+    if table.person in types and not _identifies(types[table.person]):
+        problems.append(
+            f"The person column {quote(table.person)} is of the type {types[table.person]}: "
+            "it must hold whole numbers or texts."
+        )
+    if problems:
+        raise SchemaError(" ".join(problems))
+
+
+def unfit_columns(table: "Table", raw: "ir.Table") -> dict[str, str]:
+    """Return the columns of a type that cannot hold what the schema says, each with the reason.
+
+    >>> import ibis, celosia as cl
+    >>> raw = ibis.table({"born": "boolean"}, name="deaths")
+    >>> deaths = cl.table(raw, schema=cl.Schema(born=cl.Date("1900-01-01", "2021-12-31")), name="deaths")
+    >>> unfit_columns(deaths, raw)
+    {'born': "The column 'born' of 'deaths' is of the type boolean, which cannot be read as Date."}
+    """
+    types = dict(raw.schema().items())
+    return {
+        name: f"The column {quote(name)} of {quote(table.name)} is of the type {types[name]}, "
+        f"which cannot be read as {kind.__class__.__name__}."
+        for name, kind in table.schema.items()
+        if family_of(types[name]) not in _families(kind)
+    }
+
+
+def _families(kind: Kind) -> tuple[str, ...]:
+    if not isinstance(kind, Category):
+        return _SERVES[type(kind)]
+    return ("text", "integer", "uuid") if isinstance(kind.values[0], str) else ("integer", "real", "decimal", "text")
+
+
+def _identifies(type_: Any) -> bool:  # noqa: ANN401 - a type of Ibis
+    """Equal values must be one person: 1.0 and 1.00 of a decimal without a fixed scale would be two texts."""
+    family = family_of(type_)
+    return family in ("integer", "text", "uuid", "real") or (family == "decimal" and type_.scale == 0)
+
+
+def family_of(type_: Any) -> str | None:  # noqa: ANN401 - a type of Ibis
+    """Return the family of an engine's type, or None if it holds no single values.
+
+    >>> import ibis
+    >>> family_of(ibis.dtype("uint8")), family_of(ibis.dtype("array<int8>"))
+    ('integer', None)
+    """
+    tests = {
+        "integer": type_.is_integer(),
+        "real": type_.is_floating(),
+        "decimal": type_.is_decimal(),
+        "boolean": type_.is_boolean(),
+        "text": type_.is_string(),
+        "uuid": type_.is_uuid(),
+        "date": type_.is_date(),
+        "timestamp": type_.is_timestamp(),
+    }
+    return next((word for word, fits in tests.items() if fits), None)

@@ -1,0 +1,249 @@
+"""What the engines say in different words, and what all of them say alike.
+
+Summaries must be the same to the last bit on every engine, and no content of a column may raise an error, for an error
+would tell something about a row. So everything is built from what IEEE 754, 64-bit integers and SQL fix: comparisons,
+``CASE``, four operations on doubles, ``floor``, integer remainders. An engine adds how it counts days and seconds, how
+it sums without overflow, and how it turns a text into a number that nobody can choose.
+"""
+
+import copy
+import functools
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from celosia.data.sources.text_format import TextFormat
+from celosia.query.plan.text_functions import write_pattern
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from ibis.expr import types as ir
+
+__all__ = ["PRIME", "Dialect", "closed", "double", "function", "no", "quotient", "whole"]
+
+PRIME: Final = 2**31 - 1
+"""Hashes are remainders by this prime: products of two fit 64 bits."""
+
+_UNITS: Final = {"year": "Y", "quarter": "Q", "month": "M", "week": "W", "day": "D"}
+_DIGITS = 8  # of a digest, hexadecimal
+
+
+class Dialect(ABC):
+    """How one engine counts days, sums integers and digests texts, as Ibis expressions.
+
+    >>> from celosia.query.engines.duckdb import DuckDBDialect
+    >>> import ibis
+    >>> day = ibis.table({"born": "date"}, name="deaths").born
+    >>> str(DuckDBDialect().days(day).type())
+    'int64'
+    """
+
+    text: TextFormat = TextFormat()
+    """How the texts of the table are written that is read."""
+
+    @abstractmethod
+    def days(self, date: "ir.Value") -> "ir.Value":
+        """Return whole days since 1970-01-01; null where a date is infinite."""
+
+    @abstractmethod
+    def seconds(self, moment: "ir.Value") -> "ir.Value":
+        """Return whole seconds since 1970 in UTC, rounded down; null where a time is infinite."""
+
+    @abstractmethod
+    def from_hexadecimal(self, digits: "ir.Value") -> "ir.Value":
+        """Return a text of eight hexadecimal digits as an integer."""
+
+    @abstractmethod
+    def small_table(self, table: "pa.Table") -> "ir.Table":
+        """Return a public table that was made or read here, as a table of the engine; nothing is written for it."""
+
+    def binary(self, text: "ir.Value") -> "ir.Value":
+        """Return a string column as one that is compared byte by byte, whatever its collation."""
+        return text.cast("string")
+
+    def numeric(self, number: "ir.Value") -> "ir.Value":
+        """Return a decimal number as it is; null where it is not a number."""
+        return number
+
+    def from_decimal(self, number: "ir.Value") -> "ir.Value":
+        """Return a decimal number as the nearest double; null where it is not a number."""
+        return number.cast("float64")
+
+    def reading(self, text: TextFormat) -> "Dialect":
+        """Return this dialect for a table whose texts have a declared format."""
+        if text == self.text:
+            return self
+        found = copy.copy(self)
+        found.text = text
+        return found
+
+    def from_text(self, text: "ir.Value", kind: str) -> "ir.Value":
+        """Return what a text says as a ``float64``, ``boolean``, ``date`` or ``timestamp``, null where it says none."""
+        from celosia.query.execution.text_values import read_text
+
+        return read_text(text, kind, self)
+
+    def matches(self, text: "ir.Value", pattern: str) -> "ir.Value":
+        """Return whether a text matches a pattern of ``celosia.data.sources.text_values``, from ^ to $."""
+        return text.re_search(pattern)
+
+    def rewrite(self, text: "ir.Value", pattern: str, template: str) -> "ir.Value":
+        """Return a template with the groups of a pattern that the text matches in the place of {1}, {2} and so on."""
+        return text.re_replace(pattern, template.replace("{", "\\").replace("}", ""))
+
+    def trim(self, text: "ir.Value") -> "ir.Value":
+        """Return a text without the blanks around it."""
+        return function("trim", ("string",), "string")(text)
+
+    def first_word(self, text: "ir.Value") -> "ir.Value":
+        """Return the part of an ISO text before its time."""
+        part = function("split_part", ("string", "string", "int64"), "string")
+        return part(part(text, " ", 1), "T", 1)
+
+    def to_number(self, text: "ir.Value") -> "ir.Value":
+        """Return the double that a text of digits, a point and an exponent writes."""
+        return text.try_cast("float64")
+
+    def prefer_cast(self, text: "ir.Value", number: "ir.Value") -> "ir.Value":  # noqa: ARG002 - where there is no faster way
+        """Return the number that a text writes: ``number``, or the same by a cast where that is faster."""
+        return number
+
+    def to_date(self, iso: "ir.Value") -> "ir.Value":
+        """Return the date of an ISO text such as 2021-1-31; null where there is no such day."""
+        return iso.try_cast("date")
+
+    def to_timestamp(self, iso: "ir.Value") -> "ir.Value":
+        """Return the instant of an ISO text with a zone; null where there is no such day."""
+        return iso.try_cast("timestamp('UTC')")
+
+    def total(self, number: "ir.Value", where: "ir.Value | None" = None) -> "ir.Value":
+        """Return the sum of 64-bit integers, wide enough for any number of rows."""
+        return number.sum(where=where).cast("decimal(38, 0)")
+
+    def divisible(self, number: "ir.Value") -> "ir.Value":
+        """Return a double that can be divided: some engines raise an error where a quotient is nearly zero."""
+        return number
+
+    @abstractmethod
+    def date(self, days: "ir.Value") -> "ir.Value":
+        """Return the date of a number of days since 1970, which lies in the years 1 to 9999."""
+
+    def truncated(self, days: "ir.Value", unit: str) -> "ir.Value":
+        """Return the first day of the year, quarter, month or week that a day lies in.
+
+        The engine's own calendar is proleptic Gregorian, as that of Python; by arithmetic an expression of the day
+        would stand in the query dozens of times.
+        """
+        return self.days(self.date(days).truncate(_UNITS[unit]))
+
+    def months_later(self, days: "ir.Value", number: int) -> "ir.Value":
+        """Return the same day some months later, or the last one of a month that has no such day."""
+        import ibis
+
+        return self.days(self.date(days) + ibis.interval(months=number))
+
+    def cased(self, text: "ir.Value", old: str, new: str) -> "ir.Value":
+        """Return a text with letters of ``new`` in the place of those of ``old``: capitals for small ones, or back."""
+        return function("translate", ("string", "string", "string"), "string")(text, old, new)
+
+    def trimmed(self, text: "ir.Value", letters: str, name: str) -> "ir.Value":
+        """Return a text without these letters at both ends (``trim``), or at one (``ltrim``, ``rtrim``)."""
+        return function(name, ("string", "string"), "string")(text, letters)
+
+    def is_like(self, text: "ir.Value", parts: Sequence[str | int]) -> "ir.Value":
+        """Return whether a text fits a LIKE pattern, given by its parts; a backslash escapes in most engines."""
+        return text.like(write_pattern(parts, "%_\\"))
+
+    def digest(self, text: "ir.Value", secret: str) -> "ir.Value":
+        """Return 32 bits of a text, keyed with a secret: the same on every engine."""
+        import ibis
+
+        md5 = function("md5", ("string",), "string")  # all engines write it in the same 32 digits
+        left = function("left", ("string", "int64"), "string")
+        return self.from_hexadecimal(left(md5(ibis.literal(secret) + text), _DIGITS))
+
+
+@functools.cache
+def function(name: str, arguments: tuple[str, ...], result: str) -> Any:  # noqa: ANN401 - a function of Ibis
+    """Return a function that an engine has under this name, for use in Ibis expressions.
+
+    >>> str(function("md5", ("string",), "string")(whole(7).cast("string")).type())
+    'string'
+    """
+    import ibis
+    from ibis.expr import datatypes
+
+    def stub() -> None:
+        """The engine has it: only the name and the types count."""
+
+    types = [datatypes.dtype(argument) for argument in arguments]
+    parameters = [
+        inspect.Parameter(f"x{place}", inspect.Parameter.POSITIONAL_ONLY, annotation=type_)
+        for place, type_ in enumerate(types)
+    ]
+    stub.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined] # what Ibis looks at
+    return ibis.udf.scalar.builtin(stub, name=name, signature=(tuple(types), datatypes.dtype(result)))
+
+
+def double(value: float) -> "ir.Value":
+    """Return a literal that is this very double: decimal literals have another type in each engine.
+
+    >>> str(double(0.1).type())
+    'float64'
+    """
+    import ibis
+
+    return ibis.literal(
+        "Infinity" if value == float("inf") else "-Infinity" if value == -float("inf") else repr(value)
+    ).cast("float64")
+
+
+def whole(value: int) -> "ir.Value":
+    """Return a 64-bit integer literal; a bare one is 32 bits to PostgreSQL, Spark and DuckDB.
+
+    >>> import ibis
+    >>> ibis.to_sql(whole(7).name("x").as_table(), dialect="postgres").split()
+    ['SELECT', 'CAST(7', 'AS', 'BIGINT)', 'AS', '"x"']
+    """
+    import ibis
+
+    # Ibis leaves out a cast to the type that it believes a literal to have already.
+    return ibis.literal(value).cast("int64")
+
+
+def no(kind: str) -> "ir.Value":
+    """Return a null of a type.
+
+    >>> str(no("int64").type())
+    'int64'
+    """
+    import ibis
+
+    return ibis.literal(None, type=kind)
+
+
+def closed(condition: "ir.Value") -> "ir.Value":
+    """Return a condition that can be an operand: Ibis puts no parentheses around NOT and IN, which bind loosely.
+
+    >>> str(closed(whole(7) == whole(7)).type())
+    'boolean'
+    """
+    import ibis
+
+    if not condition.type().is_boolean():
+        return condition
+    true, false = ibis.literal(True), ibis.literal(False)  # noqa: FBT003 - literals
+    return ibis.cases((condition, true), (~condition, false), else_=no("boolean"))
+
+
+def quotient(number: "ir.Value", divisor: int) -> "ir.Value":
+    """Return the integer quotient, rounded down, of an integer below 2^53 by a positive one.
+
+    Integer division differs between engines. A quotient of doubles is exact where it is whole; elsewhere it is further
+    from a whole number than its rounding error, because dividend times 2^-53 is less than one.
+
+    >>> str(quotient(whole(-7), 2).type())
+    'int64'
+    """
+    return (number.cast("float64") / double(float(divisor))).floor().cast("int64")

@@ -1,0 +1,197 @@
+"""What the requests of a query need of each row, as columns of whole numbers; and the sums that are made of them.
+
+A request is *summed* (features of a row are added up), *counted* (rows are counted by value or bin) or counts what is
+*distinct*. A row without a value in a request's columns has nulls there, and adds nothing.
+"""
+
+import math
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from celosia.core.errors import QueryError
+from celosia.query.execution.clean import whole_number
+from celosia.query.execution.dialect import Dialect, closed, no, quotient, whole
+from celosia.query.execution.polynomials import Monomial, Polynomial
+from celosia.query.plan.expressions import kind_of
+from celosia.statistics import Bins, Choice
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ibis.expr import types as ir
+
+    from celosia.query.engines.base import Request
+    from celosia.query.execution.rows import Rows
+
+__all__ = ["Counted", "Summed", "counted", "is_counted", "summed"]
+
+
+def is_counted(request: "Request") -> bool:
+    """Tell whether rows are counted by value.
+
+    >>> from celosia.query.planning.measurements import Need
+    >>> from celosia.statistics import Mode, RowCount
+    >>> [is_counted(Need(measure=measure, columns=(), serves=())) for measure in (Mode(candidates=2), RowCount())]
+    [True, False]
+    """
+    return isinstance(request.measure, Choice | Bins)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summed:
+    """A request whose features are added up: its columns by name, all null in a row that does not count.
+
+    >>> from celosia.query.planning.measurements import Need
+    >>> from celosia.statistics import RowCount
+    >>> Summed(request=Need(measure=RowCount(), columns=(), serves=()), columns={}).reach
+    ((0, 1),)
+    """
+
+    request: "Request"
+    columns: "dict[str, ir.Value]"
+
+    @property
+    def reach(self) -> tuple[tuple[int, int], ...]:
+        """The least and the largest of each feature."""
+        return self.request.measure.reach  # type: ignore[union-attr] # no choice
+
+    def count(self, table: "ir.Table") -> "ir.Value":
+        """Return how many rows of the table count."""
+        if self._missing:
+            return table.count()
+        return table.count() if not self.columns else table[next(iter(self.columns))].count()
+
+    def sums(self, table: "ir.Table", dialect: Dialect) -> "list[ir.Value]":
+        """Return the sum of each feature over the rows of the table, made of as few sums as will do."""
+        measure = self.request.measure
+        count = len(measure.axes) * (2 if self._missing else 1)
+        features = measure.features(*Polynomial.variables(count))  # type: ignore[union-attr] # no choice
+        polynomials = [Polynomial.of(feature, count) for feature in features]
+        needed = sorted({monomial for polynomial in polynomials for monomial in polynomial.terms})
+        found = {monomial: self._sum(monomial, table, dialect) for monomial in needed}
+        return [_combined(polynomial, found) for polynomial in polynomials]
+
+    @property
+    def _missing(self) -> bool:
+        return getattr(self.request.measure, "counts_missing", False)
+
+    def _sum(self, monomial: Monomial, table: "ir.Table", dialect: Dialect) -> "ir.Value":
+        """The sum of a product of steps; where missing values count, after them comes whether there is one of each."""
+        steps = [table[name] for name in self.columns]
+        if self._missing and not any(monomial[: len(steps)]):
+            there = [step for step, power in zip(steps, monomial[len(steps) :], strict=True) if power]
+            return (there[0].count() if there else table.count()).cast("decimal(38, 0)")
+        factors = [step for step, power in zip(steps, monomial, strict=False) for _ in range(power)]
+        if not factors:
+            return self.count(table).cast("decimal(38, 0)")
+        return dialect.total(math.prod(factors[1:], start=factors[0])).fill_null(_number(0))
+
+
+def _combined(polynomial: Polynomial, found: "Mapping[Monomial, ir.Value]") -> "ir.Value":
+    parts = [
+        found[monomial] if factor == 1 else found[monomial] * _number(factor, 20)
+        for monomial, factor in polynomial.terms.items()
+        if factor
+    ]
+    return sum(parts[1:], start=parts[0]) if parts else _number(0)
+
+
+def _number(value: int, digits: int = 38) -> "ir.Value":
+    import ibis
+
+    return ibis.literal(Decimal(value), type=f"decimal({digits}, 0)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counted:
+    """A request whose rows are counted by value: a label to look up in ``known``, or the bin itself if that is None.
+
+    >>> import ibis
+    >>> from celosia.query.planning.measurements import Need
+    >>> from celosia.statistics import Mode
+    >>> mode = Need(measure=Mode(candidates=2), columns=(), serves=())
+    >>> Counted(request=mode, value=ibis.literal("F"), known=["F", "M"]).known
+    ['F', 'M']
+    """
+
+    request: "Request"
+    value: "ir.Value"
+    known: "Sequence[Any] | None"
+
+
+def summed(requests: "Sequence[Request]", rows: "Rows") -> list[Summed]:
+    """Return what is added up, with columns of different names.
+
+    >>> import ibis
+    >>> from celosia.data.schema.columns import Integer
+    >>> from celosia.query.engines.duckdb import DuckDBDialect
+    >>> from celosia.query.plan.expressions import Column
+    >>> from celosia.query.planning.measurements import Need
+    >>> from celosia.query.execution.rows import Rows
+    >>> ages = ibis.table({"c0": "int16"}, name="deaths")
+    >>> kinds = {"age": Integer(0, 120)}
+    >>> rows = Rows(table=ages, kinds=kinds, names={"age": "c0"}, dialect=DuckDBDialect(), raw=True, persons=False)
+    >>> from celosia.statistics import Total
+    >>> total = Need(measure=Total(kinds["age"].axis), columns=(Column("age"),), serves=())
+    >>> list(summed([total], rows)[0].columns)
+    ['x0_0']
+    """
+    return [
+        Summed(request=request, columns=_named(place, _steps(request, rows))) for place, request in enumerate(requests)
+    ]
+
+
+def _steps(request: "Request", rows: "Rows") -> "list[ir.Value]":
+    import ibis
+
+    axes = request.measure.axes
+    if axes:
+        steps = [rows.step(column, axis) for column, axis in zip(request.columns, axes, strict=True)]
+        return steps if getattr(request.measure, "counts_missing", False) else _together(steps)
+    present = [closed(rows.value(column)).notnull() for column in request.columns]
+    return [ibis.cases((ibis.and_(*present), whole(1)), else_=no("int64"))] if present else []
+
+
+def _together(steps: "list[ir.Value]") -> "list[ir.Value]":
+    """Columns that are null where one of them is."""
+    import ibis
+
+    if len(steps) == 1:
+        return steps
+    all_there = ibis.and_(*(step.notnull() for step in steps))
+    return [ibis.cases((all_there, step), else_=no("int64")) for step in steps]
+
+
+def _named(place: int, steps: "list[ir.Value]") -> "dict[str, ir.Value]":
+    return {f"x{place}_{number}": step for number, step in enumerate(steps)}
+
+
+def counted(request: "Request", rows: "Rows") -> Counted:
+    """Return what is counted: bins of an axis, or the values of a column with a public list of them.
+
+    >>> import ibis
+    >>> from celosia.data.schema.columns import Integer
+    >>> from celosia.query.engines.duckdb import DuckDBDialect
+    >>> from celosia.query.plan.expressions import Column
+    >>> from celosia.query.planning.measurements import Need
+    >>> from celosia.query.execution.rows import Rows
+    >>> ages = ibis.table({"c0": "int16"}, name="deaths")
+    >>> kinds = {"age": Integer(0, 120)}
+    >>> rows = Rows(table=ages, kinds=kinds, names={"age": "c0"}, dialect=DuckDBDialect(), raw=True, persons=False)
+    >>> from celosia.statistics import Mode
+    >>> mode = Need(measure=Mode(candidates=121), columns=(Column("age"),), serves=())
+    >>> len(counted(mode, rows).known)
+    121
+    """
+    (column,), measure = request.columns, request.measure
+    width = getattr(measure, "bin_width", 1)
+    if measure.axes:
+        step = rows.step(column, measure.axes[0])
+        return Counted(request=request, value=step if width == 1 else quotient(step, width), known=None)
+    kind = kind_of(column, rows.kinds)
+    values = kind.domain()
+    if values is None or len(values) != measure.width:
+        message = f"Values can only be counted of a column with {measure.width} public values."
+        raise QueryError(message)
+    return Counted(request=request, value=rows.label(column), known=[whole_number(value, kind) for value in values])

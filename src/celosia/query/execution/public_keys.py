@@ -1,0 +1,49 @@
+"""Whether every key of a public table is there once: asked of the engine, after cleaning, as its joins compare.
+
+Keys that differ when the table is made may be equal in an engine: 0.0 and -0.0 as categories, two instants of one day
+as a date. A private row would then meet several public rows, and count more often than was paid for.
+"""
+
+from typing import TYPE_CHECKING
+
+from celosia.core.errors import SchemaError
+from celosia.core.exact import quote
+from celosia.query.execution.dialect import whole
+from celosia.query.execution.rows import rows_of
+from celosia.query.plan.expressions import Column
+from celosia.query.plan.nodes import Base
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    import pyarrow as pa
+    from ibis.expr import types as ir
+
+    from celosia.query.execution.rows import Tables
+
+__all__ = ["check_public_key"]
+
+
+def check_public_key(name: str, engine: "Tables", run: "Callable[[ir.Table], Iterable[pa.RecordBatch]]") -> None:
+    """Refuse a public table in which a key is there twice once it is cleaned.
+
+    >>> import celosia as cl, pyarrow as pa
+    >>> from celosia.query.engines.duckdb import DuckDBEngine
+    >>> zeros = pa.table({"code": [0.0, -0.0]})
+    >>> book = cl.table(zeros, schema=cl.Schema(code=cl.Category(0, 1)), name="book", public=True, key="code")
+    >>> DuckDBEngine({"book": book})
+    Traceback (most recent call last):
+    ...
+    celosia.core.errors.SchemaError: The public table 'book' has a key twice in 'code' once its values are cleaned: ...
+    """
+    rows, columns = rows_of(Base(name), engine), engine.tables[name].key
+    keys = {f"k{place}": rows.value(Column(column)) for place, column in enumerate(columns)}
+    known = rows.table.select(**keys).drop_null(list(keys))
+    counted = known.group_by(list(keys)).aggregate(n=known.count())
+    twice = counted.filter(counted.n > whole(1)).limit(1)
+    if any(batch.num_rows for batch in run(twice)):
+        message = (
+            f"The public table {quote(name)} has a key twice in {quote(', '.join(columns))} once its values are "
+            "cleaned: a join would multiply rows."
+        )
+        raise SchemaError(message)

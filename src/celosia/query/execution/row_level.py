@@ -1,0 +1,106 @@
+"""Summaries of rows that nobody has two of: one pass over the table for all that is added up.
+
+Rows are grouped by what stands in the key columns, and what comes back is looked up here: that is faster than to ask
+the engine for known keys only, and memory stays flat, for unknown ones are dropped batch by batch.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from celosia.query.execution.collect import Sums, codes_of, integers, labels
+from celosia.query.execution.inputs import Counted, Summed
+from celosia.query.plan.expressions import kind_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import pyarrow as pa
+    from ibis.expr import types as ir
+    from numpy.typing import NDArray
+
+    from celosia.query.execution.rows import Rows
+    from celosia.query.plan.nodes import Key
+    from celosia.query.planning.cells import Cells
+
+    Run = Callable[[ir.Table], Iterable[pa.RecordBatch]]
+
+__all__ = ["RowLevel"]
+
+
+class RowLevel:
+    """Queries over rows, grouped by keys; ``run`` makes the engine run one.
+
+    >>> import celosia as cl, pyarrow as pa
+    >>> from celosia.query.engines.duckdb import DuckDBEngine
+    >>> from celosia.query.planning.cells import Cells
+    >>> from celosia.query.execution.inputs import summed
+    >>> from celosia.query.planning.measurements import Need
+    >>> from celosia.query.plan.nodes import Base
+    >>> from celosia.query.execution.rows import rows_of
+    >>> from celosia.statistics import RowCount
+    >>> count = Need(measure=RowCount(), columns=(), serves=())
+    >>> deaths = cl.table(pa.table({"age": [34, 71]}), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
+    >>> with DuckDBEngine({"deaths": deaths}) as engine:
+    ...     rows = rows_of(Base("deaths"), engine)
+    ...     RowLevel(rows, (), Cells.product([]), engine.run).sums(summed([count], rows))
+    [array([[2]])]
+    """
+
+    def __init__(self, rows: "Rows", keys: "Sequence[Key]", cells: "Cells", run: "Run") -> None:
+        self._rows, self._cells, self._run = rows, cells, run
+        self._keys = {f"k{place}": rows.label(key.expression) for place, key in enumerate(keys)}
+        self._known = [
+            labels(values, kind_of(key.expression, rows.kinds)) for key, values in zip(keys, cells.values, strict=True)
+        ]
+
+    def sums(self, requests: Sequence[Summed]) -> "list[NDArray[Any]]":
+        """Return the sums of all requests, in one query."""
+        inputs = {name: value for request in requests for name, value in request.columns.items()}
+        table = self._table(inputs)
+        made = [request.sums(table, self._rows.dialect) for request in requests]
+        flat = {f"s{place}": value for place, value in enumerate(value for values in made for value in values)}
+        found = [Sums(len(self._cells), len(values)) for values in made]
+        where = [(sums, column) for sums, values in zip(found, made, strict=True) for column in range(len(values))]
+        for places, columns in self._results(self._grouped(table, list(self._keys), flat)):
+            for (sums, place), column in zip(where, columns, strict=True):
+                sums.add(places, place, integers(column))
+        return [sums.array for sums in found]
+
+    def counts(self, counted: Counted) -> "NDArray[Any]":
+        """Return the number of rows by value."""
+        import pyarrow as pa
+
+        table = self._table({"value": counted.value})
+        table = table.filter(table.value.notnull())
+        sums = Sums(len(self._cells), counted.request.measure.width)
+        known = None if counted.known is None else pa.array(counted.known)
+        grouped = self._grouped(table, [*self._keys, "value"], {"rows": table.count()})
+        for places, (values, numbers) in self._results(grouped):
+            sums.add(places, integers(values) if known is None else codes_of(values, known), integers(numbers))
+        return sums.array
+
+    def distinct(self, value: "ir.Value") -> "NDArray[Any]":
+        """Return the number of different values."""
+        table = self._table({"value": value})
+        table = table.filter(table.value.notnull()).distinct()
+        sums = Sums(len(self._cells), 1)
+        for places, (numbers,) in self._results(self._grouped(table, list(self._keys), {"rows": table.count()})):
+            sums.add(places, 0, integers(numbers))
+        return sums.array
+
+    def _table(self, inputs: "dict[str, ir.Value]") -> "ir.Table":
+        columns = self._keys | inputs
+        return self._rows.table.select(**columns) if columns else self._rows.table
+
+    @staticmethod
+    def _grouped(table: "ir.Table", keys: list[str], made: "dict[str, ir.Value]") -> "ir.Table":
+        return table.group_by(keys).aggregate(**made) if keys else table.aggregate(**made)
+
+    def _results(self, query: "ir.Table") -> "Iterable[tuple[NDArray[np.int64], list[pa.Array]]]":
+        keys = len(self._keys)
+        for batch in self._run(query):
+            codes = [codes_of(c, known) for c, known in zip(batch.columns[:keys], self._known, strict=True)]
+            places = self._cells.places(*codes) if codes else np.zeros(batch.num_rows, dtype=np.int64)
+            yield places, batch.columns[keys:]

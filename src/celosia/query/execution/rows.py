@@ -1,0 +1,392 @@
+"""Relations as tables of the engine: raw columns at the bottom, clean ones above every join and subquery.
+
+A column of a table is cleaned where it is used, so that the common question reads raw columns in one pass; what a
+subquery hands on is clean, with reals rounded to their grid, as the bounds of the outer question suppose. Whose row it
+is stays beside the columns all the way up. Columns have short names of their own here: the schema's may be anything.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Final, Protocol
+
+from celosia.core.errors import QueryError, SchemaError
+from celosia.data.schema.axis import Axis
+from celosia.data.schema.columns import DROP, Boolean, Category, Kind, Real, Text
+from celosia.query.execution.clean import clean, coarser, imputed, settled, steps, whole_of, whole_of_value
+from celosia.query.execution.column_checks import unfit_columns
+from celosia.query.execution.compile import compiled
+from celosia.query.execution.dialect import Dialect, double, no, whole
+from celosia.query.execution.text_values import without_nulls
+from celosia.query.plan.expressions import Call, Column, Expression, Literal, kind_of
+from celosia.query.plan.nodes import Base, Joined, PerPerson, Projected, Relation
+from celosia.query.plan.relations import columns_of, limits_of
+
+if TYPE_CHECKING:
+    from ibis.expr import types as ir
+
+    from celosia.data.table import Table
+
+__all__ = ["PERSON", "Rows", "Tables", "plain", "rows_of"]
+
+PERSON = "person"
+"""The name of the column that says whose row it is."""
+
+_MOST_JOINED: Final = 256  # rows of one person that meet those of another table
+_LARGEST_EXACT = 2.0**53
+
+
+class Tables(Protocol):
+    """What rows are made of: the tables of a session, as raw tables of an engine.
+
+    >>> from celosia.query.engines.ibis import IbisEngine
+    >>> hasattr(IbisEngine, "raw") and hasattr(IbisEngine, "dialect_of")
+    True
+    """
+
+    tables: "Mapping[str, Table]"
+
+    def raw(self, name: str) -> "ir.Table":
+        """Return a table with its columns as they are."""
+        ...
+
+    def read(self, name: str) -> "ir.Table":
+        """Return the same table, in which the engine may have read texts as their kinds already."""
+        ...
+
+    def dialect_of(self, name: str) -> Dialect:
+        """Return how the engine reads the columns of a table."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rows:
+    """Rows with clean columns to be had from them.
+
+    ``single``: each person has one row, by construction. ``unfit``: columns of a type that their kind cannot be read
+    from, with the reason why whoever uses them is refused.
+
+    >>> import ibis
+    >>> from celosia.data.schema.columns import Integer
+    >>> from celosia.query.engines.duckdb import DuckDBDialect
+    >>> ages = ibis.table({"c0": "int16"}, name="deaths")
+    >>> rows = Rows(
+    ...     table=ages, kinds={"age": Integer(0, 120)}, names={"age": "c0"},
+    ...     dialect=DuckDBDialect(), raw=True, persons=False,
+    ... )
+    >>> str(rows.value(Column("age")).type())
+    'int64'
+    """
+
+    table: "ir.Table"
+    kinds: Mapping[str, Kind]
+    names: Mapping[str, str]
+    dialect: Dialect
+    raw: bool
+    persons: bool
+    single: bool = False
+    unfit: Mapping[str, str] = field(default_factory=dict)
+
+    def column(self, name: str) -> "ir.Value":
+        """Return a column as its clean value."""
+        found = self._stored(name)
+        return clean(found, self.kinds[name], self.dialect) if self.raw else found
+
+    def _stored(self, name: str) -> "ir.Value":
+        if name in self.unfit:
+            raise SchemaError(self.unfit[name])
+        return self.table[self.names[name]]
+
+    def value(self, expression: Expression) -> "ir.Value":
+        """Return the value of an expression."""
+        return compiled(expression, self.column, self.kinds, self.dialect)
+
+    def number(self, expression: Expression) -> "ir.Value":
+        """Return a numeric expression as a 64-bit integer: itself, days, seconds, or steps of a real."""
+        kind = kind_of(expression, self.kinds)
+        if self.raw and isinstance(expression, Column):
+            return whole_of(self._stored(expression.name), kind, self.dialect)
+        return whole_of_value(self.value(expression), kind, self.dialect)
+
+    def step(self, expression: Expression, axis: Axis) -> "ir.Value":
+        """Return the step of a numeric expression on an axis, counted from its lower end."""
+        kind = kind_of(expression, self.kinds)
+        if isinstance(kind, Category):
+            places = Axis(0, max(len(kind.values) - 1, 1), Fraction(1))
+            return coarser(self._position(expression, kind), places, axis)
+        if kind.axis is None:
+            message = f"{type(kind).__name__} is no number."
+            raise QueryError(message)
+        return coarser(steps(self.number(expression), kind), kind.axis, axis)
+
+    def label(self, expression: Expression) -> "ir.Value":
+        """Return what stands for a value when it is looked up: a text, or a 64-bit integer.
+
+        A text that no category has may remain: it is found in no list of them.
+        """
+        kind = kind_of(expression, self.kinds)
+        if kind.axis is not None:
+            return self.number(expression)
+        plain = self._plain_category(expression)
+        return self.value(expression) if plain is None else plain
+
+    def kept(self, condition: Expression | None) -> "Rows":
+        """Return the rows in which a condition is true."""
+        return self if condition is None else replace(self, table=self.table.filter(self._condition(condition)))
+
+    def _condition(self, condition: Expression) -> "ir.Value":
+        """A condition of which only counts where it is true.
+
+        An unknown category is null, but to tell it from the known ones takes time; compared with one of them, and not
+        negated, false does as well.
+        """
+        import ibis
+
+        match condition:
+            case Call(name="and" | "or" as name, arguments=arguments):
+                parts = [self._condition(argument) for argument in arguments]
+                return ibis.and_(*parts) if name == "and" else ibis.or_(*parts)
+            case Call(name="=" | "in", arguments=(Column() as column, *others)):
+                plain = self._plain_category(column)
+                written = [other.value for other in others if isinstance(other, Literal)]
+                if plain is not None and len(written) == len(others):
+                    return plain.isin(written)
+        return self.value(condition)
+
+    def _plain_category(self, expression: Expression) -> "ir.Value | None":
+        """The raw column of a category that drops what is unknown, as texts or 64-bit integers."""
+        if not (self.raw and isinstance(expression, Column)):
+            return None
+        kind, raw = self.kinds[expression.name], self._stored(expression.name)
+        if not (isinstance(kind, Category) and kind.null == DROP):
+            return None
+        type_ = raw.type()
+        if isinstance(kind.values[0], str):
+            return raw if type_.is_string() else None
+        # Not of 64 bits without a sign: half of those would not fit.
+        fits = type_.is_integer() and not (type_.is_unsigned_integer() and type_.nbytes == 8)
+        return raw.cast("int64") if fits else None
+
+    def _position(self, expression: Expression, kind: Category) -> "ir.Value":
+        """The place of an ordered category in its list."""
+        import ibis
+
+        label = self.value(expression)
+        cases = [(label == value, whole(place)) for place, value in enumerate(kind.values)]
+        return ibis.cases(*cases, else_=no("int64"))
+
+
+def rows_of(relation: Relation, engine: Tables) -> Rows:
+    """Return the rows of a relation, in an engine.
+
+    >>> import celosia as cl, pyarrow as pa
+    >>> from celosia.query.engines.duckdb import DuckDBEngine
+    >>> deaths = cl.table(pa.table({"age": [34, 71]}), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
+    >>> with DuckDBEngine({"deaths": deaths}) as engine:
+    ...     rows_of(Base("deaths"), engine).names
+    {'age': 'c0'}
+    """
+    match relation:
+        case Base(table=name):
+            return _base(name, engine)
+        case Projected(relation=inner, columns=columns, filter=condition):
+            rows = rows_of(inner, engine).kept(condition)
+            kinds = columns_of(relation, engine.tables)
+            values = {name: _handed_on(rows, expression, kinds[name]) for name, expression in columns}
+            return _clean_rows(rows, kinds, values)
+        case PerPerson():
+            return _per_person(relation, engine)
+        case Joined():
+            return _joined(relation, engine)
+
+
+def _base(name: str, engine: Tables) -> Rows:
+    table, read = engine.tables[name], engine.read(name)
+    dialect = engine.dialect_of(name).reading(table.text)
+    names = {column: f"c{place}" for place, column in enumerate(table.schema)}
+    columns = {alias: plain(read[column], dialect) for column, alias in names.items()}
+    if table.person is None:
+        kept = read.select(**columns)
+    else:
+        kept = read.select(**{PERSON: _identity(read[table.person], dialect)}, **columns)
+        kept = kept.filter(kept[PERSON].notnull())
+    return Rows(
+        table=kept,
+        kinds=table.schema,
+        names=names,
+        dialect=dialect,
+        raw=True,
+        persons=table.person is not None,
+        unfit=unfit_columns(table, engine.raw(name)),
+    )
+
+
+def plain(raw: "ir.Value", dialect: Dialect) -> "ir.Value":
+    """Return a column as it is; texts are compared byte by byte, those of a fixed length without what fills them up.
+
+    >>> import ibis
+    >>> from celosia.query.engines.duckdb import DuckDBDialect
+    >>> str(plain(ibis.table({"sex": "string"}, name="deaths").sex, DuckDBDialect()).type())
+    'string'
+    """
+    return without_nulls(dialect.binary(raw), dialect.text) if raw.type().is_string() else raw
+
+
+def _identity(raw: "ir.Value", dialect: Dialect) -> "ir.Value":
+    """Who a row belongs to, as int64 or text; two persons must never become one, nor one become two."""
+    import ibis
+
+    type_ = raw.type()
+    if type_.is_floating():  # whole numbers with gaps, in frames that have no nulls for integers
+        number = raw.cast("float64")
+        inside = ibis.cases((number == number.floor().cast("float64"), number.floor().cast("int64")), else_=no("int64"))
+        return ibis.cases((number.abs() <= double(_LARGEST_EXACT), inside), else_=no("int64"))
+    if type_.is_integer() and not (type_.is_unsigned_integer() and type_.nbytes == 8):
+        return raw.cast("int64")
+    return plain(raw, dialect) if type_.is_string() else raw.cast("string")
+
+
+def _handed_on(rows: Rows, expression: Expression, kind: Kind) -> "ir.Value":
+    """A value of a subquery; a real is rounded to the grid that its kind has from now on."""
+    return settled(rows.number(expression), kind) if isinstance(kind, Real) else rows.value(expression)
+
+
+def _clean_rows(
+    rows: Rows, kinds: Mapping[str, Kind], values: "Mapping[str, ir.Value]", *, single: bool | None = None
+) -> Rows:
+    names = {column: f"c{place}" for place, column in enumerate(values)}
+    person = {PERSON: rows.table[PERSON]} if rows.persons else {}
+    table = rows.table.select(**person, **{names[column]: value for column, value in values.items()})
+    return Rows(
+        table=table,
+        kinds=kinds,
+        names=names,
+        dialect=rows.dialect,
+        raw=False,
+        persons=rows.persons,
+        single=rows.single if single is None else single,
+    )
+
+
+def _per_person(relation: PerPerson, engine: Tables) -> Rows:
+    rows = rows_of(relation.relation, engine).kept(relation.filter)
+    kinds = columns_of(relation, engine.tables)
+    inputs = {
+        f"a{place}": whole(1) if expression is None else _countable(rows, function, expression)
+        for place, (_, function, expression) in enumerate(relation.columns)
+    }
+    table = rows.table.select(rows.table[PERSON], **inputs)
+    made = {
+        f"c{place}": _aggregated(function, table[f"a{place}"], rows.dialect)
+        for place, (_, function, _) in enumerate(relation.columns)
+    }
+    grouped = table.group_by(PERSON).aggregate(**made)
+    values = {}
+    for place, (name, _, expression) in enumerate(relation.columns):
+        inner = None if expression is None else kind_of(expression, rows.kinds)
+        values[name] = _restored(grouped[f"c{place}"], inner, kinds[name], rows.dialect)
+    return _clean_rows(replace(rows, table=grouped), kinds, values, single=True)
+
+
+def _countable(rows: Rows, function: str, expression: Expression) -> "ir.Value":
+    return rows.value(expression) if function == "count" else rows.number(expression)
+
+
+def _aggregated(function: str, column: "ir.Value", dialect: Dialect) -> "ir.Value":
+    match function:
+        case "count":
+            return column.count()
+        case "sum":
+            return dialect.total(column)
+        case "min":
+            return column.min()
+        case _:
+            return column.max()
+
+
+def _restored(number: "ir.Value", inner: Kind | None, kind: Kind, dialect: Dialect) -> "ir.Value":
+    """What was computed with whole numbers, as a value of the new column's kind."""
+    if isinstance(kind, Boolean):
+        return number == whole(1)
+    if isinstance(kind, Real):
+        axis = None if inner is None else inner.axis
+        grid = axis.grid if isinstance(inner, Real) and axis is not None else 1
+        return settled(whole_of_value(number.cast("float64") * double(float(grid)), kind, dialect), kind)
+    return whole_of_value(number, kind, dialect)
+
+
+def _joined(relation: Joined, engine: Tables) -> Rows:
+    left, right = (
+        _all_clean(rows_of(side, engine), mark) for side, mark in ((relation.left, "l"), (relation.right, "r"))
+    )
+    kinds = columns_of(relation, engine.tables)
+    old = [*left.names.values(), *right.names.values()]
+    if len(kinds) != len(old):
+        message = (
+            "A table is joined with itself, and its columns cannot be told apart: join subqueries with other names."
+        )
+        raise QueryError(message)
+    if relation.by == "key":
+        pairs = [(left.column(a), right.column(b)) for a, b in relation.on]
+    else:
+        left = _capped(left, PERSON, limits_of(relation.left, engine.tables))
+        right = _capped(right, f"r{PERSON}", limits_of(relation.right, engine.tables))
+        pairs = [(left.table[PERSON], right.table[f"r{PERSON}"])]
+    table = left.table.join(right.table, [_same(a, b) for a, b in pairs], how=relation.how)
+    values = dict(zip(kinds, (table[name] for name in old), strict=True))
+    if relation.how == "left":
+        values |= {name: imputed(values[name], kinds[name]) for name in list(kinds)[len(left.names) :]}
+    rows = replace(left, table=table, persons=left.persons)
+    found = _clean_rows(rows, kinds, values, single=left.single and relation.by == "key")
+    reasons = [side.unfit.get(name) for side in (left, right) for name in side.names]
+    return replace(found, unfit={name: why for name, why in zip(kinds, reasons, strict=True) if why is not None})
+
+
+def _all_clean(rows: Rows, mark: str) -> Rows:
+    """The rows with clean columns only, whose names begin with a mark."""
+    values = {
+        f"{mark}{alias}": _nothing(rows.kinds[name])
+        if name in rows.unfit
+        else _handed_on(rows, Column(name), rows.kinds[name])
+        for name, alias in rows.names.items()
+    }
+    person = {(PERSON if mark == "l" else f"{mark}{PERSON}"): rows.table[PERSON]} if rows.persons else {}
+    names = {name: f"{mark}{alias}" for name, alias in rows.names.items()}
+    return replace(rows, table=rows.table.select(**person, **values), names=names, raw=False)
+
+
+def _nothing(kind: Kind) -> "ir.Value":
+    """A null in the place of a column that nobody can use."""
+    value = kind.domain()[0] if isinstance(kind, Category) else ""
+    is_text = isinstance(kind, Category | Text) and isinstance(value, str)
+    return no(
+        "string"
+        if is_text
+        else "boolean"
+        if isinstance(kind, Boolean)
+        else "float64"
+        if isinstance(kind, Real)
+        else "int64"
+    )
+
+
+def _capped(rows: Rows, person: str, limits: tuple[int, int]) -> Rows:
+    """The rows before they meet those of another table: so many of each person at most that a join stays small.
+
+    What is declared to count is never cut. Without a cap each row of a person would meet each other one, and the time
+    of a question about tables that are joined again and again would tell whether one person has one row or two.
+    """
+    import ibis
+
+    if rows.single:
+        return rows
+    most, table = max(_MOST_JOINED, limits[0] * limits[1]), rows.table
+    others = [name for name in table.columns if name != person]
+    placed = table.mutate(place=ibis.row_number().over(group_by=person, order_by=others or [person]))
+    return replace(rows, table=placed.filter(placed.place < most).drop("place"))
+
+
+def _same(a: "ir.Value", b: "ir.Value") -> "ir.Value":
+    if a.type().is_string() != b.type().is_string():
+        return a.cast("string") == b.cast("string")
+    return a == b

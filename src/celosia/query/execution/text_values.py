@@ -1,0 +1,92 @@
+"""Strings parsed as numbers, booleans, dates and timestamps inside the engine.
+
+The grammar is that of ``celosia.data.sources.text_values``.
+
+Every text is matched before it is cast, so that all engines read the same texts, and none meets a cast that fails. What
+does not match is null, and follows the null rule of its column.
+"""
+
+from typing import TYPE_CHECKING
+
+from celosia.data.sources.text_values import FALSE, ISO_DATE, LONGEST_NUMBER, TRUE, date_patterns, date_rewrites, number
+
+if TYPE_CHECKING:
+    from ibis.expr import types as ir
+
+    from celosia.data.sources.text_format import TextFormat
+    from celosia.query.execution.dialect import Dialect
+
+__all__ = ["read_text", "without_nulls"]
+
+
+def read_text(text: "ir.Value", wanted: str, dialect: "Dialect") -> "ir.Value":
+    """Return what a text says as a ``float64``, ``boolean``, ``date`` or ``timestamp``, null where it says none.
+
+    >>> import ibis
+    >>> from celosia.query.engines.duckdb import DuckDBDialect
+    >>> str(read_text(ibis.table({"age": "string"}, name="deaths").age, "float64", DuckDBDialect()).type())
+    'float64'
+    """
+    match wanted:
+        case "float64":
+            return _number(text, dialect)
+        case "boolean":
+            return _boolean(text, dialect)
+        case "date":
+            return dialect.to_date(_iso(text, dialect, timed=False))
+        case _:
+            return dialect.to_timestamp(_iso(text, dialect, timed=True))
+
+
+def without_nulls(text: "ir.Value", form: "TextFormat") -> "ir.Value":
+    """Return a text column in which the declared null values are null.
+
+    >>> import ibis
+    >>> from celosia.data.sources.text_format import TextFormat
+    >>> str(without_nulls(ibis.table({"sex": "string"}, name="deaths").sex, TextFormat(null_values="NA")).type())
+    'string'
+    """
+    import ibis
+
+    if not form.null_values:
+        return text
+    return ibis.cases((text.isin(tuple(form.null_values)), ibis.literal(None, type="string")), else_=text)
+
+
+def _number(text: "ir.Value", dialect: "Dialect") -> "ir.Value":
+    import ibis
+
+    decimal = dialect.text.decimal
+    fits = dialect.matches(text, number(decimal)) & (text.length() <= LONGEST_NUMBER)
+    plain = ibis.cases((fits, text), else_=ibis.literal(None, type="string"))
+    if decimal == ".":
+        return dialect.prefer_cast(text, dialect.to_number(plain))
+    return dialect.to_number(plain.replace(decimal, "."))
+
+
+def _boolean(text: "ir.Value", dialect: "Dialect") -> "ir.Value":
+    import ibis
+
+    true, false = ibis.literal(True), ibis.literal(False)  # noqa: FBT003 - literals
+    none = ibis.literal(None, type="boolean")
+    return ibis.cases((dialect.matches(text, TRUE), true), (dialect.matches(text, FALSE), false), else_=none)
+
+
+def _iso(text: "ir.Value", dialect: "Dialect", *, timed: bool) -> "ir.Value":
+    """The ISO date, or ISO timestamp with a zone, that a text writes; null where it writes none."""
+    import ibis
+
+    none = ibis.literal(None, type="string")
+    if dialect.text.date_format:
+        rewrites = [
+            (dialect.matches(text, pattern), dialect.rewrite(text, pattern, moment if timed else day))
+            for pattern, day, moment in date_rewrites(tuple(dialect.text.date_format))
+        ]
+        return ibis.cases(*rewrites, else_=none)
+    plain, (day, moment, zoned) = dialect.trim(text), date_patterns()
+    if timed:
+        ends = {zoned: plain, moment: plain + "Z", day: plain + " 00:00:00Z"}
+        found = ibis.cases(*((dialect.matches(text, pattern), iso) for pattern, iso in ends.items()), else_=none)
+    else:
+        found = ibis.cases((dialect.matches(text, ISO_DATE), dialect.first_word(plain)), else_=none)
+    return found.replace("/", "-")

@@ -1,0 +1,321 @@
+"""What can be said about the columns of one row: columns, literals and a short list of operations.
+
+An expression is a small frozen tree, equal to another if it says the same in the same words. Its kind, with bounds, is
+derived from the schema alone (:func:`kind_of`), so that the noise for a derived column is known before a row is read.
+Expressions are bounded in depth and size when they are made, so nothing that walks one can run away.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
+
+from celosia.core.errors import QueryError
+from celosia.core.exact import quote
+from celosia.query.plan.intervals import LARGEST_REAL, LARGEST_WHOLE, SMALLEST_REAL
+from celosia.query.plan.operations import OPERATIONS
+from celosia.query.plan.suggestions import suggested
+from celosia.query.plan.types import Scalar, Typed, of_kind, of_literal, to_kind
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from celosia.data.schema.columns import Kind
+
+__all__ = [
+    "MOST_DEPTH",
+    "MOST_NODES",
+    "Call",
+    "Column",
+    "Expression",
+    "Literal",
+    "columns_in",
+    "conjunction",
+    "family_of",
+    "is_condition",
+    "kind_of",
+    "substituted",
+]
+
+MOST_DEPTH: Final = 100
+"""Operations inside one another."""
+
+MOST_NODES: Final = 10_000
+"""Columns, literals and operations of one expression."""
+
+_Value = TypeVar("_Value", float, dt.datetime)
+
+_LONGEST_TEXT = 1_000
+_LONGEST_NAME = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column, by its name.
+
+    >>> Column("age")
+    Column('age')
+    """
+
+    name: str
+
+    def __post_init__(self) -> None:
+        name: object = self.name
+        if not isinstance(name, str) or not 0 < len(name) <= _LONGEST_NAME or not name.isprintable():
+            message = f"The name of a column is a text of printable characters, not {quote(self.name)}."
+            raise QueryError(message)
+
+    @property
+    def depth(self) -> int:
+        """Columns are leaves."""
+        return 0
+
+    @property
+    def size(self) -> int:
+        """One node."""
+        return 1
+
+    def __repr__(self) -> str:
+        return f"Column({self.name!r})"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Literal:
+    """A value that is written down: a number, a text, a truth value, a date, a time in UTC, or None for null.
+
+    ``1``, ``1.0`` and ``True`` are different literals.
+
+    >>> Literal(1) == Literal(1.0), Literal("F") == Literal("F")
+    (False, True)
+    """
+
+    value: Scalar
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "value", _checked(self.value))
+
+    @property
+    def depth(self) -> int:
+        """Literals are leaves."""
+        return 0
+
+    @property
+    def size(self) -> int:
+        """One node."""
+        return 1
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Literal):
+            return NotImplemented
+        return type(self.value) is type(other.value) and self.value == other.value
+
+    def __hash__(self) -> int:
+        return hash((type(self.value).__name__, self.value))
+
+    def __repr__(self) -> str:
+        return f"Literal({self.value!r})"
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """An operation of :data:`celosia.query.plan.operations.OPERATIONS` and its arguments.
+
+    Nested ``and`` and ``or`` are flattened: they say the same.
+
+    >>> Call("<", (Column("age"), Literal(18)))
+    Call('<', (Column('age'), Literal(18)))
+    """
+
+    name: str
+    arguments: tuple[Expression, ...]
+    depth: int = field(init=False, compare=False, repr=False)
+    size: int = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        operation = OPERATIONS.get(str(self.name))
+        if operation is None:
+            message = f"There is no operation {quote(self.name)}. {suggested(str(self.name), OPERATIONS)}"
+            raise QueryError(message)
+        given = _flattened(self.name, tuple(self.arguments))
+        if not all(isinstance(argument, Column | Literal | Call) for argument in given):
+            message = f"The arguments of {self.name} must be expressions, not {quote(self.arguments)}."
+            raise QueryError(message)
+        if len(given) < operation.least or (operation.most is not None and len(given) > operation.most):
+            written = {"bucket": ", as in BUCKET(age, 0, 18, 65)", "clip": ", as in CLIP(age, 0, 100)"}.get(
+                self.name, ""
+            )
+            wanted = _arity(operation.least, operation.most)
+            message = f"{self.name.upper()} takes {wanted}{written}, not {len(given)}."
+            raise QueryError(message)
+        depth, size = 1 + max(a.depth for a in given), 1 + sum(a.size for a in given)
+        if depth > MOST_DEPTH or size > MOST_NODES:
+            message = (
+                f"An expression is too long: at most {MOST_DEPTH} operations inside one another "
+                f"and {MOST_NODES:,} parts in all."
+            )
+            raise QueryError(message)
+        for name, value in (("arguments", given), ("depth", depth), ("size", size)):
+            object.__setattr__(self, name, value)
+
+    def __repr__(self) -> str:
+        return f"Call({self.name!r}, {self.arguments!r})"
+
+
+Expression: TypeAlias = Column | Literal | Call
+"""Anything that has a value in each row."""
+
+
+def kind_of(expression: Expression, kinds: Mapping[str, Kind]) -> Kind:
+    """Return the kind of an expression over columns of given kinds, with the bounds that follow from theirs.
+
+    A column has the kind that it was declared with. A derived value that can be null has the null rule ``"drop"``.
+
+    >>> from celosia.data.schema.columns import Integer
+    >>> kind_of(Call("*", (Column("age"), Literal(2))), {"age": Integer(0, 120)})
+    Integer(0, 240)
+    >>> kind_of(Call("/", (Column("age"), Literal(2))), {"age": Integer(0, 120, null=0)})
+    Real(0, 60, null=0)
+    """
+    if isinstance(expression, Column):
+        return _declared(expression, kinds)
+    return to_kind(_typed(expression, kinds))
+
+
+def is_condition(expression: Expression, kinds: Mapping[str, Kind]) -> bool:
+    """Return whether an expression is true or false in each row; refuse it if it makes no sense.
+
+    >>> from celosia.data.schema.columns import Integer
+    >>> is_condition(Call("<", (Column("age"), Literal(18))), {"age": Integer(0, 120)})
+    True
+    """
+    return _typed(expression, kinds).family == "truth"
+
+
+def family_of(expression: Expression, kinds: Mapping[str, Kind]) -> str:
+    """Return the family of an expression's values, which need no bounds.
+
+    >>> family_of(Literal("F"), {})
+    'text'
+    """
+    return _typed(expression, kinds).family
+
+
+def columns_in(expression: Expression) -> frozenset[str]:
+    """Return the names of the columns that an expression reads.
+
+    >>> columns_in(Call("<", (Column("age"), Literal(18))))
+    frozenset({'age'})
+    """
+    if isinstance(expression, Call):
+        return frozenset().union(*map(columns_in, expression.arguments))
+    return frozenset({expression.name}) if isinstance(expression, Column) else frozenset()
+
+
+def substituted(expression: Expression, values: Mapping[str, Expression]) -> Expression:
+    """Return an expression with other expressions in the place of some of its columns.
+
+    >>> substituted(Call("neg", (Column("x"),)), {"x": Column("age")})
+    Call('neg', (Column('age'),))
+    """
+    if isinstance(expression, Column):
+        return values.get(expression.name, expression)
+    if isinstance(expression, Call):
+        return Call(expression.name, tuple(substituted(argument, values) for argument in expression.arguments))
+    return expression
+
+
+def conjunction(*conditions: Expression | None) -> Expression | None:
+    """Return the condition that all hold; None stands for no condition.
+
+    >>> conjunction(None, Column("alive")), conjunction(Column("alive"), Column("adult"))
+    (Column('alive'), Call('and', (Column('alive'), Column('adult'))))
+    """
+    given = tuple(condition for condition in conditions if condition is not None)
+    if len(given) > 1:
+        return Call("and", given)
+    return given[0] if given else None
+
+
+def _typed(expression: Expression, kinds: Mapping[str, Kind]) -> Typed:
+    if isinstance(expression, Column):
+        return of_kind(_declared(expression, kinds), expression.name)
+    if isinstance(expression, Literal):
+        return of_literal(expression.value)
+    return OPERATIONS[expression.name].rule([_typed(argument, kinds) for argument in expression.arguments])
+
+
+def _declared(column: Column, kinds: Mapping[str, Kind]) -> Kind:
+    if column.name not in kinds:
+        message = f"There is no column {quote(column.name)}. {suggested(column.name, kinds)}"
+        raise QueryError(message)
+    return kinds[column.name]
+
+
+def _flattened(name: str, arguments: tuple[Expression, ...]) -> tuple[Expression, ...]:
+    if name not in {"and", "or"}:
+        return arguments
+    inner = (a.arguments if isinstance(a, Call) and a.name == name else (a,) for a in arguments)
+    return tuple(part for parts in inner for part in parts)
+
+
+def _arity(least: int, most: int | None) -> str:
+    if most is None:
+        return f"{least} or more arguments"
+    if most > least:
+        return f"{least} to {most} arguments"
+    return f"{least} argument{'s' if least > 1 else ''}"
+
+
+def _checked(value: object) -> Scalar:
+    """What a literal holds: plain Python values that every engine has."""
+    if isinstance(value, Fraction | Decimal) and math.isfinite(value):
+        value = int(value) if value == int(value) else float(value)
+    elif hasattr(value, "item") and not hasattr(value, "__len__"):  # one number of NumPy's
+        value = value.item()
+    match value:
+        case None | bool():
+            return value
+        case int() | float():
+            return _number(value)
+        case str():
+            return _text(value)
+        case dt.date():
+            return _day_or_time(value)
+    message = f"A literal is a number, a text, a truth value, a date or a time, not {quote(value)}."
+    raise QueryError(message)
+
+
+def _number(value: float) -> float:
+    if isinstance(value, int):
+        return _within(value, abs(value) <= LARGEST_WHOLE, "between -2^62 and 2^62")
+    usable = math.isfinite(value) and (value == 0 or SMALLEST_REAL <= abs(value) <= LARGEST_REAL)
+    return _within(value + 0.0, usable, "zero, or between 1e-100 and 1e100 in magnitude")  # no negative zero
+
+
+def _day_or_time(value: dt.date) -> dt.date:
+    if not isinstance(value, dt.datetime):
+        return value
+    moment = value.replace(tzinfo=dt.UTC) if value.tzinfo is None else value.astimezone(dt.UTC)
+    return _within(moment, moment.microsecond == 0, "a whole second")
+
+
+def _within(value: _Value, usable: bool, wanted: str) -> _Value:  # noqa: FBT001 - a verdict, not an option
+    if not usable:
+        message = f"A literal of the query must be {wanted}, not {quote(value)}."
+        raise QueryError(message)
+    return value
+
+
+def _text(value: str) -> str:
+    # Half a surrogate pair cannot be sent to an engine, and a NUL cannot be stored by every one.
+    if len(value) > _LONGEST_TEXT or "\0" in value or any("\ud800" <= letter <= "\udfff" for letter in value):
+        message = (
+            f"A text of the query must have at most {_LONGEST_TEXT} characters, all of them Unicode and none NUL, "
+            f"not {quote(value)}."
+        )
+        raise QueryError(message)
+    return value

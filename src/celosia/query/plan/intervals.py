@@ -1,0 +1,386 @@
+"""Interval arithmetic that holds for what engines compute: 64-bit integers and IEEE doubles.
+
+The bounds of a derived column follow from the schema's (Moore 1966). Bounds of reals are doubles, found by rounding the
+exact bound to nearest: rounding is monotone, so what an engine gets from operands inside their bounds, rounded once per
+operation as IEEE 754 prescribes, stays inside too. Beside its bounds an interval knows how small a value can be without
+being zero, so that nothing overflows and nothing underflows, which some engines treat as an error in the middle of a
+query. A side is *open* where the bound is only good for that: a quotient whose divisor comes close to zero.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Final
+
+from celosia.core.errors import QueryError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from celosia.data.schema.axis import Axis
+
+__all__ = [
+    "LARGEST_REAL",
+    "LARGEST_WHOLE",
+    "SMALLEST_REAL",
+    "Interval",
+    "absolute",
+    "added",
+    "constant",
+    "divided",
+    "greatest",
+    "hull",
+    "least",
+    "multiplied",
+    "negated",
+    "of_axis",
+    "real",
+    "remainder",
+    "rounded",
+    "whole_between",
+]
+
+LARGEST_WHOLE: Final = 2**62
+"""Whole numbers stay within plus and minus this: a sum of two still fits 64 bits."""
+
+LARGEST_REAL: Final = Fraction(1e100)
+"""Reals stay within plus and minus this: a product of three still is a double."""
+
+SMALLEST_REAL: Final = Fraction(1e-100)
+"""Reals other than zero stay at least this far from it: a product of three still is a normal double."""
+
+_MANTISSA = 52
+_LEAST_EXPONENT = -333  # 2^-333 is the greatest power of two that is not above 1e-100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interval:
+    """Where the values of an expression lie.
+
+    Parameters
+    ----------
+    low, high
+        Every value lies between them, both included; doubles unless ``whole``.
+    whole
+        Whether the values are integers, kept in 64 bits.
+    tiny, quantum
+        A value other than zero is at least 2^tiny in magnitude, and every value is a whole multiple of 2^quantum.
+    open_low, open_high
+        Whether a bound is too far out to be of use: nobody declared it, it follows from how small a divisor can be.
+
+    Examples
+    --------
+    >>> added(whole_between(0, 120), whole_between(-5, 5))
+    Interval(-5 to 125)
+    """
+
+    low: Fraction
+    high: Fraction
+    whole: bool
+    tiny: int = 0
+    quantum: int = 0
+    open_low: bool = False
+    open_high: bool = False
+
+    @property
+    def bounded(self) -> bool:
+        """Whether both bounds can be used to calibrate noise.
+
+        >>> whole_between(0, 1).bounded
+        True
+        """
+        return not (self.open_low or self.open_high)
+
+    @property
+    def smallest(self) -> Fraction:
+        """The least magnitude of a value that is not zero.
+
+        >>> constant(-3).smallest, constant(0.375).smallest
+        (Fraction(3, 1), Fraction(3, 8))
+        """
+        nearest = min(abs(self.low), abs(self.high)) if self.low > 0 or self.high < 0 else Fraction(0)
+        return max(nearest, Fraction(2) ** self.tiny)
+
+    @property
+    def largest(self) -> Fraction:
+        """The greatest magnitude of a value.
+
+        >>> whole_between(-7, 5).largest
+        Fraction(7, 1)
+        """
+        return max(abs(self.low), abs(self.high))
+
+    def __repr__(self) -> str:
+        low, high = (str(int(end)) if self.whole else repr(float(end)) for end in (self.low, self.high))
+        return f"Interval({'?' if self.open_low else low} to {'?' if self.open_high else high})"
+
+
+@dataclass(frozen=True, slots=True)
+class _Bounds:
+    """Two exact ends, each possibly open, before rounding."""
+
+    low: Fraction
+    high: Fraction
+    open_low: bool = False
+    open_high: bool = False
+
+
+def whole_between(low: int, high: int) -> Interval:
+    """Return the integers between two bounds.
+
+    >>> whole_between(0, 120)
+    Interval(0 to 120)
+    """
+    return _whole(_Bounds(Fraction(low), Fraction(high)))
+
+
+def constant(value: float) -> Interval:
+    """Return the interval that holds one number: of integers for an ``int``, of reals for a ``float``.
+
+    >>> constant(2), constant(0.5)
+    (Interval(2 to 2), Interval(0.5 to 0.5))
+    """
+    exactly = Fraction(value)
+    if isinstance(value, int):
+        return whole_between(value, value)
+    quantum = 1 - exactly.denominator.bit_length()
+    return _real(_Bounds(exactly, exactly), tiny=_exponent(abs(exactly)) if exactly else 0, quantum=quantum)
+
+
+def of_axis(axis: Axis) -> Interval:
+    """Return the reals of a column: whole steps times the grid, as doubles.
+
+    >>> from celosia.data.schema.axis import axis_between
+    >>> of_axis(axis_between(0, 300, "0.1"))
+    Interval(0.0 to 300.0)
+    """
+    tiny = _exponent(axis.grid)
+    denominator = axis.grid.denominator
+    dyadic = denominator & (denominator - 1) == 0
+    # step * grid may be rounded once or, with the grid itself rounded first, twice: the widest of both.
+    lows, highs = ((end * axis.grid, end * Fraction(float(axis.grid))) for end in (axis.lowest, axis.highest))
+    return _real(
+        _Bounds(min(lows), max(highs)), tiny=tiny, quantum=1 - denominator.bit_length() if dyadic else tiny - _MANTISSA
+    )
+
+
+def real(a: Interval) -> Interval:
+    """Return an interval of doubles: integers are rounded to the nearest one.
+
+    >>> real(whole_between(0, 120))
+    Interval(0.0 to 120.0)
+    """
+    return _real(_ends(a), tiny=0, quantum=0) if a.whole else a
+
+
+def added(a: Interval, b: Interval) -> Interval:
+    """Return where ``a + b`` lies.
+
+    >>> added(constant(0.5), whole_between(0, 1))
+    Interval(0.5 to 1.5)
+    """
+    if a.whole and b.whole:
+        return _whole(_sum(a, b))
+    a, b = real(a), real(b)
+    # Both are multiples of the finer quantum, and so is their sum, before and after it is rounded.
+    quantum = min(a.quantum, b.quantum)
+    return _real(_sum(a, b), tiny=quantum, quantum=quantum)
+
+
+def negated(a: Interval) -> Interval:
+    """Return where ``-a`` lies.
+
+    >>> negated(whole_between(-1, 5))
+    Interval(-5 to 1)
+    """
+    return replace(a, low=-a.high, high=-a.low, open_low=a.open_high, open_high=a.open_low)
+
+
+def multiplied(a: Interval, b: Interval) -> Interval:
+    """Return where ``a * b`` lies.
+
+    >>> multiplied(whole_between(-2, 3), whole_between(0, 10))
+    Interval(-20 to 30)
+    """
+    if a.whole and b.whole:
+        return _whole(_product(_ends(a), _ends(b)))
+    a, b = real(a), real(b)
+    tiny = _exponent(a.smallest * b.smallest)
+    return _real(_product(_ends(a), _ends(b)), tiny=tiny, quantum=max(a.quantum + b.quantum, tiny - _MANTISSA))
+
+
+def divided(a: Interval, b: Interval) -> Interval:
+    """Return where ``a / b`` lies, as reals, wherever ``b`` is not zero.
+
+    A whole divisor is at least one away from zero, so it bounds the quotient; a real one that comes near zero does not.
+
+    >>> divided(whole_between(0, 120), whole_between(0, 10))
+    Interval(0.0 to 120.0)
+    >>> divided(whole_between(0, 120), added(constant(0.5), whole_between(-1, 1)))
+    Interval(? to ?)
+    """
+    if b.low == b.high == 0:
+        message = "A division by zero has no value: divide by something else."
+        raise QueryError(message)
+    loose = not b.whole
+    a, b = real(a), real(b)
+    parts = [_product(_ends(a), part) for part in _reciprocals(b, loose=loose)]
+    tiny = _exponent(a.smallest / b.largest)
+    return _real(_around(parts), tiny=tiny, quantum=tiny - _MANTISSA)
+
+
+def remainder(a: Interval, b: int) -> Interval:
+    """Return where the remainder of integers by a positive integer lies; it has the sign of the dividend.
+
+    >>> remainder(whole_between(0, 120), 10), remainder(whole_between(-3, 120), 10)
+    (Interval(0 to 9), Interval(-3 to 9))
+    """
+    return _whole(
+        _Bounds(max(min(a.low, Fraction(0)), Fraction(1 - b)), min(max(a.high, Fraction(0)), Fraction(b - 1)))
+    )
+
+
+def absolute(a: Interval) -> Interval:
+    """Return where the magnitude of ``a`` lies.
+
+    >>> absolute(whole_between(-7, 5)), absolute(whole_between(-7, -5))
+    (Interval(0 to 7), Interval(5 to 7))
+    """
+    if a.low >= 0:
+        return a
+    if a.high <= 0:
+        return negated(a)
+    return replace(a, low=Fraction(0), high=a.largest, open_low=False, open_high=not a.bounded)
+
+
+def rounded(a: Interval, how: Callable[[Fraction], int]) -> Interval:
+    """Return where ``a`` lies, as integers, when rounded by ``math.floor`` or ``math.ceil``.
+
+    >>> import math
+    >>> rounded(constant(2.5), math.floor)
+    Interval(2 to 2)
+    """
+    ends = _ends(a)
+    return _whole(replace(ends, low=Fraction(how(a.low)), high=Fraction(how(a.high))))
+
+
+def least(several: Sequence[Interval]) -> Interval:
+    """Return where the least of several numbers lies; one bound from above is enough.
+
+    >>> least([whole_between(0, 120), constant(65)])
+    Interval(0 to 65)
+    """
+    several = _alike(several)
+    return replace(hull(several), high=min(a.high for a in several), open_high=all(a.open_high for a in several))
+
+
+def greatest(several: Sequence[Interval]) -> Interval:
+    """Return where the greatest of several numbers lies; one bound from below is enough.
+
+    >>> greatest([whole_between(0, 120), constant(18)])
+    Interval(18 to 120)
+    """
+    return negated(least([negated(a) for a in several]))
+
+
+def hull(several: Sequence[Interval]) -> Interval:
+    """Return the interval around several: where a value lies that comes from one of them.
+
+    >>> hull([whole_between(0, 1), constant(0.5), whole_between(7, 9)])
+    Interval(0.0 to 9.0)
+    """
+    several = _alike(several)
+    around = _around([_ends(a) for a in several])
+    return Interval(
+        low=around.low,
+        high=around.high,
+        whole=several[0].whole,
+        tiny=min(a.tiny for a in several),
+        quantum=min(a.quantum for a in several),
+        open_low=around.open_low,
+        open_high=around.open_high,
+    )
+
+
+def _alike(several: Sequence[Interval]) -> Sequence[Interval]:
+    return several if all(a.whole for a in several) else [real(a) for a in several]
+
+
+def _ends(a: Interval) -> _Bounds:
+    return _Bounds(a.low, a.high, a.open_low, a.open_high)
+
+
+def _sum(a: Interval, b: Interval) -> _Bounds:
+    return _Bounds(a.low + b.low, a.high + b.high, a.open_low or b.open_low, a.open_high or b.open_high)
+
+
+def _product(a: _Bounds, b: _Bounds) -> _Bounds:
+    corners = [
+        (x * y, open_x or open_y)
+        for x, open_x in ((a.low, a.open_low), (a.high, a.open_high))
+        for y, open_y in ((b.low, b.open_low), (b.high, b.open_high))
+    ]
+    # An open corner stands for an infinity of its sign; nothing times zero is one.
+    return _Bounds(
+        min(value for value, _ in corners),
+        max(value for value, _ in corners),
+        any(opened and value < 0 for value, opened in corners),
+        any(opened and value > 0 for value, opened in corners),
+    )
+
+
+def _reciprocals(b: Interval, *, loose: bool) -> list[_Bounds]:
+    """The ranges of 1/b: one, or two where b may have either sign."""
+    if b.low > 0 or b.high < 0:
+        return [_Bounds(1 / b.high, 1 / b.low)]
+    parts = []
+    if b.high > 0:
+        parts.append(_Bounds(1 / b.high, 1 / b.smallest, open_high=loose))
+    if b.low < 0:
+        parts.append(_Bounds(-1 / b.smallest, 1 / b.low, open_low=loose))
+    return parts
+
+
+def _around(parts: Sequence[_Bounds]) -> _Bounds:
+    return _Bounds(
+        min(part.low for part in parts),
+        max(part.high for part in parts),
+        any(part.open_low for part in parts),
+        any(part.open_high for part in parts),
+    )
+
+
+def _whole(ends: _Bounds) -> Interval:
+    if max(abs(ends.low), abs(ends.high)) > LARGEST_WHOLE:
+        message = (
+            "An integer of the query could pass 2^62: make a bound of the schema smaller, "
+            "wrap an operand in CLIP(x, low, high), or multiply by 1.0 to compute with reals."
+        )
+        raise QueryError(message)
+    return Interval(low=ends.low, high=ends.high, whole=True, open_low=ends.open_low, open_high=ends.open_high)
+
+
+def _real(ends: _Bounds, *, tiny: int, quantum: int) -> Interval:
+    if max(abs(ends.low), abs(ends.high)) > LARGEST_REAL:
+        message = "A number of the query could pass 1e100: wrap an operand in CLIP(x, low, high)."
+        raise QueryError(message)
+    low, high = Fraction(float(ends.low)), Fraction(float(ends.high))
+    if low > 0 or high < 0:
+        tiny = max(tiny, _exponent(min(abs(low), abs(high))))
+        quantum = max(quantum, tiny - _MANTISSA)
+    if tiny < _LEAST_EXPONENT:
+        message = (
+            "A number of the query could be nearer to zero than 1e-100 without being zero: "
+            "divide by smaller numbers, or declare a coarser grid in the schema."
+        )
+        raise QueryError(message)
+    return Interval(
+        low=low, high=high, whole=False, tiny=tiny, quantum=quantum, open_low=ends.open_low, open_high=ends.open_high
+    )
+
+
+def _exponent(value: Fraction) -> int:
+    """The greatest e with 2^e <= value, for value > 0."""
+    guess = value.numerator.bit_length() - value.denominator.bit_length()
+    return guess if Fraction(2) ** guess <= value else guess - 1

@@ -1,0 +1,348 @@
+"""What is asked, as a value: the rows, the filter, the keys and the aggregates, before anything is read.
+
+The builder and the SQL reader both make plans, and equal questions make equal plans. A plan names tables and holds
+expressions over their *clean* columns; it knows no engine and no epsilon. Post-processing of noisy answers (outputs,
+``having``, ``order``, ``limit``) is part of it and costs nothing. What is wrong with a plan by itself is refused here,
+long before anything is paid for.
+"""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from celosia.core.errors import QueryError
+from celosia.core.exact import quote, show
+from celosia.query.plan.expressions import Call, Column, Expression, Literal, columns_in
+
+if TYPE_CHECKING:
+    from celosia.data.schema.columns import Value
+
+__all__ = [
+    "AGGREGATES",
+    "PER_PERSON",
+    "Aggregate",
+    "Base",
+    "Joined",
+    "Key",
+    "Order",
+    "PerPerson",
+    "Plan",
+    "Projected",
+    "Relation",
+    "default_name",
+]
+
+AGGREGATES: Final[dict[str, tuple[int, ...]]] = {
+    "count": (0, 1),  # rows, or rows in which the column has a value
+    "count_distinct": (1,),
+    "count_persons": (0,),
+    "sum": (1,),
+    "mean": (1,),
+    "variance": (1,),  # divided by n: the noise is far larger than the difference
+    "std": (1,),
+    "covariance": (2,),
+    "correlation": (2,),
+    "median": (1,),
+    "quantile": (1,),  # with the quantile as parameter
+    "min": (1,),
+    "max": (1,),
+    "mode": (1,),
+    "top_k": (1,),  # with k as parameter
+}
+"""The aggregates, and how many columns each takes."""
+
+PER_PERSON: Final = ("count", "sum", "min", "max")
+"""What can be computed of the rows of one person, inside a subquery that keeps the person."""
+
+_HALF_HALF: Final = "half-half"
+_MOST_RELATIONS = 100
+_MOST_ROWS = 2**62
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """The rows of one of the session's tables.
+
+    >>> Base("deaths")
+    Base(table='deaths')
+    """
+
+    table: str
+
+    def __post_init__(self) -> None:
+        _check_table(self.table)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Joined:
+    """Rows with those of another relation beside them: a public table by its key, or a private one by the person.
+
+    A public table has each key once, so no row is multiplied; rows of one person may be, and are bounded afterwards.
+    ``how`` is ``"inner"`` or ``"left"``. Columns that both sides have go by ``table.column``.
+
+    >>> Joined(left=Base("deaths"), right=Base("icd"), on=(("cause", "code"),), by="key").how
+    'inner'
+    """
+
+    left: "Relation"
+    right: "Relation"
+    on: tuple[tuple[str, str], ...] = ()
+    by: str = "key"
+    how: str = "inner"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "on", tuple((str(left), str(right)) for left, right in self.on))
+        if self.how not in ("inner", "left"):
+            message = f"A join is 'inner' or 'left', not {quote(self.how)}."
+            raise QueryError(message)
+        if self.by not in ("key", "person") or (self.by == "key") != bool(self.on):
+            message = "A join is by key, with the columns that are compared, or by person, without any."
+            raise QueryError(message)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Projected:
+    """A subquery that works on each row by itself: a filter, and new columns.
+
+    >>> Projected(relation=Base("deaths"), columns=(("years", Column("age")),)).filter is None
+    True
+    """
+
+    relation: "Relation"
+    columns: tuple[tuple[str, Expression], ...]
+    filter: Expression | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "columns", tuple(map(tuple, self.columns)))
+        _check_names(name for name, _ in self.columns)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PerPerson:
+    """A subquery that makes one row of each person: columns are (name, function of ``PER_PERSON``, its argument).
+
+    >>> PerPerson(relation=Base("visits"), columns=(("visits", "count", None),)).columns[0][1]
+    'count'
+    """
+
+    relation: "Relation"
+    columns: tuple[tuple[str, str, Expression | None], ...]
+    filter: Expression | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "columns", tuple(map(tuple, self.columns)))
+        _check_names(name for name, _, _ in self.columns)
+        for _, function, argument in self.columns:
+            if function not in PER_PERSON or (argument is None and function != "count"):
+                message = (
+                    f"A subquery per person computes {', '.join(PER_PERSON)} of a column (count also of rows), "
+                    f"not {quote(function)}{' of nothing' if argument is None else ''}."
+                )
+                raise QueryError(message)
+
+
+Relation: TypeAlias = Base | Joined | Projected | PerPerson
+"""Where the rows of a query come from."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Key:
+    """Something to group by; ``values`` are its public keys where the schema does not give them.
+
+    >>> Key(name="sex", expression=Column("sex")).values is None
+    True
+    """
+
+    name: str
+    expression: Expression
+    values: "tuple[Value, ...] | None" = None
+
+    def __post_init__(self) -> None:
+        _check_names([self.name])
+        if self.values is not None:
+            object.__setattr__(self, "values", tuple(self.values))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Aggregate:
+    """One aggregate over the rows of a cell.
+
+    ``parameters``: the quantile of a ``quantile`` (a Fraction), the number of a ``top_k``, and ``("half-half",)`` for a
+    mean by the textbook's algorithm.
+
+    >>> Aggregate(kind="mean", columns=(Column("age"),), name="mean_age").parameters
+    ()
+    """
+
+    kind: str
+    columns: tuple[Expression, ...] = ()
+    name: str
+    parameters: tuple[int | Fraction | str, ...] = ()
+
+    def __post_init__(self) -> None:
+        arities = AGGREGATES.get(self.kind)
+        if arities is None:
+            message = f"There is no aggregate {quote(self.kind)}; there are {', '.join(AGGREGATES)}."
+            raise QueryError(message)
+        _check_names([self.name])
+        object.__setattr__(self, "columns", tuple(self.columns))
+        object.__setattr__(self, "parameters", tuple(self.parameters))
+        if len(self.columns) not in arities:
+            wanted = " or ".join(map(str, arities))
+            message = f"{self.kind} takes {wanted} column(s), not {len(self.columns)}."
+            raise QueryError(message)
+        if not _are_parameters(self.kind, self.parameters):
+            message = f"{self.kind} takes {_PARAMETERS.get(self.kind, 'no parameters')}, not {quote(self.parameters)}."
+            raise QueryError(message)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """One column to sort the answer by.
+
+    >>> Order(expression=Column("count"), descending=True).descending
+    True
+    """
+
+    expression: Expression
+    descending: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """A whole question.
+
+    ``outputs`` are the columns of the answer, in order: expressions over the names of keys and aggregates.
+    ``cells`` are the public combinations of keys where a list of them was given, instead of all.
+
+    >>> plan = Plan(relation=Base("deaths"), aggregates=(Aggregate(kind="count", name="count"),))
+    >>> plan.outputs
+    (('count', Column('count')),)
+    """
+
+    relation: Relation
+    filter: Expression | None = None
+    keys: tuple[Key, ...] = ()
+    aggregates: tuple[Aggregate, ...]
+    outputs: tuple[tuple[str, Expression], ...] = ()
+    cells: "tuple[tuple[Value, ...], ...] | None" = None
+    having: Expression | None = None
+    order: tuple[Order, ...] = ()
+    limit: int | None = None
+
+    def __post_init__(self) -> None:
+        for field in ("keys", "aggregates", "outputs", "order"):
+            object.__setattr__(self, field, tuple(getattr(self, field)))
+        _check_size(self.relation)
+        if not self.aggregates:
+            message = "A query needs at least one aggregate, such as count()."
+            raise QueryError(message)
+        names = [key.name for key in self.keys] + [aggregate.name for aggregate in self.aggregates]
+        _check_names(names)
+        if not self.outputs:
+            object.__setattr__(self, "outputs", tuple((name, Column(name)) for name in names))
+        shown = [name for name, _ in self.outputs]
+        _check_names(shown)
+        _check_known([expression for _, expression in self.outputs], names)
+        after = [order.expression for order in self.order] + ([] if self.having is None else [self.having])
+        _check_known(after, [*names, *shown])
+        _check_limit(self.limit)
+        if self.cells is not None:
+            object.__setattr__(self, "cells", tuple(map(tuple, self.cells)))
+            _check_cells(self.cells, len(self.keys))
+
+
+def default_name(
+    kind: str, columns: Sequence[Expression], parameters: Sequence[int | Fraction | str], taken: Collection[str]
+) -> str:
+    """Return the name of an aggregate that was given none: ``mean_age``, and ``mean_2`` for the second of no column.
+
+    >>> default_name("quantile", [Column("age")], [Fraction(9, 10)], [])
+    'quantile_age_0.9'
+    """
+    parts = [kind, *(column.name.replace(".", "_") for column in columns if isinstance(column, Column))]
+    parts += [show(parameter).strip("'") for parameter in parameters if isinstance(parameter, Fraction)]
+    name, number = "_".join(parts), 2
+    while name in taken:
+        name, number = f"{'_'.join(parts)}_{number}", number + 1
+    return name
+
+
+def _check_table(name: object) -> None:
+    if not isinstance(name, str) or not name:
+        message = f"A table goes by its name, not by {quote(name)}."
+        raise QueryError(message)
+
+
+def _check_names(names: Iterable[str]) -> None:
+    seen: set[str] = set()
+    for name in names:
+        _ = Column(name)  # says what a name is
+        if name in seen:
+            message = f"Two columns are called {quote(name)}: give one of them another name."
+            raise QueryError(message)
+        seen.add(name)
+
+
+def _check_known(expressions: Iterable[Expression], names: Sequence[str]) -> None:
+    """Refuse what is not in the answer now: when it is made, it has been paid for."""
+    for expression in expressions:
+        if not isinstance(expression, Column | Literal | Call):
+            message = f"The answer is made of expressions, not of {quote(expression)}."
+            raise QueryError(message)
+        unknown = sorted(columns_in(expression) - set(names))
+        if unknown:
+            message = f"The answer has no column {quote(unknown[0])}; it has {', '.join(dict.fromkeys(names))}."
+            raise QueryError(message)
+
+
+def _check_limit(limit: object) -> None:
+    if limit is not None and (not isinstance(limit, int) or isinstance(limit, bool) or not 0 <= limit <= _MOST_ROWS):
+        message = f"limit must be a whole number of rows, not {quote(limit)}."
+        raise QueryError(message)
+
+
+def _check_cells(cells: "tuple[tuple[Value, ...], ...]", columns: int) -> None:
+    if columns == 0 or any(len(row) != columns for row in cells):
+        message = f"Every combination of keys needs {columns} values, one for each column that is grouped by."
+        raise QueryError(message)
+
+
+def _check_size(relation: "Relation") -> None:
+    """Refuse subqueries without end, so that nothing that walks them can run away."""
+    waiting, found = [relation], 0
+    while waiting:
+        match waiting.pop():
+            case Joined(left=left, right=right):
+                waiting += [left, right]
+            case Projected(relation=inner) | PerPerson(relation=inner):
+                waiting.append(inner)
+            case Base():
+                pass
+            case other:
+                message = f"The rows of a query come from a table, a join or a subquery, not from {quote(other)}."
+                raise QueryError(message)
+        found += 1
+        if found > _MOST_RELATIONS:
+            message = f"A query has at most {_MOST_RELATIONS} tables, joins and subqueries."
+            raise QueryError(message)
+
+
+def _are_parameters(kind: str, parameters: tuple[int | Fraction | str, ...]) -> bool:
+    match kind, parameters:
+        case "quantile", (Fraction() as share,):
+            return 0 <= share <= 1
+        case "top_k", (int() as k,):
+            return not isinstance(k, bool) and k >= 1
+        case "mean", (str() as method,):
+            return method == _HALF_HALF
+        case _:
+            return not parameters and kind not in {"quantile", "top_k"}
+
+
+_PARAMETERS: Final = {
+    "quantile": "one parameter, a Fraction between 0 and 1",
+    "top_k": "one parameter, a whole number of at least 1",
+    "mean": f"no parameters, or {_HALF_HALF!r}",
+}

@@ -1,0 +1,260 @@
+"""Which columns a relation has, and what one person or row can do to it: worked out from the schemas alone.
+
+Public tables add columns but no rows; a private table joins another only through the person, so that whatever the join
+multiplies still belongs to one person and is bounded afterwards.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from celosia.core.errors import QueryError
+from celosia.core.exact import quote
+from celosia.data.schema.columns import Category, Integer, Kind, Real
+from celosia.query.plan.expressions import kind_of
+from celosia.query.plan.nodes import Base, Joined, PerPerson, Projected, Relation
+
+if TYPE_CHECKING:
+    from celosia.data.table import Table
+
+__all__ = ["Unit", "columns_of", "cuts_nothing", "limits_of", "reads_one_table", "tables_of", "unit_of"]
+
+_MOST_ROWS = 2**62
+_MOST_SUMMED = 2**14  # rows of one person whose reals are summed without being cut off
+_LARGEST_LIMIT = 2**31
+_LARGEST_REAL = Fraction(10) ** 30  # a Real has no larger bounds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unit:
+    """Whom a query protects: the table that says so, and at most how many groups and rows in each one of them has.
+
+    >>> import celosia as cl, pyarrow as pa
+    >>> deaths = cl.table(pa.table({"age": [34, 71]}), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
+    >>> unit_of(Base("deaths"), {"deaths": deaths})
+    Unit(table=<Table deaths(age), unit row>, groups=1, rows=1)
+    """
+
+    table: "Table"
+    groups: int
+    rows: int
+
+
+def tables_of(relation: Relation) -> Iterator[str]:
+    """Yield the names of the tables a relation reads, from left to right.
+
+    >>> list(tables_of(Joined(left=Base("deaths"), right=Base("icd"), on=(("cause", "code"),))))
+    ['deaths', 'icd']
+    """
+    match relation:
+        case Base(table=name):
+            yield name
+        case Joined(left=left, right=right):
+            yield from tables_of(left)
+            yield from tables_of(right)
+        case Projected(relation=inner) | PerPerson(relation=inner):
+            yield from tables_of(inner)
+
+
+def unit_of(relation: Relation, tables: "Mapping[str, Table]") -> Unit:
+    """Return whom a query over the relation protects; refuse one that mixes units or reads only public tables.
+
+    A person who has one row by construction, after a subquery per person, is in one group with that row.
+
+    >>> import celosia as cl, pyarrow as pa
+    >>> visits = cl.table(pa.table({"who": [1, 1], "cost": [5, 7]}), schema=cl.Schema(cost=cl.Integer(0, 9)),
+    ...     name="visits", person="who", max_groups_per_person=2, max_rows_per_group=3)
+    >>> unit_of(Base("visits"), {"visits": visits}).rows
+    3
+    >>> each = PerPerson(relation=Base("visits"), columns=(("visits", "count", None),))
+    >>> unit_of(each, {"visits": visits}).rows
+    1
+    """
+    private = [_table(name, tables) for name in tables_of(relation) if not _table(name, tables).public]
+    if not private:
+        message = "The query reads public tables only: there is nobody to protect, so ask them directly."
+        raise QueryError(message)
+    first = private[0]
+    if any((table.person is None) != (first.person is None) for table in private):
+        message = "The query joins a table of persons with one of rows: both need a person column."
+        raise QueryError(message)
+    groups, rows = (1, 1) if first.person is None else limits_of(relation, tables)
+    return Unit(table=first, groups=min(groups, _LARGEST_LIMIT), rows=min(rows, _LARGEST_LIMIT))
+
+
+def cuts_nothing(relation: Relation) -> bool:
+    """Tell whether every row of a person counts whatever the limits: persons have one row, made of all their rows.
+
+    A join on the person keeps a limited number of rows on either side, so it may leave some out.
+
+    >>> cuts_nothing(Base("visits"))
+    False
+    >>> cuts_nothing(PerPerson(relation=Base("visits"), columns=(("visits", "count", None),)))
+    True
+    """
+    match relation:
+        case PerPerson(relation=inner):
+            return not _joins_persons(inner)
+        case Projected(relation=inner) | Joined(left=inner, by="key"):
+            return cuts_nothing(inner)
+        case _:
+            return False
+
+
+def reads_one_table(relation: Relation) -> bool:
+    """Tell whether each row is one row of one private table: what the limits cut off can be counted there.
+
+    >>> reads_one_table(Joined(left=Base("visits"), right=Base("notes"), by="person"))
+    False
+    """
+    match relation:
+        case Base():
+            return True
+        case Projected(relation=inner) | Joined(left=inner, by="key"):
+            return reads_one_table(inner)
+        case _:
+            return False
+
+
+def _joins_persons(relation: Relation) -> bool:
+    match relation:
+        case Joined(by="person"):
+            return True
+        case Joined(left=left, right=right):
+            return _joins_persons(left) or _joins_persons(right)
+        case Projected(relation=inner) | PerPerson(relation=inner):
+            return _joins_persons(inner)
+        case _:
+            return False
+
+
+def limits_of(relation: Relation, tables: "Mapping[str, Table]") -> tuple[int, int]:
+    """Return in how many groups a person may be, and with how many rows in each, as the limits of the tables allow.
+
+    Public joins and row-wise subqueries change neither. Where tables are joined on the person, each row of one meets
+    each of the other, so limits multiply, whichever table comes first.
+
+    >>> import celosia as cl, pyarrow as pa
+    >>> visits = cl.table(pa.table({"who": [1, 1], "cost": [5, 7]}), schema=cl.Schema(cost=cl.Integer(0, 9)),
+    ...     name="visits", person="who", max_groups_per_person=2, max_rows_per_group=3)
+    >>> limits_of(Base("visits"), {"visits": visits})
+    (2, 3)
+    """
+    match relation:
+        case Base(table=name):
+            table = _table(name, tables)
+            return table.max_groups_per_person or 1, table.max_rows_per_group or 1
+        case Projected(relation=inner) | Joined(left=inner, by="key"):
+            return limits_of(inner, tables)
+        case Joined(left=left, right=right):
+            (groups, rows), (more_groups, more_rows) = limits_of(left, tables), limits_of(right, tables)
+            return groups * more_groups, rows * more_rows
+        case _:
+            return 1, 1  # a subquery per person makes one row
+
+
+def columns_of(relation: Relation, tables: "Mapping[str, Table]") -> dict[str, Kind]:
+    """Return the columns of a relation with their kinds; refuse a join or subquery that would lose the person.
+
+    >>> import celosia as cl, pyarrow as pa
+    >>> deaths = cl.table(pa.table({"age": [34, 71]}), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
+    >>> columns_of(Base("deaths"), {"deaths": deaths})
+    {'age': Integer(0, 120)}
+    """
+    match relation:
+        case Base(table=name):
+            return dict(_table(name, tables).schema)
+        case Joined():
+            return _joined(relation, tables)
+        case Projected(relation=inner, columns=columns):
+            kinds = columns_of(inner, tables)
+            return {name: kind_of(expression, kinds) for name, expression in columns}
+        case PerPerson(relation=inner, columns=made):
+            kinds = columns_of(inner, tables)
+            if not _has_person(inner, tables):
+                message = "A subquery per person needs a table with a person column."
+                raise QueryError(message)
+            return {
+                name: _per_person(function, None if expression is None else kind_of(expression, kinds))
+                for name, function, expression in made
+            }
+
+
+def _joined(relation: Joined, tables: "Mapping[str, Table]") -> dict[str, Kind]:
+    left, right = columns_of(relation.left, tables), columns_of(relation.right, tables)
+    if relation.by == "key":
+        _check_key_join(relation, left, right, tables)
+    elif not all(_has_person(side, tables) for side in (relation.left, relation.right)):
+        message = "A join on the person needs a person column on both sides; a public table is joined by its key."
+        raise QueryError(message)
+    both = left.keys() & right.keys()
+    names = (_label(relation.left), _label(relation.right))
+    joined = {f"{names[0]}.{name}" if name in both else name: kind for name, kind in left.items()}
+    return joined | {f"{names[1]}.{name}" if name in both else name: kind for name, kind in right.items()}
+
+
+def _check_key_join(
+    relation: Joined, left: Mapping[str, Kind], right: Mapping[str, Kind], tables: "Mapping[str, Table]"
+) -> None:
+    if not isinstance(relation.right, Base) or not _table(relation.right.table, tables).public:
+        message = "Only a public table can be joined by its key; two private tables are joined on the person."
+        raise QueryError(message)
+    table = _table(relation.right.table, tables)
+    if {column for _, column in relation.on} != set(table.key or ()):
+        message = f"The public table {quote(table.name)} is joined by its whole key: {', '.join(table.key or ())}."
+        raise QueryError(message)
+    for column, other in relation.on:
+        if column not in left or other not in right:
+            message = f"The join compares {quote(column)} with {quote(other)}, and one of them is not there."
+            raise QueryError(message)
+        # A double can be equal to two different keys of 64 bits: then a row would be there twice.
+        if _family(left[column]) != _family(right[other]):
+            message = (
+                f"The join compares {quote(column)}, which is {left[column]!r}, with {quote(other)}, which is "
+                f"{right[other]!r}: both must be whole numbers, texts, truth values or dates."
+            )
+            raise QueryError(message)
+
+
+def _family(kind: Kind) -> str:
+    match kind:
+        case Category(values=values):
+            return "text" if isinstance(values[0], str) else "integer"
+        case _:
+            return type(kind).__name__.lower()
+
+
+def _label(relation: Relation) -> str:
+    return next(tables_of(relation))
+
+
+def _has_person(relation: Relation, tables: "Mapping[str, Table]") -> bool:
+    """Whether it is known whose each row is: the left side of a join says so."""
+    match relation:
+        case Base(table=name):
+            return _table(name, tables).person is not None
+        case Joined(left=inner) | Projected(relation=inner) | PerPerson(relation=inner):
+            return _has_person(inner, tables)
+
+
+def _per_person(function: str, kind: Kind | None) -> Kind:
+    if function == "count":
+        return Integer(0, _MOST_ROWS)
+    axis = None if kind is None else kind.axis
+    if kind is None or axis is None:
+        message = f"{function} per person needs a numeric column."
+        raise QueryError(message)
+    if function in ("min", "max"):
+        return kind
+    if isinstance(kind, Integer):
+        return Integer(0 if kind.low >= 0 else -_MOST_ROWS, _MOST_ROWS)
+    low, high = min(axis.low, Fraction(0)), max(axis.high, Fraction(0))
+    return Real(max(low * _MOST_SUMMED, -_LARGEST_REAL), min(high * _MOST_SUMMED, _LARGEST_REAL))
+
+
+def _table(name: str, tables: "Mapping[str, Table]") -> "Table":
+    if name not in tables:
+        message = f"There is no table {quote(name)}; this session has {', '.join(tables)}."
+        raise QueryError(message)
+    return tables[name]

@@ -1,0 +1,1 @@
+"""From a plan to a priced strategy: analysis, measurements, cells, shares of the budget, and the preview."""

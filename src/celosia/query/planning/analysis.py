@@ -1,0 +1,241 @@
+"""A plan in the light of the schemas: what its columns are, which cells there are, whom it protects, what it needs.
+
+Everything that can be wrong with a query is found here, from public knowledge alone. What is refused here has cost
+nothing; what passes fails no more, whatever the rows hold, for a failure that depended on them would tell about them.
+"""
+
+import datetime as dt
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Final
+
+from celosia.core.errors import ParameterError, QueryError
+from celosia.core.exact import exact, quote
+from celosia.data.schema.columns import Boolean, Category, Date, Integer, Kind, Real, Text, Timestamp
+from celosia.data.schema.values import as_category, as_date, as_moment, as_text, as_truth, as_whole
+from celosia.query.plan.expressions import columns_in, is_condition, kind_of
+from celosia.query.plan.key_domains import key_domain, original
+from celosia.query.plan.nodes import Joined, PerPerson, Plan, Projected, Relation
+from celosia.query.plan.relations import columns_of, cuts_nothing, reads_one_table, unit_of
+from celosia.query.plan.to_sql import render
+from celosia.query.planning.cells import MOST_CELLS, Cells
+from celosia.query.planning.cut_off import cut_off_needs
+from celosia.query.planning.measurements import Need, needs_of
+from celosia.query.postprocessing.evaluate import rehearse
+from celosia.statistics import Bounding, Measure, PrivateTopK, TopK
+
+if TYPE_CHECKING:
+    from celosia.data.schema.columns import Value
+    from celosia.data.table import Table
+    from celosia.query.plan.expressions import Expression
+
+__all__ = ["Question", "question_of"]
+
+_HALF = Fraction(1, 2)
+_READERS: "Final[dict[type[Kind], Callable[..., Any]]]" = {
+    Boolean: as_truth,
+    Category: as_category,
+    Date: as_date,
+    Integer: as_whole,
+    Real: exact,
+    Text: as_text,
+    Timestamp: as_moment,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """A plan with all that the schemas say about it.
+
+    ``cells`` is None where the keys are private; ``cut_off`` are the measurements of what the limits cut off.
+
+    >>> import celosia as cl
+    >>> from celosia.query.plan.nodes import Aggregate, Base
+    >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
+    >>> plan = Plan(relation=Base("deaths"), aggregates=(Aggregate(kind="count", name="count"),))
+    >>> question = question_of(plan, {"deaths": deaths})
+    >>> question.cells, question.bounding.unit, len(question.needs)
+    (<Cells: 1, of 0 columns>, 'row', 1)
+    """
+
+    plan: Plan
+    kinds: "Mapping[str, Kind]"
+    key_kinds: "tuple[Kind, ...]"
+    bounding: Bounding
+    cells: Cells | None
+    needs: tuple[Need, ...]
+    cut_off: tuple[Need, ...] = ()
+
+    @property
+    def measurements(self) -> tuple[Need, ...]:
+        """All that is measured: what the aggregates need, then what the limits cut off."""
+        return (*self.needs, *self.cut_off)
+
+    @property
+    def dimension(self) -> int:
+        """How many cells there are, or may be."""
+        return MOST_CELLS if self.cells is None else len(self.cells)
+
+    @property
+    def may_cut(self) -> bool:
+        """Whether contribution limits can leave rows or persons out of the answer."""
+        if self.bounding.unit == "row" or cuts_nothing(self.plan.relation):
+            return False
+        only_persons = all(need.distinct == "persons" for need in self.needs)
+        return not (only_persons and self.bounding.groups == self.bounding.cells)
+
+    @property
+    def clipped(self) -> frozenset[str]:
+        """The columns that a number with an interval is computed from, and whose values are clipped to bounds."""
+        numbers = (need for need in self.needs if isinstance(need.measure, Measure) and need.measure.axes)
+        names = {name for need in numbers for column in need.columns for name in columns_in(column)}
+        return frozenset(name for name in names if isinstance(self.kinds[name], Integer | Real | Date | Timestamp))
+
+    def samples(self) -> dict[str, Any]:
+        """Return one made-up value for each key and aggregate: of what type the answer is, before there is one."""
+        return dict(_samples(self.plan, self.key_kinds, self.needs))
+
+
+def question_of(plan: Plan, tables: "Mapping[str, Table]") -> Question:
+    """Read a plan in the light of the schemas; refuse what cannot be asked.
+
+    >>> import celosia as cl
+    >>> from celosia.query.plan.expressions import Column
+    >>> from celosia.query.plan.nodes import Aggregate, Base
+    >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(sex=cl.Category("F", "M")), name="deaths")
+    >>> plan = Plan(relation=Base("deaths"), aggregates=(Aggregate(kind="mean", columns=(Column("sex"),), name="m"),))
+    >>> question_of(plan, {"deaths": deaths})
+    Traceback (most recent call last):
+    ...
+    celosia.core.errors.QueryError: sex is Category, not a number: it can be counted and grouped by.
+    """
+    kinds = columns_of(plan.relation, tables)
+    for condition, known in [*_inner_conditions(plan.relation, tables), (plan.filter, kinds)]:
+        if condition is not None and not is_condition(condition, known):
+            message = f"The filter {render(condition)} is not a condition: compare something, such as age < 18."
+            raise QueryError(message)
+    key_kinds = tuple(kind_of(key.expression, kinds) for key in plan.keys)
+    domains = [
+        key_domain(original(key.expression, plan.relation), kind)
+        for key, kind in zip(plan.keys, key_kinds, strict=True)
+    ]
+    cells = _cells(plan, key_kinds, domains)
+    if cells is not None and not len(cells):
+        message = "There is no key to answer for: list at least one."
+        raise QueryError(message)
+    unit = unit_of(plan.relation, tables)
+    many = MOST_CELLS if cells is None else len(cells)
+    bounding = Bounding(
+        groups=min(unit.groups, many),
+        rows=unit.rows,
+        cells=many,
+        adjacency=unit.table.adjacency,
+        unit=unit.table.unit,
+    )
+    needs = needs_of(plan, kinds, bounding, unit.groups)
+    rehearse(plan, dict(_samples(plan, key_kinds, needs)))
+    question = Question(plan=plan, kinds=kinds, key_kinds=key_kinds, bounding=bounding, cells=cells, needs=needs)
+    measured = question.may_cut and unit.table.max_rows_per_person is not None and reads_one_table(plan.relation)
+    return replace(question, cut_off=cut_off_needs(unit.table.max_rows_per_person or 1)) if measured else question
+
+
+def _inner_conditions(
+    relation: Relation, tables: "Mapping[str, Table]"
+) -> "Iterator[tuple[Expression | None, Mapping[str, Kind]]]":
+    """The filters of subqueries, with the columns that each can speak of."""
+    match relation:
+        case Projected(relation=inner, filter=condition) | PerPerson(relation=inner, filter=condition):
+            yield from _inner_conditions(inner, tables)
+            yield condition, columns_of(inner, tables)
+        case Joined(left=left, right=right):
+            yield from _inner_conditions(left, tables)
+            yield from _inner_conditions(right, tables)
+
+
+# ------------------------------------------------------------------------------------------------------------ cells
+
+
+def _cells(plan: Plan, kinds: Sequence[Kind], domains: "Sequence[Sequence[Value] | None]") -> Cells | None:
+    names = [render(key.expression) for key in plan.keys]
+    if plan.cells is not None:
+        listed = [
+            tuple(_read_key(value, name, kind) for value, name, kind in zip(row, names, kinds, strict=True))
+            for row in plan.cells
+        ]
+        return Cells.listed(listed, len(plan.keys))
+    columns: list[Sequence[Value]] = []
+    private = False
+    for key, name, kind, values in zip(plan.keys, names, kinds, domains, strict=True):
+        if key.values is not None:
+            columns.append(tuple(_read_key(value, name, kind) for value in key.values))
+        elif values is not None:
+            columns.append(values)
+        elif kind.axis is None:
+            private = True
+        else:
+            message = (
+                f"{name} has too many values to group by: use a histogram, BUCKET({key.name}, …), or list the keys."
+            )
+            raise QueryError(message)
+    return None if private else Cells.product(columns)
+
+
+def _read_key(value: Any, name: str, kind: Kind) -> Any:  # noqa: ANN401 - whatever the caller listed
+    """A key that was listed, as a value that the column can have; what it can never have is a mistake."""
+    try:
+        found = _read(value, kind)
+    except ParameterError:
+        found = None
+    if found is None:
+        message = f"{name} is never {quote(value)}: it is {kind!r}. List keys that it can have."
+        raise QueryError(message)
+    return found
+
+
+def _read(value: Any, kind: Kind) -> Any:  # noqa: ANN401 - whatever the caller listed
+    found = _READERS[type(kind)](value, name="key")
+    if isinstance(kind, Category):
+        return found if found in kind.values else None
+    if isinstance(kind, Integer | Real | Date | Timestamp) and not kind.low <= found <= kind.high:
+        return None
+    # A real is looked up by its step.
+    return float(math.floor(found / kind.axis.grid + _HALF) * kind.axis.grid) if isinstance(kind, Real) else found
+
+
+# -------------------------------------------------------------------------------------------------- what comes of it
+
+
+def _samples(plan: Plan, key_kinds: Sequence[Kind], needs: Sequence[Need]) -> "Iterator[tuple[str, Any]]":
+    """Yield one made-up value for each key and aggregate, to see whether the answer can be computed."""
+    for key, kind in zip(plan.keys, key_kinds, strict=True):
+        yield key.name, _sample(kind)
+    for need in needs:
+        for name, _ in need.serves:
+            yield name, _sample_answer(need)
+
+
+def _sample(kind: Kind) -> Any:  # noqa: ANN401 - of the kind
+    match kind:
+        case Category():
+            return kind.values[0]
+        case Text():
+            return ""
+        case Boolean():
+            return False
+        case Real():
+            return 0.0
+        case Integer() | Date() | Timestamp():
+            return kind.low
+    return 0
+
+
+def _sample_answer(need: Need) -> Any:  # noqa: ANN401 - a number, a category, a list of them, a date
+    if isinstance(need.measure, PrivateTopK):
+        return [""]
+    if need.labels is not None:
+        return [need.labels[0]] if isinstance(need.measure, TopK) else need.labels[0]
+    if need.unit == "days":
+        return dt.date(1970, 1, 1)
+    return dt.datetime(1970, 1, 1, tzinfo=dt.UTC) if need.unit == "seconds" else 0

@@ -1,0 +1,129 @@
+"""Which epsilon gives an error of at most so much: the question most people have, answered before spending.
+
+The error of every kind of noise falls as its epsilon grows, so the smallest epsilon at which one of them is enough is
+found by halving an interval. It is rounded up to three digits, and what is returned was itself checked.
+"""
+
+import math
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from celosia.core.errors import BudgetExceeded, ParameterError
+from celosia.core.exact import Exact, exact_level, exact_positive, quote
+from celosia.core.guarantees import ZCDP, ApproxDP, PureDP
+from celosia.query.planning.analysis import Question
+from celosia.query.planning.preview import spread_of
+from celosia.query.planning.strategy import Strategy, strategies_for
+from celosia.query.planning.target import Target
+
+if TYPE_CHECKING:
+    from celosia.core.guarantees import Guarantee
+
+__all__ = ["strategy_within"]
+
+_STEPS = 60
+_SMALLEST = Fraction(1, 10**6)
+
+
+def strategy_within(
+    question: Question,
+    budget: "Guarantee",
+    error: "Exact | Mapping[str, Exact]",
+    *,
+    delta: Exact | None = None,
+    confidence: Exact = 0.95,
+    rows: float | None = None,
+) -> Strategy:
+    """Return the cheapest strategy with which every aggregate named in ``error`` is off by no more than stated.
+
+    A number holds for all aggregates, a mapping for those it names.
+
+    >>> import celosia as cl
+    >>> from celosia.query.plan.nodes import Aggregate, Base, Plan
+    >>> from celosia.query.planning.analysis import question_of
+    >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
+    >>> plan = Plan(relation=Base("deaths"), aggregates=(Aggregate(kind="count", name="count"),))
+    >>> strategy_within(question_of(plan, {"deaths": deaths}), cl.PureDP(epsilon=1), 50).target.epsilon
+    Fraction(297, 5000)
+    """
+    wanted = _wanted(question, error)
+    level = exact_level(confidence, name="confidence")
+
+    def strategies(amount: Fraction) -> list[Strategy]:
+        zero = isinstance(budget, ZCDP)
+        return strategies_for(
+            question, Target.of(budget, rho=amount) if zero else Target.of(budget, epsilon=amount, delta=delta)
+        )
+
+    def attempt(amount: Fraction) -> Strategy | None:
+        return next((found for found in strategies(amount) if _enough(found, wanted, level, rows)), None)
+
+    def least(amount: Fraction) -> str:
+        errors = [dict(_spreads(found, wanted, level, rows)) for found in strategies(amount)]
+        smallest = min(errors, key=lambda spreads: max(spreads[name] / wanted[name] for name in spreads))
+        return ", ".join(f"{name} is off by up to {spread:,.4g}" for name, spread in smallest.items())
+
+    low, high = min(_SMALLEST, _most(budget) / 2), _most(budget)
+    best = attempt(high)
+    if best is None:
+        message = (
+            f"Not even the whole budget {budget} brings the error down to {quote(error)}: with all of it, "
+            f"{least(high)}. Allow a larger one, or ask the owner of the data for more."
+        )
+        raise BudgetExceeded(message)
+    for _ in range(_STEPS):
+        middle = _rounded_up(Fraction(math.sqrt(low * high)))  # halfway in proportion
+        if not low < middle < high:
+            break
+        strategy = attempt(middle)
+        low, high, best = (middle, high, best) if strategy is None else (low, middle, strategy)
+    return best
+
+
+def _wanted(question: Question, error: "Exact | Mapping[str, Exact]") -> dict[str, float]:
+    names = [aggregate.name for aggregate in question.plan.aggregates]
+    given = error if isinstance(error, Mapping) else dict.fromkeys(names, error)
+    unknown = [name for name in given if name not in names]
+    if unknown or not given:
+        wrong = quote(unknown[0] if unknown else error)
+        message = f"error must name aggregates of the query ({', '.join(names)}), not {wrong}."
+        raise ParameterError(message)
+    return {name: float(exact_positive(value, name="error")) for name, value in given.items()}
+
+
+def _enough(strategy: Strategy, wanted: Mapping[str, float], level: float, rows: float | None) -> bool:
+    return all(spread <= wanted[name] for name, spread in _spreads(strategy, wanted, level, rows))
+
+
+def _spreads(
+    strategy: Strategy, wanted: Mapping[str, float], level: float, rows: float | None
+) -> Iterator[tuple[str, float]]:
+    for part in strategy.parts:
+        for name, quantity in part.need.serves:
+            if name not in wanted:
+                continue
+            spread = spread_of(part, quantity, strategy, rows=rows, level=level)
+            if spread is None:
+                message = f"The error of {name} depends on the number of rows: give rows=, a public guess of it."
+                raise ParameterError(message)
+            yield name, spread
+
+
+def _most(budget: "Guarantee") -> Fraction:
+    if isinstance(budget, ZCDP):
+        return budget.rho
+    if isinstance(budget, PureDP | ApproxDP):
+        return budget.epsilon
+    message = f"budget must be a PureDP, an ApproxDP or a ZCDP, not {quote(budget)}."
+    raise ParameterError(message)
+
+
+def _rounded_up(amount: Fraction) -> Fraction:
+    """Three significant digits, upwards."""
+    unit = Fraction(1)
+    while amount / unit >= 1000:
+        unit *= 10
+    while amount / unit < 100:
+        unit /= 10
+    return -(-amount // unit) * unit

@@ -1,0 +1,181 @@
+"""The cells of a group-by: one for each combination of keys, in a fixed order that the data have no say in.
+
+With public keys every combination appears in the answer, also the empty ones; an answer that left them out would tell
+that nobody is there. With private keys the cells are those that were chosen privately. Looking up a row's cell never
+fails, whatever the row holds: what is no known key is in no cell.
+"""
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from celosia.core.errors import QueryError
+from celosia.core.exact import quote
+from celosia.query.planning.keys import indices
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    from celosia.data.schema.columns import Value
+
+__all__ = ["MOST_CELLS", "Cells"]
+
+MOST_CELLS: Final = 1_000_000
+"""Cells of the largest group-by."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Cells:
+    """Cells in order. ``values[j]`` are the keys of column j; ``rows`` are indices into them, or None for all.
+
+    With None the cells are the whole product, the last column changing fastest.
+
+    >>> cells = Cells.product([("F", "M"), (1, 2, 3)])
+    >>> cells, [column[4] for column in cells.columns()]
+    (<Cells: 6, of 2 columns>, ['M', 2])
+    """
+
+    values: "tuple[tuple[Value, ...], ...]"
+    rows: "tuple[tuple[int, ...], ...] | None" = None
+    _codes: "tuple[NDArray[np.int64], ...] | None" = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "values", tuple(map(_distinct, self.values)))
+        # Not by len(), which cannot be of any size.
+        _check_number(math.prod(map(len, self.values)) if self.rows is None else len(self.rows))
+        object.__setattr__(self, "_codes", None if self.rows is None else self._columns_of(self.rows))
+
+    def _columns_of(self, rows: "tuple[tuple[int, ...], ...]") -> "tuple[NDArray[np.int64], ...]":
+        """The indices column by column, as arrays: what is looked up is looked up often."""
+        many = range(len(self.values))
+        return tuple(np.fromiter((row[j] for row in rows), dtype=np.int64, count=len(rows)) for j in many)
+
+    @classmethod
+    def product(cls, values: "Sequence[Sequence[Value]]") -> "Cells":
+        """Return all combinations of the keys of each column; without columns there is one cell.
+
+        >>> len(Cells.product([("F", "M"), (1, 2, 3)])), len(Cells.product([]))
+        (6, 1)
+        """
+        return cls(values=tuple(tuple(column) for column in values))
+
+    @classmethod
+    def listed(cls, combinations: "Sequence[Sequence[Value]]", columns: int) -> "Cells":
+        """Return the given combinations of keys, in the given order.
+
+        >>> Cells.listed([("F", 1), ("M", 1)], 2).columns()
+        [['F', 'M'], [1, 1]]
+        """
+        _check_number(len(combinations))
+        rows = list(map(tuple, combinations))
+        if any(len(row) != columns for row in rows):
+            message = f"Every combination of keys needs {columns} values, one for each column that is grouped by."
+            raise QueryError(message)
+        given = [[row[j] for row in rows] for j in range(columns)]
+        values = tuple(_distinct(column, repeated=True) for column in given)
+        places = [{value: place for place, value in enumerate(column)} for column in values]
+        codes = [[known[value] for value in column] for known, column in zip(places, given, strict=True)]
+        chosen = tuple(zip(*codes, strict=True)) if columns else tuple(rows)
+        if len(set(chosen)) != len(chosen):
+            message = "A combination of keys is given twice."
+            raise QueryError(message)
+        return cls(values=values, rows=chosen)
+
+    def __len__(self) -> int:
+        return math.prod(map(len, self.values)) if self.rows is None else len(self.rows)
+
+    def __repr__(self) -> str:
+        return f"<Cells: {len(self)}, of {len(self.values)} columns>"
+
+    def columns(self) -> "list[list[Any]]":
+        """Return the keys of each column, one value for each cell.
+
+        >>> Cells.product([("F", "M"), (1, 2)]).columns()
+        [['F', 'F', 'M', 'M'], [1, 2, 1, 2]]
+        """
+        if not self.values:
+            return []
+        shape = tuple(map(len, self.values))
+        codes = self._codes if self._codes is not None else np.unravel_index(np.arange(len(self)), shape)
+        return [
+            np.fromiter(keys, dtype=object, count=len(keys))[column].tolist()
+            for keys, column in zip(self.values, codes, strict=True)
+        ]
+
+    def places(self, *codes: "Sequence[int] | NDArray[np.int64]") -> "NDArray[np.int64]":
+        """Return the cell of each combination of indices into ``values``; -1 where there is none, or an index is -1.
+
+        >>> Cells.product([("F", "M"), (1, 2, 3)]).places((0, 1, 1), (2, 0, -1)).tolist()
+        [2, 3, -1]
+        """
+        if not codes or len(codes) != len(self.values):
+            message = f"A cell is looked up by {len(self.values)} columns of keys, not by {len(codes)}."
+            raise QueryError(message)
+        arrays = [np.asarray(code, dtype=np.int64) for code in codes]
+        inside = [(array >= 0) & (array < len(keys)) for array, keys in zip(arrays, self.values, strict=True)]
+        known = np.logical_and.reduce(inside)
+        arrays = [np.where(known, array, 0) for array in arrays]
+        if self._codes is not None:
+            return self._listed_places(self._codes, arrays, known)
+        flat = np.zeros(known.shape, dtype=np.int64)
+        for array, keys in zip(arrays, self.values, strict=True):
+            flat = flat * len(keys) + array
+        return np.where(known, flat, -1)
+
+    def _listed_places(
+        self, codes: "tuple[NDArray[np.int64], ...]", arrays: "list[NDArray[np.int64]]", known: "NDArray[np.bool_]"
+    ) -> "NDArray[np.int64]":
+        # Column by column, numbering anew the combinations that are left: a product of all columns could overflow.
+        listed, asked = np.zeros(len(self), dtype=np.int64), np.zeros(known.shape, dtype=np.int64)
+        if not len(self):
+            return asked - 1
+        for column, array, keys in zip(codes, arrays, self.values, strict=True):
+            numbers, listed = np.unique(listed * len(keys) + column, return_inverse=True)
+            wanted = asked * len(keys) + array
+            asked = np.minimum(np.searchsorted(numbers, wanted), len(numbers) - 1)
+            known = known & (numbers[asked] == wanted)
+        order = np.argsort(listed)  # every combination is listed once, so these are its numbers
+        return np.where(known, order[asked], -1)
+
+    def locate(self, keys: "Sequence[pa.Array | pa.ChunkedArray]") -> "NDArray[np.int64]":
+        """Return the cell of each row of key columns; -1 where a key is unknown or null.
+
+        >>> import pyarrow as pa
+        >>> Cells.product([("F", "M")]).locate([pa.array(["M", "X", None, "F"])]).tolist()
+        [1, -1, -1, 0]
+        """
+        if len(keys) != len(self.values):
+            message = f"A cell is looked up by {len(self.values)} columns of keys, not by {len(keys)}."
+            raise QueryError(message)
+        return self.places(*(indices(column, values) for column, values in zip(keys, self.values, strict=True)))
+
+
+def _check_number(cells: int) -> None:
+    if cells > MOST_CELLS:
+        message = (
+            f"The keys make more than {MOST_CELLS:,} cells: group by fewer columns, or give the combinations "
+            "that matter (keys=)."
+        )
+        raise QueryError(message)
+
+
+def _distinct(column: "Sequence[Any]", *, repeated: bool = False) -> "tuple[Any, ...]":
+    """Return keys as Python's own values, each once; refuse what cannot be a key, and one given twice."""
+    try:
+        different = tuple(dict.fromkeys(column))
+        empty = any(value is None or value != value for value in different)  # noqa: PLR0124 - NaN, pandas' NaT
+    except TypeError:  # what has no hash, and pandas' NA
+        message = f"A key to group by is a number, a text, a truth value or a date, not {quote(column)}."
+        raise QueryError(message) from None
+    if empty:
+        message = "A key to group by cannot be null: rows without a key are in no group."
+        raise QueryError(message)
+    if not repeated and len(different) < len(column):
+        message = "A key is given twice."
+        raise QueryError(message)
+    return tuple(value.item() if isinstance(value, np.generic) else value for value in different)

@@ -1,0 +1,183 @@
+"""What contribution limits cut off, measured beside an answer, and intervals for true values that include it.
+
+A noise interval holds the number that the limits leave. How much they cut off can be bounded where the owner has
+declared a public fact: no person has more than so many rows. Then a fixed part of the cost of every query counts, with
+noise of that scale, the rows kept and cut off in each cell, and the persons of whom some rows are cut off. All of it is
+read together with the answer, so that the same groups of a person count. Statement and assumptions are in
+``proofs/cut-off.md``.
+"""
+
+import math
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Final
+
+from celosia.core.errors import ParameterError
+from celosia.core.html_table import draw_table
+from celosia.query.planning.measurements import Need
+from celosia.statistics import (
+    CutPersons,
+    CutRows,
+    Distinct,
+    Estimate,
+    FirstMoments,
+    Measure,
+    MomentsOfAll,
+    RowCount,
+    SecondMoments,
+    SharedMoments,
+    Total,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from celosia.query.planning.analysis import Question
+    from celosia.statistics import Noise
+
+    Ends = tuple[NDArray[Any], NDArray[Any]]
+    Interval = Callable[[float], Ends]
+
+__all__ = ["LEVEL", "CutOff", "Measured", "cut_off_needs", "cut_off_notes", "estimate_cut_off", "is_bounded"]
+
+LEVEL: Final = 0.95
+"""The level of the intervals of a ``CutOff``."""
+
+_ROWS_PART: Final = Fraction(3, 20)
+_PERSONS_PART: Final = Fraction(1, 20)
+_MOMENTS: Final = (FirstMoments, SecondMoments, MomentsOfAll)
+_LINEAR: Final = (RowCount, Distinct, Total, SharedMoments, *_MOMENTS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CutOff:
+    """Estimated shares of the rows and of the persons that contribution limits keep, with 95 % intervals.
+
+    A person is kept if all of its rows count. ``max_rows_per_person`` is what the owner declared.
+
+    >>> CutOff(rows=0.73, rows_low=0.7, rows_high=0.76, persons=0.8, persons_low=0.79, persons_high=0.81,
+    ...     max_rows_per_person=638).describe()
+    'With probability 0.95 each, the limits keep 70 to 76 % of the rows and all rows of 79 to 81 % of the persons.'
+    """
+
+    rows: float
+    rows_low: float
+    rows_high: float
+    persons: float
+    persons_low: float
+    persons_high: float
+    max_rows_per_person: int
+
+    def __post_init__(self) -> None:
+        for field in fields(self)[:-1]:
+            if not 0 <= getattr(self, field.name) <= 1:
+                message = f"{field.name} must be between 0 and 1."
+                raise ParameterError(message)
+
+    def describe(self) -> str:
+        """Return one sentence for a reader, its numbers rounded outwards."""
+        rows, persons = (
+            f"{math.floor(1000 * low) / 10:g} to {math.ceil(1000 * high) / 10:g} %"
+            for low, high in ((self.rows_low, self.rows_high), (self.persons_low, self.persons_high))
+        )
+        kept = f"the limits keep {rows} of the rows and all rows of {persons} of the persons"
+        return f"With probability {LEVEL} each, {kept}."
+
+    def _repr_html_(self) -> str:
+        shares = (
+            ("rows", self.rows, self.rows_low, self.rows_high),
+            ("persons with all their rows", self.persons, self.persons_low, self.persons_high),
+        )
+        rows = [(name, f"{share:.1%}", f"{low:.1%} – {high:.1%}") for name, share, low, high in shares]
+        return draw_table(("kept by the limits", "share", f"{100 * LEVEL:g} % interval"), rows)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """A measurement with its noisy numbers, cells by width.
+
+    >>> import numpy as np
+    >>> from celosia.statistics import Bounding, Noise
+    >>> rows = RowCount()
+    >>> noise = Noise.laplace(1, rows.sensitivity(Bounding()), 1, 1, Bounding())
+    >>> need = Need(measure=rows, columns=(), serves=(("n", "count"),))
+    >>> Measured(need=need, measure=rows, noisy=np.array([[7]]), noise=noise).answer("count").value
+    array([7])
+    """
+
+    need: Need
+    measure: Measure
+    noisy: "NDArray[np.int64]"
+    noise: "Noise"
+
+    def answer(self, quantity: str) -> Estimate:
+        """Return what the noisy numbers say of a quantity."""
+        return self.measure.answer(quantity, self.noisy, self.noise)
+
+
+def cut_off_needs(most: int) -> tuple[Need, ...]:
+    """Return the measurements of what the limits cut off, a fifth of the cost, if nobody has more than ``most`` rows.
+
+    >>> [str(need.part) for need in cut_off_needs(638)]
+    ['3/20', '1/20']
+    """
+    return (
+        Need(measure=CutRows(most), columns=(), serves=(), part=_ROWS_PART),
+        Need(measure=CutPersons(), columns=(), serves=(), part=_PERSONS_PART),
+    )
+
+
+def cut_off_notes(question: "Question") -> "Iterator[str]":
+    """Yield what is known before about what the limits cut off.
+
+    >>> import celosia as cl, pyarrow as pa
+    >>> visits = cl.table(
+    ...     pa.table({"who": [1, 1, 2], "cost": [5, 7, 9]}), schema=cl.Schema(cost=cl.Integer(0, 9)), name="visits",
+    ...     person="who", max_groups_per_person=1, max_rows_per_group=1, max_rows_per_person=100,
+    ... )
+    >>> session = cl.Session(visits, budget=cl.PureDP(epsilon=1))
+    >>> session.query().count().preview(epsilon=1).notes[1][:62]
+    'A fifth of the cost measures what the limits cut off. That and'
+    """
+    if not question.may_cut:
+        return
+    rows = [need.measure.most for need in question.cut_off if isinstance(need.measure, CutRows)]
+    if rows:
+        yield (
+            "A fifth of the cost measures what the limits cut off. That and the intervals for true values hold if no "
+            f"person has more than {rows[0]:,} rows in the table, as its owner declares."
+        )
+        without = [name for need in question.needs if not is_bounded(need) for name, _ in need.serves]
+        if without:
+            yield f"There is no interval for the true value of {', '.join(without)}: the limits may cut off more."
+    else:
+        yield "The limits may cut off more: the true number can lie outside the noise interval."
+
+
+def is_bounded(need: Need) -> bool:
+    """Return whether the answers of a measurement have intervals for the true value.
+
+    >>> is_bounded(Need(measure=RowCount(), columns=(), serves=(("n", "count"),)))
+    True
+    """
+    return isinstance(need.measure, _LINEAR)
+
+
+def estimate_cut_off(measured: "Sequence[Measured]") -> CutOff | None:
+    """Return which shares the limits keep, from the measurements of what they cut off; None where there are none.
+
+    >>> estimate_cut_off([]) is None
+    True
+    """
+    found: dict[str, float] = {}
+    most = 0
+    for one in measured:
+        name = "rows" if isinstance(one.measure, CutRows) else "persons"
+        most = one.measure.most if isinstance(one.measure, CutRows) else most
+        estimate = one.answer("kept")
+        low, high = estimate.ends(LEVEL)
+        found |= {name: float(estimate.value[0]), f"{name}_low": float(low[0]), f"{name}_high": float(high[0])}
+    return CutOff(**found, max_rows_per_person=most) if found else None

@@ -1,0 +1,330 @@
+"""Which whole numbers the aggregates of a query need, so that those that can share a measurement do.
+
+A mean is made of the two sums of its distances to the bounds, which together say how many rows there are: a count and a
+sum over the same rows come with it, at no further cost. Means of several columns share one measurement and one number
+of rows, and so do sums of columns that have a value in every row. Quantiles of one column are found together and never
+cross.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Final
+
+from celosia.core.adjacency import ReplaceOne
+from celosia.core.errors import QueryError
+from celosia.data.schema.axis import Axis
+from celosia.data.schema.columns import Category, Date, Kind, Text, Timestamp
+from celosia.query.plan.expressions import Call, Expression, Literal, kind_of
+from celosia.query.plan.nodes import Aggregate, Base, Plan
+from celosia.query.plan.to_sql import render
+from celosia.query.planning.cells import MOST_CELLS
+from celosia.statistics import (
+    MOST_COLUMNS,
+    CentredSum,
+    Choice,
+    CrossMoments,
+    CutOffMeasure,
+    CutPersons,
+    Distinct,
+    FirstMoments,
+    HalfHalfMean,
+    Measure,
+    Mode,
+    MomentsOfAll,
+    PrivateTopK,
+    Quantiles,
+    RowCount,
+    SecondMoments,
+    SharedMoments,
+    TopK,
+    Total,
+    bins_for,
+)
+
+if TYPE_CHECKING:
+    from celosia.data.schema.columns import Value
+    from celosia.statistics import Bounding
+
+__all__ = ["Need", "needs_of"]
+
+_LARGEST = Fraction(2) ** 60  # bounds beyond stand for none
+_MANY_KEYS = 1_000
+_MOMENTS: Final = ("count", "sum", "mean", "variance", "std")
+_CROSS: Final = ("covariance", "correlation")
+_QUANTILES: Final = {"min": Fraction(0), "median": Fraction(1, 2), "quantile": None, "max": Fraction(1)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Need:
+    """A measurement of the columns in every cell, and which aggregates it answers: (name, quantity or position).
+
+    ``distinct`` is "persons" or "values" where different ones are counted, "contributions" where persons are counted by
+    their numbers of cells and rows; ``public_rows`` means that the number of
+    rows is public and taken as it is; ``labels`` are the categories that the answer is an index into; ``unit`` is
+    "days" or "seconds" where the answer is a date or a time, counted since 1970; ``part`` is the part of the whole cost
+    where that is fixed, None where it goes by expected error.
+
+    >>> Need(measure=RowCount(), columns=(), serves=(("count", "count"),)).distinct is None
+    True
+    """
+
+    measure: "Measure | Choice"
+    columns: tuple[Expression, ...]
+    serves: tuple[tuple[str, str], ...]
+    distinct: str | None = None
+    public_rows: bool = False
+    labels: "tuple[Value, ...] | None" = None
+    unit: str | None = None
+    part: Fraction | None = None
+
+    def bounding(self, bounding: "Bounding") -> "Bounding":
+        """Return what one unit contributes to this measurement at the most: it is one person, whatever its rows.
+
+        >>> from celosia.statistics import Bounding
+        >>> persons = Need(measure=Distinct(), columns=(), serves=(), distinct="persons")
+        >>> persons.bounding(Bounding(groups=2, rows=3, cells=5)).rows
+        1
+        """
+        if isinstance(self.measure, CutOffMeasure):  # it bounds a person by itself
+            return replace(bounding, groups=1, rows=1, cells=self.count_cells(bounding.cells))
+        return replace(bounding, rows=1) if self.distinct == "persons" else bounding
+
+    def count_cells(self, cells: int) -> int:
+        """Return in how many cells it is measured, of those of the query.
+
+        >>> Need(measure=CutPersons(), columns=(), serves=()).count_cells(12)
+        1
+        """
+        return 1 if isinstance(self.measure, CutPersons) else cells
+
+    @property
+    def has_number_intervals(self) -> bool:
+        """Whether the answers are numbers with intervals: not choices, dates or categories."""
+        return isinstance(self.measure, Measure) or (
+            isinstance(self.measure, Quantiles) and self.labels is None and self.unit is None
+        )
+
+    def for_cells(self, cells: int) -> "Need":
+        """Return the measurement with as many bins as so many cells leave room for.
+
+        >>> axis = Axis(0, 120, Fraction(1))
+        >>> few = Need(measure=Quantiles(axis=axis, quantiles=("1/2",), bins=4), columns=(), serves=())
+        >>> few.for_cells(10).measure.width
+        121
+        """
+        if not isinstance(self.measure, Quantiles):
+            return self
+        axis, quantiles = self.measure.axis, self.measure.quantiles
+        finest = Quantiles(axis=axis, quantiles=quantiles, bins=bins_for(axis, max(cells, 1)), interval=True)
+        return replace(self, measure=finest)
+
+
+def needs_of(plan: Plan, kinds: Mapping[str, Kind], bounding: "Bounding", groups: int = 1) -> tuple[Need, ...]:
+    """Return the measurements that a plan needs; refuse an aggregate that its columns cannot have.
+
+    ``groups`` is in how many groups a unit can be: also for how many texts it counts that nobody listed.
+
+    >>> from celosia.data.schema.columns import Integer
+    >>> from celosia.query.plan.expressions import Column
+    >>> from celosia.statistics import Bounding
+    >>> age = (Column("age"),)
+    >>> asked = (Aggregate(kind="mean", columns=age, name="m"), Aggregate(kind="sum", columns=age, name="s"))
+    >>> (need,) = needs_of(Plan(relation=Base("deaths"), aggregates=asked), {"age": Integer(0, 120)}, Bounding())
+    >>> need.serves
+    (('m', 'mean'), ('s', 'sum'))
+    """
+    found: list[Need] = []
+    by_column: dict[Expression, list[Aggregate]] = {}
+    by_pair: dict[tuple[Expression, ...], list[Aggregate]] = {}
+    rows: list[str] = []
+    for aggregate in plan.aggregates:
+        if aggregate.kind == "count" and not any(kind_of(column, kinds).nullable for column in aggregate.columns):
+            rows.append(aggregate.name)
+        elif aggregate.kind == "count_persons" and bounding.unit == "row":
+            rows.append(aggregate.name)  # in a table of rows every row is somebody
+        elif aggregate.kind in _CROSS:
+            by_pair.setdefault(aggregate.columns, []).append(aggregate)
+        elif (aggregate.kind in _MOMENTS and not aggregate.parameters) or aggregate.kind in _QUANTILES:
+            by_column.setdefault(aggregate.columns[0], []).append(aggregate)
+        else:
+            found.append(_single(aggregate, kinds, groups))
+    found += [_cross(aggregates, columns, kinds) for columns, aggregates in by_pair.items()]
+    for column, aggregates in by_column.items():
+        moments = [aggregate for aggregate in aggregates if aggregate.kind in _MOMENTS]
+        if rows and bounding.unit != "row" and {one.kind for one in moments} == {"count"}:
+            found.append(_part_of_rows(moments, column))
+        elif moments:
+            found.append(_moments(moments, column, kind_of(column, kinds), plan, bounding))
+        quantiles = [aggregate for aggregate in aggregates if aggregate.kind in _QUANTILES]
+        found += [_quantiles(quantiles, column, kind_of(column, kinds), bounding)] if quantiles else []
+    whole = _with_rows(_sharing(found, kinds, with_rows=bool(rows)), rows, kinds)
+    if bounding.unit == "row":
+        return tuple(whole)
+    # The rows of a person are averaged, which needs parts finer than a step.
+    return tuple(
+        replace(need, measure=need.measure.averaged()) if isinstance(need.measure, Measure) else need for need in whole
+    )
+
+
+def _moments(aggregates: list[Aggregate], column: Expression, kind: Kind, plan: Plan, bounding: "Bounding") -> Need:
+    wanted = {aggregate.kind for aggregate in aggregates}
+    serves = tuple((aggregate.name, aggregate.kind) for aggregate in aggregates)
+    if wanted == {"count"}:
+        return Need(measure=RowCount(), columns=(column,), serves=serves)
+    axis = _axis(column, kind)
+    if wanted & {"variance", "std"}:
+        return Need(measure=SecondMoments(axis=axis), columns=(column,), serves=serves)
+    if wanted <= {"sum", "mean"} and not kind.nullable and _rows_are_public(plan, bounding):
+        return Need(measure=CentredSum(axis=axis, rows=1), columns=(column,), serves=serves, public_rows=True)
+    if wanted == {"sum"}:
+        return Need(measure=Total(axis=axis), columns=(column,), serves=serves)
+    return Need(measure=FirstMoments(axis=axis), columns=(column,), serves=serves)
+
+
+def _part_of_rows(aggregates: list[Aggregate], column: Expression) -> Need:
+    """Count the rows that have a value among all rows, which are asked for as well: as the sum of 0 and 1.
+
+    So the rows of a person are averaged down before it is looked which of them have a value. If they were afterwards,
+    few of many rows would all count, shares would be too large and those of opposite conditions add up to more than 1.
+    """
+    there = Call("case", (Call("is_null", (column,)), Literal(0), Literal(1)))
+    serves = tuple((aggregate.name, "sum") for aggregate in aggregates)
+    return Need(measure=FirstMoments(axis=Axis(0, 1, Fraction(1))), columns=(there,), serves=serves)
+
+
+def _sharing(found: list[Need], kinds: Mapping[str, Kind], *, with_rows: bool) -> list[Need]:
+    """Let means of several columns, and sums of those that have a value in every row, share measurements."""
+    several = [need for need in found if _is_shareable(need, kinds)]
+    groups = [several[start : start + MOST_COLUMNS] for start in range(0, len(several), MOST_COLUMNS)]
+    joined = [_join(group, kinds, with_rows=with_rows) if len(group) > 1 else group[0] for group in groups]
+    return [*joined, *(need for need in found if need not in several)]
+
+
+def _is_shareable(need: Need, kinds: Mapping[str, Kind]) -> bool:
+    whole = isinstance(need.measure, Total) and not _is_nullable(need, kinds)
+    return not need.public_rows and (whole or isinstance(need.measure, FirstMoments))
+
+
+def _is_nullable(need: Need, kinds: Mapping[str, Kind]) -> bool:
+    return any(kind_of(column, kinds).nullable for column in need.columns)
+
+
+def _join(needs: list[Need], kinds: Mapping[str, Kind], *, with_rows: bool) -> Need:
+    axes = tuple(need.measure.axis for need in needs if isinstance(need.measure, FirstMoments | Total))
+    nullable = tuple(_is_nullable(need, kinds) for need in needs)
+    measure = SharedMoments(axes, nullable, with_rows or not all(nullable))
+    serves = [(name, f"{quantity} {place}") for place, need in enumerate(needs) for name, quantity in need.serves]
+    return Need(
+        measure=measure, columns=tuple(column for need in needs for column in need.columns), serves=tuple(serves)
+    )
+
+
+def _cross(aggregates: list[Aggregate], columns: tuple[Expression, ...], kinds: Mapping[str, Kind]) -> Need:
+    x, y = (_axis(column, kind_of(column, kinds)) for column in columns)
+    degree = 2 if any(aggregate.kind == "correlation" for aggregate in aggregates) else 1
+    serves = tuple((aggregate.name, aggregate.kind) for aggregate in aggregates)
+    return Need(measure=CrossMoments(x=x, y=y, degree=degree), columns=columns, serves=serves)
+
+
+def _rows_are_public(plan: Plan, bounding: "Bounding") -> bool:
+    """Under replace-one a table of rows has a public length; a filter or keys would make the number private again."""
+    whole = isinstance(plan.relation, Base) and plan.filter is None and not plan.keys
+    return whole and bounding.adjacency is ReplaceOne and bounding.unit == "row"
+
+
+def _quantiles(aggregates: list[Aggregate], column: Expression, kind: Kind, bounding: "Bounding") -> Need:
+    axis, labels = _ordered_axis(column, kind)
+    fixed = [_QUANTILES[aggregate.kind] for aggregate in aggregates]
+    wanted = [Fraction(a.parameters[0]) if q is None else q for a, q in zip(aggregates, fixed, strict=True)]
+    chosen = tuple(sorted(set(wanted)))
+    serves = tuple((a.name, str(chosen.index(q))) for a, q in zip(aggregates, wanted, strict=True))
+    # How many private keys will be shown is not known yet; when it is, the bins are cut anew (``for_cells``).
+    cells = bounding.cells if bounding.cells < MOST_CELLS else _MANY_KEYS
+    unit = "days" if isinstance(kind, Date) else "seconds" if isinstance(kind, Timestamp) else None
+    measure = Quantiles(axis=axis, quantiles=chosen, bins=bins_for(axis, cells), interval=True)
+    return Need(measure=measure, columns=(column,), serves=serves, labels=labels, unit=unit)
+
+
+def _single(aggregate: Aggregate, kinds: Mapping[str, Kind], groups: int) -> Need:
+    """The measurement of an aggregate that shares with no other."""
+    columns, name = aggregate.columns, aggregate.name
+    found = [kind_of(column, kinds) for column in columns]
+    match aggregate.kind:
+        case "count_persons":
+            return Need(measure=Distinct(), columns=(), serves=((name, "distinct"),), distinct="persons")
+        case "count_distinct":
+            return Need(measure=Distinct(), columns=columns, serves=((name, "distinct"),), distinct="values")
+        case "mean":
+            return Need(
+                measure=HalfHalfMean(axis=_axis(columns[0], found[0])), columns=columns, serves=((name, "mean"),)
+            )
+        case _:
+            return _of_categories(aggregate, found[0], groups)
+
+
+def _of_categories(aggregate: Aggregate, kind: Kind, groups: int) -> Need:
+    values = kind.domain()
+    k = aggregate.parameters[0] if aggregate.kind == "top_k" else 1
+    if isinstance(kind, Text) and aggregate.kind == "top_k" and isinstance(k, int):
+        return Need(measure=PrivateTopK(k=k, groups=groups), columns=aggregate.columns, serves=((aggregate.name, "0"),))
+    if values is None:
+        message = (
+            f"{aggregate.kind} needs a column whose values are public, such as a Category; "
+            f"{render(aggregate.columns[0])} is {kind!r}. The most frequent texts are found by "
+            f"TOP_K({render(aggregate.columns[0])}, 1), which needs a delta."
+            if isinstance(kind, Text)
+            else f"{aggregate.kind} needs a column with few public values, such as a Category; "
+            f"{render(aggregate.columns[0])} is {kind!r}: use BUCKET."
+        )
+        raise QueryError(message)
+    serves = ((aggregate.name, "0"),)
+    if aggregate.kind == "mode":
+        return Need(measure=Mode(candidates=len(values)), columns=aggregate.columns, serves=serves, labels=values)
+    if not isinstance(k, int) or not 1 <= k <= len(values):
+        message = f"top_k needs a k between 1 and the number of categories, {len(values)}."
+        raise QueryError(message)
+    return Need(measure=TopK(candidates=len(values), k=k), columns=aggregate.columns, serves=serves, labels=values)
+
+
+def _with_rows(found: list[Need], names: list[str], kinds: Mapping[str, Kind]) -> Iterable[Need]:
+    """Let counts of rows come with the measurement of a column, or be measured by themselves."""
+    if not names:
+        return found
+    for kind in (SharedMoments, FirstMoments, Total, SecondMoments, RowCount):
+        for i, need in enumerate(found):
+            shared = _shared(need, names, kinds) if type(need.measure) is kind and not need.public_rows else None
+            if shared is not None:
+                found[i] = shared
+                return found
+    return [*found, Need(measure=RowCount(), columns=(), serves=tuple((name, "count") for name in names))]
+
+
+def _shared(need: Need, names: list[str], kinds: Mapping[str, Kind]) -> Need | None:
+    """The same measurement with counts of rows, if it can have them; beside a count a sum is better taken as two."""
+    measure = FirstMoments(axis=need.measure.axis) if isinstance(need.measure, Total) else need.measure
+    counted = "rows" if isinstance(measure, SharedMoments) else "count"
+    if counted == "count" and _is_nullable(need, kinds):
+        if not isinstance(measure, FirstMoments):
+            return None
+        measure, counted = MomentsOfAll(measure), "rows"
+    return replace(need, measure=measure, serves=(*need.serves, *((name, counted) for name in names)))
+
+
+def _ordered_axis(column: Expression, kind: Kind) -> "tuple[Axis, tuple[Value, ...] | None]":
+    """The axis of something that has quantiles: numbers, or the positions of ordered categories."""
+    if isinstance(kind, Category) and kind.ordered:
+        return Axis(0, max(len(kind.values) - 1, 1), Fraction(1)), kind.values
+    return _axis(column, kind), None
+
+
+def _axis(column: Expression, kind: Kind) -> "Axis":
+    axis = kind.axis
+    if axis is None:
+        hint = " (its categories are ordered: ask for quantiles)" if isinstance(kind, Category) and kind.ordered else ""
+        message = f"{render(column)} is {type(kind).__name__}, not a number{hint}: it can be counted and grouped by."
+        raise QueryError(message)
+    if max(abs(axis.low), abs(axis.high)) >= _LARGEST:
+        message = f"{render(column)} has no bounds: put LEAST, GREATEST or CLIP around it, such as CLIP(x, 0, 100)."
+        raise QueryError(message)
+    return axis

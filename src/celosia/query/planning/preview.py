@@ -1,0 +1,306 @@
+"""What a query would cost and how far off its answers would be: worked out from the schema, before anything is spent.
+
+A preview reads nothing private. The error of a sum or a count is known beforehand; that of a mean depends on how many
+rows there are, which is private: give a public guess (``rows=``). Errors speak of the noise alone.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from celosia.core.exact import Exact, exact_level
+from celosia.core.guarantees import ApproxDP
+from celosia.core.html_table import draw_table
+from celosia.query.plan.expressions import Column, Expression, kind_of
+from celosia.query.plan.to_sql import render
+from celosia.query.planning.cut_off import cut_off_notes
+from celosia.statistics import (
+    CentredSum,
+    Choice,
+    CrossMoments,
+    CutOffMeasure,
+    CutPersons,
+    Measure,
+    Mode,
+    PrivateTopK,
+    SecondMoments,
+    TopK,
+)
+
+if TYPE_CHECKING:
+    from celosia.core import Guarantee
+    from celosia.query.planning.strategy import Part, Strategy
+    from celosia.statistics import Noise
+
+__all__ = ["Line", "Preview", "noise_words", "notes_of", "preview_of", "spread_of"]
+
+_LESS = Fraction(99, 100)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One aggregate of a preview.
+
+    ``share`` is its part of the cost (aggregates that share a measurement share it), ``error`` how far off it is at
+    most with the preview's level, None where a guess of ``rows`` is needed; ``unit`` says whether that is in the
+    aggregate's own units ("value") or in rows ("rank": how many rows are on the wrong side of a quantile).
+
+    >>> Line(name="count", mechanism="Laplace noise of scale 2", share=Fraction(1), error=6.0).unit
+    'value'
+    """
+
+    name: str
+    mechanism: str
+    share: Fraction
+    error: float | None
+    unit: str = "value"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preview:
+    """Cost, expected error for each aggregate in each cell, and what was decided and why.
+
+    >>> import celosia as cl
+    >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)))
+    >>> session = cl.Session(deaths, budget=cl.PureDP(epsilon=1))
+    >>> preview = session.query().count().preview(epsilon="0.5")
+    >>> preview.lines[0].mechanism, preview.lines[0].error, preview.affordable
+    ('Laplace noise of scale 2', 6.0, True)
+    """
+
+    cost: "Guarantee"
+    remaining: "Guarantee"
+    affordable: bool
+    cells: int | None
+    lines: tuple[Line, ...]
+    bounds: tuple[tuple[str, str], ...]
+    notes: tuple[str, ...]
+    level: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the preview as plain values, for JSON."""
+        return {
+            "cost": str(self.cost),
+            "remaining": str(self.remaining),
+            "affordable": self.affordable,
+            "cells": self.cells,
+            "level": self.level,
+            "aggregates": [
+                {
+                    "name": line.name,
+                    "mechanism": line.mechanism,
+                    "share": float(line.share),
+                    "error": line.error,
+                    "unit": line.unit,
+                }
+                for line in self.lines
+            ],
+            "bounds": dict(self.bounds),
+            "notes": list(self.notes),
+        }
+
+    def __str__(self) -> str:
+        fits = "fits" if self.affordable else "DOES NOT FIT"
+        cells = "private keys" if self.cells is None else f"{self.cells:,} cell{'s' if self.cells != 1 else ''}"
+        head = [f"Cost {self.cost}: {fits} into the remaining {self.remaining}; {cells}."]
+        lines = [
+            f"  {line.name}: {line.mechanism}, {float(line.share):.0%} of the cost; {self._error(line)}"
+            for line in self.lines
+        ]
+        bounds = [f"  {name} is {kind}" for name, kind in self.bounds]
+        return "\n".join([*head, *lines, *bounds, *(f"  Note: {note}" for note in self.notes)])
+
+    def _repr_html_(self) -> str:
+        head, *_ = str(self).partition("\n")
+        lines = [(each.name, each.mechanism, f"{float(each.share):.0%}", self._error(each)) for each in self.lines]
+        notes = [*(f"{name} is {kind}" for name, kind in self.bounds), *self.notes]
+        return draw_table(("aggregate", "how", "of the cost", "error"), lines, title=head, notes=notes, most=len(lines))
+
+    def _error(self, line: Line) -> str:
+        if line.error is None:
+            return "error depends on the number of rows (give rows=, a public guess)"
+        of_noise = "" if self.cost.unit == "row" else "noise "
+        unit = " rows" if line.unit == "rank" else ""
+        return f"{of_noise}within ±{line.error:,.6g}{unit} with probability {self.level:.3g}"
+
+
+def spread_of(part: "Part", quantity: str, strategy: "Strategy", *, rows: float | None, level: float) -> float | None:
+    """Return the expected half-width of an aggregate's error; for choices in rows.
+
+    >>> import celosia as cl
+    >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
+    >>> session = cl.Session(deaths, budget=cl.PureDP(epsilon=1))
+    >>> session.query().mean("age").preview(epsilon=1).lines[0].error is None  # the number of rows is private
+    True
+    """
+    measure = part.need.measure
+    if isinstance(measure, CentredSum):
+        if rows is None and quantity == "mean":
+            return None
+        measure = replace(measure, rows=max(1, round(rows or 1)))
+    if isinstance(measure, Measure) and part.noise is not None:
+        return measure.spread(quantity, part.noise, rows=rows, level=level)
+    assert isinstance(measure, Choice)  # noqa: S101 - for the type checker: what has no noise chooses
+    epsilon, rho = (part.share, None) if strategy.pure else (None, part.share)
+    return measure.spread(epsilon, strategy.question.bounding, rho=rho, rows=rows, level=level)
+
+
+def preview_of(
+    strategy: "Strategy",
+    cost: "Guarantee",
+    remaining: "Guarantee",
+    *,
+    charge: "Guarantee",
+    affordable: bool,
+    rows: float | None,
+    level: Exact,
+) -> Preview:
+    """Describe a strategy: what it costs, what is left, and how far off each aggregate will be.
+
+    >>> import celosia as cl
+    >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
+    >>> session = cl.Session(deaths, budget=cl.PureDP(epsilon=1))
+    >>> session.query().count().preview(epsilon=1).cost
+    PureDP(epsilon=1)
+    """
+    certain = exact_level(level)
+    lines: list[Line] = []
+    for part in strategy.parts:
+        choice = not isinstance(part.need.measure, Measure)
+        for name, quantity in part.need.serves:
+            lines.append(
+                Line(
+                    name=name,
+                    mechanism=_mechanism(part, strategy),
+                    share=part.weight,
+                    error=spread_of(part, quantity, strategy, rows=rows, level=certain),
+                    unit="rank" if choice else "value",
+                )
+            )
+    order = [aggregate.name for aggregate in strategy.question.plan.aggregates]
+    lines.sort(key=lambda line: order.index(line.name))
+    lines += _cut_off_lines(strategy, certain)
+    return Preview(
+        cost=cost,
+        remaining=remaining,
+        affordable=affordable,
+        cells=None if strategy.question.cells is None else len(strategy.question.cells),
+        lines=tuple(lines),
+        bounds=tuple(_bounds(strategy)),
+        notes=(*notes_of(strategy), *(_charge_notes(cost, charge) if affordable else ())),
+        level=certain,
+    )
+
+
+def _cut_off_lines(strategy: "Strategy", level: float) -> Iterator[Line]:
+    """What measures the rows and persons that the limits cut off: how far off each number of them is."""
+    for part in strategy.parts:
+        if isinstance(part.need.measure, CutOffMeasure) and part.noise is not None:
+            yield Line(
+                name="persons_cut_off" if isinstance(part.need.measure, CutPersons) else "rows_cut_off",
+                mechanism=noise_words(part.noise),
+                share=part.weight,
+                error=float(part.noise.margin(level)),
+            )
+
+
+def _charge_notes(cost: "Guarantee", charge: "Guarantee") -> Iterator[str]:
+    """Say what a query takes of the budget, where that is clearly less than what it costs alone."""
+    if isinstance(cost, ApproxDP) and isinstance(charge, ApproxDP) and charge.epsilon < _LESS * cost.epsilon:
+        taken = f"{float(charge.epsilon):.2g}"
+        yield f"It costs an epsilon of {float(cost.epsilon):.4g} alone; of the budget it takes {taken}."
+
+
+def _mechanism(part: "Part", strategy: "Strategy") -> str:
+    if part.noise is not None:
+        return noise_words(part.noise, part.need.measure.row if isinstance(part.need.measure, Measure) else 1)
+    if isinstance(part.need.measure, PrivateTopK):
+        return "Laplace noise on the number of each text, with a threshold"
+    flips = strategy.pure and isinstance(part.need.measure, Mode | TopK)
+    return f"{'permute-and-flip' if flips else 'exponential'} choice among {part.need.measure.width:,} candidates"
+
+
+def noise_words(noise: "Noise", row: int = 1) -> str:
+    """Return what is added to each number, for a reader; ``row`` is what one row can add, in steps.
+
+    >>> from celosia.statistics import Bounding, Noise, Sensitivity
+    >>> noise_words(Noise.laplace("0.5", Sensitivity(l1=1, l2_squared=1), 1, 1, Bounding()))
+    'Laplace noise of scale 2'
+    """
+    event: Any = noise.event
+    gaussian = noise.kind == "Gaussian"
+    size = math.sqrt(event.variance) if gaussian else float(event.scale)
+    word = "Gaussian noise of standard deviation" if gaussian else f"{noise.kind} noise of scale"
+    # In steps of the grid the number would mean nothing to anybody.
+    return f"{word} {size / row:.4g}" + ("" if row == 1 else " times what a row can add")
+
+
+def _coarse_notes(strategy: "Strategy") -> Iterator[str]:
+    """Say which columns are rounded to coarser steps than their own before they are measured."""
+    for need in strategy.question.needs:
+        if not isinstance(need.measure, SecondMoments | CrossMoments):
+            continue
+        allowed = "allow for that" if isinstance(need.measure, SecondMoments) else "are about the rounded values"
+        for column, axis in zip(need.columns, need.measure.axes, strict=True):
+            own = kind_of(column, strategy.question.kinds).axis
+            if own is not None and axis.grid > own.grid:
+                yield (
+                    f"{render(column)} is rounded to steps of {float(axis.grid):.3g}, for its squares are summed: "
+                    f"intervals {allowed}."
+                )
+
+
+def _several(number: int, word: str) -> str:
+    return f"{number:,} {word}{'' if number == 1 else 's'}"
+
+
+def _bounds(strategy: "Strategy") -> Iterator[tuple[str, str]]:
+    """The kinds of everything that is computed from columns, as interval arithmetic finds them."""
+    plan, kinds = strategy.question.plan, strategy.question.kinds
+    expressions: list[Expression] = [column for aggregate in plan.aggregates for column in aggregate.columns]
+    expressions += [key.expression for key in plan.keys]
+    for expression in dict.fromkeys(expressions):
+        if not isinstance(expression, Column):
+            yield render(expression), repr(kind_of(expression, kinds))
+
+
+def notes_of(strategy: "Strategy") -> tuple[str, ...]:
+    """Return what should be known about an answer besides its numbers, each sentence once.
+
+    >>> import celosia as cl
+    >>> schema = cl.Schema(age=cl.Integer(0, 120), sex=cl.Category("F", "M"))
+    >>> deaths = cl.table(cl.data.deaths(), schema=schema, name="deaths")
+    >>> session = cl.Session(deaths, budget=cl.PureDP(epsilon=1))
+    >>> session.query().mode("sex").preview(epsilon=1).notes[0][:35]
+    'The mode is chosen among 2 values b'
+    """
+    return tuple(dict.fromkeys(_notes(strategy)))
+
+
+def _notes(strategy: "Strategy") -> Iterator[str]:
+    bounding = strategy.question.bounding
+    if strategy.keys is not None:
+        yield (
+            f"Keys are private: one is shown when its noisy number of {bounding.unit}s reaches "
+            f"{strategy.keys.threshold}; those of {strategy.keys.sure_count()} or more are shown with probability 0.95."
+        )
+    if bounding.unit != "row":
+        rows, cells = _several(bounding.rows, "row"), _several(bounding.groups, "cell")
+        yield (
+            f"One {bounding.unit} counts with at most {rows} in each of at most {cells}. Errors and intervals are of "
+            "the noise: they are about the number that these limits leave."
+        )
+        yield from cut_off_notes(strategy.question)
+    clipped = ", ".join(sorted(strategy.question.clipped))
+    if clipped:
+        yield f"Values beyond their bounds are moved to them first ({clipped}): intervals are for the values inside."
+    yield from _coarse_notes(strategy)
+    shared = [part for part in strategy.parts if len(part.need.serves) > 1]
+    for part in shared:
+        yield f"{', '.join(name for name, _ in part.need.serves)} come from one measurement and share its noise."
+    for part in strategy.parts:
+        if isinstance(part.need.measure, Choice):
+            epsilon, rho = (part.share, None) if strategy.pure else (None, part.share)
+            yield from part.need.measure.explain(epsilon, bounding, rho=rho)

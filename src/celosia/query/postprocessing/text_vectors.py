@@ -1,0 +1,34 @@
+"""Text functions on columns of an answer, by their definition in :mod:`celosia.query.plan.text_functions`."""
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from celosia.query.plan.text_functions import TEXT_FUNCTIONS
+from celosia.query.plan.text_rules import TEXT_RULES
+from celosia.query.plan.types import Typed, of_literal
+from celosia.query.postprocessing.vectors import Vector
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from celosia.query.plan.types import Scalar
+
+__all__ = ["apply_text_function"]
+
+_RESULTS: "Final[dict[str, tuple[str, Any]]]" = {"length": ("number", np.int64), "like": ("truth", np.bool_)}
+_ANY_TEXT = Typed(family="text", label="the column")
+
+
+def apply_text_function(name: str, text: Vector, given: "Sequence[Scalar]") -> Vector:
+    """Return a text function of each item; what is written out beside it is checked as in a query.
+
+    >>> from celosia.query.postprocessing.vectors import vector_of
+    >>> apply_text_function("upper", vector_of(["niño", None]), []).items.tolist()
+    ['NIÑO', '']
+    """
+    TEXT_RULES[name]([_ANY_TEXT, *map(of_literal, given)])
+    family, kind = _RESULTS.get(name, ("text", object))
+    function = TEXT_FUNCTIONS[name]
+    items = np.fromiter((function(item, *given) for item in text.items), dtype=kind, count=len(text.items))
+    return Vector(family, items, text.null)

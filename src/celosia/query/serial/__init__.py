@@ -1,0 +1,1 @@
+"""JSON forms of plans, expressions, previews and releases, and the fingerprint of a query."""

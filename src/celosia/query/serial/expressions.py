@@ -1,0 +1,174 @@
+"""Expressions and listed keys as JSON, each value with its type, so that 1, 1.0, true and "1" stay four things.
+
+A column is ``{"column": name}``, an operation ``{"call": name, "arguments": [...]}`` and a value
+``{"literal": value, "type": word}``. Reals are written as the shortest text that reads back to the same double, ratios
+as ``"1/3"``, dates and times as ISO 8601 says. What is read becomes an expression through its own constructor, which
+looks for itself.
+"""
+
+import datetime as dt
+import math
+import re
+from decimal import Decimal
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Final
+
+from celosia.core.errors import CelosiaError, FormatError, QueryError
+from celosia.core.exact import exact, quote
+from celosia.data.schema.values import as_moment
+from celosia.query.plan.expressions import Call, Column, Expression, Literal
+from celosia.query.serial.json_fields import fields, listed, one_of, text, truth, whole_number
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from celosia.data.schema.columns import Value
+
+__all__ = ["expression_from_json", "expression_to_json", "value_from_json", "value_to_json"]
+
+_REAL: Final = re.compile(r"-?\d{1,400}(\.\d{1,400})?([eE][+-]?\d{1,3})?", re.ASCII)
+_DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+_MOMENT: Final = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z", re.ASCII)
+
+
+def expression_to_json(expression: Expression) -> dict[str, Any]:
+    """Return an expression as plain values.
+
+    >>> expression_to_json(Call("<", (Column("age"), Literal(18))))
+    {'call': '<', 'arguments': [{'column': 'age'}, {'literal': 18, 'type': 'integer'}]}
+    """
+    if isinstance(expression, Column):
+        return {"column": expression.name}
+    if isinstance(expression, Literal):
+        return value_to_json(expression.value)
+    return {"call": expression.name, "arguments": [expression_to_json(inner) for inner in expression.arguments]}
+
+
+def expression_from_json(value: object) -> Expression:
+    """Read an expression back; what is not exactly one raises ``FormatError`` or ``QueryError``.
+
+    >>> expression_from_json({"call": "neg", "arguments": [{"column": "age"}]})
+    Call('neg', (Column('age'),))
+    """
+    given = value if isinstance(value, dict) else {}
+    if "column" in given:
+        return Column(text(fields(value, "column", ["column"])["column"], "column"))
+    if "call" in given:
+        found = fields(value, "call", ["call", "arguments"])
+        inner = [expression_from_json(item) for item in listed(found["arguments"], "arguments")]
+        if not inner:
+            message = "A call needs arguments."
+            raise FormatError(message)
+        return Call(text(found["call"], "call"), tuple(inner))
+    if "literal" in given:
+        read = value_from_json(value)
+        if isinstance(read, Fraction):
+            message = "A literal of an expression is no ratio: write a real."
+            raise FormatError(message)
+        return Literal(read)
+    message = f"An expression is an object with column, literal or call, not {quote(value)}."
+    raise FormatError(message)
+
+
+# ------------------------------------------------------------------------------------------------------------ values
+
+
+def value_to_json(value: object) -> dict[str, Any]:
+    """Return one value with its type; what no column can hold is refused.
+
+    >>> value_to_json(0.1), value_to_json(Fraction(1, 3))
+    ({'literal': '0.1', 'type': 'real'}, {'literal': '1/3', 'type': 'ratio'})
+    """
+    plain: Any = value.item() if hasattr(value, "item") and not hasattr(value, "__len__") else value  # NumPy's scalars
+    written: object
+    match plain:
+        case None:
+            written, word = None, "null"
+        case bool():
+            written, word = plain, "boolean"
+        case int():
+            written, word = int(plain), "integer"
+        case float() if math.isfinite(plain):
+            written, word = repr(float(plain) + 0.0), "real"  # no negative zero
+        case Fraction() | Decimal():
+            written, word = str(exact(plain, name="A listed key")), "ratio"
+        case str():
+            written, word = str.__str__(plain), "text"
+        case dt.datetime():
+            moment = as_moment(plain, name="A listed time").replace(tzinfo=None)
+            written, word = f"{moment.isoformat()}Z", "timestamp"
+        case dt.date():
+            written, word = plain.isoformat(), "date"
+        case _:
+            message = f"A listed key is a number, a text, a truth value, a date or a time, not {quote(value)}."
+            raise QueryError(message)
+    return {"literal": written, "type": word}
+
+
+def value_from_json(value: object) -> "Value | float | None":
+    """Read one value back.
+
+    >>> value_from_json({"literal": "2021-12-31", "type": "date"})
+    datetime.date(2021, 12, 31)
+    """
+    found = fields(value, "literal", ["literal", "type"])
+    read = _READERS[one_of(found["type"], "type", _READERS)](found["literal"])
+    # The constructor of literals knows what every engine can hold.
+    return read if isinstance(read, Fraction) else Literal(read).value
+
+
+def _null(value: object) -> None:
+    if value is not None:
+        message = f"A literal of type null must be null, not {quote(value)}."
+        raise FormatError(message)
+
+
+def _real(value: object) -> float:
+    if isinstance(value, float):
+        return value
+    if not isinstance(value, str) or not _REAL.fullmatch(value):
+        message = f'A literal of type real must be a text such as "0.5" or "1e-3", not {quote(value)}.'
+        raise FormatError(message)
+    return float(value)
+
+
+def _ratio(value: object) -> Fraction:
+    try:
+        return exact(text(value, "literal"), name="literal")
+    except CelosiaError as error:
+        message = f'A literal of type ratio must be a text such as "1/3": {error}'
+        raise FormatError(message) from None
+
+
+def _day(value: object) -> dt.date:
+    written = text(value, "literal")
+    if _DAY.fullmatch(written):
+        try:
+            return dt.date.fromisoformat(written)
+        except ValueError:
+            pass
+    message = f'A literal of type date must be a text such as "2021-12-31", not {quote(value)}.'
+    raise FormatError(message)
+
+
+def _moment(value: object) -> dt.datetime:
+    written = text(value, "literal")
+    if _MOMENT.fullmatch(written):
+        try:
+            return dt.datetime.fromisoformat(written)
+        except ValueError:
+            pass
+    message = f'A literal of type timestamp must be a text such as "2021-12-31T23:59:59Z", not {quote(value)}.'
+    raise FormatError(message)
+
+
+_READERS: "Final[dict[str, Callable[[object], Any]]]" = {
+    "integer": lambda value: whole_number(value, "A literal of type integer"),
+    "real": _real,
+    "ratio": _ratio,
+    "text": lambda value: text(value, "A literal of type text"),
+    "boolean": lambda value: truth(value, "A literal of type boolean"),
+    "date": _day,
+    "timestamp": _moment,
+    "null": _null,
+}

@@ -1,0 +1,297 @@
+"""Plans as JSON: what travels to a guard, and the canonical text by which equal questions are known.
+
+A plan that comes from the network was perhaps written to harm: its size and depth are measured before anything walks
+it, every field has one type, unknown fields are refused, and each part is made by the constructor that the builder and
+the SQL reader use, so nothing can be asked in JSON that cannot be asked otherwise. ``canonical`` does not see the order
+of what AND and OR join, nor that of a list after IN: it says the same either way. It sees everything else.
+"""
+
+import json
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Final
+
+from celosia.core.errors import FormatError, QueryError
+from celosia.core.exact import exact_probability
+from celosia.query.plan.nodes import Aggregate, Base, Joined, Key, Order, PerPerson, Plan, Projected, Relation
+from celosia.query.serial.expressions import expression_from_json, expression_to_json, value_from_json, value_to_json
+from celosia.query.serial.json_fields import (
+    FORMATS,
+    bounded,
+    fields,
+    listed,
+    one_of,
+    text,
+    truth,
+    versioned,
+    whole_number,
+)
+
+if TYPE_CHECKING:
+    from celosia.query.plan.expressions import Expression
+
+__all__ = ["canonical", "plan_from_json", "plan_to_json"]
+
+_MOST_WRITTEN = 2**24  # the largest group-by, with its keys listed
+_MOST_READ = 4_000_000  # a guard allows far less
+_DEEPEST = 250
+_LONGEST_TEXT = 1_000
+_TOO_DEEP: Final = "The query has too many operations or subqueries inside one another to be written down."
+_KINDS: Final = ("base", "joined", "projected", "per_person")
+_OPTIONAL: Final = ("filter", "keys", "outputs", "cells", "having", "order", "limit")
+
+
+def plan_to_json(plan: Plan) -> dict[str, Any]:
+    """Return a plan as plain values, to be sent or kept.
+
+    >>> plan = Plan(relation=Base("deaths"), aggregates=(Aggregate(kind="count", name="count"),))
+    >>> plan_to_json(plan)["relation"]
+    {'kind': 'base', 'table': 'deaths'}
+    """
+    try:
+        written = _plan(plan)
+    except RecursionError:
+        raise QueryError(_TOO_DEEP) from None
+    bounded(written, name="query", most=_MOST_WRITTEN, deepest=_DEEPEST, longest=_LONGEST_TEXT)
+    return written
+
+
+def plan_from_json(value: object) -> Plan:
+    """Read a plan back; whatever is not exactly one raises ``FormatError`` or ``QueryError``.
+
+    >>> plan = Plan(relation=Base("deaths"), aggregates=(Aggregate(kind="count", name="count"),))
+    >>> plan_from_json(plan_to_json(plan)) == plan
+    True
+    >>> plan_from_json({"version": 1, "relation": {"kind": "base", "table": "deaths"}})
+    Traceback (most recent call last):
+    ...
+    celosia.core.errors.FormatError: A plan needs the field aggregates.
+    """
+    bounded(value, name="plan", most=_MOST_READ, deepest=_DEEPEST, longest=_LONGEST_TEXT)
+    found = fields(versioned(value, "plan", FORMATS["plan"]), "plan", ["version", "relation", "aggregates"], _OPTIONAL)
+    try:
+        return Plan(
+            relation=_read_relation(found["relation"]),
+            filter=_read_optional(found.get("filter")),
+            keys=tuple(_read_key(item) for item in listed(found.get("keys", []), "keys")),
+            aggregates=tuple(_read_aggregate(item) for item in listed(found["aggregates"], "aggregates")),
+            outputs=tuple(_read_named(item, "output") for item in listed(found.get("outputs", []), "outputs")),
+            cells=_read_cells(found.get("cells")),
+            having=_read_optional(found.get("having")),
+            order=tuple(_read_order(item) for item in listed(found.get("order", []), "order")),
+            limit=None if found.get("limit") is None else whole_number(found["limit"], "limit"),
+        )
+    except RecursionError:
+        message = "The plan is nested too deeply."
+        raise FormatError(message) from None
+
+
+def canonical(plan: Plan) -> str:
+    """Return the text by which a question is known: equal for plans that differ only in the order of AND, OR and IN.
+
+    >>> from celosia.query.sql.expressions import parse_expression
+    >>> def asked(condition):
+    ...     count = Aggregate(kind="count", name="count")
+    ...     return canonical(Plan(relation=Base("t"), filter=parse_expression(condition), aggregates=(count,)))
+    >>> asked("a < 3 AND b IN (1, 2)") == asked("b IN (2, 1) AND a < 3")
+    True
+    >>> asked("a < 3 AND b IN (1, 2)") == asked("a < 3 OR b IN (1, 2)")
+    False
+    """
+    written = plan_to_json(plan)
+    try:
+        return _canonical(written)
+    except RecursionError:
+        raise QueryError(_TOO_DEEP) from None
+
+
+def _canonical(value: object) -> str:
+    if isinstance(value, dict):
+        return "{" + ",".join([f"{json.dumps(name)}:{_part(value, name)}" for name in sorted(value)]) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join([_canonical(item) for item in value]) + "]"
+    return json.dumps(value, allow_nan=False)
+
+
+def _part(holder: Mapping[str, Any], name: str) -> str:
+    if name == "arguments":
+        return _operands(holder["call"], [_canonical(item) for item in holder[name]])
+    if name in ("cells", "values"):  # they may be many, and hold no expressions
+        return json.dumps(holder[name], sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return _canonical(holder[name])
+
+
+def _operands(operation: str, operands: list[str]) -> str:
+    fixed = 0 if operation in ("and", "or") else 1 if operation == "in" else len(operands)
+    return "[" + ",".join([*operands[:fixed], *sorted(set(operands[fixed:]))]) + "]"
+
+
+# ----------------------------------------------------------------------------------------------------------- writing
+
+
+def _plan(plan: Plan) -> dict[str, Any]:
+    return {
+        "version": FORMATS["plan"],
+        "relation": _relation(plan.relation),
+        "filter": _optional(plan.filter),
+        "keys": [
+            {
+                "name": key.name,
+                "expression": expression_to_json(key.expression),
+                "values": None if key.values is None else [value_to_json(value) for value in key.values],
+            }
+            for key in plan.keys
+        ],
+        "aggregates": [
+            {
+                "kind": aggregate.kind,
+                "name": aggregate.name,
+                "columns": [expression_to_json(column) for column in aggregate.columns],
+                "parameters": [str(item) if isinstance(item, Fraction) else item for item in aggregate.parameters],
+            }
+            for aggregate in plan.aggregates
+        ],
+        "outputs": [_named(name, expression) for name, expression in plan.outputs],
+        "cells": None if plan.cells is None else [[value_to_json(value) for value in row] for row in plan.cells],
+        "having": _optional(plan.having),
+        "order": [
+            {"expression": expression_to_json(order.expression), "descending": bool(order.descending)}
+            for order in plan.order
+        ],
+        "limit": plan.limit,
+    }
+
+
+def _relation(relation: Relation) -> dict[str, Any]:
+    match relation:
+        case Base(table=table):
+            return {"kind": "base", "table": table}
+        case Joined(left=left, right=right, on=on, by=by, how=how):
+            pairs = [list(pair) for pair in on]
+            return {
+                "kind": "joined",
+                "left": _relation(left),
+                "right": _relation(right),
+                "on": pairs,
+                "by": by,
+                "how": how,
+            }
+        case Projected(relation=inner, columns=columns, filter=condition):
+            return {
+                "kind": "projected",
+                "relation": _relation(inner),
+                "columns": [_named(name, expression) for name, expression in columns],
+                "filter": _optional(condition),
+            }
+        case PerPerson(relation=inner, columns=made, filter=condition):
+            return {
+                "kind": "per_person",
+                "relation": _relation(inner),
+                "columns": [
+                    {"name": name, "function": function, "argument": _optional(argument)}
+                    for name, function, argument in made
+                ],
+                "filter": _optional(condition),
+            }
+
+
+def _named(name: str, expression: "Expression") -> dict[str, Any]:
+    return {"name": name, "expression": expression_to_json(expression)}
+
+
+def _optional(expression: "Expression | None") -> dict[str, Any] | None:
+    return None if expression is None else expression_to_json(expression)
+
+
+# ----------------------------------------------------------------------------------------------------------- reading
+
+
+def _read_relation(value: object) -> Relation:
+    kind = one_of(value.get("kind") if isinstance(value, dict) else None, "The kind of a relation", _KINDS)
+    if kind == "base":
+        return Base(text(fields(value, "table", ["kind", "table"])["table"], "table"))
+    if kind == "joined":
+        return _read_joined(value)
+    found = fields(value, "subquery", ["kind", "relation", "columns"], ["filter"])
+    inner, condition = _read_relation(found["relation"]), _read_optional(found.get("filter"))
+    columns = listed(found["columns"], "columns")
+    if kind == "projected":
+        named = tuple(_read_named(item, "column of a subquery") for item in columns)
+        return Projected(relation=inner, columns=named, filter=condition)
+    made = tuple(_read_made(item) for item in columns)
+    return PerPerson(relation=inner, columns=made, filter=condition)
+
+
+def _read_joined(value: object) -> Joined:
+    found = fields(value, "join", ["kind", "left", "right"], ["on", "by", "how"])
+    on = []
+    for pair in listed(found.get("on", []), "on"):
+        columns = listed(pair, "on")
+        if len(columns) != 2:
+            message = "on must be a list of pairs of columns."
+            raise FormatError(message)
+        on.append((text(columns[0], "on"), text(columns[1], "on")))
+    return Joined(
+        left=_read_relation(found["left"]),
+        right=_read_relation(found["right"]),
+        on=tuple(on),
+        by=text(found.get("by", "key"), "by"),
+        how=text(found.get("how", "inner"), "how"),
+    )
+
+
+def _read_made(value: object) -> "tuple[str, str, Expression | None]":
+    found = fields(value, "column per person", ["name", "function"], ["argument"])
+    return text(found["name"], "name"), text(found["function"], "function"), _read_optional(found.get("argument"))
+
+
+def _read_named(value: object, name: str) -> "tuple[str, Expression]":
+    found = fields(value, name, ["name", "expression"])
+    return text(found["name"], "name"), expression_from_json(found["expression"])
+
+
+def _read_optional(value: object) -> "Expression | None":
+    return None if value is None else expression_from_json(value)
+
+
+def _read_key(value: object) -> Key:
+    found = fields(value, "key", ["name", "expression"], ["values"])
+    values = found.get("values")
+    return Key(
+        name=text(found["name"], "name"),
+        expression=expression_from_json(found["expression"]),
+        values=None if values is None else _read_values(values),
+    )
+
+
+def _read_values(value: object) -> tuple[Any, ...]:
+    return tuple([value_from_json(item) for item in listed(value, "values")])
+
+
+def _read_cells(value: object) -> tuple[tuple[Any, ...], ...] | None:
+    return None if value is None else tuple([_read_values(row) for row in listed(value, "cells")])
+
+
+def _read_aggregate(value: object) -> Aggregate:
+    found = fields(value, "aggregate", ["kind", "name"], ["columns", "parameters"])
+    kind = text(found["kind"], "kind")
+    return Aggregate(
+        kind=kind,
+        name=text(found["name"], "name"),
+        columns=tuple([expression_from_json(item) for item in listed(found.get("columns", []), "columns")]),
+        parameters=tuple([_read_parameter(kind, item) for item in listed(found.get("parameters", []), "parameters")]),
+    )
+
+
+def _read_parameter(kind: str, value: object) -> int | Fraction | str:
+    if kind == "quantile":
+        return exact_probability(text(value, "The quantile"), name="quantile")
+    return whole_number(value, "k") if kind == "top_k" else text(value, "parameters")
+
+
+def _read_order(value: object) -> Order:
+    found = fields(value, "order", ["expression"], ["descending"])
+    return Order(
+        expression=expression_from_json(found["expression"]),
+        descending=truth(found.get("descending", False), "descending"),
+    )

@@ -1,0 +1,114 @@
+"""Previews as JSON: what a guard tells of a question before it is asked, exact enough to be the same preview again."""
+
+from fractions import Fraction
+from typing import Any
+
+from celosia.core.errors import CelosiaError, FormatError
+from celosia.core.exact import exact_level, exact_probability
+from celosia.core.guarantees import Guarantee
+from celosia.query.planning.preview import Line, Preview
+from celosia.query.serial.json_fields import (
+    FORMATS,
+    bounded,
+    fields,
+    listed,
+    number_from_json,
+    number_to_json,
+    one_of,
+    text,
+    truth,
+    versioned,
+    whole_number,
+)
+from celosia.query.serial.release import record_from_json, record_to_json
+
+__all__ = ["preview_from_json", "preview_to_json"]
+
+_MOST_PARTS = 1_000_000
+_DEEPEST = 32
+_LONGEST_TEXT = 2**20
+_FIELDS = ("cost", "remaining", "affordable", "cells", "level", "aggregates", "bounds", "notes")
+
+
+def preview_to_json(preview: Preview) -> dict[str, Any]:
+    """Return a preview as plain values, with its cost and what remains as records.
+
+    >>> import celosia as cl
+    >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
+    >>> preview = cl.Session(deaths, budget=cl.PureDP(epsilon=1)).query().count().preview(epsilon="0.1")
+    >>> preview_to_json(preview)["cost"]["epsilon"], preview_to_json(preview)["aggregates"][0]["share"]
+    ('1/10', '1')
+    """
+    return {
+        "version": FORMATS["preview"],
+        "cost": record_to_json(preview.cost),
+        "remaining": record_to_json(preview.remaining),
+        "affordable": preview.affordable,
+        "cells": preview.cells,
+        "level": preview.level,
+        "aggregates": [
+            {
+                "name": line.name,
+                "mechanism": line.mechanism,
+                "share": str(line.share),
+                "error": None if line.error is None else number_to_json(line.error),
+                "unit": line.unit,
+            }
+            for line in preview.lines
+        ],
+        "bounds": [{"expression": expression, "kind": kind} for expression, kind in preview.bounds],
+        "notes": list(preview.notes),
+    }
+
+
+def preview_from_json(value: object) -> Preview:
+    """Read a preview back; whatever is not exactly one raises ``FormatError``.
+
+    >>> import celosia as cl
+    >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
+    >>> preview = cl.Session(deaths, budget=cl.PureDP(epsilon=1)).query().mean("age").preview(epsilon="0.1")
+    >>> preview_from_json(preview_to_json(preview)) == preview
+    True
+    """
+    bounded(value, name="preview", most=_MOST_PARTS, deepest=_DEEPEST, longest=_LONGEST_TEXT)
+    found = fields(versioned(value, "preview", FORMATS["preview"]), "preview", ["version", *_FIELDS])
+    return Preview(
+        cost=record_from_json(Guarantee, found["cost"]),  # type: ignore[type-abstract] # one of its kinds
+        remaining=record_from_json(Guarantee, found["remaining"]),  # type: ignore[type-abstract] # likewise
+        affordable=truth(found["affordable"], "affordable"),
+        cells=None if found["cells"] is None else whole_number(found["cells"], "cells"),
+        level=_level(found["level"]),
+        lines=tuple([_line(item) for item in listed(found["aggregates"], "aggregates")]),
+        bounds=tuple([_bound(item) for item in listed(found["bounds"], "bounds")]),
+        notes=tuple([text(note, "notes") for note in listed(found["notes"], "notes")]),
+    )
+
+
+def _level(value: object) -> float:
+    try:
+        return exact_level(number_from_json(value, "level"))
+    except CelosiaError as error:
+        raise FormatError(str(error)) from None
+
+
+def _line(value: object) -> Line:
+    found = fields(value, "line of a preview", ["name", "mechanism", "share", "error", "unit"])
+    return Line(
+        name=text(found["name"], "name"),
+        mechanism=text(found["mechanism"], "mechanism"),
+        share=_share(found["share"]),
+        error=None if found["error"] is None else number_from_json(found["error"], "error"),
+        unit=one_of(found["unit"], "unit", ("value", "rank")),
+    )
+
+
+def _share(value: object) -> Fraction:
+    try:
+        return exact_probability(text(value, "share"), name="share")
+    except CelosiaError as error:
+        raise FormatError(str(error)) from None
+
+
+def _bound(value: object) -> tuple[str, str]:
+    found = fields(value, "bound", ["expression", "kind"])
+    return text(found["expression"], "expression"), text(found["kind"], "kind")

@@ -1,0 +1,326 @@
+"""Released tables as JSON: what a ledger keeps, what a guard hands out, and what a client reads back.
+
+Columns carry their types, the event and the guarantee their exact records, and intervals are written down at six
+levels. A level between two of them is answered by the next higher one, whose interval is wider and so holds as well.
+Nothing is in it that was not in the release, and a release holds nothing that was not noised or public.
+"""
+
+import dataclasses
+import datetime as dt
+import functools
+import json
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import numpy as np
+
+from celosia.core.errors import FormatError, ParameterError
+from celosia.core.events import Event
+from celosia.core.exact import quote
+from celosia.core.guarantees import Guarantee
+from celosia.core.record import Record
+from celosia.query.planning.cut_off import CutOff
+from celosia.query.release import TableRelease
+from celosia.query.serial.json_fields import (
+    FORMATS,
+    bounded,
+    fields,
+    listed,
+    number_from_json,
+    number_to_json,
+    one_of,
+    text,
+    truth,
+    versioned,
+    whole_number,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    Ends = tuple[NDArray[Any], NDArray[Any]]
+
+__all__ = ["LEVELS", "record_from_json", "record_to_json", "release_from_json", "release_to_json"]
+
+LEVELS: Final = (0.5, 0.8, 0.9, 0.95, 0.99, 0.999)
+"""The levels at which intervals are written down."""
+
+T = TypeVar("T", bound=Record)
+
+_MOST_PARTS = 50_000_000
+_DEEPEST = 64
+_LONGEST_TEXT = 2**24
+_MOST_64 = 2**63
+_FIELDS: Final = ("columns", "keys", "notes", "event", "guarantee", "seeded", "intervals", "true_intervals", "cut_off")
+
+
+def release_to_json(release: TableRelease) -> dict[str, Any]:
+    """Return a released table as plain values; strict JSON, without NaN.
+
+    >>> import celosia as cl
+    >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
+    >>> release = cl.Session(deaths, budget=cl.PureDP(epsilon=1)).query().count().release(epsilon=1)
+    >>> written = release_to_json(release)
+    >>> written["columns"][0]["type"], [level["level"] for level in written["intervals"][0]["levels"]]
+    ('int64', [0.5, 0.8, 0.9, 0.95, 0.99, 0.999])
+    """
+    return {
+        "version": FORMATS["release"],
+        "columns": [_column(name, release.value[name]) for name in release.value.column_names],
+        "keys": list(release.keys),
+        "notes": list(release.notes),
+        "event": record_to_json(release.event),
+        "guarantee": record_to_json(release.guarantee),
+        "seeded": release.seeded,
+        "intervals": _all_intervals(release, release.intervals),
+        "true_intervals": None if release.true_intervals is None else _all_intervals(release, release.true_intervals),
+        "cut_off": None if release.cut_off is None else dataclasses.asdict(release.cut_off),
+    }
+
+
+def release_from_json(value: object) -> TableRelease:
+    """Read a released table back; whatever is not exactly one raises ``FormatError``.
+
+    >>> import celosia as cl
+    >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
+    >>> release = cl.Session(deaths, budget=cl.PureDP(epsilon=1)).query().count().release(epsilon=1)
+    >>> again = release_from_json(release_to_json(release))
+    >>> again == release, again.confidence_interval(0.9) == release.confidence_interval(0.9)
+    (True, True)
+    """
+    import pyarrow as pa
+
+    bounded(value, name="release", most=_MOST_PARTS, deepest=_DEEPEST, longest=_LONGEST_TEXT)
+    found = fields(versioned(value, "release", FORMATS["release"]), "release", ["version", *_FIELDS])
+    columns = [_read_column(item) for item in listed(found["columns"], "columns")]
+    names = [name for name, _ in columns]
+    if not columns or len(set(names)) != len(names) or len({len(column) for _, column in columns}) != 1:
+        message = "The columns of a release have different names and one length, and there is at least one."
+        raise FormatError(message)
+    keys = _read_texts(found["keys"], "keys")
+    if not set(keys) <= set(names):
+        message = "The keys of a release are of its columns."
+        raise FormatError(message)
+    rows, true = len(columns[0][1]), found["true_intervals"]
+    return TableRelease(
+        value=pa.table(dict(columns)),
+        event=record_from_json(Event, found["event"]),
+        guarantee=record_from_json(Guarantee, found["guarantee"]),  # type: ignore[type-abstract] # one of its kinds
+        seeded=truth(found["seeded"], "seeded"),
+        keys=keys,
+        notes=_read_texts(found["notes"], "notes"),
+        intervals=_read_all_intervals(found["intervals"], names, rows),
+        true_intervals=None if true is None else _read_all_intervals(true, names, rows),
+        cut_off=None if found["cut_off"] is None else _read_cut_off(found["cut_off"]),
+    )
+
+
+def record_to_json(record: Record) -> dict[str, Any]:
+    """Return an event or a guarantee as a JSON object inside another.
+
+    >>> from celosia import PureDP
+    >>> record_to_json(PureDP(epsilon="0.1"))["epsilon"]
+    '1/10'
+    """
+    written: dict[str, Any] = json.loads(record.to_json())
+    return written
+
+
+def record_from_json(kind: type[T], value: object) -> T:
+    """Read an event or a guarantee back from a JSON object inside another.
+
+    >>> from celosia import PureDP
+    >>> record_from_json(PureDP, record_to_json(PureDP(epsilon="0.1")))
+    PureDP(epsilon='0.1')
+    """
+    try:
+        return kind.from_json(json.dumps(value, allow_nan=False))
+    except (ValueError, TypeError, RecursionError) as error:
+        if isinstance(error, FormatError):
+            raise
+        message = f"A {kind.__name__} is not JSON."
+        raise FormatError(message) from None
+
+
+# ----------------------------------------------------------------------------------------------------------- columns
+
+
+def _types() -> "dict[str, pa.DataType]":
+    import pyarrow as pa
+
+    plain = {
+        "null": pa.null(),
+        "bool": pa.bool_(),
+        "int64": pa.int64(),
+        "double": pa.float64(),
+        "string": pa.string(),
+        "date": pa.date32(),
+        "timestamp": pa.timestamp("us", tz="UTC"),
+    }
+    return plain | {f"list<{word}>": pa.list_(kind) for word, kind in plain.items()}
+
+
+def _column(name: str, column: "pa.ChunkedArray") -> dict[str, Any]:
+    word = next((word for word, kind in _types().items() if kind == column.type), None)
+    if word is None:
+        message = f"The column {quote(name)} of a release is of the type {column.type}, which has no JSON form."
+        raise FormatError(message)
+    inner = word.removeprefix("list<").removesuffix(">")
+    values: list[Any] = column.to_pylist()
+    if word != inner:
+        return {"name": name, "type": word, "values": [None if row is None else _written(row, inner) for row in values]}
+    return {"name": name, "type": word, "values": _written(values, inner)}
+
+
+def _written(values: "Sequence[Any]", word: str) -> list[Any]:
+    if word == "double":
+        return [None if value is None else number_to_json(value) for value in values]
+    if word in ("date", "timestamp"):
+        return [None if value is None else value.isoformat() for value in values]
+    return list(values)
+
+
+def _read_column(value: object) -> "tuple[str, pa.Array]":
+    import pyarrow as pa
+
+    found = fields(value, "column", ["name", "type", "values"])
+    name, types = text(found["name"], "name"), _types()
+    word = one_of(found["type"], "The type of a column", types)
+    inner = word.removeprefix("list<").removesuffix(">")
+    values = listed(found["values"], "values")
+    read = _READERS[inner]
+    try:
+        if word == inner:
+            plain = [None if item is None else read(item) for item in values]
+        else:
+            plain = [
+                None if row is None else [None if item is None else read(item) for item in listed(row, "values")]
+                for row in values
+            ]
+        return name, pa.array(plain, type=types[word])
+    except (ValueError, TypeError, OverflowError, pa.ArrowException) as error:
+        if isinstance(error, FormatError):
+            raise
+        message = f"A value of the column {quote(name)} is not of its type {word}."
+        raise FormatError(message) from None
+
+
+def _only(kind: type) -> "Callable[[object], Any]":
+    def read(value: object) -> object:
+        if type(value) is not kind:
+            message = f"A value of a column must be of the type {kind.__name__}, not {quote(value)}."
+            raise FormatError(message)
+        return value
+
+    return read
+
+
+def _whole(value: object) -> int:
+    if type(value) is not int or not -_MOST_64 <= value < _MOST_64:
+        message = f"A value of a column must be a whole number of 64 bits, not {quote(value)}."
+        raise FormatError(message)
+    return value
+
+
+def _moment(value: object) -> dt.datetime:
+    moment = dt.datetime.fromisoformat(text(value, "A time"))
+    if moment.utcoffset() != dt.timedelta(0):
+        message = f"A time of a release is in UTC, not {quote(value)}."
+        raise FormatError(message)
+    return moment
+
+
+_READERS: "Final[dict[str, Callable[[object], Any]]]" = {
+    "null": _only(type(None)),
+    "bool": _only(bool),
+    "int64": _whole,
+    "double": lambda value: number_from_json(value, "A value of a column"),
+    "string": _only(str),
+    "date": lambda value: dt.date.fromisoformat(text(value, "A date")),
+    "timestamp": _moment,
+}
+
+
+_ARRAYS: Final = {"int64": np.int64, "double": np.float64, "string": object, "date": object, "timestamp": object}
+
+
+def _read_texts(value: object, name: str) -> tuple[str, ...]:
+    return tuple([text(item, name) for item in listed(value, name)])
+
+
+# --------------------------------------------------------------------------------------------------------- intervals
+
+
+def _all_intervals(release: TableRelease, intervals: "Mapping[str, Callable[[float], Ends]]") -> list[dict[str, Any]]:
+    return [_intervals(name, interval, release.value[name]) for name, interval in intervals.items()]
+
+
+def _intervals(name: str, interval: "Callable[[float], Ends]", column: "pa.ChunkedArray") -> dict[str, Any]:
+    levels = [(level, *interval(level)) for level in LEVELS]
+    kinds = {np.asarray(end).dtype.kind for _, *ends in levels for end in ends}
+    word = "int64" if kinds <= {"i", "u"} else "double"
+    if "O" in kinds:  # dates, times and categories are of the type of their column
+        word = next(word for word, kind in _types().items() if kind == column.type)
+    return {
+        "column": name,
+        "type": word,
+        "levels": [{"level": level, "low": _ends(low, word), "high": _ends(high, word)} for level, low, high in levels],
+    }
+
+
+def _ends(end: "NDArray[Any]", word: str) -> list[Any]:
+    return _written(np.asarray(end).tolist(), word)
+
+
+def _read_all_intervals(value: object, names: "Sequence[str]", rows: int) -> "dict[str, Callable[[float], Ends]]":
+    found = [_read_intervals(item, rows) for item in listed(value, "intervals")]
+    if not {name for name, _ in found} <= set(names) or len(dict(found)) != len(found):
+        message = "The intervals of a release are of its columns, each once."
+        raise FormatError(message)
+    return dict(found)
+
+
+def _read_cut_off(value: object) -> CutOff:
+    names = [field.name for field in dataclasses.fields(CutOff)]
+    *shares, most = fields(value, "cut_off", names).items()
+    try:
+        numbers = {name: number_from_json(share, name) for name, share in shares}
+        return CutOff(**numbers, max_rows_per_person=whole_number(most[1], most[0]))
+    except ParameterError as error:
+        message = f"The cut_off of a release is not valid: {error}"
+        raise FormatError(message) from None
+
+
+def _read_intervals(value: object, rows: int) -> "tuple[str, Callable[[float], Ends]]":
+    found = fields(value, "interval", ["column", "type", "levels"])
+    word = one_of(found["type"], "The type of an interval", tuple(_ARRAYS))
+    levels = [_read_level(item, word, rows) for item in listed(found["levels"], "levels")]
+    heights = [level for level, _ in levels]
+    if not levels or heights != sorted(set(heights)) or not 0 < heights[0] <= heights[-1] < 1:
+        message = "The levels of an interval lie between 0 and 1, the lowest first."
+        raise FormatError(message)
+    return text(found["column"], "column"), functools.partial(_stored, tuple(levels))
+
+
+def _read_level(value: object, word: str, rows: int) -> "tuple[float, Ends]":
+    found = fields(value, "level", ["level", "low", "high"])
+    read, kind = _READERS[word], _ARRAYS[word]
+    ends: list[NDArray[Any]] = [
+        np.array([read(item) for item in listed(found[end], end)], dtype=kind) for end in ("low", "high")
+    ]
+    low, high = ends
+    if len(low) != rows or len(high) != rows:
+        message = "An interval has two ends for every row of its release."
+        raise FormatError(message)
+    return number_from_json(found["level"], "level"), (low, high)
+
+
+def _stored(levels: "tuple[tuple[float, Ends], ...]", level: float) -> "Ends":
+    """The interval of the next level that was written down: it is wider, so it holds."""
+    for known, ends in levels:
+        if known >= level:
+            return ends
+    message = f"level must be at most {levels[-1][0]:g} for an answer that was stored or sent, not {quote(level)}."
+    raise ParameterError(message)

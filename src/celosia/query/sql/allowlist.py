@@ -1,0 +1,264 @@
+"""The words of SQL that a query may be made of: what is not on the list never reaches the parser.
+
+A parser of a whole dialect knows many statements, and takes exponential time over some texts that nobody would write in
+earnest. So each token is looked at first: those of the small language that is read pass, names of types pass where a
+type can stand and are plain names elsewhere, and every other word is refused with a sentence that says what to write
+instead.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Final
+
+from celosia.core.errors import QueryError
+from celosia.core.exact import quote
+from celosia.query.plan.to_sql import DIALECT
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlglot import Token, TokenType
+
+__all__ = ["MOST_NESTED", "WORDS", "admitted"]
+
+MOST_NESTED: Final = 50
+"""Parentheses and CASEs inside one another."""
+
+WORDS: Final = frozenset(
+    [
+        "VAR",
+        "IDENTIFIER",
+        "STRING",
+        "NUMBER",
+        "NULL",
+        "TRUE",
+        "FALSE",
+        "L_PAREN",
+        "R_PAREN",
+        "COMMA",
+        "DOT",
+        "SEMICOLON",
+        "STAR",
+        "DCOLON",
+        "PLUS",
+        "DASH",
+        "SLASH",
+        "MOD",
+        "LT",
+        "LTE",
+        "GT",
+        "GTE",
+        "EQ",
+        "NEQ",
+        "AND",
+        "OR",
+        "NOT",
+        "IN",
+        "BETWEEN",
+        "LIKE",
+        "ILIKE",
+        "ESCAPE",
+        "IS",
+        "CASE",
+        "WHEN",
+        "THEN",
+        "ELSE",
+        "END",
+        "INTERVAL",
+        "SELECT",
+        "DISTINCT",
+        "ALIAS",
+        "FROM",
+        "JOIN",
+        "INNER",
+        "LEFT",
+        "OUTER",
+        "ON",
+        "USING",
+        "WHERE",
+        "GROUP_BY",
+        "HAVING",
+        "ORDER_BY",
+        "ASC",
+        "DESC",
+        "LIMIT",
+        "WITH",
+        "FILTER",
+        "ISNULL",
+        "NOTNULL",
+    ]
+)
+"""The tokens of the language that is read, by the parser's names for them."""
+
+# Words that other dialects or statements use, and that make good names of columns.
+_NAMES = frozenset(
+    [
+        "COLUMN",
+        "COMMENT",
+        "DATABASE",
+        "DEFAULT",
+        "FILE",
+        "FIRST",
+        "FORMAT",
+        "INDEX",
+        "KEEP",
+        "LIST",
+        "MAP",
+        "NEXT",
+        "OBJECT",
+        "PERCENT",
+        "RANGE",
+        "ROWS",
+        "SCHEMA",
+        "SESSION",
+        "SET",
+        "TABLE",
+        "UNIQUE",
+        "VIEW",
+    ]
+)
+
+# Types that stand in a cast or before a literal; the names of other types are plain words.
+_TYPES = frozenset(
+    ["TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "DATE", "TIMESTAMP", "TIMESTAMPNTZ", "BOOLEAN"]
+)
+
+_BARE = frozenset({"IF", "MAP", "CONNECT_BY_ROOT"})  # they start other statements where no parenthesis follows
+_FUNCTIONS = frozenset({"RIGHT", "REPLACE"})  # they are functions where a parenthesis follows
+_ADJOINING = frozenset({"VAR", "IDENTIFIER", "STRING", "NUMBER"})  # 0x1F would be 0 under the name x1F
+_DEEPER: Final = {"L_PAREN": 1, "CASE": 1, "R_PAREN": -1, "END": -1}
+
+_JOINS = "tables are joined by JOIN or LEFT JOIN with USING (key) or ON a.key = b.key"
+_ONE_SELECT = "only one SELECT is read, and nothing is ever written"
+_PATTERNS = "texts are compared with =, IN ('…', '…') and LIKE 'A%', byte by byte"
+_WRITTEN_OUT = "write the date or the value itself, such as DATE '2021-12-31'"
+_NO_SUBQUERY = "a subquery can only stand in FROM or WITH, and GROUP BY names its columns"
+_PLAIN_ROWS = "rows cannot be looked at side by side; aggregates take a GROUP BY"
+_PARAMETERS = "placeholders are not filled in: write the value itself"
+_LANGUAGE = "a query is SELECT … FROM … JOIN … WHERE … GROUP BY … HAVING … ORDER BY … LIMIT …"
+_STRINGS = "texts are written in single quotes, names in double quotes"
+
+_STATEMENTS = [
+    "ALTER",
+    "ANALYZE",
+    "ATTACH",
+    "BEGIN",
+    "CACHE",
+    "COMMAND",
+    "COMMIT",
+    "COPY",
+    "CREATE",
+    "DELETE",
+    "DESCRIBE",
+    "DETACH",
+    "DROP",
+    "EXECUTE",
+    "GRANT",
+    "INSERT",
+    "INSTALL",
+    "KILL",
+    "LOAD",
+    "MERGE",
+    "PRAGMA",
+    "REPLACE",
+    "REVOKE",
+    "ROLLBACK",
+    "SHOW",
+    "SUMMARIZE",
+    "TRUNCATE",
+    "UNCACHE",
+    "UPDATE",
+    "USE",
+]
+
+_HINTS: Final[dict[str, str]] = {
+    **dict.fromkeys(["RLIKE", "IRLIKE", "GLOB", "SIMILAR_TO", "TILDE", "COLLATE"], _PATTERNS),
+    **dict.fromkeys(["DPIPE", "DARROW", "ARROW"], "texts cannot be put together; group by several columns instead"),
+    **dict.fromkeys(["UNION", "EXCEPT", "INTERSECT", "VALUES", "RECURSIVE", "INTO", "LOCK"], _ONE_SELECT),
+    **dict.fromkeys(["LIKE", "ILIKE"], "a pattern is written out: x LIKE 'A%'"),
+    "FOR": "part of a text is SUBSTRING(x, 2, 3), and only one SELECT is read",
+    **dict.fromkeys(["OVER", "WINDOW", "QUALIFY", "PARTITION_BY", "PARTITION", "ROLLUP", "CUBE"], _PLAIN_ROWS),
+    **dict.fromkeys(["GROUPING_SETS", "PIVOT", "UNPIVOT"], _PLAIN_ROWS),
+    **dict.fromkeys(["OFFSET", "FETCH"], "an answer is cut by ORDER BY and LIMIT"),
+    **dict.fromkeys(["L_BRACKET", "R_BRACKET"], "a list is written (…, …), after IN"),
+    "TABLE_SAMPLE": "all rows count, and noise is added to the answer",
+    **dict.fromkeys(["EXISTS", "ANY", "ALL", "SOME"], _NO_SUBQUERY),
+    **dict.fromkeys(_STATEMENTS, _ONE_SELECT),
+    **dict.fromkeys(["CROSS", "NATURAL", "FULL", "RIGHT", "SEMI", "ANTI", "ASOF", "LATERAL", "POSITIONAL"], _JOINS),
+    **dict.fromkeys(["STRAIGHT_JOIN", "UNNEST", "APPLY"], _JOINS),
+    **dict.fromkeys(["CURRENT_DATE", "CURRENT_TIME", "CURRENT_TIMESTAMP", "LOCALTIME", "LOCALTIMESTAMP"], _WRITTEN_OUT),
+    **dict.fromkeys(["CURRENT_USER", "CURRENT_SCHEMA", "CURRENT_CATALOG", "SESSION_USER"], _WRITTEN_OUT),
+    **dict.fromkeys(["PARAMETER", "PLACEHOLDER", "COLON", "DQMARK", "SESSION_PARAMETER"], _PARAMETERS),
+    **dict.fromkeys(
+        ["BYTE_STRING", "HEREDOC_STRING", "NATIONAL_STRING", "HEX_STRING", "RAW_STRING", "UNKNOWN"], _STRINGS
+    ),
+    **dict.fromkeys(["NULLSAFE_EQ", "DIV"], "for whole quotients write FLOOR(a / b), for nulls x IS NULL"),
+}
+
+
+def admitted(tokens: Sequence[Token]) -> None:
+    """Refuse tokens that are not of the language; make names of those words that are names here.
+
+    >>> from sqlglot import tokenize
+    >>> admitted(tokenize("age < 18"))
+    >>> admitted(tokenize("name GLOB 'A*'"))
+    Traceback (most recent call last):
+    ...
+    celosia.core.errors.QueryError: GLOB is not part of what is read: texts are compared with =, IN ...
+    """
+    from sqlglot import TokenType
+
+    depth = 0
+    for i, token in enumerate(tokens):
+        before, after = tokens[i - 1] if i else None, tokens[i + 1] if i + 1 < len(tokens) else None
+        depth += _DEEPER.get(token.token_type.name, 0)
+        if depth > MOST_NESTED:
+            message = f"The text of the query is nested too deeply: at most {MOST_NESTED} parentheses are read."
+            raise QueryError(message)
+        if token.token_type.name in WORDS:
+            _check_word(token, after)
+        elif token.token_type.name in _FUNCTIONS and after is not None and after.token_type.name == "L_PAREN":
+            continue
+        elif token.token_type.name in _NAMES or token.token_type in _type_words():
+            if not _is_type(token, before, after):
+                token.token_type = TokenType.VAR
+        else:
+            _refuse(token)
+
+
+def _check_word(token: Token, after: Token | None) -> None:
+    word, following = token.token_type.name, "" if after is None else after.token_type.name
+    if word == "NUMBER" and after is not None and after.start == token.end + 1 and following in _ADJOINING:
+        message = f"The number {quote(token.text)} runs into {quote(after.text)}: leave a space between them."
+        raise QueryError(message)
+    bare = word == "VAR" and token.text.upper() in _BARE and following != "L_PAREN"
+    like = word in {"LIKE", "ILIKE"} and following == "L_PAREN"  # of a call the parser turns the arguments round
+    if bare or like or (word == "INTERVAL" and following not in {"NUMBER", "STRING"}):
+        _refuse(token)
+
+
+def _is_type(token: Token, before: Token | None, after: Token | None) -> bool:
+    """Whether a word stands where a type stands: CAST(x AS DATE), x::DATE, DATE '2021-12-31'."""
+    if token.token_type.name not in _TYPES or (after is not None and after.token_type.name == "L_PAREN"):
+        return False
+    if after is not None and after.token_type.name == "STRING":
+        return True
+    return before is not None and before.token_type.name in {"ALIAS", "DCOLON"}
+
+
+@cache
+def _type_words() -> frozenset[TokenType]:
+    from sqlglot import TokenType
+    from sqlglot.dialects.dialect import Dialect
+
+    return frozenset(Dialect.get_or_raise(DIALECT).parser_class.TYPE_TOKENS) - {TokenType.UNION, TokenType.UNKNOWN}
+
+
+def _refuse(token: Token) -> None:
+    hint = _HINTS.get(token.token_type.name)
+    if hint is None and token.text.isidentifier():
+        hint = f'if it is the name of a column, put it in double quotes: "{token.text[:60]}"'
+    shown = token.text.upper() if token.text.isidentifier() and len(token.text) <= 60 else quote(token.text)
+    message = f"{shown} is not part of what is read: {hint or _LANGUAGE}."
+    raise QueryError(message)

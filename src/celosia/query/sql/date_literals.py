@@ -1,0 +1,90 @@
+"""Texts in the place of dates and times, as analysts write them: ``born >= '2021-12-31'``.
+
+A text that is compared with a date is read as a date, one that is compared with a time as a time in UTC. A date beside
+times is its first second. Both ways of writing give the same plan, so what follows knows dates and times only.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import TYPE_CHECKING, Final
+
+from celosia.core.errors import QueryError
+from celosia.core.exact import quote
+from celosia.query.plan.expressions import Call, Expression, Literal, family_of
+from celosia.query.sql.literals import date_literal, time_literal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from celosia.data.schema.columns import Kind
+
+__all__ = ["read_date_literals", "read_dates"]
+
+_COMPARING: Final = frozenset(
+    ["=", "<>", "<", "<=", ">", ">=", "between", "in", "least", "greatest", "clip", "coalesce"]
+)
+_MIDNIGHT = dt.time()
+
+
+def read_dates(expression: Expression, kinds: Mapping[str, Kind]) -> Expression:
+    """Return an expression with dates and times in the place of texts that are compared with some.
+
+    >>> from celosia.data.schema.columns import Date
+    >>> from celosia.query.sql.expressions import parse_expression
+    >>> kinds = {"born": Date("1900-01-01", "2021-12-31")}
+    >>> read_dates(parse_expression("born < '1970-01-01'"), kinds) == parse_expression("born < DATE '1970-01-01'")
+    True
+    """
+    if not isinstance(expression, Call):
+        return expression
+    inner = tuple(read_dates(argument, kinds) for argument in expression.arguments)
+    return read_date_literals(Call(expression.name, inner), kinds)
+
+
+def read_date_literals(call: Call, kinds: Mapping[str, Kind]) -> Call:
+    """Return an operation with its own literals read as dates or times if the other arguments are some.
+
+    >>> read_date_literals(Call("=", (Literal("F"), Literal("M"))), {})
+    Call('=', (Literal('F'), Literal('M')))
+    """
+    written = [a for a in call.arguments if isinstance(a, Literal) and isinstance(a.value, str | dt.date)]
+    if call.name not in _COMPARING or not written:
+        return call
+    families = {_family(argument, kinds) for argument in call.arguments if argument not in written}
+    if len(families) != 1 or not families <= {"date", "timestamp"}:
+        return call
+    read = _as_date if families == {"date"} else _as_time
+    return Call(call.name, tuple(read(a) if isinstance(a, Literal) else a for a in call.arguments))
+
+
+def _family(expression: Expression, kinds: Mapping[str, Kind]) -> str:
+    try:
+        return family_of(expression, kinds)
+    except QueryError:  # it is refused where the whole is typed, in its own words
+        return ""
+
+
+def _as_date(literal: Literal) -> Literal:
+    value = literal.value
+    if isinstance(value, str):
+        if len(value) <= len("2021-12-31"):
+            return date_literal(value)
+        value = time_literal(value).value
+    if not isinstance(value, dt.datetime):
+        return literal
+    if value.time() != _MIDNIGHT:
+        message = (
+            f"{quote(value.isoformat(sep=' '))} has a time of day and is compared with a date: write the date only."
+        )
+        raise QueryError(message)
+    return Literal(value.date())
+
+
+def _as_time(literal: Literal) -> Literal:
+    value = literal.value
+    if isinstance(value, str):
+        return time_literal(value)
+    if isinstance(value, dt.datetime) or not isinstance(value, dt.date):
+        return literal
+    return Literal(dt.datetime.combine(value, _MIDNIGHT, tzinfo=dt.UTC))

@@ -1,0 +1,391 @@
+"""From the text of a condition or a computed column to an expression.
+
+Only what has an entry in the tables below is understood, and of a syntax node only the parts that are named there: a
+modifier that nobody thought of is refused, never ignored.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, ClassVar, Final, NoReturn
+
+from celosia.core.errors import QueryError
+from celosia.core.exact import quote
+from celosia.query.plan.expressions import MOST_DEPTH, Call, Column, Expression, Literal
+from celosia.query.plan.suggestions import find_close
+from celosia.query.plan.text_functions import lower
+from celosia.query.sql.aggregates import AGGREGATE_NAMES
+from celosia.query.sql.literals import date_literal, interval_literal, number_literal, time_literal
+from celosia.query.sql.syntax import chain, condition_tree, only, parts_given, spelt, unwrapped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from sqlglot import exp
+
+__all__ = ["ALLOWED", "Reader", "parse_expression"]
+
+ALLOWED: Final = (
+    "allowed are + - * / %, = <> < <= > >=, BETWEEN, IN, LIKE, IS NULL, AND, OR, NOT, CASE, IF, COALESCE, NULLIF, "
+    "ABS, FLOOR, CEIL, LEAST, GREATEST, CLIP, BUCKET, UPPER, LOWER, TRIM, SUBSTRING, LEFT, RIGHT, LENGTH, REPLACE, "
+    "YEAR, QUARTER, MONTH, DAY, ISODOW, HOUR, DATE, DATE_TRUNC, INTERVAL, and CAST to INTEGER or DOUBLE"
+)
+"""What an expression may be made of, for messages."""
+
+_FUNCTIONS: Final = (*re.findall(r"[A-Z_]{3,}", f"{ALLOWED}, {AGGREGATE_NAMES}"), "PERCENTILE", "ROUND")
+
+_BINARY: Final = {
+    "add": "+",
+    "sub": "-",
+    "mul": "*",
+    "div": "/",
+    "mod": "%",
+    "eq": "=",
+    "neq": "<>",
+    "lt": "<",
+    "lte": "<=",
+    "gt": ">",
+    "gte": ">=",
+}
+
+_UNARY: Final = {
+    "not": "not",
+    "abs": "abs",
+    "floor": "floor",
+    "ceil": "ceil",
+    "year": "year",
+    "quarter": "quarter",
+    "month": "month",
+    "day": "day",
+    "dayofmonth": "day",
+    "dayofweekiso": "isodow",
+    "hour": "hour",
+    "date": "date",
+    "upper": "upper",
+    "lower": "lower",
+    "length": "length",
+}
+
+_SEVERAL: Final = {"coalesce": "coalesce", "least": "least", "greatest": "greatest"}
+
+_NAMED: Final = {"CLIP": "clip", "BUCKET": "bucket", "DATE": "date"}
+
+_PARTS: Final = {
+    "YEAR": "year",
+    "QUARTER": "quarter",
+    "MONTH": "month",
+    "DAY": "day",
+    "ISODOW": "isodow",
+    "HOUR": "hour",
+}
+
+_TEXTS: Final = {  # the operation, and the parts that are its arguments, those that may be left out last
+    "substring": ("substring", "this", "start", "length"),
+    "right": ("right", "this", "expression"),
+    "replace": ("replace", "this", "expression", "replacement"),
+    "round": ("round", "this", "decimals"),
+}
+
+_TRIMS: Final = {"": "trim", "BOTH": "trim", "LEADING": "ltrim", "TRAILING": "rtrim"}
+
+_CASTS: Final = {
+    **dict.fromkeys(("TINYINT", "SMALLINT", "INT", "BIGINT"), "integer"),
+    **dict.fromkeys(("FLOAT", "DOUBLE"), "real"),
+    "DATE": "date",
+}
+
+_HINTS: Final = {
+    "trunc": "write FLOOR(x)",
+    "trycast": "write CAST",
+    "in": "a list of values is written (…, …)",
+    "dayofweek": "write ISODOW, which gives Monday 1 to Sunday 7",
+    "interval": "an INTERVAL is added to a date or taken from one: d + INTERVAL 1 MONTH",
+    "dateadd": "write d + INTERVAL 1 MONTH",
+    "datesub": "write d - INTERVAL 1 MONTH",
+    "DATE_SUB": "write d - INTERVAL 1 MONTH",
+    "concat": "texts cannot be put together; group by several columns instead",
+    "startswith": "write x LIKE 'A%'",
+    "contains": "write x LIKE '%A%'",
+    "strposition": "write x LIKE '%A%'",
+    "star": "* stands for columns only in COUNT(*)",
+    "subquery": "a subquery can only stand in FROM or WITH",
+    "select": "a subquery can only stand in FROM or WITH",
+    "rand": "nothing random is needed: noise is added to the answer",
+    "tuple": "columns are written one after the other, without parentheses",
+    "order": "the order of rows does not matter to an aggregate",
+    "HISTOGRAM": "write BUCKET(x, 0, 10, 20) and group by it",
+    "NOW": "write the time itself, TIMESTAMP '2021-12-31 23:59:59'",
+    "TODAY": "write the date itself, DATE '2021-12-31'",
+}
+
+
+def parse_expression(text: str) -> Expression:
+    """Return the expression that a text stands for, in SQL over the names of columns.
+
+    >>> parse_expression("age < 18 AND cause = 'E10'")
+    Call('and', (Call('<', (Column('age'), Literal(18))), Call('=', (Column('cause'), Literal('E10')))))
+    >>> parse_expression("name GLOB 'A*'")
+    Traceback (most recent call last):
+    ...
+    celosia.core.errors.QueryError: GLOB is not part of what is read: texts are compared with =, IN ...
+    """
+    try:
+        return Reader().read(condition_tree(text))
+    except RecursionError:  # the caller's own stack was nearly full
+        message = "The text of the query is nested too deeply: use fewer parentheses."
+        raise QueryError(message) from None
+
+
+class Reader:
+    """Turns syntax nodes into expressions; what a name stands for is said by whoever overrides ``column``.
+
+    >>> Reader().read(condition_tree("2 * age"))
+    Call('*', (Literal(2), Column('age')))
+    """
+
+    def __init__(self) -> None:
+        self._depth = 0
+
+    def read(self, node: exp.Expr) -> Expression:
+        """Return the expression of a node."""
+        node = unwrapped(node)
+        self._depth += 1
+        try:
+            if self._depth > MOST_DEPTH:
+                message = f"An expression is nested too deeply: at most {MOST_DEPTH} operations inside one another."
+                raise QueryError(message)
+            return self._read(node)
+        finally:
+            self._depth -= 1
+
+    def column(self, table: str | None, name: str, *, quoted: bool) -> Expression:  # noqa: ARG002 - for overriding
+        """Return what a name stands for."""
+        return Column(name if table is None else f"{table}.{name}")
+
+    def call(self, name: str, arguments: Sequence[Expression]) -> Expression:
+        """Return an operation; whoever knows the columns may read its literals as they are meant."""
+        return Call(name, tuple(arguments))
+
+    def refuse(self, node: exp.Expr) -> NoReturn:
+        """Refuse a node that is not of the language."""
+        name = spelt(node)
+        hint = _HINTS.get(node.key) or _HINTS.get(name)
+        if hint is None and (meant := find_close(name, _FUNCTIONS)):
+            hint = f"write {meant}, if that was meant"
+        message = f"{name} cannot be used here: {hint or ALLOWED}."
+        raise QueryError(message)
+
+    def _read(self, node: exp.Expr) -> Expression:
+        key = node.key
+        if key in _BINARY:
+            only(node, "this", "expression", "typed", "safe")
+            return self._binary(_BINARY[key], node)
+        if key in _UNARY:
+            only(node, "this")
+            return Call(_UNARY[key], (self.read(node.this),))
+        if key in _SEVERAL:
+            only(node, "this", "expressions", "ignore_nulls")
+            return self._call(_SEVERAL[key], [node.this, *node.args.get("expressions", [])])
+        if key in _TEXTS:
+            name, *parts = _TEXTS[key]
+            only(node, *parts)
+            return self._call(name, [node.args[part] for part in parts if node.args.get(part) is not None])
+        if key in {"and", "or"}:
+            return Call(key, tuple(self.read(part) for part in chain(node)))
+        special = self._special.get(key)
+        if special is None:
+            self.refuse(node)
+        return special(self, node)
+
+    def _call(self, name: str, nodes: Sequence[exp.Expr]) -> Expression:
+        return self.call(name, [self.read(node) for node in nodes])
+
+    def _binary(self, name: str, node: exp.Expr) -> Expression:
+        left, right = unwrapped(node.this), unwrapped(node.expression)
+        if name in {"+", "-"} and right.key == "interval":
+            return self._later(left, right, name)
+        if name == "+" and left.key == "interval":
+            return self._later(right, left, name)
+        return self._call(name, (left, right))
+
+    def _later(self, value: exp.Expr, interval: exp.Expr, sign: str) -> Expression:
+        unit, number = interval_literal(interval)
+        if unit == "days":
+            return Call(sign, (self.read(value), number))
+        signed = Literal(-int(str(number.value))) if sign == "-" else number
+        return Call(f"add_{unit}", (self.read(value), signed))
+
+    def _negation(self, node: exp.Expr) -> Expression:
+        only(node, "this")
+        if node.this.key == "literal" and not node.this.args.get("is_string"):
+            return number_literal("-" + str(node.this.this))
+        return Call("neg", (self.read(node.this),))
+
+    def _name(self, node: exp.Expr) -> Expression:
+        if not set(parts_given(node)) <= {"this", "table"}:
+            message = "A column goes by its name or by table.name, without a schema or a catalogue before it."
+            raise QueryError(message)
+        table = node.args.get("table")
+        if node.this.key != "identifier" or (table is not None and table.key != "identifier"):
+            self.refuse(node.this)
+        return self.column(
+            None if table is None else str(table.this), str(node.this.this), quoted=bool(node.this.args.get("quoted"))
+        )
+
+    def _literal(self, node: exp.Expr) -> Expression:
+        return Literal(str(node.this)) if node.args.get("is_string") else number_literal(str(node.this))
+
+    def _boolean(self, node: exp.Expr) -> Expression:
+        return Literal(bool(node.this))
+
+    def _null(self, node: exp.Expr) -> Expression:  # noqa: ARG002 - one of the table below
+        return Literal(None)
+
+    def _between(self, node: exp.Expr) -> Expression:
+        only(node, "this", "low", "high")
+        return self._call("between", (node.this, node.args["low"], node.args["high"]))
+
+    def _in(self, node: exp.Expr) -> Expression:
+        given = parts_given(node)
+        if set(given) != {"this", "expressions"}:
+            message = "IN needs a list of values that are written out, such as sex IN ('F', 'M')."
+            raise QueryError(message)
+        return self._call("in", (node.this, *node.args["expressions"]))
+
+    def _is(self, node: exp.Expr) -> Expression:
+        only(node, "this", "expression")
+        if node.expression.key == "null":
+            return Call("is_null", (self.read(node.this),))
+        if node.expression.key == "boolean":  # never null itself
+            wanted = Literal(bool(node.expression.this))
+            return Call("coalesce", (Call("=", (self.read(node.this), wanted)), Literal(False)))  # noqa: FBT003
+        message = "IS goes with NULL, NOT NULL, TRUE or FALSE; other values are compared with =."
+        raise QueryError(message)
+
+    def _case(self, node: exp.Expr) -> Expression:
+        only(node, "this", "ifs", "default")
+        subject = node.args.get("this")
+        parts: list[Expression] = []
+        for branch in node.args["ifs"]:
+            only(branch, "this", "true")
+            condition = self.read(branch.this)
+            parts.append(condition if subject is None else self.call("=", (self.read(subject), condition)))
+            parts.append(self.read(branch.args["true"]))
+        default = node.args.get("default")
+        return Call("case", (*parts, Literal(None) if default is None else self.read(default)))
+
+    def _if(self, node: exp.Expr) -> Expression:
+        only(node, "this", "true", "false")
+        other = node.args.get("false")
+        results = (self.read(node.args["true"]), Literal(None) if other is None else self.read(other))
+        return Call("case", (self.read(node.this), *results))
+
+    def _nullif(self, node: exp.Expr) -> Expression:
+        only(node, "this", "expression")
+        value = self.read(node.this)
+        return Call("case", (self.call("=", (value, self.read(node.expression))), Literal(None), value))
+
+    def _like(self, node: exp.Expr, *escape: Expression) -> Expression:
+        only(node, "this", "expression", "negate")
+        value, *written = self.read(node.this), self.read(node.expression), *escape
+        if node.key == "ilike":  # without regard to case: both in small letters
+            value, *written = Call("lower", (value,)), *(_in_small_letters(one) for one in written)
+        made = Call("like", (value, *written))
+        return Call("not", (made,)) if node.args.get("negate") else made
+
+    def _escape(self, node: exp.Expr) -> Expression:
+        only(node, "this", "expression")
+        if node.this.key not in {"like", "ilike"}:
+            self.refuse(node)
+        return self._like(node.this, self.read(node.expression))
+
+    def _left(self, node: exp.Expr) -> Expression:
+        only(node, "this", "expression")
+        return Call("substring", (self.read(node.this), Literal(1), self.read(node.expression)))
+
+    def _trim(self, node: exp.Expr) -> Expression:
+        only(node, "this", "expression", "position")
+        name = _TRIMS[str(node.args.get("position") or "").upper()]
+        letters = node.args.get("expression")
+        return self._call(name, [node.this] if letters is None else [node.this, letters])
+
+    def _truncation(self, node: exp.Expr) -> Expression:
+        only(node, "this", "unit")
+        unit = str(node.args["unit"].name).lower()
+        return Call("date_trunc", (self.read(node.this), Literal(unit)))
+
+    def _cast(self, node: exp.Expr) -> Expression:
+        only(node, "this", "to")
+        kind, inner = _type_name(node.args["to"]), unwrapped(node.this)
+        text = str(inner.this) if inner.key == "literal" and inner.args.get("is_string") else None
+        if text is not None and kind == "DATE":
+            return date_literal(text)
+        if text is not None and kind in {"TIMESTAMP", "TIMESTAMPNTZ"}:
+            return time_literal(text)
+        if kind not in _CASTS:
+            message = f"CAST goes to INTEGER, DOUBLE or DATE only, not to {kind.upper()[:60]}."
+            raise QueryError(message)
+        return Call(_CASTS[kind], (self.read(inner),))
+
+    def _extract(self, node: exp.Expr) -> Expression:
+        only(node, "this", "expression")
+        return self._part(str(node.this.name), node.expression)
+
+    def _part(self, part: str, value: exp.Expr) -> Expression:
+        if part.upper() not in _PARTS:
+            message = f"EXTRACT gives {', '.join(_PARTS)}, not {quote(part)}."
+            raise QueryError(message)
+        return Call(_PARTS[part.upper()], (self.read(value),))
+
+    def _difference(self, node: exp.Expr) -> Expression:
+        only(node, "this", "expression", "unit", "date_part_boundary")
+        unit = node.args.get("unit")
+        if unit is None or str(unit.name).upper() not in {"DAY", "DAYS"}:
+            message = "DATE_DIFF counts days only: DATE_DIFF('day', earlier, later)."
+            raise QueryError(message)
+        return self._call("-", (node.this, node.expression))
+
+    def _function(self, node: exp.Expr) -> Expression:
+        only(node, "this", "expressions")
+        name, arguments = str(node.this).upper(), node.args.get("expressions", [])
+        if name == "DATE_PART" and len(arguments) == 2 and arguments[0].key == "literal":
+            return self._part(str(arguments[0].this), arguments[1])
+        if name not in _NAMED:
+            self.refuse(node)
+        return self._call(_NAMED[name], arguments)
+
+    _special: ClassVar[dict[str, Callable[[Reader, exp.Expr], Expression]]] = {
+        "anonymous": _function,
+        "between": _between,
+        "boolean": _boolean,
+        "case": _case,
+        "cast": _cast,
+        "column": _name,
+        "datediff": _difference,
+        "datetrunc": _truncation,
+        "escape": _escape,
+        "extract": _extract,
+        "if": _if,
+        "in": _in,
+        "ilike": _like,
+        "is": _is,
+        "left": _left,
+        "like": _like,
+        "literal": _literal,
+        "neg": _negation,
+        "null": _null,
+        "nullif": _nullif,
+        "timestamptrunc": _truncation,
+        "trim": _trim,
+    }
+
+
+def _in_small_letters(expression: Expression) -> Expression:
+    value = expression.value if isinstance(expression, Literal) else None
+    return Literal(lower(value)) if isinstance(value, str) else expression
+
+
+def _type_name(to: exp.Expr) -> str:
+    if to.args.get("expressions") or to.args.get("nested"):
+        return "a type with parameters"
+    return str(getattr(to.this, "value", to.this))

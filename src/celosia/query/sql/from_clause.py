@@ -1,0 +1,201 @@
+"""What a SELECT reads: tables and joins, as relations that keep track of the person.
+
+A public table is joined by its key, so no row is multiplied; private tables are joined on the person only. Either way
+every row still belongs to somebody, and what one of them can contribute is bounded later.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final
+
+from celosia.core.errors import QueryError
+from celosia.core.exact import quote
+from celosia.query.plan.nodes import Base, Joined, Relation
+from celosia.query.plan.relations import columns_of
+from celosia.query.plan.suggestions import suggested
+from celosia.query.sql.names import Scope, Visible, same_name
+from celosia.query.sql.syntax import chain, only, spelt, unwrapped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from sqlglot import exp
+
+    from celosia.data.table import Table
+
+__all__ = ["Catalogue", "part", "source_of"]
+
+_HOW: Final = "tables are joined by JOIN or LEFT JOIN with USING (key) or ON a.key = b.key"
+_MOST_JOINS = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Catalogue:
+    """The tables of a session, and the subqueries that WITH has named so far.
+
+    >>> Catalogue(tables={}).named
+    {}
+    """
+
+    tables: Mapping[str, Table]
+    named: Mapping[str, Scope] = field(default_factory=dict)
+
+    def find(self, name: str, *, quoted: bool) -> Scope:
+        """Return the table or subquery of a name."""
+        for scopes in (self.named, self.tables):
+            found = [known for known in scopes if known == name]
+            found = found or [known for known in scopes if same_name(known, name, quoted=quoted)]
+            if len(found) == 1:
+                return self.named[found[0]] if scopes is self.named else self._table(found[0])
+        message = f"There is no table {quote(name)}. {suggested(name, [*self.named, *self.tables])}"
+        raise QueryError(message)
+
+    def _table(self, name: str) -> Scope:
+        table = self.tables[name]
+        visible = [Visible(name, column, column) for column in table.schema]
+        person = [] if table.person is None else [Visible(name, table.person, None)]
+        return Scope(relation=Base(name), visible=(*visible, *person))
+
+
+def part(select: exp.Expr, name: str) -> exp.Expr | None:
+    """Return a part of a SELECT; the parser has called some of them ``from`` and ``from_`` in turn.
+
+    >>> from celosia.query.sql.syntax import query_tree
+    >>> part(query_tree("SELECT COUNT(*) FROM deaths"), "from").this.name
+    'deaths'
+    """
+    found: exp.Expr | None = select.args.get(name) or select.args.get(f"{name}_")
+    return found
+
+
+def source_of(select: exp.Expr, catalogue: Catalogue, subquery: Callable[[exp.Expr, Catalogue], Scope]) -> Scope:
+    """Return what FROM and the JOINs of a SELECT read; ``subquery`` turns an inner SELECT into a relation.
+
+    >>> from celosia.query.sql.syntax import query_tree
+    >>> source_of(query_tree("SELECT COUNT(*) FROM nowhere"), Catalogue(tables={}), lambda *_: None)
+    Traceback (most recent call last):
+    ...
+    celosia.core.errors.QueryError: There is no table 'nowhere'. There are none.
+    """
+    origin = part(select, "from")
+    if origin is None:
+        message = "A SELECT needs a FROM with a table of the session."
+        raise QueryError(message)
+    only(origin, "this")
+    joins = select.args.get("joins") or []
+    if len(joins) > _MOST_JOINS:
+        message = f"A SELECT can have at most {_MOST_JOINS} joins, not {len(joins)}."
+        raise QueryError(message)
+    scope = _one(origin.this, catalogue, subquery)
+    for join in joins:
+        scope = _joined(scope, join, catalogue, subquery)
+    return scope
+
+
+def _one(node: exp.Expr, catalogue: Catalogue, subquery: Callable[[exp.Expr, Catalogue], Scope]) -> Scope:
+    """A table or a subquery, under its alias."""
+    if node.key == "table":
+        if node.args.get("db") is not None or node.args.get("catalog") is not None:
+            message = "A table goes by its plain name here, without a schema or a catalogue before it."
+            raise QueryError(message)
+        if node.this.key != "identifier":
+            message = f"{spelt(node.this)} is no table of the session: nothing else can be read."
+            raise QueryError(message)
+        only(node, "this", "alias")
+        scope = catalogue.find(str(node.this.this), quoted=bool(node.this.args.get("quoted")))
+        name = str(node.this.this)
+    elif node.key == "subquery" and node.this.key == "select":
+        only(node, "this", "alias")
+        scope, name = subquery(node.this, catalogue), ""
+    else:
+        message = f"{spelt(node)} cannot stand in FROM: a table of the session or a subquery in parentheses can."
+        raise QueryError(message)
+    alias = node.args.get("alias")
+    if alias is not None:
+        only(alias, "this")
+        name = str(alias.this.this)
+    return replace(scope, visible=tuple(replace(one, table=name) for one in scope.visible))
+
+
+def _joined(
+    left: Scope, join: exp.Expr, catalogue: Catalogue, subquery: Callable[[exp.Expr, Catalogue], Scope]
+) -> Scope:
+    only(join, "this", "using", "on", "side", "kind")
+    side, kind = str(join.args.get("side") or "").upper(), str(join.args.get("kind") or "").upper()
+    if side not in {"", "LEFT"} or kind not in {"", "INNER", "OUTER"} or (kind == "INNER" and side):
+        message = f"A join of this kind is not understood: {_HOW}."
+        raise QueryError(message)
+    right = _one(join.this, catalogue, subquery)
+    if {one.table.lower() for one in left.visible} & {one.table.lower() for one in right.visible}:
+        message = "Two tables of the FROM have the same name: give one of them another with AS."
+        raise QueryError(message)
+    pairs, merged = _pairs(left, right, join)
+    how = "left" if side else "inner"
+    relation: Joined
+    if all(a.column is None and b.column is None for a, b in pairs):
+        relation = Joined(left=left.relation, right=right.relation, by="person", how=how)
+    else:
+        relation = Joined(left=left.relation, right=right.relation, on=_keys(pairs, left, right), by="key", how=how)
+    return _renamed(left, right, relation, merged, catalogue)
+
+
+def _pairs(left: Scope, right: Scope, join: exp.Expr) -> tuple[list[tuple[Visible, Visible]], frozenset[str]]:
+    """What the join compares, and the names that USING makes one of two."""
+    using, on = join.args.get("using"), join.args.get("on")
+    if using:
+        names = [(str(one.name), bool(one.args.get("quoted"))) for one in using]
+        found = [(left.find(None, n, quoted=q), right.find(None, n, quoted=q)) for n, q in names]
+        return found, frozenset(a.name for a, b in found if a.name == b.name)
+    if on is None:
+        message = f"A join needs a condition, or it would put every row beside every other: {_HOW}."
+        raise QueryError(message)
+    condition = unwrapped(on)
+    parts = chain(condition) if condition.key == "and" else [condition]
+    return [_pair(left, right, unwrapped(one)) for one in parts], frozenset()
+
+
+def _pair(left: Scope, right: Scope, equality: exp.Expr) -> tuple[Visible, Visible]:
+    sides = [unwrapped(equality.this), unwrapped(equality.expression)] if equality.key == "eq" else []
+    if not sides or any(side.key != "column" or side.this.key != "identifier" for side in sides):
+        message = f"ON compares columns of the two tables by = and AND only: {_HOW}."
+        raise QueryError(message)
+    both = Scope(relation=left.relation, visible=(*left.visible, *right.visible))
+    found = []
+    for side in sides:
+        only(side, "this", "table")
+        table = side.args.get("table")
+        name, quoted = str(side.this.this), bool(side.this.args.get("quoted"))
+        found.append(both.find(None if table is None else str(table.this), name, quoted=quoted))
+    a, b = found if found[0] in left.visible else found[::-1]
+    if a not in left.visible or b not in right.visible:
+        message = "ON must compare a column of the one table with a column of the other."
+        raise QueryError(message)
+    return a, b
+
+
+def _keys(pairs: list[tuple[Visible, Visible]], left: Scope, right: Scope) -> tuple[tuple[str, str], ...]:
+    keys = tuple((a.column, b.column) for a, b in pairs if a.column is not None and b.column is not None)
+    if len(keys) == len(pairs) and right.persons and not left.persons:
+        message = "The private table comes first: FROM private JOIN public ON private.column = public.key."
+        raise QueryError(message)
+    if len(keys) != len(pairs) or right.persons:
+        message = (
+            "Private tables are joined on the person, and on nothing else: "
+            "JOIN t USING (person), or ON a.person = b.person, with the columns that say whose row it is."
+        )
+        raise QueryError(message)
+    return keys
+
+
+def _renamed(left: Scope, right: Scope, relation: Relation, merged: frozenset[str], catalogue: Catalogue) -> Scope:
+    """The scope of a join: columns keep their order, and those that both sides have go by new names."""
+    before = [one for scope in (left, right) for one in scope.visible if one.column is not None]
+    after = list(columns_of(relation, catalogue.tables))
+    if len(before) != len(after):
+        message = "A table cannot be joined with itself."
+        raise QueryError(message)
+    columns = [replace(one, column=name) for one, name in zip(before, after, strict=True)]
+    return Scope(
+        relation=relation, visible=(*columns, *left.persons, *right.persons), merged=left.merged | right.merged | merged
+    )

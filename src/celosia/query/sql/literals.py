@@ -1,0 +1,100 @@
+"""Numbers, dates and times as they are written in SQL.
+
+They are read exactly: a date that does not exist, a number beyond the doubles or a time with a zone is refused, not
+bent into something that an engine would accept.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from typing import TYPE_CHECKING, Final
+
+from celosia.core.errors import QueryError
+from celosia.core.exact import quote
+from celosia.query.plan.expressions import Literal
+from celosia.query.sql.syntax import only
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+__all__ = ["date_literal", "interval_literal", "number_literal", "time_literal"]
+
+_DECIMAL = re.compile(r"(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,5})?", re.ASCII)
+_LONGEST_NUMBER = 400
+_UNITS: Final = {
+    "YEAR": ("months", 12),
+    "QUARTER": ("months", 3),
+    "MONTH": ("months", 1),
+    "WEEK": ("days", 7),
+    "DAY": ("days", 1),
+    "HOUR": ("seconds", 3600),
+    "MINUTE": ("seconds", 60),
+    "SECOND": ("seconds", 1),
+}
+
+
+def number_literal(text: str) -> Literal:
+    """Return the whole number or the double that a text stands for.
+
+    >>> number_literal("18"), number_literal("-0.5")
+    (Literal(18), Literal(-0.5))
+    """
+    digits = text.removeprefix("-")
+    number = _DECIMAL.fullmatch(digits) if len(digits) <= _LONGEST_NUMBER else None
+    if number is not None and digits.isdigit():
+        return Literal(int(text))
+    vanished = number is not None and float(text) == 0 and number[1].strip("0.")  # 1e-400 is not zero
+    if number is None or vanished:
+        message = f"{quote(text)} is no number that is understood: write 18, 0.5 or 1e-3."
+        raise QueryError(message)
+    return Literal(float(text))
+
+
+def interval_literal(interval: exp.Expr) -> tuple[str, Literal]:
+    """Return the unit, days, months or seconds, and the whole number of them that an INTERVAL stands for.
+
+    >>> from celosia.query.sql.syntax import condition_tree
+    >>> interval_literal(condition_tree("INTERVAL 2 WEEK")), interval_literal(condition_tree("INTERVAL '1' YEAR"))
+    (('days', Literal(14)), ('months', Literal(12)))
+    """
+    only(interval, "this", "unit")
+    amount, unit = ("" if one is None else str(one.name) for one in map(interval.args.get, ("this", "unit")))
+    found = _UNITS.get(unit.upper().removesuffix("S"))
+    if found is None or not re.fullmatch(r"-?\d{1,12}", amount, re.ASCII):
+        message = (
+            "An INTERVAL is a whole number of years, quarters, months, weeks, days, hours, minutes or seconds: "
+            "d + INTERVAL 30 DAY, or d + INTERVAL '1' MONTH."
+        )
+        raise QueryError(message)
+    return found[0], Literal(int(amount) * found[1])
+
+
+def date_literal(text: str) -> Literal:
+    """Return the date that a text stands for.
+
+    >>> date_literal("2021-12-31")
+    Literal(datetime.date(2021, 12, 31))
+    """
+    if re.fullmatch(r"\d{4}-\d{2}-\d{2}", text, re.ASCII):
+        try:
+            return Literal(dt.date.fromisoformat(text))
+        except ValueError:
+            pass
+    message = f"A date is written DATE '2021-12-31', not {quote(text)}."
+    raise QueryError(message)
+
+
+def time_literal(text: str) -> Literal:
+    """Return the time in UTC that a text stands for.
+
+    >>> time_literal("2021-12-31 23:59:59").value.hour
+    23
+    """
+    if re.fullmatch(r"\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2})?)?", text, re.ASCII):
+        try:
+            return Literal(dt.datetime.fromisoformat(text).replace(tzinfo=dt.UTC))
+        except ValueError:
+            pass
+    message = f"A time is written TIMESTAMP '2021-12-31 23:59:59', in UTC, not {quote(text)}."
+    raise QueryError(message)

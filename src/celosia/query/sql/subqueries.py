@@ -1,0 +1,284 @@
+"""Subqueries that keep the person: row by row, or one row of each person.
+
+Row by row: ``SELECT person_id, 2 * x AS y FROM visits WHERE …``. Per person: ``SELECT person_id, SUM(x) AS total FROM
+visits GROUP BY person_id``. What such a subquery makes of the rows of one person depends on nobody else, so the outer
+query can still be answered privately.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from celosia.core.errors import QueryError
+from celosia.core.exact import quote
+from celosia.data.schema.columns import Integer, Real
+from celosia.query.plan.expressions import Call, Column, Expression, Literal, is_condition, kind_of
+from celosia.query.plan.nodes import PER_PERSON, PerPerson, Projected, default_name
+from celosia.query.plan.relations import columns_of
+from celosia.query.sql.aggregates import Function, function_of, has_aggregate, is_aggregate
+from celosia.query.sql.expressions import Reader
+from celosia.query.sql.from_clause import Catalogue, part, source_of
+from celosia.query.sql.names import Scope, ScopeReader, Visible, same_name
+from celosia.query.sql.syntax import only, spelt, unwrapped
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sqlglot import exp
+
+    from celosia.data.schema.columns import Kind
+
+__all__ = ["condition_of", "named_subqueries", "select_item", "subquery_of"]
+
+_ROWWISE: Final = "SELECT person, x + y AS z FROM t WHERE …"
+_PER_PERSON: Final = "SELECT person, SUM(x) AS total FROM t GROUP BY person"
+_NO_SHOWING: Final = {
+    "distinct": "SELECT DISTINCT would show values as they are: group by them instead",
+    "order": "ORDER BY belongs to the outermost SELECT",
+    "limit": "LIMIT belongs to the outermost SELECT: in a subquery it would pick rows by who else is there",
+}
+
+
+def named_subqueries(select: exp.Expr, catalogue: Catalogue) -> Catalogue:
+    """Return the catalogue with the subqueries that a WITH names added to it.
+
+    >>> from celosia.query.sql.syntax import query_tree
+    >>> named_subqueries(query_tree("SELECT COUNT(*) FROM deaths"), Catalogue(tables={})).named
+    {}
+    """
+    with_ = part(select, "with")
+    if with_ is None:
+        return catalogue
+    only(with_, "expressions")
+    for one in with_.args["expressions"]:
+        only(one, "this", "alias")
+        only(one.args["alias"], "this")
+        name = str(one.args["alias"].this.this)
+        if one.this.key != "select" or name in catalogue.named:
+            message = "WITH names subqueries, each of them once: WITH minors AS (SELECT … FROM deaths WHERE age < 18)."
+            raise QueryError(message)
+        scope = subquery_of(one.this, catalogue)
+        catalogue = Catalogue(tables=catalogue.tables, named={**catalogue.named, name: scope})
+    return catalogue
+
+
+def subquery_of(select: exp.Expr, catalogue: Catalogue) -> Scope:
+    """Return the relation that an inner SELECT makes, and the names of its columns.
+
+    >>> from celosia.query.sql.syntax import query_tree
+    >>> subquery_of(query_tree("SELECT x FROM t LIMIT 3"), Catalogue(tables={}))
+    Traceback (most recent call last):
+    ...
+    celosia.core.errors.QueryError: LIMIT belongs to the outermost SELECT: in a subquery it would pick rows by who ...
+    """
+    for name, why in _NO_SHOWING.items():
+        if select.args.get(name) is not None:
+            message = f"{why}."
+            raise QueryError(message)
+    only(select, "expressions", "from", "from_", "joins", "where", "group", "having", "with", "with_")
+    catalogue = named_subqueries(select, catalogue)
+    scope = source_of(select, catalogue, subquery_of)
+    condition = condition_of(select, scope, catalogue)
+    if select.args.get("group") is None:
+        return _row_by_row(select, scope, condition, columns_of(scope.relation, catalogue.tables))
+    return _per_person(select, scope, condition, catalogue)
+
+
+def condition_of(select: exp.Expr, scope: Scope, catalogue: Catalogue) -> Expression | None:
+    """Return the condition of a WHERE, if there is one; refuse what is not true or false in each row.
+
+    >>> from celosia.query.plan.nodes import Base
+    >>> from celosia.query.sql.syntax import query_tree
+    >>> select, scope = query_tree("SELECT COUNT(*) FROM deaths"), Scope(relation=Base("deaths"), visible=())
+    >>> condition_of(select, scope, Catalogue(tables={})) is None
+    True
+    """
+    where = select.args.get("where")
+    if where is None:
+        return None
+    only(where, "this")
+    if has_aggregate(where.this):
+        message = "WHERE works on rows, before they are aggregated: put a condition on aggregates into HAVING."
+        raise QueryError(message)
+    kinds = columns_of(scope.relation, catalogue.tables)
+    condition = ScopeReader(scope, kinds).read(where.this)
+    if not is_condition(condition, kinds):
+        message = "WHERE needs a condition that is true or false, such as age < 18."
+        raise QueryError(message)
+    return condition
+
+
+def select_item(node: exp.Expr) -> tuple[exp.Expr, str | None]:
+    """Return what stands in a list of columns, and the name that AS gives it.
+
+    >>> from celosia.query.sql.syntax import query_tree
+    >>> item, name = select_item(query_tree("SELECT COUNT(*) AS n FROM deaths").expressions[0])
+    >>> item.key, name
+    ('count', 'n')
+    """
+    if node.key != "alias":
+        return unwrapped(node), None
+    only(node, "this", "alias")
+    return unwrapped(node.this), Column(str(node.args["alias"].name)).name
+
+
+def _row_by_row(select: exp.Expr, scope: Scope, condition: Expression | None, kinds: Mapping[str, Kind]) -> Scope:
+    if select.args.get("having") is not None:
+        message = "HAVING goes with GROUP BY: put the condition into WHERE."
+        raise QueryError(message)
+    reader = ScopeReader(scope, kinds)
+    columns: dict[str, Expression] = {}
+    visible: list[Visible] = []
+    for node in select.args["expressions"]:
+        for name, expression in _columns(node, scope, reader):
+            if name in columns or any(one.name == name for one in visible):
+                message = f"Two columns of a subquery are called {quote(name)}: give one of them another name with AS."
+                raise QueryError(message)
+            if expression is not None:
+                columns[name] = expression
+            visible.append(Visible("", name, None if expression is None else name))
+    if not columns:
+        message = f"A subquery needs a column beside the person: {_ROWWISE}."
+        raise QueryError(message)
+    relation = Projected(relation=scope.relation, columns=tuple(columns.items()), filter=condition)
+    return Scope(relation=relation, visible=_with_person(visible, scope))
+
+
+def _columns(node: exp.Expr, scope: Scope, reader: ScopeReader) -> list[tuple[str, Expression | None]]:
+    """The columns that one item of a subquery's list makes; None stands for the person."""
+    item, alias = select_item(node)
+    star = item.this if item.key == "column" else item
+    if star.key == "star":
+        only(star)
+        table = item.args.get("table")
+        return _all_columns(scope, None if table is None else str(table.this))
+    if has_aggregate(item):
+        message = f"A subquery with aggregates groups by the person: {_PER_PERSON}."
+        raise QueryError(message)
+    found = _plain(item, scope)
+    if found is not None and found.column is None:
+        return [(alias or found.name, None)]
+    if found is None and alias is None:
+        message = f"A computed column of a subquery needs a name: {_ROWWISE}."
+        raise QueryError(message)
+    return [(alias or (found.name if found is not None else ""), reader.read(item))]
+
+
+def _all_columns(scope: Scope, table: str | None) -> list[tuple[str, Expression | None]]:
+    names = [one.name for one in scope.visible]
+    chosen = [one for one in scope.visible if table is None or same_name(one.table, table, quoted=False)]
+    made: list[tuple[str, Expression | None]] = [
+        (one.name if names.count(one.name) == 1 else one.column, Column(one.column))
+        for one in chosen
+        if one.column is not None
+    ]
+    return [*made, *[(one.name, None) for one in chosen if one.column is None][:1]]
+
+
+def _plain(item: exp.Expr, scope: Scope) -> Visible | None:
+    """The column that an item is, if it is nothing more."""
+    if item.key != "column" or item.this.key != "identifier":
+        return None
+    only(item, "this", "table")
+    table = item.args.get("table")
+    quoted = bool(item.this.args.get("quoted"))
+    return scope.find(None if table is None else str(table.this), str(item.this.this), quoted=quoted)
+
+
+# --------------------------------------------------------------------------------------------------------- per person
+
+
+class _PersonReader(Reader):
+    """Reads expressions over the aggregates of one person's rows, and collects these."""
+
+    def __init__(self, scope: Scope, catalogue: Catalogue) -> None:
+        super().__init__()
+        self.made: dict[str, tuple[str, Expression | None]] = {}
+        self._kinds = columns_of(scope.relation, catalogue.tables)
+        self.inner = ScopeReader(scope, self._kinds)
+
+    def read(self, node: exp.Expr) -> Expression:
+        node = unwrapped(node)
+        return self.aggregate(node) if is_aggregate(node) else super().read(node)
+
+    def column(self, table: str | None, name: str, *, quoted: bool) -> Expression:  # noqa: ARG002 - as Reader says
+        message = f"{quote(name)} has many values for one person: take SUM, COUNT, AVG, MIN or MAX of it."
+        raise QueryError(message)
+
+    def aggregate(self, node: exp.Expr, name: str | None = None) -> Expression:
+        function = function_of(node, self.inner)
+        if function.kind == "mean":
+            return self._mean(function.columns[0])
+        if function.kind not in PER_PERSON:
+            message = f"{spelt(node)} cannot be taken of one person's rows: COUNT, SUM, AVG, MIN and MAX can."
+            raise QueryError(message)
+        return self._add(function, name)
+
+    def _add(self, function: Function, name: str | None = None) -> Column:
+        argument = function.columns[0] if function.columns else None
+        for known, what in self.made.items():
+            if what == (function.kind, argument) and name in {None, known}:
+                return Column(known)
+        made = name or default_name(function.kind, function.columns, (), self.made)
+        if made in self.made:
+            message = f"Two columns of a subquery are called {quote(made)}: give one of them another name with AS."
+            raise QueryError(message)
+        self.made[made] = (function.kind, argument)
+        return Column(made)
+
+    def _mean(self, column: Expression) -> Expression:
+        """The mean of one person's values: between their bounds, though neither sum nor count has any."""
+        kind = kind_of(column, self._kinds)
+        if not isinstance(kind, Integer | Real):
+            message = "AVG of one person's rows needs numbers."
+            raise QueryError(message)
+        sums, counts = (self._add(Function(kind=name, columns=(column,))) for name in ("sum", "count"))
+        bounds = [Literal(float(end)) for end in (kind.low, kind.high)]
+        return Call("clip", (Call("/", (sums, counts)), *bounds))
+
+
+def _per_person(select: exp.Expr, scope: Scope, condition: Expression | None, catalogue: Catalogue) -> Scope:
+    _check_group(select.args["group"], scope)
+    reader = _PersonReader(scope, catalogue)
+    outputs: dict[str, Expression] = {}
+    visible: list[Visible] = []
+    for node in select.args["expressions"]:
+        item, alias = select_item(node)
+        found = _plain(item, scope)
+        if found is not None and found.column is None:
+            visible.append(Visible("", alias or found.name, None))
+            continue
+        expression = reader.aggregate(item, alias) if is_aggregate(item) else reader.read(item)
+        name = alias or (expression.name if isinstance(expression, Column) else None)
+        if name is None or name in outputs:
+            message = f"Each column of a subquery needs a name of its own: {_PER_PERSON}."
+            raise QueryError(message)
+        outputs[name] = expression
+        visible.append(Visible("", name, name))
+    having = select.args.get("having")
+    kept = None if having is None else reader.read(having.this)
+    if not outputs:
+        message = f"A subquery needs a column beside the person: {_PER_PERSON}."
+        raise QueryError(message)
+    made = tuple((name, function, argument) for name, (function, argument) in reader.made.items())
+    relation: PerPerson | Projected = PerPerson(relation=scope.relation, columns=made, filter=condition)
+    plain = [(name, Column(name)) for name in reader.made]
+    if kept is not None or list(outputs.items()) != plain:
+        relation = Projected(relation=relation, columns=tuple(outputs.items()), filter=kept)
+    return Scope(relation=relation, visible=_with_person(visible, scope))
+
+
+def _with_person(visible: list[Visible], scope: Scope) -> tuple[Visible, ...]:
+    """The columns of a subquery; the person stays with the rows, without a name if it was not selected."""
+    if not scope.persons or any(one.column is None for one in visible):
+        return tuple(visible)
+    return (*visible, Visible("", "", None))
+
+
+def _check_group(group: exp.Expr, scope: Scope) -> None:
+    only(group, "expressions")
+    items = [unwrapped(item) for item in group.args["expressions"]]
+    found = [_plain(item, scope) for item in items]
+    if len(found) != 1 or found[0] is None or found[0].column is not None:
+        message = f"A subquery can be grouped by the person only: {_PER_PERSON}."
+        raise QueryError(message)

@@ -1,0 +1,240 @@
+"""From text to a syntax tree: the one place where the SQL parser is called.
+
+Texts come from strangers. They are measured before they are parsed and the tree is measured before it is walked, and
+whatever the parser has to say about a text becomes one sentence of ours with the line and the column.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Final
+
+from celosia.core.errors import QueryError
+from celosia.core.exact import quote
+from celosia.query.plan.to_sql import DIALECT
+from celosia.query.sql.allowlist import admitted
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from sqlglot import exp
+
+__all__ = [
+    "LONGEST_TEXT",
+    "MOST_PARTS",
+    "chain",
+    "condition_tree",
+    "nodes",
+    "only",
+    "parts_given",
+    "query_tree",
+    "spelt",
+    "unwrapped",
+]
+
+LONGEST_TEXT: Final = 20_000
+"""Characters of the longest text that is parsed."""
+
+MOST_PARTS: Final = 5_000
+"""Parts of the largest syntax tree that is walked."""
+
+
+def condition_tree(text: str) -> exp.Expr:
+    """Return the syntax tree of a condition or of another expression over columns.
+
+    >>> condition_tree("age < 18").key
+    'lt'
+    >>> condition_tree("age <")
+    Traceback (most recent call last):
+    ...
+    celosia.core.errors.QueryError: The text is not understood at line 1, column 5: it must be one expression ...
+    """
+    from sqlglot import exp
+
+    return _tree(text, exp.Condition, "it must be one expression such as age < 18 AND sex = 'F'")
+
+
+def query_tree(text: str) -> exp.Expr:
+    """Return the syntax tree of one SELECT statement.
+
+    >>> query_tree("SELECT COUNT(*) FROM deaths;").key
+    'select'
+    """
+    from sqlglot import exp
+
+    return _tree(text, exp.Select, "it must be one SELECT such as SELECT sex, COUNT(*) FROM deaths GROUP BY sex")
+
+
+def parts_given(node: exp.Expr) -> dict[str, object]:
+    """Return the parts of a node that are there, by name: what is absent, false or empty is left out.
+
+    >>> sorted(parts_given(condition_tree("age < 18")))
+    ['expression', 'this']
+    """
+    return {
+        name: value for name, value in node.args.items() if value is not None and value is not False and value != []
+    }
+
+
+def only(node: exp.Expr, *known: str) -> None:
+    """Refuse a node that has other parts than those that are understood.
+
+    >>> only(condition_tree("age < 18"), "this", "expression")
+    """
+    extra = [name for name in parts_given(node) if name not in known]
+    if extra:
+        part = extra[0].strip("_").upper().replace("_", " ")
+        place = "SELECT" if node.key == "select" else spelt(node)
+        message = f"{part} is not understood in or after {place}: leave it out."
+        raise QueryError(message)
+
+
+def unwrapped(node: exp.Expr) -> exp.Expr:
+    """Return what stands inside parentheses.
+
+    >>> unwrapped(condition_tree("((age))")).key
+    'column'
+    """
+    while node.key == "paren":
+        only(node, "this")
+        node = node.this
+    return node
+
+
+def chain(node: exp.Expr) -> list[exp.Expr]:
+    """Return the parts of ``a AND b AND c``, which the parser nests to the left as deep as the text is long.
+
+    >>> [part.name for part in chain(condition_tree("a AND b AND c"))]
+    ['a', 'b', 'c']
+    """
+    parts, key = [], node.key
+    while node.key == key:
+        only(node, "this", "expression")
+        parts.append(node.expression)
+        node = node.this
+    return [node, *reversed(parts)]
+
+
+def nodes(tree: exp.Expr, leaving: Collection[str] = ()) -> Iterator[exp.Expr]:
+    """Yield all nodes of a tree, without recursion: it may be as deep as the text is long.
+
+    What is inside the kinds of nodes that are ``leaving`` is left out.
+
+    >>> sorted({node.key for node in nodes(condition_tree("age < 18"))})
+    ['column', 'identifier', 'literal', 'lt']
+    """
+    queue: deque[exp.Expr] = deque([tree])
+    while queue:
+        node = queue.popleft()
+        yield node
+        if node.key in leaving:
+            continue
+        for value in node.args.values():
+            queue.extend(item for item in (value if isinstance(value, list) else [value]) if hasattr(item, "args"))
+
+
+def spelt(node: exp.Expr) -> str:
+    """Return the SQL word for what a node is, for a message.
+
+    >>> spelt(condition_tree("ROUND(x)")), spelt(condition_tree("pg_sleep(1)"))
+    ('ROUND', 'PG_SLEEP')
+    """
+    if node.key == "anonymous":
+        return str(node.this).upper()[:60]
+    if node.key in {"ignorenulls", "respectnulls"}:
+        return spelt(node.this)
+    names = getattr(node, "sql_names", None)  # functions have them
+    name = node.key.upper() if names is None else str(names()[0]).replace("J_S_O_N", "JSON")
+    return _SPELLINGS.get(node.key, name)
+
+
+_SPELLINGS: Final = {
+    "bitwiseand": "&",
+    "bitwisenot": "~",
+    "bitwiseor": "|",
+    "bitwisexor": "XOR",
+    "bitwiseleftshift": "<<",
+    "bitwiserightshift": ">>",
+    "bracket": "[…]",
+    "concat": "||",
+    "cte": "WITH",
+    "dpipe": "||",
+    "dot": "a name with dots",
+    "group": "GROUP BY",
+    "intdiv": "//",
+    "nullsafeeq": "IS NOT DISTINCT FROM",
+    "nullsafeneq": "IS DISTINCT FROM",
+    "order": "ORDER BY",
+    "ordered": "ORDER BY",
+    "subquery": "a subquery",
+    "select": "a subquery",
+    "star": "*",
+    "tablealias": "the name of a table",
+    "timestamptrunc": "DATE_TRUNC",
+    "timetostr": "STRFTIME",
+    "tuple": "a list in parentheses",
+}
+
+
+def _tree(text: str, into: type[exp.Expr], wanted: str) -> exp.Expr:
+    _measure(text)
+    trees = _parsed(text, into, wanted)
+    if len(trees) != 1:
+        message = f"The text holds {len(trees)} statements: {wanted}."
+        raise QueryError(message)
+    if sum(1 for _ in nodes(trees[0])) > MOST_PARTS:
+        message = f"The text is too long: at most {MOST_PARTS:,} parts are read."
+        raise QueryError(message)
+    return trees[0]
+
+
+def _measure(text: object) -> None:
+    if not isinstance(text, str):
+        message = f"The text of a query must be a str, not {type(text).__name__}."
+        raise QueryError(message)
+    if not text.strip():
+        message = "The text of the query is empty."
+        raise QueryError(message)
+    if len(text) > LONGEST_TEXT:
+        message = f"The text of a query must have at most {LONGEST_TEXT:,} characters, not {len(text):,}."
+        raise QueryError(message)
+    strange = next((letter for letter in text if _strange(letter)), None)
+    if strange is not None:
+        message = f"The text of the query has a character that has no place in one: {quote(strange)}."
+        raise QueryError(message)
+
+
+def _strange(letter: str) -> bool:
+    """Control characters, halves of surrogate pairs, and what turns the direction of writing or has no width."""
+    if letter in "\t\n\r":
+        return False
+    return not letter.isprintable() and not letter.isspace()
+
+
+def _parsed(text: str, into: type[exp.Expr], wanted: str) -> list[exp.Expr]:
+    from sqlglot.dialects.dialect import Dialect
+    from sqlglot.errors import ParseError
+
+    place = ""
+    try:
+        dialect = Dialect.get_or_raise(DIALECT)
+        tokens = dialect.tokenize(text)
+        admitted(tokens)
+        return [tree for tree in dialect.parser().parse_into(into, tokens, text) if tree is not None]
+    except QueryError:
+        raise
+    except RecursionError:
+        message = "The text of the query is nested too deeply: use fewer parentheses."
+        raise QueryError(message) from None
+    except ParseError as error:
+        place = _place(error)
+    except Exception:  # noqa: BLE001 - whatever a parser does with a hostile text, the caller sees one sentence
+        place = ""
+    message = f"The text is not understood{place}: {wanted}."
+    raise QueryError(message)
+
+
+def _place(error: object) -> str:
+    details = getattr(error, "errors", None) or [{}]
+    line, column = details[0].get("line"), details[0].get("col")
+    return f" at line {line}, column {column}" if isinstance(line, int) and isinstance(column, int) else ""

@@ -1,0 +1,1 @@
+"""Serialization, weights of updates, and error bounds that the sketches share."""

@@ -1,0 +1,151 @@
+"""The frame that every sketch is written in, little-endian, checked from the first byte to the last.
+
+| bytes | what |
+| --- | --- |
+| 4 | ``CLSK`` |
+| 1 | version of the frame, 1 |
+| 1 | kind of sketch (``Kind``) |
+| 2 | number of fields, f |
+| 8 f | the fields: unsigned whole numbers, the parameters of the sketch |
+| 8 | length of the payload, n |
+| n | the payload: the state of the sketch |
+| 8 | XXH64, with seed 0, of all bytes before |
+
+The checksum finds damage, not malice: whoever writes bytes can write their checksum. So a reader checks every field.
+"""
+
+import struct
+from collections.abc import Sequence
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from celosia.core.errors import FormatError
+from celosia.sketches.hashing.digest import digest_bytes
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike, NDArray
+
+__all__ = ["Kind", "pack", "read_array", "signed_field", "unpack", "unsigned_field", "write_array"]
+
+_MAGIC = b"CLSK"
+_VERSION = 1
+_HEAD = struct.Struct("<4sBBH")
+_WORD = struct.Struct("<Q")
+
+
+class Kind(IntEnum):
+    """What a frame holds.
+
+    >>> Kind.COUNT_MIN.value
+    3
+    """
+
+    BLOOM = 1
+    COUNTING_BLOOM = 2
+    COUNT_MIN = 3
+    COUNT_MEAN = 4
+    COUNT_MEDIAN = 5
+    COUNT_SKETCH = 6
+    AMS = 7
+    FLAJOLET_MARTIN = 8
+    HYPERLOGLOG = 9
+    THETA = 10
+    DYADIC = 11
+
+
+def pack(kind: Kind, fields: Sequence[int], payload: bytes) -> bytes:
+    r"""Write the parameters and the state of a sketch.
+
+    >>> pack(Kind.BLOOM, [1, 2], b"state")[:8]
+    b'CLSK\x01\x01\x02\x00'
+    """
+    head = _HEAD.pack(_MAGIC, _VERSION, kind, len(fields)) + struct.pack(f"<{len(fields)}Q", *fields)
+    body = b"".join([head, _WORD.pack(len(payload)), payload])
+    return body + _WORD.pack(digest_bytes(body))
+
+
+def unpack(data: bytes, *, kind: Kind, fields: int) -> tuple[tuple[int, ...], bytes]:
+    """Read what ``pack`` wrote: a number of fields, and the payload.
+
+    >>> unpack(pack(Kind.BLOOM, [1, 2], b"state"), kind=Kind.BLOOM, fields=2)
+    ((1, 2), b'state')
+    >>> unpack(b"CLSK", kind=Kind.BLOOM, fields=2)
+    Traceback (most recent call last):
+    ...
+    celosia.core.errors.FormatError: These bytes are not a sketch: they end too early.
+    """
+    fault = _fault(data, kind, fields)
+    if fault is not None:
+        message = f"These bytes are not a sketch: {fault}."
+        raise FormatError(message)
+    start = _HEAD.size + 8 * fields
+    content = bytes(data)
+    return struct.unpack_from(f"<{fields}Q", content, _HEAD.size), content[start + 8 : -8]
+
+
+def _fault(data: object, kind: Kind, fields: int) -> str | None:
+    """Say what is wrong with bytes, if anything is."""
+    if not isinstance(data, bytes | bytearray | memoryview):
+        return f"they are of the type {type(data).__name__}"
+    return _fault_in(bytes(data), kind, fields)
+
+
+def _fault_in(data: bytes, kind: Kind, fields: int) -> str | None:
+    start = _HEAD.size + 8 * fields
+    if len(data) < start + 2 * _WORD.size:
+        return "they end too early"
+    magic, version, found, count = _HEAD.unpack_from(data)
+    if magic != _MAGIC or version != _VERSION:
+        return "they do not begin with CLSK and the version 1"
+    if found != kind or count != fields:
+        return f"they do not hold one of the kind {kind.name}"
+    (length,) = _WORD.unpack_from(data, start)
+    if len(data) != start + 2 * _WORD.size + length:
+        return "their length is not the one that they state"
+    checked = _WORD.unpack_from(data, len(data) - 8)[0] == digest_bytes(data[:-8])
+    return None if checked else "their checksum is wrong"
+
+
+def write_array(array: "NDArray[Any]") -> bytes:
+    r"""Return the numbers of an array, little-endian and row by row.
+
+    >>> write_array(np.array([1, -1], dtype=np.int16))
+    b'\x01\x00\xff\xff'
+    """
+    return array.astype(array.dtype.newbyteorder("<"), copy=False).tobytes()
+
+
+def read_array(payload: bytes, dtype: "DTypeLike", shape: tuple[int, ...]) -> "NDArray[Any]":
+    r"""Return an array that ``write_array`` wrote, if it has exactly this shape; the array is a copy.
+
+    >>> read_array(b"\x01\x00\xff\xff", np.int16, (2,)).tolist()
+    [1, -1]
+    """
+    kind = np.dtype(dtype)
+    expected = kind.itemsize
+    for length in shape:  # in Python's whole numbers: hostile lengths must not wrap around
+        expected *= length
+    if len(payload) != expected or max(shape) > len(payload):  # also where one length is 0
+        message = "These bytes are not a sketch: their payload does not fit their parameters."
+        raise FormatError(message)
+    return np.frombuffer(payload, dtype=kind.newbyteorder("<")).astype(kind).reshape(shape)
+
+
+def unsigned_field(number: int) -> int:
+    """Return a number from -2^63 to 2^63 - 1 as a field, in two's complement.
+
+    >>> unsigned_field(-1) == 2**64 - 1
+    True
+    """
+    return number % 2**64
+
+
+def signed_field(field: int) -> int:
+    """Return the number that ``unsigned_field`` wrote.
+
+    >>> signed_field(2**64 - 1)
+    -1
+    """
+    return field - 2**64 if field >= 2**63 else field

@@ -1,0 +1,1 @@
+"""Numbers of distinct values: HyperLogLog, theta sketches, Flajolet-Martin."""

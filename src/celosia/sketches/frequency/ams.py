@@ -1,0 +1,75 @@
+"""AMS: the sum of the squared frequencies of a stream, and inner products of two (Alon, Matias and Szegedy 1999).
+
+F2, the sum of the squares, says how uneven a stream is, how large a table joined with itself would be, and, as a
+square of a difference, how far two streams are apart. The fast form is kept here, in which a value changes one counter
+of each row and not all of them (Thorup and Zhang 2004): its error is the same.
+"""
+
+from typing import Self
+
+from celosia.core.exact import Exact
+from celosia.sketches.base.medians import cheapest_shape
+from celosia.sketches.base.relative_error import open_unit
+from celosia.sketches.base.serial import Kind
+from celosia.sketches.frequency.signed import SignedTable
+from celosia.sketches.hashing.family import width_for
+
+__all__ = ["AMS"]
+
+
+class AMS(SignedTable):
+    """The second moment of frequencies, of which any may be negative.
+
+    Adding or removing a record changes ``rows`` counters by 1 each; the table alone is not private.
+
+    >>> visits = AMS.suggest("0.1", "0.01", seed=7)
+    >>> visits
+    AMS(5, 1894, seed=7)
+    >>> visits.update(["sun"] * 20 + ["rain"] * 3)
+    >>> visits.estimate()
+    409.0
+    """
+
+    __slots__ = ()
+
+    _KIND = Kind.AMS
+
+    @classmethod
+    def suggest(cls, error: Exact, failure: Exact, *, seed: int = 0) -> Self:
+        """Return an empty sketch whose F2 is off by more than a share ``error`` with probability ``failure`` at most.
+
+        >>> AMS.suggest("0.05", "0.05")
+        AMS(1, 16001)
+        """
+        wanted, chance = open_unit(error, name="error"), open_unit(failure, name="failure")
+        shape = cheapest_shape(
+            chance, lambda row_chance: width_for(row_chance * wanted**2 / 2, name="error", given=error)
+        )
+        return cls(*shape, seed=seed)
+
+    def relative_error(self, failure: Exact) -> float:
+        """Return beyond which share of the true F2 the estimate is off with probability ``failure`` at most.
+
+        >>> AMS(5, 1894).relative_error("0.01") <= 0.1
+        True
+        """
+        return self.second_moment_error(failure)
+
+    def estimate(self) -> float:
+        """Return F2, the sum of all squared frequencies.
+
+        >>> AMS(3, 100).estimate()
+        0.0
+        """
+        return self.second_moment()
+
+    def bounds(self, failure: Exact = "0.05") -> tuple[float, float]:
+        """Return between which numbers F2 lies with probability 1 - ``failure``.
+
+        >>> visits = AMS(5, 1_000)
+        >>> visits.update(range(100))
+        >>> low, high = visits.bounds()
+        >>> low < 100 < high
+        True
+        """
+        return self.second_moment_bounds(failure)

@@ -1,0 +1,79 @@
+"""Count-median: how often a value came, whichever weights are negative (Cormode and Muthukrishnan 2005).
+
+Rows are read as in ``levelled``, and their median is taken. A frequent value that meets this one in a few rows spoils
+the mean and not the median: the chance of a large error falls exponentially with the number of rows. The median has a
+bias, of up to total/w, where a few values make most of the stream; what is bounded is its error.
+"""
+
+import math
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from celosia.core.exact import Exact
+from celosia.sketches.base.medians import cheapest_shape, row_failure
+from celosia.sketches.base.relative_error import open_unit
+from celosia.sketches.base.serial import Kind
+from celosia.sketches.frequency.levelled import LevelledTable, levelled_width, row_spread
+from celosia.sketches.hashing.family import collision_chance
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["CountMedian"]
+
+
+class CountMedian(LevelledTable):
+    """Frequencies of values; the median of the rows.
+
+    Adding or removing a record changes ``rows`` counters by 1 each; the table alone is not private.
+
+    >>> visits = CountMedian(5, 1_000, seed=7)
+    >>> visits.update(["sun"] * 20 + ["rain"] * 3)
+    >>> visits.estimate(["sun", "rain", "snow"]).round(1).tolist()
+    [20.0, 3.0, -0.0]
+    """
+
+    __slots__ = ()
+
+    _KIND = Kind.COUNT_MEDIAN
+
+    @classmethod
+    def suggest(cls, error: Exact, failure: Exact, *, seed: int = 0) -> Self:
+        """Return an empty sketch that is off by more than ``error`` times √F2 with probability ``failure`` at most.
+
+        F2 is the sum of squared frequencies.
+
+        >>> CountMedian.suggest("0.05", "0.01")
+        CountMedian(5, 3789)
+        """
+        wanted, chance = open_unit(error, name="error"), open_unit(failure, name="failure")
+        shape = cheapest_shape(chance, lambda row_chance: levelled_width(row_chance * wanted**2, error=error))
+        return cls(*shape, seed=seed)
+
+    def relative_error(self, failure: Exact) -> float:
+        """Return beyond which share of √F2 an estimate is off with probability ``failure`` at most.
+
+        By Chebyshev's inequality for one row, and the binomial distribution for half of them.
+
+        >>> CountMedian(5, 3800).relative_error("0.01") <= 0.05
+        True
+        """
+        return math.sqrt(row_spread(self.width) / row_failure(self.rows, open_unit(failure, name="failure")))
+
+    def _margin(self, failure: Exact) -> float:
+        """Return the smaller of two margins, that hold each: by the second moment, and by the volume.
+
+        In one row, with X what other values bring to the counter, the error is (w X - (total - f))/(w - 1), and |X| is
+        above c volume/q with probability q at most (Markov), c the chance of meeting. If nothing is negative, the two
+        terms have opposite signs.
+        """
+        chance = row_failure(self.rows, open_unit(failure, name="failure"))
+        meeting = self.width * collision_chance(self.width) / chance
+        terms = meeting if self.volume == self.total else meeting + 1
+        return min(super()._margin(failure), self.volume * terms / (self.width - 1))
+
+    @staticmethod
+    def _over_rows(levelled: "NDArray[np.float64]") -> "NDArray[np.float64]":
+        medians: NDArray[np.float64] = np.median(levelled, axis=0)
+        return medians

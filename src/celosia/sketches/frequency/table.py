@@ -1,0 +1,258 @@
+"""A table of counters that every value adds to, in one cell of each row: what the frequency sketches share.
+
+The state is linear in the data: merging two tables is adding them, and a record that is added and taken away leaves no
+trace. One record of weight 1 changes one counter in each row, by 1 (L1 distance ``rows``, L2 distance √rows; twice and
+√2 times that if it is replaced by another): this is what noise must cover, for a table alone is *not* private.
+"""
+
+from typing import TYPE_CHECKING, ClassVar, Self
+
+import numpy as np
+
+from celosia.core.errors import FormatError, InputError, ParameterError
+from celosia.core.exact import quote, whole
+from celosia.sketches.base.serial import Kind, pack, read_array, signed_field, unpack, unsigned_field, write_array
+from celosia.sketches.base.streams import digest_chunks
+from celosia.sketches.base.weights import MOST, exact_sum, read_weights, signed_sums
+from celosia.sketches.frequency.counters import add_counts, add_signed, read_counts, read_signed
+from celosia.sketches.hashing.columns import Values, read_column
+from celosia.sketches.hashing.family import HashFamily
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["CounterTable", "table_shape"]
+
+_MOST_CELLS = 2**32
+_MOST_SIGNED = 2**63 - 1
+
+
+def table_shape(rows: int, width: int) -> tuple[int, int]:
+    """Return the number of rows and of counters in each, or refuse them.
+
+    >>> table_shape(3, 100)
+    (3, 100)
+    """
+    shape = whole(rows, name="rows"), whole(width, name="width")
+    if shape[1] < 2 or shape[0] * shape[1] > _MOST_CELLS:
+        message = f"width must be at least 2, and rows times width at most 2^32, not {quote((rows, width))}."
+        raise ParameterError(message)
+    return shape
+
+
+class CounterTable:
+    """``rows`` times ``width`` counters; its subclasses say what they estimate from them.
+
+    >>> from celosia.sketches.frequency.count_min import CountMin
+    >>> visits = CountMin(3, 100, seed=7)
+    >>> visits.update(["sun", "rain", "sun"])
+    >>> visits.update(["rain"], weights=-1)
+    >>> visits.total, visits.volume, visits.memory
+    (2, 4, 2400)
+    """
+
+    __slots__ = ("_counters", "_family", "_signs", "_total", "_volume")
+
+    _KIND: ClassVar[Kind]
+    _INDEPENDENCE: ClassVar[int] = 2
+    _SIGNED: ClassVar[bool] = False
+
+    def __init__(self, rows: int, width: int, *, seed: int = 0) -> None:
+        self._family, self._signs = self._families(rows, width, seed)
+        self._counters = np.zeros((self.rows, self.width), dtype=np.int64)
+        self._total = 0
+        self._volume = 0
+
+    @classmethod
+    def _families(cls, rows: int, width: int, seed: int) -> tuple[HashFamily, HashFamily | None]:
+        family = HashFamily(*table_shape(rows, width), independence=cls._INDEPENDENCE, seed=seed)
+        # Another seed, for with the same one the signs would share coefficients with the columns.
+        signs = HashFamily(rows, 2, independence=4, seed=family.seed ^ (2**64 - 1)) if cls._SIGNED else None
+        return family, signs
+
+    @property
+    def rows(self) -> int:
+        """The number of rows: independent hash functions."""
+        return self._family.rows
+
+    @property
+    def width(self) -> int:
+        """The number of counters in a row."""
+        return self._family.width
+
+    @property
+    def seed(self) -> int:
+        """The seed of the hash functions."""
+        return self._family.seed
+
+    @property
+    def total(self) -> int:
+        """The sum of all weights."""
+        return self._total
+
+    @property
+    def volume(self) -> int:
+        """The sum of all weights without their signs: no norm of the frequencies is larger."""
+        return self._volume
+
+    @property
+    def memory(self) -> int:
+        """The bytes of the counters."""
+        return self._counters.nbytes
+
+    @property
+    def counters(self) -> "NDArray[np.int64]":
+        """The table itself, to read."""
+        view = self._counters.view()
+        view.flags.writeable = False
+        return view
+
+    def update(self, values: Values, weights: "ArrayLike | None" = None) -> None:
+        """Count values, each once or by its weight; a negative weight takes away.
+
+        >>> from celosia.sketches.frequency.count_sketch import CountSketch
+        >>> sales = CountSketch(5, 1_000, seed=7)
+        >>> sales.update(["bread", "milk"], weights=[3, -2])
+        >>> sales.estimate(["bread", "milk", "salt"]).tolist()
+        [3.0, -2.0, 0.0]
+        """
+        column = read_column(values)
+        amounts = read_weights(weights, len(column))
+        total, volume = signed_sums(amounts, len(column))
+        if self._volume + volume > MOST:
+            message = "The absolute weights of a sketch must sum to at most 2^62: count in a larger unit."
+            raise InputError(message)
+        start = 0
+        for digests in digest_chunks(column, self.seed):
+            part = amounts if amounts.size == 1 else amounts[start : start + digests.size]
+            if self._signs is None:
+                add_counts(self._family.coefficients, digests, part, self._counters)
+            else:
+                add_signed(self._family.coefficients, self._signs.coefficients, digests, part, self._counters)
+            start += digests.size
+        self._total += total
+        self._volume += volume
+
+    def merge(self, other: Self) -> Self:
+        """Add another table of the same parameters into this one: the table of both streams together.
+
+        >>> from celosia.sketches.frequency.count_min import CountMin
+        >>> monday, tuesday = CountMin(3, 100), CountMin(3, 100)
+        >>> monday.update(["sun"]), tuesday.update(["sun", "rain"])
+        (None, None)
+        >>> monday.merge(tuesday).estimate(["sun"]).tolist()
+        [2]
+        """
+        self._require_alike(other)
+        if self._volume + other._volume > MOST:
+            message = "The absolute weights of a sketch must sum to at most 2^62: count in a larger unit."
+            raise InputError(message)
+        self._counters += other._counters
+        self._total += other._total
+        self._volume += other._volume
+        return self
+
+    def serialize(self) -> bytes:
+        """Return the table as bytes: rows, width, seed, total and volume, then the counters row by row.
+
+        >>> from celosia.sketches.frequency.count_min import CountMin
+        >>> CountMin.deserialize(CountMin(3, 100).serialize()) == CountMin(3, 100)
+        True
+        """
+        fields = [self.rows, self.width, self.seed, unsigned_field(self._total), self._volume]
+        return pack(self._KIND, fields, write_array(self._counters))
+
+    @classmethod
+    def deserialize(cls, data: bytes) -> Self:
+        """Return the table that ``serialize`` wrote.
+
+        >>> from celosia.sketches.frequency.count_min import CountMin
+        >>> CountMin.deserialize(CountMin(3, 100, seed=5).serialize())
+        CountMin(3, 100, seed=5)
+        """
+        (rows, width, seed, total, volume), payload = unpack(data, kind=cls._KIND, fields=5)
+        counters = read_array(payload, np.int64, (rows, width))
+        return cls.from_counters(counters, seed=seed, total=signed_field(total), volume=volume)
+
+    @classmethod
+    def from_counters(cls, counters: "NDArray[np.int64]", *, seed: int, total: int, volume: int) -> Self:
+        """Return the table with this state, if there can be a stream that leads to it.
+
+        >>> from celosia.sketches.frequency.count_min import CountMin
+        >>> CountMin.from_counters(np.array([[0, 1], [1, 0]]), seed=0, total=1, volume=1)
+        CountMin(2, 2)
+        """
+        if counters.dtype != np.int64 or counters.ndim != 2:
+            message = "counters must be an array of 64-bit integers in rows."
+            raise FormatError(message)
+        try:
+            table = cls(counters.shape[0], counters.shape[1], seed=seed)
+        except ParameterError as error:
+            message = f"These bytes are not a {cls.__name__}: its parameters are out of range."
+            raise FormatError(message) from error
+        table._counters, table._total, table._volume = counters.copy(), total, volume
+        if not table._consistent():
+            message = f"These bytes are not a {cls.__name__}: no stream leads to its counters."
+            raise FormatError(message)
+        return table
+
+    def _consistent(self) -> bool:
+        if self._volume > MOST or abs(self._total) > self._volume or (self._volume - self._total) % 2:
+            return False
+        if int(self._counters.min()) < -MOST:  # its absolute value might not be a number of 64 bits
+            return False
+        plain = self._signs is None
+        for row in self._counters:
+            missing = self._total - exact_sum(row)  # signs change a sum by twice a weight
+            if exact_sum(np.abs(row)) > self._volume or (missing if plain else missing % 2):
+                return False
+        return True
+
+    def cells(self, values: Values) -> "NDArray[np.int64]":
+        """Return the counters of each value, times its signs if the sketch has any: an array (rows, values).
+
+        >>> from celosia.sketches.frequency.count_min import CountMin
+        >>> CountMin(3, 100).cells([1, 2]).shape
+        (3, 2)
+        """
+        return np.concatenate([np.empty((self.rows, 0), dtype=np.int64), *self._chunks(values)], axis=1)
+
+    def _chunks(self, values: Values) -> "Iterator[NDArray[np.int64]]":
+        """Yield the cells of some values at a time."""
+        for digests in digest_chunks(values, self.seed):
+            out = np.empty((self.rows, digests.size), dtype=np.int64)
+            if self._signs is None:
+                read_counts(self._family.coefficients, digests, self._counters, out)
+            else:
+                read_signed(self._family.coefficients, self._signs.coefficients, digests, self._counters, out)
+            yield out
+
+    def _products(self, other: Self) -> "NDArray[np.float64]":
+        """Return the inner product of each row with the same row of another table of the same parameters."""
+        self._require_alike(other)
+        # If no sum of products can leave the 64-bit integers, these are exact.
+        kind = np.int64 if self._volume * other._volume <= _MOST_SIGNED else np.float64
+        left, right = self._counters.astype(kind, copy=False), other._counters.astype(kind, copy=False)
+        products: NDArray[np.float64] = np.einsum("ij,ij->i", left, right).astype(np.float64)
+        return products
+
+    def _require_alike(self, other: Self) -> None:
+        if type(other) is not type(self) or self._family != other._family:
+            message = f"Only a sketch of the same kind, shape and seed goes together with {self!r}, not {quote(other)}."
+            raise ParameterError(message)
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self) or not isinstance(other, CounterTable):
+            return NotImplemented
+        return (
+            self._family == other._family
+            and (self._total, self._volume) == (other._total, other._volume)
+            and bool(np.array_equal(self._counters, other._counters))
+        )
+
+    __hash__ = None  # type: ignore[assignment] # it changes
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.rows}, {self.width}{f', seed={self.seed}' if self.seed else ''})"

@@ -1,0 +1,1 @@
+"""Digests of values, k-wise independent hash families, and the Hadamard transform."""

@@ -1,0 +1,334 @@
+"""Bloom filters: sets that answer "surely not" or "probably yes" (Bloom 1970).
+
+Of m bits, each value sets k; a value all of whose bits are set is taken for a member, wrongly with probability
+(1 - e^(-nk/m))^k after n members, which k = (m/n) ln 2 makes least. The k positions are the first k words of SplitMix64
+(Steele, Lea and Flood 2014) started at the value's digest, each scaled to m by its upper half product: as good as
+independent ones, where arithmetic progressions of two hashes repeat themselves in small filters. Not private: a filter
+tells of every value whether it was there. One value more or less changes up to k bits.
+"""
+
+import math
+from bisect import bisect_left
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from celosia.core.errors import FormatError, ParameterError
+from celosia.core.exact import Exact, quote, whole
+from celosia.sketches.base.relative_error import open_unit, standard_deviations
+from celosia.sketches.base.serial import Kind, pack, read_array, unpack, write_array
+from celosia.sketches.base.streams import digest_chunks
+from celosia.sketches.hashing.columns import Values, read_column
+from celosia.sketches.hashing.digest import as_seed
+from celosia.sketches.membership.bits import contains_all, count_bits, set_bits
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["BloomFilter", "best_shape", "fill_bounds", "shape_of_filter"]
+
+_MOST_BITS = 2**32
+_MOST_HASHES = 64
+
+
+class BloomFilter:
+    """A set of values in ``bits`` bits, with ``hashes`` of them for each value.
+
+    >>> seen = BloomFilter(1 << 16, 7, seed=1)
+    >>> seen.update(["sun", "rain"])
+    >>> seen.contains(["sun", "snow"]).tolist()
+    [True, False]
+    >>> round(seen.estimate(), 2)
+    2.0
+    """
+
+    __slots__ = ("_bits", "_hashes", "_seed", "_words")
+
+    def __init__(self, bits: int, hashes: int, *, seed: int = 0) -> None:
+        self._bits, self._hashes = shape_of_filter(bits, hashes)
+        self._seed = int(as_seed(seed))
+        self._words = np.zeros((self._bits + 63) // 64, dtype=np.uint64)
+
+    @classmethod
+    def suggest(cls, error: Exact, *, items: int, seed: int = 0) -> Self:
+        """Return a small filter that takes at most a share ``error`` of strangers for members, among ``items``.
+
+        >>> BloomFilter.suggest("0.01", items=1_000)
+        BloomFilter(9598, 7)
+        """
+        return cls(*best_shape(error, items), seed=seed)
+
+    @property
+    def bits(self) -> int:
+        """The number of bits, m."""
+        return self._bits
+
+    @property
+    def hashes(self) -> int:
+        """The number of bits that a value sets, k."""
+        return self._hashes
+
+    @property
+    def seed(self) -> int:
+        """The seed of the digests."""
+        return self._seed
+
+    @property
+    def memory(self) -> int:
+        """The bytes of the state."""
+        return self._words.nbytes
+
+    @property
+    def fill(self) -> float:
+        """The share of bits that are set.
+
+        >>> BloomFilter(100, 3).fill
+        0.0
+        """
+        return count_bits(self._words) / self._bits
+
+    def update(self, values: Values) -> None:
+        """Put values into the set.
+
+        >>> numbers = BloomFilter(1_000, 5)
+        >>> numbers.update(range(50))
+        >>> bool(numbers.contains(range(50)).all())
+        True
+        """
+        for digests in digest_chunks(values, self._seed):
+            set_bits(digests, self._words, self._bits, self._hashes)
+
+    def contains(self, values: Values) -> "NDArray[np.bool_]":
+        """Return for each value whether it is probably in the set; False is certain.
+
+        >>> BloomFilter(1_000, 5).contains([7]).tolist()
+        [False]
+        """
+        column = read_column(values)
+        out, start = np.empty(len(column), dtype=np.bool_), 0
+        for digests in digest_chunks(column, self._seed):
+            contains_all(digests, self._words, self._bits, self._hashes, out[start : start + digests.size])
+            start += digests.size
+        return out
+
+    def false_positive_rate(self) -> float:
+        """Return the probability that a value which is not in the set is taken for one that is.
+
+        >>> half = BloomFilter.suggest("0.01", items=1_000)
+        >>> half.update(range(1_000))
+        >>> round(half.false_positive_rate(), 3)
+        0.01
+        """
+        return self.fill**self._hashes
+
+    def estimate(self) -> float:
+        """Return the number of different values, from how many bits are set; infinite when all are.
+
+        Swamidass and Baldi 2007.
+
+        >>> half = BloomFilter.suggest("0.01", items=1_000)
+        >>> half.update(list(range(500)) * 3)
+        >>> round(half.estimate())
+        508
+        """
+        return _members(count_bits(self._words), self._bits, self._hashes)
+
+    def bounds(self, deviations: Exact = 2) -> tuple[float, float]:
+        """Return between which numbers of different values the estimate is so many standard deviations off at most.
+
+        >>> half = BloomFilter.suggest("0.01", items=1_000)
+        >>> half.update(range(500))
+        >>> low, high = half.bounds(3)
+        >>> low < 500 < high
+        True
+        """
+        return fill_bounds(count_bits(self._words), self._bits, self._hashes, deviations)
+
+    def estimate_union(self, other: Self) -> float:
+        """Return the number of different values in either of two sets.
+
+        >>> few, many = BloomFilter(10_000, 5), BloomFilter(10_000, 5)
+        >>> few.update(range(10)), many.update(range(100))
+        (None, None)
+        >>> round(few.estimate_union(many)) == round(many.estimate())
+        True
+        """
+        self._require_alike(other)
+        return _members(count_bits(self._words | other._words), self._bits, self._hashes)
+
+    def estimate_intersection(self, other: Self) -> float:
+        """Return the number of different values in both of two sets: what their union lacks of the sum of their sizes.
+
+        Its error is that of the larger numbers it is made of; it may come out a little below 0, and is then 0.
+
+        >>> evens, thirds = BloomFilter(100_000, 5), BloomFilter(100_000, 5)
+        >>> evens.update(range(0, 6_000, 2)), thirds.update(range(0, 6_000, 3))
+        (None, None)
+        >>> abs(evens.estimate_intersection(thirds) - 1_000) < 40
+        True
+        """
+        either = self.estimate_union(other)
+        shared = self.estimate() + other.estimate() - either
+        return shared if math.isnan(shared) else max(shared, 0.0)
+
+    def merge(self, other: Self) -> Self:
+        """Put the members of another filter into this one: the union, the same as if they had been put in one by one.
+
+        >>> a, b = BloomFilter(1_000, 5), BloomFilter(1_000, 5)
+        >>> b.update(["sun"])
+        >>> a.merge(b).contains(["sun"]).tolist()
+        [True]
+        """
+        self._require_alike(other)
+        self._words |= other._words
+        return self
+
+    def serialize(self) -> bytes:
+        """Return the filter as bytes: bits, hashes and seed, then the bits, in words of 64 from the lowest bit up.
+
+        >>> BloomFilter.deserialize(BloomFilter(100, 3).serialize()) == BloomFilter(100, 3)
+        True
+        """
+        return pack(Kind.BLOOM, [self._bits, self._hashes, self._seed], write_array(self._words))
+
+    @classmethod
+    def deserialize(cls, data: bytes) -> Self:
+        """Return the filter that ``serialize`` wrote.
+
+        >>> BloomFilter.deserialize(BloomFilter(100, 3, seed=5).serialize())
+        BloomFilter(100, 3, seed=5)
+        """
+        (bits, hashes, seed), payload = unpack(data, kind=Kind.BLOOM, fields=3)
+        try:
+            shape_of_filter(bits, hashes)
+        except ParameterError as error:
+            message = "These bytes are not a Bloom filter: its parameters are out of range."
+            raise FormatError(message) from error
+        return cls.from_words(read_array(payload, np.uint64, ((bits + 63) // 64,)), bits, hashes, seed=seed)
+
+    @classmethod
+    def from_words(cls, words: "NDArray[np.uint64]", bits: int, hashes: int, *, seed: int = 0) -> Self:
+        """Return the filter whose bits are these, in words of 64 from the lowest bit up.
+
+        >>> BloomFilter.from_words(np.array([5], dtype=np.uint64), 64, 2).fill
+        0.03125
+        """
+        size, _ = shape_of_filter(bits, hashes)
+        if (
+            words.dtype != np.uint64
+            or words.shape != ((size + 63) // 64,)
+            or (size % 64 and int(words[-1]) >> (size % 64))
+        ):
+            message = "The words of a Bloom filter must be 64-bit unsigned integers, with no bit set beyond its end."
+            raise FormatError(message)
+        filled = cls(size, hashes, seed=seed)
+        filled._words = words.copy()
+        return filled
+
+    def _require_alike(self, other: Self) -> None:
+        if type(other) is not type(self) or self._parameters() != other._parameters():
+            message = f"Only a filter with the same parameters can be taken together with {self!r}, not {quote(other)}."
+            raise ParameterError(message)
+
+    def _parameters(self) -> tuple[int, int, int]:
+        return self._bits, self._hashes, self._seed
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, BloomFilter):
+            return NotImplemented
+        return self._parameters() == other._parameters() and bool(np.array_equal(self._words, other._words))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"BloomFilter({self._bits}, {self._hashes}{f', seed={self._seed}' if self._seed else ''})"
+
+
+def shape_of_filter(bits: int, hashes: int) -> tuple[int, int]:
+    """Return the numbers of bits and of hashes of a filter, or refuse them.
+
+    >>> shape_of_filter(100, 3)
+    (100, 3)
+    """
+    shape = whole(bits, name="bits"), whole(hashes, name="hashes")
+    if shape[0] > _MOST_BITS:
+        message = f"bits must be at most 2^32, not {quote(bits)}."
+        raise ParameterError(message)
+    if shape[1] > _MOST_HASHES:
+        message = f"hashes must be at most {_MOST_HASHES}, not {quote(hashes)}."
+        raise ParameterError(message)
+    return shape
+
+
+def best_shape(error: Exact, items: int) -> tuple[int, int]:
+    """Return numbers of bits and of hashes that keep the rate of false positives at ``error``, with few bits to spare.
+
+    >>> best_shape("0.001", 1_000_000)
+    (14377647, 10)
+    """
+    rate, count = open_unit(error, name="error"), whole(items, name="items")
+    ideal = min(max(-math.log2(rate), 1.0), float(_MOST_HASHES))
+    bits, hashes = min(
+        (math.ceil(-hashes * count / math.log1p(-(rate ** (1 / hashes)))), hashes)
+        for hashes in (math.floor(ideal), math.ceil(ideal))
+    )
+    least, _ = shape_of_filter(bits, hashes)
+    most = least  # the classical rate is a little too low, which costs a few bits more, or many where members are few
+    while _strangers_taken(most, hashes, count) > rate:
+        most *= 2
+    more = bisect_left(range(least, most), -rate, key=lambda size: -_strangers_taken(size, hashes, count))
+    return shape_of_filter(least + more, hashes)
+
+
+def _strangers_taken(bits: int, hashes: int, items: int) -> float:
+    """Return the rate of false positives with ideal hash functions: a bound from above, and close.
+
+    Some positions of a stranger may be the same one. Of d different ones, each is set with the same probability q, and
+    all with at most q^d: the more values set one bit, the fewer can set another (Joag-Dev and Proschan 1983).
+    """
+    if bits == 1:
+        return 1.0
+    again = np.arange(hashes + 1) / bits
+    different = np.zeros(hashes + 1)
+    different[0] = 1.0
+    for _ in range(hashes):
+        different = different * again + np.concatenate([[0.0], (different * (1 - again))[:-1]])
+    one = -math.expm1(items * hashes * math.log1p(-1 / bits))
+    return float(different @ one ** np.arange(hashes + 1))
+
+
+def fill_bounds(filled: int, places: int, hashes: int, deviations: Exact) -> tuple[float, float]:
+    """Return bounds for the number of values that filled so many of the places.
+
+    With load r = n·hashes/places the number of filled places has the variance places·e^(-r)·(1 - (1 + r)·e^(-r))
+    (Whang, Vander-Zanden and Taylor 1990); each bound is a number of values from which the observed fill is the given
+    number of standard deviations away.
+
+    >>> fill_bounds(0, 100, 3, 2)
+    (0.0, 0.0)
+    """
+    width, middle = standard_deviations(deviations), _members(filled, places, hashes)
+    if filled == 0:
+        return 0.0, 0.0
+    beyond = 4 * places / hashes * (math.log(places) + 8)  # more values, and not one place would be empty
+    least = filled / hashes  # a value fills at most that many places
+    low = _crossing(filled, places, hashes, -width, (least, min(middle, beyond)))
+    return low, math.inf if filled == places else _crossing(filled, places, hashes, width, (middle, beyond))
+
+
+def _crossing(filled: int, places: int, hashes: int, width: float, within: tuple[float, float]) -> float:
+    """Return the number of values at which the expected fill, less ``width`` of its deviations, is the observed one."""
+    low, high = within
+    for _ in range(100):
+        middle = (low + high) / 2
+        empty = math.exp(-middle * hashes / places)
+        spread = places * empty * (1 - (1 + middle * hashes / places) * empty)
+        if places * (1 - empty) - width * math.sqrt(max(spread, 0.0)) < filled:
+            low = middle
+        else:
+            high = middle
+    return (low + high) / 2
+
+
+def _members(filled: int, places: int, hashes: int) -> float:
+    return math.inf if filled >= places else -places / hashes * math.log1p(-filled / places)

@@ -1,0 +1,1 @@
+"""Statistics of a plain array in one call."""

@@ -1,0 +1,127 @@
+"""From a column to whole steps on its axis, by the rules of the schema, and from steps to exact sums.
+
+What is missing follows the null rule, numbers are clipped to their bounds and rounded to the nearest step,
+``floor(value / grid + 0.5)`` in doubles, as every engine does it. Sums are exact: whole numbers of any size.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from celosia.core.errors import ParameterError
+from celosia.core.exact import Exact, quote
+from celosia.data.schema.axis import Axis
+from celosia.data.schema.columns import Category, Integer, Real
+
+if TYPE_CHECKING:
+    from celosia.statistics.arrays.reading import Column
+    from celosia.statistics.base.measure import Measure
+
+__all__ = ["indices", "kind_for", "pair", "steps_on", "summary_of"]
+
+_LOW_BITS = 20
+_FITS = 2**62
+
+
+def kind_for(column: "Column", bounds: tuple[Exact, Exact], *, grid: Exact | None, null: Exact) -> Integer | Real:
+    """Return the kind that a column of numbers has between bounds: whole numbers keep steps of one.
+
+    >>> from celosia.statistics.arrays.reading import read_numbers
+    >>> kind_for(read_numbers(np.array([34, 71])), (0, 120), grid=None, null="drop")
+    Integer(0, 120)
+    >>> kind_for(read_numbers(np.array([34.5])), (0, 120), grid="0.1", null=0)
+    Real(0, 120, grid='0.1', null=0)
+    """
+    low, high = pair(bounds, "bounds must be (low, high), known without a look at the data")
+    whole = not isinstance(low, bool) and hasattr(low, "__index__") and hasattr(high, "__index__")
+    if column.integral and whole and grid is None:
+        return Integer(low, high, null=null)  # type: ignore[arg-type]  # it says what it needs
+    return Real(low, high, grid=grid, null=null)
+
+
+def pair(bounds: object, wanted: str) -> tuple[Any, Any]:
+    """Return the two items of a pair, or say what was ``wanted``.
+
+    >>> pair((0, 120), "bounds must be (low, high)")
+    (0, 120)
+    """
+    if not isinstance(bounds, tuple | list) or len(bounds) != 2:
+        message = f"{wanted}, not {quote(bounds)}."
+        raise ParameterError(message)
+    return bounds[0], bounds[1]
+
+
+def steps_on(axis: Axis, column: "Column", kind: Integer | Real) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return each row's step, counted from the lower end, and which rows take part.
+
+    >>> from celosia.statistics.arrays.reading import read_numbers
+    >>> k, present = steps_on(Axis(0, 120, Integer(0, 120).axis.grid), read_numbers([34, None, 200]), Integer(0, 120))
+    >>> k[present].tolist()
+    [34, 120]
+    """
+    present, null = column.present, kind.null
+    values = column.values
+    if not isinstance(null, str):
+        filler = int(null) if column.integral and isinstance(kind, Integer) else float(null)
+        values, present = np.where(present, values, filler), np.ones(len(values), dtype=bool)
+    else:
+        values = np.where(present, values, values.dtype.type(0))  # not looked at, but NaN would warn
+    if values.dtype.kind == "i" and isinstance(kind, Integer) and axis.grid == 1:
+        return np.clip(values, kind.low, kind.high) - axis.lowest, present
+    clipped = np.clip(values.astype(np.float64), float(kind.low), float(kind.high))
+    steps = np.floor(clipped / float(axis.grid) + 0.5)
+    return np.clip(steps, axis.lowest, axis.highest).astype(np.int64) - axis.lowest, present
+
+
+def summary_of(measure: "Measure", steps: Sequence[NDArray[np.int64]], rows: int) -> NDArray[np.object_]:
+    """Return the exact sums of a measure's features over rows, as one cell of whole numbers of any size.
+
+    >>> from celosia.statistics.moments.bernstein import FirstMoments
+    >>> summary_of(FirstMoments(Integer(0, 120).axis), [np.array([34, 71])], 2).tolist()
+    [[105, 135]]
+    """
+    largest = max(max(-low, high) for low, high in measure.reach)
+    sums = [_exact_sum(feature, rows, largest) for feature in measure.features(*steps)]
+    summary = np.empty((1, measure.width), dtype=object)
+    summary[0] = sums
+    return summary
+
+
+def _exact_sum(feature: Any, rows: int, largest: int) -> int:  # noqa: ANN401 - a constant or an array
+    if isinstance(feature, int):
+        return feature * rows
+    if largest * rows < _FITS:
+        return int(feature.sum(dtype=np.int64))
+    low = feature & np.int64((1 << _LOW_BITS) - 1)
+    return (int((feature >> np.int64(_LOW_BITS)).sum(dtype=np.int64)) << _LOW_BITS) + int(low.sum(dtype=np.int64))
+
+
+def indices(column: "Column", categories: Category) -> NDArray[np.int64]:
+    """Return the place of each row's category, of those rows that take part.
+
+    >>> from celosia.statistics.arrays.reading import read_column
+    >>> indices(read_column(["M", None, "F", "X"]), Category("F", "M")).tolist()
+    [1, 0]
+    """
+    values = categories.values
+    if column.values.dtype.kind in "if":
+        found = _numeric_indices(column.values, values)
+    else:
+        place = {value: index for index, value in enumerate(values)}
+        items = (place.get(item, -1) if isinstance(item, str | int) else -1 for item in column.values)
+        found = np.fromiter(items, dtype=np.int64, count=len(column.values))
+    found = np.where(column.present, found, -1)
+    if categories.nullable:
+        return found[found >= 0]
+    return np.where(found >= 0, found, values.index(categories.null))
+
+
+def _numeric_indices(numbers: NDArray[Any], values: tuple[str | int, ...]) -> NDArray[np.int64]:
+    if not all(isinstance(value, int) for value in values):
+        return np.full(len(numbers), -1, dtype=np.int64)
+    wanted = np.array(values, dtype=np.int64)
+    order = np.argsort(wanted)
+    places = np.clip(np.searchsorted(wanted[order], numbers), 0, len(wanted) - 1)
+    return np.where(wanted[order][places] == numbers, order[places], -1)

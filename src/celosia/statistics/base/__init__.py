@@ -1,0 +1,1 @@
+"""Contribution bounds, measures, the noise of a summary, and its confidence intervals."""

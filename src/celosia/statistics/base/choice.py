@@ -1,0 +1,245 @@
+"""What statistics that choose have in common: exact counts in, one or several candidates out, and what that costs.
+
+A mode or a median is no number to which noise could be added; it is chosen among public candidates, with probability
+that falls with how far a candidate is from the truth in rows. A choice takes several *selections* in each cell of the
+group by; its share of epsilon is divided among the cells that one unit can touch and the selections in each. Why that
+is private, for both adjacencies, is in ``proofs/quantiles.md``. McSherry and Talwar 2007; McKenna and Sheldon 2020.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from celosia.core.adjacency import AddRemove
+from celosia.core.enclosure import root_at_most
+from celosia.core.errors import InputError
+from celosia.core.events import ExponentialEvent, PermuteAndFlipEvent
+from celosia.core.exact import Exact, exact_epsilon, exact_positive
+from celosia.core.guarantees import ZCDP, Guarantee, PureDP
+from celosia.core.structure import RepeatedEvent
+from celosia.mechanisms.added import one_of
+from celosia.mechanisms.selection.choices import choose_each, flip_each
+from celosia.noise.source import source_or_system
+from celosia.statistics.base.estimate import Estimate
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from celosia.core.events import Event
+    from celosia.core.mechanism import Source
+    from celosia.data.schema.axis import Axis
+    from celosia.statistics.base.contribution import Bounding
+
+__all__ = ["Choice", "choose_largest", "count_rate", "gap_at_most", "promised", "selection_epsilon"]
+
+_AT_ONCE = 2**19  # counts that are worked on together: more would only move memory
+_MOST = 2**62
+_LARGEST = Fraction(2) ** 1000  # an epsilon of nearly nothing leaves an error of any size, but a double
+
+
+class Choice(ABC):
+    """The base of ``Mode``, ``TopK`` and ``Quantiles``.
+
+    The share of the budget is said as ``epsilon`` or as ``rho`` (zCDP). Where several releases are composed better than
+    by adding their epsilons, ``pure=False`` takes the exponential mechanism in place of permute-and-flip.
+
+    >>> from celosia.statistics.selection.most_common import Mode
+    >>> Mode(candidates=3).width
+    3
+    """
+
+    __slots__ = ()
+
+    quantities: ClassVar[tuple[str, ...]]
+    _flips: ClassVar[bool] = True
+
+    @property
+    def axes(self) -> "tuple[Axis, ...]":
+        """The axes of its columns; none where candidates are a list."""
+        return ()
+
+    @property
+    def bin_width(self) -> int:
+        """How many points of the axis are counted together."""
+        return 1
+
+    @property
+    @abstractmethod
+    def width(self) -> int:
+        """How many counts it needs in each cell."""
+
+    @abstractmethod
+    def parts(self, bounding: "Bounding", *, pure: bool = True) -> int:
+        """Return how many selections are made one after another in each cell."""
+
+    @abstractmethod
+    def spread(
+        self,
+        epsilon: Exact | None,
+        bounding: "Bounding",
+        *,
+        rho: Exact | None = None,
+        pure: bool = True,
+        rows: float | None = None,
+        level: Exact = 0.95,
+    ) -> float | None:
+        """Return how many rows the answer is off at most, with probability ``level``, whatever the data."""
+
+    @abstractmethod
+    def explain(
+        self, epsilon: Exact | None, bounding: "Bounding", *, rho: Exact | None = None, pure: bool = True
+    ) -> tuple[str, ...]:
+        """Return sentences for a preview: how the answer is chosen, and why not otherwise."""
+
+    @abstractmethod
+    def _choose(
+        self,
+        counts: "NDArray[np.int64]",
+        each: Fraction,
+        bounding: "Bounding",
+        *,
+        pure: bool,
+        source: "Source",
+    ) -> "NDArray[np.int64]":
+        """Return the chosen indices for some of the cells; ``each`` is the epsilon of one selection."""
+
+    def _estimate(self, chosen: "NDArray[np.int64]") -> Estimate:
+        """Return what was chosen in the user's units, with intervals where there are any."""
+        return Estimate(value=chosen)
+
+    def each(self, epsilon: Exact | None, bounding: "Bounding", *, rho: Exact | None = None) -> Fraction:
+        """Return the epsilon of one selection in one cell.
+
+        >>> from celosia.statistics.base.contribution import Bounding
+        >>> from celosia.statistics.selection.most_common import Mode
+        >>> Mode(candidates=3).each(1, Bounding(groups=4, cells=10))
+        Fraction(1, 4)
+        """
+        return selection_epsilon(epsilon, rho, bounding.groups * self.parts(bounding))
+
+    def event(
+        self, epsilon: Exact | None, bounding: "Bounding", *, rho: Exact | None = None, pure: bool = True
+    ) -> "Event":
+        """Return what a release runs, for all cells together.
+
+        >>> from celosia.statistics.base.contribution import Bounding
+        >>> from celosia.statistics.selection.most_common import Mode
+        >>> Mode(candidates=3).event(1, Bounding())
+        PermuteAndFlipEvent(epsilon=1)
+        >>> Mode(candidates=3).event(None, Bounding(groups=2, cells=5), rho="1/4")
+        RepeatedEvent(event=ExponentialEvent(epsilon=1), times=2)
+        """
+        kind = PermuteAndFlipEvent if self._flips and pure and rho is None else ExponentialEvent
+        event = kind(epsilon=self.each(epsilon, bounding, rho=rho), adjacency=bounding.adjacency, unit=bounding.unit)
+        times = bounding.groups * self.parts(bounding, pure=pure)
+        return event if times == 1 else RepeatedEvent(event=event, times=times)
+
+    def release(
+        self,
+        counts: "NDArray[np.int64]",
+        epsilon: Exact | None,
+        bounding: "Bounding",
+        *,
+        rho: Exact | None = None,
+        pure: bool = True,
+        source: "Source | None" = None,
+    ) -> Estimate:
+        """Return the private answer of each cell from exact counts, one row for each cell and one column a candidate.
+
+        >>> import numpy as np
+        >>> from celosia.statistics.base.contribution import Bounding
+        >>> from celosia.statistics.selection.most_common import Mode
+        >>> Mode(candidates=3).release(np.array([[10, 500, 20], [300, 2, 2]]), 1, Bounding(cells=2)).value.tolist()
+        [1, 0]
+        """
+        numbers = self._counted(counts)
+        each, source = self.each(epsilon, bounding, rho=rho), source_or_system(source)
+        pure = pure and rho is None
+        chosen = [
+            self._choose(numbers[cells], each, bounding, pure=pure, source=source)
+            for cells in _together(*numbers.shape)
+        ]
+        return self._estimate(np.concatenate(chosen))
+
+    def _counted(self, counts: "NDArray[np.int64]") -> "NDArray[np.int64]":
+        numbers = np.asarray(counts)
+        if numbers.ndim != 2 or numbers.shape[1] != self.width or numbers.dtype.kind not in "iuO":
+            message = f"counts must be a table of whole numbers with {self.width} columns, one for each candidate."
+            raise InputError(message)
+        if numbers.dtype.kind == "i":
+            return numbers.astype(np.int64, copy=False)
+        return np.minimum(numbers, _MOST).astype(np.int64)  # clipping keeps neighbours as near as they were
+
+
+def selection_epsilon(epsilon: Exact | None, rho: Exact | None, times: int) -> Fraction:
+    """Return the epsilon of each of ``times`` selections that share a budget; one costs epsilon^2 / 8 in zCDP.
+
+    >>> selection_epsilon(1, None, 4), selection_epsilon(None, "1/2", 4)
+    (Fraction(1, 4), Fraction(1, 1))
+    """
+    one_of(epsilon=epsilon, rho=rho)
+    if epsilon is not None:
+        return exact_epsilon(epsilon) / times
+    return root_at_most(8 * exact_positive(rho if rho is not None else 0, name="rho") / times)
+
+
+def promised(epsilon: Exact | None, rho: Exact | None, bounding: "Bounding") -> Guarantee:
+    """Return what a release promises, in the kind of its price.
+
+    >>> from celosia.statistics.base.contribution import Bounding
+    >>> promised(None, "0.1", Bounding(unit="person"))
+    ZCDP(rho='0.1', unit='person')
+    """
+    one_of(epsilon=epsilon, rho=rho)
+    if epsilon is not None:
+        return PureDP(epsilon=epsilon, adjacency=bounding.adjacency, unit=bounding.unit)
+    return ZCDP(rho=rho if rho is not None else 0, adjacency=bounding.adjacency, unit=bounding.unit)
+
+
+def count_rate(each: Fraction, bounding: "Bounding") -> Fraction:
+    """Return what one row counts in the exponent when the utility of a candidate is its number of rows.
+
+    Under add-remove a unit only adds rows, or only takes them away, and the utility is monotone.
+
+    >>> from celosia.statistics.base.contribution import Bounding
+    >>> count_rate(Fraction(1), Bounding(rows=3))
+    Fraction(1, 3)
+    """
+    return each / (bounding.rows if bounding.adjacency is AddRemove else 2 * bounding.rows)
+
+
+def gap_at_most(candidates: int, missed: float, rate: Fraction) -> float:
+    """Return how many rows a choice is below the best at most, but for a chance of ``missed``.
+
+    McSherry and Talwar 2007: ``ln(candidates / missed) / rate``; permute-and-flip does no worse.
+
+    >>> round(gap_at_most(10, 0.05, Fraction(1, 2)), 1)
+    10.6
+    """
+    return float(min(Fraction(math.log(candidates / missed)) / rate, _LARGEST))
+
+
+def choose_largest(
+    counts: "NDArray[np.int64]",
+    rate: Fraction,
+    *,
+    allowed: "NDArray[np.bool_] | None" = None,
+    flips: bool,
+    source: "Source",
+) -> "NDArray[np.int64]":
+    """Choose in each row a column whose count is nearly the largest of those allowed.
+
+    >>> choose_largest(np.array([[10, 500, 20]]), Fraction(1), flips=True, source=source_or_system(None)).tolist()
+    [1]
+    """
+    gaps = counts.max(axis=1, keepdims=True) - counts
+    return (flip_each if flips else choose_each)(rate, gaps, allowed=allowed, source=source)
+
+
+def _together(cells: int, width: int) -> Iterator[slice]:
+    step = max(1, _AT_ONCE // max(1, width))
+    return (slice(first, first + step) for first in range(0, max(cells, 1), step))

@@ -1,0 +1,258 @@
+"""What an estimator asks of private rows: whole numbers that are summed once, noised once, and then solved.
+
+This is where queries and learning meet without knowing each other. A ``Learner`` says from public knowledge alone what
+it wants summed, how far one row moves that, and with which noise; whoever holds the rows (a database, or an array in
+memory) sums exactly, adds the noise, and hands back noisy numbers and nothing else.
+"""
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from celosia.core.errors import InputError, ParameterError
+from celosia.statistics.base.contribution import Bounding, Footprint, Sensitivity
+from celosia.statistics.base.measure import Measure
+from celosia.statistics.base.noise import Noise
+from celosia.statistics.base.products import Products
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from celosia.core.events import Event
+    from celosia.core.guarantees import Guarantee
+    from celosia.data.schema.columns import Kind, Value
+
+__all__ = ["Facts", "Inquiry", "Learner", "Part", "check_learner", "reached"]
+
+_MOST = 2**62 - 1  # what noise is added to at the most: see ``Noise.release``
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """One measure, the places of the columns that it is taken of, and whether it is summed for each class apart.
+
+    Places count the features from 0; the target, where it is a number, comes after the last of them.
+
+    >>> from celosia.statistics.moments.measures import Bins
+    >>> Part(measure=Bins(3), columns=(0,), by_class=True).measure.width
+    3
+    """
+
+    measure: Measure
+    columns: tuple[int, ...]
+    by_class: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Inquiry:
+    """All that is summed: ``parts`` one after the other, each class by class where it is taken so, then combined.
+
+    ``combination`` is a matrix of whole numbers, NumPy's or a sparse one of SciPy's, by which the exact sums are
+    multiplied before there is noise; None leaves them as they are. ``footprint`` is that of one row's part in the
+    combined numbers.
+
+    >>> from celosia.statistics.moments.measures import RowCount
+    >>> one = Footprint(l1=1, l2_squared=1, across_l1=1, across_l2_squared=1)
+    >>> noise = Noise.laplace(1, one.sensitivity(Bounding()), 1, 1, Bounding())
+    >>> inquiry = Inquiry(
+    ...     parts=(Part(measure=RowCount(), columns=()),), footprint=one, bounding=Bounding(), noise=noise,
+    ...     event=noise.event, guarantee=noise.guarantee,
+    ... )
+    >>> inquiry.combined([np.array([[108]])]).tolist()
+    [108]
+    """
+
+    parts: tuple[Part, ...]
+    footprint: Footprint
+    bounding: Bounding
+    noise: Noise
+    event: "Event"
+    guarantee: "Guarantee"
+    classes: "tuple[Value, ...] | None" = None
+    combination: Any = None
+    design: object = None  # whatever the learner wants to find again
+
+    @property
+    def cells(self) -> int:
+        """How many classes there are; one if nothing is told apart."""
+        return 1 if self.classes is None else len(self.classes)
+
+    @property
+    def summed(self) -> int:
+        """How many whole numbers are summed, before they are combined."""
+        return sum(part.measure.width * (self.cells if part.by_class else 1) for part in self.parts)
+
+    @property
+    def width(self) -> int:
+        """How many whole numbers are noised."""
+        return self.summed if self.combination is None else int(self.combination.shape[0])
+
+    @property
+    def bounds_averages(self) -> bool:
+        """Whether the footprint also holds for rows of one unit that were averaged, coordinate by coordinate.
+
+        Rounding an average towards 0 can take it out of what single rows combine to. It never takes a coordinate beyond
+        its largest value: if all of them at once, with any signs, stay within the footprint, so does every average.
+
+        >>> from celosia.statistics.moments.measures import RowCount
+        >>> one = Footprint(l1=1, l2_squared=1, across_l1=1, across_l2_squared=1)
+        >>> noise = Noise.laplace(1, one.sensitivity(Bounding()), 1, 1, Bounding())
+        >>> Inquiry(
+        ...     parts=(Part(measure=RowCount(), columns=()),), footprint=one, bounding=Bounding(), noise=noise,
+        ...     event=noise.event, guarantee=noise.guarantee,
+        ... ).bounds_averages
+        True
+        """
+        if self.combination is None:
+            return True
+        if not all(isinstance(part.measure, Products) for part in self.parts):
+            return False
+        sizes = abs(self.combination)
+        return all(self._is_within(_product(sizes, self._largest(cell))) for cell in range(self.cells))
+
+    def _largest(self, cell: int) -> "NDArray[Any]":
+        """The largest sizes of what a row of one class is summed from; 0 in the places of other classes."""
+        found: list[int] = []
+        for part in self.parts:
+            assert isinstance(part.measure, Products)  # noqa: S101 - for the type checker: looked at before
+            for other in range(self.cells if part.by_class else 1):
+                here = not part.by_class or other == cell
+                found += [size if here else 0 for size in part.measure.largest]
+        return np.array(found, dtype=object)
+
+    def _is_within(self, reach: "NDArray[Any]") -> bool:
+        """Whether a combined vector that reaches this far in every coordinate is within the footprint."""
+        return bool(reach.sum() <= self.footprint.l1 and (reach * reach).sum() <= self.footprint.l2_squared)
+
+    def combined(self, sums: "Sequence[NDArray[Any]]") -> "NDArray[Any]":
+        """Return the exact numbers that are noised, from an array of classes by width for each part.
+
+        Whole numbers of any size go in; what comes out is exact.
+        """
+        flat = np.concatenate([np.asarray(array).reshape(-1) for array in sums])
+        if len(flat) != self.summed:
+            message = f"The sums must be {self.summed} whole numbers."
+            raise InputError(message)
+        if self.combination is None:
+            return flat
+        return _product(self.combination, flat)
+
+    def release(self, exact: "NDArray[Any]", source: Any = None) -> "NDArray[np.int64]":  # noqa: ANN401 - a source
+        """Return combined numbers with fresh noise; refuse, judging by them, sums that were cut off for their size."""
+        noisy: NDArray[np.int64] = self.noise.release(np.asarray(exact).reshape(1, -1), source)[0]
+        edge = max(_MOST - 40 * self.noise.variance**0.5, _MOST / 2)  # where a sum that was cut off is found, noisy
+        if np.abs(noisy).max(initial=0) >= edge:
+            message = "There are more rows than can be added up exactly: fit a random part of them."
+            raise InputError(message)
+        return noisy
+
+
+def _product(matrix: Any, numbers: "NDArray[Any]") -> "NDArray[Any]":  # noqa: ANN401 - SciPy's arrays have no common type
+    """Return the exact product, in Python's integers: only what is not 0 is multiplied, for most of a matrix is."""
+    rows, columns, factors = _entries(matrix)
+    exact: NDArray[Any] = np.zeros(matrix.shape[0], dtype=object)
+    np.add.at(exact, rows, factors.astype(object) * numbers[columns].astype(object))
+    return exact
+
+
+def _entries(matrix: Any) -> "tuple[NDArray[Any], NDArray[Any], NDArray[Any]]":  # noqa: ANN401 - as above
+    """Return rows, columns and values of the entries of a matrix that are not 0."""
+    if isinstance(matrix, np.ndarray):
+        rows, columns = np.nonzero(matrix)
+        return rows, columns, matrix[rows, columns]
+    sparse = matrix.tocoo()
+    return sparse.row, sparse.col, sparse.data
+
+
+def reached(footprint: Footprint, bounding: Bounding, *, droppable: bool = False) -> Sensitivity:
+    """Return how far one unit moves the combined numbers: all its rows may be anywhere, in any class.
+
+    ``droppable``: a row may be left out for what it holds (a null, a condition), so a replaced one can come or go.
+
+    Several rows of a unit were averaged towards 0, coordinate by coordinate. That brings no average further from 0, but
+    may move two of them apart; so of units that may have several rows, also of those of which one row counts (an
+    average of all of them), twice the distance from 0 is taken (``proofs/fitting.md``).
+
+    >>> footprint = Footprint(l1=3, l2_squared=5, across_l1=4, across_l2_squared=6)
+    >>> from celosia.core import ReplaceOne
+    >>> reached(footprint, Bounding(rows=2, adjacency=ReplaceOne))
+    Sensitivity(l1=12, l2_squared=80)
+    """
+    rows = bounding.rows * bounding.groups
+    if rows == 1 and bounding.unit == "row":
+        if droppable:
+            footprint = replace(
+                footprint,
+                across_l1=max(footprint.l1, footprint.across_l1),
+                across_l2_squared=max(footprint.l2_squared, footprint.across_l2_squared),
+            )
+        return footprint.sensitivity(Bounding(adjacency=bounding.adjacency, unit=bounding.unit))
+    doubled = Footprint(
+        l1=footprint.l1,
+        l2_squared=footprint.l2_squared,
+        across_l1=2 * footprint.l1,
+        across_l2_squared=4 * footprint.l2_squared,
+    )
+    return doubled.sensitivity(Bounding(rows=rows, adjacency=bounding.adjacency, unit=bounding.unit))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """What was done, beside the noisy numbers: nothing in it was learned from the rows.
+
+    >>> Facts(seeded=False, table="deaths").where is None
+    True
+    """
+
+    seeded: bool
+    table: str | None = None
+    where: str | None = None
+    schema: str | None = None  # of the columns that were read, as TOML
+
+
+@runtime_checkable
+class Learner(Protocol):
+    """What a session needs of an estimator that learns from sums.
+
+    >>> from celosia.learn import StandardScaler
+    >>> isinstance(StandardScaler(), Learner)
+    True
+    """
+
+    def inquire(
+        self,
+        features: "Mapping[str, Kind]",
+        target: "Kind | None" = None,
+        *,
+        bounding: Bounding | None = None,
+        droppable: bool = False,
+        exact: bool = True,
+    ) -> Inquiry:
+        """Return what is to be summed, from public knowledge alone; refuse what cannot be learned from it.
+
+        ``droppable``: a row may be left out for what it holds. ``exact``: the budget is an epsilon, and Gaussian noise
+        may be certified exactly; where it is a rho or a curve, the noise costs what concentrated privacy says.
+        """
+
+    def conclude(self, noisy: "NDArray[np.int64]", inquiry: Inquiry, facts: Facts) -> object:
+        """Take the noisy numbers and solve; return the fitted estimator."""
+
+
+def check_learner(estimator: object) -> "Learner":
+    """Return an estimator that learns from sums; refuse any other.
+
+    >>> check_learner(3)
+    Traceback (most recent call last):
+    ...
+    celosia.core.errors.ParameterError: int is no estimator of celosia.learn that learns from sums alone: take one, ...
+    """
+    if not isinstance(estimator, Learner):
+        message = (
+            f"{type(estimator).__name__} is no estimator of celosia.learn that learns from sums alone: take one, or "
+            "fit in memory, with estimator.fit(X, y)."
+        )
+        raise ParameterError(message)
+    return estimator

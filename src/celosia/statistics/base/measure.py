@@ -1,0 +1,171 @@
+"""What a measure is: whole numbers that are summed over rows, how far one row moves them, and what they answer.
+
+One definition of the features of a row serves arrays, plain integers and database expressions alike, for it is made of
+sums and products only. The exact sums never leave the engine that made them: what a measure answers from is noisy.
+"""
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any
+
+from celosia.core.errors import ParameterError
+from celosia.core.exact import Exact, quote
+from celosia.data.schema.axis import Axis
+from celosia.statistics.base.contribution import Bounding, Footprint, Sensitivity
+from celosia.statistics.base.noise import Noise
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from celosia.statistics.base.estimate import Estimate
+
+__all__ = ["Measure", "nearer", "parts_of"]
+
+_FINE = 2**24  # parts of a person's average: rounded down, a million persons lose a few hundredths of one
+
+
+class Measure(ABC):
+    """What all measures have; ``k`` is a row's step on an axis, counted from its lower end.
+
+    >>> from celosia.statistics.moments.measures import RowCount
+    >>> RowCount().sensitivity(Bounding(groups=2, cells=5))
+    Sensitivity(l1=2, l2_squared=2)
+    """
+
+    __slots__ = ()
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        """The axes on which the steps of its columns are taken; none if it only counts.
+
+        >>> from fractions import Fraction
+        >>> from celosia.statistics.moments.measures import Total
+        >>> Total(Axis(-5, 5, Fraction(1))).axes
+        (Axis(-5, 5, 1),)
+        """
+        return ()
+
+    @property
+    @abstractmethod
+    def width(self) -> int:
+        """How many numbers are summed."""
+
+    @property
+    @abstractmethod
+    def quantities(self) -> tuple[str, ...]:
+        """What it can answer."""
+
+    @property
+    @abstractmethod
+    def footprint(self) -> Footprint:
+        """Where one row's features can lie."""
+
+    @property
+    def row(self) -> int:
+        """How much one row adds to one of the numbers, at most: the unit in which noise is shown and compared.
+
+        >>> from celosia.statistics.moments.measures import RowCount
+        >>> RowCount().row
+        1
+        """
+        return self.footprint.l1
+
+    @property
+    def reach(self) -> tuple[tuple[int, int], ...]:
+        """The least and the largest of each feature, an absent row's 0 included: what averaged rows are clamped to.
+
+        >>> from fractions import Fraction
+        >>> from celosia.statistics.moments.measures import Total
+        >>> Total(Axis(-5, 3, Fraction(1))).reach
+        ((-5, 3),)
+        """
+        return ((0, self.footprint.l1),) * self.width
+
+    @property
+    def counts_missing(self) -> bool:
+        """Whether rows without a value count as well: ``features`` then takes, after the step, whether there is one.
+
+        >>> from celosia.statistics.moments.measures import RowCount
+        >>> RowCount().counts_missing
+        False
+        """
+        return False
+
+    @abstractmethod
+    def features(self, *k: Any) -> tuple[Any, ...]:  # noqa: ANN401 - numbers, arrays or expressions
+        """Return the ``width`` whole numbers of a row."""
+
+    def averaged(self) -> "Measure":
+        """Return the measure to take where the rows of a person are averaged: in parts so small that rounding is none.
+
+        >>> from fractions import Fraction
+        >>> from celosia.statistics.moments.measures import Total
+        >>> Total(Axis(0, 1, Fraction(1))).averaged().parts
+        16777216
+        """
+        return self
+
+    def sensitivity(self, bounding: Bounding) -> Sensitivity:
+        """Return how much of the summary one unit can change.
+
+        >>> from celosia.statistics.moments.measures import Distinct
+        >>> Distinct().sensitivity(Bounding(rows=3))
+        Sensitivity(l1=3, l2_squared=9)
+        """
+        return self.footprint.sensitivity(bounding)
+
+    def pure_noise(self, epsilon: Exact, cells: int, bounding: Bounding) -> Noise:
+        """Return the noise that makes the whole summary epsilon-private: Laplace, for the L1 sensitivity.
+
+        >>> from celosia.statistics.moments.measures import RowCount
+        >>> RowCount().pure_noise("0.5", 1, Bounding()).event
+        LaplaceEvent(scale=2, sensitivity=1)
+        """
+        return Noise.laplace(epsilon, self.sensitivity(bounding), cells, self.width, bounding)
+
+    def of(self, quantity: str) -> "tuple[str, Measure]":
+        """Return a quantity as that of a measure of one column: itself, unless several columns share a measurement.
+
+        >>> from celosia.statistics.moments.measures import RowCount
+        >>> RowCount().of("count")
+        ('count', RowCount())
+        """
+        return quantity, self
+
+    @abstractmethod
+    def answer(self, quantity: str, noisy: "NDArray[np.int64]", noise: Noise) -> "Estimate":
+        """Return what a noisy summary, cells by width, says of a quantity, in the caller's units."""
+
+    @abstractmethod
+    def spread(self, quantity: str, noise: Noise, *, rows: float | None, level: float = 0.95) -> float | None:
+        """Return how far off the answer will be at most, with probability ``level``; a ratio needs a guess of ``rows``.
+
+        ``rows`` is a public guess of the rows of a cell; None is returned where it is needed and missing.
+        """
+
+    def _check(self, quantity: str) -> None:
+        if quantity not in self.quantities:
+            message = f"{type(self).__name__} answers {', '.join(self.quantities)}, not {quote(quantity)}."
+            raise ParameterError(message)
+
+
+def nearer(axis: Axis, most: int) -> Axis:
+    """Return the axis with a grid so coarse that neither end is more than ``most`` steps from 0.
+
+    >>> from fractions import Fraction
+    >>> nearer(Axis(-5, 1000, Fraction(1)), 300)
+    Axis(-2, 250, 4)
+    """
+    factor = 1
+    while max(-(axis.lowest // factor), -(-axis.highest // factor)) > most:
+        factor *= 2
+    return Axis(axis.lowest // factor, -(-axis.highest // factor), axis.grid * factor)
+
+
+def parts_of(total: int) -> int:
+    """Return into how many parts to cut a step if the largest row has ``total`` of them.
+
+    >>> parts_of(1), parts_of(120), parts_of(2**30)
+    (16777216, 131072, 1)
+    """
+    return 1 << max(0, (_FINE // total).bit_length() - 1)

@@ -1,0 +1,245 @@
+"""The noise of a summary: draws of the same distribution for every cell and coordinate.
+
+A summary is an array of whole numbers, cells by coordinates, whose neighbours differ by at most a stated number of
+steps over the whole array. Noise wraps the Laplace, the Gaussian or the K-norm mechanism for it, says what was run, and
+tells how far sums of noisy coordinates can be off: that is what confidence intervals are made of. K-norm noise is drawn
+for all coordinates of a cell together.
+"""
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from celosia.core.errors import InputError
+from celosia.core.exact import Exact, exact_level, whole
+from celosia.mechanisms.gaussian import Gaussian
+from celosia.mechanisms.k_norm import KNorm
+from celosia.mechanisms.laplace import Laplace
+from celosia.statistics.base.contribution import Bounding, Sensitivity
+from celosia.statistics.base.tails import cube_margin, laplace_margin, laplace_scale, normal_deviation, normal_margin
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from celosia.core.events import GaussianEvent, KNormEvent, LaplaceEvent
+    from celosia.core.guarantees import Guarantee
+    from celosia.core.mechanism import Source
+
+__all__ = ["Noise"]
+
+_MOST = 2**62 - 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Noise:
+    """Laplace, Gaussian or K-norm noise for a summary of ``cells`` times ``width`` whole numbers.
+
+    With another number of cells (``dataclasses.replace``) every coordinate still gets the same noise.
+
+    >>> noise = Noise.laplace(1, Sensitivity(l1=120, l2_squared=14400), 32, 2, Bounding(cells=32))
+    >>> noise.event
+    LaplaceEvent(scale=120, sensitivity=120, dimension=64)
+    """
+
+    mechanism: Laplace | Gaussian | KNorm
+    cells: int
+    width: int
+
+    def __post_init__(self) -> None:
+        size = self.cells * self.width
+        if isinstance(self.mechanism, KNorm):
+            if self.cells not in (0, self.mechanism.blocks):
+                object.__setattr__(self, "mechanism", replace(self.mechanism, blocks=self.cells))
+        elif size not in (0, self.mechanism.dimension):  # fewer cells are shown than were planned for
+            object.__setattr__(self, "mechanism", _resized(self.mechanism, size))
+
+    @classmethod
+    def laplace(cls, epsilon: Exact, sensitivity: Sensitivity, cells: int, width: int, bounding: Bounding) -> "Noise":
+        """Return Laplace noise that makes the whole summary epsilon-private.
+
+        >>> Noise.laplace("0.5", Sensitivity(l1=1, l2_squared=1), 1, 1, Bounding()).guarantee
+        PureDP(epsilon=0.5)
+        """
+        mechanism = Laplace(
+            epsilon=epsilon,
+            sensitivity=sensitivity.l1,
+            dimension=_size(cells, width),
+            adjacency=bounding.adjacency,
+            unit=bounding.unit,
+        )
+        return cls(mechanism=mechanism, cells=cells, width=width)
+
+    @classmethod
+    def k_norm(cls, epsilon: Exact, sensitivity: int, cells: int, width: int, bounding: Bounding) -> "Noise":
+        """Return noise that makes the summary epsilon-private if the largest changes of all cells add up to that much.
+
+        >>> Noise.k_norm("0.5", 1000, 2, 3, Bounding(cells=2)).event
+        KNormEvent(scale=2000, sensitivity=1000, width=3, blocks=2)
+        """
+        mechanism = KNorm(
+            epsilon=epsilon,
+            sensitivity=sensitivity,
+            width=width,
+            blocks=cells,
+            adjacency=bounding.adjacency,
+            unit=bounding.unit,
+        )
+        return cls(mechanism=mechanism, cells=cells, width=width)
+
+    @classmethod
+    def gaussian(cls, rho: Exact, sensitivity: Sensitivity, cells: int, width: int, bounding: Bounding) -> "Noise":
+        """Return Gaussian noise that makes the whole summary rho-zCDP.
+
+        >>> Noise.gaussian("0.5", Sensitivity(l1=1, l2_squared=1), 2, 1, Bounding(cells=2)).event
+        GaussianEvent(variance=1, sensitivity_squared=1, dimension=2)
+        """
+        mechanism = Gaussian(
+            rho=rho,
+            sensitivity_squared=sensitivity.l2_squared,
+            dimension=_size(cells, width),
+            adjacency=bounding.adjacency,
+            unit=bounding.unit,
+        )
+        return cls(mechanism=mechanism, cells=cells, width=width)
+
+    @classmethod
+    def approximate(
+        cls, epsilon: Exact, delta: Exact, sensitivity: Sensitivity, cells: int, width: int, bounding: Bounding
+    ) -> "Noise":
+        """Return Gaussian noise that makes the whole summary (epsilon, delta)-private.
+
+        >>> Noise.approximate(1, "1e-6", Sensitivity(l1=1, l2_squared=1), 1, 1, Bounding()).guarantee
+        ApproxDP(epsilon=1, delta='1e-06')
+        """
+        mechanism = Gaussian(
+            epsilon=epsilon,
+            delta=delta,
+            sensitivity_squared=sensitivity.l2_squared,
+            dimension=_size(cells, width),
+            adjacency=bounding.adjacency,
+            unit=bounding.unit,
+        )
+        return cls(mechanism=mechanism, cells=cells, width=width)
+
+    @property
+    def kind(self) -> Literal["Laplace", "Gaussian", "K-norm"]:
+        """The name of the mechanism.
+
+        >>> Noise.laplace(1, Sensitivity(l1=1, l2_squared=1), 1, 1, Bounding()).kind
+        'Laplace'
+        """
+        if isinstance(self.mechanism, KNorm):
+            return "K-norm"
+        return "Laplace" if isinstance(self.mechanism, Laplace) else "Gaussian"
+
+    @property
+    def event(self) -> "LaplaceEvent | GaussianEvent | KNormEvent":
+        """What is run, known before anything is read.
+
+        >>> Noise.laplace(1, Sensitivity(l1=1, l2_squared=1), 1, 1, Bounding()).event
+        LaplaceEvent(scale=1, sensitivity=1)
+        """
+        return self.mechanism.event
+
+    @property
+    def guarantee(self) -> "Guarantee":
+        """What the whole noisy summary promises.
+
+        >>> Noise.gaussian(1, Sensitivity(l1=1, l2_squared=1), 1, 1, Bounding()).guarantee
+        ZCDP(rho=1)
+        """
+        return self.mechanism.guarantee
+
+    @property
+    def variance(self) -> float:
+        """The variance of one coordinate's noise, in squared steps.
+
+        >>> round(Noise.laplace(1, Sensitivity(l1=10, l2_squared=100), 1, 1, Bounding()).variance, 2)
+        199.83
+        """
+        if isinstance(self.mechanism, Gaussian):
+            return float(self.mechanism.event.variance)  # a little above the true one
+        if isinstance(self.mechanism, KNorm):  # of wide noise
+            return (self.width + 1) * (self.width + 2) / 3 * float(self.mechanism.event.scale) ** 2
+        return 0.5 / _sinh(0.5 / float(self.mechanism.event.scale)) ** 2
+
+    def release(self, summary: "NDArray[Any]", source: "Source | None" = None) -> "NDArray[np.int64]":
+        """Return a summary with fresh noise in every cell and coordinate.
+
+        >>> from celosia.noise import Seeded
+        >>> noise = Noise.laplace(1, Sensitivity(l1=1, l2_squared=1), 2, 1, Bounding(cells=2))
+        >>> noise.release(np.array([[108], [51]]), Seeded(7)).tolist()
+        [[112], [51]]
+        """
+        if summary.shape != (self.cells, self.width):
+            message = f"The summary must have {self.cells} cells of {self.width} coordinates."
+            raise InputError(message)
+        if summary.dtype == object:  # Python's integers, where 64 bits could be too few
+            summary = np.minimum(np.maximum(summary, -_MOST), _MOST).astype(np.int64)
+        if summary.dtype.kind not in "iu":
+            message = f"The summary must hold whole numbers, not {summary.dtype}."
+            raise InputError(message)
+        noisy: NDArray[np.int64] = self.mechanism.release(summary, source=source).value
+        return noisy
+
+    def margin(self, level: Exact = 0.95) -> int:
+        """Return how far off one coordinate is at most, in steps, with probability ``level`` or more.
+
+        >>> Noise.laplace(1, Sensitivity(l1=1, l2_squared=1), 1, 1, Bounding()).margin(0.95)
+        3
+        """
+        if isinstance(self.mechanism, KNorm):
+            return math.floor(self.margin_of(np.ones(1), level))
+        return int(self.mechanism.error(level))
+
+    def margin_of(self, weights: "ArrayLike", level: Exact = 0.95) -> "NDArray[np.float64]":
+        """Return how far off weighted sums of a cell's coordinates are at most, with probability ``level`` or more.
+
+        The last axis of ``weights`` runs over coordinates. Larger weights never give a smaller margin than the truth
+        for smaller ones: where weights are known up to a range, the largest magnitudes will do.
+
+        >>> noise = Noise.laplace(1, Sensitivity(l1=100, l2_squared=10000), 1, 2, Bounding())
+        >>> noise.margin_of([[1, 0], [0.5, 0.5]]).round().tolist()
+        [300.0, 206.0]
+        """
+        failure = 1 - exact_level(level)
+        sizes = np.abs(np.atleast_1d(np.asarray(weights, dtype=np.float64)))
+        total = sizes.sum(axis=-1)
+        if isinstance(self.mechanism, KNorm):
+            # The half-width of the cube is below its Gamma law and the dimension; a step more is that of the points.
+            scale, slack = float(self.mechanism.event.scale), self.width + 1
+            wide: NDArray[np.float64] = scale * cube_margin(sizes, self.width, failure) + slack * total
+            return wide
+        # Each coordinate at its share of the failure: exact if only one counts, and good if most draws are 0.
+        counted = np.count_nonzero(sizes, axis=-1)
+        single = np.array([0.0] + [self.margin(1 - failure / count) for count in range(1, sizes.shape[-1] + 1)])
+        if isinstance(self.mechanism, Gaussian):
+            spread = normal_deviation(float(self.mechanism.event.variance)) * normal_margin(sizes, failure)
+        else:
+            spread = laplace_scale(float(self.mechanism.event.scale)) * laplace_margin(sizes, failure)
+        margins: NDArray[np.float64] = np.minimum(spread + total / 2, single[counted] * total)
+        return margins
+
+
+def _resized(mechanism: Laplace | Gaussian, size: int) -> Laplace | Gaussian:
+    """Return a mechanism that adds the very same noise to another number of coordinates."""
+    if isinstance(mechanism, Laplace):
+        return replace(mechanism, dimension=size)
+    event = mechanism.event
+    return Gaussian(
+        rho=event.sensitivity_squared / (2 * event.variance),
+        sensitivity_squared=event.sensitivity_squared,
+        dimension=size,
+        adjacency=event.adjacency,
+        unit=event.unit,
+    )
+
+
+def _size(cells: int, width: int) -> int:
+    return whole(cells, name="cells") * whole(width, name="width")
+
+
+def _sinh(x: float) -> float:
+    return math.sinh(min(x, 300.0))  # beyond, the variance is nothing

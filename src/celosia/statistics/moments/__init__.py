@@ -1,0 +1,1 @@
+"""Counts, sums, means, variances, covariances and correlations from exact sums."""

@@ -1,0 +1,125 @@
+"""What contribution limits cut off: rows kept and cut off in each cell, and persons of whom all or not all rows count.
+
+Unlike other measures these are not bounded by the limits, for they are about what lies beyond them. ``CutRows`` relies
+on a public number: over all cells together one person has at most ``most`` rows. ``CutPersons`` counts each person
+once. The proof is in ``proofs/cut-off.md``.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from celosia.core.errors import QueryError
+from celosia.core.exact import whole
+from celosia.statistics.base.contribution import Footprint
+from celosia.statistics.base.estimate import Estimate
+from celosia.statistics.base.measure import Measure
+from celosia.statistics.base.noise_sums import sum_margin
+from celosia.statistics.moments.bernstein import simplex
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from celosia.statistics.base.noise import Noise
+
+__all__ = ["CutOffMeasure", "CutPersons", "CutRows"]
+
+
+class CutOffMeasure(Measure):
+    """Two whole numbers: what the limits keep and what they cut off. ``kept`` is the share of the former in all cells.
+
+    Take its sensitivity for one cell and one row of a unit: the footprint is that of a person.
+
+    >>> isinstance(CutPersons(), CutOffMeasure)
+    True
+    """
+
+    __slots__ = ()
+
+    @property
+    def width(self) -> int:
+        """Kept and cut off."""
+        return 2
+
+    @property
+    def quantities(self) -> tuple[str, ...]:
+        """What it can answer."""
+        return ("kept",)
+
+    def features(self, *k: Any) -> tuple[Any, ...]:  # noqa: ANN401, ARG002 - no row has features of its own
+        """Raise an error: what is cut off depends on all rows of a person, so engines count it by themselves."""
+        message = "What limits cut off is no sum over rows."
+        raise QueryError(message)
+
+    def answer(self, quantity: str, noisy: "NDArray[np.int64]", noise: "Noise") -> Estimate:
+        """Return the share that the limits keep in all cells together, between 0 and 1.
+
+        >>> from celosia.statistics.base.contribution import Bounding
+        >>> from celosia.statistics.base.noise import Noise
+        >>> rows = CutRows(most=10)
+        >>> noise = Noise.laplace(1, rows.sensitivity(Bounding(cells=2)), 2, 2, Bounding(cells=2))
+        >>> estimate = rows.answer("kept", np.array([[700, 100], [200, 0]]), noise)
+        >>> estimate.value.tolist(), [end.round(3).tolist() for end in estimate.interval(0.95)]
+        ([0.9], [[0.82], [0.98]])
+        """
+        self._check(quantity)
+        sums = noisy.sum(axis=0)
+
+        def interval(level: float) -> "tuple[NDArray[np.float64], NDArray[np.float64]]":
+            reach = _reach(noise, len(noisy), (1 - level) / 2)
+            (kept_low, cut_low), (kept_high, cut_high) = np.maximum(sums - reach, 0.0), np.maximum(sums + reach, 0.0)
+            return _share(kept_low, cut_high, 0.0), _share(kept_high, cut_low, 1.0)
+
+        kept, cut = np.maximum(sums, 0)
+        return Estimate.around(_share(kept, cut, 0.5), interval)
+
+    def spread(self, quantity: str, noise: "Noise", *, rows: float | None, level: float = 0.95) -> float | None:  # noqa: ARG002 - of one number, whatever the rows
+        """Return how far off one of the numbers will be."""
+        self._check(quantity)
+        return float(noise.margin(level))
+
+
+@dataclass(frozen=True, slots=True)
+class CutRows(CutOffMeasure):
+    """Rows kept and rows cut off in each cell; one person has at most ``most`` of them, in all cells together.
+
+    >>> from celosia.statistics.base.contribution import Bounding
+    >>> CutRows(most=638).sensitivity(Bounding(unit="person"))
+    Sensitivity(l1=638, l2_squared=407044)
+    """
+
+    most: int = 1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "most", whole(self.most, name="most"))
+
+    @property
+    def footprint(self) -> Footprint:
+        """All of a person's rows, in any of the numbers."""
+        return simplex(self.most)
+
+
+@dataclass(frozen=True, slots=True)
+class CutPersons(CutOffMeasure):
+    """Persons of whom all rows count and persons of whom some are cut off, in all cells together.
+
+    >>> from celosia.statistics.base.contribution import Bounding
+    >>> CutPersons().sensitivity(Bounding(unit="person"))
+    Sensitivity(l1=1, l2_squared=1)
+    """
+
+    @property
+    def footprint(self) -> Footprint:
+        """One person is in one of the two numbers."""
+        return simplex(1)
+
+
+def _reach(noise: "Noise", cells: int, failure: float) -> float:
+    """How far off, to either side, the sum of one coordinate over all cells is, but for a probability of failure."""
+    return noise.margin(1 - failure) if cells == 1 else sum_margin(noise.mechanism, cells, failure / 2)
+
+
+def _share(part: float, rest: float, otherwise: float) -> "NDArray[np.float64]":
+    whole_number = part + rest
+    return np.array([part / whole_number if whole_number > 0 else otherwise])

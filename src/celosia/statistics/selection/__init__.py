@@ -1,0 +1,1 @@
+"""Statistics that choose a candidate: quantiles, mode, top-k, points of an interval."""

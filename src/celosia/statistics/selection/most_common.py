@@ -1,0 +1,102 @@
+"""The mode: the most common of a public list of values, chosen and not computed.
+
+The utility of a value is its number of rows. One unit moves it by at most the rows it may have in a cell, and under
+add-remove all utilities in the same direction, so the whole epsilon counts and not half of it. Permute-and-flip
+(McKenna and Sheldon 2020) chooses where pure epsilons are added, the exponential mechanism elsewhere.
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, ClassVar
+
+from celosia.core.exact import Exact, exact_level, whole
+from celosia.statistics.base.choice import Choice, choose_largest, count_rate, gap_at_most
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from celosia.core.mechanism import Source
+    from celosia.statistics.base.contribution import Bounding
+
+__all__ = ["Mode"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mode(Choice):
+    """The index of the most common of ``candidates`` values.
+
+    >>> import numpy as np
+    >>> from celosia.statistics.base.contribution import Bounding
+    >>> Mode(candidates=3).release(np.array([[10, 500, 20]]), 1, Bounding()).value.tolist()
+    [1]
+    """
+
+    candidates: int
+    quantities: ClassVar[tuple[str, ...]] = ("mode",)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "candidates", whole(self.candidates, name="candidates"))
+
+    @property
+    def width(self) -> int:
+        """One count for each candidate."""
+        return self.candidates
+
+    def parts(self, bounding: "Bounding", *, pure: bool = True) -> int:  # noqa: ARG002 - the same for all
+        """Return 1: one selection in each cell.
+
+        >>> from celosia.statistics.base.contribution import Bounding
+        >>> Mode(candidates=3).parts(Bounding())
+        1
+        """
+        return 1
+
+    def spread(
+        self,
+        epsilon: Exact | None,
+        bounding: "Bounding",
+        *,
+        rho: Exact | None = None,
+        pure: bool = True,  # noqa: ARG002 - the bound holds for both mechanisms
+        rows: float | None = None,  # noqa: ARG002 - nothing depends on it
+        level: Exact = 0.95,
+    ) -> float:
+        """Return how many rows the chosen value has less than the most common one, at most, at this level.
+
+        >>> from celosia.statistics.base.contribution import Bounding
+        >>> round(Mode(candidates=49).spread(1, Bounding()), 1)
+        6.9
+        """
+        rate = count_rate(self.each(epsilon, bounding, rho=rho), bounding)
+        return gap_at_most(self.candidates, 1 - exact_level(level), rate)
+
+    def explain(
+        self, epsilon: Exact | None, bounding: "Bounding", *, rho: Exact | None = None, pure: bool = True
+    ) -> tuple[str, ...]:
+        """Return how the mode is chosen.
+
+        >>> from celosia.statistics.base.contribution import Bounding
+        >>> print(*Mode(candidates=49).explain(1, Bounding()))
+        The mode is chosen among 49 values by permute-and-flip; with probability 95 % it has at most 7 rows less than
+        the most common value.
+        """
+        how = "permute-and-flip" if pure and rho is None else "the exponential mechanism"
+        less = math.ceil(self.spread(epsilon, bounding, rho=rho, pure=pure))
+        sentence = (
+            f"The mode is chosen among {self.candidates} values by {how}; with probability 95 % it has at most "
+            f"{less} rows less than the most common value."
+        )
+        return (sentence,)
+
+    def _choose(
+        self,
+        counts: "NDArray[np.int64]",
+        each: Fraction,
+        bounding: "Bounding",
+        *,
+        pure: bool,
+        source: "Source",
+    ) -> "NDArray[np.int64]":
+        return choose_largest(counts, count_rate(each, bounding), flips=pure, source=source)

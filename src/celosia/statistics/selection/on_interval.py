@@ -1,0 +1,123 @@
+"""A private choice of a point of an interval, by any utility that the caller can bound.
+
+The exponential mechanism takes whatever utility there is: where to put a warehouse, which threshold to use, a quantile
+of one's own. It is given as a function of points, or as numbers between edges; all that privacy needs is how far one
+unit can move it at any point. Points are drawn exactly, each with probability proportional to
+``exp(epsilon * utility / (2 * sensitivity))``. McSherry and Talwar 2007.
+"""
+
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from celosia.core.adjacency import AddRemove, Adjacency
+from celosia.core.errors import InputError, ParameterError
+from celosia.core.exact import Exact, double_at_least, double_at_most, exact, quote, whole
+from celosia.mechanisms.selection.exponential import Exponential
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from celosia.core.mechanism import Source
+    from celosia.core.release import Release
+
+    Utility: TypeAlias = Callable[[NDArray[np.float64]], ArrayLike] | tuple[ArrayLike, ArrayLike]
+
+__all__ = ["choose"]
+
+_MOST_PIECES = 2**22
+
+
+def choose(  # noqa: PLR0913 - the interval, the utility and all that a mechanism is told
+    utility: "Utility",
+    low: Exact,
+    high: Exact,
+    *,
+    sensitivity: Exact,
+    epsilon: Exact | None = None,
+    rho: Exact | None = None,
+    monotone: bool = False,
+    pieces: int = 4096,
+    adjacency: Adjacency = AddRemove,
+    unit: str = "row",
+    source: "Source | None" = None,
+) -> "Release[float]":
+    """Return a point from ``low`` up to ``high`` whose utility is nearly the largest.
+
+    Parameters
+    ----------
+    utility
+        A function that gives the utilities of an array of points; it is asked once, for the middles of ``pieces``
+        equal pieces of the interval, and holds for the whole piece. Or ``(edges, utilities)``: edges in increasing
+        order between ``low`` and ``high``, which may come from the data, and one utility more than there are edges.
+    low, high
+        The interval, public.
+    sensitivity
+        How far one unit can move the utility of any point. The guarantee is as good as this number.
+    epsilon, rho
+        The price, as pure privacy or as zCDP.
+    monotone
+        Whether an added unit moves all utilities in the same direction: twice the accuracy, add-remove only.
+    pieces
+        How finely a function is looked at.
+    adjacency, unit
+        Which neighbours the sensitivity was stated for, and what one of them has more, less or different.
+    source
+        Where randomness comes from; the operating system unless a test says otherwise.
+
+    Examples
+    --------
+    >>> homes = np.array([2.0, 3.0, 3.5, 9.0] * 500)  # where to wait: not further than 10 from anybody
+    >>> near = lambda x: -np.minimum(abs(x[:, None] - homes), 10).sum(axis=1)
+    >>> 2.5 < choose(near, 0, 10, sensitivity=10, epsilon=2).value < 4
+    True
+    >>> 40 <= choose(([40, 41], [-30, 0, -30]), 0, 100, sensitivity=1, epsilon=20).value <= 41
+    True
+    """
+    mechanism = Exponential(
+        sensitivity=sensitivity, epsilon=epsilon, rho=rho, monotone=monotone, adjacency=adjacency, unit=unit
+    )
+    first, last = _bounds(low, high)
+    count = whole(pieces, name="pieces")
+    if count > _MOST_PIECES:
+        message = f"pieces must be at most {_MOST_PIECES}, not {quote(pieces)}."
+        raise ParameterError(message)
+    edges, utilities = _asked(utility, first, last, count) if callable(utility) else _given(utility, first, last)
+    return mechanism.release_on_line(edges, utilities, source=source)
+
+
+def _bounds(low: Exact, high: Exact) -> tuple[float, float]:
+    """Return the interval in doubles, no wider than it was given."""
+    first, last = double_at_least(exact(low, name="low")), double_at_most(exact(high, name="high"))
+    if not first < last:
+        message = f"low must be less than high, not {quote(low)} and {quote(high)}."
+        raise ParameterError(message)
+    return first, last
+
+
+def _asked(
+    utility: "Callable[[NDArray[np.float64]], ArrayLike]", low: float, high: float, pieces: int
+) -> "tuple[NDArray[np.float64], ArrayLike]":
+    edges = np.linspace(low, high, pieces + 1)
+    utilities = np.asarray(utility((edges[:-1] + edges[1:]) / 2))
+    if utilities.shape != (pieces,):
+        message = f"utility must return one number for each of the {pieces} points that it is given."
+        raise InputError(message)
+    return edges, utilities
+
+
+def _given(utility: object, low: float, high: float) -> "tuple[NDArray[np.float64], ArrayLike]":
+    if not isinstance(utility, tuple) or len(utility) != 2:
+        message = f"utility must be a function of points or (edges, utilities), not {type(utility).__name__}."
+        raise ParameterError(message)
+    try:
+        inner = np.asarray(utility[0], dtype=np.float64)
+    except (TypeError, ValueError):
+        message = "The edges of a utility must be numbers."
+        raise InputError(message) from None
+    if inner.ndim != 1 or np.isnan(inner).any():
+        message = "The edges of a utility must be a list of numbers, without NaN."
+        raise InputError(message)
+    return np.concatenate([[low], np.clip(inner, low, high), [high]]), utility[1]

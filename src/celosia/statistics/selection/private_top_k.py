@@ -1,0 +1,148 @@
+"""The k most common of texts that nobody listed: those that enough units share, in the order of their noisy numbers.
+
+Which texts occur is private, so candidates cannot be listed. They are found as the private keys of a group-by are
+(``mechanisms.StableKeys``): every text that occurs gets noise on its number of units, those that reach a threshold are
+shown, and the k largest noisy numbers say which ones are kept. The last step is post-processing. A unit counts for a
+bounded number of texts, once for each. The proof is in ``proofs/stable-keys.md``.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, ClassVar
+
+from celosia.core.errors import ParameterError, QueryError
+from celosia.core.exact import Exact, whole
+from celosia.mechanisms.selection.stable_keys import StableKeys
+from celosia.statistics.base.choice import Choice
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from celosia.core.events import Event
+    from celosia.statistics.base.contribution import Bounding
+
+__all__ = ["PrivateTopK"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrivateTopK(Choice):
+    """At most ``k`` texts, the most common first; one unit counts for at most ``groups`` of them.
+
+    ``delta`` is the chance that a text is shown which one unit alone has.
+
+    >>> from celosia.statistics.base.contribution import Bounding
+    >>> PrivateTopK(k=10, groups=2, delta=Fraction(1, 10**6)).event(1, Bounding(unit="person"))
+    KeySelectionEvent(scale=2, threshold=30, groups=2, unit='person')
+    """
+
+    k: int
+    groups: int = 1
+    delta: Fraction = Fraction(0)
+    quantities: ClassVar[tuple[str, ...]] = ("top_k",)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "k", whole(self.k, name="k"))
+        object.__setattr__(self, "groups", whole(self.groups, name="groups"))
+
+    @property
+    def width(self) -> int:
+        """No count is asked of an engine: it is asked for the texts."""
+        return 0
+
+    def parts(self, bounding: "Bounding", *, pure: bool = True) -> int:  # noqa: ARG002 - the same for all
+        """Return for how many texts one unit counts.
+
+        >>> from celosia.statistics.base.contribution import Bounding
+        >>> PrivateTopK(k=10, groups=2).parts(Bounding())
+        2
+        """
+        return self.groups
+
+    def keys(self, epsilon: Exact | None, bounding: "Bounding") -> StableKeys:
+        """Return the mechanism that shows texts with their noisy numbers of units.
+
+        >>> from celosia.statistics.base.contribution import Bounding
+        >>> PrivateTopK(k=10, delta=Fraction(1, 10**6)).keys(1, Bounding()).threshold
+        15
+        """
+        if epsilon is None:
+            message = "Texts that nobody listed need an epsilon and a delta."
+            raise ParameterError(message)
+        return StableKeys(
+            epsilon=epsilon, delta=self.delta, groups=self.groups, adjacency=bounding.adjacency, unit=bounding.unit
+        )
+
+    def event(
+        self,
+        epsilon: Exact | None,
+        bounding: "Bounding",
+        *,
+        rho: Exact | None = None,  # noqa: ARG002 - refused where it is planned
+        pure: bool = True,  # noqa: ARG002 - there is one mechanism
+    ) -> "Event":
+        """Return what a release runs, for all texts together."""
+        return self.keys(epsilon, bounding).event
+
+    def spread(
+        self,
+        epsilon: Exact | None,
+        bounding: "Bounding",
+        *,
+        rho: Exact | None = None,  # noqa: ARG002 - as above
+        pure: bool = True,  # noqa: ARG002 - as above
+        rows: float | None = None,  # noqa: ARG002 - nothing depends on it
+        level: Exact = 0.95,
+    ) -> float:
+        """Return how far off the number of units is by which one text is put in its place.
+
+        >>> from celosia.statistics.base.contribution import Bounding
+        >>> PrivateTopK(k=10, delta=Fraction(1, 10**6)).spread(1, Bounding())
+        3.0
+        """
+        return float(self.keys(epsilon, bounding).error(level))
+
+    def explain(
+        self,
+        epsilon: Exact | None,
+        bounding: "Bounding",
+        *,
+        rho: Exact | None = None,  # noqa: ARG002 - as above
+        pure: bool = True,  # noqa: ARG002 - as above
+    ) -> tuple[str, ...]:
+        """Return how the texts are found.
+
+        >>> from celosia.statistics.base.contribution import Bounding
+        >>> print(*PrivateTopK(k=10, delta=Fraction(1, 10**6)).explain(1, Bounding()))
+        The texts are private: at most 10 are shown, in the order of their noisy numbers of rows, each within 3 with
+        probability 95 %. A text can be shown from 15 noisy rows on; one of 17 or more is found with probability 95 %.
+        """
+        keys, several = self.keys(epsilon, bounding), f"{bounding.unit}s"
+        sentence = (
+            f"The texts are private: at most {self.k:,} are shown, in the order of their noisy numbers of {several}, "
+            f"each within {keys.error():,} with probability 95 %. A text can be shown from {keys.threshold:,} noisy "
+            f"{several} on; one of {keys.sure_count():,} or more is found with probability 95 %."
+        )
+        limit = f"One {bounding.unit} counts for at most {self.groups} of the texts."
+        return (sentence,) if bounding.unit == "row" else (sentence, limit)
+
+    def _choose(self, *_counts: object, **_options: object) -> "NDArray[np.int64]":
+        message = "Texts that nobody listed are no columns of counts: an engine finds them, and best() sorts them."
+        raise QueryError(message)
+
+    def best(
+        self, cells: "NDArray[np.int64]", texts: "list[str]", counts: "NDArray[np.int64]", number: int
+    ) -> list[list[str]]:
+        """Return the texts of each of ``number`` cells from what was shown: cell, text and noisy number of units.
+
+        >>> import numpy as np
+        >>> PrivateTopK(k=2).best(np.array([0, 0, 1, 0]), ["b", "a", "c", "d"], np.array([9, 20, 7, 9]), 2)
+        [['a', 'b'], ['c']]
+        """
+        found: list[list[str]] = [[] for _ in range(number)]
+        order = sorted(range(len(texts)), key=lambda place: (-int(counts[place]), texts[place]))
+        for place in order:
+            cell = int(cells[place])
+            if 0 <= cell < number and len(found[cell]) < self.k:
+                found[cell].append(texts[place])
+        return found

@@ -1,0 +1,1 @@
+"""Sketches with noise: frequencies and numbers of distinct values."""

@@ -1,0 +1,1 @@
+"""The conformance kit for query engines, with a reference engine in plain Python."""

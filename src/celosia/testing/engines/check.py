@@ -1,0 +1,90 @@
+"""The conformance kit for engines: whether one computes exactly what it should, on tables full of traps.
+
+A summary that is off by one makes noise that is too small; an error that depends on a row tells about it. So an engine
+must give the very integers of the reference, for every question, and raise nothing. A pass is evidence, never a proof.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from celosia.core.errors import CelosiaError, ConformanceError
+from celosia.testing.engines.cases import Case, cases
+from celosia.testing.engines.reference_engine import ReferenceEngine
+from celosia.testing.engines.tables import nasty_tables
+from celosia.testing.mechanism import Check
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from celosia.data.table import Table
+    from celosia.query.engines.base import Engine
+
+__all__ = ["check_engine"]
+
+SECRET = (1, 2, 3, 4)
+"""The secret of the checks: the choice of rows must follow from it alone."""
+
+
+def check_engine(open_engine: "Callable[[Mapping[str, Table]], Engine]") -> tuple[Check, ...]:
+    """Return what was checked if an engine passes, else raise ``ConformanceError`` naming the question that failed.
+
+    Parameters
+    ----------
+    open_engine
+        Opens the engine on tables whose sources are frames; it may first write them to where the engine reads.
+
+    Examples
+    --------
+    >>> checks = check_engine(ReferenceEngine)
+    >>> print(checks[0])
+    rows: moments: 165 integers
+    """
+    tables = nasty_tables()
+    reference, passed = ReferenceEngine(tables), []
+    with open_engine(tables) as engine:
+        for persons in (False, True):
+            for case in cases(persons=persons):
+                name = f"{'persons' if persons else 'rows'}: {case.name}"
+                try:
+                    engine.check(case.plan)
+                    found, expected = _answers(engine, case), _answers(reference, case)
+                except CelosiaError as error:
+                    message = f"{name}: the engine raised {type(error).__name__}: {error}"
+                    raise ConformanceError(message) from error
+                _compare(name, found, expected)
+                passed.append(Check(name=name, found=f"{sum(map(_size, expected))} integers"))
+    return tuple(passed)
+
+
+def _answers(engine: "Engine", case: Case) -> list[Any]:
+    if case.cells is not None:
+        return list(engine.summaries(case.plan, case.requests, case.bounding, SECRET, case.cells))
+    found: dict[tuple[Any, ...], int] = {}
+    for batch in engine.key_counts(case.plan, case.bounding, SECRET):
+        *keys, units = (column.to_pylist() for column in batch.columns)
+        found |= dict(zip(zip(*keys, strict=True), units, strict=True))
+    return [found]
+
+
+def _compare(name: str, found: list[Any], expected: list[Any]) -> None:
+    if len(found) != len(expected):
+        message = f"{name}: {len(expected)} arrays were asked for, and {len(found)} came."
+        raise ConformanceError(message)
+    for place, (mine, right) in enumerate(zip(found, expected, strict=True)):
+        if isinstance(right, dict):
+            equal = mine == right
+        else:
+            equal = mine.shape == right.shape and mine.dtype.kind in "iO" and bool(np.all(mine == right))
+        if not equal:
+            message = f"{name}: request {place} is {_shown(mine)}, but {_shown(right)} is right."
+            raise ConformanceError(message)
+
+
+def _size(answer: Any) -> int:  # noqa: ANN401 - an array or counts by key
+    return len(answer) if isinstance(answer, dict) else int(answer.size)
+
+
+def _shown(answer: Any) -> str:  # noqa: ANN401 - as above
+    text = str(answer if isinstance(answer, dict) else answer.tolist())
+    return text if len(text) < 500 else f"{text[:500]}…"

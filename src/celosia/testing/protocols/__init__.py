@@ -1,0 +1,1 @@
+"""The conformance kit for protocols of the local model."""

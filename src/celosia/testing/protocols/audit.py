@@ -1,0 +1,97 @@
+"""A local protocol as a black box: whether its reports tell two values apart better than epsilon allows.
+
+Where reports are too many to list, those that are drawn still have stated probabilities: no drawn report may favour a
+value by more than epsilon, and the average of the ratio of two probabilities must be 1. And without believing anything
+that is stated, the bits of the reports are searched for the most telling event (``celosia.audit``).
+"""
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from celosia.audit import compare, gather
+from celosia.core import ConformanceError, Source
+from celosia.local.base.protocol import Protocol
+
+__all__ = ["check_reports", "check_stated"]
+
+_TOLERANCE = 1e-9
+_MOST_BITS = 24
+_MOST_PAIRS = 6
+
+
+def check_reports(
+    protocol: Protocol[Any], values: Sequence[Any], samples: int, source: Source, failure: float
+) -> tuple[str, float]:
+    """Check that a search for telling events among the bits of reports proves no more than epsilon.
+
+    >>> from celosia.local import DirectEncoding
+    >>> from celosia.noise import Seeded
+    >>> found, bound = check_reports(DirectEncoding(domain=3, epsilon=1), [0, 1, 2], 20_000, Seeded(7), 1e-6)
+    >>> 0.8 < bound <= 1
+    True
+    """
+    payloads = [protocol.privatize([value] * samples, source=source).payload for value in values]
+    drawn = [np.unpackbits(payload, axis=1, bitorder="little") for payload in payloads]
+    pairs = list(combinations(range(len(values)), 2))[:_MOST_PAIRS]
+    best, words = 0.0, "nothing"
+    for one, two in pairs:
+        columns = _telling(drawn[one], drawn[two])
+        # The stated ratio is only one more thing to look at: it need not be right to be telling.
+        hints = [
+            np.round(protocol.log_masses(values[one], rows) - protocol.log_masses(values[two], rows), 6)
+            for rows in (payloads[one], payloads[two])
+        ]
+        first, second = (
+            gather(np.column_stack([hint, bits[:, columns]]))
+            for hint, bits in zip(hints, (drawn[one], drawn[two]), strict=True)
+        )
+        found = compare(first, second, values[one], values[two], failure=failure / len(pairs))
+        if found.epsilon > float(protocol.guarantee.epsilon):
+            _fail("audit", f"{protocol.guarantee!r} is claimed, but {found}.")
+        if found.epsilon > best:
+            best, words = found.epsilon, f"{found.hits} of {found.trials} against {found.hits_neighbour}"
+    return f"epsilon >= {best:.4g} shown by {samples} reports of each value ({words})", best
+
+
+def check_stated(protocol: Protocol[Any], values: Sequence[Any], samples: int, source: Source, failure: float) -> str:
+    """Check the stated probabilities on reports that were drawn, where not all can be listed.
+
+    >>> from celosia.local import DirectEncoding
+    >>> from celosia.noise import Seeded
+    >>> check_stated(DirectEncoding(domain=3, epsilon=1), [0, 1, 2], 1_000, Seeded(7), 1e-6)
+    'no drawn report favours a value by more than 1; ratios average 1 to within ... standard errors'
+    """
+    pairs = [(one, two) for one in values for two in values if one != two]
+    worst, furthest = 0.0, 0.0
+    reach = 1.25 * -float(special.ndtri(failure / (2 * len(pairs))))
+    for one, two in pairs:
+        payload = protocol.privatize([one] * samples, source=source).payload
+        loss = protocol.log_masses(one, payload) - protocol.log_masses(two, payload)
+        if np.isnan(loss).any() or np.abs(loss).max() > float(protocol.guarantee.epsilon) * (1 + _TOLERANCE):
+            _fail("stated", f"a drawn report favours a value by {np.abs(loss).max():.9g}, more than epsilon.")
+        worst = max(worst, float(np.abs(loss).max()))
+        # The average of Q/P under P is 1; what is drawn from another law than P, or stated of one, will show.
+        ratios = np.exp(-loss)
+        error = float(ratios.std()) / np.sqrt(samples)
+        away = abs(float(ratios.mean()) - 1) / error if error > 0 else 0.0
+        if away > reach:
+            _fail("stated", f"ratios of probabilities average {ratios.mean():.6g}, {away:.2g} standard errors from 1.")
+        furthest = max(furthest, away)
+    text = f"ratios average 1 to within {furthest:.2g} standard errors"
+    return f"no drawn report favours a value by more than {worst:.6g}; {text}"
+
+
+def _telling(first: NDArray[np.uint8], second: NDArray[np.uint8]) -> NDArray[np.int64]:
+    """Return the bits whose frequencies differ most: a search among all bits of a long report would take hours."""
+    away = np.abs(first.mean(axis=0) - second.mean(axis=0))
+    return np.sort(np.argsort(-away, kind="stable")[:_MOST_BITS])
+
+
+def _fail(check: str, what: str) -> None:
+    message = f"{check}: {what}"
+    raise ConformanceError(message)

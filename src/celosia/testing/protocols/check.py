@@ -1,0 +1,160 @@
+"""The conformance kit for protocols of the local model: whether one keeps the promise that it states.
+
+The client's exact output probabilities are compared over all pairs of values, and both samplers are held against them;
+where they cannot be listed, reports are attacked as a black box. Estimates must be right on average and spread as is
+stated; aggregates must merge, travel, and survive hostile reports. Draws that decide come from a seeded source, so that
+a verdict never flickers. A pass is evidence, never a proof.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from celosia.core import ParameterError
+from celosia.core.errors import CelosiaError
+from celosia.core.exact import quote, whole
+from celosia.local.base.memoised import Memoised
+from celosia.local.base.protocol import Protocol
+from celosia.local.base.values import domain_labels
+from celosia.noise import Seeded
+from celosia.testing.mechanism import Check, Report
+from celosia.testing.protocols.audit import check_reports, check_stated
+from celosia.testing.protocols.conduct import (
+    check_form,
+    check_hostile,
+    check_merging,
+    check_refusals,
+    check_seeds,
+    check_wire,
+)
+from celosia.testing.protocols.estimates import Moments, check_bias, check_variance, exact_moments, simulated_moments
+from celosia.testing.protocols.histories import check_histories
+from celosia.testing.protocols.law import (
+    Law,
+    check_event,
+    check_law,
+    check_memoised,
+    check_sampler,
+    check_scalar,
+    read_law,
+)
+
+__all__ = ["check_protocol"]
+
+_SHARES = 8  # checks that may fail by chance
+_MOST_VALUES = 6
+_BLACK_BOX = 20_000
+_TRIED: tuple[list[Any], ...] = ([0, 1, 2, 3], [0, 1], [-1.0, -0.5, 0.0, 1.0], [0.0, 0.5, 1.0], ["sun", "rain", "snow"])
+
+
+def check_protocol(
+    protocol: Protocol[Any],
+    values: Sequence[Any] | None = None,
+    *,
+    samples: int = 100_000,
+    failure: float = 1e-6,
+    seed: int = 0,
+) -> Report:
+    """Return a report if the protocol passes every check, else raise ``ConformanceError`` naming the one that failed.
+
+    Parameters
+    ----------
+    protocol
+        Any subclass of ``celosia.local.Protocol``, best in a configuration so small that ``outputs()`` lists all
+        reports: then the law, the estimates and their variances are checked without sampling.
+    values
+        Values that the protocol takes, between which neighbours are formed: all of a small domain, or for a mean the
+        bounds and some numbers between them.
+    samples
+        How many reports of each value are drawn for the checks that sample. Three million show a coin that is two
+        percent off.
+    failure
+        The probability that a correct protocol fails, over all checks together.
+    seed
+        Of the draws that decide.
+
+    Returns
+    -------
+    Report
+        What was checked. ``lower_bound`` is the largest log ratio of two values' exact probabilities where they are
+        listed, and what a black-box audit proved where not.
+
+    Examples
+    --------
+    >>> from celosia.local import DirectEncoding
+    >>> report = check_protocol(DirectEncoding(domain=3, epsilon=1), samples=10_000)
+    >>> report.lower_bound
+    1.0
+    >>> [check.name for check in report.checks]
+    ['form', 'law', 'event', 'sampler', 'scalar', 'bias', 'variance', 'merging', 'wire', 'hostile', 'seeds', 'refusals']
+    """
+    whole(samples, name="samples", least=100)
+    if not 0 < failure < 1:
+        message = f"failure must be a probability greater than 0 and less than 1, not {quote(failure)}."
+        raise ParameterError(message)
+    source, share = Seeded(seed), failure / _SHARES
+    checks = [Check(name="form", found=check_form(protocol))]
+    held = _values(protocol, values)
+    law = read_law(protocol, held)
+    if law is not None:
+        found, bound = check_law(protocol, law)
+        checks.append(Check(name="law", found=found))
+        checks.append(Check(name="event", found=check_event(protocol, law)))
+        checks.append(Check(name="sampler", found=check_sampler(protocol, law, samples, source, share)))
+        checks.append(Check(name="scalar", found=check_scalar(protocol, law, samples, source, share)))
+        if isinstance(protocol, Memoised):
+            checks.append(Check(name="memoised", found=check_memoised(protocol, law, samples, source, share)))
+            checks.append(Check(name="histories", found=check_histories(protocol, held, samples, source, share)))
+    else:
+        few = min(samples, _BLACK_BOX)
+        checks.append(Check(name="event", found=check_event(protocol, None)))
+        checks.append(Check(name="stated", found=check_stated(protocol, held, few, source, share)))
+        found, bound = check_reports(protocol, held, few, source, share)
+        checks.append(Check(name="audit", found=found))
+    checks.extend(_estimates(protocol, held, law, samples, source, share))
+    checks.append(Check(name="merging", found=check_merging(protocol, held, source)))
+    checks.append(Check(name="wire", found=check_wire(protocol, held, source)))
+    checks.append(Check(name="hostile", found=check_hostile(protocol, held, law, source)))
+    checks.append(Check(name="seeds", found=check_seeds(protocol, held)))
+    checks.append(Check(name="refusals", found=check_refusals(protocol)))
+    return Report(
+        mechanism=type(protocol).__name__, checks=tuple(checks), lower_bound=bound, samples=samples, failure=failure
+    )
+
+
+def _estimates(
+    protocol: Protocol[Any], values: Sequence[Any], law: Law | None, samples: int, source: Seeded, failure: float
+) -> list[Check]:
+    moments: Moments | None = None if law is None else exact_moments(protocol, law, samples)
+    if moments is None:
+        moments = simulated_moments(protocol, values, samples, source)
+    if moments is None:
+        return [Check(name="bias", found="not checked: what is estimated is no count or mean of given values")]
+    return [
+        Check(name="bias", found=check_bias(moments, failure)),
+        Check(name="variance", found=check_variance(moments, failure)),
+    ]
+
+
+def _values(protocol: Protocol[Any], values: Sequence[Any] | None) -> Sequence[Any]:
+    if values is None:
+        values = _guess(protocol)
+    values = list(values)
+    if len(values) < 2 or any(one == two for index, one in enumerate(values) for two in values[:index]):
+        message = "values must be at least two different ones, so that there are neighbours to compare."
+        raise ParameterError(message)
+    return values
+
+
+def _guess(protocol: Protocol[Any]) -> Sequence[Any]:
+    domain = getattr(protocol, "domain", None)
+    tried = [domain_labels(domain)[:_MOST_VALUES]] if isinstance(domain, tuple) else []
+    if isinstance(domain, int):
+        tried = [list(range(min(domain, _MOST_VALUES)))]
+    for values in (*tried, *_TRIED):
+        try:
+            protocol.privatize(values, source=Seeded(0))
+        except CelosiaError:
+            continue
+        return values
+    message = f"values must be given: none are known that {type(protocol).__name__} takes."
+    raise ParameterError(message)

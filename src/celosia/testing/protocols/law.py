@@ -1,0 +1,268 @@
+"""Checks on the client of a local protocol, against the output probabilities that it states.
+
+A protocol small enough lists all reports that can occur; then every pair of inputs is compared to the last digit, the
+stated event is held against the same numbers at several Rényi orders, and both samplers (many at once, and word by
+word as a device draws) must follow the stated law. A law that tells a nicer story than the sampler is caught.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from celosia.accounting import renyi
+from celosia.accounting.prices.basic import pure
+from celosia.core import ConformanceError, NotPriced, RenyiDP, Source
+from celosia.local.base.memoised import Memoised
+from celosia.local.base.packing import Bytes
+from celosia.local.base.protocol import CHUNK, Protocol
+from celosia.local.base.reports import HEADER
+from celosia.noise.keyed import KEY_BYTES
+from celosia.testing.claims import excess
+from celosia.testing.distributions import chi_square
+
+__all__ = [
+    "Law",
+    "check_event",
+    "check_law",
+    "check_memoised",
+    "check_sampler",
+    "check_scalar",
+    "follow",
+    "read_law",
+    "row_keys",
+]
+
+_TOLERANCE = 1e-9
+_ORDERS = np.array([1.25, 1.5, 2.0, 4.0, 8.0, 32.0])
+_SCALAR = 40  # times slower than all at once, or more
+_MOST_SCALAR = 1_500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Law:
+    """What a client may send, and the log probability of each report for each of some values.
+
+    >>> from celosia.local import DirectEncoding
+    >>> read_law(DirectEncoding(domain=3, epsilon=1), [0, 1, 2]).logs.shape
+    (3, 3)
+    """
+
+    values: Sequence[Any]
+    outputs: Bytes
+    logs: NDArray[np.float64]
+
+
+def read_law(protocol: Protocol[Any], values: Sequence[Any]) -> Law | None:
+    """Return the law that a protocol states, or None where its reports are too many to list.
+
+    >>> from celosia.local import DirectEncoding
+    >>> read_law(DirectEncoding(domain=2**30, epsilon=1), [0, 1]) is None
+    True
+    """
+    outputs = protocol.outputs()
+    if outputs is None:
+        return None
+    if outputs.dtype != np.uint8 or outputs.shape[1:] != (protocol.bytes_per_report,):
+        _fail("law", f"outputs must be rows of {protocol.bytes_per_report} bytes.")
+    if len(np.unique(row_keys(outputs))) < len(outputs):
+        _fail("law", "outputs lists a report twice.")
+    logs = np.stack([np.asarray(protocol.log_masses(value, outputs), dtype=np.float64) for value in values])
+    if logs.shape != (len(values), len(outputs)) or np.isnan(logs).any():
+        _fail("law", "log_masses must give one number for each report, and no NaN.")
+    return Law(values=values, outputs=outputs, logs=logs)
+
+
+def check_law(protocol: Protocol[Any], law: Law) -> tuple[str, float]:
+    """Check that probabilities add up to one, and that no pair of values exceeds epsilon; return the largest ratio.
+
+    >>> from celosia.local import DirectEncoding
+    >>> protocol = DirectEncoding(domain=3, epsilon=1)
+    >>> check_law(protocol, read_law(protocol, [0, 1, 2]))[0]
+    '3 reports, 3 pairs of values: the largest log ratio is 1, 100 % of the guarantee'
+    """
+    totals = np.exp(law.logs).sum(axis=1)
+    off = int(np.argmax(np.abs(totals - 1)))
+    if not abs(totals[off] - 1) <= _TOLERANCE:
+        _fail("law", f"the probabilities add up to {totals[off]:.12g}, not to 1.")
+    used = 0.0
+    for here, there in combinations(law.logs, 2):
+        used = max(used, excess(protocol.guarantee, here, there))
+    if not used <= 1 + _TOLERANCE:
+        _fail("law", f"two values' probabilities reach {used:.9g} times what {protocol.guarantee!r} allows.")
+    reached = used * float(protocol.guarantee.epsilon)
+    pairs = math.comb(len(law.values), 2)
+    text = f"the largest log ratio is {reached:.6g}, {100 * used:.4g} % of the guarantee"
+    return f"{len(law.outputs)} reports, {pairs} pairs of values: {text}", reached
+
+
+def check_event(protocol: Protocol[Any], law: Law | None) -> str:
+    """Check that the event of a report is priced at the guarantee, and is never cheaper than what the law reveals.
+
+    >>> from celosia.local import DirectEncoding
+    >>> protocol = DirectEncoding(domain=3, epsilon=1)
+    >>> check_event(protocol, read_law(protocol, [0, 1, 2]))
+    'RandomizedResponseEvent, 100 % of its price at the worst of 6 Rényi orders'
+    """
+    event, guarantee = protocol.event, protocol.guarantee
+    name = type(event).__name__
+    if (event.adjacency, event.unit) != (guarantee.adjacency, guarantee.unit):
+        _fail("event", f"{name} and {guarantee!r} speak of different neighbours or units.")
+    try:
+        price = pure(event)
+    except NotPriced as error:
+        message = f"event: {name} cannot be priced as pure differential privacy."
+        raise ConformanceError(message) from error
+    if price > guarantee.epsilon:
+        _fail("event", f"{name} is priced at {float(price):.9g}, more than {guarantee!r} says.")
+    if law is None:
+        return f"{name}, priced at {float(price):.6g}"
+    curve = renyi(event, _ORDERS)
+    allowed = RenyiDP(
+        orders=tuple(_ORDERS.tolist()), epsilons=tuple(curve.tolist()), adjacency=event.adjacency, unit=event.unit
+    )
+    used = max(excess(allowed, here, there) for here, there in combinations(law.logs, 2))
+    if not used <= 1 + _TOLERANCE:
+        _fail("event", f"the law reaches {used:.9g} times the Rényi divergences that {name} is priced at.")
+    return f"{name}, {100 * used:.4g} % of its price at the worst of {len(_ORDERS)} Rényi orders"
+
+
+def check_sampler(protocol: Protocol[Any], law: Law, samples: int, source: Source, failure: float) -> str:
+    """Check that ``privatize`` follows the law: ``samples`` reports of each value, against exact probabilities.
+
+    >>> from celosia.local import DirectEncoding
+    >>> from celosia.noise import Seeded
+    >>> protocol = DirectEncoding(domain=3, epsilon=1)
+    >>> check_sampler(protocol, read_law(protocol, [0, 1, 2]), 10_000, Seeded(7), 1e-6)
+    '10000 reports of each value, smallest p-value 0...'
+    """
+
+    def drawn(value: Any, count: int) -> Bytes:  # noqa: ANN401 - a value of the domain
+        return protocol.privatize(_column(value, count), source=source).payload
+
+    least = follow(law, drawn, samples, CHUNK, failure, "sampler")
+    return f"{samples} reports of each value, smallest p-value {least:.2g}"
+
+
+def check_scalar(protocol: Protocol[Any], law: Law, samples: int, source: Source, failure: float) -> str:
+    """Check that ``report``, which draws word by word, follows the law as well; with fewer reports, for it is slower.
+
+    >>> from celosia.local import DirectEncoding
+    >>> from celosia.noise import Seeded
+    >>> protocol = DirectEncoding(domain=3, epsilon=1)
+    >>> check_scalar(protocol, read_law(protocol, [0, 1, 2]), 40_000, Seeded(7), 1e-6)
+    '1000 reports of each value, smallest p-value 0...'
+    """
+    header = protocol.header
+
+    def drawn(value: Any, count: int) -> Bytes:  # noqa: ANN401 - a value of the domain
+        records = [protocol.report(value, source=source) for _ in range(count)]
+        if any(record[:HEADER] != header for record in records):
+            _fail("scalar", "a record does not begin with the protocol's header.")
+        if any(len(record) != HEADER + protocol.bytes_per_report for record in records):
+            _fail("scalar", f"a record does not have {HEADER + protocol.bytes_per_report} bytes.")
+        return np.frombuffer(b"".join(records), dtype=np.uint8).reshape(count, -1)[:, HEADER:]
+
+    count = max(min(samples, 100), min(samples // _SCALAR, _MOST_SCALAR))
+    least = follow(law, drawn, count, count, failure, "scalar")
+    return f"{count} reports of each value, smallest p-value {least:.2g}"
+
+
+def check_memoised(protocol: Memoised[Any], law: Law, samples: int, source: Source, failure: float) -> str:
+    """Check that clients with secrets of their own, who report once, follow the law as those without do.
+
+    >>> from celosia.local import DBitFlip
+    >>> from celosia.noise import Seeded
+    >>> protocol = DBitFlip(buckets=3, d=1, epsilon=1)
+    >>> check_memoised(protocol, read_law(protocol, [0, 1, 2]), 10_000, Seeded(7), 1e-6)
+    '10000 secrets for each value, smallest p-value 0...'
+    """
+
+    def drawn(value: Any, count: int) -> Bytes:  # noqa: ANN401 - a value of the domain
+        secrets = source.words(count * KEY_BYTES // 8).view(np.uint8).reshape(count, KEY_BYTES)
+        return protocol.privatize(_column(value, count), secrets=secrets, source=source).payload
+
+    least = follow(law, drawn, samples, CHUNK, failure, "memoised")
+    return f"{samples} secrets for each value, smallest p-value {least:.2g}"
+
+
+def row_keys(rows: Bytes) -> NDArray[np.uint64]:
+    """Return 64 bits for each row, equal for equal rows, and otherwise different but for a negligible chance.
+
+    >>> keys = row_keys(np.array([[1, 2], [1, 3], [1, 2]], dtype=np.uint8))
+    >>> bool(keys[0] == keys[2]), bool(keys[0] == keys[1])
+    (True, False)
+    """
+    from celosia.sketches.hashing.columns import Column
+    from celosia.sketches.hashing.digest import digest
+
+    count, size = rows.shape
+    offsets = size * np.arange(count + 1, dtype=np.int64)
+    return digest(Column(offsets=offsets, data=np.ascontiguousarray(rows).reshape(-1)))
+
+
+def follow(law: Law, drawn: Any, samples: int, chunk: int, failure: float, check: str) -> float:  # noqa: ANN401 - a function
+    """Return the smallest p-value: of each value's reports, and of all reports sorted by how likely they were.
+
+    The latter pools what all values have in common, such as how often the truth was kept: it sees a coin that is a
+    little off where single reports are too many, or too rare, to show it.
+
+    >>> from celosia.local import DirectEncoding
+    >>> from celosia.noise import Seeded
+    >>> protocol = DirectEncoding(domain=2, epsilon=1)
+    >>> law = read_law(protocol, [0, 1])
+    >>> def drawn(value, count):
+    ...     return protocol.privatize([value] * count, source=Seeded(7)).payload
+    >>> follow(law, drawn, 1_000, 1_000, 1e-6, "sampler") > 1e-6
+    True
+    """
+    tests = len(law.values) + 1
+    keys = row_keys(law.outputs)
+    order = np.argsort(keys)
+    pooled = np.zeros(law.logs.shape, dtype=np.int64)
+    least = 1.0
+    for index, value in enumerate(law.values):
+        outside = 0
+        for first in range(0, samples, chunk):
+            found = row_keys(drawn(value, min(chunk, samples - first)))
+            place = order[np.minimum(np.searchsorted(keys, found, sorter=order), keys.size - 1)]
+            known = keys[place] == found
+            outside += int((~known).sum())
+            pooled[index] += np.bincount(place[known], minlength=keys.size)
+        if outside:
+            _fail(check, f"{outside} reports were drawn that outputs does not list.")
+        if pooled[index][np.isneginf(law.logs[index])].any():
+            _fail(check, "a report was drawn whose stated probability is zero.")
+        by_mass = np.argsort(-law.logs[index], kind="stable")
+        p_value = chi_square(pooled[index][by_mass], np.exp(law.logs[index])[by_mass])
+        least = _at_least(p_value, least, failure / tests, check, samples)
+    return _at_least(_by_level(law, pooled), least, failure / tests, check, samples * len(law.values))
+
+
+def _column(value: Any, count: int) -> Any:  # noqa: ANN401 - a value, and a column of it
+    # A list would be read again, item by item, for every chunk of some million reports.
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return [value] * count
+    return np.full(count, value)
+
+
+def _by_level(law: Law, counts: NDArray[np.int64]) -> float:
+    possible = ~np.isneginf(law.logs)
+    levels, where = np.unique(-law.logs[possible].round(9), return_inverse=True)
+    masses = np.bincount(where, weights=np.exp(law.logs[possible]), minlength=levels.size) / len(law.values)
+    return chi_square(np.bincount(where, weights=counts[possible], minlength=levels.size).astype(np.int64), masses)
+
+
+def _at_least(p_value: float, least: float, failure: float, check: str, samples: int) -> float:
+    if p_value < failure:
+        _fail(check, f"{samples} reports have a p-value of {p_value:.2g} under the stated probabilities.")
+    return min(least, p_value)
+
+
+def _fail(check: str, what: str) -> None:
+    message = f"{check}: {what}"
+    raise ConformanceError(message)

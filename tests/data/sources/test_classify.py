@@ -1,0 +1,204 @@
+"""What the caller passes is sorted out without being opened, and without being shown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Self
+
+import duckdb
+import ibis
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from celosia.core import ParameterError
+from celosia.data.sources.classify import Database, Frame, IbisSource, SparkSource, classify, suggested_name
+from celosia.data.sources.files import Files
+
+ROWS = {"age": [108], "name": ["Eulalia"]}
+SECRETS = ("108", "Eulalia", "hush", "s3cr3t")
+
+
+class Capsule:
+    """Another library's frame, which speaks nothing but Arrow's protocol."""
+
+    columns = ("age", "name")
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return pa.table(ROWS).__arrow_c_stream__(requested_schema)
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pa.table(ROWS),
+        pa.table(ROWS).to_batches()[0],
+        pd.DataFrame(ROWS),
+        pl.DataFrame(ROWS),
+        pl.LazyFrame(ROWS),
+        Capsule(),
+    ],
+    ids=lambda frame: type(frame).__name__,
+)
+def test_frames_of_any_library(frame: object) -> None:
+    found = classify(frame)
+    assert isinstance(found, Frame)
+    assert found.frame is frame
+    assert not any(secret in repr(found) for secret in SECRETS)
+    assert classify(found) is found
+    assert found == found  # noqa: PLR0124 - frames compare by identity, not by their own ==
+    assert found != Frame(frame)
+
+
+def test_a_relation_of_duckdb_is_a_frame() -> None:
+    with duckdb.connect() as connection:
+        assert isinstance(classify(connection.sql("SELECT 108 AS age")), Frame)
+
+
+def test_an_ibis_table_is_kept_as_it_is() -> None:
+    expression = ibis.memtable(pa.table(ROWS))
+    found = classify(expression)
+    assert isinstance(found, IbisSource)
+    assert found.expression is expression
+    assert repr(found) == "<IbisSource>"
+    with pytest.raises(ParameterError, match="not a ibis"):
+        classify(expression.age)
+
+
+def test_a_spark_frame_is_known_by_its_class() -> None:
+    from pyspark.sql.dataframe import DataFrame
+
+    class Frameless(DataFrame):
+        """A DataFrame without a Java machine behind it."""
+
+        def __new__(cls) -> Self:
+            return object.__new__(cls)
+
+        def __init__(self) -> None:
+            pass
+
+        def __repr__(self) -> str:
+            raise AssertionError
+
+    found = classify(Frameless())
+    assert isinstance(found, SparkSource)
+    assert repr(found) == "<SparkSource>"
+
+
+def test_files(tmp_path: Path) -> None:
+    file = tmp_path / "deaths.parquet"
+    file.touch()
+    expected = Files((str(file),), "parquet")
+    assert classify(file) == classify(str(file)) == classify(f"{tmp_path}/*.parquet") == expected
+
+
+@pytest.mark.parametrize("reader", [pa.table(ROWS).to_reader(), iter([pa.table(ROWS)])])
+def test_what_can_be_read_once_is_refused(reader: object) -> None:
+    with pytest.raises(ParameterError, match="is read once"):
+        classify(reader)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        None, 108, 1.5, True, b"108", ["Eulalia"], ("Eulalia",), {"name": ["Eulalia"]}, {"Eulalia"},
+        np.array([108]), pd.Series(["Eulalia"]), pl.Series(["Eulalia"]), pa.array(["Eulalia"]),
+        pa.chunked_array([["Eulalia"]]), pd, object(),
+    ],
+    ids=lambda source: type(source).__name__,
+)  # fmt: skip
+def test_what_is_no_table_is_refused_without_being_shown(source: object) -> None:
+    with pytest.raises(ParameterError, match=r"^source must be a path") as caught:
+        classify(source)
+    assert not any(secret in str(caught.value) for secret in SECRETS)
+
+
+# ---- databases
+
+
+@pytest.mark.parametrize(
+    ("name", "table", "schema"),
+    [("deaths", "deaths", None), ("public.deaths", "deaths", "public"), ("a b", "a b", None)],
+)
+def test_a_table_of_a_database(name: str, table: str, schema: str | None) -> None:
+    for scheme in ("postgresql", "postgres"):
+        url = f"{scheme}://ana:hush@db.example:5432/registry"
+        assert classify(url, name=name) == Database(url, table, schema)
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("postgresql://ana:hush@db.example:5432/registry", "postgresql://ana:***@db.example:5432/registry"),
+        ("postgresql://ana:hu%40sh@db.example/registry", "postgresql://ana:***@db.example/registry"),
+        ("postgresql://ana:hush:hush@db.example/registry", "postgresql://ana:***@db.example/registry"),
+        ("postgresql://ana:hush@hush@db.example/registry", "postgresql://ana:***@db.example/registry"),
+        ("postgresql://ana@db.example/registry", "postgresql://ana@db.example/registry"),
+        ("postgresql:///registry?host=/tmp/pg", "postgresql:///registry?host=/tmp/pg"),
+        ("postgresql://db/r?user=ana&password=hush", "postgresql://db/r?user=ana&password=***"),
+        ("postgresql://db/r?sslpassword=hush&PASSWORD=hush&x=1", "postgresql://db/r?sslpassword=***&PASSWORD=***&x=1"),
+        ("postgresql://db/r#hush", "postgresql://db/r"),
+    ],
+)
+def test_no_password_is_ever_shown(url: str, shown: str) -> None:
+    found = classify(url, name="deaths")
+    assert isinstance(found, Database)
+    assert found.url == url
+    assert repr(found) == f"Database({shown!r}, 'deaths')"
+    assert str(found) == repr(found)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "mysql://ana:hush@db/registry",
+        "s3://hush/deaths.parquet",
+        "https://ana:hush@example.org/deaths.csv",
+        "postgresq://ana:hush@db/registry",
+        "postgresql://ana:hush@db:port/registry",
+        "postgresql://ana:hush@[db/registry",
+        "://ana:hush@db",
+    ],
+)
+def test_other_addresses_are_refused_without_being_shown(url: str) -> None:
+    with pytest.raises(ParameterError, match="pass an Ibis table") as caught:
+        classify(url, name="deaths")
+    assert "hush" not in str(caught.value)
+    assert caught.value.__cause__ is None
+    assert caught.value.__context__ is None
+
+
+@pytest.mark.parametrize("name", [None, "", ".", "a.", ".a", "a.b.c", "a\nb", "x" * 64, 3])
+def test_a_database_needs_the_name_of_a_table(name: Any) -> None:  # noqa: ANN401 - wrong values too
+    with pytest.raises(ParameterError, match="name must be") as caught:
+        classify("postgresql://ana:hush@db/registry", name=name)
+    assert "hush" not in str(caught.value)
+
+
+# ---- names
+
+
+@pytest.mark.parametrize(
+    ("source", "name"),
+    [
+        ("deaths.parquet", "deaths"),
+        ("registers/deaths-2021.CSV", "deaths_2021"),
+        (Path("registers") / "deaths 2021.tsv.gz", "deaths_2021"),
+        ("defunción.pq", "defunción"),
+        ("2021.parquet", "_2021"),
+        ("part_*.parquet", "part"),
+        ("*.parquet", "data"),
+        ("x" * 100 + ".csv", "x" * 63),
+        ("a.b.c.csv", "a_b_c"),
+        (pa.table(ROWS), "data"),
+        (Database("postgresql://db/r", "Deaths of 2021"), "Deaths_of_2021"),
+        (Files(("a/deaths.csv",), "csv"), "deaths"),
+        (Files(("a.csv", "b.csv"), "csv"), "data"),
+    ],
+    ids=str,
+)
+def test_names_are_made_identifiers(source: object, name: str) -> None:
+    assert suggested_name(source) == name
+    assert name.isidentifier()

@@ -1,0 +1,315 @@
+"""Every endpoint for every role, for nobody, and for those whose key is no more: who may do what, over real HTTP."""
+
+from __future__ import annotations
+
+import datetime as dt
+import itertools
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from celosia.core import PureDP
+from celosia.guard.api.endpoints import ROUTER, wait_preferred
+from celosia.guard.auth.identity import Identity
+from tests.reliability.serving import DATASET, ROLES, Client, Served, start_server
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.reliability.serving import Reply
+
+pytestmark = pytest.mark.xdist_group("guard api")  # what is started for them is started once
+
+SQL = f"SELECT COUNT(*) FROM {DATASET}"
+ASK = {"dataset": DATASET, "sql": SQL, "epsilon": "0.01"}
+FRESH = itertools.count()
+GOOD = {200, 201, 204}
+
+# Method, path, body, and who may: o(wner), c(urator), a(nalyst), u (auditor).
+ENDPOINTS: list[tuple[str, str, Any, str]] = [
+    ("GET", "/v1/datasets", None, "ocau"),
+    ("GET", f"/v1/datasets/{DATASET}", None, "ocau"),
+    ("PUT", f"/v1/datasets/{DATASET}/columns/age/bounds", {"low": 0, "high": "110"}, "c"),
+    ("POST", f"/v1/datasets/{DATASET}/versions", None, "oc"),
+    ("POST", "/v1/previews", ASK, "a"),
+    ("POST", "/v1/queries", ASK, "a"),
+    ("GET", "/v1/queries", None, "a"),
+    ("GET", "/v1/queries/{id}", None, "a"),
+    ("GET", "/v1/budget", None, "ocau"),
+    ("GET", f"/v1/budget?dataset={DATASET}", None, "ocau"),
+    ("PUT", "/v1/budget", {"dataset": DATASET, "epsilon": 100}, "oc"),
+    ("PUT", "/v1/budget", {"analyst": "analyst", "epsilon": "50"}, "oc"),
+    ("GET", "/v1/log", None, "u"),
+    ("GET", "/v1/log?after=1&limit=2", None, "u"),
+    ("GET", "/v1/log/verify", None, "u"),
+    ("GET", "/v1/users", None, "o"),
+    ("POST", "/v1/users", {"name": "user{fresh}", "role": "analyst", "days": 1}, "o"),
+    ("POST", "/v1/users/curator/keys", {}, "o"),
+    ("DELETE", "/v1/users/expendable{fresh}", None, "o"),
+]
+LETTERS = dict(zip(ROLES, "ocau", strict=True))
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with start_server(tmp_path_factory.mktemp("guard"), budget=PureDP(epsilon=100), workers=1) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def answer(served: Served) -> str:
+    """The number of an answer that the analyst was given."""
+    return str(served.client().ask(ASK, "the first").json["id"])
+
+
+def send(served: Served, client: Client, endpoint: tuple[str, str, Any, str], answer: str) -> Reply:
+    method, path, body, _ = endpoint
+    fresh = next(FRESH)
+    if "expendable" in path:
+        with served.guard() as guard:
+            guard.add_user(Identity.local(), f"expendable{fresh}", "analyst")
+    path = path.replace("{id}", answer).replace("{fresh}", str(fresh))
+    if isinstance(body, dict) and "name" in body:
+        body = body | {"name": body["name"].replace("{fresh}", str(fresh))}
+    return client.send(method, path, body, headers={"Idempotency-Key": f"key {fresh}"})
+
+
+def names(endpoint: tuple[str, str, Any, str]) -> str:
+    return f"{endpoint[0]} {endpoint[1]}"
+
+
+def test_the_table_has_every_route() -> None:
+    declared = {(method, route.path) for route in ROUTER.routes for method in getattr(route, "methods", ())}  # type: ignore[attr-defined]
+    tried = {
+        (method, template)
+        for method, path, _, _ in ENDPOINTS
+        for known, template in declared
+        if method == known and fits(path.partition("?")[0].split("/"), template.split("/"))
+    }
+    assert tried == declared
+
+
+def fits(parts: list[str], template: list[str]) -> bool:
+    return len(parts) == len(template) and all(
+        wanted in (part, "{" + wanted[1:]) for part, wanted in zip(parts, template, strict=True)
+    )
+
+
+@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("endpoint", ENDPOINTS, ids=names)
+def test_a_role_may_do_what_the_table_says(
+    served: Served, answer: str, endpoint: tuple[str, str, Any, str], role: str
+) -> None:
+    reply = send(served, served.client(role), endpoint, answer)
+    if LETTERS[role] in endpoint[3]:
+        assert reply.status in GOOD, reply.body
+    else:
+        assert reply.status == 403, reply.body
+        assert reply.json["error"] == "NotAllowed"
+        assert reply.headers["content-type"] == "application/problem+json"
+
+
+@pytest.fixture(scope="module")
+def outsiders(served: Served) -> dict[str, str | None]:
+    """Keys that are no good, one of each kind."""
+    local, soon = Identity.local(), dt.datetime.now(dt.UTC) + dt.timedelta(seconds=1)
+    with served.guard() as guard:
+        revoked = guard.add_user(local, "leaver", "owner")
+        guard.revoke(local, "leaver")
+        expired = guard.add_user(local, "late", "owner", soon)
+    good = served.keys["owner"]
+    while dt.datetime.now(dt.UTC) <= soon:
+        time.sleep(0.05)
+    changed = good[:-1] + ("0" if good[-1] != "0" else "1")
+    return {"none": None, "revoked": revoked, "expired": expired, "changed": changed, "empty": "", "odd": "a b\tc"}
+
+
+@pytest.mark.parametrize("kind", ["none", "revoked", "expired", "changed", "empty", "odd"])
+@pytest.mark.parametrize("endpoint", ENDPOINTS, ids=names)
+def test_nobody_gets_in_without_a_valid_key(
+    served: Served, answer: str, outsiders: dict[str, str | None], endpoint: tuple[str, str, Any, str], kind: str
+) -> None:
+    client = Client(served.url, outsiders[kind])
+    reply = send(served, client, endpoint, answer)
+    client.close()
+    assert reply.status == 401
+    assert reply.headers["www-authenticate"] == "Bearer"
+    assert reply.json["error"] == "NotAllowed"
+
+
+def test_a_key_is_looked_at_before_a_body(served: Served) -> None:
+    reply = served.client(None).send("POST", "/v1/queries", content=b"{", headers={"Content-Type": "application/json"})
+    assert reply.status == 401
+
+
+def test_an_answer_belongs_to_whoever_asked(served: Served, answer: str) -> None:
+    with served.guard() as guard:
+        key = guard.add_user(Identity.local(), "neighbour", "analyst")
+    client = Client(served.url, key)
+    other, nobody = client.send("GET", f"/v1/queries/{answer}"), client.send("GET", f"/v1/queries/{'0' * 32}")
+    assert client.send("GET", "/v1/queries").json == {"queries": []}
+    client.close()
+    assert other.status == nobody.status == 404
+    assert other.json["detail"].replace(answer, "0" * 32) == nobody.json["detail"]
+
+
+def test_a_retry_is_free_and_another_body_is_a_conflict(served: Served) -> None:
+    client = served.client()
+    first, second = (client.ask(ASK | {"epsilon": 0.125}, "twice") for _ in range(2))
+    assert first.status == second.status == 200
+    assert first.json == second.json
+    assert first.json["cost"]["epsilon"] == "1/8"
+    assert client.ask(ASK | {"epsilon": "0.5"}, "twice").status == 409
+
+
+def test_numbers_mean_what_is_written(served: Served) -> None:
+    client = served.client()
+    for number, sent in enumerate(("0.1", '"0.1"', "1e-1", '"1/10"', "0.10")):
+        body = f'{{"dataset": "{DATASET}", "sql": "{SQL}", "epsilon": {sent}}}'.encode()
+        headers = {"Content-Type": "application/json", "Idempotency-Key": f"tenth {number}"}
+        reply = client.send("POST", "/v1/queries", content=body, headers=headers)
+        assert reply.status == 200
+        assert reply.json["cost"]["epsilon"] == "1/10"
+
+
+@pytest.mark.parametrize("key", [None, "", " ", "a" * 201, "caf\xe9"])
+def test_a_question_needs_an_idempotency_key(served: Served, key: str | None) -> None:
+    headers = {} if key is None else {"Idempotency-Key": key}
+    reply = served.client().send("POST", "/v1/queries", ASK, headers=headers)
+    assert reply.status == 400
+    assert reply.json["error"] == "FormatError"
+    assert "Idempotency-Key" in reply.json["detail"]
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        (b"", 422),
+        (b"{", 400),
+        (b"[]", 422),
+        (b"null", 422),
+        (b'{"dataset": "people", "dataset": "people"}', 400),
+        (b'{"dataset": "people", "sql": "SELECT 1", "epsilon": NaN}', 400),
+        (b'{"dataset": "people", "sql": "SELECT 1", "epsilon": true}', 422),
+        (b'{"dataset": "people", "sql": "SELECT 1", "epsilon": "NaN"}', 422),
+        (b'{"dataset": "people", "sql": "SELECT COUNT(*) FROM people", "epsilon": "1e-400"}', 422),
+        (b'{"dataset": "people", "sql": "SELECT COUNT(*) FROM people", "epsilon": 5e-324}', 422),
+        (b'{"dataset": "people", "sql": "SELECT COUNT(*) FROM people", "epsilon": 1e308}', 422),
+        (b'{"dataset": "people", "sql": "SELECT COUNT(*) FROM people", "epsilon": 0}', 422),
+        (b'{"dataset": "people", "sql": "SELECT COUNT(*) FROM people", "epsilon": -1}', 422),
+        (b'{"dataset": "people", "sql": "SELECT * FROM people", "epsilon": 1}', 422),
+        (b'{"dataset": "people", "sql": "SELECT COUNT(*) FROM people", "epsilon": 1, "extra": 1}', 422),
+        (b'{"dataset": "people", "epsilon": 1}', 422),
+        (b'{"dataset": "people", "sql": "SELECT 1", "plan": {}, "epsilon": 1}', 422),
+        (b'{"dataset": "people", "plan": {}, "epsilon": 1}', 422),
+        (b'{"dataset": "elsewhere", "sql": "SELECT COUNT(*) FROM people", "epsilon": 1}', 404),
+        (b'{"dataset": "\\u0000", "sql": "SELECT 1", "epsilon": 1}', 422),
+        (b'{"dataset": "people", "sql": "\\ud800", "epsilon": 1}', 400),
+        (b'{"dataset": "people", "sql": "SELECT COUNT(*) FROM people", "epsilon": 1000}', 403),
+        (b'{"a":' * 5000, 400),
+        (b" " * 70_000, 413),
+    ],
+)
+def test_a_bad_question_is_told_what_is_wrong_and_costs_nothing(served: Served, body: bytes, status: int) -> None:
+    client = served.client()
+    before = client.send("GET", "/v1/budget").json
+    headers = {"Content-Type": "application/json", "Idempotency-Key": f"bad {next(FRESH)}"}
+    reply = client.send("POST", "/v1/queries", content=body, headers=headers)
+    assert reply.status == status, reply.body
+    assert reply.headers["content-type"] == "application/problem+json"
+    assert reply.json["detail"]
+    assert client.send("GET", "/v1/budget").json == before
+
+
+@pytest.mark.parametrize("kind", [None, "text/plain", "application/x-www-form-urlencoded", "application/xml"])
+def test_a_body_is_json_or_nothing(served: Served, kind: str | None) -> None:
+    headers = {"Idempotency-Key": "x"} | ({} if kind is None else {"Content-Type": kind})
+    assert served.client().send("POST", "/v1/queries", content=b"{}", headers=headers).status == 415
+
+
+def test_chunks_are_counted(served: Served) -> None:
+    client = served.client()
+    client._connection.request(
+        "POST",
+        "/v1/queries",
+        iter([b" " * 10_000] * 8),
+        {
+            "Authorization": f"Bearer {served.keys['analyst']}",
+            "Content-Type": "application/json",
+            "Idempotency-Key": "c",
+        },
+        encode_chunked=True,
+    )
+    assert client._connection.getresponse().status == 413
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status", "allow"),
+    [
+        ("GET", "/v1/nothing", 404, None),
+        ("GET", "/v1/queries/", 404, None),
+        ("HEAD", "/v1/queries", 405, "GET, POST"),
+        ("OPTIONS", "/v1/queries", 405, "GET, POST"),
+        ("DELETE", "/v1/budget", 405, "GET, PUT"),
+        ("BREW", "/v1/health", 405, "GET"),
+        ("GET", "/v1/users/ana", 405, "DELETE"),
+        ("GET", "/v1/datasets/%00", 404, None),
+        ("GET", "/v1/budget?dataset=%00", 422, None),
+        ("GET", "/v1/log?limit=0", 422, None),
+        ("GET", "/v1/log/verify?head=x", 422, None),
+    ],
+)
+def test_what_is_not_there_is_a_problem_too(
+    served: Served, method: str, path: str, status: int, allow: str | None
+) -> None:
+    reply = served.client("auditor").send(method, path)
+    assert reply.status == status
+    assert reply.headers["content-type"] == "application/problem+json"
+    assert reply.headers.get("allow") == allow
+
+
+def test_health_and_the_document_need_no_key(served: Served) -> None:
+    client = served.client(None)
+    assert client.send("GET", "/v1/health").json == {"status": "ok"}
+    assert client.send("GET", "/v1/openapi.json").json["openapi"].startswith("3.")
+    page = client.send("GET", "/v1/docs")
+    assert page.headers["content-type"].startswith("text/html")
+    assert client.send("GET", "/v1/docs.css").headers["content-type"].startswith("text/css")
+
+
+def test_a_user_can_be_added_and_revoked(served: Served) -> None:
+    owner = served.client("owner")
+    made = owner.send("POST", "/v1/users", {"name": "passing", "role": "auditor"})
+    second = owner.send("POST", "/v1/users/passing/keys", {"days": 30})
+    assert made.status == second.status == 201
+    clients = [Client(served.url, reply.json["key"]) for reply in (made, second)]
+    assert [client.send("GET", "/v1/log?limit=1").status for client in clients] == [200, 200]
+    assert owner.send("DELETE", "/v1/users/passing").status == 204
+    assert [client.send("GET", "/v1/log?limit=1").status for client in clients] == [401, 401]
+    assert owner.send("DELETE", "/v1/users/nobody_of_this_name").status == 404
+    for client in clients:
+        client.close()
+
+
+def test_the_log_verifies_against_a_head_that_was_kept(served: Served) -> None:
+    auditor = served.client("auditor")
+    head = auditor.send("GET", "/v1/log/verify").json["head"]
+    assert auditor.send("GET", f"/v1/log/verify?head={head}").json["ok"]
+    forged = head.partition(":")[0] + ":" + "0" * 64
+    assert not auditor.send("GET", f"/v1/log/verify?head={forged}").json["ok"]
+
+
+def test_how_long_a_client_waits_is_bounded() -> None:
+    assert wait_preferred("") == 20
+    assert wait_preferred("wait=0") == 0
+    assert wait_preferred('foo; wait="7"') == 7
+    assert wait_preferred("await=5") == 20
+    assert wait_preferred("wait=99999999999") == 20
+
+
+def test_nothing_was_unforeseen(served: Served) -> None:
+    told = served.told()
+    assert "unforeseen" not in told
+    assert " 500 " not in told
+    assert served.errors.read_text().count("\n") == 1

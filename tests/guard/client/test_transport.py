@@ -1,0 +1,239 @@
+"""The client sends again what may be lost, waits when told, ends, and raises what a session would raise."""
+
+from __future__ import annotations
+
+import json
+import socket
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+
+from celosia.core import errors
+from celosia.core.errors import (
+    BudgetExceeded,
+    CelosiaError,
+    EngineError,
+    FormatError,
+    GuardUnreachable,
+    LedgerError,
+    NotAllowed,
+    ParameterError,
+    TooManyRequests,
+)
+from celosia.guard.client.transport import Wire
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+KEY = "celosia_0123456789ab_0123"
+
+
+class Far:
+    """A guard that replies what it was told to, one after another, and remembers what it was sent."""
+
+    def __init__(self, *replies: httpx.Response | Exception) -> None:
+        self.replies, self.sent, self.pauses = list(replies), [], []  # type: ignore[var-annotated]
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        self.sent.append(request)
+        reply = self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
+        if isinstance(reply, Exception):
+            raise reply
+        return httpx.Response(reply.status_code, headers=reply.headers, content=reply.content)
+
+    def wire(self, **options: Any) -> Wire:  # noqa: ANN401 - of Wire
+        client = httpx.Client(transport=httpx.MockTransport(self))
+        return Wire("https://guard.example/", key=KEY, client=client, pause=self.pauses.append, **options)
+
+
+def ok(body: object = None) -> httpx.Response:
+    return httpx.Response(200, json={} if body is None else body)
+
+
+def problem(status: int, error: str, detail: object = "Because.", **headers: str) -> httpx.Response:
+    body = json.dumps({"status": status, "detail": detail, "error": error})
+    return httpx.Response(status, content=body, headers={"content-type": "application/problem+json", **headers})
+
+
+def test_what_is_sent_carries_the_key_and_is_read_strictly() -> None:
+    far = Far(ok({"answer": 1}))
+    assert far.wire().post("/v1/queries", {"dataset": "deaths"}, key="k1") == {"answer": 1}
+    [request] = far.sent
+    assert str(request.url) == "https://guard.example/v1/queries"
+    assert request.headers["authorization"] == f"Bearer {KEY}"
+    assert request.headers["idempotency-key"] == "k1"
+    assert json.loads(request.content) == {"dataset": "deaths"}
+    far = Far(ok())
+    far.wire().get("/v1/budget", dataset="a b&c", analyst=None)
+    assert far.sent[0].url.query == b"dataset=a%20b%26c" or far.sent[0].url.query == b"dataset=a+b%26c"
+    assert "idempotency-key" not in far.sent[0].headers
+    for wrong in (b"", b"NaN", b'{"a": 1, "a": 2}', b"<html>"):
+        with pytest.raises(FormatError):
+            Far(httpx.Response(200, content=wrong)).wire().get("/v1/datasets")
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        httpx.ConnectError("refused"),
+        httpx.ReadTimeout("slow"),
+        httpx.RemoteProtocolError("cut off"),
+        httpx.ReadError("reset"),
+        problem(429, "TooManyRequests"),
+        problem(503, "LedgerError"),
+        httpx.Response(502, text="a proxy's page"),
+        httpx.Response(503, text="a proxy's page"),
+        httpx.Response(504),
+        httpx.Response(500),
+    ],
+)
+def test_what_may_pass_is_asked_again_with_the_same_key(failure: httpx.Response | Exception) -> None:
+    far = Far(failure, failure, failure, ok({"answer": 1}))
+    assert far.wire().post("/v1/queries", {}, key="k1") == {"answer": 1}
+    assert [request.headers["idempotency-key"] for request in far.sent] == ["k1"] * 4
+    assert far.pauses == [0.25, 0.5, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("failure", "error"),
+    [
+        (httpx.ConnectError("refused"), GuardUnreachable),
+        (problem(429, "TooManyRequests"), TooManyRequests),
+        (problem(503, "LedgerError"), LedgerError),
+        (httpx.Response(502), GuardUnreachable),
+    ],
+)
+def test_asking_again_has_an_end(failure: httpx.Response | Exception, error: type[CelosiaError]) -> None:
+    far = Far(failure)
+    with pytest.raises(error) as caught:
+        far.wire().get("/v1/datasets")
+    assert len(far.sent) == 6
+    assert KEY not in str(caught.value)
+    assert caught.value.__cause__ is None
+
+
+def test_a_name_that_nobody_has_is_told() -> None:
+    unknown = httpx.ConnectError("")
+    unknown.__cause__ = socket.gaierror(-2, "")
+    with pytest.raises(GuardUnreachable, match="no machine of the name in https://guard"):
+        Far(unknown).wire().open("/v1/datasets")
+
+
+def test_a_guard_says_when_to_come_back() -> None:
+    far = Far(problem(429, "TooManyRequests", **{"retry-after": "7"}), ok())
+    far.wire().get("/v1/datasets")
+    assert far.pauses == [7.0]
+    for odd in ("Wed, 21 Oct 2026 07:28:00 GMT", "-1", "1e9", "²", ""):
+        far = Far(problem(503, "LedgerError", **{"retry-after": odd} if odd.isascii() else {}), ok())
+        far.wire().get("/v1/datasets")
+        assert far.pauses == [0.25]
+    far = Far(problem(429, "TooManyRequests", **{"retry-after": "999999"}), ok())
+    far.wire(timeout=1_000).get("/v1/datasets")
+    assert far.pauses == [30.0]
+    far = Far(problem(429, "TooManyRequests", **{"retry-after": "20"}), ok())
+    with pytest.raises(TooManyRequests):
+        far.wire(timeout=10).get("/v1/datasets")
+    assert far.pauses == []
+
+
+def test_a_question_that_is_being_answered_is_waited_for() -> None:
+    waiting = httpx.Response(202, json={"id": "0f"}, headers={"retry-after": "1"})
+    far = Far(*[waiting] * 20, ok({"answer": 1}))
+    assert far.wire().post("/v1/queries", {}, key="k1") == {"answer": 1}
+    assert far.pauses == [1.0] * 20
+    with pytest.raises(GuardUnreachable, match="still answering"):
+        Far(waiting).wire(timeout=0.5).post("/v1/queries", {}, key="k1")
+
+
+@pytest.mark.parametrize("name", errors.__all__)
+def test_every_error_of_the_house_comes_back_as_itself(name: str) -> None:
+    with pytest.raises(getattr(errors, name), match="Because"):
+        Far(problem(422, name)).wire().get("/v1/datasets")
+
+
+@pytest.mark.parametrize("name", ["KeyboardInterrupt", "SystemExit", "os", "__all__", "__name__", "", None, 7, ["x"]])
+def test_no_other_class_is_ever_raised(name: Any) -> None:  # noqa: ANN401 - whatever is sent
+    with pytest.raises(CelosiaError) as caught:
+        Far(problem(400, name)).wire().get("/v1/datasets")
+    assert type(caught.value) is CelosiaError
+
+
+def test_what_is_refused_is_not_asked_again() -> None:
+    for refused, error in [
+        (problem(403, "BudgetExceeded"), BudgetExceeded),
+        (problem(401, "NotAllowed"), NotAllowed),
+        (problem(502, "EngineError"), EngineError),
+        (httpx.Response(401), NotAllowed),
+        (httpx.Response(404, text="nothing"), GuardUnreachable),
+        (httpx.Response(301, headers={"location": "https://elsewhere.example"}), GuardUnreachable),
+        (httpx.Response(422, content=b"{", headers={"content-type": "application/problem+json"}), GuardUnreachable),
+        (httpx.Response(422, content=b"[]", headers={"content-type": "application/problem+json"}), GuardUnreachable),
+    ]:
+        far = Far(refused)
+        with pytest.raises(error):
+            far.wire().post("/v1/queries", {}, key="k1")
+        assert len(far.sent) == 1
+        assert far.sent[0].url.host == "guard.example"
+
+
+def test_words_of_a_guard_are_cut_where_they_are_too_long() -> None:
+    with pytest.raises(BudgetExceeded) as caught:
+        Far(problem(403, "BudgetExceeded", "x" * 10**6)).wire().get("/v1/datasets")
+    assert len(str(caught.value)) == 2_000
+    with pytest.raises(BudgetExceeded, match="did not say why"):
+        Far(problem(403, "BudgetExceeded", None)).wire().get("/v1/datasets")
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["", None, 7, "guard.example", "ftp://guard.example", "https://", "https://ana:secret@guard.example",
+     "https://guard.example?key=1", "https://guard.example:99999", "https://guard.example#x", "http://guard.example",
+     "http://localhost.example.com", "http://127.0.0.1.example.com"],
+)  # fmt: skip
+def test_addresses_that_the_key_is_not_sent_to(url: Any) -> None:  # noqa: ANN401 - whatever is passed
+    with pytest.raises(ParameterError, match="url must"):
+        Wire(url, key=KEY)
+
+
+@pytest.mark.parametrize(
+    ("url", "options"),
+    [
+        ("http://localhost:8750", {}),
+        ("http://127.0.0.1", {}),
+        ("http://[::1]:1", {}),
+        ("http://guard", {"verify": False}),
+    ],
+)
+def test_addresses_at_home_need_no_certificate(url: str, options: dict[str, Any]) -> None:
+    wire = Wire(url, key=KEY, **options)
+    assert wire.url == url
+    wire.close()
+
+
+@pytest.mark.parametrize("key", ["", None, 7, "a b", "a\nb", "ключ", "x" * 20_000])
+def test_keys_that_are_none(key: Any) -> None:  # noqa: ANN401 - whatever is passed
+    with pytest.raises(ParameterError, match="key must be") as caught:
+        Wire("https://guard.example", key=key)
+    assert len(str(caught.value)) < 200
+
+
+def test_a_patience_is_a_positive_number() -> None:
+    for wrong in (0, -1, float("nan"), "soon"):
+        with pytest.raises(ParameterError, match="timeout"):
+            Wire("https://guard.example", key=KEY, timeout=wrong)  # type: ignore[arg-type]
+
+
+def test_a_certificate_that_is_not_there_is_told(tmp_path: Any) -> None:  # noqa: ANN401 - a folder
+    with pytest.raises(ParameterError, match="verify"):
+        Wire("https://guard.example", key=KEY, verify=str(tmp_path / "nothing.pem"))
+
+
+def _never(_: float) -> None:
+    pytest.fail("it must not wait")
+
+
+def test_nothing_waits_where_nothing_failed() -> None:
+    pause: Callable[[float], None] = _never
+    client = httpx.Client(transport=httpx.MockTransport(lambda _: ok()))
+    Wire("https://guard.example", key=KEY, client=client, pause=pause).get("/v1/health")

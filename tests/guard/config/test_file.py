@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from celosia.core.errors import ParameterError
+from celosia.guard.config.file import config_of, text_of
+from celosia.guard.config.settings import Config, Limits, Oidc
+from celosia.guard.roles import Role
+
+FOLDER = Path("/srv/guard")
+TEXTS = st.text(st.characters(codec="utf-8", categories=["L", "N", "P", "S"]), min_size=1, max_size=20)
+CONFIGS = st.builds(
+    Config,
+    store=st.sampled_from(["memory://", "sqlite:////srv/guard/ledger.db", "postgresql://ana:${P}@db.example/x"]),
+    host=st.sampled_from(["127.0.0.1", "::1", "localhost"]),
+    port=st.integers(0, 65_535),
+    workers=st.integers(1, 256),
+    slot_milliseconds=st.integers(0, 60_000),
+    behind_proxy=st.booleans(),
+    limits=st.builds(Limits, cells=st.integers(1, 10**6), plan_nodes=st.integers(10, 10**5)),
+    oidc=st.none()
+    | st.builds(
+        Oidc,
+        issuer=TEXTS,
+        audience=TEXTS,
+        jwks=st.just("https://login.example/keys"),
+        role_claim=TEXTS,
+        name_claim=TEXTS,
+        roles=st.dictionaries(TEXTS, st.sampled_from(Role), min_size=1, max_size=3),
+    ),
+)
+
+
+@given(CONFIGS)
+def test_what_was_written_is_read(config: Config) -> None:
+    assert config_of(tomllib.loads(text_of(config)), FOLDER) == config
+
+
+def test_every_line_that_is_left_out_is_shown_as_a_comment() -> None:
+    text = text_of(Config(store="memory://"))
+    for name in ("certificate", "private_key", "[oidc]", "issuer", "audience", "jwks", "roles"):
+        assert f"# {name}" in text
+    uncommented = "\n".join(
+        line.removeprefix("# ") for line in text.splitlines() if line.startswith("# ") and "=" in line
+    )
+    assert "certificate" in uncommented
+
+
+def test_paths_are_relative_to_the_folder() -> None:
+    oidc = {"issuer": "i", "audience": "a", "jwks": "keys.json", "roles": {"team": "analyst"}}
+    given_ = {
+        "store": "sqlite:///ledger.db",
+        "host": "0.0.0.0",
+        "certificate": "tls/a.pem",
+        "private_key": "/etc/b.pem",
+        "oidc": oidc,
+    }
+    config = config_of(given_, FOLDER)
+    assert config.store == "sqlite:////srv/guard/ledger.db"
+    assert (config.certificate, config.private_key) == (FOLDER / "tls/a.pem", Path("/etc/b.pem"))
+    assert config.oidc is not None
+    assert config.oidc.jwks == "/srv/guard/keys.json"
+    assert config_of({"store": "sqlite:////var/ledger.db"}, FOLDER).store == "sqlite:////var/ledger.db"
+    assert config_of({"store": "postgresql://db/x"}, FOLDER).store == "postgresql://db/x"
+
+
+@pytest.mark.parametrize(
+    ("document", "words"),
+    [
+        ({}, "store must be given"),
+        ({"store": 7}, "store must be given"),
+        ({"store": "memory://", "prot": 1}, "'prot'; it knows store, host"),
+        ({"store": "memory://", "limits": {"cell": 1}}, r"'limits\.cell'; it knows limits"),
+        ({"store": "memory://", "limits": 7}, r"limits must be a section, \[limits\]"),
+        ({"store": "memory://", "limits": {"cells": 0}}, r"limits\.cells must be"),
+        ({"store": "memory://", "oidc": {"issuer": "x"}}, r"oidc\.audience must be given"),
+        ({"store": "memory://", "oidc": "x"}, "oidc must be a section"),
+        ({"store": "memory://", "certificate": 7, "private_key": "x"}, "certificate must be the path"),
+        ({"store": "memory://", "certificate": "", "private_key": "x"}, "certificate must be the path"),
+    ],
+)
+def test_what_is_wrong_is_told_by_the_name_of_its_line(document: dict[str, Any], words: str) -> None:
+    with pytest.raises(ParameterError, match=words):
+        config_of(document, FOLDER)

@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from celosia.guard.datasets.places import places_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name in ("a.csv", "b.csv"):
+        (tmp_path / name).write_text("age\n34\n", encoding="utf-8")
+    return tmp_path
+
+
+def test_a_file_is_the_same_by_whatever_path(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "soft.csv").symlink_to(folder / "a.csv")
+    os.link(folder / "a.csv", folder / "hard.csv")
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("CELOSIA_TEST_FOLDER", str(folder))
+    plain = places_of(str(folder / "a.csv"))
+    for other in ("a.csv", "./a.csv", "soft.csv", "hard.csv", "${CELOSIA_TEST_FOLDER}/a.csv", "*.csv"):
+        assert plain & places_of(other), other
+    assert not plain & places_of("b.csv")
+
+
+@pytest.mark.parametrize(
+    ("address", "relation"),
+    [
+        ("postgresql://localhost/registry", "deaths"),
+        ("postgresql://ana:secret@127.0.0.1:5432/registry", "public.deaths"),
+        ("postgres://[::1]/registry?sslmode=require", "deaths"),
+        ("postgresql:///registry", "deaths"),
+        ("postgresql:///registry?host=/run/postgresql", "deaths"),
+        ("postgresql://db.example/other?host=localhost&dbname=registry&port=5432", "deaths"),
+    ],
+)
+def test_a_database_on_this_machine_is_the_same_by_whatever_name(address: str, relation: str) -> None:
+    assert places_of(address, relation) == places_of("postgresql://localhost/registry", "deaths")
+
+
+@pytest.mark.parametrize(
+    ("address", "relation"),
+    [
+        ("postgresql://localhost/registry", "births"),
+        ("postgresql://localhost/registry", "private.deaths"),
+        ("postgresql://localhost/other", "deaths"),
+        ("postgresql://localhost:5433/registry", "deaths"),
+        ("postgresql://db.example/registry", "deaths"),
+    ],
+)
+def test_other_tables_are_other_places(address: str, relation: str) -> None:
+    assert not places_of(address, relation) & places_of("postgresql://localhost/registry", "deaths")
+
+
+def test_case_and_the_dot_of_a_host_do_not_matter_and_passwords_are_not_kept() -> None:
+    one = places_of("postgresql://ana:secret@DB.Example./registry", "deaths")
+    assert one == places_of("postgresql://eva:other@db.example/registry", "deaths")
+    assert "secret" not in "".join(one)
+
+
+@pytest.mark.parametrize(
+    "source", ["nowhere.csv", "${CELOSIA_NO_SUCH}/a.csv", "mysql://db/x", "postgresql://[bad/x", "postgresql://a:b:c/x"]
+)
+def test_what_cannot_be_found_is_nowhere(source: str) -> None:
+    assert places_of(source, "deaths") == frozenset()

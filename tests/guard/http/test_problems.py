@@ -1,0 +1,118 @@
+"""Problems: every error of the tree has a status, ours speak, the unforeseen say nothing."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import pytest
+from starlette.exceptions import HTTPException
+
+from celosia.core import errors
+from celosia.guard.errors import NotThere
+from celosia.guard.http.access_log import Journal
+from celosia.guard.http.problems import STATUSES, Problems, Refused, problem_of, request_number, unforeseen
+
+if TYPE_CHECKING:
+    from starlette.types import Message, Receive, Scope, Send
+
+SILENT = {"ConformanceError", "GuardUnreachable"}  # never raised by a server
+
+
+@pytest.mark.parametrize("name", sorted(set(errors.__all__) - SILENT))
+def test_every_error_of_the_tree_has_a_status(name: str) -> None:
+    assert name in STATUSES
+    problem = problem_of(getattr(errors, name)("Epsilon must be positive."))
+    assert problem is not None
+    assert problem.error == name
+    assert 400 <= problem.status < 600
+    assert problem.json("7")["request"] == "7"
+
+
+def test_what_names_machines_is_told_in_fixed_words() -> None:
+    for kind in (errors.LedgerError, errors.EngineError, errors.MissingExtra):
+        problem = problem_of(kind("postgresql://ana:secret@db.example/registry"))
+        assert problem is not None
+        assert "secret" not in problem.detail
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "name"),
+    [
+        (errors.BudgetExceeded("No."), 403, "BudgetExceeded"),
+        (errors.RequestConflict("No."), 409, "RequestConflict"),
+        (errors.NotAllowed("No."), 403, "NotAllowed"),
+        (errors.TooManyRequests("No."), 429, "TooManyRequests"),
+        (errors.LedgerError("No."), 503, "LedgerError"),
+        (NotThere("data set", "deaths"), 404, "QueryError"),
+        (Refused(401, "No.", error="NotAllowed"), 401, "NotAllowed"),
+        (HTTPException(404), 404, "CelosiaError"),
+        (HTTPException(405, headers={"Allow": "GET", "X-Other": "no"}), 405, "CelosiaError"),
+    ],
+)
+def test_statuses(error: Exception, status: int, name: str) -> None:
+    problem = problem_of(error)
+    assert problem is not None
+    assert (problem.status, problem.error) == (status, name)
+    assert "X-Other" not in (problem.headers or {})
+
+
+def test_whoever_shall_come_back_is_told_when() -> None:
+    for error in (errors.TooManyRequests("No."), errors.LedgerError("No.")):
+        problem = problem_of(error)
+        assert problem is not None
+        assert problem.headers == {"Retry-After": "1"}
+
+
+def caught(error: Exception, *, begun: bool = False) -> tuple[list[Message], list[str]]:
+    """What leaves the net, and what the journal has, when an application raises."""
+    sent: list[Message] = []
+    lines: list[str] = []
+
+    async def app(_scope: Scope, _receive: Receive, send: Send) -> None:
+        if begun:
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+        raise error
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    scope: dict[str, Any] = {"type": "http", "method": "GET", "path": "/", "celosia.request": "8f0c"}
+    layer: Any = Problems(app, journal=Journal(lines.append))
+    anyio.run(layer, scope, None, send)
+    return sent, lines
+
+
+def test_the_unforeseen_says_nothing_but_its_number() -> None:
+    sent, lines = caught(KeyError("Ana García, 1943"))
+    assert sent[0]["status"] == 500
+    body = json.loads(sent[1]["body"])
+    assert body == unforeseen().json("8f0c")
+    assert "García" not in str(sent) + str(lines)
+    assert "KeyError" in lines[0]
+    assert "8f0c" in lines[0]
+
+
+def test_the_foreseen_is_not_in_the_journal() -> None:
+    sent, lines = caught(errors.QueryError("There is no column 'agee'."))
+    assert sent[0]["status"] == 422
+    assert json.loads(sent[1]["body"])["detail"] == "There is no column 'agee'."
+    assert dict(sent[0]["headers"])[b"content-type"] == b"application/problem+json"
+    assert not lines
+
+
+def test_a_reply_that_has_begun_is_not_begun_again() -> None:
+    sent, lines = caught(KeyError("x"), begun=True)
+    assert len(sent) == 1
+    assert len(lines) == 1
+
+
+def test_half_a_character_can_be_told() -> None:
+    problem = problem_of(errors.ParameterError("name must be a text, not '\ud800'."))
+    assert problem is not None
+    assert json.loads(bytes(problem.response("-").body))["detail"].endswith("'\ud800'.")
+
+
+def test_a_request_without_a_number() -> None:
+    assert request_number({"celosia.request": 7}) == "-"

@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+import celosia as cl
+from celosia.guard.queries.answers import answer_of
+
+if TYPE_CHECKING:
+    from celosia.guard.queries.requests import Answer
+
+COUNT = cl.mechanisms.Laplace(epsilon="0.1", sensitivity=1)
+TEXT = json.dumps({"version": 1, "guarantee": {"kind": "PureDP", "epsilon": "1/10"}})
+
+
+def asked(state: str) -> tuple[Answer, Answer]:
+    """What is told of a reservation that came to a state: with its release, and without."""
+    with cl.ledger("memory://") as ledger:
+        ledger.set_budget(cl.PureDP(epsilon=1), dataset="deaths")
+        reservation = ledger.reserve(
+            COUNT.event, dataset="deaths", analyst="ana", question="How many?", fingerprint="f"
+        )
+        if state == "failed":
+            ledger.fail(reservation)
+        elif state != "reserved":
+            ledger.commit(reservation, COUNT.release(108), text=TEXT)
+        if state == "repeated":
+            reservation = ledger.reserve(COUNT.event, dataset="deaths", analyst="eva", fingerprint="f")
+        found = ledger.reservation(reservation.id)
+        assert found is not None
+        return answer_of(found, ledger), answer_of(found, ledger, whole=False)
+
+
+@pytest.mark.parametrize("state", ["reserved", "failed", "committed", "repeated"])
+def test_states_and_costs_are_told(state: str) -> None:
+    whole, short = asked(state)
+    assert whole.state == ("committed" if state == "repeated" else state)
+    assert whole.repeated is (state == "repeated")
+    assert whole.dataset == "deaths"
+    assert whole.cost is not None
+    assert short.cost is not None
+    assert whole.cost["epsilon"] == short.cost["epsilon"] == "1/10"
+    assert short.release is None
+    assert (whole.release is not None) is (state in {"committed", "repeated"})
+    assert json.loads(json.dumps(whole.to_json()))["state"] == whole.state
+
+
+def test_the_release_is_the_stored_text() -> None:
+    assert asked("committed")[0].release == json.loads(TEXT)

@@ -1,0 +1,121 @@
+"""The supervisor: one line when it serves, workers that come back, a configuration that changes, an end in order."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from celosia.guard.config.settings import Config
+from celosia.guard.server.listening import listen
+from celosia.guard.server.supervisor import Supervisor, pause_after
+from tests.reliability.serving import question, set_up, start_server
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+def eventually(holds: Callable[[], bool], told: Callable[[], str]) -> None:
+    deadline = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < deadline, told()
+        time.sleep(0.02)
+
+
+def test_one_life(tmp_path: Path) -> None:
+    with start_server(tmp_path, workers=2) as served:
+        # One line, and it is the address.
+        assert served.errors.read_text() == f"Serving at {served.url}\n"
+        eventually(lambda: len(served.workers()) == 2, served.told)
+        before = set(served.workers())
+
+        # A worker that is killed is replaced.
+        os.kill(min(before), signal.SIGKILL)
+        eventually(lambda: len(set(served.workers()) - {min(before)}) == 2, served.told)
+        assert served.client().ask(question(1), "k").status == 200
+
+        # A configuration that cannot be read changes nothing.
+        text = served.config.read_text()
+        served.config.write_text(text.replace("workers = 2", "workers = two"))
+        running = set(served.workers())
+        served.process.send_signal(signal.SIGHUP)
+        eventually(lambda: "stays as it was" in served.errors.read_text(), served.told)
+        assert set(served.workers()) == running
+
+        # Nor one whose workers do not come up.
+        served.config.write_text(text.replace("ledger.db", "no folder here/ledger.db"))
+        served.process.send_signal(signal.SIGHUP)
+        eventually(lambda: served.errors.read_text().count("stays as it was") == 2, served.told)
+        eventually(lambda: set(served.workers()) == running, served.told)
+        assert served.client().ask(question(2), "k2").status == 200
+
+        # A good one is taken, by new workers; then the old ones leave.
+        served.config.write_text(text.replace("workers = 2", "workers = 1").replace("1000000", "3"))
+        served.process.send_signal(signal.SIGHUP)
+        eventually(lambda: len(served.workers()) == 1 and not set(served.workers()) & running, served.told)
+        client = served.client("auditor")
+        assert [client.send("GET", "/v1/log/verify").status for _ in range(4)] == [200, 200, 200, 429]
+
+        # It ends in order, with its workers.
+        last = served.workers()
+        assert served.stop() == 0
+        assert not [pid for pid in last if os.path.exists(f"/proc/{pid}")]  # noqa: PTH110 - a process, no file
+
+
+def test_questions_under_way_are_answered_before_the_end(tmp_path: Path) -> None:
+    with start_server(tmp_path, workers=1, slot_milliseconds=2000) as served:
+        client = served.client()
+        body = b'{"dataset": "people", "sql": "SELECT COUNT(*) FROM people", "epsilon": "0.1"}'
+        headers = {
+            "Authorization": f"Bearer {served.keys['analyst']}",
+            "Content-Type": "application/json",
+            "Idempotency-Key": "k",
+        }
+        client._connection.request("POST", "/v1/queries", body, headers)
+        with served.guard() as guard:
+            eventually(lambda: bool(guard.ledger.reservations(analyst="analyst", limit=1)), served.told)
+        served.process.send_signal(signal.SIGTERM)
+        assert client._connection.getresponse().status == 200
+        assert served.process.wait(60) == 0
+
+
+def test_it_gives_up_when_nothing_comes_up(tmp_path: Path) -> None:
+    path, _ = set_up(tmp_path)
+    script = (
+        "import os, sys; import celosia.guard.server.supervisor as s; from celosia.guard.server.serve import serve\n"
+        "s.run_worker = lambda *a, **k: os._exit(1)\nserve(sys.argv[1])"
+    )
+    command = [sys.executable, "-c", script, str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode not in {0, -9}
+    assert done.stdout.count("ended") >= 5
+
+
+def test_a_store_that_is_none_is_said_at_once(tmp_path: Path) -> None:
+    path, _ = set_up(tmp_path)
+    command = [sys.executable, "-m", "celosia.cli", "guard", "serve", "--config", str(path)]
+    (tmp_path / "ledger.db").write_bytes(b"this is no database any more" * 400)
+    junk = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    (tmp_path / "ledger.db").unlink()
+    none = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert (junk.returncode, none.returncode) == (1, 2)
+    assert "is not a database, or is damaged" in junk.stderr
+    assert "there is no ledger" in none.stderr
+    assert not (tmp_path / "ledger.db").exists()
+
+
+def test_pauses_grow_and_end() -> None:
+    pauses = [pause_after(failures) for failures in range(200)]
+    assert pauses[:3] == [0, 0, 0]
+    assert pauses == sorted(pauses)
+    assert pauses[-1] == 30
+
+
+def test_a_ledger_in_memory_has_one_worker() -> None:
+    config = Config(store="memory://", port=0, workers=4)
+    with listen(config) as listening:
+        assert Supervisor("guard.toml", config, listening)._missing() == 1

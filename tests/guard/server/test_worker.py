@@ -1,0 +1,111 @@
+"""One worker: it reports that it serves or why not, ends when told, and ends when it is left alone."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from celosia.core.errors import CelosiaError
+from celosia.guard.auth.identity import Identity
+from celosia.guard.config.settings import Config
+from celosia.guard.http.access_log import Journal
+from celosia.guard.http.limits import Rates
+from celosia.guard.server.listening import listen
+from celosia.guard.server.worker import READY, run_worker
+from celosia.guard.service import Guard
+from tests.reliability.serving import Client
+
+if TYPE_CHECKING:
+    import socket
+    from collections.abc import Iterator
+    from pathlib import Path
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing forks here")
+
+
+class Forked:
+    """A worker in a process of its own, and the ends of its pipes."""
+
+    def __init__(self, config: Config, listening: socket.socket) -> None:
+        self.report, theirs = os.pipe()
+        alive, self.alive = os.pipe()
+        self.pid = os.fork()
+        if self.pid == 0:
+            os.close(self.alive)
+            run_worker(
+                config, listening, rates=Rates(), journal=Journal(lambda _line: None), report=theirs, alive=alive
+            )
+        os.close(theirs)
+        os.close(alive)
+
+    def said(self) -> bytes:
+        return os.read(self.report, 4096)
+
+    def code(self) -> int:
+        """The exit code, for which at most half a minute is waited."""
+        deadline = time.monotonic() + 30
+        while not (ended := os.waitpid(self.pid, os.WNOHANG))[0]:
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        self.pid = 0
+        return os.waitstatus_to_exitcode(ended[1])
+
+    def close(self) -> None:
+        if self.pid:
+            os.kill(self.pid, signal.SIGKILL)
+            os.waitpid(self.pid, 0)
+        os.close(self.report)
+        os.close(self.alive) if self.alive >= 0 else None
+
+
+@pytest.fixture
+def listening() -> Iterator[socket.socket]:
+    with listen(Config(store="memory://", port=0)) as made:
+        yield made
+
+
+def started(config: Config, listening: socket.socket) -> Forked:
+    with contextlib.suppress(CelosiaError), Guard.open(config) as guard:
+        guard.add_user(Identity.local(), "owner", "owner")
+    return Forked(config, listening)
+
+
+def test_it_serves_and_ends_when_told(tmp_path: Path, listening: socket.socket) -> None:
+    worker = started(Config(store=f"sqlite:///{tmp_path / 'ledger.db'}"), listening)
+    try:
+        assert worker.said() == READY
+        client = Client(f"http://127.0.0.1:{listening.getsockname()[1]}")
+        assert client.send("GET", "/v1/health").status == 200
+        client.close()
+        os.kill(worker.pid, signal.SIGTERM)
+        assert worker.code() == 0
+    finally:
+        worker.close()
+
+
+def test_it_says_why_it_cannot(tmp_path: Path, listening: socket.socket) -> None:
+    (tmp_path / "ledger.db").write_bytes(b"this is no database, and never was" * 100)
+    worker = started(Config(store=f"sqlite:///{tmp_path / 'ledger.db'}"), listening)
+    try:
+        said = worker.said()
+        assert said
+        assert said != READY
+        assert worker.code() == 1
+    finally:
+        worker.close()
+
+
+def test_it_ends_when_it_is_left_alone(tmp_path: Path, listening: socket.socket) -> None:
+    worker = started(Config(store=f"sqlite:///{tmp_path / 'ledger.db'}"), listening)
+    try:
+        assert worker.said() == READY
+        os.close(worker.alive)
+        worker.alive = -1
+        assert worker.code() == 0
+    finally:
+        worker.close()

@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+import pytest
+
+from celosia.core.errors import NotAllowed
+from celosia.guard.auth.identity import Identity
+from celosia.guard.web.i18n.language import language
+from celosia.guard.web.visit import Visit
+
+if TYPE_CHECKING:
+    from celosia.guard.service import Guard
+
+NOBODY = Visit(guard=cast("Guard", None), path="/", language=language("es"), form={"a": " b "}, secret="s3cret")
+
+
+def test_fields_come_without_blanks_and_missing_ones_are_empty() -> None:
+    assert (NOBODY.filled("a"), NOBODY.filled("z"), NOBODY.asked("z")) == ("b", "", "")
+
+
+def test_nobody_is_nobody() -> None:
+    with pytest.raises(NotAllowed):
+        _ = NOBODY.identity
+    visit = Visit(guard=NOBODY.guard, path="/", language=language("en"), signed_in=Identity.local())
+    assert visit.identity.name == "local"
+
+
+def test_secrets_are_not_shown() -> None:
+    assert "s3cret" not in repr(NOBODY)
+
+
+def test_texts_are_in_the_visitors_language() -> None:
+    assert NOBODY.text("nav.sign_out") == "Salir"

@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import pytest
+
+from celosia.core.errors import ParameterError
+from celosia.core.guarantees import ZCDP, ApproxDP, PureDP
+from celosia.guard.web.views.budgets import limit_of, policy_of
+from celosia.ledger import Policy, Window
+from tests.guard.web.visiting import Document
+
+if TYPE_CHECKING:
+    from tests.guard.web.visiting import Site
+
+
+def test_budgets_are_bars(site: Site) -> None:
+    analyst = site.browser("analyst")
+    analyst.ask("SELECT COUNT(*) FROM people", epsilon="0.75")
+    for role in ("analyst", "curator", "auditor", "owner"):
+        text = site.browser(role).get("/budget").text
+        assert 'data-spent="0.2500"' in text
+        assert 'aria-label="25 % spent"' in text
+        assert ('action="/budget"' in text) is (role in ("curator", "owner"))
+
+
+def test_an_analyst_sees_no_other_analysts_budget(site: Site) -> None:
+    site.guard.add_user(site.local, "rival-1", "analyst")
+    site.guard.set_budget(site.local, PureDP(epsilon=1), analyst="rival-1")
+    assert "rival-1" not in site.browser("analyst").get("/budget").text
+    assert "rival-1" in site.browser("curator").get("/budget").text
+
+
+def test_a_curator_sets_a_budget(site: Site) -> None:
+    browser = site.browser("curator")
+    browser.get("/budget")
+    fields = {"dataset": "people", "analyst": "analyst-1", "kind": "approx", "epsilon": "1", "delta": "1e-7"}
+    reply = browser.post("/budget", **fields, days="7", share="0.25")
+    assert reply.headers["location"] == "/budget?done=budget"
+    assert "The budget was set" in browser.get("/budget?done=budget").text
+    line = next(line for line in site.guard.ledger.statement() if line.scope.analyst == "analyst-1")
+    assert line.policy.limit.epsilon == 1  # type: ignore[attr-defined]
+    assert line.policy.window is not None
+    assert line.policy.window.seconds == 7 * 86_400
+    assert line.policy.window.limit.epsilon == Fraction(1, 4)  # type: ignore[attr-defined]
+    assert "In this period" in site.browser("analyst").get("/budget").text
+
+
+def test_a_curator_sets_a_preset(site: Site) -> None:
+    browser = site.browser("curator", lang="es")
+    page = Document(browser.get("/budget").text)
+    options = {one["value"] for one in page.all("option")}
+    assert {"preset", "cautious", "usual", "generous"} <= options
+    reply = browser.post("/budget", dataset="people", kind="preset", preset="cautious", persons="30000")
+    assert reply.headers["location"] == "/budget?done=budget"
+    [line] = site.guard.ledger.statement()
+    assert line.policy.limit == ApproxDP(epsilon="0.5", delta="1e-6")
+    wrong = browser.post("/budget", dataset="people", kind="preset", preset="usual", persons="30.000")
+    assert wrong.status_code == 422
+    assert "El número de personas debe ser un número entero de 1 a 10^12, no &#39;30.000&#39;." in wrong.text
+    assert 'value="30.000"' in wrong.text
+
+
+@pytest.mark.parametrize("role", ["analyst", "auditor"])
+def test_others_may_not(site: Site, role: str) -> None:
+    browser = site.browser(role)
+    browser.get("/budget")
+    before = site.guard.ledger.head
+    assert browser.post("/budget", dataset="people", kind="pure", epsilon="100").status_code == 403
+    assert site.guard.ledger.head == before
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {},
+        {"kind": "pure"},
+        {"kind": "pure", "epsilon": "nan"},
+        {"kind": "pure", "epsilon": "-1"},
+        {"kind": "approx", "epsilon": "1"},
+        {"kind": "zcdp", "epsilon": "1"},
+        {"kind": "preset"},
+        {"kind": "preset", "preset": "usual"},
+        {"kind": "preset", "preset": "usual", "persons": "0"},
+        {"kind": "preset", "preset": "usual", "persons": "1" * 5000},
+        {"kind": "preset", "preset": "lavish", "persons": "30000"},
+        {"kind": "pure", "epsilon": "1", "days": "0", "share": "1"},
+        {"kind": "pure", "epsilon": "1", "days": "x", "share": "1"},
+        {"kind": "pure", "epsilon": "1", "days": "7"},
+        {"kind": "approx", "epsilon": "1", "delta": "1e-6", "analyst": "nobody-1"},
+    ],
+)
+def test_what_is_no_budget_is_told_on_the_page(site: Site, fields: dict[str, str]) -> None:
+    browser = site.browser("curator")
+    browser.get("/budget")
+    before = site.guard.ledger.head
+    reply = browser.post("/budget", dataset="people", **fields)
+    assert reply.status_code in (404, 422)
+    assert 'role="alert"' in reply.text
+    assert site.guard.ledger.head == before
+
+
+def test_what_a_policy_has_besides_stays() -> None:
+    present = Policy(limit=ApproxDP(epsilon=1, delta="1e-6", unit="person"), allow_real=True)
+    changed = policy_of({"kind": "approx", "epsilon": "2", "delta": "1e-7"}, present)
+    assert changed.allow_real
+    assert changed.limit == ApproxDP(epsilon=2, delta="1e-7", unit="person")
+    other = policy_of({"kind": "zcdp", "rho": "0.5"}, present)
+    assert other.limit == ZCDP(rho="0.5")
+    assert not other.allow_real
+
+
+def test_a_limit_needs_its_kind() -> None:
+    with pytest.raises(ParameterError, match="kind"):
+        limit_of({"kind": "renyi"})
+
+
+def test_a_period_has_a_bar_of_its_own(site: Site) -> None:
+    week = Window(seconds=7 * 86_400, limit=PureDP(epsilon=1))
+    site.guard.set_budget(site.local, Policy(limit=PureDP(epsilon=4), window=week), dataset="people")
+    analyst = site.browser("analyst")
+    analyst.ask("SELECT COUNT(*) FROM people", epsilon="0.5")
+    bars = [bar for bar in Document(analyst.get("/budget").text).all("svg") if bar["class"] == "bar"]
+    assert [(bar["data-spent"], bar["aria-label"]) for bar in bars] == [
+        ("0.1250", "13 % spent"),
+        ("0.5000", "50 % of this period spent"),
+    ]

@@ -1,0 +1,135 @@
+"""Exact sums in memory: block by block, class by class, and never stored."""
+
+import copy
+import pickle
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from celosia.core import InputError
+from celosia.data.schema.columns import Boolean, Category, Date, Integer, Kind, Real
+from celosia.learn.base import exact
+from celosia.learn.base.exact import Held
+from celosia.learn.privacy.bounds import axis_of, ends_of
+from celosia.statistics import Bins, Bounding, Inquiry, Noise, Part, Products, moments_up_to, reached
+from celosia.statistics.base.products import REACH
+
+REAL = Real(-3, 3)
+
+
+def _inquiry(parts: tuple[Part, ...], classes: tuple[int, ...] | None = None) -> Inquiry:
+    footprint = parts[0].measure.footprint
+    width = sum(p.measure.width * (len(classes or ()) if p.by_class else 1) for p in parts)
+    noise = Noise.laplace(1, reached(footprint, Bounding()), 1, width, Bounding())
+    return Inquiry(
+        parts=parts, footprint=footprint, bounding=Bounding(), noise=noise, event=noise.event,
+        guarantee=noise.guarantee, classes=classes,
+    )  # fmt: skip
+
+
+def _rows(n: int = 1000) -> NDArray[np.float64]:
+    return np.random.default_rng(7).normal(size=(n, 3))
+
+
+def _centred(values: NDArray[np.float64]) -> list[list[int]]:
+    measure = Products((REAL.axis,) * 3, moments_up_to(1, 3))
+    return exact.stepping_of([REAL] * 3, measure).centred(values).astype(int).tolist()  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("degree", [1, 2])
+@pytest.mark.parametrize("by_class", [False, True])
+def test_sums_are_those_of_python_integers(degree: int, by_class: bool) -> None:  # noqa: FBT001 - a case
+    measure = Products((REAL.axis,) * 3, moments_up_to(degree, 3))
+    classes, codes = (0, 1, 2), np.random.default_rng(1).integers(0, 3, 1000)
+    held = Held(_inquiry((Part(measure=measure, columns=(0, 1, 2), by_class=by_class),), classes), (REAL,) * 3)
+    values = _rows()
+    held.add(values, codes)
+    rows = _centred(values)
+    expected: list[int] = []
+    for cell in classes if by_class else (None,):
+        for monomial in measure.monomials:
+            products = [
+                int(np.prod([row[p] for p in monomial], dtype=object)) if monomial else 1
+                for row, code in zip(rows, codes.tolist(), strict=True)
+                if cell is None or code == cell
+            ]
+            expected.append(sum(products))
+    assert held.combined().tolist() == expected
+
+
+def test_chunks_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    inquiry = _inquiry((Part(measure=Products((REAL.axis,) * 3, moments_up_to(2, 3)), columns=(0, 1, 2)),))
+    whole, parts, small = (Held(inquiry, (REAL,) * 3) for _ in range(3))
+    values = _rows()
+    whole.add(values)
+    parts.add(values[:1])
+    parts.add(values[1:1])
+    parts.add(values[1:])
+    monkeypatch.setattr(exact, "_BLOCK", 7)
+    small.add(values)
+    assert whole.combined().tolist() == parts.combined().tolist() == small.combined().tolist()
+    assert (whole.rows, parts.rows) == (1000, 1000)
+
+
+def test_weights_multiply_and_columns_are_picked() -> None:
+    measure = Products((REAL.axis,), ((), (0,)), (5, 2))
+    held = Held(_inquiry((Part(measure=measure, columns=(1,)),)), (REAL,) * 3)
+    values = _rows(10)
+    held.add(values)
+    assert held.combined().tolist() == [50, 2 * sum(row[1] for row in _centred(values))]
+
+
+def test_products_of_a_block_are_exact_doubles() -> None:
+    assert exact._BLOCK * REACH**2 <= 2**53
+
+
+def test_sums_that_could_overflow_are_refused_before() -> None:
+    """A sum that left 64 bits at one end would come back at the other, and one row would move it by 2^64."""
+    inquiry = _inquiry((Part(measure=Products((REAL.axis,), ((), (0,))), columns=(0,)),))
+    heavy = Products((REAL.axis,), ((), (0,)), (2**59, 1))
+    held = Held(replace(inquiry, parts=(Part(measure=heavy, columns=(0,)),)), (REAL,))
+    held.add(np.zeros((7, 1)))
+    assert held.combined().tolist() == [7 * 2**59, 0]
+    with pytest.raises(InputError, match="At most 8 rows"):
+        held.add(np.zeros((1, 1)))
+    assert held.rows == 7
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        Real(0, 1), Real(-1e-12, 1e-12), Real(1e12, 1e12 + 1), Real(-1e29, 1e30), Real(0, 1, grid="1/3"), Boolean(),
+        Real(0.1, 0.3), Integer(5, 5), Integer(0, 2), Integer(-(2**52), 2**52), Real(0, 32769, grid=1),
+        Date("2021-01-01", "2021-12-31"),
+    ],
+)  # fmt: skip
+def test_no_value_is_further_out_than_is_stated(kind: Kind) -> None:
+    measure = Products((axis_of(kind),), ((0,),))
+    low, high = ends_of(kind)
+    values = np.array(
+        [low, high, (low + high) / 2, -1e308, 1e308, 0.0, np.nextafter(low, -1), np.nextafter(high, 1e308)]
+    )
+    found = exact.stepping_of([kind], measure).centred(values[:, None])
+    assert np.abs(found).max() <= measure.reaches[0]
+    assert np.abs(found[:2]).max() >= 0.999 * measure.reaches[0]
+    assert (found == np.rint(found)).all()
+    assert found[[3, 4]].tolist() == found[[0, 1]].tolist()
+
+
+def test_categories_are_counted_by_class() -> None:
+    kinds: tuple[Kind, ...] = (Category("a", "b", "c"),)
+    held = Held(_inquiry((Part(measure=Bins(3), columns=(0,), by_class=True),), (0, 1)), kinds)
+    held.add(np.array([[0.0], [2.0], [2.0], [1.0]]), np.array([0, 1, 1, 0]))
+    assert held.combined().tolist() == [1, 1, 0, 0, 0, 2]
+
+
+@pytest.mark.parametrize("store", [pickle.dumps, copy.deepcopy, copy.copy])
+def test_exact_sums_are_neither_stored_nor_shown(store: Any) -> None:  # noqa: ANN401 - a function
+    held = Held(_inquiry((Part(measure=Products((REAL.axis,), ((0,),)), columns=(0,)),)), (REAL,))
+    held.add(np.array([[1.25]]))
+    with pytest.raises(InputError, match="exact sums"):
+        store(held)
+    assert not any(character.isdigit() for character in repr(held))

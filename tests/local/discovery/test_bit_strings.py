@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from celosia.core import InputError, ParameterError
+from celosia.local.discovery.bit_strings import BitStrings
+
+TEXTS = BitStrings(alphabet="abcde", length=4)
+
+
+@given(st.lists(st.text("abcde", max_size=4), min_size=1))
+def test_a_text_is_the_bits_of_its_letters(texts: list[str]) -> None:
+    expected = [int("".join(f"{'-abcde'.index(letter):03b}" for letter in text.ljust(4, "-")), 2) for text in texts]
+    assert TEXTS.read(texts).tolist() == expected
+    assert TEXTS.labels(np.array(expected)) == texts
+    assert TEXTS.possible(np.array(expected), TEXTS.bits).all()
+
+
+@given(st.integers(2, 2**62), st.data())
+def test_a_number_is_its_bits(domain: int, data: st.DataObject) -> None:
+    strings = BitStrings(domain=domain)
+    value = data.draw(st.integers(0, domain - 1))
+    assert strings.read([value]).tolist() == [value] == strings.labels(np.array([value]))
+    assert strings.bits == (domain - 1).bit_length()
+
+
+@pytest.mark.parametrize("length", range(1, 13))
+def test_possible_beginnings_of_texts_are_those_of_some_text(length: int) -> None:
+    numbers = np.arange(2**12)
+    whole = numbers[TEXTS.possible(numbers, 12)]
+    assert sorted(TEXTS.labels(whole)) == sorted(set(TEXTS.labels(whole)))
+    assert len(whole) == sum(5**size for size in range(5))
+    beginnings = np.arange(2**length)
+    kept = set(beginnings[TEXTS.possible(beginnings, length)].tolist())
+    assert set((whole >> (12 - length)).tolist()) <= kept
+    if length % 3 == 0:
+        assert set((whole >> (12 - length)).tolist()) == kept
+
+
+@pytest.mark.parametrize("domain", [2, 5, 8, 1000])
+def test_possible_beginnings_of_numbers_are_those_of_some_number(domain: int) -> None:
+    strings = BitStrings(domain=domain)
+    for length in range(1, strings.bits + 1):
+        beginnings = np.arange(2**length)
+        kept = set(beginnings[strings.possible(beginnings, length)].tolist())
+        assert kept == {value >> (strings.bits - length) for value in range(domain)}
+
+
+@pytest.mark.parametrize("values", [[-1], [1000], [2**62], ["1"], [1.0], [b"1"], 5, None])
+def test_values_that_are_no_numbers_of_the_domain_are_refused(values: object) -> None:
+    with pytest.raises(InputError):
+        BitStrings(domain=1000).read(values)
+
+
+@pytest.mark.parametrize(
+    "given_",
+    [
+        {},
+        {"domain": 1},
+        {"domain": 2**62 + 1},
+        {"domain": 5.5},
+        {"domain": True},
+        {"domain": 5, "alphabet": "ab", "length": 3},
+        {"alphabet": "ab"},
+        {"length": 3},
+        {"alphabet": "ab", "length": 0},
+        {"alphabet": "ab", "length": 32},
+        {"alphabet": "ab", "length": "3"},
+    ],
+)
+def test_what_is_no_set_of_values_is_refused(given_: dict[str, object]) -> None:
+    with pytest.raises(ParameterError):
+        BitStrings(**given_)  # type: ignore[arg-type]

@@ -1,0 +1,161 @@
+"""Spark gives the integers of the reference, whatever its time zone, and keeps its session as it was."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pytest
+
+import celosia as cl
+from celosia.core.errors import EngineError, QueryError, SchemaError
+from celosia.data.sources.classify import SparkSource
+from celosia.query.engines.registry import open_engine
+from celosia.query.plan.expressions import Column
+from celosia.query.plan.nodes import Aggregate, Base, Plan
+from celosia.query.planning.cells import Cells
+from celosia.query.planning.measurements import Need
+from celosia.statistics import Bounding, FirstMoments, RowCount, Total
+from celosia.testing.engines.check import check_engine
+from tests.query.face import LIMITS, SCHEMA, ask_everything, people
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from celosia.data.table import Table
+    from celosia.query.engines.base import Engine
+
+pytestmark = [pytest.mark.needs_java, pytest.mark.xdist_group("spark")]
+
+PLAN = Plan(relation=Base("t"), aggregates=(Aggregate(kind="count", name="count"),))
+
+
+@pytest.fixture(autouse=True)
+def _quiet() -> Iterator[None]:
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas")
+        yield
+
+
+def moved(spark: Any, table: Table) -> Table:  # noqa: ANN401 - a session of Spark
+    if table.public:
+        return table
+    rows: pa.Table = table.source.frame  # type: ignore[union-attr] # a frame
+    if "seen" in rows.column_names:  # Spark would take times without a zone for those of its own
+        place = rows.column_names.index("seen")
+        rows = rows.set_column(place, "seen", rows.column("seen").cast(pa.timestamp("us", tz="UTC")))
+    frame = spark.createDataFrame(rows)
+    return dataclasses.replace(table, source=SparkSource(frame))
+
+
+def totals(table: Table, measure: Any) -> list[list[int]]:  # noqa: ANN401 - a measure
+    needs = [Need(measure=measure, columns=(Column("x"),), serves=())]
+    with open_engine({"t": table}) as engine:
+        (found,) = engine.summaries(PLAN, needs, Bounding(), (1, 2), Cells.product([]))
+    return found.tolist()  # type: ignore[no-any-return]
+
+
+def test_it_agrees_with_the_reference(spark: Any) -> None:  # noqa: ANN401 - a session of Spark
+    zone = spark.conf.get("spark.sql.session.timeZone")
+    assert zone not in ("UTC", "Etc/UTC")
+
+    def opened(tables: Mapping[str, Table]) -> Engine:
+        return open_engine({name: moved(spark, table) for name, table in tables.items()})
+
+    assert len(check_engine(opened)) > 25
+    assert spark.conf.get("spark.sql.session.timeZone") == zone
+    assert not [table.name for table in spark.catalog.listTables() if table.name.startswith("celosia")]
+
+
+@pytest.mark.parametrize("type_", ["TIMESTAMP_NTZ", "TIMESTAMP", "DATE"])
+def test_times_are_instants(spark: Any, type_: str) -> None:  # noqa: ANN401 - a session of Spark
+    kind = cl.Timestamp("1969-12-01", "1970-02-01")
+    text = {"TIMESTAMP_NTZ": "1970-01-01 00:00:05.9", "TIMESTAMP": "1970-01-01 00:00:05.9Z", "DATE": "1970-01-02"}[
+        type_
+    ]
+    frame = spark.sql(f"SELECT CAST('{text}' AS {type_}) AS x UNION ALL SELECT CAST(NULL AS {type_})")
+    table = cl.table(frame, schema=cl.Schema(x=kind), name="t")
+    assert totals(table, Total(kind.axis)) == [[86_400 if type_ == "DATE" else 5]]
+
+
+def test_sums_do_not_overflow(spark: Any) -> None:  # noqa: ANN401 - a session of Spark
+    kind = cl.Real(0, 1)
+    frame = spark.range(3).selectExpr("CAST(1 AS DOUBLE) AS x")
+    table = cl.table(frame, schema=cl.Schema(x=kind), name="t")
+    assert totals(table, FirstMoments(kind.axis)) == [[3 * 2**30, 0]]
+
+
+def test_types_that_cannot_serve_are_refused(spark: Any) -> None:  # noqa: ANN401 - a session of Spark
+    frame = spark.createDataFrame(pa.table({"x": [1]}))
+    table = cl.table(frame, schema=cl.Schema(x=cl.Date("2021-01-01", "2021-12-31")), name="t")
+    with pytest.raises(SchemaError, match="'x' of 't' is of the type int64"):
+        totals(table, RowCount())
+
+
+def test_errors_do_not_repeat_what_spark_said(spark: Any) -> None:  # noqa: ANN401 - a session of Spark
+    frame = spark.range(3).selectExpr("CAST(id AS STRING) || 'secret' AS y").selectExpr("CAST(y AS BIGINT) AS x")
+    table = cl.table(frame, schema=cl.Schema(x=cl.Integer(0, 9)), name="t")
+    with open_engine({"t": table}) as engine, pytest.raises(EngineError) as caught:
+        engine.summaries(
+            PLAN, [Need(measure=RowCount(), columns=(Column("x"),), serves=())], Bounding(), (1,), Cells.product([])
+        )
+    assert "secret" not in str(caught.value)
+    assert caught.value.__context__ is None
+
+
+def test_an_ibis_table_is_asked_in_its_own_session(spark: Any) -> None:  # noqa: ANN401 - a session of Spark
+    import ibis
+
+    zone = spark.conf.get("spark.sql.session.timeZone")
+    spark.createDataFrame(pa.table({"x": [1, 50]})).createOrReplaceTempView("ages")
+    backend = ibis.pyspark.connect(spark)
+    table = cl.table(backend.table("ages"), schema=cl.Schema(x=cl.Integer(0, 9)), name="t")
+    assert totals(table, Total(cl.Integer(0, 9).axis)) == [[10]]
+    assert spark.catalog.dropTempView("ages")
+    spark.conf.set("spark.sql.session.timeZone", zone)
+
+
+def test_tables_must_be_in_one_session(spark: Any) -> None:  # noqa: ANN401 - a session of Spark
+    first, second = (session.createDataFrame(pa.table({"x": [1]})) for session in (spark, spark.newSession()))
+    schema = cl.Schema(x=cl.Integer(0, 1))
+    with pytest.raises(QueryError, match="different Spark sessions"):
+        open_engine({"a": cl.table(first, schema=schema, name="a"), "b": cl.table(second, schema=schema, name="b")})
+
+
+def test_whoever_has_a_day_has_it_in_any_zone(spark: Any) -> None:  # noqa: ANN401 - a session of Spark
+    kind = cl.Date("2020-01-01", "2020-12-31")
+    late = dt.datetime(2020, 6, 30, 23, 59, 59, tzinfo=dt.UTC)
+    frame = spark.createDataFrame(pa.table({"x": pa.array([late], pa.timestamp("us", tz="UTC"))}))
+    table = cl.table(frame, schema=cl.Schema(x=kind), name="t")
+    day = (dt.date(2020, 6, 30) - dt.date(1970, 1, 1)).days
+    assert totals(table, Total(kind.axis)) == [[day]]
+
+
+def test_a_session_asks_spark(spark: Any) -> None:  # noqa: ANN401 - a session of Spark
+    ask_everything(cl.table(spark.createDataFrame(people()), name="face", schema=SCHEMA, person="person_id", **LIMITS))
+
+
+def test_texts_are_compared_by_bytes_whatever_their_collation(spark: Any) -> None:  # noqa: ANN401 - a session of Spark
+    rows = "VALUES ('f', 1), ('F', 2), ('F', 4) AS t(c, v)"
+    frame = spark.sql(f"SELECT c COLLATE UTF8_LCASE AS c, c COLLATE UTF8_LCASE AS who, v FROM {rows}")
+    schema = cl.Schema(c=cl.Text(), v=cl.Integer(0, 10))
+    book = cl.table(pa.table({"k": ["f", "F"]}), name="book", public=True, key="k")
+    with cl.Session([cl.table(frame, schema=schema, name="t"), book], budget=cl.PureDP(epsilon=60_000)) as session:
+        (found,) = session.sql("SELECT SUM(v) AS s FROM t JOIN book ON c = k", epsilon=9_000).to_arrow().to_pylist()
+    assert round(found["s"]) == 7  # and not 14
+    limits: dict[str, Any] = {"max_groups_per_person": 1, "max_rows_per_group": 1}
+    persons = cl.table(frame, schema=cl.Schema(v=cl.Integer(0, 10)), name="t", person="who", **limits)
+    with pytest.raises(SchemaError, match="person column 'who' of 't' has a collation"):
+        open_engine({"t": persons})
+    frame.createOrReplaceTempView("collated")
+    import ibis
+
+    stored = ibis.pyspark.connect(spark).table("collated")
+    with pytest.raises(SchemaError, match="The column 'c' of 't' has a collation"):
+        open_engine({"t": cl.table(stored, schema=schema, name="t")})
+    zeros = cl.table(pa.table({"k": [0.0, -0.0]}), schema=cl.Schema(k=cl.Boolean()), name="z", public=True, key="k")
+    with pytest.raises(SchemaError, match="key twice"):
+        open_engine({"t": cl.table(frame, schema=schema, name="t"), "z": zeros})

@@ -1,0 +1,29 @@
+"""Somebody who mistyped a name is told the nearest, quickly also among a million."""
+
+from __future__ import annotations
+
+import pytest
+
+from celosia.query.plan.suggestions import suggested
+
+
+@pytest.mark.parametrize(
+    ("name", "known", "sentence"),
+    [
+        ("agge", ["age", "sex"], "Did you mean age?"),
+        ("AGE", ["age", "sex"], "Did you mean age?"),
+        ("deths", ["visits", "deaths"], "Did you mean deaths?"),
+        ("zzz", ["age", "sex"], "There are age, sex."),
+        ("zzz", [], "There are none."),
+        ("9", [1, 2, 3], "There are 1, 2, 3."),
+        ("zzz", list("abcdefghij"), "There are a, b, c, d, e, f, g, h and others."),
+    ],
+)
+def test_sentences(name: str, known: list[object], sentence: str) -> None:
+    assert suggested(name, known) == sentence
+
+
+def test_long_lists_and_long_names_are_cut() -> None:
+    sentence = suggested("q" * 100_000, (f"{i}" * 100 for i in range(10**9)))
+    assert len(sentence) < 800
+    assert sentence.endswith("and others.")

@@ -1,0 +1,162 @@
+from __future__ import annotations
+
+import pickle
+from decimal import Decimal
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from celosia.core import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP
+from celosia.core.errors import ParameterError
+from celosia.query.planning.target import Target
+
+if TYPE_CHECKING:
+    from celosia.core.guarantees import Guarantee
+
+epsilons = st.one_of(
+    st.fractions(Fraction(1, 1000), 10), st.floats(1e-6, 10), st.decimals("0.001", 10, places=3), st.integers(1, 10)
+)
+deltas = st.one_of(st.fractions(0, Fraction(1, 10)), st.floats(1e-300, 0.1), st.just("1e-6"))
+
+
+# ------------------------------------------------------------------------------------------------------------- epsilon
+
+
+@pytest.mark.parametrize("epsilon", ["0.5", 0.5, Fraction(1, 2), Decimal("0.5"), np.float32(0.5), "1/2"])
+def test_an_epsilon_is_exact_however_it_is_written(epsilon: object) -> None:
+    target = Target.of(PureDP(epsilon=3), epsilon=epsilon)  # type: ignore[arg-type] # NumPy's too
+    assert target == Target(epsilon=Fraction(1, 2))
+    assert pickle.loads(pickle.dumps(target)) == target
+    assert hash(target) == hash(Target(epsilon=Fraction(1, 2), delta=Fraction(0), rho=None))
+
+
+def test_one_tenth_is_one_tenth() -> None:
+    assert Target.of(PureDP(epsilon=3), epsilon="0.1").epsilon == Fraction(1, 10)
+    assert Target.of(PureDP(epsilon=3), epsilon=0.1).epsilon == Fraction(0.1) != Fraction(1, 10)
+
+
+@pytest.mark.parametrize(
+    "epsilon",
+    [0, -1, -0.0, float("nan"), float("inf"), float("-inf"), 5e-324, 1e308, "1e-400", "1e-99999", True, "", "x", [1]],
+)
+@pytest.mark.parametrize("budget", [PureDP(epsilon=1), ApproxDP(epsilon=1, delta="1e-6")])
+def test_an_epsilon_that_promises_nothing_is_refused(epsilon: object, budget: Guarantee) -> None:
+    with pytest.raises(ParameterError, match="epsilon"):
+        Target.of(budget, epsilon=epsilon)  # type: ignore[arg-type] # wrong on purpose
+
+
+def test_the_smallest_and_the_largest_epsilon_are_exact() -> None:
+    for epsilon in (2.0**-1022, 2**16):
+        assert Target.of(PureDP(epsilon=1), epsilon=epsilon).epsilon == Fraction(epsilon)
+
+
+# --------------------------------------------------------------------------------------------------------------- delta
+
+
+@given(epsilons, deltas, epsilons)
+def test_a_delta_not_given_is_in_proportion_and_never_above_the_budget_s(
+    total: float | Fraction | Decimal, delta: float | Fraction | str, spent: float | Fraction | Decimal
+) -> None:
+    budget = ApproxDP(epsilon=total, delta=delta)
+    target = Target.of(budget, epsilon=spent)
+    share = budget.delta * min(Fraction(spent) / budget.epsilon, Fraction(1))
+    assert target.delta <= share <= budget.delta
+    if share >= Fraction(1, 10**200):
+        assert target.delta >= share * (1 - Fraction(1, 2**126))
+    else:
+        assert target.delta == 0
+    if share.denominator.bit_length() <= 1000 and target.delta:
+        assert target.delta == share
+
+
+@given(epsilons, st.lists(st.fractions(Fraction(1, 1000), 1), min_size=1, max_size=8))
+def test_queries_that_fit_the_epsilon_fit_the_delta(total: float | Fraction, parts: list[Fraction]) -> None:
+    budget = ApproxDP(epsilon=total, delta="1e-6")
+    spent = [budget.epsilon * part / sum(parts) for part in parts]
+    targets = [Target.of(budget, epsilon=epsilon) for epsilon in spent]
+    assert sum(target.epsilon for target in targets) == budget.epsilon
+    assert sum(target.delta for target in targets) <= budget.delta
+
+
+def test_a_share_that_is_too_long_to_be_written_down_is_rounded_down() -> None:
+    budget = ApproxDP(epsilon=Fraction(3**1000, 3**1000 + 1), delta=Fraction(1, 7**200))
+    spent = Fraction(5**400, 5**400 + 2)
+    target = Target.of(budget, epsilon=spent)
+    share = budget.delta * spent / budget.epsilon
+    assert share * (1 - Fraction(1, 2**126)) <= target.delta < share
+    # It can be divided further and still be written down.
+    assert ApproxDP(epsilon=1, delta=target.delta / 30_000).delta == target.delta / 30_000
+
+
+@pytest.mark.parametrize(
+    ("delta", "exactly"), [("1e-7", Fraction(1, 10**7)), (0, Fraction(0)), ("1e-200", Fraction(1, 10**200))]
+)
+def test_a_delta_that_is_given_is_taken_as_it_is(delta: float | str, exactly: Fraction) -> None:
+    assert Target.of(ApproxDP(epsilon=1, delta="1e-6"), epsilon=1, delta=delta).delta == exactly
+
+
+@pytest.mark.parametrize("delta", [1, 2, -1, "1e-201", float("nan"), float("inf"), 5e-324, True, "x"])
+def test_a_delta_that_makes_no_sense_is_refused(delta: object) -> None:
+    with pytest.raises(ParameterError, match="delta"):
+        Target.of(ApproxDP(epsilon=1, delta="1e-6"), epsilon=1, delta=delta)  # type: ignore[arg-type] # wrong on purpose
+
+
+def test_a_tiny_share_is_no_delta_at_all() -> None:
+    assert Target.of(ApproxDP(epsilon=1, delta="1e-200"), epsilon="0.5").delta == 0
+    assert Target.of(ApproxDP(epsilon=1, delta="1e-200"), epsilon=1).delta == Fraction(1, 10**200)
+    assert Target.of(ApproxDP(epsilon=1, delta="1e-250"), epsilon=2).delta == 0
+    assert Target.of(ApproxDP(epsilon=0, delta="1e-6"), epsilon=2).delta == Fraction(1, 10**6)
+
+
+def test_a_budget_of_delta_1_is_refused() -> None:
+    with pytest.raises(ParameterError, match="delta of 1 promises nothing"):
+        Target.of(ApproxDP(epsilon=1, delta=1), epsilon=1)
+
+
+def test_a_pure_budget_has_no_delta() -> None:
+    assert Target.of(PureDP(epsilon=1), epsilon=1, delta=0).delta == 0
+    with pytest.raises(ParameterError, match="no delta"):
+        Target.of(PureDP(epsilon=1), epsilon=1, delta="1e-9")
+    with pytest.raises(ParameterError, match="delta"):
+        Target.of(PureDP(epsilon=1), epsilon=1, delta=-1)
+
+
+# ----------------------------------------------------------------------------------------------------------------- rho
+
+
+def test_a_rho_is_exact() -> None:
+    assert Target.of(ZCDP(rho=1), rho="0.01") == Target(rho=Fraction(1, 100))
+
+
+@pytest.mark.parametrize("rho", [0, -1, float("nan"), float("inf"), 5e-324, 1e308, "1e-400", 2**16 + 1, True, "x"])
+def test_a_rho_that_promises_nothing_is_refused(rho: object) -> None:
+    with pytest.raises(ParameterError, match="rho"):
+        Target.of(ZCDP(rho=1), rho=rho)  # type: ignore[arg-type] # wrong on purpose
+
+
+# -------------------------------------------------------------------------------------------------------------- mixing
+
+
+@pytest.mark.parametrize("given_", [{}, {"epsilon": 1}, {"rho": 1, "epsilon": 1}, {"rho": 1, "delta": "1e-6"}])
+def test_a_budget_of_rho_is_spent_by_rho_alone(given_: dict[str, int]) -> None:
+    with pytest.raises(ParameterError, match="give rho="):
+        Target.of(ZCDP(rho=1), **given_)
+
+
+@pytest.mark.parametrize("given_", [{}, {"rho": 1}, {"rho": 1, "epsilon": 1}, {"delta": "1e-6"}])
+@pytest.mark.parametrize("budget", [PureDP(epsilon=1), ApproxDP(epsilon=1, delta="1e-6")])
+def test_a_budget_of_epsilon_is_spent_by_epsilon(given_: dict[str, int], budget: Guarantee) -> None:
+    with pytest.raises(ParameterError, match="give epsilon="):
+        Target.of(budget, **given_)
+
+
+@pytest.mark.parametrize(
+    "budget", [GaussianDP(mu=1), RenyiDP(orders=(2,), epsilons=(1,)), 3, None, "PureDP(epsilon=1)"]
+)
+def test_other_budgets_are_refused(budget: object) -> None:
+    with pytest.raises(ParameterError, match="budget must be a PureDP, an ApproxDP or a ZCDP"):
+        Target.of(budget, epsilon=1)  # type: ignore[arg-type] # wrong on purpose

@@ -1,0 +1,184 @@
+"""JSON from elsewhere is measured before it is walked, and read no wider than it is meant."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from celosia.core.errors import FormatError
+from celosia.query.serial.json_fields import (
+    bounded,
+    fields,
+    listed,
+    number_from_json,
+    number_to_json,
+    one_of,
+    parse_json,
+    text,
+    truth,
+    versioned,
+    whole_number,
+)
+
+LEAVES = st.none() | st.booleans() | st.integers(-(2**64), 2**64) | st.floats(allow_nan=False, allow_infinity=False)
+VALUES = st.recursive(
+    LEAVES | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=4),
+    max_leaves=20,
+)
+
+
+@given(value=VALUES)
+def test_what_python_writes_is_read_back(value: Any) -> None:  # noqa: ANN401 - any JSON
+    assert parse_json(json.dumps(value)) == value
+    assert parse_json(json.dumps(value).encode()) == value
+    bounded(value, name="value", most=1_000, deepest=100, longest=10)
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        '{"a": 1, "a": 2}',
+        '{"a": {"b": 1, "b": 1}}',
+        "NaN",
+        "[Infinity]",
+        "-Infinity",
+        "1e999",
+        "9" * 5_000,
+        "0." + "3" * 100,
+        "[" * 100_000,
+        '{"a":' * 100_000,
+        "{'a': 1}",
+        "",
+        "nul",
+        b"\xff\xfe{",
+        '"\x00"',
+        None,
+        7,
+        ["{}"],
+    ],
+)
+def test_texts_that_are_not_read(written: Any) -> None:  # noqa: ANN401 - whatever is passed
+    with pytest.raises(FormatError) as caught:
+        parse_json(written)
+    assert len(str(caught.value)) < 200
+
+
+def test_a_text_may_be_too_long() -> None:
+    assert parse_json("[1, 2]", most=6) == [1, 2]
+    with pytest.raises(FormatError, match="at most 5 characters"):
+        parse_json("[1, 2]", most=5)
+
+
+def test_size_is_measured_without_recursion_and_in_bounded_time() -> None:
+    deep: list[Any] = []
+    for _ in range(100_000):
+        deep = [deep]
+    with pytest.raises(FormatError, match="nested deeper than 250"):
+        bounded(deep, name="plan", most=10**6, deepest=250, longest=10)
+    doubled: list[Any] = []
+    for _ in range(60):  # 2^60 parts, in 60 lists
+        doubled = [doubled, doubled]
+    with pytest.raises(FormatError, match="more than 1,000 parts"):
+        bounded(doubled, name="plan", most=1_000, deepest=250, longest=10)
+    ring: list[Any] = []
+    ring.append(ring)
+    with pytest.raises(FormatError, match="deeper"):
+        bounded(ring, name="plan", most=10**6, deepest=250, longest=10)
+
+
+@given(depth=st.integers(0, 20), deepest=st.integers(0, 20))
+def test_depth_is_counted_exactly(depth: int, deepest: int) -> None:
+    value: Any = 1
+    for _ in range(depth):
+        value = {"inner": value}
+    if depth <= deepest:
+        bounded(value, name="value", most=100, deepest=deepest, longest=10)
+    else:
+        with pytest.raises(FormatError):
+            bounded(value, name="value", most=100, deepest=deepest, longest=10)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        math.nan,
+        math.inf,
+        2**64 + 1,
+        -(10**500),
+        "x" * 11,
+        "\ud800",
+        {"\udfff": 1},
+        {"y" * 11: 1},
+        {1: 2},
+        b"a",
+        (1,),
+        {1},
+        object(),
+        1j,
+    ],
+)
+def test_leaves_that_json_does_not_have(value: Any) -> None:  # noqa: ANN401 - whatever is passed
+    for wrapped in (value, [value], {"a": [value]}):
+        with pytest.raises(FormatError):
+            bounded(wrapped, name="value", most=100, deepest=10, longest=10)
+
+
+def test_fields_are_those_that_are_known() -> None:
+    assert fields({"a": 1}, "thing", ["a"], ["b"]) == {"a": 1}
+    with pytest.raises(FormatError, match="needs the field a"):
+        fields({"b": 1}, "thing", ["a"], ["b"])
+    with pytest.raises(FormatError, match="no field 'c'"):
+        fields({"a": 1, "c": 1}, "thing", ["a"], ["b"])
+    for wrong in (None, (), "a", 7):
+        with pytest.raises(FormatError, match="is an object"):
+            fields(wrong, "thing", ["a"])
+
+
+def test_versions_are_told_before_anything_else() -> None:
+    assert versioned({"version": 1, "new": 2}, "thing", 1)["new"] == 2
+    wrongs: list[object] = [{"version": 2}, {"version": True}, {"version": "1"}, {"version": 1.0}, {}, [], None]
+    for wrong in wrongs:
+        with pytest.raises(FormatError, match="newer release"):
+            versioned(wrong, "thing", 1)
+
+
+@pytest.mark.parametrize(
+    ("reader", "wrong"),
+    [
+        (text, 1),
+        (text, None),
+        (truth, 1),
+        (truth, "true"),
+        (whole_number, True),
+        (whole_number, 1.0),
+        (whole_number, "1"),
+        (listed, (1,)),
+        (listed, {}),
+        (listed, "ab"),
+        (number_from_json, True),
+        (number_from_json, "inf"),
+        (number_from_json, None),
+    ],
+)
+def test_every_type_is_the_one_that_is_meant(reader: Any, wrong: Any) -> None:  # noqa: ANN401 - a reader, anything
+    with pytest.raises(FormatError, match="it must be"):
+        reader(wrong, "it")
+
+
+def test_one_of_several_words() -> None:
+    assert one_of("left", "how", ["inner", "left"]) == "left"
+    for wrong in ("right", None, ["left"], 0):
+        with pytest.raises(FormatError, match="inner, left"):
+            one_of(wrong, "how", ["inner", "left"])
+
+
+@given(number=st.floats())
+def test_every_double_survives_strict_json(number: float) -> None:
+    again = number_from_json(parse_json(json.dumps(number_to_json(number), allow_nan=False)), "it")
+    assert again == number or (math.isnan(again) and math.isnan(number))

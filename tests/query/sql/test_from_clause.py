@@ -1,0 +1,120 @@
+"""FROM and JOIN: public tables by their key, private ones on the person, and nothing else."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from celosia.core.errors import QueryError
+from celosia.query.plan.nodes import Base, Joined, Relation
+from celosia.query.sql.from_clause import Catalogue, part, source_of
+from celosia.query.sql.subqueries import subquery_of
+from celosia.query.sql.syntax import query_tree
+
+if TYPE_CHECKING:
+    from celosia.data.table import Table
+    from celosia.query.sql.names import Scope
+
+Tables = dict[str, "Table"]
+DEATHS, VISITS, ICD = Base("deaths"), Base("visits"), Base("icd")
+
+
+def scope_of(origin: str, tables: Tables) -> Scope:
+    return source_of(query_tree(f"SELECT COUNT(*) FROM {origin}"), Catalogue(tables=tables), subquery_of)
+
+
+@pytest.mark.parametrize(
+    ("origin", "relation"),
+    [
+        ("deaths", DEATHS),
+        ("Deaths", DEATHS),
+        ('"deaths" AS d', DEATHS),
+        ("deaths JOIN icd ON cause = code", Joined(left=DEATHS, right=ICD, on=(("cause", "code"),))),
+        ("deaths d JOIN icd i ON i.code = d.cause", Joined(left=DEATHS, right=ICD, on=(("cause", "code"),))),
+        ("deaths INNER JOIN icd ON (cause = code)", Joined(left=DEATHS, right=ICD, on=(("cause", "code"),))),
+        ("deaths LEFT JOIN icd ON cause = code", Joined(left=DEATHS, right=ICD, on=(("cause", "code"),), how="left")),
+        (
+            "deaths LEFT OUTER JOIN icd ON cause = code",
+            Joined(left=DEATHS, right=ICD, on=(("cause", "code"),), how="left"),
+        ),
+        ("deaths JOIN visits ON person_id = pid", Joined(left=DEATHS, right=VISITS, by="person")),
+        ("deaths JOIN visits ON visits.pid = deaths.person_id", Joined(left=DEATHS, right=VISITS, by="person")),
+        ("deaths LEFT JOIN visits USING (PERSON)", Joined(left=DEATHS, right=VISITS, by="person", how="left")),
+        (
+            "deaths JOIN visits USING (PERSON) JOIN icd ON cause = code",
+            Joined(left=Joined(left=DEATHS, right=VISITS, by="person"), right=ICD, on=(("cause", "code"),)),
+        ),
+    ],
+)
+def test_relations(origin: str, relation: Relation, hospital: Tables) -> None:
+    assert scope_of(origin, hospital).relation == relation
+
+
+def test_columns_that_both_sides_have_go_by_their_table(hospital: Tables) -> None:
+    scope = scope_of("deaths d JOIN icd i ON d.cause = i.code JOIN visits v USING (PERSON)", hospital)
+    assert scope.find("d", "sex", quoted=False).column == "deaths.sex"
+    assert scope.find("i", "sex", quoted=False).column == "icd.sex"
+    assert scope.find("v", "sex", quoted=False).column == "sex"
+    assert scope.find(None, "chapter", quoted=False).column == "chapter"
+    with pytest.raises(QueryError, match=r"d\.sex or i\.sex or v\.sex"):
+        scope.find(None, "sex", quoted=False)
+    assert {one.table for one in scope.persons} == {"d", "v"}
+
+
+@pytest.mark.parametrize(
+    ("origin", "sentence"),
+    [
+        ("death", r"no table 'death'. Did you mean deaths\?"),
+        ("main.deaths", "without a schema"),
+        ("a.b.deaths", "without a schema"),
+        ("'deaths.csv'", "no table 'deaths.csv'"),
+        ('"DEATHS"', "Did you mean deaths"),
+        ("read_csv('x.csv')", "READ_CSV is no table"),
+        ("pg_sleep(10)", "PG_SLEEP is no table"),
+        ("generate_series(1, 10)", "no table"),
+        ("deaths d(a, b)", "COLUMNS is not understood"),
+        ("deaths, icd", "needs a condition"),
+        ("deaths JOIN icd", "needs a condition"),
+        ("deaths CROSS JOIN icd", "CROSS is not part"),
+        ("deaths NATURAL JOIN icd", "NATURAL is not part"),
+        ("deaths RIGHT JOIN icd ON cause = code", "RIGHT is not part"),
+        ("deaths FULL OUTER JOIN icd ON cause = code", "FULL is not part"),
+        ("deaths SEMI JOIN icd ON cause = code", "SEMI is not part"),
+        ("deaths ASOF JOIN icd ON cause = code", "ASOF is not part"),
+        ("deaths POSITIONAL JOIN icd", "POSITIONAL is not part"),
+        ("deaths, LATERAL (SELECT 1)", "LATERAL is not part"),
+        ("deaths TABLESAMPLE 10", "TABLESAMPLE is not part"),
+        ("deaths JOIN icd ON cause < code", "by = and AND only"),
+        ("deaths JOIN icd ON TRUE", "by = and AND only"),
+        ("deaths JOIN icd ON cause = 'E10'", "by = and AND only"),
+        ("deaths JOIN icd ON cause = code OR sex = 'F'", "by = and AND only"),
+        ("deaths JOIN icd ON cause = sex", "stands for two columns"),
+        ("deaths JOIN icd ON cause = note", "column of the one table"),
+        ("deaths JOIN icd ON deaths.sex = icd.sex", "whole key: code"),
+        ("deaths JOIN icd ON cause = code AND deaths.sex = icd.sex", "whole key: code"),
+        ("deaths JOIN icd USING (code)", "no column 'code'"),
+        ("deaths JOIN visits USING (sex)", "on the person"),
+        ("deaths JOIN visits ON person_id = pid AND deaths.sex = visits.sex", "on the person"),
+        ("deaths JOIN visits ON person_id = cost", "on the person"),
+        ("icd JOIN deaths ON code = cause", "private table comes first"),
+        ("deaths JOIN deaths USING (person_id)", "same name"),
+        ("deaths a JOIN deaths b USING (person_id)", "joined with itself"),
+        ("deaths JOIN measurements ON age = x", "Only a public table"),
+        ("deaths JOIN (SELECT code, chapter FROM icd) i ON cause = i.code", "Only a public table"),
+        ("(deaths JOIN icd ON cause = code)", "cannot stand in FROM"),
+        ("(VALUES (1))", "VALUES is not part"),
+        ("deaths FOR UPDATE", "FOR is not part"),
+        (" JOIN ".join(["deaths", *(f"icd i{i} ON cause = i{i}.code" for i in range(11))]), "at most 10 joins"),
+    ],
+)
+def test_refusals(origin: str, sentence: str, hospital: Tables) -> None:
+    with pytest.raises(QueryError, match=sentence):
+        scope_of(origin, hospital)
+
+
+def test_a_select_without_from_is_refused(hospital: Tables) -> None:
+    select = query_tree("SELECT COUNT(*)")
+    assert part(select, "from") is None
+    with pytest.raises(QueryError, match="needs a FROM"):
+        source_of(select, Catalogue(tables=hospital), subquery_of)

@@ -1,0 +1,86 @@
+"""Names stand for one column or are refused; the person is no column."""
+
+from __future__ import annotations
+
+import pytest
+
+from celosia.core.errors import QueryError
+from celosia.query.plan.expressions import Column
+from celosia.query.plan.nodes import Base
+from celosia.query.sql.names import Scope, ScopeReader, Visible, same_name
+from celosia.query.sql.syntax import condition_tree
+
+SCOPE = Scope(
+    relation=Base("deaths"),
+    visible=(
+        Visible("d", "age", "age"),
+        Visible("d", "Age2", "Age2"),
+        Visible("d", "name", "deaths.name"),
+        Visible("i", "name", "icd.name"),
+        Visible("d", "code", "deaths.code"),
+        Visible("i", "code", "icd.code"),
+        Visible("d", "person_id", None),
+        Visible("v", "person_id", None),
+    ),
+    merged=frozenset({"code"}),
+)
+
+
+@pytest.mark.parametrize(
+    ("table", "name", "quoted", "column"),
+    [
+        (None, "age", False, "age"),
+        (None, "AGE", False, "age"),
+        ("D", "age", False, "age"),
+        (None, "age2", False, "Age2"),
+        (None, "Age2", True, "Age2"),
+        ("i", "name", False, "icd.name"),
+        ("d", "name", False, "deaths.name"),
+        (None, "code", False, "deaths.code"),  # USING has made one of both
+        ("i", "code", False, "icd.code"),
+        (None, "person_id", False, None),
+        (None, "PERSON", False, None),
+        ("v", "person", False, None),
+    ],
+)
+def test_names(table: str | None, name: str, quoted: bool, column: str | None) -> None:  # noqa: FBT001
+    assert SCOPE.find(table, name, quoted=quoted).column == column
+
+
+@pytest.mark.parametrize(
+    ("table", "name", "quoted", "sentence"),
+    [
+        (None, "name", False, r"stands for two columns: write d.name or i.name\."),
+        (None, "agee", False, r"Did you mean age\?"),
+        (None, "AGE", True, "A text is written in single quotes"),
+        ("x", "age", False, "'x' is none of the tables of this SELECT. There are d, i, v."),
+        ("i", "age", False, "There is no column 'age'"),
+        ("i", "person", False, "There is no column 'person'"),
+    ],
+)
+def test_refusals(table: str | None, name: str, quoted: bool, sentence: str) -> None:  # noqa: FBT001
+    with pytest.raises(QueryError, match=sentence):
+        SCOPE.find(table, name, quoted=quoted)
+
+
+def test_two_names_that_differ_in_case_are_told_apart() -> None:
+    both = Scope(relation=Base("t"), visible=(Visible("t", "Age", "Age"), Visible("t", "age", "age")))
+    assert both.find(None, "Age", quoted=False).column == "Age"
+    with pytest.raises(QueryError, match="two columns"):
+        both.find(None, "AGE", quoted=False)
+
+
+def test_the_person_cannot_be_computed_with() -> None:
+    reader = ScopeReader(SCOPE)
+    assert reader.read(condition_tree("d.AGE")) == Column("age")
+    for text in ("person_id", "person_id = 3", "PERSON", "v.person_id"):
+        with pytest.raises(QueryError, match="says whose row it is"):
+            reader.read(condition_tree(text))
+    # A column that happens to be called so is a column.
+    named = Scope(relation=Base("t"), visible=(Visible("t", "person", "person"), Visible("t", "id", None)))
+    assert named.find(None, "PERSON", quoted=False).column == "person"
+
+
+def test_case_matters_between_quotes() -> None:
+    assert same_name("É", "é", quoted=False)
+    assert not same_name("a", "ａ", quoted=False)

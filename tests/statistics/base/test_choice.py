@@ -1,0 +1,148 @@
+"""What choices share: how a budget is divided, what is said to have been run, and which counts are taken."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from celosia.accounting import basic, rho
+from celosia.core import (
+    AddRemove,
+    ExponentialEvent,
+    InputError,
+    ParameterError,
+    PermuteAndFlipEvent,
+    PureDP,
+    RepeatedEvent,
+    ReplaceOne,
+)
+from celosia.data.schema.axis import Axis
+from celosia.noise import Seeded
+from celosia.statistics import Bounding, Choice, Mode, Quantiles, TopK
+from celosia.statistics.base.choice import (
+    choose_largest,
+    count_rate,
+    gap_at_most,
+    promised,
+    selection_epsilon,
+)
+
+CHOICES: list[Choice] = [
+    Mode(candidates=4),
+    TopK(candidates=4, k=3),
+    Quantiles(axis=Axis(0, 3, Fraction(1)), quantiles=("1/4", "1/2", "3/4", "1")),
+]
+BOUNDINGS = [
+    Bounding(),
+    Bounding(groups=3, rows=2, cells=7, unit="person"),
+    Bounding(groups=2, rows=5, cells=2, adjacency=ReplaceOne),
+]
+
+
+@pytest.mark.parametrize("choice", CHOICES)
+@pytest.mark.parametrize("bounding", BOUNDINGS)
+@pytest.mark.parametrize("pure", [True, False])
+def test_what_is_run_costs_exactly_the_epsilon_that_was_given(
+    choice: Choice, bounding: Bounding, *, pure: bool
+) -> None:
+    event = choice.event("0.7", bounding, pure=pure)
+    assert (event.adjacency, event.unit) == (bounding.adjacency, bounding.unit)
+    assert basic(event) == (Fraction(7, 10), Fraction(0))
+    assert promised("0.7", None, bounding) == PureDP(epsilon="0.7", adjacency=bounding.adjacency, unit=bounding.unit)
+    once = event.event if isinstance(event, RepeatedEvent) else event
+    times = event.times if isinstance(event, RepeatedEvent) else 1
+    assert times == bounding.groups * choice.parts(bounding, pure=pure)
+    flips = pure and not isinstance(choice, Quantiles)
+    assert type(once) is (PermuteAndFlipEvent if flips else ExponentialEvent)
+
+
+@pytest.mark.parametrize("choice", CHOICES)
+@pytest.mark.parametrize("bounding", BOUNDINGS)
+def test_what_is_run_costs_no_more_than_the_rho_that_was_given(choice: Choice, bounding: Bounding) -> None:
+    assert Fraction("0.0299999") < rho(choice.event(None, bounding, rho="0.03")) <= Fraction("0.03")
+
+
+@given(times=st.integers(1, 100), budget=st.fractions(min_value=Fraction(1, 1000), max_value=10))
+def test_selections_share_a_budget(times: int, budget: Fraction) -> None:
+    each = selection_epsilon(None, budget, times)
+    assert budget * Fraction(999_999, 1_000_000) < times * each**2 / 8 <= budget
+    assert selection_epsilon(budget, None, times) == budget / times
+
+
+@pytest.mark.parametrize(("one", "other"), [(None, None), (1, 1)])
+def test_a_budget_is_said_once(one: int | None, other: int | None) -> None:
+    with pytest.raises(ParameterError, match="exactly one of epsilon and rho"):
+        selection_epsilon(one, other, 1)
+    with pytest.raises(ParameterError, match="exactly one of epsilon and rho"):
+        promised(one, other, Bounding())
+
+
+@pytest.mark.parametrize("wrong", [0, -1, math.nan, "much", True, 2**17])
+@pytest.mark.parametrize("choice", CHOICES)
+def test_an_epsilon_that_makes_no_sense_is_refused(choice: Choice, wrong: float) -> None:
+    counts = np.ones((1, 4), dtype=np.int64)
+    with pytest.raises(ParameterError, match="epsilon must be"):
+        choice.event(wrong, Bounding())
+    with pytest.raises(ParameterError, match="epsilon must be"):
+        choice.release(counts, wrong, Bounding())
+    if wrong != 2**17:
+        with pytest.raises(ParameterError, match="rho must be"):
+            choice.event(None, Bounding(), rho=wrong)
+
+
+def test_a_row_counts_fully_only_where_counts_move_together() -> None:
+    assert count_rate(Fraction(1), Bounding(rows=3, adjacency=AddRemove)) == Fraction(1, 3)
+    assert count_rate(Fraction(1), Bounding(rows=3, adjacency=ReplaceOne)) == Fraction(1, 6)
+
+
+def test_the_gap_is_mcsherry_and_talwars() -> None:
+    assert gap_at_most(10, 0.05, Fraction(1, 2)) == pytest.approx(2 * math.log(200))
+    assert math.isfinite(gap_at_most(10, 0.05, Fraction(1, 2**1020)))
+
+
+@pytest.mark.parametrize("choice", CHOICES)
+@pytest.mark.parametrize(
+    "counts",
+    [
+        np.array([[1, 2, 3]]),
+        np.array([1, 2, 3, 4]),
+        np.array([[1.0, 2.0, 3.0, 4.0]]),
+        np.array([["a", "b", "c", "d"]]),
+    ],
+)
+def test_counts_must_be_a_table_of_whole_numbers(choice: Choice, counts: NDArray[np.int64]) -> None:
+    with pytest.raises(InputError, match="a table of whole numbers with 4 columns"):
+        choice.release(counts, 1, Bounding())
+
+
+@pytest.mark.parametrize("choice", CHOICES)
+@pytest.mark.parametrize("dtype", [np.int32, np.uint64, object])
+def test_counts_may_be_whole_numbers_of_any_type(choice: Choice, dtype: type) -> None:
+    counts = np.array([[3, 50, 20, 9]], dtype=np.int64)
+    expected = choice.release(counts, 1, Bounding(), source=Seeded(1)).value.tolist()
+    assert choice.release(counts.astype(dtype), 1, Bounding(), source=Seeded(1)).value.tolist() == expected
+
+
+def test_counts_beyond_all_words_are_clipped() -> None:
+    counts = np.array([[3, 2**70, 1, 0]], dtype=object)
+    assert Mode(candidates=4).release(counts, 1, Bounding()).value.tolist() == [1]
+    assert Mode(candidates=2).release(np.array([[2**64 - 1, 0]], dtype=np.uint64), 1, Bounding()).value.tolist() == [0]
+
+
+@pytest.mark.parametrize("choice", CHOICES)
+def test_choices_have_no_interval_and_are_repeatable(choice: Choice) -> None:
+    counts = np.array([[3, 5, 2, 9]] * 20)
+    first, second = (choice.release(counts, "0.1", Bounding(cells=20), source=Seeded(2)) for _ in range(2))
+    assert first.interval is None
+    assert first.value.tolist() == second.value.tolist()
+    assert choice.release(counts, "0.1", Bounding(cells=20), source=Seeded(3)).value.tolist() != first.value.tolist()
+
+
+def test_the_largest_is_chosen_by_either_mechanism() -> None:
+    counts = np.array([[10, 500, 20]])
+    for flips in (True, False):
+        assert choose_largest(counts, Fraction(1), flips=flips, source=Seeded(1)).tolist() == [1]
