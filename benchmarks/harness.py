@@ -184,8 +184,7 @@ def _against(case: Case, ours: float, peer: str) -> Outcome:
 def _requirements(peer: str) -> list[str]:
     pins = tomllib.loads((FOLDER / "peers.toml").read_text(encoding="utf-8"))
     if peer not in pins:
-        message = "not in benchmarks/peers.toml"
-        raise PeerError(message)
+        raise PeerError("not in benchmarks/peers.toml")
     return [str(requirement) for requirement in pins[peer]["requirements"]]
 
 
@@ -203,8 +202,7 @@ def _environment(peer: str) -> Path:
         return python
     uv = shutil.which("uv", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]))
     if uv is None:
-        message = "not installed: there is no uv; run through ./dev bench"
-        raise PeerError(message)
+        raise PeerError("not installed: there is no uv; run through ./dev bench")
     shutil.rmtree(folder, ignore_errors=True)
     _run([uv, "venv", "--quiet", "--python", sys.executable, str(folder)], "not installed", INSTALL_TIMEOUT)
     install = [uv, "pip", "install", "--quiet", "--python", str(python), *_requirements(peer)]
@@ -218,12 +216,10 @@ def _run(command: list[str], trouble: str, limit: float = PEER_TIMEOUT) -> str:
     try:
         answer = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True, timeout=limit)
     except subprocess.TimeoutExpired:
-        message = f"{trouble}: no answer in {limit} s"
-        raise PeerError(message) from None
+        raise PeerError(f"{trouble}: no answer in {limit} s") from None
     if answer.returncode:
         last = (answer.stderr.strip() or "no message").splitlines()[-1]
-        message = f"{trouble}: {last}"
-        raise PeerError(message)
+        raise PeerError(f"{trouble}: {last}")
     return answer.stdout
 
 

@@ -35,7 +35,7 @@ PROTOTYPES = {
 }
 
 
-def _model(name: str, people: People, **privacy: Any) -> Any:  # noqa: ANN401 - an estimator
+def _model(name: str, people: People, **privacy: Any) -> Any:
     bounds = (people.low, people.high)
     match name:
         case "linear":
@@ -46,7 +46,7 @@ def _model(name: str, people: People, **privacy: Any) -> Any:  # noqa: ANN401 - 
             return learn.GaussianNB(bounds=bounds, classes=[0, 1], **privacy)
 
 
-def scores(name: str, data: str, **privacy: Any) -> NDArray[np.float64]:  # noqa: ANN401 - epsilon, delta or rho
+def scores(name: str, data: str, **privacy: Any) -> NDArray[np.float64]:
     """Return the score of every split."""
     people = load(data)
     return np.array(
@@ -57,7 +57,7 @@ def scores(name: str, data: str, **privacy: Any) -> NDArray[np.float64]:  # noqa
     )
 
 
-def inertia(data: str, count: int = 2, **privacy: Any) -> NDArray[np.float64]:  # noqa: ANN401 - epsilon, delta or rho
+def inertia(data: str, count: int = 2, **privacy: Any) -> NDArray[np.float64]:
     """Return twenty inertias over the best that k-means finds, on features between 0 and 1."""
     people = load(data)
     unit = people.unit()
@@ -70,7 +70,7 @@ def inertia(data: str, count: int = 2, **privacy: Any) -> NDArray[np.float64]:  
     return np.array(found)
 
 
-def fuzzy_loss(data: str, **privacy: Any) -> NDArray[np.float64]:  # noqa: ANN401 - epsilon, delta or rho
+def fuzzy_loss(data: str, **privacy: Any) -> NDArray[np.float64]:
     """Return twenty values of the fuzzy objective over its best, two clusters, m = 2, features between 0 and 1."""
     unit = load(data).unit()
 

@@ -72,17 +72,17 @@ OPEN: dict[str, tuple[Protocol[Any], int]] = {
 """Over an open domain: a server's time is that of adding reports up."""
 
 
-def values_of(name: str, count: int) -> Any:  # noqa: ANN401 - a column
+def values_of(name: str, count: int) -> Any:
     """What people hold."""
     return words(count) if name == "sfp" else np.arange(count) % DOMAIN
 
 
-def client_time(protocol: Protocol[Any], values: Any) -> float:  # noqa: ANN401 - a column
+def client_time(protocol: Protocol[Any], values: Any) -> float:
     """Seconds of a report."""
     return seconds(lambda: protocol.privatize(values)) / len(values)
 
 
-def server_time(protocol: Protocol[Any], values: Any, *, estimate: bool) -> float:  # noqa: ANN401 - a column
+def server_time(protocol: Protocol[Any], values: Any, *, estimate: bool) -> float:
     """Seconds of a report, with its share of an estimate or without."""
     reports = protocol.privatize(values)
     if not estimate:

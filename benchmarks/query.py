@@ -58,7 +58,7 @@ def write(rows: int) -> None:
 
 
 def opened(
-    source: Any,  # noqa: ANN401 - as in table
+    source: Any,
     *,
     person: bool = False,
     budget: Guarantee = PLENTY,
@@ -72,7 +72,7 @@ def opened(
     return cl.Session(cl.table(source, schema=cl.Schema(schema), name="visits", **limits), budget=budget)
 
 
-def in_duckdb(rows: int = ROWS, *, memory: bool, **settings: str) -> Any:  # noqa: ANN401 - Ibis has no types
+def in_duckdb(rows: int = ROWS, *, memory: bool, **settings: str) -> Any:
     """An Ibis table over DuckDB: read into memory, or the file with settings of the engine."""
     import ibis
 
@@ -121,7 +121,7 @@ def over_plain(session: cl.Session, column: str, *, source: str, key: str = "g",
 
 
 @cache
-def _plain(source: str) -> Any:  # noqa: ANN401 - DuckDB has none for its connections
+def _plain(source: str) -> Any:
     import duckdb
 
     connection = duckdb.connect()

@@ -42,13 +42,13 @@ def error(estimate: Callable[[Any], float]) -> float:
     return math.sqrt(total / TRIALS * 2**ERROR_LOG_SIZE)
 
 
-def filled(sketch: Any, values: Any) -> Any:  # noqa: ANN401 - any sketch and column
+def filled(sketch: Any, values: Any) -> Any:
     """Return a sketch that has seen values."""
     sketch.update(values)
     return sketch
 
 
-def merged(values: Any) -> float:  # noqa: ANN401 - a column
+def merged(values: Any) -> float:
     """Return the estimate of two halves that were merged."""
     half = len(values) // 2
     first, second = (filled(HyperLogLog(ERROR_LOG_SIZE), part) for part in (values[:half], values[half:]))

@@ -16,7 +16,7 @@ __all__ = ["DoctestFences", "fenced"]
 class DoctestFences(griffe.Extension):
     """Fences the doctests of every docstring."""
 
-    def on_object(self, *, obj: griffe.Object, **_: Any) -> None:  # noqa: ANN401 - whatever Griffe hands over
+    def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
         """Rewrite the docstring of one object."""
         if obj.docstring is not None:
             obj.docstring.value = fenced(obj.docstring.value)

@@ -49,7 +49,7 @@ def root_mean_square(errors: list[float]) -> float:
     return math.sqrt(sum(error**2 for error in errors) / len(errors) * 2**ERROR_LOG_SIZE)
 
 
-def stream(make: Callable[[], Any], trial: int, start: int, stop: int) -> Any:  # noqa: ANN401 - any sketch
+def stream(make: Callable[[], Any], trial: int, start: int, stop: int) -> Any:
     """Return a sketch of a part of the values of a trial."""
     sketch = make()
     update = sketch.update
@@ -85,22 +85,22 @@ def theta_error() -> float:
     return root_mean_square(errors)
 
 
-def hll() -> Any:  # noqa: ANN401 - a class without types
+def hll() -> Any:
     """Return a HyperLogLog of the size that is timed."""
     return datasketches.hll_sketch(LOG_SIZE)
 
 
-def error_hll() -> Any:  # noqa: ANN401 - a class without types
+def error_hll() -> Any:
     """Return a HyperLogLog of the size whose error is measured."""
     return datasketches.hll_sketch(ERROR_LOG_SIZE)
 
 
-def theta() -> Any:  # noqa: ANN401 - a class without types
+def theta() -> Any:
     """Return a theta sketch."""
     return datasketches.update_theta_sketch(LOG_SIZE)
 
 
-def count_min() -> Any:  # noqa: ANN401 - a class without types
+def count_min() -> Any:
     """Return a count-min sketch."""
     return datasketches.count_min_sketch(ROWS, WIDTH)
 

@@ -37,7 +37,7 @@ def _scores(name: str, score: Callable[..., float]) -> float:
 def logistic(name: str, epsilon: float) -> float:
     """Mean accuracy of logistic regression."""
 
-    def score(X: Any, y: Any, X_new: Any, y_new: Any, seed: int) -> float:  # noqa: ANN401, N803 - the field's names
+    def score(X: Any, y: Any, X_new: Any, y_new: Any, seed: int) -> float:  # noqa: N803 - the field's names
         model = models.LogisticRegression(
             epsilon=epsilon, data_norm=X.shape[1] ** 0.5, random_state=seed, max_iter=1000
         )
@@ -49,7 +49,7 @@ def logistic(name: str, epsilon: float) -> float:
 def bayes(name: str, epsilon: float) -> float:
     """Mean accuracy of Gaussian naive Bayes."""
 
-    def score(X: Any, y: Any, X_new: Any, y_new: Any, seed: int) -> float:  # noqa: ANN401, N803 - the field's names
+    def score(X: Any, y: Any, X_new: Any, y_new: Any, seed: int) -> float:  # noqa: N803 - the field's names
         model = models.GaussianNB(epsilon=epsilon, bounds=(0, 1), random_state=seed)
         return float(model.fit(X, y).score(X_new, y_new))
 
@@ -60,7 +60,7 @@ def linear(name: str, epsilon: float) -> float:
     """Mean R^2 of linear regression."""
     bounds = load(name)
 
-    def score(X: Any, y: Any, X_new: Any, y_new: Any, seed: int) -> float:  # noqa: ANN401, N803 - the field's names
+    def score(X: Any, y: Any, X_new: Any, y_new: Any, seed: int) -> float:  # noqa: N803 - the field's names
         model = models.LinearRegression(
             epsilon=epsilon, bounds_X=(0, 1), bounds_y=(bounds.y_low, bounds.y_high), random_state=seed
         )

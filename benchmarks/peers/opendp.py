@@ -19,23 +19,23 @@ SIZE = 1_000_000
 SIGMA = 4.2248
 
 
-def integer_laplace() -> Any:  # noqa: ANN401  # OpenDP ships no types for its measurements
+def integer_laplace() -> Any:  # OpenDP ships no types for its measurements
     """One integer, discrete Laplace noise of scale 1."""
     return dp.m.make_laplace(dp.atom_domain(T=int), dp.absolute_distance(T=int), scale=1.0)
 
 
-def float_laplace() -> Any:  # noqa: ANN401
+def float_laplace() -> Any:
     """One float, Laplace noise of scale 1 on OpenDP's grid."""
     return dp.m.make_laplace(dp.atom_domain(T=float, nan=False), dp.absolute_distance(T=float), scale=1.0)
 
 
-def integer_gaussian() -> Any:  # noqa: ANN401
+def integer_gaussian() -> Any:
     """One integer, discrete Gaussian noise."""
     return dp.m.make_gaussian(dp.atom_domain(T=int), dp.absolute_distance(T=int), scale=SIGMA)
 
 
 @cache
-def vector(kind: str) -> Any:  # noqa: ANN401
+def vector(kind: str) -> Any:
     """A million numbers; kind is the noise and the numbers' type, as in ``laplace-float``."""
     noise, _, number = kind.partition("-")
     atom = dp.atom_domain(T=int) if number == "int" else dp.atom_domain(T=float, nan=False)
@@ -52,7 +52,7 @@ def vector_seconds(kind: str) -> float:
     return seconds(lambda: mechanism(values), repeats=1, warm=False)
 
 
-def scalar_seconds(mechanism: Any, value: float) -> float:  # noqa: ANN401
+def scalar_seconds(mechanism: Any, value: float) -> float:
     """Time of one release of one number."""
     return seconds(lambda: mechanism(value), calls=1000)
 
@@ -70,7 +70,7 @@ CASES = {
 }
 
 
-def timing(mechanism: Any) -> float:  # noqa: ANN401
+def timing(mechanism: Any) -> float:
     """How much a call's duration tells of its noise."""
     return correlation_with_time(lambda: float(mechanism(0)))
 

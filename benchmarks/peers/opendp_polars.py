@@ -37,12 +37,12 @@ def bounds(column: str) -> tuple[float, float]:
     return (low, high) if column == "age" else (float(low), float(high))
 
 
-def value(column: str) -> Any:  # noqa: ANN401 - OpenDP adds the name space dp to Polars' expressions
+def value(column: str) -> Any:
     """The column without nulls, and a real one without NaN: OpenDP refuses to sum it otherwise."""
     return pl.col(column).fill_null(0) if column == "age" else pl.col(column).fill_nan(0.0).fill_null(0.0)
 
 
-def context(*columns: str, unit: Any, margin: Any, rows: int = ROWS) -> Any:  # noqa: ANN401 - OpenDP ships few types
+def context(*columns: str, unit: Any, margin: Any, rows: int = ROWS) -> Any:
     """A context on the file, with epsilon 1 for one question."""
     return dp.Context.compositor(
         data=pl.scan_parquet(path(rows)).select(*columns),
@@ -53,14 +53,14 @@ def context(*columns: str, unit: Any, margin: Any, rows: int = ROWS) -> Any:  # 
     )
 
 
-def grouped(column: str, rows: int = ROWS) -> Any:  # noqa: ANN401
+def grouped(column: str, rows: int = ROWS) -> Any:
     """The question where a row is protected."""
     margin = dp.polars.Margin(by=["g"], invariant="keys", max_length=rows, max_groups=GROUPS)
     query = context("g", column, unit=dp.unit_of(contributions=1), margin=margin, rows=rows).query()
     return query.group_by("g").agg(dp.len().alias("n"), value(column).dp.sum(bounds(column)).alias("s"))
 
 
-def by_person(column: str) -> Any:  # noqa: ANN401
+def by_person(column: str) -> Any:
     """The question where a person is protected; which groups are left out is by their order.
 
     Sampling them, the default, fails with an error of Polars ("multiple fields with name 'g' found").
@@ -73,7 +73,7 @@ def by_person(column: str) -> Any:  # noqa: ANN401
     return answers.with_keys(pl.LazyFrame({"g": pl.Series(range(GROUPS), dtype=pl.Int32)}))
 
 
-def answer(query: Any) -> pl.DataFrame:  # noqa: ANN401
+def answer(query: Any) -> pl.DataFrame:
     """Release and divide."""
     released: pl.DataFrame = query.release().collect()
     return released.with_columns(m=pl.col("s") / pl.col("n"))
@@ -100,7 +100,7 @@ def truth(column: str) -> tuple[float, ...]:
     return (float(clipped.mean()), *map(float, deciles))  # type: ignore[arg-type]  # the mean of numbers is one
 
 
-def runs(column: str, *expressions: Any) -> list[tuple[float, ...]]:  # noqa: ANN401
+def runs(column: str, *expressions: Any) -> list[tuple[float, ...]]:
     """Answers to one question of accuracy, asked again and again."""
     margin = dp.polars.Margin(max_length=FEW)
     query = context(column, unit=dp.unit_of(contributions=1), margin=margin, rows=FEW).query().select(*expressions)

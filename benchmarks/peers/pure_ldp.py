@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 warnings.simplefilter("ignore")  # about few reports
 
 
-def domain_oracle(kind: str, *arguments: Any, **options: Any) -> tuple[Any, Any]:  # noqa: ANN401 - theirs
+def domain_oracle(kind: str, *arguments: Any, **options: Any) -> tuple[Any, Any]:
     """Client and server of an oracle over a known domain, whose values they take from 1 on."""
     client, server = getattr(oracles, f"{kind}Client"), getattr(oracles, f"{kind}Server")
     return client(EPSILON, DOMAIN, *arguments, **options), server(EPSILON, DOMAIN, *arguments, **options)
@@ -72,7 +72,7 @@ def binary(count: int) -> list[Any]:
     return [format(index % 2**20, "020b") for index in range(count)]
 
 
-def client_time(make: Callable[[], tuple[Any, Any]], count: int = REPORTS, values: Any = numbers) -> float:  # noqa: ANN401
+def client_time(make: Callable[[], tuple[Any, Any]], count: int = REPORTS, values: Any = numbers) -> float:
     """Seconds of a report."""
     client, _ = make()
     held = values(count)
@@ -82,7 +82,7 @@ def client_time(make: Callable[[], tuple[Any, Any]], count: int = REPORTS, value
 def server_time(
     make: Callable[[], tuple[Any, Any]],
     count: int = REPORTS,
-    values: Any = numbers,  # noqa: ANN401
+    values: Any = numbers,
     *,
     estimate: bool = True,
 ) -> float:
@@ -98,7 +98,7 @@ def server_time(
     return seconds(run, repeats=3, warm=False) / count
 
 
-def found_time(make: Callable[[], tuple[Any, Any]], count: int, values: Any) -> float:  # noqa: ANN401 - a function
+def found_time(make: Callable[[], tuple[Any, Any]], count: int, values: Any) -> float:
     """Seconds of a report, of a server that discovers values; what it has cannot be taken away again."""
     client, server = make()
     reports = [client.privatise(value) for value in values(count)]

@@ -43,7 +43,7 @@ class Case:
     values: tuple[Any, Any] = (0, 1)
 
 
-def cases(kind: Any, by: str = "", epsilons: tuple[int, ...] = (2, 6, 9), **given: Any) -> list[Case]:  # noqa: ANN401 - a class and its parameters
+def cases(kind: Any, by: str = "", epsilons: tuple[int, ...] = (2, 6, 9), **given: Any) -> list[Case]:
     """Return cases of a kind of protocol, one for each epsilon."""
 
     def make(epsilon: int, seed: int) -> local.Protocol[Any]:

@@ -71,14 +71,14 @@ def stream(seed: int) -> NDArray[np.int64]:
     return np.searchsorted(np.cumsum(weights) / weights.sum(), uniforms).astype(np.int64)
 
 
-def membership(sketch: Any, seed: int) -> float:  # noqa: ANN401 - any sketch
+def membership(sketch: Any, seed: int) -> float:
     """The share of strangers that are taken for members."""
     start = seed * 10**6
     sketch.update(np.arange(start, start + MEMBERS))
     return float(np.mean(sketch.contains(np.arange(start + MEMBERS, start + MEMBERS + STRANGERS))))
 
 
-def frequency(sketch: Any, seed: int) -> float:  # noqa: ANN401 - any sketch
+def frequency(sketch: Any, seed: int) -> float:
     """The root mean square error of all frequencies, as a share of the total."""
     values, counts = np.unique(stream(seed), return_counts=True)
     sketch.update(stream(seed))
@@ -103,7 +103,7 @@ def norm(sketch: AMS, seed: int) -> float:
     return sketch.estimate() / float(np.sum(counts.astype(np.float64) ** 2)) - 1
 
 
-def distinct(sketch: Any, seed: int) -> float:  # noqa: ANN401 - any sketch
+def distinct(sketch: Any, seed: int) -> float:
     """The relative error of the number of different values."""
     start = seed * 10**6
     sketch.update(np.arange(start, start + VALUES))

@@ -131,13 +131,12 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> "Any":  # noqa: ANN401 - a room, or a name of one
+def __getattr__(name: str) -> "Any":
     if name in _ROOMS:
         return importlib.import_module(f"celosia.{name}")
     if name in _NAMES:
         return getattr(importlib.import_module(f"celosia.{_NAMES[name]}"), name)
-    message = f"module 'celosia' has no attribute {name!r}"
-    raise AttributeError(message)
+    raise AttributeError(f"module 'celosia' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

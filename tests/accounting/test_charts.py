@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 COUNT = LaplaceEvent(scale=10, sensitivity=1)
 
 
-def lines(chart: Any) -> dict[str, list[tuple[float, float]]]:  # noqa: ANN401 - any chart of Altair
+def lines(chart: Any) -> dict[str, list[tuple[float, float]]]:
     spec = chart.to_dict()
     layer = spec["layer"][-1]
     found: dict[str, list[tuple[float, float]]] = {name: [] for name in layer["encoding"]["color"]["scale"]["domain"]}

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def laplace(value: Any, count: int, source: Source) -> NDArray[np.int64]:  # noqa: ANN401
+def laplace(value: Any, count: int, source: Source) -> NDArray[np.int64]:
     shape = (count, *np.shape(value))
     noise = DiscreteLaplace(1).sample(math.prod(shape), source).reshape(shape)
     return np.asarray(value + noise)

@@ -1,7 +1,5 @@
 """Events: their parameters, and the texts that never change."""
 
-# ruff: noqa: ANN401 - values of every type, wrong ones too, are what these tests pass
-
 import copy
 import dataclasses
 import math

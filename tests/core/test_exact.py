@@ -1,7 +1,5 @@
 """Parameters: what each kind of number means exactly, and that whatever means nothing is refused by name."""
 
-# ruff: noqa: ANN401 - values of every type, wrong ones too, are what these tests pass
-
 import math
 import re
 from collections.abc import Callable

@@ -43,11 +43,11 @@ class Page(HTMLParser):
         self.texts.append(data)
 
 
-def shown(thing: Any) -> list[str]:  # noqa: ANN401 - whatever has a face in a notebook
+def shown(thing: Any) -> list[str]:
     return Page(thing._repr_html_()).texts
 
 
-def visits(**options: Any) -> cl.data.Table:  # noqa: ANN401 - of table()
+def visits(**options: Any) -> cl.data.Table:
     columns = {
         "who": [int(SECRET) + row // 4 for row in range(800)],
         "name": [HOSTILE, SECRET] * 400,

@@ -136,7 +136,7 @@ def test_numpy_values_are_stored_as_python_values() -> None:
 # ---- parameters
 
 
-def _pnsgd(**changes: Any) -> PNSGDEvent:  # noqa: ANN401 - wrong values are what these tests pass
+def _pnsgd(**changes: Any) -> PNSGDEvent:
     given = {"records": 10, "step_size": 1, "lipschitz": 1, "smoothness": 1, "variance": 1}
     return PNSGDEvent(**(given | changes))
 

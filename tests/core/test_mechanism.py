@@ -1,7 +1,5 @@
 """The protocols are structural: a class of somebody else's is a mechanism as soon as it has the members."""
 
-# ruff: noqa: ANN401 - values of every type, wrong ones too, are what these tests pass
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

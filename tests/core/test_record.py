@@ -1,7 +1,5 @@
 """Records: canonical JSON, and that no text whatever hangs, misreads, or raises anything but FormatError."""
 
-# ruff: noqa: ANN401 - values of every type, wrong ones too, are what these tests pass
-
 import json
 import sys
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Releases: they show what was released and no more, and give an error bar or say why there is none."""
 
-# ruff: noqa: ANN401 - values of every type, wrong ones too, are what these tests pass
-
 import copy
 import dataclasses
 import math

@@ -111,12 +111,12 @@ def test_a_search_has_the_scope_of_one_run() -> None:
             PrivateSelectionEvent(event=COUNT, gamma="0.1", **scope)
 
 
-def _binomial(**changes: Any) -> PrivateSelectionEvent:  # noqa: ANN401 - wrong values are what these tests pass
+def _binomial(**changes: Any) -> PrivateSelectionEvent:
     plain: dict[str, Any] = {"event": COUNT, "gamma": "0.1"}
     return PrivateSelectionEvent(**(plain | changes))
 
 
-def _poisson(**changes: Any) -> PrivateSelectionEvent:  # noqa: ANN401 - wrong values are what these tests pass
+def _poisson(**changes: Any) -> PrivateSelectionEvent:
     plain: dict[str, Any] = {"event": COUNT, "distribution": "poisson", "mean": 1}
     return PrivateSelectionEvent(**(plain | changes))
 

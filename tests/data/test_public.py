@@ -183,7 +183,7 @@ def test_a_key_that_cleaning_would_change_is_refused(values: list[Any], kind: Ki
     ],
     ids=lambda values: str(getattr(values, "type", "object")),
 )
-def test_keys_that_every_engine_holds_equal_are_refused_when_the_table_is_made(values: Any) -> None:  # noqa: ANN401 - arrays
+def test_keys_that_every_engine_holds_equal_are_refused_when_the_table_is_made(values: Any) -> None:
     rows = pd.DataFrame({"k": values}) if isinstance(values, pd.Series) else pa.table({"k": values})
     with pytest.raises(SchemaError, match="key twice"):
         cl.table(rows, name="book", public=True, key="k")

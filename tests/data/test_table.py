@@ -64,7 +64,7 @@ def test_a_database_is_not_opened() -> None:
 
 
 @pytest.mark.parametrize("name", ["", "a b", "1a", "a;b", "a.b", "a-b", "x" * 64, 3, b"a"])
-def test_names_are_identifiers(name: Any) -> None:  # noqa: ANN401 - wrong values too
+def test_names_are_identifiers(name: Any) -> None:
     with pytest.raises(ParameterError, match="name must be letters"):
         table(ROWS, schema=SCHEMA, name=name)
 
@@ -137,7 +137,7 @@ def test_columns_of_other_types_cannot_be_asked_about_but_can_tell_persons() -> 
 
 
 @pytest.mark.parametrize("schema", [None, 3, "schema.toml", [("age", Integer(0, 120))]])
-def test_a_private_table_needs_a_schema(schema: Any) -> None:  # noqa: ANN401 - wrong values too
+def test_a_private_table_needs_a_schema(schema: Any) -> None:
     with pytest.raises(ParameterError, match=r"schema must be a Schema.*never read from the data"):
         table(ROWS, schema=schema)
 
@@ -148,7 +148,7 @@ def test_a_mapping_is_checked_as_a_schema() -> None:
 
 
 @pytest.mark.parametrize("adjacency", ["bounded", None, 1])
-def test_other_neighbours_are_refused(adjacency: Any) -> None:  # noqa: ANN401 - wrong values too
+def test_other_neighbours_are_refused(adjacency: Any) -> None:
     with pytest.raises(ParameterError, match="adjacency must be"):
         table(ROWS, schema=SCHEMA, adjacency=adjacency)
 

@@ -40,7 +40,7 @@ def test_laplace_keeps_all_digits(alpha: float, t: float) -> None:
 def test_both_closed_forms_are_the_integrals(alpha: float, radius: float) -> None:
     for ours, density in ((GaussianNoise(variance=4), stats.norm(0, 2)), (LaplaceNoise(scale=2), stats.laplace(0, 2))):
 
-        def power(x: float, density: Any = density) -> float:  # noqa: ANN401 - SciPy's
+        def power(x: float, density: Any = density) -> float:
             return math.exp(alpha * density.logpdf(x - radius) + (1 - alpha) * density.logpdf(x))
 
         points = [0.0, radius, alpha * radius]
@@ -88,19 +88,19 @@ def test_noise_that_cannot_hide_a_shift_is_refused(noise: object) -> None:
 
 
 @pytest.mark.parametrize("alpha", [1, 0.5, math.nan, math.inf, True, "2", None])
-def test_orders_are_above_one(alpha: Any) -> None:  # noqa: ANN401 - wrong values
+def test_orders_are_above_one(alpha: Any) -> None:
     with pytest.raises(ParameterError, match=r"^alpha must be"):
         R(alpha, GaussianNoise(variance=1), 1)
 
 
 @pytest.mark.parametrize("radius", [-1, math.nan, math.inf, True, "1"])
-def test_radii_are_not_negative(radius: Any) -> None:  # noqa: ANN401 - wrong values
+def test_radii_are_not_negative(radius: Any) -> None:
     with pytest.raises(ParameterError, match=r"^radius must be"):
         R(2, GaussianNoise(variance=1), radius)
 
 
 @pytest.mark.parametrize("size", [0, -1, math.nan, math.inf, True, None])
-def test_noises_have_a_positive_size(size: Any) -> None:  # noqa: ANN401 - wrong values
+def test_noises_have_a_positive_size(size: Any) -> None:
     with pytest.raises(ParameterError, match=r"^variance must be"):
         GaussianNoise(variance=size)
     with pytest.raises(ParameterError, match=r"^scale must be"):

@@ -185,7 +185,7 @@ def test_normal_distributions_by_a_fine_grid(alpha: float, mean: float, shift: f
 
 
 @pytest.mark.parametrize("alpha", [1, 0, math.nan, math.inf, True, "2"])
-def test_orders_are_above_one(alpha: Any) -> None:  # noqa: ANN401 - wrong values
+def test_orders_are_above_one(alpha: Any) -> None:
     with pytest.raises(ParameterError, match=r"^alpha must be"):
         shifted_renyi(alpha, [1.0], [1.0], 0)
     with pytest.raises(ParameterError, match=r"^alpha must be"):

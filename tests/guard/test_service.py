@@ -68,7 +68,7 @@ class Place:
     def who(self, name: str) -> Identity:
         return self.guard.authenticate(self.keys[name])
 
-    def spent(self) -> Any:  # noqa: ANN401 - whatever a caller may pass
+    def spent(self) -> Any:
         return self.guard.ledger.account("deaths").spent.epsilon  # type: ignore[attr-defined]
 
 
@@ -375,7 +375,7 @@ def test_limits_are_looked_at_before_anything_is_spent(place: Place) -> None:
 
 
 @pytest.mark.parametrize("key", ["", "x" * 201, "é", "a\nb", "a\0", None, 7])
-def test_a_key_of_a_request_is_printable(place: Place, key: Any) -> None:  # noqa: ANN401 - whatever a caller may pass
+def test_a_key_of_a_request_is_printable(place: Place, key: Any) -> None:
     with pytest.raises(ParameterError, match="An idempotency key is 1 to 200"):
         place.guard.ask(place.who("ana"), COUNT, key)
 
@@ -440,7 +440,7 @@ def test_a_failure_after_the_reserve_stays_paid_for(place: Place, monkeypatch: p
     ana = place.who("ana")
 
     def broken(*_: object) -> None:
-        raise RuntimeError("row 7 of deaths.csv: secret")  # noqa: TRY003 - a planted error
+        raise RuntimeError("row 7 of deaths.csv: secret")
 
     with monkeypatch.context() as meanwhile:
         meanwhile.setattr("celosia.query.session.answer", broken)
@@ -469,7 +469,7 @@ def test_a_request_on_its_way_elsewhere_is_reserved(place: Place, monkeypatch: p
     ana, started, go_on = place.who("ana"), threading.Event(), threading.Event()
     answered = Session._answered
 
-    def slow(session: Session, *args: Any) -> Any:  # noqa: ANN401 - whatever a caller may pass
+    def slow(session: Session, *args: Any) -> Any:
         started.set()
         assert go_on.wait(30)
         return answered(session, *args)
@@ -499,7 +499,7 @@ def test_the_end_of_the_work_is_seen_after_half_a_slot_or_more(
     slot, times = 40_000_000, {}
 
     def noted(name: str, call: Callable[..., Any]) -> Callable[..., Any]:
-        def noting(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - whatever a caller may pass
+        def noting(*args: Any, **kwargs: Any) -> Any:
             times[f"{name} begun"] = time.monotonic_ns()
             try:
                 return call(*args, **kwargs)
@@ -530,7 +530,7 @@ def test_what_has_no_answer_for_long_is_told_as_failed_and_shown_if_it_comes_aft
     ana, answered = place.who("ana"), Session._answered
     held: list[tuple[Any, ...]] = []
 
-    def died(*args: Any) -> Any:  # noqa: ANN401 - whatever a caller may pass
+    def died(*args: Any) -> Any:
         held.append(args)
         raise KeyboardInterrupt
 
@@ -628,7 +628,7 @@ def test_answers_are_listed_latest_first_without_releases(place: Place) -> None:
 
 
 @pytest.mark.parametrize("wrong", ["", "0" * 32, "x", "\ud800", "a\0b", None, 7])
-def test_an_answer_that_is_not_there_is_not_found(place: Place, wrong: Any) -> None:  # noqa: ANN401 - whatever a caller may pass
+def test_an_answer_that_is_not_there_is_not_found(place: Place, wrong: Any) -> None:
     with pytest.raises(NotThere, match="no answer"):
         place.guard.answer(place.who("ana"), wrong)
 

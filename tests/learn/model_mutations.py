@@ -22,7 +22,7 @@ _POOL: tuple[Any, ...] = (
 )  # fmt: skip
 
 
-def _places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:  # noqa: ANN401 - any JSON
+def _places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, item in inner:
         yield (*path, key)
@@ -46,7 +46,7 @@ def mutate(sound: dict[str, Any], random: Random) -> bytes:
     return text
 
 
-def _change(at: Any, key: Any, whole: Any, other: tuple[Any, ...], random: Random) -> None:  # noqa: ANN401 - any JSON
+def _change(at: Any, key: Any, whole: Any, other: tuple[Any, ...], random: Random) -> None:
     kind = random.random()
     if kind < 0.6:
         at[key] = copy.deepcopy(random.choice(_POOL))

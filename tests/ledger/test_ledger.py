@@ -188,7 +188,7 @@ def test_what_ended_does_not_end_otherwise(ledger: Ledger, event: Make, release:
 
 
 @pytest.mark.parametrize("epsilon", [-1, float("nan"), float("inf"), 5e-324, 1e308, "1e-400", "-0.1", True, "x", ""])
-def test_an_epsilon_without_meaning_never_reaches_a_budget_or_an_event(ledger: Ledger, epsilon: Any) -> None:  # noqa: ANN401
+def test_an_epsilon_without_meaning_never_reaches_a_budget_or_an_event(ledger: Ledger, epsilon: Any) -> None:
     before = ledger.head
     with pytest.raises(ParameterError):
         ledger.set_budget(PureDP(epsilon=epsilon), dataset="deaths")

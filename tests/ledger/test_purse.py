@@ -125,7 +125,7 @@ def test_a_reservation_ends_once() -> None:
 
 
 @pytest.mark.parametrize("wrong", [None, 1, "1", cl.PureDP, cl.ApproxDP(epsilon=1, delta=1)])
-def test_what_is_no_budget(wrong: Any) -> None:  # noqa: ANN401 - whatever is passed
+def test_what_is_no_budget(wrong: Any) -> None:
     with pytest.raises(ParameterError):
         Purse(wrong)
 

@@ -42,7 +42,7 @@ def ledger() -> Iterator[Ledger]:
         yield ledger
 
 
-def change(ledger: Ledger, statement: str, **values: Any) -> int:  # noqa: ANN401
+def change(ledger: Ledger, statement: str, **values: Any) -> int:
     with ledger.store.transaction() as connection:
         return connection.execute(text(statement), values).rowcount
 
@@ -61,7 +61,7 @@ KEYS = {
 }
 
 
-def other(value: Any) -> Iterator[Any]:  # noqa: ANN401
+def other(value: Any) -> Iterator[Any]:
     """Values that are near another."""
     if value is None:
         yield "x"
@@ -236,7 +236,7 @@ def test_a_shared_ledger_is_verified_too(shared: str) -> None:
 
 
 @pytest.mark.parametrize("head", ["", "ab", "g" * 64, "1:xyz", 7, 1.5])
-def test_heads_that_are_none_are_refused(ledger: Ledger, head: Any) -> None:  # noqa: ANN401
+def test_heads_that_are_none_are_refused(ledger: Ledger, head: Any) -> None:
     with pytest.raises(ParameterError, match="head must be"):
         ledger.verify(head)
     assert expected_head(None) is None

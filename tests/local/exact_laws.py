@@ -58,7 +58,7 @@ class Draws:
         self.chance = DECIMALS.multiply(self.chance, chances[taken])
         return taken
 
-    def below(self, bound: int) -> Any:  # noqa: ANN401 - a number, or one that is only compared
+    def below(self, bound: int) -> Any:
         return self.choose([decimal(Fraction(1, bound))] * bound) if bound <= _LISTED else Large(bound, self)
 
     def coin(self, chance: Fraction | Decimal) -> bool:
@@ -100,7 +100,7 @@ class Kept:
     def __init__(self, draws: Draws) -> None:
         self.draws, self.known = draws, defaultdict[tuple[str, int], list[Any]](list)
 
-    def __call__(self, purpose: str, number: int) -> Any:  # noqa: ANN401 - a source
+    def __call__(self, purpose: str, number: int) -> Any:
         return Again(self.draws, self.known[purpose, number])
 
 
@@ -108,20 +108,20 @@ class Again:
     def __init__(self, draws: Draws, known: list[Any]) -> None:
         self.draws, self.known, self.at = draws, known, 0
 
-    def _drawn(self, draw: Callable[[Any], Any], of: Any) -> Any:  # noqa: ANN401 - a bound or a chance, and its draw
+    def _drawn(self, draw: Callable[[Any], Any], of: Any) -> Any:
         if self.at == len(self.known):
             self.known.append(draw(of))
         self.at += 1
         return self.known[self.at - 1]
 
-    def below(self, bound: int) -> Any:  # noqa: ANN401 - a number, or one that is only compared
+    def below(self, bound: int) -> Any:
         return self._drawn(self.draws.below, bound)
 
     def coin(self, chance: Fraction | Decimal) -> bool:
         return bool(self._drawn(self.draws.coin, chance))
 
 
-def law(protocol: str, value: Any) -> Law:  # noqa: ANN401 - any value
+def law(protocol: str, value: Any) -> Law:
     """The probability of each report of a value, by a client that reports once."""
     if json.loads(protocol)["kind"] == "LocalLaplace":
         return laplace_law(json.loads(protocol), value)
@@ -170,7 +170,7 @@ def laplace_law(p: dict[str, Any], value: float) -> Law:
 # ------------------------------------------------------------------ what estimates are right for, on average
 
 
-def expected(protocol: str, held: Any, asked: Any) -> float:  # noqa: ANN401 - values
+def expected(protocol: str, held: Any, asked: Any) -> float:
     """The expected share of a value where all hold ``held``, with hash functions as they are.
 
     1 or 0, but for hashed values: functions that send both to one cell count for both (Apple 2017; Wang et al. 2017).

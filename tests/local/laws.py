@@ -52,7 +52,7 @@ def numbers(payload: NDArray[np.uint8]) -> NDArray[np.uint64]:
     return padded.view("<u8").reshape(-1)
 
 
-def one_by_one(protocol: Protocol[Any], value: Any, count: int, seed: int) -> NDArray[np.uint8]:  # noqa: ANN401 - any value
+def one_by_one(protocol: Protocol[Any], value: Any, count: int, seed: int) -> NDArray[np.uint8]:
     """Reports as devices make them."""
     source = Seeded(seed)
     records = b"".join(protocol.report(value, source=source)[4:] for _ in range(count))
@@ -72,7 +72,7 @@ def fit(protocol: Protocol[Any], payload: NDArray[np.uint8], masses: Floats) -> 
     return float(stats.chisquare(observed[keep], expected[keep] * observed.sum() / expected[keep].sum()).pvalue)
 
 
-def check_draws(protocol: Protocol[Any], value: Any, *, many: int = 60_000, few: int = 4_000, seed: int = 1) -> None:  # noqa: ANN401 - any value
+def check_draws(protocol: Protocol[Any], value: Any, *, many: int = 60_000, few: int = 4_000, seed: int = 1) -> None:
     """Both ways of drawing follow the law, and would be caught if epsilon were a tenth larger than is told."""
     masses = np.exp(protocol.log_masses(value, protocol.outputs()))  # type: ignore[arg-type] # the law was listed
     payload = protocol.privatize([value] * many, source=Seeded(seed)).payload
@@ -84,7 +84,7 @@ def check_draws(protocol: Protocol[Any], value: Any, *, many: int = 60_000, few:
     assert fit(protocol, protocol.privatize([value] * (4 * many), source=Seeded(seed)).payload, off / off.sum()) < 1e-5
 
 
-def rounds(protocol: Protocol[Any], values: Any, times: int, seed: int, *, scale: float = 1.0) -> tuple[Floats, Floats]:  # noqa: ANN401 - any column
+def rounds(protocol: Protocol[Any], values: Any, times: int, seed: int, *, scale: float = 1.0) -> tuple[Floats, Floats]:
     """Estimates of many collections from the same people, and the standard errors that were told."""
     source = Seeded(seed)
     estimates = [

@@ -145,13 +145,13 @@ def xxh64(data: bytes, seed: int = 0) -> int:
     return state ^ state >> 32
 
 
-def octets(value: Any) -> bytes:  # noqa: ANN401 - a text, bytes or a whole number
+def octets(value: Any) -> bytes:
     if isinstance(value, str):
         return value.encode()
     return value if isinstance(value, bytes) else int(value).to_bytes(8, "little", signed=True)
 
 
-def digest(value: Any, seed: int = 0) -> int:  # noqa: ANN401 - a text, bytes or a whole number
+def digest(value: Any, seed: int = 0) -> int:
     return xxh64(octets(value), seed)
 
 
@@ -170,11 +170,11 @@ def column(word: int, row: int, width: int, seed: int, independence: int = 3) ->
 # ---------------------------------------------------------------------------------------------------- protocols
 
 
-def size_of(domain: Any) -> int:  # noqa: ANN401 - a number or a list
+def size_of(domain: Any) -> int:
     return domain if isinstance(domain, int) else len(domain)
 
 
-def place_of(value: Any, domain: Any) -> int:  # noqa: ANN401 - a value of a domain
+def place_of(value: Any, domain: Any) -> int:
     return int(value if isinstance(domain, int) else domain.index(value))
 
 
@@ -213,12 +213,12 @@ def hadamard_count_mean_sketch(p: dict[str, Any], word: int, source: Stream) -> 
     return row | coordinate << first | (told == even) << first + second, first + second + 1
 
 
-def direct_encoding(p: dict[str, Any], value: Any, source: Stream) -> Answer:  # noqa: ANN401 - of the domain
+def direct_encoding(p: dict[str, Any], value: Any, source: Stream) -> Answer:
     size = size_of(p["domain"])
     return respond(place_of(value, p["domain"]), size, Fraction(p["epsilon"]), source), field_width(size)
 
 
-def optimized_unary(p: dict[str, Any], value: Any, source: Stream) -> Answer:  # noqa: ANN401 - of the domain
+def optimized_unary(p: dict[str, Any], value: Any, source: Stream) -> Answer:
     size, own, vector = size_of(p["domain"]), place_of(value, p["domain"]), 0
     chance = truth(Fraction(p["epsilon"]) / (2 if p["symmetric"] else 1))
     for place in range(size):
@@ -229,7 +229,7 @@ def optimized_unary(p: dict[str, Any], value: Any, source: Stream) -> Answer:  #
     return vector, size
 
 
-def hadamard_response(p: dict[str, Any], value: Any, source: Stream) -> Answer:  # noqa: ANN401 - of the domain
+def hadamard_response(p: dict[str, Any], value: Any, source: Stream) -> Answer:
     place, blocks = place_of(value, p["domain"]), p["blocks"]
     rows = 1 << (-(-size_of(p["domain"]) // blocks)).bit_length()
     own, sign = 2 * (place % blocks), 1 + place // blocks
@@ -240,7 +240,7 @@ def hadamard_response(p: dict[str, Any], value: Any, source: Stream) -> Answer: 
     return row | half // 2 << field_width(rows), field_width(rows) + field_width(blocks)
 
 
-def subset_selection(p: dict[str, Any], value: Any, source: Stream) -> Answer:  # noqa: ANN401 - of the domain
+def subset_selection(p: dict[str, Any], value: Any, source: Stream) -> Answer:
     size, own, chosen = size_of(p["domain"]), place_of(value, p["domain"]), p["chosen"]
     kept = source.coin(truth(Fraction(p["epsilon"]), Fraction(size - chosen, chosen)))
     others: set[int] = set()
@@ -254,7 +254,7 @@ def subset_selection(p: dict[str, Any], value: Any, source: Stream) -> Answer:  
     return sum(1 << member for member in members), size
 
 
-def local_hashing(p: dict[str, Any], value: Any, source: Stream) -> Answer:  # noqa: ANN401 - of the domain
+def local_hashing(p: dict[str, Any], value: Any, source: Stream) -> Answer:
     functions = 2**32 if p["hashes"] is None else p["hashes"]
     row = source.below(functions)
     own = column(digest(value, p["seed"]), row, p["buckets"], p["seed"])
@@ -262,7 +262,7 @@ def local_hashing(p: dict[str, Any], value: Any, source: Stream) -> Answer:  # n
     return row | said << field_width(functions), field_width(functions) + field_width(p["buckets"])
 
 
-def distinct_count(p: dict[str, Any], value: Any, source: Stream) -> Answer:  # noqa: ANN401 - any value
+def distinct_count(p: dict[str, Any], value: Any, source: Stream) -> Answer:
     bucket = column(digest(value), 0, p["buckets"], (p["seed"] + 1) % 2**64)
     choices = min(round(math.exp(float(Fraction(p["epsilon"])))) + 1, 2**31)
     oracle = {"epsilon": p["epsilon"], "hashes": p["hashes"], "buckets": choices, "seed": p["seed"]}
@@ -318,7 +318,7 @@ def local_laplace(p: dict[str, Any], value: float, source: Stream) -> Answer:
     return min(max(position + (-size if minus else size) + reach, 0), most), field_width(most + 1)
 
 
-def hierarchical_histogram(p: dict[str, Any], value: Any, source: Stream) -> Answer:  # noqa: ANN401 - of the domain
+def hierarchical_histogram(p: dict[str, Any], value: Any, source: Stream) -> Answer:
     leaves, fanout, epsilon = size_of(p["domain"]), p["fanout"], Fraction(p["epsilon"])
     height = 1
     while fanout**height < leaves:
@@ -338,12 +338,12 @@ def hierarchical_histogram(p: dict[str, Any], value: Any, source: Stream) -> Ans
     return index | bit << bits | level << bits + 1, bits + 1 + field_width(height)
 
 
-def spelt(value: Any, alphabet: Any, length: int) -> list[int]:  # noqa: ANN401 - texts or bytes
+def spelt(value: Any, alphabet: Any, length: int) -> list[int]:
     letters = [alphabet.index(letter) + 1 for letter in value[:length]]
     return letters + [0] * (length - len(letters))
 
 
-def prefix_extension(p: dict[str, Any], value: Any, source: Stream) -> Answer:  # noqa: ANN401 - a number or a text
+def prefix_extension(p: dict[str, Any], value: Any, source: Stream) -> Answer:
     if p["domain"] is None:
         letter = field_width(len(p["alphabet"]) + 1)
         bits, number = p["length"] * letter, 0
@@ -362,7 +362,7 @@ def prefix_extension(p: dict[str, Any], value: Any, source: Stream) -> Answer:  
     return group | row << first | said << first + second, first + second + field_width(width)
 
 
-def sequence_fragment_puzzle(p: dict[str, Any], value: Any, source: Stream) -> Answer:  # noqa: ANN401 - texts or bytes
+def sequence_fragment_puzzle(p: dict[str, Any], value: Any, source: Stream) -> Answer:
     letters, cut = spelt(value, p["alphabet"], p["length"]), value[: p["length"]]
     fragment_epsilon = Fraction(p["fragment_epsilon"])
     texts = {"epsilon": Fraction(p["epsilon"]) - fragment_epsilon, "hashes": p["hashes"], "width": p["width"]}
@@ -381,7 +381,7 @@ def sequence_fragment_puzzle(p: dict[str, Any], value: Any, source: Stream) -> A
 # ------------------------------------------------------------------------------------- what stays
 
 
-def rappor(p: dict[str, Any], value: Any, memo: Memo, source: Stream) -> Answer:  # noqa: ANN401 - any value
+def rappor(p: dict[str, Any], value: Any, memo: Memo, source: Stream) -> Answer:
     word, client = digest(value, p["seed"]), memo("client", 0)
     half, cohort = client.below(2), client.below(p["cohorts"])
     kept = 0
@@ -396,7 +396,7 @@ def rappor(p: dict[str, Any], value: Any, memo: Memo, source: Stream) -> Answer:
     return shown | cohort << p["bits"] | half << bits, bits + 1
 
 
-def d_bit_flip(p: dict[str, Any], value: Any, memo: Memo, source: Stream) -> Answer:  # noqa: ANN401, ARG001 - of the domain
+def d_bit_flip(p: dict[str, Any], value: Any, memo: Memo, source: Stream) -> Answer:  # noqa: ARG001 - of the domain
     size, d, place = size_of(p["buckets"]), p["d"], place_of(value, p["buckets"])
     assignments = 64 * size if d < size else 1
     assignment = memo("client", 0).below(assignments) if d < size else 0
@@ -415,7 +415,7 @@ def one_bit_mean(p: dict[str, Any], value: float, memo: Memo, source: Stream) ->
     return int(high == memo("value", int(high)).coin(truth(Fraction(p["epsilon"])))), 1
 
 
-def loloha(p: dict[str, Any], value: Any, memo: Memo, source: Stream) -> Answer:  # noqa: ANN401 - of the domain
+def loloha(p: dict[str, Any], value: Any, memo: Memo, source: Stream) -> Answer:
     g, function = p["g"], memo("client", 0).below(p["functions"])
     cell = column(digest(place_of(value, p["domain"]), p["seed"]), function, g, p["seed"])
     long = Fraction(p["epsilon_infinity"])
@@ -452,7 +452,7 @@ MEMOISED: dict[str, Callable[[dict[str, Any], Any, Memo, Stream], Answer]] = {
 }
 
 
-def record(protocol: str, value: Any, key: bytes, secret: bytes | None = None) -> bytes:  # noqa: ANN401 - any value
+def record(protocol: str, value: Any, key: bytes, secret: bytes | None = None) -> bytes:
     """The record of a value: fresh draws from the stream of a key, what stays from a secret, or else from the same."""
     parameters, source = json.loads(protocol), Stream(key)
     fingerprint = hashlib.sha256(protocol.encode()).digest()

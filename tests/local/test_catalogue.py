@@ -20,7 +20,7 @@ STATED: dict[str, dict[str, Any]] = {
 }
 
 
-def made(name: str, **options: Any) -> Protocol[Any]:  # noqa: ANN401 - of many kinds
+def made(name: str, **options: Any) -> Protocol[Any]:
     epsilon = None if name == "rappor" else 2
     return build(name, epsilon=epsilon, **{**STATED[CATALOGUE[name].needs], **options})
 
@@ -75,6 +75,6 @@ def test_options_are_passed_on() -> None:
         (lambda: build("hcms", epsilon=-1), "epsilon must be greater than 0"),
     ],
 )
-def test_bad_requests(call: Any, words: str) -> None:  # noqa: ANN401 - a function
+def test_bad_requests(call: Any, words: str) -> None:
     with pytest.raises(ParameterError, match=words):
         call()

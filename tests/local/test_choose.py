@@ -20,7 +20,7 @@ from celosia.local.longitudinal.loloha import LOLOHA
 @pytest.mark.parametrize("epsilon", ["0.1", 1, 2, 4, 9])
 @pytest.mark.parametrize("size", [2, 3, 30, 1000, 65536])
 @pytest.mark.parametrize("longitudinal", [False, True])
-def test_no_alternative_is_better(epsilon: Any, size: int, longitudinal: bool) -> None:  # noqa: ANN401, FBT001 - Exact
+def test_no_alternative_is_better(epsilon: Any, size: int, longitudinal: bool) -> None:  # noqa: FBT001 - Exact
     choice = choose(size, epsilon, longitudinal=longitudinal)
     chosen = _chosen(choice)
     least = choice.alternatives[0].variance
@@ -37,7 +37,7 @@ def test_no_alternative_is_better(epsilon: Any, size: int, longitudinal: bool) -
             assert math.isinf(one.plain_lifetime) == one.name.startswith("DBitFlip")
 
 
-def _chosen(choice: Choice) -> Any:  # noqa: ANN401 - an alternative
+def _chosen(choice: Choice) -> Any:
     (chosen,) = [one for one in choice.alternatives if one.protocol == choice.protocol and one.fits]
     return chosen
 

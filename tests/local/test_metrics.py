@@ -19,7 +19,7 @@ COUNTS = st.dictionaries(st.integers(0, 30), st.integers(0, 10_000), min_size=3,
 
 
 @given(COUNTS, st.randoms(use_true_random=False))
-def test_errors_are_those_of_other_libraries(true: dict[int, int], random: Any) -> None:  # noqa: ANN401 - Python's own
+def test_errors_are_those_of_other_libraries(true: dict[int, int], random: Any) -> None:
     keys = list(true)
     random.shuffle(keys)
     estimated = {key: true[key] + random.uniform(-50, 50) for key in keys}
@@ -81,7 +81,7 @@ def test_a_tenth_of_many_keys_is_a_tenth() -> None:
 @pytest.mark.parametrize(
     ("true", "estimated"), [({}, {}), ({"a": math.nan}, {}), ({"a": 1}, {"a": math.inf}), ({"a": 1}, {"a": 1e200})]
 )
-def test_bad_input(true: Any, estimated: Any) -> None:  # noqa: ANN401 - whatever a caller passes
+def test_bad_input(true: Any, estimated: Any) -> None:
     with pytest.raises(InputError):
         compare(true, estimated)
     with pytest.raises(CelosiaError):

@@ -33,7 +33,7 @@ PROTOCOLS = [
 
 @pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda protocol: type(protocol).__name__)
 @pytest.mark.parametrize("count", [1, 100, 10_000])
-def test_the_promise_is_that_of_accounting(protocol: Any, count: int) -> None:  # noqa: ANN401 - a protocol
+def test_the_promise_is_that_of_accounting(protocol: Any, count: int) -> None:
     promise = shuffle(protocol, count, "1e-6")
     assert isinstance(promise, ApproxDP)
     assert (promise.adjacency, promise.unit, float(promise.delta)) == (ReplaceOne, "person", 1e-6)
@@ -81,7 +81,7 @@ def test_what_randomizes_an_answer_has_the_sharper_count() -> None:
     ids=repr,
 )
 @pytest.mark.parametrize("count", [2, 4])
-def test_no_crowd_hides_less_than_is_told(protocol: Any, count: int) -> None:  # noqa: ANN401 - a protocol
+def test_no_crowd_hides_less_than_is_told(protocol: Any, count: int) -> None:
     """The exact divergence of all collections of so many reports, for all pairs of values and crowds that agree."""
     epsilons = np.linspace(0, 2, 9)
     told = dominating(protocol.shuffled(count)).profile(epsilons)
@@ -97,7 +97,7 @@ def test_no_crowd_hides_less_than_is_told(protocol: Any, count: int) -> None:  #
     assert worst.max() > 0.05
 
 
-def _collections(own: Any, crowd: Any, count: int) -> Any:  # noqa: ANN401 - arrays
+def _collections(own: Any, crowd: Any, count: int) -> Any:
     """The probabilities of all multisets of reports: one of ``own``, the others of ``crowd``."""
     rows = np.array(list(combinations_with_replacement(range(own.size), count)))
     counts = (rows[:, :, None] == np.arange(own.size)).sum(axis=1)
@@ -119,13 +119,13 @@ def test_reports_are_counted() -> None:
 
 
 @pytest.mark.parametrize("reports", [0, -1, 1.5, True, None, "10"])
-def test_a_bad_number_is_refused(reports: Any) -> None:  # noqa: ANN401 - anything
+def test_a_bad_number_is_refused(reports: Any) -> None:
     with pytest.raises(ParameterError, match="reports"):
         shuffle(PROTOCOLS[0], reports, "1e-6")
 
 
 @pytest.mark.parametrize("delta", [0, 1, -1, float("nan"), True])
-def test_a_bad_delta_is_refused(delta: Any) -> None:  # noqa: ANN401 - anything
+def test_a_bad_delta_is_refused(delta: Any) -> None:
     with pytest.raises(ParameterError, match="delta"):
         shuffle(PROTOCOLS[0], 10, delta)
 

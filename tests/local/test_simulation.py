@@ -145,6 +145,6 @@ def test_rows_travel() -> None:
         (DirectEncoding(domain=6, epsilon=1), [1], {"level": 2}),
     ],
 )
-def test_bad_input(protocol: Any, values: Any, options: dict[str, Any]) -> None:  # noqa: ANN401 - of any kind
+def test_bad_input(protocol: Any, values: Any, options: dict[str, Any]) -> None:
     with pytest.raises((InputError, ParameterError)):
         simulate(protocol, values, **options)

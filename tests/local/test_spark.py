@@ -46,7 +46,7 @@ def test_partitions_absorb_reports_with_and_without_headers() -> None:
 @pytest.mark.needs_java
 @pytest.mark.xdist_group("spark")
 @pytest.mark.parametrize("parts", [3, _FAN + 1])
-def test_spark_gives_the_bits_of_one_process(spark: Any, parts: int) -> None:  # noqa: ANN401 - a session of Spark
+def test_spark_gives_the_bits_of_one_process(spark: Any, parts: int) -> None:
     sent = records(500)
     frame = spark.createDataFrame([(record,) for record in [*sent, *HOSTILE]], "report binary").repartition(parts)
     found = aggregate(frame, PROTOCOL)
@@ -60,7 +60,7 @@ def test_spark_gives_the_bits_of_one_process(spark: Any, parts: int) -> None:  #
 
 @pytest.mark.needs_java
 @pytest.mark.xdist_group("spark")
-def test_an_empty_frame_gives_an_empty_aggregate(spark: Any) -> None:  # noqa: ANN401 - a session of Spark
+def test_an_empty_frame_gives_an_empty_aggregate(spark: Any) -> None:
     protocol = DirectEncoding(domain=4, epsilon=1)
     frame = spark.createDataFrame([], "answer binary")
     assert aggregate(frame, protocol, column="answer") == protocol.aggregate()
@@ -68,7 +68,7 @@ def test_an_empty_frame_gives_an_empty_aggregate(spark: Any) -> None:  # noqa: A
 
 @pytest.mark.needs_java
 @pytest.mark.xdist_group("spark")
-def test_what_cannot_be_absorbed_is_refused(spark: Any) -> None:  # noqa: ANN401 - a session of Spark
+def test_what_cannot_be_absorbed_is_refused(spark: Any) -> None:
     frame = spark.createDataFrame([("a",)], "report string")
     with pytest.raises(InputError, match=r"must be binary, with reports of 5 bytes or records of 9; it is string"):
         aggregate(frame, PROTOCOL)
@@ -82,7 +82,7 @@ class Remote:
     """A data frame of a session over Spark Connect, as far as it is asked: it has no RDDs."""
 
     @property
-    def rdd(self) -> Any:  # noqa: ANN401 - never
+    def rdd(self) -> Any:
         raise NotImplementedError
 
 

@@ -147,12 +147,12 @@ def listened(draws: list[list[Any]]) -> Iterator[None]:
     bernoulli: Any = importlib.import_module("celosia.noise.bernoulli")  # the room has a function of that name
     original = bernoulli._flip
 
-    def below(bound: int, source: Any = None) -> int:  # noqa: ANN401 - a source
+    def below(bound: int, source: Any = None) -> int:
         number = integer_below(bound, source)
         draws.append(["below", bound, number])
         return number
 
-    def coin(probability: Any, source: Any) -> bool:  # noqa: ANN401 - an enclosure and a source
+    def coin(probability: Any, source: Any) -> bool:
         shown = bool(original(probability, source))
         draws.append(["coin", f"{leading(probability, 64)[0]:016x}", shown])
         return shown
@@ -160,7 +160,7 @@ def listened(draws: list[list[Any]]) -> Iterator[None]:
     families: Any = HashFamily
     columns = families.columns
 
-    def hashed(family: HashFamily, digests: Any, rows: Any) -> Any:  # noqa: ANN401 - arrays
+    def hashed(family: HashFamily, digests: Any, rows: Any) -> Any:
         found = columns(family, digests, rows)
         draws.append(["column", int(np.ravel(rows)[0]), int(found[0])])
         return found
@@ -178,7 +178,7 @@ def listened(draws: list[list[Any]]) -> Iterator[None]:
             module.integer_below = integer_below  # type: ignore[attr-defined]  # likewise
 
 
-def vector(name: str, index: int, protocol: Protocol[Any], value: Any, *, memoised: bool) -> dict[str, Any]:  # noqa: ANN401
+def vector(name: str, index: int, protocol: Protocol[Any], value: Any, *, memoised: bool) -> dict[str, Any]:
     secret = secret_of(name, index)
     draws: list[list[Any]] = []
     source = Keyed(derive(secret, MESSAGE))
@@ -189,7 +189,7 @@ def vector(name: str, index: int, protocol: Protocol[Any], value: Any, *, memois
     return made | {"read": _from(protocol, value), "draws": draws} if index < SHOWN else made
 
 
-def _from(protocol: Protocol[Any], value: Any) -> str:  # noqa: ANN401 - any value
+def _from(protocol: Protocol[Any], value: Any) -> str:
     """What a client draws from: a digest in hexadecimal, or a place, a part of an interval, a number."""
     item = protocol._read([value])[0]
     if item.dtype.names:
@@ -197,7 +197,7 @@ def _from(protocol: Protocol[Any], value: Any) -> str:  # noqa: ANN401 - any val
     return _hex(item) if item.dtype == np.uint64 else str(int(item))
 
 
-def written(value: Any) -> dict[str, Any]:  # noqa: ANN401 - a text, bytes or a number
+def written(value: Any) -> dict[str, Any]:
     """A value as JSON: whole numbers as text, for not every language reads large ones exactly."""
     if isinstance(value, bytes):
         return {"bytes": value.hex()}
@@ -206,7 +206,7 @@ def written(value: Any) -> dict[str, Any]:  # noqa: ANN401 - a text, bytes or a 
     return {"text": value} if isinstance(value, str) else {"number": value}
 
 
-def read(vector: dict[str, Any]) -> Any:  # noqa: ANN401 - a text, bytes or a number
+def read(vector: dict[str, Any]) -> Any:
     """A value back from its JSON."""
     if "integer" in vector:
         return int(vector["integer"])
@@ -286,18 +286,18 @@ def files() -> dict[str, str]:
     return {f"{name}.json": _written(content) for name, content in made.items()}
 
 
-def _hex(number: Any) -> str:  # noqa: ANN401 - any whole number
+def _hex(number: Any) -> str:
     return f"{int(number):016x}"
 
 
-def _digits(probability: Any) -> str:  # noqa: ANN401 - an enclosure
+def _digits(probability: Any) -> str:
     return _hex(leading(probability, 64)[0])
 
 
 def _written(content: dict[str, Any]) -> str:
     """JSON that a person can read: what is small on one line."""
 
-    def lines(value: Any, indent: str) -> str:  # noqa: ANN401 - any JSON
+    def lines(value: Any, indent: str) -> str:
         flat = json.dumps(value, ensure_ascii=False)
         if len(indent) + len(flat) <= 118 or not isinstance(value, dict | list):
             return flat

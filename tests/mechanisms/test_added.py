@@ -1,7 +1,5 @@
 """What Laplace and Gaussian share: types in and out, targets, records, error bars, and silent low-order bits."""
 
-# ruff: noqa: ANN401 - values of every type, wrong ones too, are what these tests pass
-
 import copy
 import dataclasses
 import math

@@ -1,7 +1,5 @@
 """Gaussian: the target holds on the exact discrete distribution, for numbers and vectors, by no wide margin."""
 
-# ruff: noqa: ANN401 - values of every type, wrong ones too, are what these tests pass
-
 import math
 from fractions import Fraction
 from statistics import NormalDist

@@ -1,7 +1,5 @@
 """The grid: neighbours stay as near as the event says, whatever the floats; no value's size changes its type."""
 
-# ruff: noqa: ANN401 - values of every type, wrong ones too, are what these tests pass
-
 import math
 import sys
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Laplace: the promise holds for every output, exactly, and the noise is not larger than it must be."""
 
-# ruff: noqa: ANN401 - values of every type, wrong ones too, are what these tests pass
-
 import itertools
 import math
 from fractions import Fraction

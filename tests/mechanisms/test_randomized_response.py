@@ -1,7 +1,5 @@
 """Randomized response: the coins, the price, and estimates that are right on average and intervals that cover."""
 
-# ruff: noqa: ANN401 - values of every type, wrong ones too, are what these tests pass
-
 import copy
 import dataclasses
 import math

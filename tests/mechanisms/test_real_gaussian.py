@@ -57,12 +57,12 @@ def test_it_promises_nothing_by_itself() -> None:
 
 
 @pytest.mark.parametrize("sigma", [0, -1, float("nan"), float("inf"), True, None, "wide", [1.0]])
-def test_sigma_is_a_positive_number(sigma: Any) -> None:  # noqa: ANN401 - wrong types are what is passed
+def test_sigma_is_a_positive_number(sigma: Any) -> None:
     with pytest.raises(ParameterError, match="sigma"):
         RealGaussian(sigma)
 
 
 @pytest.mark.parametrize("shape", [-1, 2.0, (3, -1), (True,), "3", None])
-def test_a_shape_is_whole_numbers(shape: Any) -> None:  # noqa: ANN401 - wrong types are what is passed
+def test_a_shape_is_whole_numbers(shape: Any) -> None:
     with pytest.raises(ParameterError, match="shape"):
         RealGaussian(1).sample(shape)

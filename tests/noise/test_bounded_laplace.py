@@ -68,7 +68,7 @@ class Counted:
         self.count += 1
         return int(self.source.word())
 
-    def words(self, count: int) -> Any:  # noqa: ANN401 - an array of words
+    def words(self, count: int) -> Any:
         self.count += count
         return self.source.words(count)
 
@@ -122,6 +122,6 @@ def test_wide_intervals_and_large_scales() -> None:
         (lambda: BoundedDiscreteLaplace(1, 5).sample([0, 6]), "places must be"),
     ],
 )
-def test_what_has_no_meaning_is_refused(make: Any, words: str) -> None:  # noqa: ANN401 - a call
+def test_what_has_no_meaning_is_refused(make: Any, words: str) -> None:
     with pytest.raises(ParameterError, match=words):
         make()

@@ -31,7 +31,7 @@ def test_a_sample_is_an_array_of_64_bit_integers(noise: Decaying) -> None:
 
 
 @pytest.mark.parametrize("count", [-1, 2.0, None, "3", True])
-def test_a_count_is_a_whole_number(count: Any) -> None:  # noqa: ANN401 - wrong ones of every type
+def test_a_count_is_a_whole_number(count: Any) -> None:
     with pytest.raises(ParameterError, match="count"):
         DiscreteLaplace(1).sample(count)
 

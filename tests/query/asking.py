@@ -171,7 +171,7 @@ def drawn_columns(draw: st.DrawFn, letters: Sequence[str]) -> Drawn:
     return Drawn(kinds, types, values)
 
 
-def _likely(value: Any) -> bool:  # noqa: ANN401 - of any type
+def _likely(value: Any) -> bool:
     if isinstance(value, dt.date):
         return 2019 < value.year < 2022
     return isinstance(value, str) or abs(value) < 12

@@ -16,7 +16,7 @@ _NUMBERS = itertools.count()
 
 
 @functools.cache
-def _backend() -> Any:  # noqa: ANN401 - a backend of Ibis
+def _backend() -> Any:
     import ibis
 
     return ibis.duckdb.connect(threads=1)  # for a few rows

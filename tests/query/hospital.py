@@ -225,11 +225,11 @@ def write_csv(hospital: Hospital, path: Path, dialect: Dialect) -> None:
     path.write_bytes(text.encode(dialect.encoding))
 
 
-def _texts(values: Any) -> Texts:  # noqa: ANN401 - any array of texts
+def _texts(values: Any) -> Texts:
     return np.asarray(values).astype(object)
 
 
-def _filled(values: Any, empty: NDArray[np.bool_], sign: str) -> Texts:  # noqa: ANN401 - any array of texts
+def _filled(values: Any, empty: NDArray[np.bool_], sign: str) -> Texts:
     return _texts(np.where(empty, sign, values))
 
 

@@ -142,7 +142,7 @@ def by_hand(
     return [sum(int(a) * b for a, b in zip(line, flat, strict=True)) for line in inquiry.combination]
 
 
-def cleaned(value: Any, kind: Kind) -> Any:  # noqa: ANN401 - of any kind
+def cleaned(value: Any, kind: Kind) -> Any:
     """A value as the schema says: what is none is dropped or replaced, what is outside is clipped."""
     missing = value is None or (isinstance(value, float) and not math.isfinite(value))
     if isinstance(kind, Category) and value not in kind.values:
@@ -156,7 +156,7 @@ def cleaned(value: Any, kind: Kind) -> Any:  # noqa: ANN401 - of any kind
     return min(max(Fraction(value), Fraction(kind.low)), Fraction(kind.high))  # type: ignore[attr-defined] # a number
 
 
-def _step(value: Any, kind: Kind, axis: Axis) -> int:  # noqa: ANN401 - a clean value
+def _step(value: Any, kind: Kind, axis: Axis) -> int:
     fine = kind.axis
     assert fine is not None
     half = Fraction(1, 2)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _FIRST = dt.date(1970, 1, 1)
 
 
-def clean(raw: Any, kind: Kind) -> Any:  # noqa: ANN401 - whatever stands in a column
+def clean(raw: Any, kind: Kind) -> Any:
     """Return the value of a raw entry: what the null rule says where it is none, else inside the bounds."""
     value = _value(raw, kind)
     if value is None and not kind.nullable:
@@ -37,7 +37,7 @@ def clean(raw: Any, kind: Kind) -> Any:  # noqa: ANN401 - whatever stands in a c
     return value
 
 
-def _value(raw: Any, kind: Kind) -> Any:  # noqa: ANN401, PLR0911 - whatever stands in a column; a line for each kind
+def _value(raw: Any, kind: Kind) -> Any:  # noqa: PLR0911 - whatever stands in a column; a line for each kind
     match kind:
         case _ if raw is None or (isinstance(raw, float) and not math.isfinite(raw)):
             return None
@@ -64,13 +64,13 @@ def _step(x: float, low: float, high: float, axis: Axis) -> int:
     return min(max(step, axis.lowest), axis.highest)
 
 
-def days_of(raw: Any) -> int:  # noqa: ANN401 - a date, a time, or already a number
+def days_of(raw: Any) -> int:
     if isinstance(raw, int):
         return raw
     return seconds_of(raw) // 86_400 if isinstance(raw, dt.datetime) else (raw - _FIRST).days
 
 
-def seconds_of(raw: Any) -> int:  # noqa: ANN401 - a date, a time, or already a number
+def seconds_of(raw: Any) -> int:
     if isinstance(raw, int):
         return raw
     if not isinstance(raw, dt.datetime):
@@ -82,7 +82,7 @@ def seconds_of(raw: Any) -> int:  # noqa: ANN401 - a date, a time, or already a 
 # ------------------------------------------------------------------------------------------------------ expressions
 
 
-def value_of(expression: Expression, row: Row, kinds: Mapping[str, Kind]) -> Any:  # noqa: ANN401, C901, PLR0911, PLR0912 - by form
+def value_of(expression: Expression, row: Row, kinds: Mapping[str, Kind]) -> Any:  # noqa: C901, PLR0911, PLR0912 - by form
     """Return the value of an expression in a row of clean values; None is null."""
     match expression:
         case Column(name=name):
@@ -118,13 +118,13 @@ def value_of(expression: Expression, row: Row, kinds: Mapping[str, Kind]) -> Any
     raise AssertionError(expression)
 
 
-def derived(expression: Expression, row: Row, kinds: Mapping[str, Kind]) -> Any:  # noqa: ANN401 - a clean value
+def derived(expression: Expression, row: Row, kinds: Mapping[str, Kind]) -> Any:
     """Return the value of an expression, on the grid and inside the bounds of its own kind."""
     value, kind = value_of(expression, row, kinds), kind_of(expression, kinds)
     return value if value is None or isinstance(kind, cl.Category | cl.Text | cl.Boolean) else _value(value, kind)
 
 
-def plain(raw: Any) -> Any:  # noqa: ANN401 - whatever stands in a column
+def plain(raw: Any) -> Any:
     """Return a decimal as the whole number or the double that it is nearest to."""
     if isinstance(raw, Decimal):
         return int(raw) if raw == raw.to_integral_value() and raw.as_tuple().exponent == 0 else float(raw)
@@ -138,7 +138,7 @@ def _alike(args: list[Any]) -> list[Any]:
     return args
 
 
-def _operation(name: str, args: list[Any]) -> Any:  # noqa: ANN401, PLR0911 - one line each
+def _operation(name: str, args: list[Any]) -> Any:  # noqa: PLR0911 - one line each
     match name:
         case "coalesce":
             return next((arg for arg in args if arg is not None), None)
@@ -185,7 +185,7 @@ _SIMPLE: dict[str, Callable[..., Any]] = {
 }
 
 
-def _bucket(value: Any, edges: Sequence[Any]) -> str | None:  # noqa: ANN401 - a number
+def _bucket(value: Any, edges: Sequence[Any]) -> str | None:
     if value is None or not edges[0] <= value <= edges[-1]:
         return None
     place = sum(bool(value >= edge) for edge in edges[1:-1])
@@ -256,7 +256,7 @@ _TEXTS: dict[str, Callable[..., Any]] = {
 }
 
 
-def _moved(name: str, value: int | None, given: Any, *, time: bool) -> int | None:  # noqa: ANN401 - a unit or a number
+def _moved(name: str, value: int | None, given: Any, *, time: bool) -> int | None:
     if value is None:
         return None
     step = 1 if time else 86_400

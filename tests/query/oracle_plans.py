@@ -92,7 +92,7 @@ def _base(table: Table) -> Rows:
     return Rows(rows=[rows[place] for place in known], persons=[persons[p] for p in known], kinds=table.schema)
 
 
-def _person(raw: Any, *, unsigned: bool) -> int | str | None:  # noqa: ANN401 - an id
+def _person(raw: Any, *, unsigned: bool) -> int | str | None:
     if isinstance(raw, float):
         return int(raw) if math.isfinite(raw) and raw == math.floor(raw) and abs(raw) <= _EXACT else None
     return str(raw) if unsigned and raw is not None else raw
@@ -112,7 +112,7 @@ def _per_person(relation: PerPerson, rows: Rows, kinds: Mapping[str, Kind]) -> R
 
 def _aggregated(
     function: str, expression: Expression | None, rows: list[Row], kinds: Mapping[str, Kind], kind: Kind
-) -> Any:  # noqa: ANN401 - a number
+) -> Any:
     if expression is None:
         return len(rows)
     values = [value for row in rows if (value := derived(expression, row, kinds)) is not None]
@@ -212,7 +212,7 @@ def key_labels(key: tuple[Any, ...], question: Question) -> tuple[Any, ...]:
     return tuple(_label(value, kind) for value, kind in zip(key, kinds, strict=True))
 
 
-def _label(value: Any, kind: Kind) -> Any:  # noqa: ANN401 - a value of the kind
+def _label(value: Any, kind: Kind) -> Any:
     if isinstance(kind, cl.Timestamp):
         return seconds_of(value)
     return days_of(value) if isinstance(value, dt.date) else value
@@ -224,7 +224,7 @@ def _number(value: int | str, order: KeyedOrder) -> int:
     return int(order.folded(int(value)))
 
 
-def _whole(value: Any, kind: Kind) -> Any:  # noqa: ANN401 - a clean value
+def _whole(value: Any, kind: Kind) -> Any:
     return round(value / float(kind.axis.grid)) if isinstance(kind, cl.Real) else value
 
 
@@ -261,7 +261,7 @@ class _Unit:
         low, high = (max(-_LARGEST, min(_LARGEST, end * most)) for end in reach)
         return max(min(held, high), low) if low < 0 else min(held, high)
 
-    def sampled(self, person: Any, cell: int, codes: list[int]) -> list[int]:  # noqa: ANN401 - a number or a text
+    def sampled(self, person: Any, cell: int, codes: list[int]) -> list[int]:
         """As many rows as are allowed, by their values."""
         seen: Counter[int] = Counter()
         ranked = []
@@ -270,7 +270,7 @@ class _Unit:
             seen[code] += 1
         return [code for _, code, _ in sorted(ranked)[: self.bounding.rows]]
 
-    def first(self, person: Any, cell: int, values: set[Any]) -> set[Any]:  # noqa: ANN401 - as above
+    def first(self, person: Any, cell: int, values: set[Any]) -> set[Any]:
         """As many different values as rows are allowed."""
         number = _number(person, self.order)
         ranks = {value: (self.order.mixed(number, cell, _number(value, self.order)), value) for value in values}
@@ -335,7 +335,7 @@ def _steps(values: Sequence[Any], need: Need, kinds: Mapping[str, Kind]) -> list
     return found
 
 
-def _place(value: Any, need: Need, kinds: Mapping[str, Kind]) -> int:  # noqa: ANN401 - a clean value
+def _place(value: Any, need: Need, kinds: Mapping[str, Kind]) -> int:
     """Which of its candidates a choice counts a value for."""
     assert isinstance(need.measure, Choice)
     kind = kind_of(need.columns[0], kinds)

@@ -45,11 +45,11 @@ FULL = cl.Schema(age=cl.Integer(0, 120, null=0), sex=cl.Category("F", "M"))
 """A schema in which every row has an age."""
 
 
-def rows_table(name: str = "deaths", *, schema: cl.Schema = SCHEMA, **options: Any) -> Table:  # noqa: ANN401 - of table()
+def rows_table(name: str = "deaths", *, schema: cl.Schema = SCHEMA, **options: Any) -> Table:
     return cl.table(pa.table(COLUMNS), schema=schema, name=name, **options)
 
 
-def persons_table(name: str = "deaths", *, groups: int = 2, rows: int = 3, **options: Any) -> Table:  # noqa: ANN401 - of table()
+def persons_table(name: str = "deaths", *, groups: int = 2, rows: int = 3, **options: Any) -> Table:
     limits: dict[str, Any] = {"max_groups_per_person": groups, "max_rows_per_group": rows}
     return rows_table(name, person="who", **limits, **options)
 
@@ -59,7 +59,7 @@ def code_book(name: str = "towns") -> Table:
     return cl.table(book, name=name, public=True, key="town")
 
 
-def asking(*tables: Table, budget: cl.Guarantee | None = None, **options: Any) -> cl.Session:  # noqa: ANN401 - of Session
+def asking(*tables: Table, budget: cl.Guarantee | None = None, **options: Any) -> cl.Session:
     return cl.Session(list(tables) or rows_table(), budget=budget or cl.ApproxDP(epsilon=10, delta="1e-6"), **options)
 
 
@@ -118,7 +118,7 @@ class Pretending(Engine):
             raise self.error
 
 
-def outcome(action: Any) -> tuple[str, str]:  # noqa: ANN401 - something to call
+def outcome(action: Any) -> tuple[str, str]:
     """What came of it: the kind of error and its words, or that there was none."""
     try:
         action()

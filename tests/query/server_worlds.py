@@ -52,7 +52,7 @@ def _plain(frame: pa.Table, *, zone: str | None = None) -> pa.Table:
 class PostgresWorlds(InWorlds, PostgresEngine):
     """PostgreSQL on a shared connection: one temporary table holds the rows of all worlds, a view shows one of them."""
 
-    def __init__(self, backend: Any, *worlds: Tables) -> None:  # noqa: ANN401 - of Ibis
+    def __init__(self, backend: Any, *worlds: Tables) -> None:
         self._shared = backend
         self._names = {name: f"t{next(_NUMBERS)}" for name, table in worlds[0].items() if not table.public}
         for name, there in self._names.items():
@@ -61,7 +61,7 @@ class PostgresWorlds(InWorlds, PostgresEngine):
         super().__init__(first, *worlds[1:])
         self.worlds = worlds
 
-    def compiled_once(self, query: Any) -> AbstractContextManager[object]:  # noqa: ANN401 - of Ibis
+    def compiled_once(self, query: Any) -> AbstractContextManager[object]:
         return mock.patch("celosia.query.engines.postgres_compiler.compile_query", return_value=compile_query(query))
 
     def enter(self, world: int) -> None:
@@ -97,7 +97,7 @@ class PostgresWorlds(InWorlds, PostgresEngine):
 class SparkWorlds(InWorlds, SparkEngine):
     """Spark: the view of a table shows the rows of one world."""
 
-    def __init__(self, session: Any, *worlds: Tables) -> None:  # noqa: ANN401 - of Spark
+    def __init__(self, session: Any, *worlds: Tables) -> None:
         moved = [{name: _in_spark(session, table) for name, table in world.items()} for world in worlds]
         self._frames = [{name: table.source for name, table in world.items()} for world in moved]
         super().__init__(*moved)
@@ -109,7 +109,7 @@ class SparkWorlds(InWorlds, SparkEngine):
                 _as_instants(source.frame).createOrReplaceTempView(self._raw[name].get_name())
 
 
-def _in_spark(session: Any, table: Table) -> Table:  # noqa: ANN401 - of Spark
+def _in_spark(session: Any, table: Table) -> Table:
     if table.public or not isinstance(table.source, Frame):
         return table
     return dataclasses.replace(

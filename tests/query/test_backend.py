@@ -24,7 +24,7 @@ class Elsewhere:
         self.tables: Mapping[str, Table] = {table.name: table for table in tables}
         self.asked: list[tuple[Plan, dict[str, Any]]] = []
 
-    def preview(self, plan: Plan, **target: Any) -> NoReturn:  # noqa: ANN401 - what may be spent
+    def preview(self, plan: Plan, **target: Any) -> NoReturn:
         self.asked.append((plan, target))
         raise NotImplementedError
 

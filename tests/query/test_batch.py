@@ -36,11 +36,11 @@ BUDGETS: list[tuple[Any, dict[str, Any]]] = [
 ]
 
 
-def session(budget: Any = cl.PureDP(epsilon=1), **more: Any) -> cl.Session:  # noqa: ANN401, B008 - a frozen value
+def session(budget: Any = cl.PureDP(epsilon=1), **more: Any) -> cl.Session:  # noqa: B008 - a frozen value
     return cl.Session(TABLE, budget=budget, **({"source": Seeded(1)} | more))
 
 
-def amount(guarantee: Any) -> Fraction:  # noqa: ANN401 - a guarantee or a target
+def amount(guarantee: Any) -> Fraction:
     rho: Fraction | None = getattr(guarantee, "rho", None)
     found: Fraction = guarantee.epsilon if rho is None else rho
     return found
@@ -91,7 +91,7 @@ def test_no_small_move_of_the_shares_is_better() -> None:
     opened = session()
     plans = [opened.sql(text).plan for text in TEXTS]
 
-    def strategy(plan: Any, *, epsilon: Fraction) -> Strategy:  # noqa: ANN401 - a plan
+    def strategy(plan: Any, *, epsilon: Fraction) -> Strategy:
         return strategy_for(question_of(plan, opened.tables), Target.of(opened.budget, epsilon=epsilon))
 
     batch = plan_batch(plans, Target(epsilon=Fraction(1, 10)), strategy, weights=[1, 2, 3, 4, 5])

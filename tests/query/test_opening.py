@@ -40,7 +40,7 @@ def test_tables_go_by_their_names() -> None:
         ([rows_table(), persons_table("visits")], "same unit"),
     ],
 )
-def test_tables_that_cannot_be_asked_together(tables: Any, words: str) -> None:  # noqa: ANN401 - whatever is passed
+def test_tables_that_cannot_be_asked_together(tables: Any, words: str) -> None:
     with pytest.raises(ParameterError, match=words):
         tables_by_name(tables)
 
@@ -61,7 +61,7 @@ def test_a_budget_is_read_for_the_table() -> None:
         (cl.PureDP(epsilon=1, unit="household"), "for the unit 'household'"),
     ],
 )
-def test_budgets_that_do_not_fit(budget: Any, words: str) -> None:  # noqa: ANN401 - whatever is passed
+def test_budgets_that_do_not_fit(budget: Any, words: str) -> None:
     with pytest.raises(ParameterError, match=words):
         scoped_budget(budget, rows_table())
 
@@ -126,7 +126,7 @@ def test_the_data_set_has_the_name_of_its_only_private_table() -> None:
 
 
 @pytest.mark.parametrize("wrong", ["sqlite:///budget.db", 7, {}, Purse(PURE)])
-def test_what_is_no_ledger(wrong: Any) -> None:  # noqa: ANN401 - whatever is passed
+def test_what_is_no_ledger(wrong: Any) -> None:
     with pytest.raises(ParameterError, match=r"celosia\.ledger"):
         open_door({"deaths": rows_table()}, budget=PURE, ledger=wrong)
 

@@ -15,11 +15,11 @@ from celosia.query.release import TableRelease
 from tests.query.samples import asking, persons_table
 
 
-def around(values: list[int], reach: float) -> Any:  # noqa: ANN401 - a function of a level
+def around(values: list[int], reach: float) -> Any:
     return lambda level: (np.array(values) - reach * level, np.array(values) + reach * level)
 
 
-def made(rows: int = 2, **changes: Any) -> TableRelease:  # noqa: ANN401 - fields of a release
+def made(rows: int = 2, **changes: Any) -> TableRelease:
     counts = list(range(10, 10 + rows))
     fields: dict[str, Any] = {
         "value": pa.table({"sex": [f"k{i}" for i in range(rows)], "n": counts, "mode": ["U071"] * rows}),
@@ -60,7 +60,7 @@ def test_one_answer_is_an_item() -> None:
 
 
 @pytest.mark.parametrize("level", [0, 1, 2, -0.5, "much", float("nan")])
-def test_wrong_levels_are_refused(level: Any) -> None:  # noqa: ANN401 - whatever is passed
+def test_wrong_levels_are_refused(level: Any) -> None:
     with pytest.raises(ParameterError):
         made().confidence_interval(level)
     with pytest.raises(ParameterError):

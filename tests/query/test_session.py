@@ -71,7 +71,7 @@ class _Meter(RuleBasedStateMachine):
     budget: cl.Guarantee
 
     @initialize(table=st.sampled_from([rows_table(), rows_table(adjacency=ReplaceOne), persons_table(groups=60)]))
-    def open(self, table: Any) -> None:  # noqa: ANN401 - a table
+    def open(self, table: Any) -> None:
         self.session = cl.Session(table, budget=self.budget, source=Seeded(1))
         self.session._engine = Pretending()
         self.paid: list[cl.Guarantee] = []
@@ -83,7 +83,7 @@ class _Meter(RuleBasedStateMachine):
     amounts = st.fractions(Fraction(1, 97), Fraction(3, 5), max_denominator=97)
 
     @rule(asked=st.sampled_from(ASKED), amount=amounts)
-    def ask(self, asked: Any, amount: Fraction) -> None:  # noqa: ANN401 - a query of a query
+    def ask(self, asked: Any, amount: Fraction) -> None:
         query = asked(self.session.query())
         preview = query.preview(**self.target(amount))
         if preview.affordable:
@@ -100,7 +100,7 @@ class _Meter(RuleBasedStateMachine):
         amount=amounts,
         error=st.sampled_from([ValueError("row 7: Anna"), EngineError("")]),
     )
-    def fail_while_reading(self, asked: Any, amount: Fraction, error: Exception) -> None:  # noqa: ANN401 - a query of a query
+    def fail_while_reading(self, asked: Any, amount: Fraction, error: Exception) -> None:
         query = asked(self.session.query())
         preview = query.preview(**self.target(amount))
         working, self.session._engine = self.session._engine, Pretending(error=error)
@@ -116,7 +116,7 @@ class _Meter(RuleBasedStateMachine):
             self.paid.append(preview.cost)
 
     @rule(asked=st.sampled_from(ASKED), amount=amounts)
-    def fail_before_reading(self, asked: Any, amount: Fraction) -> None:  # noqa: ANN401 - a query of a query
+    def fail_before_reading(self, asked: Any, amount: Fraction) -> None:
         working, self.session._engine = self.session._engine, _FailingCheck()
         try:
             with pytest.raises(QueryError):
@@ -125,7 +125,7 @@ class _Meter(RuleBasedStateMachine):
             self.session._engine = working
 
     @rule(asked=st.sampled_from(REFUSED), amount=amounts)
-    def refuse(self, asked: Any, amount: Fraction) -> None:  # noqa: ANN401 - a query of a query
+    def refuse(self, asked: Any, amount: Fraction) -> None:
         with pytest.raises(QueryError):
             asked(self.session.query()).release(**self.target(amount))
 
@@ -133,12 +133,12 @@ class _Meter(RuleBasedStateMachine):
         asked=st.sampled_from(ASKED),
         wrong=st.sampled_from([{}, {"epsilon": -1}, {"epsilon": 1, "rho": 1}, {"error": 0}]),
     )
-    def refuse_target(self, asked: Any, wrong: dict[str, Any]) -> None:  # noqa: ANN401 - a query of a query
+    def refuse_target(self, asked: Any, wrong: dict[str, Any]) -> None:
         with pytest.raises(ParameterError):
             asked(self.session.query()).release(**wrong)
 
     @rule(asked=st.sampled_from(ASKED), amount=amounts)
-    def look_ahead(self, asked: Any, amount: Fraction) -> None:  # noqa: ANN401 - a query of a query
+    def look_ahead(self, asked: Any, amount: Fraction) -> None:
         asked(self.session.query()).preview(**self.target(amount), rows=100)
 
     @invariant()
@@ -190,7 +190,7 @@ TestZero = _Zero.TestCase
         (cl.ZCDP(rho=2), {"rho": "1/7"}),
     ],
 )
-def test_a_release_promises_what_was_asked_for_and_no_more(asked: Any, budget: Any, target: dict[str, Any]) -> None:  # noqa: ANN401 - a query of a query, a guarantee
+def test_a_release_promises_what_was_asked_for_and_no_more(asked: Any, budget: Any, target: dict[str, Any]) -> None:
     session = asking(persons_table(groups=40, rows=1), budget=budget)
     session._engine = Pretending()
     promise: Any = asked(session.query()).release(**target).guarantee
@@ -247,7 +247,7 @@ def test_a_budget_is_for_the_neighbours_and_the_unit_of_the_table() -> None:
         (rows_table(), cl.PureDP(epsilon=1, unit="person"), "for the unit"),
     ],
 )
-def test_sessions_that_make_no_sense_are_refused(tables: Any, budget: Any, words: str) -> None:  # noqa: ANN401 - whatever is passed
+def test_sessions_that_make_no_sense_are_refused(tables: Any, budget: Any, words: str) -> None:
     with pytest.raises(ParameterError, match=words):
         cl.Session(tables, budget=budget)
 
@@ -368,7 +368,7 @@ def test_threads_that_race_get_exactly_as_many_answers_as_fit(*, real: bool) -> 
 CELLS = 20_000
 
 
-def counted(rows_each: int, **options: Any) -> cl.Session:  # noqa: ANN401 - of Session
+def counted(rows_each: int, **options: Any) -> cl.Session:
     """A table with so many rows in each of many cells: every cell is an experiment of its own."""
     keys = np.repeat(np.arange(CELLS), rows_each)
     table = cl.table(pa.table({"key": keys}), schema=cl.Schema(key=cl.Integer(0, CELLS - 1)), name="t")
@@ -383,7 +383,7 @@ def counted(rows_each: int, **options: Any) -> cl.Session:  # noqa: ANN401 - of 
     ],
 )
 def test_one_row_more_in_every_cell_tells_no_more_than_was_promised(
-    budget: Any,  # noqa: ANN401 - a guarantee
+    budget: Any,
     target: dict[str, Any],
     delta: float,
     least: float,
@@ -439,13 +439,13 @@ def ledger_of(
     return ledger
 
 
-def session_on(ledger: Ledger, engine: Pretending | None = None, **options: Any) -> cl.Session:  # noqa: ANN401 - of Session
+def session_on(ledger: Ledger, engine: Pretending | None = None, **options: Any) -> cl.Session:
     session = cl.Session(rows_table(), ledger=ledger, **{"version": "2021", **options})
     session._engine = engine or Pretending()
     return session
 
 
-def left(ledger: Ledger, **scope: str) -> Any:  # noqa: ANN401 - what a scope has left, in epsilon
+def left(ledger: Ledger, **scope: str) -> Any:
     [line] = [line for line in ledger.statement() if line.scope == Scope(**scope)]
     return line.remaining.epsilon  # type: ignore[attr-defined]
 
@@ -700,7 +700,7 @@ def test_a_question_with_very_many_keys_is_remembered_in_short() -> None:
         (Policy(limit=cl.ApproxDP(epsilon=1, delta="1e-6"), accountant="gdp"), {"epsilon": "0.1"}, cl.GaussianDP),
     ],
 )
-def test_any_accountant_of_a_ledger_can_watch(budget: Any, target: dict[str, Any], kind: type) -> None:  # noqa: ANN401 - a guarantee or a policy
+def test_any_accountant_of_a_ledger_can_watch(budget: Any, target: dict[str, Any], kind: type) -> None:
     session = session_on(ledger_of(budget=budget))
     preview = session.query().group_by("sex").count().preview(**target)
     release = session.query().group_by("sex").count().release(**target)
@@ -804,7 +804,7 @@ INTERNAL = ("accountant", "orders", "Event", "priced", "Rényi", "64", "mu=", "f
 
 
 @pytest.mark.parametrize(("policy", "ask", "words"), SAID, ids=range(len(SAID)))
-def test_errors_say_what_to_change_or_whom_to_ask(policy: Any, ask: Any, words: str) -> None:  # noqa: ANN401 - a question
+def test_errors_say_what_to_change_or_whom_to_ask(policy: Any, ask: Any, words: str) -> None:
     ledger = open_ledger("memory://")
     ledger.set_budget(policy, dataset="deaths")
     session = cl.Session(rows_table(), ledger=ledger)

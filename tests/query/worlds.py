@@ -51,7 +51,7 @@ _WIDE = 10_000  # numbers in a summary from which a choice takes long
 
 
 @functools.cache
-def shared_backend() -> Any:  # noqa: ANN401 - a backend of Ibis
+def shared_backend() -> Any:
     import ibis
 
     return ibis.duckdb.connect(threads=1)  # for a few rows
@@ -85,7 +85,7 @@ class InWorlds(IbisEngine):
         """Put the rows of a world where those of the first one were."""
         raise NotImplementedError
 
-    def compiled_once(self, query: Any) -> AbstractContextManager[object]:  # noqa: ANN401 - of Ibis
+    def compiled_once(self, query: Any) -> AbstractContextManager[object]:
         """Make the text of a query once, for all worlds."""
         return mock.patch.object(self._backend, "compile", return_value=self._backend.compile(query))
 
@@ -120,7 +120,7 @@ class InWorlds(IbisEngine):
 class WorldEngine(InWorlds, DuckDBEngine):
     """DuckDB on a shared connection."""
 
-    def _opened(self) -> Any:  # noqa: ANN401 - as in the parent
+    def _opened(self) -> Any:
         return shared_backend()
 
     def enter(self, world: int) -> None:

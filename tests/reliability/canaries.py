@@ -102,7 +102,7 @@ class Exchange:
         )
 
     @property
-    def json(self) -> Any:  # noqa: ANN401 - JSON
+    def json(self) -> Any:
         return json.loads(self.body)
 
     @property

@@ -31,7 +31,7 @@ def main() -> None:
     config = Path(sys.argv[1])
     commit = Ledger.commit
 
-    def dying_commit(self: Ledger, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - as the real one
+    def dying_commit(self: Ledger, *args: Any, **kwargs: Any) -> None:
         obey(config.with_name("die before commit"))
         commit(self, *args, **kwargs)
         obey(config.with_name("die after commit"))

@@ -184,7 +184,7 @@ def _names(text: str, column: str) -> bool:
     return re.search(rf"\b{column}\b", text) is not None
 
 
-def _objects(value: Any) -> Iterator[Body]:  # noqa: ANN401 - JSON
+def _objects(value: Any) -> Iterator[Body]:
     if isinstance(value, dict):
         yield value
         for one in value.values():

@@ -72,7 +72,7 @@ class Hostile:
         return {name: value for name, value in (usual | dict(self.headers)).items() if value != b"absent"}
 
 
-def _body(name: str, value: object, **how: Any) -> Hostile:  # noqa: ANN401 - of Hostile
+def _body(name: str, value: object, **how: Any) -> Hostile:
     return Hostile(name, json.dumps(value).encode(), **how)
 
 
@@ -287,14 +287,14 @@ def _plans() -> Iterator[Hostile]:
         yield _body(f"plan calls {call!r}", {**asked, "plan": _put(("filter", "call"), call)})
 
 
-def _paths_in(value: object, *before: Any) -> Iterator[tuple[Any, ...]]:  # noqa: ANN401 - keys and places
+def _paths_in(value: object, *before: Any) -> Iterator[tuple[Any, ...]]:
     yield before
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for name, inner in items:
         yield from _paths_in(inner, *before, name)
 
 
-def _put(path: tuple[Any, ...], new: Any) -> Any:  # noqa: ANN401 - JSON
+def _put(path: tuple[Any, ...], new: Any) -> Any:
     if not path:
         return new
     changed = copy.deepcopy(PLAN)

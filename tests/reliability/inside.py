@@ -35,7 +35,7 @@ LOCAL = Identity.local()
 class InsideClient:
     """Sends requests to the application, with somebody's key or nobody's."""
 
-    def __init__(self, portal: BlockingPortal, app: Any, key: str | None) -> None:  # noqa: ANN401 - an ASGI application
+    def __init__(self, portal: BlockingPortal, app: Any, key: str | None) -> None:
         self._portal = portal
         self._client = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=HOST)
         self._key = key

@@ -125,7 +125,7 @@ def _write(rows: Sequence[Row], types: Mapping[str, pa.DataType], path: Path) ->
     pq.write_table(pa.table(columns), path)
 
 
-def _fitting(value: Any, type_: pa.DataType) -> Any:  # noqa: ANN401 - of any type
+def _fitting(value: Any, type_: pa.DataType) -> Any:
     if value is not None and pa.types.is_floating(type_):
         return float(value)
     if isinstance(value, dt.date) and not isinstance(value, dt.datetime) and pa.types.is_timestamp(type_):
@@ -190,7 +190,7 @@ def same(first: Reply, second: Reply, *, private_keys: bool = False) -> None:
     assert not told, "; ".join(told)
 
 
-def _differences(one: Any, two: Any, place: str = "reply") -> Iterator[tuple[str, Any, Any]]:  # noqa: ANN401 - JSON
+def _differences(one: Any, two: Any, place: str = "reply") -> Iterator[tuple[str, Any, Any]]:
     if isinstance(one, dict) and isinstance(two, dict) and one.keys() == two.keys():
         for name in one:
             yield from _differences(one[name], two[name], f"{place}.{name}")

@@ -75,7 +75,7 @@ class Transcript:
     kept: dict[str, list[Any]] = field(default_factory=dict)
     first: Transcript | None = None
 
-    def next(self, event: Event | None, exact: NDArray[Any], draw: Any) -> Any:  # noqa: ANN401 - whatever was noised
+    def next(self, event: Event | None, exact: NDArray[Any], draw: Any) -> Any:
         """Return the noisy numbers of the first fit at this step, or in the first fit new ones."""
         place = len(self.steps)
         if self.first is None:
@@ -86,7 +86,7 @@ class Transcript:
         self.steps.append(Step(event, exact, noisy))
         return noisy
 
-    def same(self, name: str, draw: Any) -> Any:  # noqa: ANN401 - whatever was drawn
+    def same(self, name: str, draw: Any) -> Any:
         """Return what was drawn in the first fit, which does not depend on records: coins, numbers, orders."""
         drawn = self.kept.setdefault(name, [])
         value = draw() if self.first is None else self.first.kept[name][len(drawn)]
@@ -94,17 +94,17 @@ class Transcript:
         return value
 
     @contextlib.contextmanager
-    def __call__(self, source: Any) -> Iterator[None]:  # noqa: ANN401 - a source
+    def __call__(self, source: Any) -> Iterator[None]:
         with contextlib.ExitStack() as stack:
             for patch in (*self._mechanisms(source), *self._search(), *self._descent(), self._objective()):
                 stack.enter_context(patch)
             yield
 
-    def _mechanisms(self, source: Any) -> list[Any]:  # noqa: ANN401 - a source
-        def watched(kind: Any) -> Any:  # noqa: ANN401 - a mechanism
+    def _mechanisms(self, source: Any) -> list[Any]:
+        def watched(kind: Any) -> Any:
             plain = kind.release
 
-            def release(mechanism: Any, value: Any, /, *, source: Any = None) -> Any:  # noqa: ANN401 - the mechanism's
+            def release(mechanism: Any, value: Any, /, *, source: Any = None) -> Any:
                 # What is tried on nothing before it is paid for, and noise that is drawn to be hidden, is no release.
                 if source is not watching or (np.asarray(value).dtype.kind == "f" and not np.any(value)):
                     return plain(mechanism, value, source=source)
@@ -121,7 +121,7 @@ class Transcript:
     def _search(self) -> list[Any]:
         coins, draw, pick = Plan.coins, Repetitions.draw, vars(search)["one_of"]
 
-        def same_coins(plan: Plan, source: Any) -> NDArray[np.bool_]:  # noqa: ANN401 - a source
+        def same_coins(plan: Plan, source: Any) -> NDArray[np.bool_]:
             out: NDArray[np.bool_] = self.same("coins", lambda: coins(plan, source))
             return out if len(out) == len(plan.target) else np.delete(out, self.missing)  # type: ignore[arg-type] # then it is known
 
@@ -135,7 +135,7 @@ class Transcript:
         """Steps of one record: the noisy gradient is what is seen, and the weights follow from it."""
         permutation: Any = vars(noisy_descent)["secret_permutation"]
 
-        def descend(rows: Any, targets: Any, order: Any, noise: Any, weights: Any, run: Any, **own: Any) -> None:  # noqa: ANN401, ARG001
+        def descend(rows: Any, targets: Any, order: Any, noise: Any, weights: Any, run: Any, **own: Any) -> None:  # noqa: ARG001
             unit = run._replace(step_size=run.most / run.bound if run.most else 1.0)
             for place, drawn in zip(order.tolist(), noise, strict=True):
                 slope = descent.slope_of(float(rows[place] @ weights), targets[place], run.loss)
@@ -155,11 +155,11 @@ class Transcript:
             ),
         ]
 
-    def _objective(self) -> Any:  # noqa: ANN401 - a patch
+    def _objective(self) -> Any:
         """Of a perturbed objective: the gradient at the minimum, which is what the random vector was."""
         plain: Any = vars(logistic)["minimiser"]
 
-        def minimiser(rows: Any, codes: Any, stiffness: float, vector: Any) -> Any:  # noqa: ANN401 - arrays
+        def minimiser(rows: Any, codes: Any, stiffness: float, vector: Any) -> Any:
             weights = self.same("minimum", lambda: plain(rows, codes, stiffness, vector))
             chances = 1 / (1 + np.exp(-(rows @ weights)))
             self.steps.append(Step(None, rows.T @ (chances - codes), weights))
@@ -168,7 +168,7 @@ class Transcript:
         return mock.patch.object(logistic, "minimiser", minimiser)
 
 
-def replay(make: Any, pair: Pair) -> str:  # noqa: ANN401 - a function that makes an estimator for a source
+def replay(make: Any, pair: Pair) -> str:
     """Return what is wrong with the fits of an estimator on a pair; nothing if that is ''."""
     told: list[Any] = []
     transcripts: list[Transcript] = []
@@ -192,7 +192,7 @@ def replay(make: Any, pair: Pair) -> str:  # noqa: ANN401 - a function that make
     return "; ".join(found)
 
 
-def _wrong(one: Step, other: Step, declared: Any) -> str:  # noqa: ANN401 - an event
+def _wrong(one: Step, other: Step, declared: Any) -> str:
     """Compare one step; those without an event of their own have the ``declared`` one of the whole fit."""
     if one.event != other.event:
         return f"asked with {one.event} and with {other.event}"
@@ -222,14 +222,14 @@ def _unpaid(parts: list[Any], steps: list[tuple[Step, Step]]) -> list[str]:
     return [] if parts == events else ["the event is not what was run"]
 
 
-def _parts(event: Any) -> list[Any]:  # noqa: ANN401 - an event
+def _parts(event: Any) -> list[Any]:
     if hasattr(event, "times"):
         return _parts(event.event) * int(event.times)
     inner = getattr(event, "events", (event.event,) if hasattr(event, "event") else None)
     return [event] if inner is None else [one for part in inner for one in _parts(part)]
 
 
-def _attributes(model: Any) -> dict[str, Any]:  # noqa: ANN401 - an estimator
+def _attributes(model: Any) -> dict[str, Any]:
     shown = {key: value for key, value in vars(model).items() if key not in {"source", "best_estimator_"}}
     best = getattr(model, "best_estimator_", None)
     return {**{key: repr(value) for key, value in shown.items()}, **({} if best is None else _attributes(best))}

@@ -60,7 +60,7 @@ class Reply:
     body: bytes
 
     @property
-    def json(self) -> Any:  # noqa: ANN401 - JSON
+    def json(self) -> Any:
         return json.loads(self.body)
 
 
@@ -181,7 +181,7 @@ def set_up(
     budget: Guarantee | None = None,
     analysts: Sequence[str] = (),
     rows: int = 60,
-    **config: Any,  # noqa: ANN401 - what Config takes
+    **config: Any,
 ) -> tuple[Path, dict[str, str]]:
     """Write a configuration and fill a store; return its path, and a key for each role and for each other analyst."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -208,7 +208,7 @@ def start_server(
     *,
     command: Sequence[str] | None = None,
     environment: Mapping[str, str] | None = None,
-    **setup: Any,  # noqa: ANN401 - what set_up takes
+    **setup: Any,
 ) -> Iterator[Served]:
     """Set up a guard and serve it; what it started is ended whatever happens."""
     path, keys = set_up(folder, store, **setup)

@@ -96,7 +96,7 @@ class Watch:
 
 
 @contextmanager
-def visiting(browser: Browser, served: Served, **options: Any) -> Iterator[Page]:  # noqa: ANN401 - of a context
+def visiting(browser: Browser, served: Served, **options: Any) -> Iterator[Page]:
     """A page in a context of its own; at the end nothing may have gone wrong in it."""
     context = browser.new_context(**{"viewport": {"width": 1200, "height": 900}, **options})
     context.set_default_timeout(20_000)

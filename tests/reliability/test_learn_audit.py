@@ -37,7 +37,7 @@ WITH: World = (np.append(_ROWS, [[1.0]], axis=0), np.append(_TARGET, 1.0))
 FAR: World = (np.append(_ROWS, [[100.0]], axis=0), np.append(_TARGET, 1.0))
 
 
-def model_of(name: str, **given: Any) -> Any:  # noqa: ANN401 - an estimator
+def model_of(name: str, **given: Any) -> Any:
     kind = getattr(learn, name)
     known = kind().get_params()
     plain: dict[str, Any] = {"bounds": (0, 1), "bounds_y": (0, 1), "classes": [0, 1], "n_clusters": 2}
@@ -61,7 +61,7 @@ class Watched:
     def __call__(self, shrink: float | None = None) -> Iterator[None]:
         release, factor = Noise.release, self.shrink if shrink is None else shrink
 
-        def watched(noise: Noise, summary: NDArray[Any], source: Any = None) -> NDArray[np.int64]:  # noqa: ANN401 - a source
+        def watched(noise: Noise, summary: NDArray[Any], source: Any = None) -> NDArray[np.int64]:
             noisy = release(noise, summary, source)
             exact = np.minimum(np.maximum(summary, -(2**62)), 2**62).astype(np.int64)
             shown: NDArray[np.int64] = exact + np.rint((noisy - exact) * factor).astype(np.int64)
@@ -71,7 +71,7 @@ class Watched:
         with mock.patch.object(Noise, "release", watched):
             yield
 
-    def look(self, model: Any, world: World) -> Array:  # noqa: ANN401 - an estimator
+    def look(self, model: Any, world: World) -> Array:
         self.seen = []
         model.fit(*world)
         return np.concatenate(self.seen)
@@ -83,7 +83,7 @@ def attack(
     *,
     shrink: float = 1.0,
     samples: int = 160,
-    **given: Any,  # noqa: ANN401 - parameters
+    **given: Any,
 ) -> Distinction:
     """Return what the attacker proves about the fits of an estimator on two neighbours."""
     watched = Watched(shrink)
@@ -91,7 +91,7 @@ def attack(
         exact = [watched.look(model_of(name, source=Seeded(0), **given), world) for world in worlds]
     along = exact[1] - exact[0]
 
-    def run(place: int, count: int, source: Any) -> Array:  # noqa: ANN401 - a source
+    def run(place: int, count: int, source: Any) -> Array:
         model = model_of(name, source=source, **given)
         with watched():
             return np.array([watched.look(model, worlds[place]) @ along for _ in range(count)])
@@ -158,7 +158,7 @@ def not_clipped() -> Iterator[None]:
 def test_a_model_knows_nothing_but_the_noisy_numbers(name: str) -> None:
     release = Noise.release
 
-    def blind(noise: Noise, summary: NDArray[Any], source: Any = None) -> NDArray[np.int64]:  # noqa: ANN401 - a source
+    def blind(noise: Noise, summary: NDArray[Any], source: Any = None) -> NDArray[np.int64]:
         return release(noise, np.zeros(summary.shape, dtype=np.int64), source)
 
     told = []
@@ -178,7 +178,7 @@ def last_weights(name: str, shrink: float, amplification: str) -> Distinction:
     worlds = (WITHOUT, (WITH[0][1:], WITH[1][1:]))
     given = {"delta": 1e-5, "order": "fixed", "amplification": amplification}
 
-    def run(place: int, count: int, source: Any, factor: float = shrink) -> Array:  # noqa: ANN401 - a source
+    def run(place: int, count: int, source: Any, factor: float = shrink) -> Array:
         model = model_of(name, source=source, **given)
         with mock.patch.object(PNSGD, "_noise", lambda *seen: draw(*seen) * factor):
             fits = [model.fit(*worlds[place]) and (np.sum(model.coef_), np.sum(model.intercept_)) for _ in range(count)]
@@ -207,7 +207,7 @@ def test_a_search_is_audited_as_a_whole() -> None:
     worlds = ((rows, target), (np.append(rows, [[0.0]], axis=0), np.append(target, 1.0)))
     grid = {"priors": [[1.0, 0.0], [0.0, 1.0]]}  # always the one class, or always the other
 
-    def run(place: int, count: int, source: Any) -> Array:  # noqa: ANN401 - a source
+    def run(place: int, count: int, source: Any) -> Array:
         search = learn.PrivateSearchCV(model_of("GaussianNB"), grid, epsilon=1, repetitions=4, source=source)
         found = []
         for _ in range(count):

@@ -177,7 +177,7 @@ def test_what_depends_on_the_rows_is_found(leak: Callable[[Guard], None], tmp_pa
 def _leaking(guard: Guard, leak: Callable[[Guard], None]) -> Callable[..., Any]:
     ask = guard.ask
 
-    def leaking(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - as the real one
+    def leaking(*args: Any, **kwargs: Any) -> Any:
         leak(guard)
         return ask(*args, **kwargs)
 
@@ -215,7 +215,7 @@ def test_what_a_release_says_of_the_rows_is_found(leak: Callable[[dict[str, Any]
 def _spoilt(guard: Guard, leak: Callable[[dict[str, Any], int], None]) -> Callable[..., Any]:
     ask = guard.ask
 
-    def spoilt(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - as the real one
+    def spoilt(*args: Any, **kwargs: Any) -> Any:
         answer = ask(*args, **kwargs)
         assert isinstance(answer.release, dict)
         leak(answer.release, _rows(guard))

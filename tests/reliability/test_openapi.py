@@ -161,15 +161,15 @@ def test_questions_are_answered_as_documented(world: Inside, document: BaseSchem
 # ------------------------------------------------------------------------------------------- faults that must be found
 
 
-def _faulty(guard: Any) -> Any:  # noqa: ANN401 - a patch
+def _faulty(guard: Any) -> Any:
     return mock.patch.object(guard, "datasets", side_effect=KeyError("a name"))
 
 
-def _undocumented(guard: Any) -> Any:  # noqa: ANN401 - a patch
+def _undocumented(guard: Any) -> Any:
     return mock.patch.object(guard, "datasets", side_effect=RequestConflict("Another one."))
 
 
-def _of_another_shape(_: Any) -> Any:  # noqa: ANN401 - a patch
+def _of_another_shape(_: Any) -> Any:
     card = DatasetCard.to_json
     return mock.patch.object(DatasetCard, "to_json", lambda self: card(self) | {"rows": 7})
 

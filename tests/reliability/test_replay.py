@@ -76,7 +76,7 @@ def amounts(name: str, given: dict[str, Any]) -> list[dict[str, Any]]:
     return several[1:] if given.get("method") == "adassp" else several
 
 
-def numbers(random: np.random.Generator, size: tuple[int, ...]) -> Any:  # noqa: ANN401 - an array
+def numbers(random: np.random.Generator, size: tuple[int, ...]) -> Any:
     """Return numbers inside the bounds, at their ends and far beyond, where a bound that is too small shows."""
     ends = random.choice([-1.0, 2.0, -1e9, 1e300, 0.5, -0.0, 1e-300], size=size)
     return np.where(random.random(size) < random.choice([0.1, 0.9]), ends, random.uniform(-1.5, 2.5, size))
@@ -105,7 +105,7 @@ def drawn(name: str, random: np.random.Generator) -> tuple[Callable[[Source | No
     other = (X[-1], y[-1]) if swapped else None
     kind = getattr(learn, name)
 
-    def make(source: Source | None) -> Any:  # noqa: ANN401 - an estimator
+    def make(source: Source | None) -> Any:
         return kind(**given, **spending, **near, source=source)
 
     return make, Pair(X[:-1], y[:-1], place, other)
@@ -145,7 +145,7 @@ def declared_by_half() -> Iterator[None]:
     """Noise is drawn, and paid for, as if one record moved sums half as far."""
     plain = Target.noise
 
-    def halved(target: Target, sensitivity: Sensitivity, *rest: Any) -> Noise:  # noqa: ANN401 - width and share
+    def halved(target: Target, sensitivity: Sensitivity, *rest: Any) -> Noise:
         half = Sensitivity(l1=max(sensitivity.l1 // 2, 1), l2_squared=max(sensitivity.l2_squared // 4, 1))
         return plain(target, half, *rest)
 

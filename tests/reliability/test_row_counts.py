@@ -37,7 +37,7 @@ SEARCHES = ("search GaussianNB", "search Ridge")
 _KNOWN = {"bounds": (0, 1), "bounds_y": (0, 1), "classes": [0, 1], "n_clusters": 2, "epsilon": 5}
 
 
-def _make(name: str, **given: Any) -> Any:  # noqa: ANN401 - an estimator
+def _make(name: str, **given: Any) -> Any:
     if name.startswith("search "):
         inner = _make(name.removeprefix("search "), budget=None)
         grid = {"alpha": [0.1, 1.0]} if "Ridge" in name else {"var_smoothing": [1e-9, 1e-8]}
@@ -60,7 +60,7 @@ def _records(name: str, rows: int) -> tuple[Any, Any]:
     return values, labels if classifies else drawn[:, 0]
 
 
-def _fit(model: Any, values: Any, target: Any) -> tuple[str, ...]:  # noqa: ANN401 - whatever is tried
+def _fit(model: Any, values: Any, target: Any) -> tuple[str, ...]:
     """What came of a fit: kinds and texts of the error and of what it hangs on, and of warnings."""
     found: list[str] = []
     with warnings.catch_warnings(record=True) as warned:
@@ -74,7 +74,7 @@ def _fit(model: Any, values: Any, target: Any) -> tuple[str, ...]:  # noqa: ANN4
     return (*found, *(str(warning.message) for warning in warned))
 
 
-def _matrix(values: Any) -> Any:  # noqa: ANN401 - an array
+def _matrix(values: Any) -> Any:
     with warnings.catch_warnings(action="ignore"):  # they are not recommended
         return np.asmatrix(values)
 
@@ -126,7 +126,7 @@ def _purse(name: str) -> Purse:
     return Purse(cl.ApproxDP(epsilon=10, delta="1e-4", adjacency=near))
 
 
-def _tell_both(name: str, spoil: Callable[[Any, Any], tuple[Any, Any]], **given: Any) -> list[tuple[str, ...]]:  # noqa: ANN401 - parameters
+def _tell_both(name: str, spoil: Callable[[Any, Any], tuple[Any, Any]], **given: Any) -> list[tuple[str, ...]]:
     """What came of bad input with one number of rows, and with another; what fails spends nothing."""
     told = []
     for rows in MANY:

@@ -34,7 +34,7 @@ _EPSILON = 1000.0  # so little noise that a few dozen records tell the classes a
 _PLAIN = float("inf")
 
 
-def _private(name: str, **given: Any) -> Any:  # noqa: ANN401 - an estimator
+def _private(name: str, **given: Any) -> Any:
     """An estimator whose bounds and classes are those of scikit-learn's checks."""
     kind = getattr(learn, name)
     known = kind().get_params()
@@ -56,7 +56,7 @@ CHECKED = (*NAMES, "FunctionalMechanism")  # which has coefficients, but predict
 CLUSTERERS = ("FuzzyCMeans", "KMeans")
 
 
-def _without_privacy(name: str) -> Any:  # noqa: ANN401 - an estimator
+def _without_privacy(name: str) -> Any:
     kind = getattr(learn, name)
     return kind(epsilon=_PLAIN, **({"classes": "public"} if "classes" in kind().get_params() else {}))
 
@@ -80,7 +80,7 @@ def _not_for_private(estimator: BaseEstimator) -> dict[str, str]:
     [*map(_without_privacy, CHECKED), *_searches(_PLAIN)]
 )
 @pytest.mark.filterwarnings("ignore")
-def test_without_privacy_it_is_scikit_learns(estimator: Any, check: Any) -> None:  # noqa: ANN401 - scikit-learn's
+def test_without_privacy_it_is_scikit_learns(estimator: Any, check: Any) -> None:
     check(estimator)
 
 
@@ -88,12 +88,12 @@ def test_without_privacy_it_is_scikit_learns(estimator: Any, check: Any) -> None
 def the_same_noise() -> Iterator[None]:
     """Every fit draws from the same stream, and nobody says that it does not."""
 
-    def repeated(budget: Any, source: Any, *rest: Any, **named: Any) -> Any:  # noqa: ANN401 - passed on
+    def repeated(budget: Any, source: Any, *rest: Any, **named: Any) -> Any:
         return paid(budget, Seeded(1) if source is None else source, *rest, **named)
 
     plainly = base.PrivateEstimator.__sklearn_tags__
 
-    def repeatable(self: Any) -> Any:  # noqa: ANN401 - scikit-learn's
+    def repeatable(self: Any) -> Any:
         found = plainly(self)
         found.non_deterministic = False
         return found
@@ -111,7 +111,7 @@ def the_same_noise() -> Iterator[None]:
 )
 @pytest.mark.usefixtures("the_same_noise")
 @pytest.mark.filterwarnings("ignore")
-def test_with_noise_it_is_scikit_learns_too(estimator: Any, check: Any) -> None:  # noqa: ANN401 - scikit-learn's
+def test_with_noise_it_is_scikit_learns_too(estimator: Any, check: Any) -> None:
     check(estimator)
 
 
@@ -123,7 +123,7 @@ _ROWS = _RANDOM.uniform(0, 1, (240, 3))
 _LABELS_OF_ROWS = (_ROWS[:, 0] > 0.5).astype(np.int64)
 
 
-def _fitting(name: str, **given: Any) -> Any:  # noqa: ANN401 - an estimator
+def _fitting(name: str, **given: Any) -> Any:
     narrow: dict[str, Any] = {"bounds": (0, 1), "bounds_y": (0, 1), "classes": [0, 1], "n_clusters": 2}
     known = getattr(learn, name)().get_params()
     if "categories" in known:
@@ -141,7 +141,7 @@ def _target(name: str) -> NDArray[Any]:
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.table])
-def test_frames_have_names_and_give_the_same_model(name: str, frame: Any) -> None:  # noqa: ANN401 - a maker of frames
+def test_frames_have_names_and_give_the_same_model(name: str, frame: Any) -> None:
     columns = dict(zip(["age", "height", "weight"], _rows(name).T, strict=True))
     named = _fitting(name, source=Seeded(3)).fit(frame(columns), _target(name))
     plain = _fitting(name, source=Seeded(3)).fit(_rows(name), _target(name))
@@ -157,7 +157,7 @@ def test_frames_have_names_and_give_the_same_model(name: str, frame: Any) -> Non
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("adjacency", [cl.AddRemove, ReplaceOne])
-def test_every_model_tells_what_it_promises(name: str, adjacency: Any) -> None:  # noqa: ANN401 - an adjacency
+def test_every_model_tells_what_it_promises(name: str, adjacency: Any) -> None:
     model = _fitting(name, epsilon=2, adjacency=adjacency, source=Seeded(3))
     if "PNSGD" in name:
         model.set_params(adjacency=ReplaceOne)
@@ -234,7 +234,7 @@ def test_transformers_have_names_out_and_give_frames(name: str) -> None:
 _GRID = {"var_smoothing": [1e-9, 1e-3]}
 
 
-def _bayes(**given: Any) -> Any:  # noqa: ANN401 - an estimator
+def _bayes(**given: Any) -> Any:
     return learn.GaussianNB(bounds=(0, 1), classes=[0, 1], **given)
 
 

@@ -28,7 +28,7 @@ streams = st.one_of(
 damages = st.tuples(st.integers(0, 2**16), st.integers(1, 255))
 
 
-def filled(make: Callable[[], Any], *parts: Sequence[object]) -> Any:  # noqa: ANN401 - any sketch
+def filled(make: Callable[[], Any], *parts: Sequence[object]) -> Any:
     """A sketch that has seen the parts one after another."""
     sketch = make()
     for part in parts:
@@ -57,7 +57,7 @@ def check_merging(
         assert filled(make, a + a[::-1], a) == filled(make, a)
 
 
-def check_round_trip(sketch: Any) -> None:  # noqa: ANN401 - any sketch
+def check_round_trip(sketch: Any) -> None:
     """Bytes come back as an equal sketch that says the same, and every cut and flip of them is refused."""
     data = sketch.serialize()
     again = type(sketch).deserialize(data)
@@ -85,7 +85,7 @@ def resealed(data: bytes, place: int, change: int) -> bytes:
     return bytes(spoilt) + struct.pack("<Q", digest_bytes(bytes(spoilt)))
 
 
-def check_hostile(sketch: Any, place: int, change: int) -> None:  # noqa: ANN401 - any sketch
+def check_hostile(sketch: Any, place: int, change: int) -> None:
     """Bytes that somebody changed are refused, or are a sketch that works like any other."""
     try:
         read = type(sketch).deserialize(resealed(sketch.serialize(), place, change))

@@ -125,7 +125,7 @@ class Walk:
         yes = self.dialect.words[0]
         return text if yes == "yes" else text.replace("WHERE readmitted", f"WHERE readmitted = '{yes}'")
 
-    def open(self, seed: int, delta: str | None = None, source: Any = None) -> cl.Session:  # noqa: ANN401 - of a table
+    def open(self, seed: int, delta: str | None = None, source: Any = None) -> cl.Session:
         """A session on the file, or on the same rows from another source."""
         declared = read_schema_file(self.folder / "schema.toml")
         admissions = declared.table(self.folder / "admissions.csv" if source is None else source, name="admissions")
@@ -168,7 +168,7 @@ class Walk:
         return session.query().group_by(name="UPPER(TRIM(diagnosis))", keys=names).count(name="n")
 
 
-def _day(value: Any) -> Any:  # noqa: ANN401 - any key
+def _day(value: Any) -> Any:
     return value.date() if isinstance(value, dt.datetime) else value
 
 

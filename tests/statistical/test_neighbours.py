@@ -204,7 +204,7 @@ BY_CATEGORY = (Key(name="c", expression=Column("c")),)
 BY_TEXT = (Key(name="t", expression=Column("t")),)
 
 
-def visits(people: dict[int, list[tuple[int, str]]], **options: Any) -> Table:  # noqa: ANN401 - of table()
+def visits(people: dict[int, list[tuple[int, str]]], **options: Any) -> Table:
     rows = [(who, x, c) for who, those in people.items() for x, c in those]
     columns = {name: [row[place] for row in rows] for place, name in enumerate(("p", "x", "c"))}
     source = pa.table(
@@ -214,7 +214,7 @@ def visits(people: dict[int, list[tuple[int, str]]], **options: Any) -> Table:  
     return cl.table(source, schema=schema, name="t", **options)
 
 
-def broken(plan: Plan, *, adjacency: Any = cl.AddRemove, person: bool = True) -> Neighbours:  # noqa: ANN401 - an adjacency
+def broken(plan: Plan, *, adjacency: Any = cl.AddRemove, person: bool = True) -> Neighbours:
     """Somebody with many rows in many cells and values far outside, and the world without or with somebody else."""
     options: dict[str, Any] = {"adjacency": adjacency}
     if person:
@@ -229,11 +229,11 @@ def broken(plan: Plan, *, adjacency: Any = cl.AddRemove, person: bool = True) ->
     return Neighbours(plan=plan, first={"t": first, "k": book}, others=[{"t": other, "k": book}])
 
 
-def plan(*aggregates: Aggregate, keys: tuple[Key, ...] = (), relation: Any = None) -> Plan:  # noqa: ANN401 - a relation
+def plan(*aggregates: Aggregate, keys: tuple[Key, ...] = (), relation: Any = None) -> Plan:
     return Plan(relation=relation or Base("t"), keys=keys, aggregates=aggregates)
 
 
-def everything(self: Any, inputs: Any) -> Any:  # noqa: ANN401 - a method of PersonLevel
+def everything(self: Any, inputs: Any) -> Any:
     return self._in_cells(inputs)
 
 
@@ -250,11 +250,11 @@ def one_less(self: Footprint, bounding: Bounding) -> Sensitivity:
     return Sensitivity(l1=max(stated.l1 - 1, 1), l2_squared=stated.l2_squared)
 
 
-def unclipped(number: Any, *_: object, **__: object) -> Any:  # noqa: ANN401 - an Ibis value
+def unclipped(number: Any, *_: object, **__: object) -> Any:
     return number.cast("int64")
 
 
-def unchanged(table: Any, *_: object, **__: object) -> Any:  # noqa: ANN401 - an Ibis table
+def unchanged(table: Any, *_: object, **__: object) -> Any:
     return table
 
 
@@ -306,7 +306,7 @@ BREAKS: dict[str, tuple[Neighbours, Any]] = {
 }
 
 
-def _all_as_single(relation: Any, engine: Any) -> Any:  # noqa: ANN401 - as rows_of
+def _all_as_single(relation: Any, engine: Any) -> Any:
     from celosia.query.execution.rows import rows_of
 
     return dataclasses.replace(rows_of(relation.relation, engine), single=True)
@@ -334,13 +334,13 @@ def test_a_public_key_that_is_there_twice_is_found() -> None:
         check_neighbours(Neighbours(plan=given.plan, first=worlds[0], others=worlds[1:]))
 
 
-def _bare_array(column: Any) -> Any:  # noqa: ANN401 - of Arrow and Ibis
+def _bare_array(column: Any) -> Any:
     import ibis
 
     return ibis.literal(column.to_pylist(), type=f"array<{ibis.dtype(column.type)}>")
 
 
-def _bare_constant(constant: Any, _: object) -> Any:  # noqa: ANN401 - a number or a state
+def _bare_constant(constant: Any, _: object) -> Any:
     return constant
 
 
@@ -355,7 +355,7 @@ def _narrow() -> Iterator[None]:
         yield
 
 
-def _bare(value: int) -> Any:  # noqa: ANN401 - of Ibis
+def _bare(value: int) -> Any:
     import ibis
 
     return ibis.literal(value, type="int64")

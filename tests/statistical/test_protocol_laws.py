@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 PEOPLE = 10**13  # of whom as many send each report as is expected: what is left is rounding
 
 
-def small(name: str, epsilon: Any) -> tuple[Protocol[Any], list[Any]]:  # noqa: ANN401 - a number
+def small(name: str, epsilon: Any) -> tuple[Protocol[Any], list[Any]]:
     make, values = SMALL[name]
     if name.startswith("Rappor"):  # all permanent and all instantaneous bits are enumerated
         old: Any = make(epsilon)
@@ -71,7 +71,7 @@ def check_law(protocol: Protocol[Any], values: list[Any]) -> np.ndarray[Any, Any
     return np.array(rows)
 
 
-def crowd(protocol: Protocol[Any], chances: np.ndarray[Any, Any]) -> Any:  # noqa: ANN401 - an aggregate
+def crowd(protocol: Protocol[Any], chances: np.ndarray[Any, Any]) -> Any:
     """The aggregate that is expected of very many people, all with the same probabilities of reports."""
     outputs, aggregate = protocol.outputs(), protocol.aggregate()
     assert outputs is not None
@@ -100,7 +100,7 @@ def check_estimates(protocol: Protocol[Any], values: list[Any], masses: np.ndarr
 
 @pytest.mark.parametrize("epsilon", [Fraction(1, 2), 2], ids=str)
 @pytest.mark.parametrize("name", sorted(SMALL))
-def test_small_protocols(name: str, epsilon: Any) -> None:  # noqa: ANN401 - a number
+def test_small_protocols(name: str, epsilon: Any) -> None:
     protocol, values = small(name, epsilon)
     masses = check_law(protocol, values)
     if name != "DistinctCount" and not name.startswith("Rappor"):  # theirs are no sums of counts
@@ -108,7 +108,7 @@ def test_small_protocols(name: str, epsilon: Any) -> None:  # noqa: ANN401 - a n
 
 
 @pytest.mark.parametrize("f", ["1/8", 0])
-def test_rappor_takes_the_coins_off_each_bit(f: Any) -> None:  # noqa: ANN401 - an exact number
+def test_rappor_takes_the_coins_off_each_bit(f: Any) -> None:
     protocol = Rappor(bits=4, hashes=2, cohorts=2, f=f, p="1/4", q="2/3", seed=7)
     density = 1 - (1 - 1 / 4) ** 2  # of bits that people without a candidate set, taken off as well
     for value in ("sun", "nieve"):
@@ -162,12 +162,12 @@ def test_larger_protocols(protocol: Protocol[Any], values: list[Any]) -> None:
 @pytest.mark.thorough
 @pytest.mark.parametrize("epsilon", [Fraction(1, 10), 1, 4], ids=str)
 @pytest.mark.parametrize("name", sorted(SMALL))
-def test_small_protocols_at_more_epsilons(name: str, epsilon: Any) -> None:  # noqa: ANN401 - a number
+def test_small_protocols_at_more_epsilons(name: str, epsilon: Any) -> None:
     test_small_protocols(name, epsilon)
 
 
 @pytest.mark.parametrize("mutant", [StatesTooMuch, HalfEpsilon], ids=lambda kind: kind.__name__)
-def test_a_law_and_an_estimate_that_are_off_are_seen(mutant: Any) -> None:  # noqa: ANN401 - a class
+def test_a_law_and_an_estimate_that_are_off_are_seen(mutant: Any) -> None:
     protocol = mutant(domain=4, epsilon=1)
     # The reference knows the honest protocol by its name.
     text = protocol.to_json().replace(mutant.__name__, "DirectEncoding")

@@ -26,7 +26,7 @@ CASES: list[tuple[str, local.Protocol[Any], int]] = [
 ]
 
 
-def variance(protocol: Any, reports: int, count: float, squares: float) -> float:  # noqa: ANN401 - any protocol
+def variance(protocol: Any, reports: int, count: float, squares: float) -> float:
     """Return the stated variance; sketches take the others' squared counts too, for collisions."""
     known = {} if isinstance(protocol, local.DBitFlip) else {"squares": squares}
     return float(protocol.variance(reports, count, **known))

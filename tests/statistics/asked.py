@@ -1,7 +1,5 @@
 """A function of an array dressed as a mechanism, so that the conformance kit can try it."""
 
-# ruff: noqa: ANN401 - values of every type are what these are called with
-
 from collections.abc import Callable
 from typing import Any
 

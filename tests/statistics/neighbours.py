@@ -4,8 +4,6 @@ Rows of a person are bounded as engines do it: at most so many cells, and in eac
 allowed are averaged down, in doubles, and rounded towards zero.
 """
 
-# ruff: noqa: ANN401 - whatever a test has for its bounds
-
 import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction

@@ -49,7 +49,7 @@ class Mutant:
     guarantee: Guarantee
     draw: Draw
 
-    def release(self, value: Any, /, *, source: Source | None = None) -> Release[Any]:  # noqa: ANN401
+    def release(self, value: Any, /, *, source: Source | None = None) -> Release[Any]:
         source = System() if source is None else source
         output = self.draw(value, 1, source)[0]
         output = output.item() if np.ndim(output) == 0 and hasattr(output, "item") else output
@@ -220,7 +220,7 @@ PRIVACY: dict[str, tuple[Callable[[], Mutant], Pair]] = {
 class IgnoresSource(Mutant):
     """Draws from the system whatever it was given."""
 
-    def release(self, value: Any, /, *, source: Source | None = None) -> Release[Any]:  # noqa: ANN401
+    def release(self, value: Any, /, *, source: Source | None = None) -> Release[Any]:
         output = int(self.draw(value, 1, System())[0])
         seeded = source is not None and source.seeded
         return Release(value=output, event=self.event, guarantee=self.guarantee, seeded=seeded)
@@ -230,7 +230,7 @@ class IgnoresSource(Mutant):
 class HidesTheSeed(Mutant):
     """Says ``seeded=False`` of a seeded release."""
 
-    def release(self, value: Any, /, *, source: Source | None = None) -> Release[Any]:  # noqa: ANN401
+    def release(self, value: Any, /, *, source: Source | None = None) -> Release[Any]:
         honest = super().release(value, source=source)
         return Release(value=honest.value, event=honest.event, guarantee=honest.guarantee, seeded=False)
 
@@ -241,7 +241,7 @@ class SharesItsPool(Mutant):
 
     pool: ClassVar[list[int]] = []
 
-    def release(self, value: Any, /, *, source: Source | None = None) -> Release[Any]:  # noqa: ANN401
+    def release(self, value: Any, /, *, source: Source | None = None) -> Release[Any]:
         if source is not None:
             return super().release(value, source=source)
         if not self.pool:
@@ -253,7 +253,7 @@ class SharesItsPool(Mutant):
 class HasAFixedSeed(Mutant):
     """Starts the same stream whenever no source is given."""
 
-    def release(self, value: Any, /, *, source: Source | None = None) -> Release[Any]:  # noqa: ANN401
+    def release(self, value: Any, /, *, source: Source | None = None) -> Release[Any]:
         release = super().release(value, source=Seeded(3) if source is None else source)
         return Release(value=release.value, event=self.event, guarantee=self.guarantee, seeded=source is not None)
 

@@ -41,7 +41,7 @@ class StatesTooMuch(DirectEncoding):
 
     __slots__ = ()
 
-    def log_masses(self, value: Any, payload: Bytes) -> NDArray[np.float64]:  # noqa: ANN401 - a value
+    def log_masses(self, value: Any, payload: Bytes) -> NDArray[np.float64]:
         lie = 0.98 * (1 - truth(self))
         (said,) = unpack(payload, [self.bits])
         return np.where(said == self._read([value])[0], math.log1p(-lie), math.log(lie / (self.size - 1)))
@@ -63,7 +63,7 @@ class DevicesDrawTooTrue(DirectEncoding):
 
     __slots__ = ()
 
-    def _draw_one(self, read: Any, source: Source) -> int:  # noqa: ANN401 - an item
+    def _draw_one(self, read: Any, source: Source) -> int:
         kept = not flip(Fraction(0.5 * (1 - truth(self))), source)
         other = integer_below(self.size - 1, source)
         return int(read) if kept else other + (other >= int(read))
@@ -98,7 +98,7 @@ class HalfEpsilon(DirectEncoding):
 
     __slots__ = ()
 
-    def _estimate(self, aggregate: Aggregate[Any], candidates: Any, postprocess: str | None) -> Estimate:  # noqa: ANN401
+    def _estimate(self, aggregate: Aggregate[Any], candidates: Any, postprocess: str | None) -> Estimate:
         half = DirectEncoding(domain=self.domain, epsilon=self.epsilon / 2)
         return half._estimate(aggregate, candidates, postprocess)
 
@@ -160,7 +160,7 @@ class HidesTheSeed(DirectEncoding):
 
     __slots__ = ()
 
-    def privatize(self, values: Any, *, source: Source | None = None) -> Reports:  # noqa: ANN401 - any column
+    def privatize(self, values: Any, *, source: Source | None = None) -> Reports:
         return Reports(protocol=self, payload=super().privatize(values, source=source).payload)
 
 
@@ -169,7 +169,7 @@ class IgnoresTheSource(DirectEncoding):
 
     __slots__ = ()
 
-    def privatize(self, values: Any, *, source: Source | None = None) -> Reports:  # noqa: ANN401 - any column
+    def privatize(self, values: Any, *, source: Source | None = None) -> Reports:
         honest = super().privatize(values)
         return Reports(protocol=self, payload=honest.payload, seeded=source is not None)
 
@@ -179,7 +179,7 @@ class AlwaysTheSame(DirectEncoding):
 
     __slots__ = ()
 
-    def privatize(self, values: Any, *, source: Source | None = None) -> Reports:  # noqa: ANN401 - any column
+    def privatize(self, values: Any, *, source: Source | None = None) -> Reports:
         made = super().privatize(values, source=source or Seeded(5))
         return Reports(protocol=self, payload=made.payload, seeded=source is not None)
 
@@ -189,7 +189,7 @@ class Quotes(DirectEncoding):
 
     __slots__ = ()
 
-    def _read(self, values: Any) -> NDArray[np.int64]:  # noqa: ANN401 - any column
+    def _read(self, values: Any) -> NDArray[np.int64]:
         from celosia.core.errors import InputError
 
         try:

@@ -39,7 +39,7 @@ NUMBERS = [-1.0, -0.25, 0.0, 1.0]
 WORDS = ["sun", "rain", "nieve", "雪"]
 
 
-def rappor(epsilon: Any, f: Any) -> Rappor:  # noqa: ANN401 - exact numbers
+def rappor(epsilon: Any, f: Any) -> Rappor:
     """One whose first report spends about epsilon: it is told in probabilities."""
     shown = 1 / (1 + math.exp(-float(epsilon) / 2))
     q = Fraction((shown - float(Fraction(f)) / 2) / (1 - float(Fraction(f)))).limit_denominator(1000)

@@ -36,14 +36,14 @@ class Altered:
     event: LaplaceEvent = LaplaceEvent(scale=1, sensitivity=1)  # noqa: RUF009 - frozen
     guarantee: PureDP = PureDP(epsilon=1)  # noqa: RUF009 - frozen
 
-    def release(self, value: Any, /, *, source: Source | None = None) -> Any:  # noqa: ANN401
+    def release(self, value: Any, /, *, source: Source | None = None) -> Any:
         return self.alter(value, correct().release(value, source=source))
 
     def __repr__(self) -> str:
         return "Altered()"
 
 
-def rebuilt(release: Release[Any], **changes: Any) -> Release[Any]:  # noqa: ANN401
+def rebuilt(release: Release[Any], **changes: Any) -> Release[Any]:
     fields = {"value": release.value, "event": release.event, "guarantee": release.guarantee, "seeded": release.seeded}
     return Release(**(fields | changes))
 
@@ -102,7 +102,7 @@ def test_a_mechanism_that_keeps_the_data_is_caught() -> None:
         def __repr__(self) -> str:
             return f"Keeps({type(self).last})"
 
-    def keep(value: Any, release: Release[Any]) -> Release[Any]:  # noqa: ANN401
+    def keep(value: Any, release: Release[Any]) -> Release[Any]:
         Keeps.last = value
         return release
 
@@ -124,7 +124,7 @@ def test_seeding_mutants_are_caught(kind: type[Mutant], complaint: str) -> None:
 
 
 def test_a_constant_stream_is_caught() -> None:
-    def stuck(_value: Any, release: Release[Any]) -> Release[Any]:  # noqa: ANN401
+    def stuck(_value: Any, release: Release[Any]) -> Release[Any]:
         return rebuilt(release, value=4)
 
     with pytest.raises(ConformanceError, match="two seeds gave the same releases"):
@@ -139,7 +139,7 @@ def test_a_pool_that_forks_copy_is_caught() -> None:
 def test_threads_that_start_alike_are_caught() -> None:
     local = threading.local()
 
-    def per_thread(value: Any, release: Release[Any]) -> Release[Any]:  # noqa: ANN401
+    def per_thread(value: Any, release: Release[Any]) -> Release[Any]:
         local.source = getattr(local, "source", None) or Seeded(1)
         return rebuilt(release, value=correct().release(value, source=local.source).value)
 
@@ -173,12 +173,12 @@ def test_extreme_inputs_are_answered_soundly(alter: Callable[[Any, Release[Any]]
 
 
 def test_refusing_is_allowed_but_not_with_the_value_in_the_message() -> None:
-    def refuse(value: Any, release: Release[Any]) -> Release[Any]:  # noqa: ANN401
+    def refuse(value: Any, release: Release[Any]) -> Release[Any]:
         if abs(value) > 10:
             raise InputError
         return release
 
-    def blab(value: Any, release: Release[Any]) -> Release[Any]:  # noqa: ANN401
+    def blab(value: Any, release: Release[Any]) -> Release[Any]:
         if abs(value) > 10:
             raise InputError(value)
         return release
@@ -189,7 +189,7 @@ def test_refusing_is_allowed_but_not_with_the_value_in_the_message() -> None:
 
 
 def test_labels_have_no_extremes() -> None:
-    def answer(_value: Any, _count: int, _source: Source) -> list[str]:  # noqa: ANN401
+    def answer(_value: Any, _count: int, _source: Source) -> list[str]:
         return ["yes"]
 
     labels = Mutant(event=correct().event, guarantee=PureDP(epsilon=1), draw=answer)

@@ -92,7 +92,7 @@ def batch(mechanism: Mechanism) -> Runner:
     are, nor for (epsilon, delta) Gaussians, which are calibrated on one coordinate more tightly than on many.
     """
 
-    def run(value: Any, count: int, source: Source) -> Any:  # noqa: ANN401
+    def run(value: Any, count: int, source: Source) -> Any:
         copies = np.broadcast_to(value, (count, *np.shape(value))).copy()
         return mechanism.release(copies, source=source).value
 

@@ -45,12 +45,12 @@ class Warner(Protocol[Estimate]):
     def outputs(self) -> Bytes:
         return np.array([[0], [1]], dtype=np.uint8)
 
-    def log_masses(self, value: Any, payload: Bytes) -> NDArray[np.float64]:  # noqa: ANN401 - an answer
+    def log_masses(self, value: Any, payload: Bytes) -> NDArray[np.float64]:
         lie = math.exp(-float(self.epsilon))
         logs: NDArray[np.float64] = np.log(np.where(payload[:, 0] == ANSWERS.index(value), 1.0, lie) / (1 + lie))
         return logs
 
-    def _read(self, values: Any) -> NDArray[np.int64]:  # noqa: ANN401 - any column
+    def _read(self, values: Any) -> NDArray[np.int64]:
         if not isinstance(values, list) or any(not isinstance(value, str) or value not in ANSWERS for value in values):
             message = "values must be a list of yes and no."
             raise InputError(message)
@@ -59,7 +59,7 @@ class Warner(Protocol[Estimate]):
     def _draw(self, read: NDArray[np.int64], source: Source) -> Bytes:
         return (read ^ ~bernoulli_logistic(self.epsilon, read.size, source=source)).astype(np.uint8)[:, None]
 
-    def _draw_one(self, read: Any, source: Source) -> int:  # noqa: ANN401 - an item
+    def _draw_one(self, read: Any, source: Source) -> int:
         return int(read) ^ (not flip_logistic(self.epsilon, source=source))
 
     def _shapes(self) -> dict[str, tuple[int, ...]]:
@@ -68,7 +68,7 @@ class Warner(Protocol[Estimate]):
     def _absorb(self, state: State, payload: Bytes) -> None:
         state["yes"] += int(payload.sum())
 
-    def _estimate(self, aggregate: Aggregate[Any], candidates: Any, postprocess: str | None) -> Estimate:  # noqa: ANN401
+    def _estimate(self, aggregate: Aggregate[Any], candidates: Any, postprocess: str | None) -> Estimate:
         n, gap = aggregate.reports, math.tanh(float(self.epsilon) / 2)
         yes = (int(aggregate.state["yes"][0]) - n * (1 - gap) / 2) / gap
         asked = ANSWERS if candidates is None else list(candidates)

@@ -81,11 +81,11 @@ def calibrate(
     2.0
     """
     if not isinstance(target, Guarantee):
-        message = f"target must be a guarantee such as ApproxDP(epsilon=1, delta='1e-6'), not {quote(target)}."
-        raise ParameterError(message)
+        raise ParameterError(
+            f"target must be a guarantee such as ApproxDP(epsilon=1, delta='1e-6'), not {quote(target)}."
+        )
     if not callable(make):
-        message = f"make must be a function from an amount of noise to an event, not {quote(make)}."
-        raise ParameterError(message)
+        raise ParameterError(f"make must be a function from an amount of noise to an event, not {quote(make)}.")
     noise = float(exact_positive(start, name="start"))
     search = _Search(make, target)
     low, high = search.bracket(noise)
@@ -127,14 +127,16 @@ class _Search:
             if high > _LARGEST:
                 if self._refused is not None and not self._priced:
                     raise self._refused
-                message = "No amount of noise reaches the target: use a larger epsilon or delta, or fewer events."
-                raise ParameterError(message)
+                raise ParameterError(
+                    "No amount of noise reaches the target: use a larger epsilon or delta, or fewer events."
+                )
         low = high / 2
         while self.excess(low) <= 0:
             high, low = low, low / 2
             if low < _SMALLEST:
-                message = f"The target is met with hardly any noise ({low:.0e}): is it the target that was meant?"
-                raise ParameterError(message)
+                raise ParameterError(
+                    f"The target is met with hardly any noise ({low:.0e}): is it the target that was meant?"
+                )
         return low, high
 
     def narrowed(self, low: float, high: float, tolerance: float) -> tuple[float, float]:
@@ -181,19 +183,17 @@ def _sizes(guarantee: Guarantee) -> tuple[Fraction, ...]:
 def _made(make: Callable[[float], Event], noise: float) -> Event:
     event = make(noise)
     if not isinstance(event, Event):
-        message = f"make must return an event, not {quote(event)}."
-        raise ParameterError(message)
+        raise ParameterError(f"make must return an event, not {quote(event)}.")
     return event
 
 
 def _achieved(event: Event, target: Guarantee) -> tuple[Guarantee, str]:
     """Return what an event promises, in the target's own terms, and who says so."""
     if event.adjacency is not target.adjacency or event.unit != target.unit:
-        message = (
+        raise GuaranteeMismatch(
             f"target: it speaks of {target.adjacency!r} and of a {target.unit}, "
             f"the event of {event.adjacency!r} and of a {event.unit}."
         )
-        raise GuaranteeMismatch(message)
     if isinstance(target, ApproxDP) and target.delta > 0:
         answer = best(event, target.delta)
         return answer.guarantee, answer.accountant
@@ -206,8 +206,7 @@ def _achieved(event: Event, target: Guarantee) -> tuple[Guarantee, str]:
     total = accountant.spend(event).guarantee()
     if isinstance(total, RenyiDP) and isinstance(target, RenyiDP):
         if len(total.orders) < len(target.orders):
-            message = f"A {type(event).__name__} has no finite Rényi divergence at some of the target's orders."
-            raise NotPriced(message)
+            raise NotPriced(f"A {type(event).__name__} has no finite Rényi divergence at some of the target's orders.")
         total = dataclasses.replace(total, orders=target.orders)  # as they were written, not as doubles
     return total, accountant.name
 
@@ -223,5 +222,4 @@ def _accountant(target: Guarantee) -> AdaptiveAccountant:
         case RenyiDP(orders=orders):
             return RenyiAccountant(orders)
         case _:
-            message = f"No accountant works towards a {type(target).__name__}."
-            raise ParameterError(message)
+            raise ParameterError(f"No accountant works towards a {type(target).__name__}.")

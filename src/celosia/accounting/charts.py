@@ -71,8 +71,7 @@ def renyi_budget(
     'Rényi budget of Laplace noise'
     """
     if mechanism not in _BUDGETS:
-        message = f"mechanism must be one of {', '.join(map(repr, _BUDGETS))}, not {quote(mechanism)}."
-        raise ParameterError(message)
+        raise ParameterError(f"mechanism must be one of {', '.join(map(repr, _BUDGETS))}, not {quote(mechanism)}.")
     name, symbol, meaning, usual = _BUDGETS[mechanism]
     chosen = usual if parameters is None else parameters
     _few("parameters", chosen, Sequence)
@@ -82,8 +81,7 @@ def renyi_budget(
         for parameter, budget in zip(chosen, budget_curves(mechanism, chosen, at), strict=True)
     ]
     if len({line.name for line in lines}) < len(lines):
-        message = f"parameters must differ from each other, not {quote(chosen)}."
-        raise ParameterError(message)
+        raise ParameterError(f"parameters must differ from each other, not {quote(chosen)}.")
     labels = Labels(
         title=f"Rényi budget of {name}", subtitle=meaning, x="Order α", y="Rényi divergence, at most (nats)"
     )
@@ -105,8 +103,7 @@ _BUDGETS: dict[str, tuple[str, str, str, tuple[Exact, ...]]] = {
 def _few(name: str, things: Sequence[object] | Mapping[str, object], kind: type) -> None:
     """Refuse none and too many: each is a line."""
     if not isinstance(things, kind) or isinstance(things, str) or not 1 <= len(things) <= len(_LOOKS):
-        message = f"{name} must be 1 to {len(_LOOKS)}, for a line each, not {quote(things)}."
-        raise ParameterError(message)
+        raise ParameterError(f"{name} must be 1 to {len(_LOOKS)}, for a line each, not {quote(things)}.")
 
 
 def privacy_profile(
@@ -131,8 +128,7 @@ def privacy_profile(
         if len(points) > 1:
             lines.append(_line(name, points))
     if not lines:
-        message = "deltas must be two or more at which an accountant has a bound."
-        raise ParameterError(message)
+        raise ParameterError("deltas must be two or more at which an accountant has a bound.")
     return curves(lines, labels=Labels(title="Privacy profile", subtitle=about, x="δ", y="ε, at most"), x_log=True)
 
 
@@ -176,11 +172,10 @@ def composition_growth(event: Event, *, delta: Exact, times: Iterable[int], abou
                 grown[name].append((number, epsilon))
     lines = [_line(name, points) for name, points in grown.items() if len(points) > 1]
     if not lines:
-        message = (
+        raise ParameterError(
             "There is nothing to draw: times must be two numbers or more, and at this delta some epsilon must be "
             "greater than 0."
         )
-        raise ParameterError(message)
     title = f"Epsilon under composition, at δ = {_short(delta)}"
     labels = Labels(title=title, subtitle=about, x="Number of releases", y="ε, at most")
     return curves(lines, labels=labels, x_log=True, y_log=True)
@@ -231,11 +226,9 @@ def iteration(event: PNSGDEvent, *, delta: Exact, about: str = "") -> "alt.Layer
     'Amplification by iteration, per record, at δ = 1e-6'
     """
     if not isinstance(event, PNSGDEvent):
-        message = f"event must be a PNSGDEvent, not {quote(event)}."
-        raise ParameterError(message)
+        raise ParameterError(f"event must be a PNSGDEvent, not {quote(event)}.")
     if event.records < 2:
-        message = f"records must be at least 2 to compare them, not {event.records}."
-        raise ParameterError(message)
+        raise ParameterError(f"records must be at least 2 to compare them, not {event.records}.")
     # Dense towards the end, where the price rises.
     after = np.unique(np.geomspace(1, event.records, min(event.records, _RECORDS)).round().astype(np.int64))
     places = event.records + 1 - after[::-1]

@@ -28,14 +28,11 @@ def vector(values: ArrayLike, name: str) -> Array:
         given = np.asarray(values)
         array = given.astype(np.float64)
     except (TypeError, ValueError) as error:
-        message = f"{name} must be numbers, not {quote(values)}."
-        raise ParameterError(message) from error
+        raise ParameterError(f"{name} must be numbers, not {quote(values)}.") from error
     if given.dtype.kind not in "iuf" and given.size:  # truth values, and texts that look like numbers
-        message = f"{name} must be numbers, not {quote(values)}."
-        raise ParameterError(message)
+        raise ParameterError(f"{name} must be numbers, not {quote(values)}.")
     if array.ndim != 1:
-        message = f"{name} must be a one-dimensional array, not {quote(values)}."
-        raise ParameterError(message)
+        raise ParameterError(f"{name} must be a one-dimensional array, not {quote(values)}.")
     return array
 
 
@@ -47,8 +44,7 @@ def checked_epsilons(epsilons: ArrayLike) -> Array:
     """
     values = vector(epsilons, "epsilons")
     if not np.all(np.isfinite(values)):
-        message = f"epsilons must be finite, not {quote(epsilons)}."
-        raise ParameterError(message)
+        raise ParameterError(f"epsilons must be finite, not {quote(epsilons)}.")
     return values
 
 
@@ -60,8 +56,7 @@ def checked_orders(orders: ArrayLike) -> Array:
     """
     values = vector(orders, "orders")
     if not values.size or not np.all(np.isfinite(values) & (values > 1)):
-        message = f"orders must be one or more numbers, finite and greater than 1, not {quote(orders)}."
-        raise ParameterError(message)
+        raise ParameterError(f"orders must be one or more numbers, finite and greater than 1, not {quote(orders)}.")
     return values
 
 
@@ -72,8 +67,7 @@ def checked_probability(probability: float) -> float:
     0.25
     """
     if isinstance(probability, bool) or not isinstance(probability, Real) or not 0 < probability <= 1:
-        message = f"probability must be greater than 0 and at most 1, not {quote(probability)}."
-        raise ParameterError(message)
+        raise ParameterError(f"probability must be greater than 0 and at most 1, not {quote(probability)}.")
     return float(probability)
 
 
@@ -84,6 +78,5 @@ def checked_positive(value: float, name: str) -> float:
     2.0
     """
     if isinstance(value, bool) or not isinstance(value, Real) or not 0 < value < math.inf:
-        message = f"{name} must be finite and greater than 0, not {quote(value)}."
-        raise ParameterError(message)
+        raise ParameterError(f"{name} must be finite and greater than 0, not {quote(value)}.")
     return float(value)

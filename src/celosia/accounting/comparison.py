@@ -55,14 +55,12 @@ def renyi_advanced(epsilon: Exact, count: int, delta: Exact) -> float:
     rate, times = double_at_least(exact_positive(epsilon, name="epsilon")), whole(count, name="count")
     share = double_at_most(exact_probability(delta, name="delta"))
     if not 0 < share < 1:
-        message = f"delta must be greater than 0 and less than 1, not {quote(delta)}."
-        raise ParameterError(message)
+        raise ParameterError(f"delta must be greater than 0 and less than 1, not {quote(delta)}.")
     if -math.log(share) * (1 - 1e-12) < rate * rate * times:
-        message = (
+        raise ParameterError(
             f"ln(1/delta) must be at least epsilon**2 * count, unlike epsilon={quote(epsilon)}, count={quote(count)}, "
             f"delta={quote(delta)}: use an accountant."
         )
-        raise ParameterError(message)
     return 4 * rate * math.sqrt(2 * times * -math.log(share)) * _SAFE
 
 
@@ -147,8 +145,7 @@ def comparison_table(
 def _order(order: Exact) -> Fraction:
     alpha = exact(order, name="order")
     if alpha <= 1:
-        message = f"order must be greater than 1, not {quote(order)}."
-        raise ParameterError(message)
+        raise ParameterError(f"order must be greater than 1, not {quote(order)}.")
     return alpha
 
 
@@ -232,11 +229,9 @@ def budget_curves(mechanism: str, parameters: Sequence[Exact], orders: ArrayLike
         "gaussian": _normal,
     }
     if mechanism not in curves:
-        message = f"mechanism must be one of {', '.join(curves)}, not {quote(mechanism)}."
-        raise ParameterError(message)
+        raise ParameterError(f"mechanism must be one of {', '.join(curves)}, not {quote(mechanism)}.")
     if isinstance(parameters, str) or not hasattr(parameters, "__len__") or len(parameters) == 0:
-        message = f"parameters must be a list of numbers, not {quote(parameters)}."
-        raise ParameterError(message)
+        raise ParameterError(f"parameters must be a list of numbers, not {quote(parameters)}.")
     at = np.atleast_1d(np.asarray(orders, dtype=np.float64))
     return tuple(
         BudgetCurve(
@@ -252,8 +247,9 @@ def budget_curves(mechanism: str, parameters: Sequence[Exact], orders: ArrayLike
 def _response(truth: Exact, orders: ArrayLike) -> Array:
     likely = exact_probability(truth, name="parameters")
     if likely in (0, 1):
-        message = f"parameters must be greater than 0 and less than 1, not {quote(truth)}: no lies, no privacy."
-        raise ParameterError(message)
+        raise ParameterError(
+            f"parameters must be greater than 0 and less than 1, not {quote(truth)}: no lies, no privacy."
+        )
     odds = max(likely, 1 - likely) / min(likely, 1 - likely)
     # log1p keeps the digits of a coin that is nearly fair.
     return closed_forms.randomized_response(math.log1p(double_at_least(odds - 1)) * (1 + 4e-16), orders)

@@ -41,14 +41,12 @@ _STEP = Fraction(5, 4)  # from one rung to the next
 
 def _fresh(accountant: AdaptiveAccountant) -> AdaptiveAccountant:
     if not isinstance(accountant, AdaptiveAccountant):
-        message = (
+        raise ParameterError(
             f"accountant must be one whose total is a sum (an AdaptiveAccountant), not {quote(accountant)}: "
             "numerical composition holds for events declared beforehand and must not decide when to stop."
         )
-        raise ParameterError(message)
     if accountant.events:
-        message = "accountant must not have spent anything yet."
-        raise ParameterError(message)
+        raise ParameterError("accountant must not have spent anything yet.")
     return copy.copy(accountant)
 
 
@@ -71,8 +69,9 @@ class Filter:
 
     def __init__(self, accountant: AdaptiveAccountant, budget: Guarantee) -> None:
         if not isinstance(budget, Guarantee):
-            message = f"budget must be a guarantee such as ApproxDP(epsilon=1, delta='1e-6'), not {quote(budget)}."
-            raise ParameterError(message)
+            raise ParameterError(
+                f"budget must be a guarantee such as ApproxDP(epsilon=1, delta='1e-6'), not {quote(budget)}."
+            )
         refuse_same_changes(budget.adjacency, "A budget")
         self._accountant = self._unspent = _fresh(accountant)
         self._budget = budget
@@ -115,12 +114,12 @@ class Filter:
         celosia.core.errors.BudgetExceeded: A LaplaceEvent does not fit into what is left, PureDP(epsilon=1).
         """
         if self._process != os.getpid():
-            message = "The filter belongs to the process that opened it: a copy would spend the same budget twice."
-            raise Exhausted(message)
+            raise Exhausted(
+                "The filter belongs to the process that opened it: a copy would spend the same budget twice."
+            )
         after = self._after(event, times)
         if not self._within(after):
-            message = f"A {type(event).__name__} does not fit into what is left, {self.remaining}."
-            raise BudgetExceeded(message)
+            raise BudgetExceeded(f"A {type(event).__name__} does not fit into what is left, {self.remaining}.")
         self._accountant = after
         return self
 
@@ -176,11 +175,10 @@ class Filter:
     def _after(self, event: Event, times: int) -> AdaptiveAccountant:
         after = copy.copy(self._accountant).spend(event, times)
         if event.adjacency is not self._budget.adjacency or event.unit != self._budget.unit:
-            message = (
+            raise GuaranteeMismatch(
                 f"adjacency and unit: the budget is for {self._budget.adjacency!r} and a {self._budget.unit}, "
                 f"the event for {event.adjacency!r} and a {event.unit}."
             )
-            raise GuaranteeMismatch(message)
         return after
 
     def _within(self, accountant: AdaptiveAccountant) -> bool:
@@ -259,5 +257,4 @@ class Odometer:
             limit = self._accountant._limit(budget)  # noqa: SLF001 - meant for filters
             if self._accountant._within(limit, budget):  # noqa: SLF001 - likewise
                 return ApproxDP(epsilon=epsilon, delta=self._delta, adjacency=scope.adjacency, unit=scope.unit)
-        message = "More was spent than any rung of the odometer holds."
-        raise BudgetExceeded(message)
+        raise BudgetExceeded("More was spent than any rung of the odometer holds.")

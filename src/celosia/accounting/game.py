@@ -61,11 +61,10 @@ class Game:
 
     def __post_init__(self) -> None:
         if not isinstance(self.guarantee, _KINDS) and not callable(getattr(self.guarantee, "delta", None)):
-            message = (
+            raise ParameterError(
                 f"guarantee must be a guarantee, or have a method delta(epsilon) as accountants do, "
                 f"not {quote(self.guarantee)}."
             )
-            raise ParameterError(message)
 
     def posterior(self, prior: Exact = "1/2") -> tuple[float, float]:
         """Return the least and the largest probability that the adversary can give to one data set, after a release.
@@ -77,11 +76,10 @@ class Game:
         """
         belief = exact_probability(prior, name="prior")
         if not isinstance(self.guarantee, PureDP):
-            message = (
+            raise GuaranteeMismatch(
                 f"{_shown(self.guarantee)} does not bound what is believed after a release: with some small "
                 "probability a release gives everything away. Only PureDP does; use success and trade_off here."
             )
-            raise GuaranteeMismatch(message)
         rate = double_at_least(self.guarantee.epsilon)
         return _moved(belief, -rate) * (1 - 1e-14), min(1.0, _moved(belief, rate) * (1 + 1e-14))
 

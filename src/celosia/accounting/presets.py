@@ -66,6 +66,5 @@ def suggest_budget(
     """
     wanted: object = preset
     if not isinstance(wanted, str) or wanted not in PRESETS:
-        message = f"preset must be one of {', '.join(PRESETS)}, not {quote(preset)}."
-        raise ParameterError(message)
+        raise ParameterError(f"preset must be one of {', '.join(PRESETS)}, not {quote(preset)}.")
     return ApproxDP(epsilon=PRESETS[wanted].epsilon, delta=suggest_delta(persons), adjacency=adjacency, unit=unit)

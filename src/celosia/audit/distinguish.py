@@ -88,15 +88,14 @@ def lower_bound(
     for count, total in ((hits, trials), (hits_neighbour, trials_neighbour)):
         whole(total, name="trials")
         if whole(count, name="hits", least=0) > total:
-            message = f"hits must be at most trials: got {count} of {total}."
-            raise ParameterError(message)
+            raise ParameterError(f"hits must be at most trials: got {count} of {total}.")
     return float(_bounds(np.array([hits]), trials, np.array([hits_neighbour]), trials_neighbour, delta, failure)[0])
 
 
 def distinguish(  # noqa: PLR0913 - what to run, on what, and how hard to look
     run: Mechanism | Runner,
-    a: Any,  # noqa: ANN401 - any value that the mechanism takes
-    b: Any,  # noqa: ANN401
+    a: Any,
+    b: Any,
     *,
     samples: int = 100_000,
     delta: float = 0.0,
@@ -261,5 +260,4 @@ def _bounds(
 
 def _check_probability(value: float, name: str) -> None:
     if not 0 <= value < 1 or (name == "failure" and value == 0):
-        message = f"{name} must be a probability below 1, not {value!r}."
-        raise ParameterError(message)
+        raise ParameterError(f"{name} must be a probability below 1, not {value!r}.")

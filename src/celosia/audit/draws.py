@@ -82,15 +82,14 @@ def repeat(run: Mechanism | Callable[[Any, Source], Any]) -> Runner:
     return lambda value, count, source: [function(value, source) for _ in range(count)]
 
 
-def gather(outputs: Any) -> Draws:  # noqa: ANN401 - whatever a mechanism answers
+def gather(outputs: Any) -> Draws:
     """Return outputs, given as an array whose first axis counts them or as a list, as ``Draws``.
 
     >>> gather([[True], [False, True]]).lengths.tolist()
     [1, 2]
     """
     if not isinstance(outputs, np.ndarray | Sequence) or len(outputs) == 0:
-        message = "outputs must be a list, or an array whose first axis counts them, and not empty."
-        raise ParameterError(message)
+        raise ParameterError("outputs must be a list, or an array whose first axis counts them, and not empty.")
     if isinstance(outputs, np.ndarray) and outputs.dtype.kind in "biuf":
         return _from_array(outputs)
     if isinstance(outputs[0], np.ndarray | list | tuple):

@@ -20,8 +20,8 @@ __all__ = ["low_order_bits"]
 
 def low_order_bits(
     mechanism: Mechanism | Runner,
-    a: Any = 0.0,  # noqa: ANN401 - any number or array that the mechanism takes
-    b: Any = 1.0,  # noqa: ANN401
+    a: Any = 0.0,
+    b: Any = 1.0,
     *,
     samples: int = 100_000,
     delta: float = 0.0,

@@ -91,8 +91,8 @@ class _Commands(TyperGroup):
         complete_var: str | None = None,
         standalone_mode: bool = True,
         windows_expand_args: bool = True,
-        **extra: Any,  # noqa: ANN401 - click's signature
-    ) -> Any:  # noqa: ANN401 - click's signature
+        **extra: Any,
+    ) -> Any:
         """Run a command; its error is one line and an exit code."""
         run = partial(super().main, args, prog_name, complete_var, False, windows_expand_args, **extra)
         if not standalone_mode:

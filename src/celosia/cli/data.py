@@ -82,8 +82,7 @@ def write_rows(path: Path, batches: "Iterator[pa.RecordBatch]", *, force: bool =
     '"user","value"'
     """
     if path.suffix.lower() not in _SUFFIXES:
-        message = f"output must end in .csv or .parquet, not {str(path)!r}."
-        raise ParameterError(message)
+        raise ParameterError(f"output must end in .csv or .parquet, not {str(path)!r}.")
     check_place(path, name="output", force=force)
     try:
         # In the file's own directory, because a rename is atomic only within one file system.
@@ -100,8 +99,7 @@ def write_rows(path: Path, batches: "Iterator[pa.RecordBatch]", *, force: bool =
     except FileExistsError:
         check_place(path, name="output", force=False)
     except OSError as error:
-        message = f"output: {str(path)!r} cannot be written: {error.strerror or error}."
-        raise ParameterError(message) from error
+        raise ParameterError(f"output: {str(path)!r} cannot be written: {error.strerror or error}.") from error
 
 
 @contextlib.contextmanager

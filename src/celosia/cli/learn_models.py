@@ -30,7 +30,7 @@ class Model:
     sums: tuple[str, ...] = ()
     about: str = ""
 
-    def make(self, **parameters: Any) -> Any:  # noqa: ANN401 - one of the estimators
+    def make(self, **parameters: Any) -> Any:
         """Return the estimator; refuse a parameter that it does not have, in words.
 
         >>> find_model("scaler").make(epsilon="0.5").epsilon
@@ -42,8 +42,9 @@ class Model:
         names = known().get_params(deep=False)
         unknown = [name for name in parameters if name not in names]
         if unknown:
-            message = f"set: {self.estimator} has no parameter {quote(unknown[0])}; it has {', '.join(sorted(names))}."
-            raise ParameterError(message)
+            raise ParameterError(
+                f"set: {self.estimator} has no parameter {quote(unknown[0])}; it has {', '.join(sorted(names))}."
+            )
         return known(**parameters)
 
 
@@ -109,6 +110,5 @@ def find_model(word: str) -> Model:
     """
     found = MODELS.get(word) or next((model for model in MODELS.values() if model.estimator == word), None)
     if found is None:
-        message = f"model must be one of {', '.join(MODELS)}, not {quote(word)}."
-        raise ParameterError(message)
+        raise ParameterError(f"model must be one of {', '.join(MODELS)}, not {quote(word)}.")
     return found

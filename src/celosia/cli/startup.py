@@ -34,7 +34,7 @@ class _OnDemand(Loader):
     def exec_module(self, module: ModuleType) -> None:
         """Find the package's names later."""
 
-        def find(name: str) -> Any:  # noqa: ANN401 - whatever the package holds
+        def find(name: str) -> Any:
             if name.startswith("__"):
                 raise AttributeError(name)
             try:
@@ -58,8 +58,7 @@ class _Finder(MetaPathFinder):
             from celosia.query.engines.registry import other_engines
 
             if not other_engines():
-                message = "pandas is hidden from this command."
-                raise ModuleNotFoundError(message, name=fullname)
+                raise ModuleNotFoundError("pandas is hidden from this command.", name=fullname)
         if fullname == "duckdb":
             gc.freeze()
         if fullname == _COMPILERS:

@@ -22,11 +22,9 @@ def check_place(path: Path, *, name: str, force: bool = True) -> None:
     celosia.core.errors.ParameterError: output: there is no directory 'nowhere'; make it first.
     """
     if not path.parent.is_dir():
-        message = f"{name}: there is no directory {str(path.parent)!r}; make it first."
-        raise ParameterError(message)
+        raise ParameterError(f"{name}: there is no directory {str(path.parent)!r}; make it first.")
     if path.is_dir():
-        message = f"{name}: {str(path)!r} is a directory; name a file."
-        raise ParameterError(message)
+        raise ParameterError(f"{name}: {str(path)!r} is a directory; name a file.")
     if path.exists() and not force:
         raise ParameterError(_taken(path, name))
 
@@ -40,8 +38,7 @@ def check_chart(path: Path, *, name: str) -> None:
     celosia.core.errors.ParameterError: plot must end in .html, .png or .svg, not 'chart.bmp'.
     """
     if path.suffix.lower() not in _CHARTS:
-        message = f"{name} must end in .html, .png or .svg, not {path.name!r}."
-        raise ParameterError(message)
+        raise ParameterError(f"{name} must end in .html, .png or .svg, not {path.name!r}.")
     check_place(path, name=name)
 
 
@@ -68,8 +65,7 @@ def write_whole(path: Path, text: str, *, name: str, force: bool = True) -> None
     except FileExistsError:
         raise ParameterError(_taken(path, name)) from None
     except OSError as error:
-        message = f"{name}: {str(path)!r} cannot be written: {error.strerror}."
-        raise ParameterError(message) from error
+        raise ParameterError(f"{name}: {str(path)!r} cannot be written: {error.strerror}.") from error
 
 
 def _taken(path: Path, name: str) -> str:

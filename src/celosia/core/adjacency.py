@@ -55,11 +55,11 @@ def exact_adjacency(value: Adjacency | str, *, histories: bool = False) -> Adjac
     try:
         found = Adjacency(value)
     except ValueError as error:
-        message = f"adjacency must be AddRemove or ReplaceOne, not {quote(value)}."
-        raise ParameterError(message) from error
+        raise ParameterError(f"adjacency must be AddRemove or ReplaceOne, not {quote(value)}.") from error
     if found is SameChanges and not histories:
-        message = "adjacency must be AddRemove or ReplaceOne: SameChanges is for guarantees of memoised reports only."
-        raise ParameterError(message)
+        raise ParameterError(
+            "adjacency must be AddRemove or ReplaceOne: SameChanges is for guarantees of memoised reports only."
+        )
     return found
 
 
@@ -73,8 +73,7 @@ def refuse_same_changes(adjacency: Adjacency, what: str) -> None:
     celosia.core.errors.GuaranteeMismatch: A budget cannot be for SameChanges: that holds only between histories ...
     """
     if adjacency is SameChanges:
-        message = (
+        raise GuaranteeMismatch(
             f"{what} cannot be for SameChanges: that holds only between histories whose memoised answers change at the "
             "same times. What holds between any two histories is a protocol's plain_lifetime."
         )
-        raise GuaranteeMismatch(message)

@@ -34,8 +34,7 @@ def exp_negative(x: Fraction, bits: int) -> tuple[int, int]:
     (True, 0.36787944117144233)
     """
     if x.numerator < 0:  # the series would never end
-        message = "exp_negative needs a number of 0 or more."
-        raise ParameterError(message)
+        raise ParameterError("exp_negative needs a number of 0 or more.")
     if x == 0:
         return 1 << bits, 1 << bits
     if 10 * x > 7 * (bits + 2):  # exp(-0.7 n) < 2**-n: nothing but zero is visible at this precision
@@ -97,8 +96,7 @@ def log(x: Fraction, bits: int) -> tuple[int, int]:
     (True, 1.0986122886681098)
     """
     if x.numerator <= 0:  # the series would never end
-        message = "The logarithm needs a number greater than 0."
-        raise ParameterError(message)
+        raise ParameterError("The logarithm needs a number greater than 0.")
     if x == 1:
         return 0, 0
     exponent = x.numerator.bit_length() - x.denominator.bit_length()
@@ -166,8 +164,7 @@ def root_at_most(x: Fraction) -> Fraction:
 
 def _root(x: Fraction) -> tuple[Fraction, Fraction]:
     if x.numerator < 0:
-        message = "The square root needs a number of 0 or more."
-        raise ParameterError(message)
+        raise ParameterError("The square root needs a number of 0 or more.")
     exact = Fraction(math.isqrt(x.numerator), math.isqrt(x.denominator))
     if exact * exact == x:
         return exact, exact

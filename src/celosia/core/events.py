@@ -49,8 +49,7 @@ class Event(Record):
 
     def _scope(self, adjacency: Adjacency, unit: str, arithmetic: object) -> None:
         if not isinstance(arithmetic, str) or arithmetic not in ("integer", "real"):
-            message = f'arithmetic must be "integer" or "real", not {quote(arithmetic)}.'
-            raise ParameterError(message)
+            raise ParameterError(f'arithmetic must be "integer" or "real", not {quote(arithmetic)}.')
         self._set(
             adjacency=exact_adjacency(adjacency),
             unit=exact_text(unit, name="unit"),
@@ -239,8 +238,9 @@ class RandomizedResponseEvent(Event):
     ) -> None:
         self._scope(adjacency, unit, arithmetic)
         if self.adjacency is not ReplaceOne:
-            message = "adjacency must be ReplaceOne: a randomized answer is always there, only its content changes."
-            raise ParameterError(message)
+            raise ParameterError(
+                "adjacency must be ReplaceOne: a randomized answer is always there, only its content changes."
+            )
         self._set(
             epsilon=exact_non_negative(epsilon, name="epsilon"),
             categories=whole(categories, name="categories", least=2),
@@ -249,17 +249,14 @@ class RandomizedResponseEvent(Event):
         if self.coins is None:
             return
         if self.categories != 2:
-            message = f"coins need categories=2, not {self.categories}."
-            raise ParameterError(message)
+            raise ParameterError(f"coins need categories=2, not {self.categories}.")
         if not _covers(self.epsilon, *self.coins):
-            message = f"epsilon={quote(epsilon)} is less than what the coins {quote(coins)} give away."
-            raise ParameterError(message)
+            raise ParameterError(f"epsilon={quote(epsilon)} is less than what the coins {quote(coins)} give away.")
 
 
 def _exact_coins(coins: object) -> tuple[Fraction, Fraction]:
     if not isinstance(coins, tuple | list) or len(coins) != 2:
-        message = f"coins must be two probabilities, (yes if yes, yes if no), not {quote(coins)}."
-        raise ParameterError(message)
+        raise ParameterError(f"coins must be two probabilities, (yes if yes, yes if no), not {quote(coins)}.")
     yes, no = coins
     return exact_probability(yes, name="coins"), exact_probability(no, name="coins")
 

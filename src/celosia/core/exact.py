@@ -58,11 +58,9 @@ def exact(value: Exact, *, name: str) -> Fraction:
     if _bits(fraction) <= _PLAIN_BITS:  # in range whatever the ratio: nothing more to look at
         return fraction
     if fraction != 0 and not _SMALLEST <= abs(fraction) <= _LARGEST:
-        message = f"{name} must be 0 or between 2^-1022 and 2^1023 in magnitude, not {quote(value)}."
-        raise ParameterError(message)
+        raise ParameterError(f"{name} must be 0 or between 2^-1022 and 2^1023 in magnitude, not {quote(value)}.")
     if _bits(fraction) > _LONGEST_BITS:  # a record could not be written down and read back
-        message = f"{name} must be a ratio of at most {_LONGEST_TEXT} digits, not {quote(value)}."
-        raise ParameterError(message)
+        raise ParameterError(f"{name} must be a ratio of at most {_LONGEST_TEXT} digits, not {quote(value)}.")
     return fraction
 
 
@@ -74,8 +72,7 @@ def exact_positive(value: Exact, *, name: str) -> Fraction:
     """
     fraction = exact(value, name=name)
     if fraction.numerator <= 0:
-        message = f"{name} must be greater than 0, not {quote(value)}."
-        raise ParameterError(message)
+        raise ParameterError(f"{name} must be greater than 0, not {quote(value)}.")
     return fraction
 
 
@@ -87,8 +84,7 @@ def exact_non_negative(value: Exact, *, name: str) -> Fraction:
     """
     fraction = exact(value, name=name)
     if fraction.numerator < 0:
-        message = f"{name} must be 0 or greater, not {quote(value)}."
-        raise ParameterError(message)
+        raise ParameterError(f"{name} must be 0 or greater, not {quote(value)}.")
     return fraction
 
 
@@ -100,8 +96,9 @@ def exact_epsilon(value: Exact) -> Fraction:
     """
     fraction = exact_positive(value, name="epsilon")
     if fraction > _LARGEST_EPSILON:
-        message = f"epsilon must be at most {_LARGEST_EPSILON}, not {quote(value)}: beyond that nothing is promised."
-        raise ParameterError(message)
+        raise ParameterError(
+            f"epsilon must be at most {_LARGEST_EPSILON}, not {quote(value)}: beyond that nothing is promised."
+        )
     return fraction
 
 
@@ -113,8 +110,7 @@ def exact_probability(value: Exact, *, name: str) -> Fraction:
     """
     fraction = exact(value, name=name)
     if not 0 <= fraction <= 1:
-        message = f"{name} must be between 0 and 1, not {quote(value)}."
-        raise ParameterError(message)
+        raise ParameterError(f"{name} must be between 0 and 1, not {quote(value)}.")
     return fraction
 
 
@@ -126,8 +122,7 @@ def exact_level(value: Exact, *, name: str = "level") -> float:
     """
     level = float(exact(value, name=name))
     if not 0 < level < 1:
-        message = f"{name} must be greater than 0 and less than 1, not {quote(value)}."
-        raise ParameterError(message)
+        raise ParameterError(f"{name} must be greater than 0 and less than 1, not {quote(value)}.")
     return level
 
 
@@ -139,14 +134,11 @@ def whole(value: int, *, name: str, least: int = 1) -> int:
     """
     number = _index(value)
     if number is None:
-        message = f"{name} must be a whole number, not {quote(value)}."
-        raise ParameterError(message)
+        raise ParameterError(f"{name} must be a whole number, not {quote(value)}.")
     if number < least:
-        message = f"{name} must be at least {least}, not {quote(value)}."
-        raise ParameterError(message)
+        raise ParameterError(f"{name} must be at least {least}, not {quote(value)}.")
     if number > _LARGEST:
-        message = f"{name} must be at most 2^1023, not {quote(value)}."
-        raise ParameterError(message)
+        raise ParameterError(f"{name} must be at most 2^1023, not {quote(value)}.")
     return number
 
 
@@ -174,8 +166,9 @@ def double_at_least(fraction: Fraction) -> float:
     try:
         nearest = float(fraction)
     except OverflowError as error:
-        message = "A number is beyond the range of doubles: use more noise, a smaller sensitivity or a larger unit."
-        raise ParameterError(message) from error
+        raise ParameterError(
+            "A number is beyond the range of doubles: use more noise, a smaller sensitivity or a larger unit."
+        ) from error
     return nearest if Fraction(nearest) >= fraction else math.nextafter(nearest, math.inf)
 
 
@@ -205,8 +198,7 @@ def show(fraction: Fraction) -> str:
 
 def _parse(value: Exact, name: str) -> Fraction:
     if isinstance(value, bool):
-        message = f"{name} must be a number, not {value!r}."
-        raise ParameterError(message)
+        raise ParameterError(f"{name} must be a number, not {value!r}.")
     if isinstance(value, str):
         return _parse_text(value.strip(), name)
     if isinstance(value, Decimal):
@@ -220,10 +212,8 @@ def _parse(value: Exact, name: str) -> Fraction:
         try:
             return Fraction(*value.as_integer_ratio())
         except (OverflowError, ValueError) as error:  # infinity, NaN
-            message = f"{name} must be a finite number, not {value}."
-            raise ParameterError(message) from error
-    message = f"{name} must be an int, float, Fraction, Decimal or str, not {type(value).__name__}."
-    raise ParameterError(message)
+            raise ParameterError(f"{name} must be a finite number, not {value}.") from error
+    raise ParameterError(f"{name} must be an int, float, Fraction, Decimal or str, not {type(value).__name__}.")
 
 
 def _parse_text(text: str, name: str) -> Fraction:
@@ -232,8 +222,7 @@ def _parse_text(text: str, name: str) -> Fraction:
             return _parse_decimal(Decimal(text), name)
         if _RATIO.fullmatch(text) and int(text.partition("/")[2]) != 0:
             return Fraction(text)
-    message = f'{name} must be a number such as "0.1", "1e-6" or "1/3", not {quote(text)}.'
-    raise ParameterError(message)
+    raise ParameterError(f'{name} must be a number such as "0.1", "1e-6" or "1/3", not {quote(text)}.')
 
 
 def _parse_decimal(value: Decimal, name: str) -> Fraction:
@@ -241,8 +230,7 @@ def _parse_decimal(value: Decimal, name: str) -> Fraction:
     if not value.is_finite() or (
         value != 0 and (abs(value.adjusted()) > _LONGEST_TEXT or len(value.as_tuple().digits) > _LONGEST_TEXT)
     ):
-        message = f"{name} must be a finite number of ordinary size, not {quote(value)}."
-        raise ParameterError(message)
+        raise ParameterError(f"{name} must be a finite number of ordinary size, not {quote(value)}.")
     return Fraction(value) if value != 0 else Fraction(0)
 
 

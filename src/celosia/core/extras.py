@@ -27,5 +27,4 @@ def require(module: str, *, extra: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name is None or not f"{module}.".startswith(f"{error.name}."):
             raise  # the module is there, but something that it needs is broken: hiding that would mislead
-        message = f"This needs {module}, which is not installed: pip install 'celosia[{extra}]'."
-        raise MissingExtra(message) from error
+        raise MissingExtra(f"This needs {module}, which is not installed: pip install 'celosia[{extra}]'.") from error

@@ -92,16 +92,17 @@ class Guarantee(Record, ABC):
     def _same_kind(self, other: object, verb: str) -> Self:
         if not isinstance(other, type(self)):
             shown = repr(other) if isinstance(other, Guarantee) else f"a value of type {type(other).__name__}"
-            message = f"{self!r} and {shown} cannot be {verb}: they promise different things. Convert one first."
-            raise GuaranteeMismatch(message)
+            raise GuaranteeMismatch(
+                f"{self!r} and {shown} cannot be {verb}: they promise different things. Convert one first."
+            )
         if self.unit != other.unit:
-            message = f"{self!r} and {other!r} cannot be {verb}: they protect different units."
-            raise GuaranteeMismatch(message)
+            raise GuaranteeMismatch(f"{self!r} and {other!r} cannot be {verb}: they protect different units.")
         if self.adjacency is not other.adjacency:
             for one in (self, other):
                 refuse_same_changes(one.adjacency, f"{self!r} and {other!r} cannot be {verb}: one guarantee")
-            message = f"{self!r} and {other!r} cannot be {verb}: bring both to one adjacency (see as_replace_one)."
-            raise GuaranteeMismatch(message)
+            raise GuaranteeMismatch(
+                f"{self!r} and {other!r} cannot be {verb}: bring both to one adjacency (see as_replace_one)."
+            )
         return other
 
 
@@ -244,11 +245,11 @@ class RenyiDP(Guarantee):
             epsilons=tuple(exact_non_negative(epsilon, name="epsilons") for epsilon in _several(epsilons, "epsilons")),
         )
         if len(self.orders) != len(self.epsilons):
-            message = f"orders and epsilons must be of one length, not {len(self.orders)} and {len(self.epsilons)}."
-            raise ParameterError(message)
+            raise ParameterError(
+                f"orders and epsilons must be of one length, not {len(self.orders)} and {len(self.epsilons)}."
+            )
         if self.orders[0] <= 1 or any(a >= b for a, b in zip(self.orders, self.orders[1:], strict=False)):
-            message = "orders must be greater than 1 and in increasing order."
-            raise ParameterError(message)
+            raise ParameterError("orders must be greater than 1 and in increasing order.")
 
     def _plus(self, other: Self) -> Self:
         self._same_orders(other)
@@ -262,8 +263,9 @@ class RenyiDP(Guarantee):
 
     def _same_orders(self, other: Self) -> None:
         if self.orders != other.orders:
-            message = "Rényi guarantees at different orders cannot be combined: state both at the same orders."
-            raise GuaranteeMismatch(message)
+            raise GuaranteeMismatch(
+                "Rényi guarantees at different orders cannot be combined: state both at the same orders."
+            )
 
     def group(self, size: int) -> Self:
         """Return the guarantee for a group, taken as the next power of two ``2**c``: ``(alpha / 2**c, 3**c epsilon)``.
@@ -276,8 +278,7 @@ class RenyiDP(Guarantee):
         doublings = (whole(size, name="size") - 1).bit_length()
         kept = [i for i, order in enumerate(self.orders) if doublings == 0 or order >= 2 ** (doublings + 1)]
         if not kept:
-            message = f"A group of {size} needs an order of at least {2 ** (doublings + 1)}; there is none."
-            raise ParameterError(message)
+            raise ParameterError(f"A group of {size} needs an order of at least {2 ** (doublings + 1)}; there is none.")
         return dataclasses.replace(
             self,
             orders=tuple(self.orders[i] / 2**doublings for i in kept),
@@ -291,8 +292,7 @@ _MOST_ORDERS = 2_000
 def _several(values: Sequence[Exact], name: str) -> Sequence[Exact]:
     # A text is a sequence too: orders="28" would be the orders 2 and 8.
     if isinstance(values, str) or not hasattr(values, "__len__") or not 1 <= len(values) <= _MOST_ORDERS:
-        message = f"{name} must be a list of 1 to {_MOST_ORDERS} numbers, not {quote(values)}."
-        raise ParameterError(message)
+        raise ParameterError(f"{name} must be a list of 1 to {_MOST_ORDERS} numbers, not {quote(values)}.")
     return values
 
 

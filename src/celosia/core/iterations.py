@@ -120,45 +120,40 @@ class PNSGDEvent(Event):
 
     def _check(self) -> None:
         if self.adjacency is not ReplaceOne:
-            message = (
+            raise ParameterError(
                 "adjacency must be ReplaceOne: with one record more or less the number of steps would differ, and the "
                 "theorem compares two runs step by step."
             )
-            raise ParameterError(message)
         if self.records * self.epochs > _MOST_STEPS:
-            message = f"records times epochs must be at most 2^53, not {quote(self.records * self.epochs)}."
-            raise ParameterError(message)
+            raise ParameterError(f"records times epochs must be at most 2^53, not {quote(self.records * self.epochs)}.")
         if self.step_size * self.smoothness > 2:
-            message = (
+            raise ParameterError(
                 f"step_size must be at most 2 / smoothness = {float(2 / self.smoothness):.6g}, not "
                 f"{float(self.step_size):.6g}: a longer step is no contraction, and nothing is amplified."
             )
-            raise ParameterError(message)
         if self.stop != "fixed" and self.epochs > 1:
-            message = f'stop="secret uniform" needs epochs=1, not {quote(self.epochs)}: use stop="fixed".'
-            raise ParameterError(message)
+            raise ParameterError(f'stop="secret uniform" needs epochs=1, not {quote(self.epochs)}: use stop="fixed".')
 
 
 def _only_real(arithmetic: str) -> None:
     if arithmetic != "real":
-        message = (
+        raise ParameterError(
             f'arithmetic must be "real", not {quote(arithmetic)}: amplification by iteration does not hold for noise '
             "on a grid. Price such a run as the composition of its steps."
         )
-        raise ParameterError(message)
 
 
 def _one_of(value: object, choices: tuple[str, ...], *, name: str) -> str:
     if not isinstance(value, str) or value not in choices:
-        message = f"{name} must be one of {', '.join(map(repr, choices))}, not {quote(value)}."
-        raise ParameterError(message)
+        raise ParameterError(f"{name} must be one of {', '.join(map(repr, choices))}, not {quote(value)}.")
     return exact_text(value, name=name)
 
 
 def _exact_runs(steps: object) -> tuple[Run, ...]:
     if isinstance(steps, str) or not isinstance(steps, Sequence) or not 1 <= len(steps) <= _MOST_RUNS:
-        message = f"steps must be a list of 1 to {_MOST_RUNS} runs (shift, size, count), not {quote(steps)}."
-        raise ParameterError(message)
+        raise ParameterError(
+            f"steps must be a list of 1 to {_MOST_RUNS} runs (shift, size, count), not {quote(steps)}."
+        )
     runs: list[Run] = []
     for step in steps:
         shift, size, count = _exact_run(step)
@@ -166,15 +161,13 @@ def _exact_runs(steps: object) -> tuple[Run, ...]:
             count += runs.pop()[2]
         runs.append((shift, size, count))
     if (total := sum(count for _, _, count in runs)) > _MOST_STEPS:
-        message = f"steps must be at most 2^53 together, not {quote(total)}."
-        raise ParameterError(message)
+        raise ParameterError(f"steps must be at most 2^53 together, not {quote(total)}.")
     return tuple(runs)
 
 
 def _exact_run(step: object) -> Run:
     if isinstance(step, str) or not isinstance(step, Sequence) or len(step) != 3:
-        message = f"steps must be runs of three numbers (shift, size, count), not {quote(step)}."
-        raise ParameterError(message)
+        raise ParameterError(f"steps must be runs of three numbers (shift, size, count), not {quote(step)}.")
     shift, size, count = step
     return (
         exact_non_negative(shift, name="shift"),

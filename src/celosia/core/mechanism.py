@@ -80,7 +80,7 @@ class Mechanism(Protocol):
         PureDP(epsilon=1)
         """
 
-    def release(self, value: Any, /, *, source: Source | None = None) -> Release[Any]:  # noqa: ANN401 - any value
+    def release(self, value: Any, /, *, source: Source | None = None) -> Release[Any]:
         """Return the private answer; ``source`` is the operating system's unless a test says otherwise.
 
         >>> from celosia.mechanisms import Laplace
@@ -98,7 +98,7 @@ class Tabulated(Protocol):
     True
     """
 
-    def outputs(self, value: Any, /) -> Sequence[Any] | None:  # noqa: ANN401 - any value
+    def outputs(self, value: Any, /) -> Sequence[Any] | None:
         """Return outputs that carry all but 1e-12 of the probability, or None if there is no table for this value.
 
         >>> from celosia.mechanisms import PermuteAndFlip
@@ -106,7 +106,7 @@ class Tabulated(Protocol):
         [0, 1, 2]
         """
 
-    def log_masses(self, value: Any, outputs: Sequence[Any], /) -> "NDArray[np.float64]":  # noqa: ANN401 - any value
+    def log_masses(self, value: Any, outputs: Sequence[Any], /) -> "NDArray[np.float64]":
         """Return the natural logarithm of the probability of each output, given the true value.
 
         >>> import math

@@ -88,8 +88,7 @@ class Record(Described):
             return  # shared code, not a kind
         known = Record._kinds.get(cls.__name__, cls)
         if known.__module__ != cls.__module__:
-            message = f"A record of kind {cls.__name__} exists in {known.__module__}: choose another name."
-            raise ParameterError(message)
+            raise ParameterError(f"A record of kind {cls.__name__} exists in {known.__module__}: choose another name.")
         # A slotted dataclass is made twice; the second, final class replaces the first.
         Record._kinds[cls.__name__] = cls
 
@@ -115,14 +114,11 @@ class Record(Described):
         try:
             record = _decode(_parse(text), depth=0)
         except (json.JSONDecodeError, RecursionError) as error:
-            message = "The text is not JSON."
-            raise FormatError(message) from error
+            raise FormatError("The text is not JSON.") from error
         if not isinstance(record, Record):
-            message = "The text is JSON, but no record: a record has a kind and a version."
-            raise FormatError(message)
+            raise FormatError("The text is JSON, but no record: a record has a kind and a version.")
         if not isinstance(record, cls):
-            message = f"The text holds a {type(record).__name__}, not a {cls.__name__}."
-            raise FormatError(message)
+            raise FormatError(f"The text holds a {type(record).__name__}, not a {cls.__name__}.")
         return record
 
 
@@ -133,8 +129,7 @@ def exact_text(value: object, *, name: str) -> str:
     'person'
     """
     if not isinstance(value, str) or not value.isprintable() or not 0 < len(value) <= _LONGEST_NAME:
-        message = f"{name} must be a text of 1 to {_LONGEST_NAME} printable characters."
-        raise ParameterError(message)
+        raise ParameterError(f"{name} must be a text of 1 to {_LONGEST_NAME} printable characters.")
     return str.__str__(value)  # NumPy's texts are not quite Python's
 
 
@@ -170,29 +165,27 @@ def _encode(value: object) -> object:
 def _parse(text: object) -> object:
     """Read JSON as narrowly as records are written: no key twice, whole numbers of ordinary size, no NaN."""
     if not isinstance(text, str) or len(text) > _LONGEST:
-        message = f"A record is read from a JSON text of at most {_LONGEST} characters."
-        raise FormatError(message)
+        raise FormatError(f"A record is read from a JSON text of at most {_LONGEST} characters.")
 
     def unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
         if len(fields := dict(pairs)) != len(pairs):
-            message = "The text gives a field twice."
-            raise FormatError(message)
+            raise FormatError("The text gives a field twice.")
         return fields
 
     def integer(digits: str) -> int:
         return int(digits) if len(digits) <= _LONGEST_NUMBER else refuse(digits)
 
     def refuse(number: str) -> NoReturn:
-        message = f"The text holds the number {quote(number)}: records write numbers that are not whole as text."
-        raise FormatError(message)
+        raise FormatError(
+            f"The text holds the number {quote(number)}: records write numbers that are not whole as text."
+        )
 
     return json.loads(text, object_pairs_hook=unique, parse_int=integer, parse_float=refuse, parse_constant=refuse)
 
 
 def _decode(value: object, depth: int) -> object:
     if depth > _DEEPEST:
-        message = f"The text is nested deeper than {_DEEPEST} levels."
-        raise FormatError(message)
+        raise FormatError(f"The text is nested deeper than {_DEEPEST} levels.")
     if isinstance(value, list):
         return tuple(_decode(item, depth + 1) for item in value)
     if not isinstance(value, dict):
@@ -201,18 +194,17 @@ def _decode(value: object, depth: int) -> object:
     kind, version = fields.get("kind"), fields.get("version")
     known = Record._kinds.get(kind) if isinstance(kind, str) else None  # noqa: SLF001 - our own registry
     if kind is None:
-        message = "The text is JSON, but no record: a record has a kind and a version."
-        raise FormatError(message)
+        raise FormatError("The text is JSON, but no record: a record has a kind and a version.")
     if known is None or version != known.version:
-        message = f"No record of kind {quote(kind)}, version {quote(version)} is known; is it of a newer release?"
-        raise FormatError(message)
+        raise FormatError(
+            f"No record of kind {quote(kind)}, version {quote(version)} is known; is it of a newer release?"
+        )
     record = _construct(
         known, {name: _decode(item, depth + 1) for name, item in fields.items() if name not in ("kind", "version")}
     )
     # A constructor takes many types, the JSON form has one: 1 for "1", true for 1, "28" for ["2", "8"] are no records.
     if _shape(_encode(record)) != _shape(value):
-        message = f"A field of {kind} has the wrong JSON type."
-        raise FormatError(message)
+        raise FormatError(f"A field of {kind} has the wrong JSON type.")
     return record
 
 
@@ -225,12 +217,10 @@ def _shape(value: object) -> object:
 def _construct(kind: type[Record], fields: dict[str, object]) -> Record:
     expected = sorted(field.name for field in dataclasses.fields(kind))
     if sorted(fields) != expected:
-        message = f"{kind.__name__} needs exactly the fields {', '.join(expected)}."
-        raise FormatError(message)
+        raise FormatError(f"{kind.__name__} needs exactly the fields {', '.join(expected)}.")
     try:
         return kind(**fields)
     except FormatError:
         raise
     except (CelosiaError, TypeError, ValueError) as error:
-        message = f"A field of {kind.__name__} is not valid: {error}"
-        raise FormatError(message) from error
+        raise FormatError(f"A field of {kind.__name__} is not valid: {error}") from error

@@ -57,11 +57,10 @@ class Release(Generic[T_co]):
         if self.interval is not None:
             return self.interval(exact_level(level))
         if self.margin is None:
-            message = (
+            raise NoInterval(
                 f"What was released by {type(self.event).__name__} is a choice, not a number with noise: it has no "
                 "confidence interval. Randomized answers have one together: mechanism.estimate(answers)."
             )
-            raise NoInterval(message)
         half_width = self.margin(exact_level(level))
         value: Any = self.value
         return value - half_width, value + half_width

@@ -58,8 +58,7 @@ class PrivateSelectionEvent(Event):
         arithmetic: Arithmetic | None = None,
     ) -> None:
         if not isinstance(event, Event):
-            message = f"event must be an event, not {quote(event)}."
-            raise ParameterError(message)
+            raise ParameterError(f"event must be an event, not {quote(event)}.")
         self._set(event=event, distribution=_exact_distribution(distribution))
         if distribution == "poisson":
             _absent(distribution, eta=eta, gamma=gamma)
@@ -77,8 +76,9 @@ class PrivateSelectionEvent(Event):
             or (unit is not None and unit != base.unit)
             or (arithmetic is not None and arithmetic != base.arithmetic)
         ):
-            message = "adjacency, unit and arithmetic must be those of the event that is repeated: leave them out."
-            raise GuaranteeMismatch(message)
+            raise GuaranteeMismatch(
+                "adjacency, unit and arithmetic must be those of the event that is repeated: leave them out."
+            )
         self._scope(base.adjacency, base.unit, base.arithmetic)
 
     def _derived(self) -> tuple[str, ...]:
@@ -87,43 +87,36 @@ class PrivateSelectionEvent(Event):
 
 def _exact_distribution(distribution: object) -> str:
     if not isinstance(distribution, str) or distribution not in ("negative binomial", "poisson"):
-        message = f"distribution must be 'negative binomial' or 'poisson', not {quote(distribution)}."
-        raise ParameterError(message)
+        raise ParameterError(f"distribution must be 'negative binomial' or 'poisson', not {quote(distribution)}.")
     return exact_text(distribution, name="distribution")
 
 
 def _absent(distribution: str, **parameters: object) -> None:
     for name, value in parameters.items():
         if value is not None:
-            message = f"{name}={quote(value)} is no parameter of the {distribution} law: leave it out."
-            raise ParameterError(message)
+            raise ParameterError(f"{name}={quote(value)} is no parameter of the {distribution} law: leave it out.")
 
 
 def _exact_mean(mean: Exact | None) -> Fraction:
     if mean is None:
-        message = "mean must be given for the poisson law, not None."
-        raise ParameterError(message)
+        raise ParameterError("mean must be given for the poisson law, not None.")
     value = exact_positive(mean, name="mean")
     if value > _LARGEST:
-        message = f"mean must be at most 10^9, not {quote(mean)}."
-        raise ParameterError(message)
+        raise ParameterError(f"mean must be at most 10^9, not {quote(mean)}.")
     return value
 
 
 def _exact_eta(eta: Exact) -> Fraction:
     value = exact(eta, name="eta")
     if not -1 < value <= _LARGEST:
-        message = f"eta must be greater than -1 and at most 10^9, not {quote(eta)}."
-        raise ParameterError(message)
+        raise ParameterError(f"eta must be greater than -1 and at most 10^9, not {quote(eta)}.")
     return value
 
 
 def _exact_gamma(gamma: Exact | None) -> Fraction:
     if gamma is None:
-        message = "gamma must be given for the negative binomial law, not None."
-        raise ParameterError(message)
+        raise ParameterError("gamma must be given for the negative binomial law, not None.")
     value = exact(gamma, name="gamma")
     if not _LEAST <= value < 1:
-        message = f"gamma must be at least 10^-9 and less than 1, not {quote(gamma)}."
-        raise ParameterError(message)
+        raise ParameterError(f"gamma must be at least 10^-9 and less than 1, not {quote(gamma)}.")
     return value

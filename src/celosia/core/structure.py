@@ -48,11 +48,11 @@ class _Structure(Event):
         for part in parts:
             refuse_same_changes(part.adjacency, f"A part of {type(self).__name__}")
             if part.adjacency is not first.adjacency:
-                message = f"adjacency must be the same for all parts, not {first.adjacency!r} and {part.adjacency!r}."
-                raise GuaranteeMismatch(message)
+                raise GuaranteeMismatch(
+                    f"adjacency must be the same for all parts, not {first.adjacency!r} and {part.adjacency!r}."
+                )
             if part.unit != first.unit:
-                message = f"unit must be the same for all parts, not {first.unit!r} and {part.unit!r}."
-                raise GuaranteeMismatch(message)
+                raise GuaranteeMismatch(f"unit must be the same for all parts, not {first.unit!r} and {part.unit!r}.")
         real: Arithmetic = "real" if any(part.arithmetic == "real" for part in parts) else "integer"
         _agree("adjacency", adjacency, first.adjacency)
         _agree("unit", unit, first.unit)
@@ -66,21 +66,20 @@ class _Structure(Event):
 def _agree(name: str, given: Adjacency | str | None, found: Adjacency | str) -> None:
     """Refuse a scope that is not the parts' own; it is only given when a record is read back."""
     if given is not None and (exact_adjacency(given, histories=True) if name == "adjacency" else given) != found:
-        message = f"{name} must be that of the parts, {found!r}, not {quote(given)}."
-        raise GuaranteeMismatch(message)
+        raise GuaranteeMismatch(f"{name} must be that of the parts, {found!r}, not {quote(given)}.")
 
 
 def _event(value: object, name: str = "event") -> Event:
     if not isinstance(value, Event):
-        message = f"{name} must be an event, not {quote(value)}."
-        raise ParameterError(message)
+        raise ParameterError(f"{name} must be an event, not {quote(value)}.")
     return value
 
 
 def _events(values: object) -> tuple[Event, ...]:
     if not isinstance(values, tuple | list) or not 1 <= len(values) <= _MOST_PARTS:
-        message = f"events must be a list of 1 to {_MOST_PARTS} events, not {quote(values)} (see RepeatedEvent)."
-        raise ParameterError(message)
+        raise ParameterError(
+            f"events must be a list of 1 to {_MOST_PARTS} events, not {quote(values)} (see RepeatedEvent)."
+        )
     return tuple(_event(value, "events") for value in values)
 
 
@@ -163,8 +162,7 @@ class ParallelEvent(_Structure):
         arithmetic: Arithmetic | None = None,
     ) -> None:
         if not isinstance(fixed, bool):
-            message = f"fixed must be True or False, not {quote(fixed)}."
-            raise ParameterError(message)
+            raise ParameterError(f"fixed must be True or False, not {quote(fixed)}.")
         self._set(events=_events(events), fixed=fixed)
         self._scope_of(self.events, adjacency, unit, arithmetic)
 
@@ -215,11 +213,11 @@ class ReplacedEvent(Event):
     ) -> None:
         self._set(event=_event(event))
         if self.event.adjacency is not AddRemove:
-            message = f"event must have adjacency AddRemove, not {self.event.adjacency!r}: it is replace-one already."
-            raise GuaranteeMismatch(message)
+            raise GuaranteeMismatch(
+                f"event must have adjacency AddRemove, not {self.event.adjacency!r}: it is replace-one already."
+            )
         if exact_adjacency(adjacency) is not ReplaceOne:
-            message = "adjacency must be ReplaceOne: that is what the event is read under."
-            raise GuaranteeMismatch(message)
+            raise GuaranteeMismatch("adjacency must be ReplaceOne: that is what the event is read under.")
         _agree("unit", unit, self.event.unit)
         _agree("arithmetic", arithmetic, self.event.arithmetic)
         self._scope(ReplaceOne, self.event.unit, self.event.arithmetic)
@@ -308,8 +306,7 @@ class GuaranteedEvent(Event):
         arithmetic: Arithmetic = "integer",
     ) -> None:
         if not isinstance(guarantee, Guarantee):
-            message = f"guarantee must be a guarantee such as PureDP(epsilon=1), not {quote(guarantee)}."
-            raise ParameterError(message)
+            raise ParameterError(f"guarantee must be a guarantee such as PureDP(epsilon=1), not {quote(guarantee)}.")
         _agree("adjacency", adjacency, guarantee.adjacency)
         _agree("unit", unit, guarantee.unit)
         self._scope(ReplaceOne, guarantee.unit, arithmetic)
@@ -344,8 +341,9 @@ class PoissonSampledEvent(_Structure):
         self._set(event=_event(event), probability=exact_probability(probability, name="probability"))
         self._scope_of((self.event,), adjacency, unit, arithmetic)
         if self.adjacency is not AddRemove:
-            message = "adjacency must be AddRemove: under ReplaceOne draw a sample of fixed size (FixedSampledEvent)."
-            raise ParameterError(message)
+            raise ParameterError(
+                "adjacency must be AddRemove: under ReplaceOne draw a sample of fixed size (FixedSampledEvent)."
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
@@ -379,14 +377,15 @@ class FixedSampledEvent(_Structure):
         )
         self._scope_of((self.event,), adjacency, unit, arithmetic)
         if self.size > self.population:
-            message = f"size must be at most the population, {self.population}, not {self.size}."
-            raise ParameterError(message)
+            raise ParameterError(f"size must be at most the population, {self.population}, not {self.size}.")
         if isinstance(self.event, ShuffledEvent) and self.event.reports > self.size:
-            message = f"size must be at least the number of shuffled reports, {self.event.reports}, not {self.size}."
-            raise ParameterError(message)
+            raise ParameterError(
+                f"size must be at least the number of shuffled reports, {self.event.reports}, not {self.size}."
+            )
         if self.adjacency is not ReplaceOne:
-            message = "adjacency must be ReplaceOne: adding a unit changes the population (see PoissonSampledEvent)."
-            raise ParameterError(message)
+            raise ParameterError(
+                "adjacency must be ReplaceOne: adding a unit changes the population (see PoissonSampledEvent)."
+            )
 
     @property
     def probability(self) -> Fraction:
@@ -418,5 +417,6 @@ class ShuffledEvent(_Structure):
         self._set(event=_event(event), reports=whole(reports, name="reports"))
         self._scope_of((self.event,), adjacency, unit, arithmetic)
         if self.adjacency is not ReplaceOne:
-            message = "adjacency must be ReplaceOne: everybody reports, only the content of a report changes."
-            raise ParameterError(message)
+            raise ParameterError(
+                "adjacency must be ReplaceOne: everybody reports, only the content of a report changes."
+            )

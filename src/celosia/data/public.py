@@ -91,8 +91,9 @@ def _read_csv(source: Files, schema: Mapping[str, Kind], text: TextFormat) -> "p
         ]
         return pa.concat_tables(tables, promote_options="permissive")
     except (OSError, UnicodeError, pa.ArrowException):
-        message = "source: the public CSV file cannot be read: every line needs as many values as the first."
-        raise SchemaError(message) from None
+        raise SchemaError(
+            "source: the public CSV file cannot be read: every line needs as many values as the first."
+        ) from None
 
 
 def _is_text(kind: Kind) -> bool:
@@ -113,8 +114,7 @@ def schema_of_public(table: "pa.Table") -> Schema:
         try:
             kind = None if found.kind is None else _kind_of(found.kind, table.column(found.name))
         except CelosiaError as error:
-            message = f"The public column {quote(found.name)} needs a kind in schema=: {error}"
-            raise SchemaError(message) from error
+            raise SchemaError(f"The public column {quote(found.name)} needs a kind in schema=: {error}") from error
         if kind is not None:
             kinds[found.name] = kind
     return Schema(kinds)
@@ -139,7 +139,7 @@ def _kind_of(word: str, column: "pa.ChunkedArray") -> Kind | None:
     return _between(word, *(end.as_py() for end in pc.min_max(values).values()))
 
 
-def _between(word: str, low: Any, high: Any) -> Kind:  # noqa: ANN401 - numbers, dates or times
+def _between(word: str, low: Any, high: Any) -> Kind:
     match word:
         case "integer":
             return Integer(low, high)
@@ -177,8 +177,7 @@ def check_key(table: "pa.Table", key: tuple[str, ...], schema: Mapping[str, Kind
         _check_key_kind(name, schema[name], table.column(name))
     known = table.select(list(key)).drop_null()
     if known.group_by(list(key)).aggregate([]).num_rows < known.num_rows:
-        message = f"The public table has a key twice in {quote(', '.join(key))}: a join would multiply rows."
-        raise SchemaError(message)
+        raise SchemaError(f"The public table has a key twice in {quote(', '.join(key))}: a join would multiply rows.")
 
 
 def _check_key_kind(name: str, kind: Kind, column: "pa.ChunkedArray") -> None:
@@ -186,17 +185,17 @@ def _check_key_kind(name: str, kind: Kind, column: "pa.ChunkedArray") -> None:
     import pyarrow.compute as pc
 
     if not isinstance(kind, _KEYS):
-        message = f"The key {quote(name)} must be an Integer, Boolean, Category, Text or Date, not {quote(kind)}."
-        raise SchemaError(message)
+        raise SchemaError(
+            f"The key {quote(name)} must be an Integer, Boolean, Category, Text or Date, not {quote(kind)}."
+        )
     if kind.null != DROP:
-        message = f'The key {quote(name)} must have the null rule "drop": an imputed key could be there twice.'
-        raise SchemaError(message)
+        raise SchemaError(f'The key {quote(name)} must have the null rule "drop": an imputed key could be there twice.')
     if isinstance(kind, Integer | Date):
         plain = column.drop_null()
         if len(plain) and not (pa.types.is_integer(plain.type) or pa.types.is_date(plain.type)):
-            message = f"The key {quote(name)} holds {column.type}, which is not what {quote(kind)} says."
-            raise SchemaError(message)
+            raise SchemaError(f"The key {quote(name)} holds {column.type}, which is not what {quote(kind)} says.")
         low, high = (end.as_py() for end in pc.min_max(plain).values())
         if len(plain) and not kind.low <= low <= high <= kind.high:
-            message = f"The key {quote(name)} has values outside {quote(kind)}: clipped, some would be the same."
-            raise SchemaError(message)
+            raise SchemaError(
+                f"The key {quote(name)} has values outside {quote(kind)}: clipped, some would be the same."
+            )

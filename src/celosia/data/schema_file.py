@@ -124,11 +124,9 @@ def read_schema_file(path: str | PathLike[str]) -> SchemaFile:
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
     except FileNotFoundError as error:
-        message = f"There is no schema file {quote(str(path))}."
-        raise SchemaError(message) from error
+        raise SchemaError(f"There is no schema file {quote(str(path))}.") from error
     except (OSError, UnicodeDecodeError) as error:
-        message = f"The schema file {quote(str(path))} cannot be read as a text."
-        raise SchemaError(message) from error
+        raise SchemaError(f"The schema file {quote(str(path))} cannot be read as a text.") from error
     return parse_schema_file(text)
 
 
@@ -143,16 +141,14 @@ def parse_schema_file(text: str) -> SchemaFile:
     document = load_toml(_OPEN.sub(rf'\1 "{_UNKNOWN}"', text))
     missing = [*_missing_in_table(document), *_missing_in_columns(document)]
     if missing:
-        message = f"The schema is not filled in: {'; '.join(missing)}."
-        raise SchemaError(message)
+        raise SchemaError(f"The schema is not filled in: {'; '.join(missing)}.")
     return SchemaFile(schema=read_columns(document), **_options(document))
 
 
 def _section(document: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     section = document.get(name, {})
     if not isinstance(section, dict):
-        message = f"The schema needs {name} as a section, [{name}], not as a value."
-        raise SchemaError(message)
+        raise SchemaError(f"The schema needs {name} as a section, [{name}], not as a value.")
     return section
 
 
@@ -188,18 +184,15 @@ def _options(document: Mapping[str, Any]) -> dict[str, Any]:
     options = dict(_section(document, "table"))
     unknown = sorted(options.keys() - set(_OPTIONS))
     if unknown:
-        message = f"The section [table] has {quote(unknown[0])}; it knows {', '.join(_OPTIONS)}."
-        raise SchemaError(message)
+        raise SchemaError(f"The section [table] has {quote(unknown[0])}; it knows {', '.join(_OPTIONS)}.")
     for name, value in options.items():
         wanted = int if name.startswith("max_") else str | list if name in _LISTS else str
         if not isinstance(value, wanted) or isinstance(value, bool):
-            message = f"The line {name} of [table] is {quote(value)}, which is of the wrong type."
-            raise SchemaError(message)
+            raise SchemaError(f"The line {name} of [table] is {quote(value)}, which is of the wrong type.")
     if "adjacency" in options:
         options["adjacency"] = exact_adjacency(options["adjacency"])
     given = {name: options.pop(name) for name in _FORMAT if name in options}
     try:
         return {**options, "text": TextFormat(**given)}
     except ParameterError as error:
-        message = f"The section [table] is not valid: {error}"
-        raise SchemaError(message) from error
+        raise SchemaError(f"The section [table] is not valid: {error}") from error

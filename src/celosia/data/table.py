@@ -136,15 +136,13 @@ def table(  # noqa: PLR0913 - all that has to be said of a table, by name
     found = classify(source, name=name, text=text)
     called = _name(name, source, found)
     if not isinstance(public, bool):
-        message = f"public must be True or False, not {quote(public)}."
-        raise ParameterError(message)
+        raise ParameterError(f"public must be True or False, not {quote(public)}.")
     limits = {"max_groups_per_person": max_groups_per_person, "max_rows_per_group": max_rows_per_group}
     if public:
         _refuse_given(person=person, **limits, max_rows_per_person=max_rows_per_person)
         return _public(found, called, schema, key, text)
     if key is not None:
-        message = "key is for public tables: a private table is joined on its person."
-        raise ParameterError(message)
+        raise ParameterError("key is for public tables: a private table is joined on its person.")
     declared = _schema(schema)
     _check_person(person, declared, limits)
     if person is None:
@@ -169,8 +167,7 @@ def _name(name: object, source: object, found: DataSource) -> str:
     if name is None:
         return suggested_name(source)
     if not isinstance(name, str) or not _NAME.fullmatch(name) or len(name) > _LONGEST_NAME:
-        message = f"name must be letters, digits and underscores, such as deaths_2021, not {quote(name)}."
-        raise ParameterError(message)
+        raise ParameterError(f"name must be letters, digits and underscores, such as deaths_2021, not {quote(name)}.")
     return name
 
 
@@ -178,8 +175,9 @@ def _schema(schema: object) -> Schema:
     if isinstance(schema, Schema):
         return schema
     if not isinstance(schema, Mapping):
-        message = "schema must be a Schema, such as Schema(age=Integer(0, 120)): bounds are never read from the data."
-        raise ParameterError(message)
+        raise ParameterError(
+            "schema must be a Schema, such as Schema(age=Integer(0, 120)): bounds are never read from the data."
+        )
     return Schema(schema)
 
 
@@ -188,34 +186,31 @@ def _check_person(person: object, schema: Schema, limits: Mapping[str, object]) 
         _refuse_given(**limits)
         return
     if not isinstance(person, str) or not person:
-        message = f"person must be the name of a column, not {quote(person)}."
-        raise ParameterError(message)
+        raise ParameterError(f"person must be the name of a column, not {quote(person)}.")
     if person in schema:
-        message = f"person={quote(person)} must not be in the schema: a person's identity cannot be asked about."
-        raise SchemaError(message)
+        raise SchemaError(
+            f"person={quote(person)} must not be in the schema: a person's identity cannot be asked about."
+        )
     missing = [name for name, value in limits.items() if value is None]
     if missing:
-        message = (
+        raise ParameterError(
             f"person={quote(person)} needs {' and '.join(missing)}: in how many groups of a query one person counts, "
             "and with how many rows in each. What is beyond is left out; smaller limits need less noise."
         )
-        raise ParameterError(message)
 
 
 def _refuse_given(**given: object) -> None:
     extra = [name for name, value in given.items() if value is not None]
     if extra:
-        message = f"{' and '.join(extra)} can only be given for a private table with person=."
-        raise ParameterError(message)
+        raise ParameterError(f"{' and '.join(extra)} can only be given for a private table with person=.")
 
 
-def _limit(value: Any, name: str) -> int | None:  # noqa: ANN401 - whatever the caller passed
+def _limit(value: Any, name: str) -> int | None:
     if value is None:
         return None
     number = whole(value, name=name)
     if number > _LARGEST_LIMIT:
-        message = f"{name} must be at most 2^31, not {quote(value)}."
-        raise ParameterError(message)
+        raise ParameterError(f"{name} must be at most 2^31, not {quote(value)}.")
     return number
 
 
@@ -246,8 +241,9 @@ def _check_columns(source: DataSource, wanted: Sequence[str], person: str | None
 def _public(source: DataSource, name: str, schema: object, key: str | Sequence[str] | None, text: TextFormat) -> Table:
     columns = (key,) if isinstance(key, str) else tuple(key or ())
     if not columns or not all(isinstance(column, str) for column in columns):
-        message = f"key must name the column or columns by which the public table is joined, not {quote(key)}."
-        raise ParameterError(message)
+        raise ParameterError(
+            f"key must name the column or columns by which the public table is joined, not {quote(key)}."
+        )
     declared = None if schema is None else _schema(schema)
     rows = read_public(source, declared, text)
     if declared is None:
@@ -255,8 +251,7 @@ def _public(source: DataSource, name: str, schema: object, key: str | Sequence[s
     _check_columns(Frame(rows), tuple(declared))
     absent = [column for column in columns if column not in declared]
     if absent:
-        message = f"key names {quote(absent[0])}, which is not in the schema or has no values."
-        raise SchemaError(message)
+        raise SchemaError(f"key names {quote(absent[0])}, which is not in the schema or has no values.")
     check_key(rows, columns, declared)
     return Table(
         name=name, source=Frame(rows.select(list(declared))), schema=declared, public=True, key=columns, text=text

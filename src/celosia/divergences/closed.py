@@ -56,8 +56,7 @@ def _standardised(p: Normal, q: Normal) -> tuple[float, float]:
     """Mean and variance of p in units in which q is standard normal."""
     shift, ratio = (p.mean - q.mean) / q.deviation, p.variance / q.variance
     if not (abs(shift) < _FAR and 1 / _FAR < ratio < _FAR):
-        message = f"p and q are too far apart for doubles: {quote(p)} and {quote(q)}."
-        raise ParameterError(message)
+        raise ParameterError(f"p and q are too far apart for doubles: {quote(p)} and {quote(q)}.")
     return shift, ratio
 
 
@@ -80,16 +79,14 @@ def whiten(p: MultivariateNormal, q: MultivariateNormal) -> "tuple[np.ndarray, n
     [[1.0], [0.25]]
     """
     if len(p.mean) != len(q.mean):
-        message = f"p and q must have the same dimension: {len(p.mean)} is not {len(q.mean)}."
-        raise ParameterError(message)
+        raise ParameterError(f"p and q must have the same dimension: {len(p.mean)} is not {len(q.mean)}.")
     root = np.linalg.cholesky(q.covariance)
     half = np.linalg.solve(root, p.covariance)
     variances, basis = np.linalg.eigh(np.linalg.solve(root, half.T))
     with np.errstate(over="ignore", invalid="ignore"):
         shifts = basis.T @ np.linalg.solve(root, p.mean - q.mean)
     if not ((np.abs(shifts) < _FAR) & (variances > 1 / _FAR) & (variances < _FAR)).all():
-        message = f"p and q are too far apart for doubles: {quote(p)} and {quote(q)}."
-        raise ParameterError(message)
+        raise ParameterError(f"p and q are too far apart for doubles: {quote(p)} and {quote(q)}.")
     # A variance that is 1 up to rounding is 1: there the highest orders change between a number and infinity.
     same = np.array_equal(p.covariance, q.covariance) | (np.abs(variances - 1) < _LEVEL * len(variances))
     return shifts, np.where(same, 1.0, variances)
@@ -142,8 +139,7 @@ def renyi_laplace(p: Laplace, q: Laplace, order: float) -> float:
 def _laplace_shift(p: Laplace, q: Laplace) -> float:
     shift = abs(p.location - q.location)
     if not (shift / min(p.scale, q.scale) < _FAR and 1 / _FAR < p.scale < _FAR and 1 / _FAR < q.scale < _FAR):
-        message = f"p and q are too far apart for doubles: {quote(p)} and {quote(q)}."
-        raise ParameterError(message)
+        raise ParameterError(f"p and q are too far apart for doubles: {quote(p)} and {quote(q)}.")
     return shift
 
 

@@ -48,11 +48,12 @@ def cross_entropy(p: object, q: object, *, base: float = math.e) -> float:
     return (_nats(p) + kl(p, q)) / unit
 
 
-def _nats(p: Any) -> float:  # noqa: ANN401 - whatever a distribution may be given as
+def _nats(p: Any) -> float:
     if isinstance(p, Samples):
         if p.neighbours is not None or p.bins is not None:
-            message = f"The entropy of samples is that of their values: leave bins and neighbours out of {p!r}."
-            raise ParameterError(message)
+            raise ParameterError(
+                f"The entropy of samples is that of their values: leave bins and neighbours out of {p!r}."
+            )
         p = p.empirical()
     if isinstance(p, MultivariateNormal):
         return float(np.linalg.slogdet(2 * math.pi * math.e * p.covariance)[1]) / 2

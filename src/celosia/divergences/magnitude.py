@@ -141,24 +141,23 @@ def R(alpha: float, noise: Noise, radius: float) -> float:  # noqa: N802 - the l
         _check_density(noise)
         value = max(_of_shift(alpha, noise, shift) for shift in radius * _TRIED) if radius else 0.0
     if not math.isfinite(value):
-        message = f"noise moved by radius={quote(radius)} has an infinite divergence of order alpha={quote(alpha)}."
-        raise ParameterError(message)
+        raise ParameterError(
+            f"noise moved by radius={quote(radius)} has an infinite divergence of order alpha={quote(alpha)}."
+        )
     return value
 
 
-def _check_density(noise: Any) -> None:  # noqa: ANN401 - SciPy's frozen distributions have no common public type
+def _check_density(noise: Any) -> None:
     if not all(hasattr(noise, name) for name in ("dist", "support", "logpdf", "ppf")):
-        message = (
+        raise ParameterError(
             f"noise must be GaussianNoise, LaplaceNoise or a frozen continuous SciPy distribution, not {quote(noise)}: "
             "noise on a grid, moved off the grid, is told apart at once."
         )
-        raise ParameterError(message)
     if tuple(float(end) for end in noise.support()) != (-math.inf, math.inf):
-        message = "noise must have the whole line for its support: moved, it is told apart at once."
-        raise ParameterError(message)
+        raise ParameterError("noise must have the whole line for its support: moved, it is told apart at once.")
 
 
-def _of_shift(alpha: float, noise: Any, shift: float) -> float:  # noqa: ANN401 - likewise
+def _of_shift(alpha: float, noise: Any, shift: float) -> float:
     """Return the divergence of the noise moved by ``shift`` from the noise, by integration."""
     quantiles = np.asarray(noise.ppf(_LEVELS), dtype=np.float64)
     scale = float(noise.ppf(0.75) - noise.ppf(0.25))
@@ -169,7 +168,7 @@ def _of_shift(alpha: float, noise: Any, shift: float) -> float:  # noqa: ANN401 
 
 def _log_ratio(
     alpha: float,
-    noise: Any,  # noqa: ANN401 - likewise
+    noise: Any,
     shift: float,
 ) -> "Callable[[NDArray[np.float64]], NDArray[np.float64]]":
     log_density = log_density_of(noise)

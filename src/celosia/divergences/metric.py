@@ -71,14 +71,13 @@ def metric_privacy(
     if not hasattr(outputs, "__len__") or not callable(divergence):
         wrong = ("divergence", "a function of two outputs", divergence)
         name, wanted, given = wrong if hasattr(outputs, "__len__") else ("outputs", "a sequence", outputs)
-        message = f"{name} must be {wanted}, not {quote(given)}."
-        raise ParameterError(message)
+        raise ParameterError(f"{name} must be {wanted}, not {quote(given)}.")
     if len(outputs) == 0 or matrix.shape != (len(outputs), len(outputs)):
-        message = f"distances must have a row and a column for each of the {len(outputs)} outputs, not {matrix.shape}."
-        raise ParameterError(message)
+        raise ParameterError(
+            f"distances must have a row and a column for each of the {len(outputs)} outputs, not {matrix.shape}."
+        )
     if (matrix < 0).any() or (matrix != matrix.T).any() or np.diagonal(matrix).any():
-        message = "distances must be a metric: at least 0, symmetric, and 0 from an input to itself."
-        raise ParameterError(message)
+        raise ParameterError("distances must be a metric: at least 0, symmetric, and 0 from an input to itself.")
     largest, worst = 0.0, None
     # Distances are rounded: a pair on the rim of the ball is counted in, or privacy would seem better than it is.
     for i, j in np.argwhere((matrix <= radius * (1 + _SLACK)) & ~np.eye(len(matrix), dtype=bool)).tolist():

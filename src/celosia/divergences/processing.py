@@ -69,11 +69,9 @@ def obeys_post_processing(
     """
     size, trials = whole(size, name="size", least=2), whole(trials, name="trials", least=0)
     if size > 5:
-        message = f"size must be at most 5, not {size}: the enumeration grows with its power."
-        raise ParameterError(message)
+        raise ParameterError(f"size must be at most 5, not {size}: the enumeration grows with its power.")
     if not callable(divergence):
-        message = f"divergence must be a function of two arrays of probabilities, not {quote(divergence)}."
-        raise ParameterError(message)
+        raise ParameterError(f"divergence must be a function of two arrays of probabilities, not {quote(divergence)}.")
     stream = Seeded(_SEED) if source is None else source
     for p, q, kernel in itertools.chain(_enumerated(size), _drawn(size, trials, stream)):
         before, after = _value(divergence, p, q), _value(divergence, p @ kernel, q @ kernel)

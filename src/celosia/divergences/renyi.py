@@ -51,8 +51,9 @@ def renyi(p: object, q: object, order: float) -> float:
     """
     order = as_order(order)
     if _LARGEST < order < math.inf:
-        message = f"order must be at most {_LARGEST:g} or infinite, not {quote(order)}: doubles go no further."
-        raise ParameterError(message)
+        raise ParameterError(
+            f"order must be at most {_LARGEST:g} or infinite, not {quote(order)}: doubles go no further."
+        )
     if isinstance(p, Normal) and isinstance(q, Normal):
         return renyi_normal(p, q, order)
     if isinstance(p, Laplace) and isinstance(q, Laplace):
@@ -88,8 +89,7 @@ def max_divergence(p: object, q: object, delta: float = 0.0) -> float:
     """
     delta = as_number(delta, name="delta", least=0)
     if delta >= 1:
-        message = f"delta must be at least 0 and less than 1, not {quote(delta)}."
-        raise ParameterError(message)
+        raise ParameterError(f"delta must be at least 0 and less than 1, not {quote(delta)}.")
     if delta == 0:
         return max(0.0, renyi(p, q, math.inf))
     closed = (Normal, Laplace, MultivariateNormal)

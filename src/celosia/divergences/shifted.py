@@ -43,8 +43,7 @@ def shifted_renyi_gaussian(alpha: float, distance: float, variance: float, shift
     left = max(distance - as_number(shift, name="shift", least=0), 0.0) / spread
     value = alpha / 2 * left * left
     if math.isinf(value):
-        message = "distance must be smaller beside the variance: the divergence is beyond the doubles."
-        raise ParameterError(message)
+        raise ParameterError("distance must be smaller beside the variance: the divergence is beyond the doubles.")
     return value
 
 
@@ -94,8 +93,7 @@ def shifted_distribution(
     """
     moved = _moved(mu, nu, shift, points, nu_points)
     if moved is None:
-        message = "shift must be larger: some of mu's mass has no point of nu's within reach."
-        raise ParameterError(message)
+        raise ParameterError("shift must be larger: some of mu's mass has no point of nu's within reach.")
     return moved
 
 
@@ -111,8 +109,7 @@ def _moved(
     x = _positions(points, p.size, name="points")
     y = x if nu_points is None else _positions(nu_points, q.size, name="nu_points")
     if y.size != q.size:
-        message = f"nu must have one probability for each point: {q.size} for {y.size} points."
-        raise ParameterError(message)
+        raise ParameterError(f"nu must have one probability for each point: {q.size} for {y.size} points.")
     carried, kept = p > 0, q > 0
     masses = exact_masses(p[carried])
     low, high = _bounds(x[carried], masses, y[kept], shift)
@@ -135,14 +132,11 @@ def _moved(
 def _positions(points: "ArrayLike | None", size: int, *, name: str) -> "NDArray[np.float64]":
     array = np.arange(size, dtype=np.float64) if points is None else as_array(points, name=name)
     if points is not None and name == "points" and array.size != size:
-        message = f"mu must have one probability for each point: {size} for {array.size} points."
-        raise ParameterError(message)
+        raise ParameterError(f"mu must have one probability for each point: {size} for {array.size} points.")
     if array.size > _MOST_POINTS:
-        message = f"{name} must be at most {_MOST_POINTS}, not {array.size}."
-        raise ParameterError(message)
+        raise ParameterError(f"{name} must be at most {_MOST_POINTS}, not {array.size}.")
     if (np.diff(array) <= 0).any():
-        message = f"{name} must be increasing: sort them, with their probabilities."
-        raise ParameterError(message)
+        raise ParameterError(f"{name} must be increasing: sort them, with their probabilities.")
     return array
 
 

@@ -68,11 +68,10 @@ _NAMES = {
 }
 
 
-def __getattr__(name: str) -> "Any":  # noqa: ANN401 - any of the names above
+def __getattr__(name: str) -> "Any":
     if name in _NAMES:
         return getattr(importlib.import_module(f"celosia.guard.{_NAMES[name]}"), name)
-    message = f"module 'celosia.guard' has no attribute {name!r}"
-    raise AttributeError(message)
+    raise AttributeError(f"module 'celosia.guard' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

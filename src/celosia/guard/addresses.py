@@ -25,8 +25,7 @@ def expanded(text: str, *, name: str) -> str:
     """
     missing = [word for word in _VARIABLE.findall(text) if word not in os.environ]
     if missing:
-        message = f"{name} needs the environment variable {missing[0]}, which is not set."
-        raise ParameterError(message)
+        raise ParameterError(f"{name} needs the environment variable {missing[0]}, which is not set.")
     return _VARIABLE.sub(lambda match: os.environ[match[1]], text)
 
 

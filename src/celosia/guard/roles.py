@@ -39,8 +39,7 @@ class Role(StrEnum):
         """
         if isinstance(word, str) and word in cls._value2member_map_:
             return cls(word)
-        message = f"role must be one of {', '.join(cls)}, not {quote(word)}."
-        raise ParameterError(message)
+        raise ParameterError(f"role must be one of {', '.join(cls)}, not {quote(word)}.")
 
 
 class Permission(StrEnum):
@@ -110,5 +109,4 @@ def require(identity: "Identity", *permissions: Permission) -> None:
     """
     if not PERMISSIONS[identity.role].intersection(permissions):
         article = "An" if identity.role.value[0] in "ao" else "A"
-        message = f"{article} {identity.role} may not {permissions[0]}."
-        raise NotAllowed(message)
+        raise NotAllowed(f"{article} {identity.role} may not {permissions[0]}.")

@@ -78,11 +78,10 @@ class Guard:
         guard = cls(config, open_ledger(expanded(config.store, name="store"), create=create))
         if not create and not config.store.startswith("memory:") and not guard._directory.users():
             guard.close()
-            message = (
+            raise ParameterError(
                 f"The store {hidden(config.store)} has no users: it is not the one that was set up. Look at store in "
                 "the configuration; celosia guard init makes a new one."
             )
-            raise ParameterError(message)
         return guard
 
     def open_datasets(self) -> None:
@@ -227,8 +226,9 @@ class Guard:
             policy = page.state.policies.get(Scope(dataset=ask.dataset))
         if known is not None:
             if known[0].digest != request.digest:
-                message = f"The idempotency key {quote(key)} was used before for another request: draw a new one."
-                raise RequestConflict(message)
+                raise RequestConflict(
+                    f"The idempotency key {quote(key)} was used before for another request: draw a new one."
+                )
             return self._told(known[1].reservation)
         dataset = _seen(identity, ask.dataset, found)
         session = self._sessions.session(dataset, policy)
@@ -339,13 +339,13 @@ def _seen(identity: Identity, name: str, found: Dataset | None) -> Dataset:
 
 def _checked_key(key: object) -> str:
     if not isinstance(key, str) or not 0 < len(key) <= _LONGEST_KEY or not (key.isascii() and key.isprintable()):
-        message = f"An idempotency key is 1 to {_LONGEST_KEY} printable ASCII characters, drawn anew for every request."
-        raise ParameterError(message)
+        raise ParameterError(
+            f"An idempotency key is 1 to {_LONGEST_KEY} printable ASCII characters, drawn anew for every request."
+        )
     return key
 
 
 def _checked_limit(limit: object) -> int:
     if not isinstance(limit, int) or isinstance(limit, bool) or not 1 <= limit <= _MOST_LINES:
-        message = f"limit must be a whole number from 1 to {_MOST_LINES}, not {quote(limit)}."
-        raise ParameterError(message)
+        raise ParameterError(f"limit must be a whole number from 1 to {_MOST_LINES}, not {quote(limit)}.")
     return limit

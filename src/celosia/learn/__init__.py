@@ -91,11 +91,10 @@ _FILES = {
 }
 
 
-def __getattr__(name: str) -> Any:  # noqa: ANN401 - one of the names above
+def __getattr__(name: str) -> Any:
     if name in _FILES:
         return getattr(importlib.import_module(f"celosia.learn.{_FILES[name]}"), name)
-    message = f"module 'celosia.learn' has no attribute {name!r}"
-    raise AttributeError(message)
+    raise AttributeError(f"module 'celosia.learn' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -48,17 +48,16 @@ __all__ = [
 _LATER = {"Account": "account", "Ledger": "ledger", "open_ledger": "opening"}
 
 
-def __getattr__(name: str) -> "Any":  # noqa: ANN401 - one of three names
+def __getattr__(name: str) -> "Any":
     if name in _LATER:
         return getattr(importlib.import_module(f"celosia.ledger.{_LATER[name]}"), name)
-    message = f"module 'celosia.ledger' has no attribute {name!r}"
-    raise AttributeError(message)
+    raise AttributeError(f"module 'celosia.ledger' has no attribute {name!r}")
 
 
 class _Room(ModuleType):
     """The room can be called: ``celosia.ledger(url)`` is ``celosia.ledger.open_ledger(url)``."""
 
-    def __call__(self, url: str, **options: "Any") -> "Ledger":  # noqa: ANN401 - those of open_ledger
+    def __call__(self, url: str, **options: "Any") -> "Ledger":
         from celosia.ledger.opening import open_ledger
 
         return open_ledger(url, **options)

@@ -93,5 +93,6 @@ def door_of(budget: object) -> Door:
     for keeper in (budget, getattr(budget, "door", None)):
         if isinstance(keeper, Door):
             return keeper
-    message = f"budget must be a Session, a ledger's account, ledger.account('data'), or a Purse, not {quote(budget)}."
-    raise ParameterError(message)
+    raise ParameterError(
+        f"budget must be a Session, a ledger's account, ledger.account('data'), or a Purse, not {quote(budget)}."
+    )

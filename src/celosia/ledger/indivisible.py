@@ -31,8 +31,7 @@ class Indivisible:
         return self
 
     def __reduce__(self) -> NoReturn:
-        message = (
+        raise ParameterError(
             f"A {type(self).__name__} keeps a budget and cannot be sent to another process or written to a file: there "
             "it would be spent a second time. Work in this process (n_jobs=1), or open a ledger that both can reach."
         )
-        raise ParameterError(message)

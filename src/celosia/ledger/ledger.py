@@ -185,8 +185,7 @@ class Ledger(Indivisible):
         with self.store.transaction() as connection:
             known = self._known(connection, reservation)
             if known.event != release.event:
-                message = "release: it is not of the event that was reserved."
-                raise ParameterError(message)
+                raise ParameterError("release: it is not of the event that was reserved.")
             if known.state == "committed" and (known.answer is None) == (text is None) and known.answer == text:
                 return
             self._open(known)
@@ -218,15 +217,13 @@ class Ledger(Indivisible):
     def _known(connection: "Connection", reservation: "Reservation") -> "Reservation":
         found = find(connection, str(getattr(reservation, "id", "")))
         if found is None:
-            message = "reservation: this ledger has none of that id."
-            raise LedgerError(message)
+            raise LedgerError("reservation: this ledger has none of that id.")
         return found.reservation
 
     @staticmethod
     def _open(reservation: "Reservation") -> None:
         if reservation.state != "reserved":
-            message = f"The reservation is {reservation.state} already: it is not changed any more."
-            raise LedgerError(message)
+            raise LedgerError(f"The reservation is {reservation.state} already: it is not changed any more.")
 
     def reservation(self, id: str) -> "Reservation | None":  # noqa: A002 - the name that it has everywhere else
         """Return a reservation, with its answer if there is one.
@@ -287,8 +284,9 @@ class Ledger(Indivisible):
         """
         name = exact_text(kind, name="kind")
         if name in _OWN_KINDS or not isinstance(body, Mapping):
-            message = f"kind must be none of {', '.join(_OWN_KINDS)}, and body a mapping, not {quote(kind)}."
-            raise ParameterError(message)
+            raise ParameterError(
+                f"kind must be none of {', '.join(_OWN_KINDS)}, and body a mapping, not {quote(kind)}."
+            )
         if connection is not None:
             append(connection, name, dict(body), self.book.clock)
             return
@@ -368,11 +366,10 @@ class Ledger(Indivisible):
 
 def _check_release(release: object, text: object) -> None:
     if not isinstance(release, Release):
-        message = f"release must be what a mechanism released, not {quote(type(release))}."
-        raise ParameterError(message)
+        raise ParameterError(f"release must be what a mechanism released, not {quote(type(release))}.")
     if release.seeded:
-        message = "release: its noise came from a seeded source, which protects nobody; a ledger does not take it."
-        raise ParameterError(message)
+        raise ParameterError(
+            "release: its noise came from a seeded source, which protects nobody; a ledger does not take it."
+        )
     if text is not None and not isinstance(text, str):
-        message = f"text must be the answer as a text, not {quote(type(text))}."
-        raise ParameterError(message)
+        raise ParameterError(f"text must be the answer as a text, not {quote(type(text))}.")

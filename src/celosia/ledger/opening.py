@@ -47,5 +47,4 @@ def open_ledger(url: str, *, create: bool = True, clock: Callable[[], datetime] 
 
 def _check_begun(store: Store) -> None:
     if not store.has_begun():
-        message = f"url: there is no ledger in {store.name}."
-        raise ParameterError(message)
+        raise ParameterError(f"url: there is no ledger in {store.name}.")

@@ -137,8 +137,9 @@ class Purse(Indivisible):
         celosia.core.errors.BudgetExceeded: The question costs PureDP(epsilon=2), and the budget has ...
         """
         if request is not None:
-            message = f"request={quote(request)} needs a ledger, which remembers requests: open the session with one."
-            raise ParameterError(message)
+            raise ParameterError(
+                f"request={quote(request)} needs a ledger, which remembers requests: open the session with one."
+            )
         self._check_process()
         with self._lock:
             if not self._filter.admits(event):
@@ -176,20 +177,18 @@ class Purse(Indivisible):
 
     def _check_process(self) -> None:
         if self._process != os.getpid():
-            message = (
+            raise LedgerError(
                 "A budget in memory belongs to the process that opened it, and this one was forked from it: here the "
                 "same budget would be spent a second time. Share a ledger instead: "
                 "ledger=celosia.ledger('sqlite:///budget.db')."
             )
-            raise LedgerError(message)
 
     def _settle(self, reservation: Reservation, state: State) -> None:
         self._check_process()
         with self._lock:
             known = self._history.get(reservation.id)
             if known is None or known.state != "reserved":
-                message = f"{quote(reservation)} is not open in this purse."
-                raise ParameterError(message)
+                raise ParameterError(f"{quote(reservation)} is not open in this purse.")
             self._history[known.id] = dataclasses.replace(known, state=state)
 
     def __repr__(self) -> str:

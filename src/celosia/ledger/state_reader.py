@@ -125,13 +125,13 @@ class Book:
         head, at = head_of(connection)
         state = self._state
         if head.sequence < state.sequence or (head.sequence == state.sequence and head.hash != state.hash):
-            message = "The log is not the one that was read before: lines are gone, or were changed. Verify it."
-            raise LedgerError(message)
+            raise LedgerError(
+                "The log is not the one that was read before: lines are gone, or were changed. Verify it."
+            )
         if head.sequence > state.sequence:
             self._state = State()  # if a line cannot be read, the next one to ask begins anew
             state.feed(lines_after(connection, state.sequence))
             if (state.sequence, state.hash, state.at) != (head.sequence, head.hash, at):
-                message = f"The log ends at line {state.sequence}, its head says {head.sequence}. Verify it."
-                raise LedgerError(message)
+                raise LedgerError(f"The log ends at line {state.sequence}, its head says {head.sequence}. Verify it.")
             self._state = state
         return state

@@ -40,8 +40,7 @@ def expected_head(head: Head | str | None) -> Head | str | None:
     if head is None or isinstance(head, Head):
         return head
     if not isinstance(head, str):
-        message = f"head must be a Head or its text, not {quote(head)}."
-        raise ParameterError(message)
+        raise ParameterError(f"head must be a Head or its text, not {quote(head)}.")
     if len(head.strip()) == _HASH_LENGTH and ":" not in head:
         return Head.read(f"0:{head.strip()}").hash
     return Head.read(head)

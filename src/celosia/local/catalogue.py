@@ -214,12 +214,11 @@ def find(name: str) -> Entry:
     celosia.core.errors.ParameterError: protocol must be one of cms, hcms, ...; not 'md5'.
     """
     if name not in tuple(CATALOGUE):  # which looks at any object, hashable or not
-        message = f"protocol must be one of {', '.join(CATALOGUE)}; not {quote(name)}."
-        raise ParameterError(message)
+        raise ParameterError(f"protocol must be one of {', '.join(CATALOGUE)}; not {quote(name)}.")
     return CATALOGUE[name]
 
 
-def build(name: str, *, epsilon: Exact | None = None, **options: Any) -> "Protocol[Any]":  # noqa: ANN401 - of many kinds
+def build(name: str, *, epsilon: Exact | None = None, **options: Any) -> "Protocol[Any]":
     """Return a protocol by its short name; options that are None are left to their defaults.
 
     >>> build("hcms", epsilon=2, width=256)
@@ -239,12 +238,10 @@ def build(name: str, *, epsilon: Exact | None = None, **options: Any) -> "Protoc
     given = {option: value for option, value in options.items() if value is not None}
     for option in given:
         if option not in known:
-            message = f"{name} takes {_listed(known)} besides epsilon, not {option}."
-            raise ParameterError(message)
+            raise ParameterError(f"{name} takes {_listed(known)} besides epsilon, not {option}.")
     missing = [option for option in stated if option not in given]
     if missing:
-        message = f"{name} must be told the {_listed(missing)} of the values."
-        raise ParameterError(message)
+        raise ParameterError(f"{name} must be told the {_listed(missing)} of the values.")
     settings = {**entry.defaults, **given, **_filled(entry, given, epsilon)}
     return entry.kind(**{entry.renamed.get(option, option): value for option, value in settings.items()})
 
@@ -253,12 +250,10 @@ def _filled(entry: Entry, given: Mapping[str, Any], epsilon: Exact | None) -> di
     """Return epsilon, and what depends on other parameters where it was not given."""
     if entry.kind is Rappor:
         if epsilon is not None:
-            message = "The epsilon of rappor follows from hashes, f, p and q: give those, and no epsilon."
-            raise ParameterError(message)
+            raise ParameterError("The epsilon of rappor follows from hashes, f, p and q: give those, and no epsilon.")
         return {}
     if epsilon is None:
-        message = f"{entry.name} needs an epsilon, such as 2."
-        raise ParameterError(message)
+        raise ParameterError(f"{entry.name} needs an epsilon, such as 2.")
     filled: dict[str, Any] = {"epsilon": epsilon}
     if entry.kind is DBitFlip:
         filled["d"] = given.get("d", min(_FEW, domain_size(exact_domain(given["domain"]))))

@@ -126,15 +126,15 @@ def choose(
     domain, rate = exact_domain(domain_size, name="domain_size"), exact_epsilon(epsilon)
     most = None if bits is None else whole(bits, name="bits")
     if not isinstance(longitudinal, bool):
-        message = f"longitudinal must be True or False, not {quote(longitudinal)}."
-        raise ParameterError(message)
+        raise ParameterError(f"longitudinal must be True or False, not {quote(longitudinal)}.")
     known = _memoised(domain, rate) if longitudinal else _single(domain, rate)
     looked = sorted((_looked_at(name, one, most, domain) for name, one in known), key=_rank)
     fitting = [one for one in looked if one.fits]
     if not fitting:
         shortest = min(looked, key=lambda one: one.bits)
-        message = f"bits must be at least {shortest.bits}, the report of {shortest.name}, not {quote(bits)}."
-        raise ParameterError(message)
+        raise ParameterError(
+            f"bits must be at least {shortest.bits}, the report of {shortest.name}, not {quote(bits)}."
+        )
     chosen = min((one for one in fitting if one.variance <= _ALIKE * fitting[0].variance), key=lambda one: one.bits)
     return Choice(protocol=chosen.protocol, reason=_reason(chosen, fitting[0], most), alternatives=tuple(looked))
 
@@ -172,8 +172,7 @@ def _memoised(domain: Domain, epsilon: Fraction) -> "Iterator[tuple[str, Protoco
     from celosia.local.longitudinal.loloha import LOLOHA
 
     if epsilon > _MOST_KEPT:
-        message = f"epsilon must be at most {_MOST_KEPT} where answers are kept, not {quote(epsilon)}."
-        raise ParameterError(message)
+        raise ParameterError(f"epsilon must be at most {_MOST_KEPT} where answers are kept, not {quote(epsilon)}.")
     best = LOLOHA(domain=domain, epsilon=epsilon, epsilon_infinity=2 * epsilon)
     yield "LOLOHA", best
     if best.g > 2:
@@ -197,7 +196,7 @@ def _rappor(epsilon: Fraction) -> "Protocol[Any]":
     return Rappor(bits=128, hashes=1, cohorts=64, f=turned, p=1 - kept, q=kept)
 
 
-def _looked_at(name: str, protocol: Any, most: int | None, domain: Domain) -> Alternative:  # noqa: ANN401 - one of counts
+def _looked_at(name: str, protocol: Any, most: int | None, domain: Domain) -> Alternative:
     size = size_of(domain)
     lived = _lifetimes(protocol, _LIFE * size, size) if isinstance(protocol, Memoised) else {}
     bits = 8 * protocol.bytes_per_report if name == "Rappor" else protocol.bits  # its bits are those of the filter

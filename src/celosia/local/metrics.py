@@ -86,12 +86,10 @@ def compare(true: Mapping[Any, float], estimated: Mapping[Any, float], *, people
     """
     keys = list({**true, **estimated})
     if not keys:
-        message = "true and estimated must have a key at least, to be compared."
-        raise InputError(message)
+        raise InputError("true and estimated must have a key at least, to be compared.")
     counts, guesses = (np.array([float(side.get(key, 0)) for key in keys]) for side in (true, estimated))
     if not (np.abs(counts) <= _LARGEST).all() or not (np.abs(guesses) <= _LARGEST).all():
-        message = "true and estimated must be finite numbers, no larger than 10^100."
-        raise InputError(message)
+        raise InputError("true and estimated must be finite numbers, no larger than 10^100.")
     total = round(float(counts.sum())) if people is None else whole(people, name="people", least=0)
     errors = np.abs(guesses - counts)
     mse, span = float((errors**2).mean()), float(counts.max() - counts.min())

@@ -35,12 +35,10 @@ def shuffle(protocol: Protocol[Any], reports: int | Reports, delta: Exact) -> Ap
     True
     """
     if not isinstance(protocol, Protocol):
-        message = f"protocol must be a local protocol such as DirectEncoding, not {quote(protocol)}."
-        raise ParameterError(message)
+        raise ParameterError(f"protocol must be a local protocol such as DirectEncoding, not {quote(protocol)}.")
     if isinstance(reports, Reports):
         if reports.protocol != protocol:
-            message = "reports must be of the protocol: these were made for another one."
-            raise ParameterError(message)
+            raise ParameterError("reports must be of the protocol: these were made for another one.")
         reports = len(reports)
     event = protocol.shuffled(whole(reports, name="reports"))
     one = event.event

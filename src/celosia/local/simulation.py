@@ -133,7 +133,7 @@ class Simulation:
 
 def simulate(
     protocol: "Protocol[Any]",
-    values: Any,  # noqa: ANN401 - any column
+    values: Any,
     *,
     task: "Task" = "counts",
     source: "Source | None" = None,
@@ -169,8 +169,7 @@ def simulate(
     source, certain = source_or_system(source), exact_level(level)
     values = read_numbers(values) if task == "mean" else read_column(values)
     if not len(values):
-        message = "values must have one at least: there is nothing to simulate."
-        raise InputError(message)
+        raise InputError("values must have one at least: there is nothing to simulate.")
     _warm(protocol, values, task)
     aggregate, client, update = _collected(protocol, values, source, watch)
     truth = _Truth(protocol, values, task)
@@ -204,7 +203,7 @@ def simulate(
     )
 
 
-def _warm(protocol: "Protocol[Any]", values: Any, task: "Task") -> None:  # noqa: ANN401 - a column
+def _warm(protocol: "Protocol[Any]", values: Any, task: "Task") -> None:
     """Report once before the clock runs: what is compiled or loaded at first use is no cost of a protocol."""
     first = read_numbers(values)[:1] if task == "mean" else values.slice(0, 1)
     protocol.aggregate().absorb(protocol.privatize(first, source=Seeded(0)))
@@ -212,7 +211,7 @@ def _warm(protocol: "Protocol[Any]", values: Any, task: "Task") -> None:  # noqa
 
 def _collected(
     protocol: "Protocol[Any]",
-    values: Any,  # noqa: ANN401 - a column
+    values: Any,
     source: "Source",
     watch: Callable[[int], None] | None,
 ) -> "tuple[Aggregate[Any], float, float]":
@@ -246,7 +245,7 @@ class _Rows:
 class _Truth:
     """What the data say themselves."""
 
-    def __init__(self, protocol: "Protocol[Any]", values: Any, task: "Task") -> None:  # noqa: ANN401 - a column
+    def __init__(self, protocol: "Protocol[Any]", values: Any, task: "Task") -> None:
         self.task = task
         self.domain = getattr(protocol, "buckets" if isinstance(protocol, DBitFlip) else "domain", None)
         if task == "mean":
@@ -259,7 +258,7 @@ class _Truth:
         """Return the candidates, or None where a protocol knows them, finds them, or asks about none."""
         return list(self.counts) if self.task == "counts" and self.domain is None else None
 
-    def rows(self, estimate: Any, level: float) -> _Rows:  # noqa: ANN401 - of any kind
+    def rows(self, estimate: Any, level: float) -> _Rows:
         if self.task == "mean":
             low, high = estimate.interval(level)
             return _Rows(["mean"], 1, [self.mean], [estimate.mean], [low], [high], float(estimate.standard_error))
@@ -285,7 +284,7 @@ class _Truth:
             math.sqrt(float((errors**2).mean())) if keys and not missed else None,
         )
 
-    def told(self, estimate: Any) -> str | None:  # noqa: ANN401 - of any kind
+    def told(self, estimate: Any) -> str | None:
         """Return what a protocol says about its own limits; of distinct values, with the truth."""
         statement: str | None = getattr(estimate, "statement", None)
         if self.task != "distinct":
@@ -293,7 +292,7 @@ class _Truth:
         frequent = sum(count >= estimate.least for count in self.counts.values())
         return f"{statement} In truth {frequent:,} are held by as many, and {len(self.counts):,} by anybody."
 
-    def quantiles(self, estimate: Any, level: float) -> tuple[Quantile, ...]:  # noqa: ANN401 - of any kind
+    def quantiles(self, estimate: Any, level: float) -> tuple[Quantile, ...]:
         if self.task != "ranges":
             return ()
         labels = domain_labels(self.domain)  # type: ignore[arg-type]  # ranges have one

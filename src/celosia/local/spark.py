@@ -119,15 +119,14 @@ def _partitions(frame: "DataFrame") -> int:
 
 def _check(frame: "DataFrame", protocol: Protocol[Any], column: str) -> None:
     if not isinstance(protocol, Protocol):
-        message = f"protocol must be a protocol such as DirectEncoding(domain=4, epsilon=1), not {quote(protocol)}."
-        raise ParameterError(message)
+        raise ParameterError(
+            f"protocol must be a protocol such as DirectEncoding(domain=4, epsilon=1), not {quote(protocol)}."
+        )
     kinds = dict(getattr(frame, "dtypes", []))
     if column not in kinds:
-        message = f"column must be one of the frame's, not {quote(column)}."
-        raise ParameterError(message)
+        raise ParameterError(f"column must be one of the frame's, not {quote(column)}.")
     if kinds[column] != "binary":
-        message = (
+        raise InputError(
             f"The column {quote(column)} must be binary, with reports of {protocol.bytes_per_report} bytes or records "
             f"of {HEADER + protocol.bytes_per_report}; it is {kinds[column]}."
         )
-        raise InputError(message)

@@ -52,13 +52,13 @@ class _Plan:
     step: Fraction
     integral: bool
 
-    def margin(self, level: Exact) -> Any:  # noqa: ANN401 - int or float
+    def margin(self, level: Exact) -> Any:
         """Return half the width of the error bar: the noise, and for reals the rounding too."""
         level = exact_level(level)
         steps = self.sampler.margin(level)
         return steps if self.integral else float((steps + Fraction(1, 2)) * self.step)
 
-    def add(self, value: Value, source: "Source") -> Any:  # noqa: ANN401 - int, float or array
+    def add(self, value: Value, source: "Source") -> Any:
         """Return the value with fresh noise."""
         if not isinstance(value, np.ndarray):
             noise = self.sampler.draw(source)
@@ -119,10 +119,9 @@ class AddedNoise(Described, _Plans, ABC):
         plan = self._plans.get((integral, size))
         if plan is None:
             if self.dimension is not None and size != self.dimension:
-                message = (
+                raise InputError(
                     f"The mechanism was declared with dimension={self.dimension}; the value has {size} coordinates."
                 )
-                raise InputError(message)
             whole = integral and self._whole_sensitivity() and self.grid in (None, 1)
             event, sampler = self._noise(size, _WHOLE if whole else None)
             plan = _Plan(event, sampler, event.grid, whole)  # type: ignore[attr-defined]
@@ -131,7 +130,7 @@ class AddedNoise(Described, _Plans, ABC):
             self._plans[integral, size] = plan
         return plan
 
-    def release(self, value: Any, /, *, source: "Source | None" = None) -> Release[Any]:  # noqa: ANN401 - any numbers
+    def release(self, value: Any, /, *, source: "Source | None" = None) -> Release[Any]:
         """Return the value with noise: a number for a number, an array of the same shape for an array.
 
         Integers stay integers where the sensitivity is whole and no other grid was asked for; all else is released in
@@ -155,7 +154,7 @@ class AddedNoise(Described, _Plans, ABC):
             margin=plan.margin,
         )
 
-    def error(self, level: Exact = 0.95, *, like: object = None) -> Any:  # noqa: ANN401 - int or float
+    def error(self, level: Exact = 0.95, *, like: object = None) -> Any:
         """Return how far off one coordinate is at most, with probability ``level`` or more.
 
         ``like`` is any value of the type and shape that will be released (its content does not count); without it the
@@ -167,7 +166,7 @@ class AddedNoise(Described, _Plans, ABC):
         """
         return self._like(like).margin(level)
 
-    def event_for(self, like: object) -> Any:  # noqa: ANN401 - the event of the mechanism
+    def event_for(self, like: object) -> Any:
         """Return the event of releasing a value of this type and shape; its content does not count.
 
         >>> from celosia.mechanisms import Laplace
@@ -182,7 +181,7 @@ class AddedNoise(Described, _Plans, ABC):
         value = as_number_or_array(like)
         return self._plan(integral=is_integral(value), size=size_of(value))
 
-    def outputs(self, value: Any, /) -> Sequence[Any] | None:  # noqa: ANN401 - any numbers
+    def outputs(self, value: Any, /) -> Sequence[Any] | None:
         """Return the outputs that carry all but 1e-12 of the probability for one number.
 
         None for arrays, and where the table would be long in the making or doubles could not tell its outputs apart.
@@ -200,7 +199,7 @@ class AddedNoise(Described, _Plans, ABC):
         steps = range(centre - reach, centre + reach + 1)
         return steps if plan.integral else [from_steps(step, plan.step) for step in steps]
 
-    def log_masses(self, value: Any, outputs: Sequence[Any], /) -> "NDArray[np.float64]":  # noqa: ANN401 - any numbers
+    def log_masses(self, value: Any, outputs: Sequence[Any], /) -> "NDArray[np.float64]":
         """Return the natural logarithm of the probability of each output for one number.
 
         >>> from celosia.mechanisms import Laplace
@@ -220,8 +219,7 @@ class AddedNoise(Described, _Plans, ABC):
         plan = self._plan(integral=is_integral(number), size=1)
         steps = to_steps(number, plan.step)
         if not isinstance(steps, int):
-            message = "There is a table of probabilities for one number only, not for an array."
-            raise InputError(message)
+            raise InputError("There is a table of probabilities for one number only, not for an array.")
         return plan, steps
 
 
@@ -236,5 +234,4 @@ def one_of(**targets: object) -> None:
     """
     if sum(target is not None for target in targets.values()) != 1:
         names = list(targets)
-        message = f"Give exactly one of {', '.join(names[:-1])} and {names[-1]}."
-        raise ParameterError(message)
+        raise ParameterError(f"Give exactly one of {', '.join(names[:-1])} and {names[-1]}.")

@@ -115,8 +115,7 @@ class BoundedLaplace(Described, _Prepared):
         step = Fraction(1) if self.grid is None else self.grid
         least, most = (self._steps(name, step) for name in ("low", "high"))
         if not least < most:
-            message = f"high must be above low, {quote(low)}, not {quote(high)}."
-            raise ParameterError(message)
+            raise ParameterError(f"high must be above low, {quote(low)}, not {quote(high)}.")
         moved = self._moved(step)
         check_width(moved / self.epsilon)
         scale = self._smallest_scale(moved, most - least)
@@ -137,13 +136,11 @@ class BoundedLaplace(Described, _Prepared):
         """Return a bound in steps."""
         bound = getattr(self, name) / step
         if bound.denominator != 1:
-            message = (
+            raise ParameterError(
                 f"{name} must be a multiple of the grid, {step}, not {getattr(self, name)}: give grid= for others."
             )
-            raise ParameterError(message)
         if abs(bound) > _MOST:
-            message = f"{name} must be within 2^62 steps of 0, not {getattr(self, name)}."
-            raise ParameterError(message)
+            raise ParameterError(f"{name} must be within 2^62 steps of 0, not {getattr(self, name)}.")
         return int(bound)
 
     def _moved(self, step: Fraction) -> int:
@@ -151,8 +148,7 @@ class BoundedLaplace(Described, _Prepared):
         if self.grid is not None:
             return math.floor(self.sensitivity / step) + self.dimension
         if self.sensitivity.denominator != 1:
-            message = f"sensitivity must be whole, not {self.sensitivity}: give grid= for real values."
-            raise ParameterError(message)
+            raise ParameterError(f"sensitivity must be whole, not {self.sensitivity}: give grid= for real values.")
         return int(self.sensitivity)
 
     def _smallest_scale(self, moved: int, reach: int) -> Fraction:
@@ -188,7 +184,7 @@ class BoundedLaplace(Described, _Prepared):
         """
         return PureDP(epsilon=self.epsilon, adjacency=self.adjacency, unit=self.unit)
 
-    def release(self, value: Any, /, *, source: "Source | None" = None) -> Release[Any]:  # noqa: ANN401 - any numbers
+    def release(self, value: Any, /, *, source: "Source | None" = None) -> Release[Any]:
         """Return a number between the bounds, or an array of them: integers without a grid, else floats.
 
         >>> share = BoundedLaplace(epsilon=1, sensitivity="0.1", low=0, high=1, grid="1/1024")
@@ -213,17 +209,17 @@ class BoundedLaplace(Described, _Prepared):
         number = as_number_or_array(value)
         if size_of(number) != self.dimension:
             size = size_of(number)
-            message = f"The mechanism was declared with dimension={self.dimension}; the value has {size} coordinates."
-            raise InputError(message)
+            raise InputError(
+                f"The mechanism was declared with dimension={self.dimension}; the value has {size} coordinates."
+            )
         if self.grid is None and not is_integral(number):
-            message = "A real value needs a grid: give BoundedLaplace(grid=...), or release whole numbers."
-            raise InputError(message)
+            raise InputError("A real value needs a grid: give BoundedLaplace(grid=...), or release whole numbers.")
         steps, most = to_steps(number, self._step), self._least + self._sampler.reach
         if isinstance(steps, np.ndarray):
             return np.asarray(np.clip(steps, self._least, most) - self._least)
         return min(max(steps, self._least), most) - self._least
 
-    def error(self, level: Exact = 0.95) -> Any:  # noqa: ANN401 - int or float
+    def error(self, level: Exact = 0.95) -> Any:
         """Return how far off one coordinate is at most, with probability ``level`` or more, wherever the true one is.
 
         That is for the true value after it was moved to the bounds.
@@ -234,7 +230,7 @@ class BoundedLaplace(Described, _Prepared):
         steps = self._sampler.margin(exact_level(level))
         return steps if self.grid is None else float((steps + Fraction(1, 2)) * self._step)
 
-    def outputs(self, value: Any, /) -> Sequence[Any] | None:  # noqa: ANN401 - any numbers
+    def outputs(self, value: Any, /) -> Sequence[Any] | None:
         """Return all outputs for one number; None for arrays, and where there are more than a million.
 
         >>> list(BoundedLaplace(epsilon=1, sensitivity=1, low=-1, high=1).outputs(0))
@@ -245,7 +241,7 @@ class BoundedLaplace(Described, _Prepared):
         steps = range(self._least, self._least + self._sampler.reach + 1)
         return steps if self.grid is None else [from_steps(step, self._step) for step in steps]
 
-    def log_masses(self, value: Any, outputs: Sequence[Any], /) -> "NDArray[np.float64]":  # noqa: ANN401 - any numbers
+    def log_masses(self, value: Any, outputs: Sequence[Any], /) -> "NDArray[np.float64]":
         """Return the natural logarithm of the probability of each output for one number.
 
         >>> BoundedLaplace(epsilon=1, sensitivity=1, low=0, high=1).log_masses(0, [0, 1]).round(2).tolist()
@@ -253,8 +249,7 @@ class BoundedLaplace(Described, _Prepared):
         """
         place = self._places(value)
         if isinstance(place, np.ndarray):
-            message = "There is a table of probabilities for one number only, not for an array."
-            raise InputError(message)
+            raise InputError("There is a table of probabilities for one number only, not for an array.")
         steps = np.asarray(outputs, dtype=np.float64) / float(self._step) - self._least
         masses = self._sampler.log_mass(place, np.rint(steps))
         return np.where(steps == np.rint(steps), masses, -np.inf)

@@ -91,8 +91,7 @@ class Gaussian(AddedNoise):
         if epsilon is not None:
             self._set(epsilon=exact_epsilon(epsilon), delta=_exact_delta(delta), rho=None)
         elif delta is not None:
-            message = "delta goes with epsilon; rho and sigma stand alone."
-            raise ParameterError(message)
+            raise ParameterError("delta goes with epsilon; rho and sigma stand alone.")
         else:
             if sigma is not None:
                 rho = self.sensitivity_squared / (2 * exact_positive(sigma, name="sigma") ** 2)
@@ -107,11 +106,11 @@ class Gaussian(AddedNoise):
 
     def _check_calibration(self) -> None:
         if self.calibration not in ("exact", "classical"):
-            message = f'calibration must be "exact" or "classical", not {self.calibration!r}.'
-            raise ParameterError(message)
+            raise ParameterError(f'calibration must be "exact" or "classical", not {self.calibration!r}.')
         if self.calibration == "classical" and (self.epsilon is None or self.epsilon >= 1):
-            message = "The classical calibration is only valid for epsilon below 1: use calibration='exact'."
-            raise ParameterError(message)
+            raise ParameterError(
+                "The classical calibration is only valid for epsilon below 1: use calibration='exact'."
+            )
 
     @property
     def sigma(self) -> float:
@@ -190,10 +189,8 @@ def _or_zero(value: Exact | None) -> Exact:
 
 def _exact_delta(delta: Exact | None) -> Fraction:
     if delta is None:
-        message = "epsilon needs a delta beside it, such as delta='1e-6'; without delta use Laplace."
-        raise ParameterError(message)
+        raise ParameterError("epsilon needs a delta beside it, such as delta='1e-6'; without delta use Laplace.")
     number = exact_positive(delta, name="delta")
     if not _SMALLEST_DELTA <= number < 1:
-        message = f"delta must be at least 1e-200 and below 1, not {delta!r}."
-        raise ParameterError(message)
+        raise ParameterError(f"delta must be at least 1e-200 and below 1, not {delta!r}.")
     return number

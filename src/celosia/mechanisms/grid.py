@@ -59,8 +59,7 @@ def check_width(scale: Fraction) -> None:
     celosia.core.errors.ParameterError: The noise is wider than 2^500 steps: use a larger epsilon or rho, or a ...
     """
     if scale > _WIDEST:
-        message = "The noise is wider than 2^500 steps: use a larger epsilon or rho, or a coarser grid."
-        raise ParameterError(message)
+        raise ParameterError("The noise is wider than 2^500 steps: use a larger epsilon or rho, or a coarser grid.")
 
 
 def as_number_or_array(value: object) -> Value:
@@ -108,25 +107,23 @@ def _as_fraction(value: Decimal) -> Fraction:
 def _as_array(value: object) -> "NDArray[Any]":
     plain = type(value) is np.ndarray  # then numpy.ma need not be imported
     if isinstance(value, str | bytes | dict | set | frozenset) or (not plain and np.ma.isMaskedArray(value)):
-        message = f"A value to release must be a number or an array of numbers, not {type(value).__name__}."
-        raise InputError(message)
+        raise InputError(f"A value to release must be a number or an array of numbers, not {type(value).__name__}.")
     try:
         array = np.asarray(value)
         if isinstance(value, list | tuple) and array.dtype.kind in "Of" and array.size:
             array = _with_wide_integers(value, array)
     except (ValueError, TypeError, OverflowError):
-        message = f"A {type(value).__name__} could not be read as an array of numbers of one shape."
-        raise InputError(message) from None  # NumPy's message tells the shape
+        raise InputError(
+            f"A {type(value).__name__} could not be read as an array of numbers of one shape."
+        ) from None  # NumPy's message tells the shape
     if array.dtype.kind not in _INTEGER_KINDS + _REAL_KINDS:
         kind = array.dtype.type.__name__.removesuffix("_")  # without the length of a text
-        message = (
+        raise InputError(
             f"A value to release must hold integers or floats, but this {type(value).__name__} holds {kind}: "
             "convert it before, and impute or drop what is missing."
         )
-        raise InputError(message)
     if array.size == 0:
-        message = "An empty array holds nothing to release."
-        raise InputError(message)
+        raise InputError("An empty array holds nothing to release.")
     if array.dtype.kind in _REAL_KINDS and not np.isfinite(array).all():
         raise InputError(_NOT_FINITE)
     return array
@@ -180,8 +177,9 @@ def grid_step(grid: Exact | None) -> Fraction | None:
         return None
     step = exact_positive(grid, name="grid")
     if step.numerator & (step.numerator - 1) or step.denominator & (step.denominator - 1):
-        message = f"grid must be a power of two such as 1, 0.5 or 2**-10, not {grid!r}: only then is rounding exact."
-        raise ParameterError(message)
+        raise ParameterError(
+            f"grid must be a power of two such as 1, 0.5 or 2**-10, not {grid!r}: only then is rounding exact."
+        )
     return step
 
 
@@ -254,7 +252,7 @@ def add_steps(steps: "NDArray[np.int64]", noise: "NDArray[np.int64]") -> "NDArra
     return np.clip(noise, -_MOST - steps, _MOST - steps) + steps
 
 
-def from_steps(steps: "int | NDArray[np.int64]", step: Fraction) -> Any:  # noqa: ANN401 - number or array
+def from_steps(steps: "int | NDArray[np.int64]", step: Fraction) -> Any:
     """Return steps as real numbers.
 
     >>> from_steps(3, Fraction(1, 4)), from_steps(np.array([3]), Fraction(1, 4)).tolist()

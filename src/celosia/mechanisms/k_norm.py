@@ -105,7 +105,7 @@ class KNorm(Described):
         """
         return PureDP(epsilon=self.epsilon, adjacency=self.adjacency, unit=self.unit)
 
-    def release(self, value: Any, /, *, source: "Source | None" = None) -> Release[Any]:  # noqa: ANN401 - any integers
+    def release(self, value: Any, /, *, source: "Source | None" = None) -> Release[Any]:
         """Return the vectors with noise, one vector in each row; sums beyond 2^62 - 1 are clipped there.
 
         >>> KNorm(epsilon=1, sensitivity=10, width=2, blocks=3).release([[1, 2], [3, 4], [5, 6]]).value.shape
@@ -113,8 +113,7 @@ class KNorm(Described):
         """
         array = np.asarray(value)
         if array.dtype.kind not in "iu" or array.shape != (self.blocks, self.width):
-            message = f"The value must be {self.blocks} vectors of {self.width} integers."
-            raise InputError(message)
+            raise InputError(f"The value must be {self.blocks} vectors of {self.width} integers.")
         source = source_or_system(source)
         noise = self._noise().sample(self.blocks, source)
         return Release(

@@ -93,8 +93,7 @@ class RandomizedResponse(Described):
     def _set_coins(self, yes_if_yes: Exact, yes_if_no: Exact) -> None:
         yes, no = exact_probability(yes_if_yes, name="coins"), exact_probability(yes_if_no, name="coins")
         if self.categories != 2:
-            message = "coins are for two answers, yes and no."
-            raise ParameterError(message)
+            raise ParameterError("coins are for two answers, yes and no.")
         self._set(coins=(yes, no), epsilon=max(_loss(yes, no, name="coins"), _loss(1 - yes, 1 - no, name="coins")))
 
     def _derived(self) -> tuple[str, ...]:
@@ -131,7 +130,7 @@ class RandomizedResponse(Described):
         """
         return _promise(self.epsilon, self.unit)
 
-    def release(self, answers: Any, /, *, source: "Source | None" = None) -> Release[Any]:  # noqa: ANN401 - any answers
+    def release(self, answers: Any, /, *, source: "Source | None" = None) -> Release[Any]:
         """Return randomized answers: a bool for a bool, an int for an int, an array of the same shape and kind.
 
         >>> RandomizedResponse(epsilon=1, categories=5).release(3).value in range(5)
@@ -145,8 +144,7 @@ class RandomizedResponse(Described):
         true = np.asarray(as_number_or_array(answers))
         is_bool = isinstance(answers, bool | np.bool_) or true.dtype == np.bool_
         if not is_integral(true) or int(true.min()) < 0 or int(true.max()) >= self.categories:
-            message = f"Answers must be booleans or whole numbers from 0 to {self.categories - 1}."
-            raise InputError(message)
+            raise InputError(f"Answers must be booleans or whole numbers from 0 to {self.categories - 1}.")
         said = self._randomize(true.reshape(-1).astype(np.int64), source).reshape(true.shape)
         value = said.astype(np.bool_) if is_bool else said
         return Release(
@@ -198,13 +196,13 @@ class RandomizedResponse(Described):
         """
         if isinstance(responses, Release):
             if responses.event != self.event:
-                message = f"The release was not made by {self!r}: estimate it by the mechanism that released it."
-                raise InputError(message)
+                raise InputError(
+                    f"The release was not made by {self!r}: estimate it by the mechanism that released it."
+                )
             responses = responses.value
         said = np.asarray(as_number_or_array(responses))
         if not is_integral(said) or int(said.min()) < 0 or int(said.max()) >= self.categories:
-            message = f"Responses must be booleans or whole numbers from 0 to {self.categories - 1}."
-            raise InputError(message)
+            raise InputError(f"Responses must be booleans or whole numbers from 0 to {self.categories - 1}.")
         counts = np.bincount(said.reshape(-1).astype(np.int64), minlength=self.categories)
         if_true, if_not = self._probabilities()
         return Proportions(counts=counts, if_true=if_true, if_not=if_not)
@@ -221,7 +219,7 @@ class RandomizedResponse(Described):
         spread = math.sqrt(math.log(2 / (1 - exact_level(level))) / (2 * whole(answers, name="answers")))
         return spread / abs(if_true - if_not)
 
-    def outputs(self, answer: Any, /) -> Sequence[Any] | None:  # noqa: ANN401 - any answer
+    def outputs(self, answer: Any, /) -> Sequence[Any] | None:
         """Return all answers; None for an array of them.
 
         >>> list(RandomizedResponse(epsilon=1, categories=3).outputs(2))
@@ -229,7 +227,7 @@ class RandomizedResponse(Described):
         """
         return range(self.categories) if np.ndim(answer) == 0 else None
 
-    def log_masses(self, answer: Any, outputs: Sequence[Any], /) -> "NDArray[np.float64]":  # noqa: ANN401 - any answer
+    def log_masses(self, answer: Any, outputs: Sequence[Any], /) -> "NDArray[np.float64]":
         """Return the natural logarithm of the probability of each randomized answer.
 
         >>> np.exp(RandomizedResponse(truth="3/4").log_masses(True, [False, True])).round(2).tolist()
@@ -260,10 +258,9 @@ def _promise(epsilon: Fraction, unit: str) -> PureDP:
 def _loss(a: Fraction, b: Fraction, *, name: str) -> Fraction:
     """Return the absolute logarithm of a ratio of probabilities, rounded up."""
     if a == b or 0 in (a, b):
-        message = (
+        raise ParameterError(
             f"{name} must tell something, but never everything: the probabilities of an answer when it is true and "
             "when it is not must differ, and neither may be 0 or 1."
         )
-        raise ParameterError(message)
     # A short fraction, so that it reads well in guarantees and ledgers.
     return Fraction(math.ceil(log_at_least(max(a / b, b / a)) * _SHORT), _SHORT)

@@ -64,11 +64,9 @@ class Repetitions(Described):
         from celosia.core.events import LaplaceEvent
 
         if self.mean > _MOST_RUNS or (distribution == "negative binomial" and self.mean <= 1):
-            message = f"mean must be greater than 1 and at most {_MOST_RUNS} runs, not {quote(mean)}."
-            raise ParameterError(message)
+            raise ParameterError(f"mean must be greater than 1 and at most {_MOST_RUNS} runs, not {quote(mean)}.")
         if self.eta > _LARGEST_ETA:
-            message = f"eta must be at most {_LARGEST_ETA}, not {quote(eta)}: use the poisson law."
-            raise ParameterError(message)
+            raise ParameterError(f"eta must be at most {_LARGEST_ETA}, not {quote(eta)}: use the poisson law.")
         self.event(LaplaceEvent(scale=1, sensitivity=1))  # refuses what is no law at all
 
     @property
@@ -143,8 +141,9 @@ def _gamma(mean: Fraction, eta: Fraction) -> Fraction:
         low, high = (low, middle) if _mean(middle, float(eta)) < mean else (middle, high)
     gamma = Fraction(math.exp(high)).limit_denominator(1 << _DIGITS)
     if not Fraction(1, 10**9) <= gamma < 1:
-        message = f"mean={float(mean):g} needs a gamma beyond 10^-9 with eta={float(eta):g}: use a larger eta."
-        raise ParameterError(message)
+        raise ParameterError(
+            f"mean={float(mean):g} needs a gamma beyond 10^-9 with eta={float(eta):g}: use a larger eta."
+        )
     return gamma
 
 

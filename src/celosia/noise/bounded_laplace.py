@@ -49,8 +49,7 @@ class BoundedDiscreteLaplace:
         object.__setattr__(self, "scale", exact_positive(scale, name="scale"))
         object.__setattr__(self, "reach", whole(reach, name="reach"))
         if self.reach > _MOST:
-            message = f"reach must be below 2^62, not {quote(reach)}."
-            raise ParameterError(message)
+            raise ParameterError(f"reach must be below 2^62, not {quote(reach)}.")
         object.__setattr__(self, "_geometric", Geometric(self.scale))
 
     def draw(self, place: int, source: "Source | None" = None) -> int:
@@ -147,5 +146,4 @@ class BoundedDiscreteLaplace:
 
     def _check(self, least: int, most: int) -> None:
         if least < 0 or most > self.reach:
-            message = f"places must be from 0 to reach, {self.reach}."
-            raise ParameterError(message)
+            raise ParameterError(f"places must be from 0 to reach, {self.reach}.")

@@ -165,11 +165,10 @@ class Cells:
         from celosia.noise.compiled.cells import fill
 
         if self.offset_bits > _LARGEST_ARRAY_BITS:
-            message = (
+            raise ParameterError(
                 "The noise does not fit in 64-bit integers: use a larger epsilon, a coarser grid, or release the "
                 "numbers one by one."
             )
-            raise ParameterError(message)
         out = np.empty(count, dtype=np.int64)
         fill(out, self, source)
         return out
@@ -186,8 +185,9 @@ def cells_for(linear: Fraction, quadratic: Fraction, *, signed: bool) -> Cells:
     fits = slope + math.sqrt(curvature) > 2.0 ** -(2 * _LARGEST_BITS)  # else starts would leave the range of doubles
     starts, widths = _cut(slope, curvature, signed=signed) if fits else ([], [])
     if not fits or max(widths) > _LARGEST_BITS:
-        message = f"The noise is wider than 2^{_LARGEST_BITS} steps: use a larger epsilon or rho, or a coarser grid."
-        raise ParameterError(message)
+        raise ParameterError(
+            f"The noise is wider than 2^{_LARGEST_BITS} steps: use a larger epsilon or rho, or a coarser grid."
+        )
     # Weights times the slack are above the true ones, so that no acceptance probability exceeds one.
     weights = [
         math.ldexp(math.exp(-(slope + curvature * start) * start) * _ABOVE, width)

@@ -42,12 +42,10 @@ def categorical(weights: "ArrayLike", count: int, source: "Source | None" = None
     """
     numbers = np.asarray(weights)
     if numbers.ndim != 1 or numbers.dtype.kind not in "ui" or (numbers < 0).any():
-        message = "weights must be a list of whole numbers, 0 or greater and below 2^63."
-        raise ParameterError(message)
+        raise ParameterError("weights must be a list of whole numbers, 0 or greater and below 2^63.")
     total = sum(numbers.tolist())
     if not 0 < total <= _LARGEST_TOTAL:
-        message = "weights must have a positive sum below 2^63."
-        raise ParameterError(message)
+        raise ParameterError("weights must have a positive sum below 2^63.")
     ends = np.cumsum(numbers, dtype=np.int64)
     return np.searchsorted(ends, uniform_below(total, count, source), side="right").astype(np.int64, copy=False)
 
@@ -102,22 +100,17 @@ def permute_and_flip(rate: Exact, gaps: "NDArray[np.int64]", *, source: "Source 
     gaps = np.asarray(gaps)
     _check(gaps, np.ones(gaps.size, dtype=np.int64))
     if int(gaps.min()) > 0:
-        message = "The least of the gaps must be 0: they are measured from the best candidate."
-        raise ParameterError(message)
+        raise ParameterError("The least of the gaps must be 0: they are measured from the best candidate.")
     heads = np.flatnonzero(coins_exp(slope, gaps, source))
     return int(heads[integer_below(heads.size, source)])
 
 
 def _check(gaps: "NDArray[np.int64]", counts: "NDArray[np.int64]") -> None:
     if gaps.ndim != 1 or gaps.size == 0 or gaps.shape != counts.shape:
-        message = "gaps must be a non-empty list, with one multiplicity each."
-        raise ParameterError(message)
+        raise ParameterError("gaps must be a non-empty list, with one multiplicity each.")
     if gaps.dtype.kind not in "iu" or counts.dtype.kind not in "iu":
-        message = "gaps and multiplicities must be whole numbers."
-        raise ParameterError(message)
+        raise ParameterError("gaps and multiplicities must be whole numbers.")
     if int(counts.min()) < 0 or int(counts.max()) == 0:
-        message = "multiplicities must be 0 or greater, and not all 0."
-        raise ParameterError(message)
+        raise ParameterError("multiplicities must be 0 or greater, and not all 0.")
     if int(gaps.min()) < 0:
-        message = "gaps must be 0 or greater."
-        raise ParameterError(message)
+        raise ParameterError("gaps must be 0 or greater.")

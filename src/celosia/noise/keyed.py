@@ -83,8 +83,7 @@ class Keyed:
         return words.astype(np.uint64, copy=False)
 
     def __reduce__(self) -> NoReturn:
-        message = "A keyed stream cannot be copied on its way: begin a new one with its key."
-        raise ParameterError(message)
+        raise ParameterError("A keyed stream cannot be copied on its way: begin a new one with its key.")
 
     def __repr__(self) -> str:
         return "Keyed(...)"
@@ -110,8 +109,9 @@ def derive_keys(secrets: "NDArray[np.uint8]", messages: "NDArray[np.uint8]") -> 
 
     secrets, messages = _bytes(secrets, "secrets"), _bytes(messages, "messages")
     if secrets.shape[1] != KEY_BYTES or len(secrets) != len(messages):
-        text = f"secrets must have {KEY_BYTES} bytes in each row, and as many rows as messages: {quote(secrets.shape)}."
-        raise InputError(text)
+        raise InputError(
+            f"secrets must have {KEY_BYTES} bytes in each row, and as many rows as messages: {quote(secrets.shape)}."
+        )
     keys = np.empty((len(secrets), KEY_BYTES), dtype=np.uint8)
     hmac_sha256(secrets, messages, keys)
     return keys
@@ -127,8 +127,7 @@ def keyed_words(keys: "NDArray[np.uint8]", count: int) -> "NDArray[np.uint64]":
 
     keys = _bytes(keys, "keys")
     if keys.shape[1] != KEY_BYTES:
-        message = f"keys must have {KEY_BYTES} bytes in each row, not {keys.shape[1]}."
-        raise InputError(message)
+        raise InputError(f"keys must have {KEY_BYTES} bytes in each row, not {keys.shape[1]}.")
     words = np.empty((len(keys), whole(count, name="count", least=0)), dtype=np.uint64)
     chacha20(keys, np.zeros(4, dtype=np.uint32), words)
     return words
@@ -136,13 +135,11 @@ def keyed_words(keys: "NDArray[np.uint8]", count: int) -> "NDArray[np.uint64]":
 
 def _octets(given: object, name: str) -> bytes:
     if not isinstance(given, bytes):
-        message = f"{name} must be bytes, not {type(given).__name__}."
-        raise ParameterError(message)
+        raise ParameterError(f"{name} must be bytes, not {type(given).__name__}.")
     return given
 
 
 def _bytes(rows: object, name: str) -> "NDArray[np.uint8]":
     if not isinstance(rows, np.ndarray) or rows.dtype != np.uint8 or rows.ndim != 2:
-        message = f"{name} must be a two-dimensional array of bytes (uint8)."
-        raise InputError(message)
+        raise InputError(f"{name} must be a two-dimensional array of bytes (uint8).")
     return np.ascontiguousarray(rows)

@@ -50,14 +50,11 @@ class DiscreteMaxNorm:
         object.__setattr__(self, "scale", exact_positive(scale, name="scale"))
         object.__setattr__(self, "dimension", whole(dimension, name="dimension"))
         if self.scale < 1:
-            message = f"scale must be at least 1, not {quote(scale)}: state the values in finer steps."
-            raise ParameterError(message)
+            raise ParameterError(f"scale must be at least 1, not {quote(scale)}: state the values in finer steps.")
         if self.dimension > MOST_COORDINATES:
-            message = f"dimension must be at most {MOST_COORDINATES}, not {quote(dimension)}."
-            raise ParameterError(message)
+            raise ParameterError(f"dimension must be at most {MOST_COORDINATES}, not {quote(dimension)}.")
         if self.scale > _WIDEST:
-            message = "The noise does not fit in 64-bit integers: use a larger epsilon or a coarser grid."
-            raise ParameterError(message)
+            raise ParameterError("The noise does not fit in 64-bit integers: use a larger epsilon or a coarser grid.")
         object.__setattr__(self, "_steps", Geometric(self.scale))
 
     def sample(self, count: int, source: "Source | None" = None) -> "NDArray[np.int64]":

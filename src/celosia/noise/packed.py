@@ -61,8 +61,7 @@ def packed_logistic(
     """
     odds_ = exact_positive(odds, name="odds")
     if not isinstance(complement, bool):
-        message = f"complement must be True or False, not {quote(complement)}."
-        raise ParameterError(message)
+        raise ParameterError(f"complement must be True or False, not {quote(complement)}.")
     coins = _packed(logistic_enclosure(exact_non_negative(epsilon, name="epsilon"), odds_), rows, bits, source)
     if complement:
         coins ^= _lanes(whole(bits, name="bits"))

@@ -216,8 +216,7 @@ class Seeded:
         return words.astype(np.uint64, copy=False)
 
     def __reduce__(self) -> NoReturn:
-        message = f"A seeded stream cannot be copied on its way: begin a new one with Seeded({self._seed})."
-        raise ParameterError(message)
+        raise ParameterError(f"A seeded stream cannot be copied on its way: begin a new one with Seeded({self._seed}).")
 
     def __repr__(self) -> str:
         return f"Seeded({self._seed})"
@@ -236,6 +235,7 @@ def source_or_system(source: "Source | None") -> "Source":
     if source is None:
         return SYSTEM
     if not (hasattr(source, "words") and hasattr(source, "word") and hasattr(source, "seeded")):
-        message = f"source must be a celosia.noise source such as System() or Seeded(7), not {type(source).__name__}."
-        raise ParameterError(message)
+        raise ParameterError(
+            f"source must be a celosia.noise source such as System() or Seeded(7), not {type(source).__name__}."
+        )
     return source

@@ -160,12 +160,10 @@ def _axis(rows: list[dict[str, float | str]], axis: str, *, log: bool) -> "tuple
 def _check(series: Sequence[Curve]) -> None:
     names = [curve.name for curve in series]
     if not 1 <= len(names) <= len(PALETTE) or len(set(names)) != len(names) or "" in names:
-        message = f"series must be 1 to {len(PALETTE)} curves with different names, not {names!r}."
-        raise ParameterError(message)
+        raise ParameterError(f"series must be 1 to {len(PALETTE)} curves with different names, not {names!r}.")
     looks = [curve.look for curve in series if curve.look is not None]
     if not all(look in range(len(PALETTE)) for look in looks):
-        message = f"look must be from 0 to {len(PALETTE) - 1}, not {looks!r}."
-        raise ParameterError(message)
+        raise ParameterError(f"look must be from 0 to {len(PALETTE) - 1}, not {looks!r}.")
 
 
 def _rows(name: str, logarithmic: dict[str, bool], **columns: "ArrayLike") -> list[dict[str, float | str]]:
@@ -173,15 +171,12 @@ def _rows(name: str, logarithmic: dict[str, bool], **columns: "ArrayLike") -> li
     shapes = {array.shape for array in arrays.values()}
     if len(shapes) != 1 or arrays["x"].ndim != 1 or arrays["x"].size < 2:
         shown = ", ".join(map(str, sorted(shapes)))
-        message = f"{name}: x and y must be lists of one length, two points or more, not of shapes {shown}."
-        raise ParameterError(message)
+        raise ParameterError(f"{name}: x and y must be lists of one length, two points or more, not of shapes {shown}.")
     for key, array in arrays.items():
         if not np.isfinite(array).all():
-            message = f"{name}: {key} must hold finite numbers: leave points without a value out."
-            raise ParameterError(message)
+            raise ParameterError(f"{name}: {key} must hold finite numbers: leave points without a value out.")
         if logarithmic[key[0]] and not (array > 0).all():
-            message = f"{name}: {key} must be greater than 0 on a logarithmic axis."
-            raise ParameterError(message)
+            raise ParameterError(f"{name}: {key} must be greater than 0 on a logarithmic axis.")
     lists: dict[str, list[float]] = {key: array.tolist() for key, array in arrays.items()}
     return [
         {"name": name, "place": float(place), **{key: column[place] for key, column in lists.items()}}

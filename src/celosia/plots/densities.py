@@ -68,11 +68,9 @@ def densities(
     from celosia.plots.offline import HConcatChart
 
     if not panels:
-        message = "densities needs at least one panel."
-        raise ParameterError(message)
+        raise ParameterError("densities needs at least one panel.")
     if len(set(neighbours)) != 2:
-        message = f"neighbours must be two different names, not {neighbours!r}."
-        raise ParameterError(message)
+        raise ParameterError(f"neighbours must be two different names, not {neighbours!r}.")
     colour = alt.Color(
         "neighbour:N",
         scale=alt.Scale(domain=list(neighbours), range=[BLUE, VERMILION]),
@@ -143,11 +141,11 @@ def _rows(panel: Panel, neighbours: tuple[str, str]) -> list[dict[str, float | s
     for neighbour, given in zip(neighbours, panel.masses, strict=True):
         masses = np.asarray(given, dtype=np.float64)
         if outputs.ndim != 1 or outputs.shape != masses.shape or not outputs.size:
-            message = f"outputs and masses must be lists of one length, not {outputs.shape} and {masses.shape}."
-            raise ParameterError(message)
+            raise ParameterError(
+                f"outputs and masses must be lists of one length, not {outputs.shape} and {masses.shape}."
+            )
         if not (np.isfinite(outputs).all() and np.isfinite(masses).all() and (masses >= 0).all()):
-            message = "outputs must be finite, masses finite and 0 or greater."
-            raise ParameterError(message)
+            raise ParameterError("outputs must be finite, masses finite and 0 or greater.")
         rows += [
             {"output": output, "mass": mass, "neighbour": neighbour}
             for output, mass in zip(outputs.tolist(), masses.tolist(), strict=True)

@@ -61,8 +61,7 @@ def intervals(
     from celosia.plots.offline import LayerChart
 
     if mark not in ("bar", "point"):
-        message = f"mark must be 'bar' or 'point', not {mark!r}."
-        raise ParameterError(message)
+        raise ParameterError(f"mark must be 'bar' or 'point', not {mark!r}.")
     columns = {"value": values, "low": bounds[0], "high": bounds[1]} | ({} if true is None else {"true": true})
     rows = _rows(names, columns)
     base = alt.Chart().encode(
@@ -119,15 +118,12 @@ def _layers(base: "alt.Chart", series: tuple[str, ...], *, mark: str, y_title: s
 
 def _rows(names: Sequence[str], columns: "dict[str, ArrayLike]") -> list[dict[str, float | str]]:
     if not names or len(set(names)) != len(names):
-        message = "names must be at least one, all different."
-        raise ParameterError(message)
+        raise ParameterError("names must be at least one, all different.")
     arrays = {column: np.asarray(given, dtype=np.float64) for column, given in columns.items()}
     for column, array in arrays.items():
         if array.shape != (len(names),) or not np.isfinite(array).all():
-            message = f"{column} must hold one finite number for each of the {len(names)} names."
-            raise ParameterError(message)
+            raise ParameterError(f"{column} must hold one finite number for each of the {len(names)} names.")
     if (arrays["low"] > arrays["high"]).any():
-        message = "bounds must be the lower ends, then the upper ends."
-        raise ParameterError(message)
+        raise ParameterError("bounds must be the lower ends, then the upper ends.")
     lists: dict[str, list[float]] = {column: array.tolist() for column, array in arrays.items()}
     return [{"name": name} | {column: lists[column][i] for column in lists} for i, name in enumerate(names)]

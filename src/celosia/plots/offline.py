@@ -21,7 +21,7 @@ __all__ = ["HConcatChart", "LayerChart"]
 class _OfflineSave:
     """A ``save`` that writes HTML with all that it needs inside."""
 
-    def save(self, fp: "str | os.PathLike[str] | IO[Any]", format: str | None = None, **options: Any) -> None:  # noqa: A002, ANN401 - Altair's
+    def save(self, fp: "str | os.PathLike[str] | IO[Any]", format: str | None = None, **options: Any) -> None:  # noqa: A002 - Altair's
         """Save a chart as ``altair.Chart.save`` does, but for HTML: that is the page of ``celosia.plots.save``."""
         path = Path(fp) if isinstance(fp, str | os.PathLike) else None
         kind = format or ("" if path is None else path.suffix.lower().removeprefix("."))
@@ -29,8 +29,9 @@ class _OfflineSave:
             super().save(fp, format=format, **options)  # type: ignore[misc] # Altair's comes after
             return
         if {name: given for name, given in options.items() if (name, given) != ("inline", True)}:
-            message = f"An HTML page of a chart takes no options, not {quote(next(iter(options)))}: leave them out."
-            raise ParameterError(message)
+            raise ParameterError(
+                f"An HTML page of a chart takes no options, not {quote(next(iter(options)))}: leave them out."
+            )
         page = render(self.to_dict(), ".html")  # type: ignore[attr-defined] # likewise
         if path is not None:
             write(path, page)

@@ -55,8 +55,7 @@ def save(chart: "alt.TopLevelMixin", path: str | os.PathLike[str]) -> Path:
     target = Path(path)
     suffix = target.suffix.lower()
     if suffix not in _SUFFIXES:
-        message = f"A chart is saved as .html, .png or .svg, not as {target.name!r}."
-        raise ParameterError(message)
+        raise ParameterError(f"A chart is saved as .html, .png or .svg, not as {target.name!r}.")
     write(target, render(chart.to_dict(), suffix))
     return target
 
@@ -96,8 +95,7 @@ def write(target: Path, content: bytes) -> None:
     celosia.core.errors.ParameterError: There is no directory 'no such directory' to save 'chart.svg' in: make it first.
     """
     if not target.parent.is_dir():
-        message = f"There is no directory {str(target.parent)!r} to save {target.name!r} in: make it first."
-        raise ParameterError(message)
+        raise ParameterError(f"There is no directory {str(target.parent)!r} to save {target.name!r} in: make it first.")
     try:
         # In the target's own directory, because a rename is atomic only within one file system.
         with tempfile.TemporaryDirectory(dir=target.parent, prefix=".celosia-") as directory:
@@ -105,5 +103,4 @@ def write(target: Path, content: bytes) -> None:
             part.write_bytes(content)
             part.replace(target)
     except OSError as error:
-        message = f"{str(target)!r} cannot be written: {error.strerror}."
-        raise ParameterError(message) from error
+        raise ParameterError(f"{str(target)!r} cannot be written: {error.strerror}.") from error

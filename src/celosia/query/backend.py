@@ -35,7 +35,7 @@ class Asking(Protocol):
     def tables(self) -> "Mapping[str, Table]":
         """The tables by name, with their schemas."""
 
-    def preview(self, plan: Plan, *, rows: float | None = None, level: Exact = 0.95, **target: Any) -> "Preview":  # noqa: ANN401 - as in release
+    def preview(self, plan: Plan, *, rows: float | None = None, level: Exact = 0.95, **target: Any) -> "Preview":
         """Tell what a plan would cost and how far off it would be."""
 
     def release(
@@ -62,12 +62,10 @@ def begin(asked: Asking, table: str | None = None) -> Query:
     """
     private = [name for name, known in asked.tables.items() if not known.public]
     if table is None and len(private) != 1:
-        message = f"The session has several tables: say which, such as query({private[0]!r})."
-        raise ParameterError(message)
+        raise ParameterError(f"The session has several tables: say which, such as query({private[0]!r}).")
     name: object = private[0] if table is None else table
     if not isinstance(name, str) or name not in asked.tables:
-        message = f"There is no table {quote(name)}; this session has {', '.join(asked.tables)}."
-        raise QueryError(message)
+        raise QueryError(f"There is no table {quote(name)}; this session has {', '.join(asked.tables)}.")
     return Query(session=asked, relation=Base(name))
 
 

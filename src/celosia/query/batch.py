@@ -147,8 +147,9 @@ def read_queries(session: "Asking", queries: object) -> "list[Plan]":
     celosia.core.errors.ParameterError: queries must be a list of 1 to 1,000 queries or SQL texts, not 'SELECT ...'.
     """
     if not isinstance(queries, list | tuple) or not 1 <= len(queries) <= _MOST_QUESTIONS:
-        message = f"queries must be a list of 1 to {_MOST_QUESTIONS:,} queries or SQL texts, not {quote(queries)}."
-        raise ParameterError(message)
+        raise ParameterError(
+            f"queries must be a list of 1 to {_MOST_QUESTIONS:,} queries or SQL texts, not {quote(queries)}."
+        )
     return [_read_query(session, query, place) for place, query in enumerate(queries)]
 
 
@@ -156,13 +157,11 @@ def _read_query(session: "Asking", query: object, place: int) -> "Plan":
     if isinstance(query, Query):
         return query.plan
     if not isinstance(query, str):
-        message = f"queries[{place}] must be a query of this session, or SQL, not {quote(query)}."
-        raise ParameterError(message)
+        raise ParameterError(f"queries[{place}] must be a query of this session, or SQL, not {quote(query)}.")
     try:
         return begin_sql(session, query).plan
     except QueryError as error:
-        message = f"queries[{place}]: {error}"
-        raise type(error)(message) from None
+        raise type(error)(f"queries[{place}]: {error}") from None
 
 
 def plan_batch(
@@ -207,6 +206,5 @@ def _read_weights(weights: "Sequence[Exact] | None", count: int) -> list[float]:
     if weights is None:
         return [1.0] * count
     if not isinstance(weights, list | tuple) or len(weights) != count:
-        message = f"weights must be a list of {count} numbers, one for each question, not {quote(weights)}."
-        raise ParameterError(message)
+        raise ParameterError(f"weights must be a list of {count} numbers, one for each question, not {quote(weights)}.")
     return [float(exact_positive(weight, name="weights")) for weight in weights]

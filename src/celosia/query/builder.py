@@ -110,11 +110,9 @@ class Query:
         {'months / 2': 'Real(0, 720)'}
         """
         if not columns:
-            message = "derive() needs at least one column, such as derive(months='12 * age')."
-            raise QueryError(message)
+            raise QueryError("derive() needs at least one column, such as derive(months='12 * age').")
         if self.filter is not None or self.keys or self.aggregates:
-            message = "derive() comes first, before where(), group_by() and the aggregates."
-            raise QueryError(message)
+            raise QueryError("derive() comes first, before where(), group_by() and the aggregates.")
         kinds = columns_of(self.relation, self.session.tables)
         made = {
             **{name: Column(name) for name in kinds},
@@ -127,11 +125,9 @@ class Query:
     ) -> Query:
         """Add the columns of another table: a public one by its key, a private one (``on=None``) by the person."""
         if self.filter is not None or self.keys or self.aggregates:
-            message = "join() comes first, before where(), group_by() and the aggregates."
-            raise QueryError(message)
+            raise QueryError("join() comes first, before where(), group_by() and the aggregates.")
         if how not in ("inner", "left"):
-            message = f"how must be 'inner' or 'left', not {quote(how)}."
-            raise QueryError(message)
+            raise QueryError(f"how must be 'inner' or 'left', not {quote(how)}.")
         if on is None:
             return self._with(relation=Joined(left=self.relation, right=Base(table), by="person", how=how))
         names = [on] if isinstance(on, str) else on if isinstance(on, Mapping) else _listed(on, "on")
@@ -152,8 +148,7 @@ class Query:
         2
         """
         if not columns and not named:
-            message = "group_by() needs at least one column."
-            raise QueryError(message)
+            raise QueryError("group_by() needs at least one column.")
         if len(columns) == 1 and isinstance(columns[0], list | tuple):
             columns = tuple(columns[0])  # as one writes it for a DataFrame
         found = [self._key(column) for column in columns]
@@ -162,14 +157,12 @@ class Query:
         if keys is None:
             return self._with(keys=(*self.keys, *added))
         if self.keys or self.cells is not None:
-            message = "keys= goes with all the columns at once: give them in one group_by()."
-            raise QueryError(message)
+            raise QueryError("keys= goes with all the columns at once: give them in one group_by().")
         listed = _listed(keys, "keys")
         if len(added) == 1:
             return self._with(keys=(dataclasses.replace(added[0], values=tuple(listed)),))
         if any(not isinstance(row, tuple | list) or len(row) != len(added) for row in listed):
-            message = f"keys must be a list of tuples of {len(added)}, one item for each column."
-            raise QueryError(message)
+            raise QueryError(f"keys must be a list of tuples of {len(added)}, one item for each column.")
         return self._with(keys=tuple(added), cells=tuple(tuple(row) for row in listed))
 
     # ------------------------------------------------------------------------------------------------- aggregates
@@ -193,8 +186,7 @@ class Query:
     def mean(self, column: Scalar, *, method: str | None = None, name: str | None = None) -> Query:
         """Average a column; ``method="half-half"`` is the textbook's algorithm, for comparison."""
         if method not in (None, "half-half"):
-            message = f"method must be 'half-half' or None, not {quote(method)}."
-            raise QueryError(message)
+            raise QueryError(f"method must be 'half-half' or None, not {quote(method)}.")
         return self._aggregate("mean", (column,), name, () if method is None else (method,))
 
     def variance(self, column: Scalar, *, name: str | None = None) -> Query:
@@ -336,8 +328,7 @@ class Query:
     def _key(self, text: Scalar) -> Expression:
         persons = {table.person for table in self.session.tables.values() if table.person is not None}
         if isinstance(text, str) and text in persons:
-            message = f"{quote(text)} says whose row it is: an answer for each person would not be private."
-            raise QueryError(message)
+            raise QueryError(f"{quote(text)} says whose row it is: an answer for each person would not be private.")
         return self._column(text)
 
     def _with(self, **changes: object) -> Query:
@@ -366,8 +357,7 @@ def _expression(text: object) -> Expression:
     if isinstance(text, str):
         return parse_expression(text)
     # Its type only: what is passed by mistake is often the data.
-    message = f"A column or condition is a text such as 'age' or 'age < 18', not {quote(text)}."
-    raise QueryError(message)
+    raise QueryError(f"A column or condition is a text such as 'age' or 'age < 18', not {quote(text)}.")
 
 
 def _with_dates(expression: Expression, kinds: Callable[[], Mapping[str, Kind]]) -> Expression:
@@ -380,8 +370,7 @@ def _with_dates(expression: Expression, kinds: Callable[[], Mapping[str, Kind]])
 
 def _listed(items: object, name: str) -> list[Any]:
     if isinstance(items, str | bytes) or not isinstance(items, Iterable):
-        message = f"{name} must be a list, not {quote(items)}."
-        raise QueryError(message)
+        raise QueryError(f"{name} must be a list, not {quote(items)}.")
     return list(items)
 
 

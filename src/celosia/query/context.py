@@ -87,8 +87,7 @@ class Desk:
         >>> desk.close()
         """
         if not self.is_current():
-            message = "The files have changed since the session was opened: open a new session on them."
-            raise EngineError(message)
+            raise EngineError("The files have changed since the session was opened: open a new session on them.")
         with self._lock:
             if self.engine is None:
                 self.engine = open_engine(self._prepared.tables, progress=self._progress)

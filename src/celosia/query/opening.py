@@ -34,19 +34,19 @@ def tables_by_name(tables: object) -> dict[str, Table]:
     """
     given = [tables] if isinstance(tables, Table) else list(tables) if isinstance(tables, Sequence) else []
     if not given or not all(isinstance(table, Table) for table in given):
-        message = f"tables must be a table or a list of tables made by celosia.table(...), not {quote(tables)}."
-        raise ParameterError(message)
+        raise ParameterError(
+            f"tables must be a table or a list of tables made by celosia.table(...), not {quote(tables)}."
+        )
     named = {table.name: table for table in given}
     if len(named) != len(given):
-        message = "Two tables have the same name: give one of them another (name=)."
-        raise ParameterError(message)
+        raise ParameterError("Two tables have the same name: give one of them another (name=).")
     private = [table for table in given if not table.public]
     if not private:
-        message = "All tables are public: there is nobody to protect."
-        raise ParameterError(message)
+        raise ParameterError("All tables are public: there is nobody to protect.")
     if len({(table.adjacency, table.person is None) for table in private}) != 1:
-        message = "The private tables of a session must protect the same unit (row or person) and adjacency."
-        raise ParameterError(message)
+        raise ParameterError(
+            "The private tables of a session must protect the same unit (row or person) and adjacency."
+        )
     return named
 
 
@@ -60,18 +60,19 @@ def scoped_budget(budget: object, table: Table) -> Guarantee:
     PureDP(epsilon=1, adjacency=ReplaceOne)
     """
     if not isinstance(budget, PureDP | ApproxDP | ZCDP):
-        message = f"budget must be a PureDP, an ApproxDP or a ZCDP, such as PureDP(epsilon=1), not {quote(budget)}."
-        raise ParameterError(message)
+        raise ParameterError(
+            f"budget must be a PureDP, an ApproxDP or a ZCDP, such as PureDP(epsilon=1), not {quote(budget)}."
+        )
     refuse_same_changes(budget.adjacency, "A budget")
     if budget.adjacency is ReplaceOne and table.adjacency is AddRemove:
-        message = "The budget is for ReplaceOne, the table for AddRemove: say table(..., adjacency=ReplaceOne)."
-        raise ParameterError(message)
+        raise ParameterError(
+            "The budget is for ReplaceOne, the table for AddRemove: say table(..., adjacency=ReplaceOne)."
+        )
     if budget.unit not in ("row", table.unit):
-        message = (
+        raise ParameterError(
             f"The budget is for the unit {quote(budget.unit)}, the table for {table.unit!r}: declare whose rows they "
             "are with table(..., person=...), or leave unit= out of the budget."
         )
-        raise ParameterError(message)
     return replace(budget, adjacency=table.adjacency, unit=table.unit)
 
 
@@ -94,22 +95,24 @@ def open_door(
     if ledger is None:
         given = [name for name, value in (("analyst", analyst), ("dataset", dataset)) if value is not None]
         if given:
-            message = f"{given[0]}= goes with a ledger, which remembers who asked about what: give ledger=."
-            raise ParameterError(message)
+            raise ParameterError(f"{given[0]}= goes with a ledger, which remembers who asked about what: give ledger=.")
         return Purse(scoped_budget(budget, private[0]), name=private[0].name)
     if not all(hasattr(ledger, name) for name in ("account", "budgets", "open_budget")):
-        message = f"ledger must be one opened by celosia.ledger('sqlite:///budget.db'), not {quote(ledger)}."
-        raise ParameterError(message)
+        raise ParameterError(
+            f"ledger must be one opened by celosia.ledger('sqlite:///budget.db'), not {quote(ledger)}."
+        )
     if dataset is None and len(private) != 1:
-        message = "The session has several private tables: say by which name the ledger knows them (dataset=)."
-        raise ParameterError(message)
+        raise ParameterError(
+            "The session has several private tables: say by which name the ledger knows them (dataset=)."
+        )
     scope = Scope(dataset=private[0].name if dataset is None else dataset)
     wanted = None if budget is None else scoped_budget(budget, private[0])
     policy = ledger.budgets.get(scope)
     if policy is None:
         if wanted is None:
-            message = f"The ledger has no budget for {scope}: give budget=, or ledger.set_budget(..., dataset=...)."
-            raise ParameterError(message)
+            raise ParameterError(
+                f"The ledger has no budget for {scope}: give budget=, or ledger.set_budget(..., dataset=...)."
+            )
         policy = ledger.open_budget(wanted, dataset=str(scope.dataset))
     _check_budget(policy.limit, wanted, scope, private[0])
     return ledger.account(str(scope.dataset), analyst)
@@ -118,21 +121,18 @@ def open_door(
 def _check_budget(limit: Guarantee, wanted: Guarantee | None, scope: Scope, table: Table) -> None:
     """Refuse a ledger's budget that protects others than the table does, or is not the one that was expected."""
     if limit.adjacency is not table.adjacency or limit.unit != table.unit:
-        message = (
+        raise ParameterError(
             f"The ledger's budget for {scope} is for {limit.adjacency!r} and a {limit.unit}, the table for "
             f"{table.adjacency!r} and a {table.unit}: ask the owner of the data which of them is right. A budget with "
             f"unit={table.unit!r} (--unit {table.unit}) and adjacency={table.adjacency!r} fits the table."
         )
-        raise ParameterError(message)
     if not isinstance(limit, PureDP | ApproxDP | ZCDP):
-        message = (
+        raise ParameterError(
             f"Queries spend from a PureDP, an ApproxDP or a ZCDP; the ledger's budget for {scope} is {quote(limit)}: "
             "ask the owner of the data for one of these."
         )
-        raise ParameterError(message)
     if wanted is not None and limit != wanted:
-        message = (
+        raise ParameterError(
             f"budget is {wanted}, but the ledger has {limit} for {scope}: leave budget= out, or change it with "
             "ledger.set_budget(...)."
         )
-        raise ParameterError(message)

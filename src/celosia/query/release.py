@@ -93,7 +93,7 @@ class TableRelease(Release["pa.Table"]):
 
         return to_polars(self.to_arrow(level))
 
-    def item(self) -> Any:  # noqa: ANN401 - a number or a category
+    def item(self) -> Any:
         """Return the answer of a query that has just one.
 
         >>> import celosia as cl
@@ -103,8 +103,7 @@ class TableRelease(Release["pa.Table"]):
         True
         """
         if self.value.num_rows != 1 or self.value.num_columns != 1:
-            message = "item() is for an answer of one row and one column: take to_arrow() or to_pandas()."
-            raise ParameterError(message)
+            raise ParameterError("item() is for an answer of one row and one column: take to_arrow() or to_pandas().")
         return self.value.column(0)[0].as_py()
 
     def confidence_interval(self, level: Exact = 0.95) -> "tuple[pa.Table, pa.Table]":
@@ -114,8 +113,7 @@ class TableRelease(Release["pa.Table"]):
         limits and bounds leave it. Rows of a person beyond the limits are not in it, and may be many.
         """
         if not self.intervals:
-            message = "Nothing in this answer has an interval: they are choices, not numbers with noise."
-            raise NoInterval(message)
+            raise NoInterval("Nothing in this answer has an interval: they are choices, not numbers with noise.")
         return self._ends_of(self.intervals, level)
 
     def true_interval(self, level: Exact = 0.95) -> "tuple[pa.Table, pa.Table]":
@@ -133,12 +131,11 @@ class TableRelease(Release["pa.Table"]):
         if self.true_intervals is None:
             return self.confidence_interval(level)
         if not self.true_intervals:
-            message = (
+            raise NoInterval(
                 "Nothing in this answer has an interval for the true value: the limits may cut off more. Counts, sums, "
                 "means and variances over one table have one"
                 + (" if its owner declares max_rows_per_person." if self.cut_off is None else ".")
             )
-            raise NoInterval(message)
         return self._ends_of(self.true_intervals, level)
 
     def _ends_of(self, intervals: "Mapping[str, Interval]", level: Exact) -> "tuple[pa.Table, pa.Table]":
@@ -180,8 +177,7 @@ class TableRelease(Release["pa.Table"]):
 
         name = self._plotted(column)
         if self.value.num_rows > _MOST_BARS:
-            message = f"There are more than {_MOST_BARS} bars: give the query a having or a limit."
-            raise ParameterError(message)
+            raise ParameterError(f"There are more than {_MOST_BARS} bars: give the query a having or a limit.")
         low, high = self.intervals[name](exact_level(level))
         keys = [key for key in self.value.column_names if key in self.keys]
         rows = zip(*(self.value[key].to_pylist() for key in keys), strict=True) if keys else [("all",)]
@@ -199,12 +195,10 @@ class TableRelease(Release["pa.Table"]):
         types = {name: self.value[name].type for name in self.intervals}
         names = [name for name, kind in types.items() if pa.types.is_integer(kind) or pa.types.is_floating(kind)]
         if not names:
-            message = "Nothing in this answer is a number with an interval to draw."
-            raise NoInterval(message)
+            raise NoInterval("Nothing in this answer is a number with an interval to draw.")
         name = names[0] if column is None else column
         if name not in names:
-            message = f"column must be one of {', '.join(names)}, not {quote(column)}."
-            raise ParameterError(message)
+            raise ParameterError(f"column must be one of {', '.join(names)}, not {quote(column)}.")
         return name
 
     def _repr_html_(self) -> str:

@@ -119,11 +119,11 @@ class Session(Indivisible):
     ) -> None:
         named, drawn = tables_by_name(tables), source_or_system(source)
         if version is not None and ledger is None:
-            message = "version= goes with a ledger, which keeps answers while the data stay as they are: give ledger=."
-            raise ParameterError(message)
+            raise ParameterError(
+                "version= goes with a ledger, which keeps answers while the data stay as they are: give ledger=."
+            )
         if drawn.seeded and ledger is not None:
-            message = "A ledger takes no answers whose noise can be repeated: leave source= out."
-            raise ParameterError(message)
+            raise ParameterError("A ledger takes no answers whose noise can be repeated: leave source= out.")
         # Tables that cannot be read leave no budget behind in the ledger.
         self._desk = Desk(named, drawn, version=version, progress=progress)
         self._door = open_door(named, budget=budget, ledger=ledger, analyst=analyst, dataset=dataset)
@@ -142,8 +142,7 @@ class Session(Indivisible):
         PureDP(epsilon='0.1')
         """
         if self._ledger is None:
-            message = "Analysts are told apart by a ledger: open the session with ledger=."
-            raise ParameterError(message)
+            raise ParameterError("Analysts are told apart by a ledger: open the session with ledger=.")
         other = object.__new__(type(self))  # no copy: that would be this very object
         other.__dict__ |= self.__dict__ | {"_costs": {}}
         dataset = next(table.name for table in self._desk.tables.values() if not table.public)
@@ -228,7 +227,7 @@ class Session(Indivisible):
         query = begin_sql(self, text)
         return query.release(**target) if target else query
 
-    def preview(self, plan: Plan, *, rows: float | None = None, level: Exact = 0.95, **target: Any) -> Preview:  # noqa: ANN401 - as in release
+    def preview(self, plan: Plan, *, rows: float | None = None, level: Exact = 0.95, **target: Any) -> Preview:
         """Tell what a plan would cost and how far off it would be. Spends nothing and reads nothing private.
 
         ``rows`` is a public guess of how many rows a cell has: the error of a mean depends on it.
@@ -286,14 +285,13 @@ class Session(Indivisible):
         asked = self.ask(plan, confidence=confidence, rows=rows, request=request, **target)
         if asked.release is None:
             failed = asked.reservation.state == "failed"
-            message = (
+            raise EngineError(
                 f"This request was made before, and {'failed' if failed else 'is not answered yet, or never will be'}: "
                 "it stays paid for. Ask anew with another key."
             )
-            raise EngineError(message)
         return asked.release
 
-    def ask(self, plan: Plan, *, request: "Request | None" = None, rows: float | None = None, **target: Any) -> Asked:  # noqa: ANN401 - as in release
+    def ask(self, plan: Plan, *, request: "Request | None" = None, rows: float | None = None, **target: Any) -> Asked:
         """Do as ``release`` does, and return the reservation beside the answer.
 
         >>> import celosia as cl
@@ -354,7 +352,7 @@ class Session(Indivisible):
         weights: "Sequence[Exact] | None" = None,
         rows: float | None = None,
         level: Exact = 0.95,
-        **target: Any,  # noqa: ANN401 - as in batch
+        **target: Any,
     ) -> BatchPreview:
         """Tell what ``batch`` would cost, and each question's share and expected error. Spends nothing.
 
@@ -426,7 +424,7 @@ class Session(Indivisible):
         table: str | None = None,
         planned: Exact | None = None,
         most_rows: int = MOST_ROWS,
-        **target: Any,  # noqa: ANN401 - epsilon or rho, as in release
+        **target: Any,
     ) -> "LimitSuggestion":
         """Measure privately how many groups and rows persons have, and compare limits by their bias and noise.
 
@@ -468,7 +466,7 @@ class Session(Indivisible):
         table: str | None = None,
         most_rows: int = MOST_ROWS,
         level: Exact = 0.95,
-        **target: Any,  # noqa: ANN401 - as in suggest_limits
+        **target: Any,
     ) -> Preview:
         """Tell what ``suggest_limits`` would cost, and how far off its numbers of persons would be.
 
@@ -551,11 +549,10 @@ class Session(Indivisible):
         except Exception:  # noqa: BLE001, S110 - it could quote the data: raised below, where it is no longer attached
             pass
         self._failed(reservation)
-        message = (
+        raise EngineError(
             "The query could not be answered. It stays paid for, because data may have been read: before asking "
             "again, let the owner of the data look at the source."
         )
-        raise EngineError(message)
 
     def _promise(self, event: "Event", strategy: Strategy | None = None) -> Guarantee:
         """What a query or a fit promises on its own, if the budget is of a kind that can tell."""
@@ -565,8 +562,9 @@ class Session(Indivisible):
             if strategy is not None and strategy.keys is not None:
                 raise QueryError(PRIVATE_KEYS) from None
             name = "rho" if isinstance(self._limit, ZCDP) else "epsilon"
-            message = f"The budget is of the kind {type(self._limit).__name__}: give {name}= instead of what was given."
-            raise ParameterError(message) from None
+            raise ParameterError(
+                f"The budget is of the kind {type(self._limit).__name__}: give {name}= instead of what was given."
+            ) from None
 
     def _failed(self, reservation: "Reservation") -> None:
         with contextlib.suppress(CelosiaError):  # then it stays reserved, which is as spent
@@ -592,8 +590,7 @@ class Session(Indivisible):
         if error is None:
             return check_noise(strategy_for(question, Target.of(self._limit, epsilon=epsilon, delta=delta, rho=rho)))
         if epsilon is not None or rho is not None:
-            message = "Give epsilon= (or rho=) or error=, not both: the error says how much is spent."
-            raise ParameterError(message)
+            raise ParameterError("Give epsilon= (or rho=) or error=, not both: the error says how much is spent.")
         found = strategy_within(question, self._limit, error, delta=delta, confidence=confidence, rows=rows)
         return check_noise(found)
 

@@ -87,8 +87,7 @@ def check_accountant(
     kit = _Kit(make, tolerance)
     priced = kit.priced(tried)
     if not priced:
-        message = "events must hold one that the accountant prices: it refused all of them."
-        raise ParameterError(message)
+        raise ParameterError("events must hold one that the accountant prices: it refused all of them.")
     return (
         Check(name="new", found=kit.check_new(priced[0])),
         Check(name="bad input", found=kit.check_bad_input(priced[0])),
@@ -103,8 +102,7 @@ def check_accountant(
 
 
 def _fail(check: str, finding: str) -> None:
-    message = f"{check}: {finding}."
-    raise ConformanceError(message)
+    raise ConformanceError(f"{check}: {finding}.")
 
 
 def _pairs(events: Sequence[Event]) -> Iterator[tuple[Event, Event]]:

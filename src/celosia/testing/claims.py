@@ -36,8 +36,9 @@ def claims(guarantee: Guarantee) -> tuple[tuple[float, float], ...]:
     >>> [(round(epsilon, 2), delta) for epsilon, delta in claims(ZCDP(rho="0.5"))]
     [(2.75, 0.01), (4.18, 0.0001)]
     """
-    message = f"No way is known to check a {type(guarantee).__name__}: register one with celosia.testing.claims."
-    raise ParameterError(message)
+    raise ParameterError(
+        f"No way is known to check a {type(guarantee).__name__}: register one with celosia.testing.claims."
+    )
 
 
 @claims.register
@@ -77,8 +78,9 @@ def excess(guarantee: Guarantee, here: Logs, there: Logs) -> float:  # noqa: ARG
     >>> round(excess(PureDP(epsilon="0.5"), half, most), 3)
     1.386
     """
-    message = f"No way is known to check a {type(guarantee).__name__}: register one with celosia.testing.excess."
-    raise ParameterError(message)
+    raise ParameterError(
+        f"No way is known to check a {type(guarantee).__name__}: register one with celosia.testing.excess."
+    )
 
 
 @excess.register

@@ -25,7 +25,7 @@ _MOST_RELEASES = 4096
 _LARGE = 2**62
 
 
-def check_protocol(mechanism: Mechanism, a: Any, b: Any) -> str:  # noqa: ANN401 - any value
+def check_protocol(mechanism: Mechanism, a: Any, b: Any) -> str:
     """Check members, types, JSON and exactness, and that what surrounds the noisy value is the same for neighbours.
 
     >>> from celosia.mechanisms import Laplace
@@ -55,7 +55,7 @@ def check_protocol(mechanism: Mechanism, a: Any, b: Any) -> str:  # noqa: ANN401
     return f"{type(mechanism.event).__name__}, {mechanism.guarantee!r}"
 
 
-def check_seeding(mechanism: Mechanism, value: Any, releases: int) -> str:  # noqa: ANN401 - any value
+def check_seeding(mechanism: Mechanism, value: Any, releases: int) -> str:
     """Check that a seed repeats the releases and is owned up to, and that the default source does not repeat.
 
     ``releases`` is how many it takes for two independent runs to differ (see ``enough_releases``); 0 asks only for
@@ -81,7 +81,7 @@ def check_seeding(mechanism: Mechanism, value: Any, releases: int) -> str:  # no
     return f"{count} releases repeat with a seed{' and not without' if releases else ''}"
 
 
-def check_forks(mechanism: Mechanism, value: Any, releases: int, *, processes: int) -> str:  # noqa: ANN401 - any value
+def check_forks(mechanism: Mechanism, value: Any, releases: int, *, processes: int) -> str:
     """Check that forked processes release different noise.
 
     >>> from celosia.mechanisms import Laplace
@@ -94,7 +94,7 @@ def check_forks(mechanism: Mechanism, value: Any, releases: int, *, processes: i
     return f"{streams} processes, no equal streams" if streams else "not checked: this platform cannot fork"
 
 
-def check_threads(mechanism: Mechanism, value: Any, releases: int, *, threads: int) -> str:  # noqa: ANN401 - any value
+def check_threads(mechanism: Mechanism, value: Any, releases: int, *, threads: int) -> str:
     """Check that threads release different noise.
 
     >>> from celosia.mechanisms import Laplace
@@ -107,7 +107,7 @@ def check_threads(mechanism: Mechanism, value: Any, releases: int, *, threads: i
     return f"{threads} threads, no equal streams"
 
 
-def _stream(mechanism: Mechanism, value: Any, releases: int) -> Callable[[], list[int]]:  # noqa: ANN401 - any value
+def _stream(mechanism: Mechanism, value: Any, releases: int) -> Callable[[], list[int]]:
     def draw() -> list[int]:
         keys: list[int] = gather([mechanism.release(value).value for _ in range(releases)]).keys.tolist()
         return keys
@@ -133,7 +133,7 @@ def enough_releases(draws: Draws, pairs: int) -> int:
     return needed if needed <= _MOST_RELEASES else 0
 
 
-def check_extremes(mechanism: Mechanism, value: Any) -> str:  # noqa: ANN401 - any value
+def check_extremes(mechanism: Mechanism, value: Any) -> str:
     """Release zero, negative, very large, very small and undefined inputs in the shape of ``value``.
 
     Each must be answered without NaN and in the ordinary type, or refused by a ``ValueError`` (ours is ``InputError``)
@@ -153,7 +153,7 @@ def check_extremes(mechanism: Mechanism, value: Any) -> str:  # noqa: ANN401 - a
     )
 
 
-def _try_extreme(mechanism: Mechanism, extreme: Any, ordinary: Any) -> bool:  # noqa: ANN401 - any value
+def _try_extreme(mechanism: Mechanism, extreme: Any, ordinary: Any) -> bool:
     try:
         answer = mechanism.release(extreme, source=Seeded(22)).value
     except (ValueError, TypeError) as error:
@@ -161,8 +161,9 @@ def _try_extreme(mechanism: Mechanism, extreme: Any, ordinary: Any) -> bool:  # 
             _fail("extreme inputs", "an error message quotes the true value.")
         return False
     except Exception as error:
-        message = f"extreme inputs: {type(error).__name__} was raised; answer the value, or refuse it with InputError."
-        raise ConformanceError(message) from error
+        raise ConformanceError(
+            f"extreme inputs: {type(error).__name__} was raised; answer the value, or refuse it with InputError."
+        ) from error
     if type(answer) is not type(ordinary) or getattr(answer, "dtype", None) != getattr(ordinary, "dtype", None):
         _fail("extreme inputs", f"a {type(answer).__name__} came out where a {type(ordinary).__name__} is usual.")
     drawn = gather([answer])
@@ -171,7 +172,7 @@ def _try_extreme(mechanism: Mechanism, extreme: Any, ordinary: Any) -> bool:  # 
     return True
 
 
-def _extremes(value: Any) -> list[Any]:  # noqa: ANN401 - any value
+def _extremes(value: Any) -> list[Any]:
     """Return extreme inputs of the type and shape of an ordinary one; none for what is no number."""
     array = np.asarray(value)
     whole: list[float] = [0, 1, -1, _LARGE, -_LARGE]
@@ -198,8 +199,7 @@ def _check_record(record: Event | Guarantee) -> None:
     try:
         again = type(record).from_json(record.to_json())
     except (CelosiaError, TypeError) as error:
-        message = f"JSON: {name} does not come back from its own JSON: {error}"
-        raise ConformanceError(message) from error
+        raise ConformanceError(f"JSON: {name} does not come back from its own JSON: {error}") from error
     if again != record:
         _fail("JSON", f"{name} does not come back equal from its own JSON.")
 
@@ -211,5 +211,4 @@ def _same_margin(here: Release[Any], there: Release[Any]) -> bool:
 
 
 def _fail(check: str, what: str) -> None:
-    message = f"{check}: {what}"
-    raise ConformanceError(message)
+    raise ConformanceError(f"{check}: {what}")

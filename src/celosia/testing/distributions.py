@@ -42,17 +42,16 @@ def check_distribution(
     """
     values = np.asarray(draws)
     if values.ndim != 1 or values.dtype.kind not in "iu" or values.size == 0:
-        message = "draws must be a one-dimensional, non-empty array of integers."
-        raise ParameterError(message)
+        raise ParameterError("draws must be a one-dimensional, non-empty array of integers.")
     if np.isneginf(_log_masses(log_mass, np.unique(values).astype(np.int64))).any():
-        message = "distribution: a value was drawn whose stated probability is zero."
-        raise ConformanceError(message)
+        raise ConformanceError("distribution: a value was drawn whose stated probability is zero.")
     start, block, masses = _tabulate(values, log_mass)
     observed = np.bincount(((values - start) // block).astype(np.int64), minlength=masses.size)
     p_value = chi_square(observed, masses)
     if p_value < failure:
-        message = f"distribution: {values.size} draws have a p-value of {p_value:.2g}, below {failure:.2g}."
-        raise ConformanceError(message)
+        raise ConformanceError(
+            f"distribution: {values.size} draws have a p-value of {p_value:.2g}, below {failure:.2g}."
+        )
     return p_value
 
 
@@ -71,8 +70,9 @@ def chi_square(observed: ArrayLike, probabilities: ArrayLike, *, outside: int = 
     total = int(counts.sum()) + outside
     missing = max(0.0, 1.0 - float(masses.sum()))
     if counts.shape != masses.shape or counts.ndim != 1 or total == 0:
-        message = "observed and probabilities must be one-dimensional, of one length, with at least one draw."
-        raise ParameterError(message)
+        raise ParameterError(
+            "observed and probabilities must be one-dimensional, of one length, with at least one draw."
+        )
     if (counts[masses <= 0] > 0).any():
         return 0.0
     starts = _pool(masses, total)
@@ -115,14 +115,12 @@ def _tabulate(
         masses = _block_masses(log_mass, start, stop, block)
         total = float(masses.sum())
         if total > 1 + _OUTSIDE:
-            message = f"distribution: the stated probabilities add up to {total:.9f}."
-            raise ConformanceError(message)
+            raise ConformanceError(f"distribution: the stated probabilities add up to {total:.9f}.")
         if total > 1 - _OUTSIDE:
             return start, block, masses
         reach = (stop - start) // 2 + 8
         start, stop = start - reach, stop + reach
-    message = f"distribution: the stated probabilities reach only {total:.9f}, however far one looks."
-    raise ConformanceError(message)
+    raise ConformanceError(f"distribution: the stated probabilities reach only {total:.9f}, however far one looks.")
 
 
 def _block_masses(

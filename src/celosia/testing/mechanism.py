@@ -110,8 +110,7 @@ def check_mechanism(
     True
     """
     if not neighbours:
-        message = "neighbours must hold at least one pair (value, neighbour)."
-        raise ParameterError(message)
+        raise ParameterError("neighbours must hold at least one pair (value, neighbour).")
     whole(samples, name="samples", least=100)
     source = Seeded(seed)
     share = failure / (3 * len(neighbours))  # table draws of either side, and sampling
@@ -133,17 +132,17 @@ def check_mechanism(
     )
 
 
-def _pair(pair: Any) -> tuple[Any, Any]:  # noqa: ANN401 - whatever the caller took for a pair
+def _pair(pair: Any) -> tuple[Any, Any]:
     if not isinstance(pair, tuple | list) or len(pair) != 2:
-        message = "neighbours must be pairs (value, neighbour), such as [(0, 1)]."
-        raise ParameterError(message)
+        raise ParameterError("neighbours must be pairs (value, neighbour), such as [(0, 1)].")
     if np.array_equal(np.asarray(pair[0]), np.asarray(pair[1])):
-        message = "A value is no neighbour of itself: such a pair would show nothing. Give values that differ."
-        raise ParameterError(message)
+        raise ParameterError(
+            "A value is no neighbour of itself: such a pair would show nothing. Give values that differ."
+        )
     return pair[0], pair[1]
 
 
-def _conduct(mechanism: Mechanism, value: Any, draws: Draws, processes: int) -> list[Check]:  # noqa: ANN401 - any value
+def _conduct(mechanism: Mechanism, value: Any, draws: Draws, processes: int) -> list[Check]:
     whole(processes, name="processes")
     releases = enough_releases(draws, (processes + 1) ** 2)
     return [
@@ -170,8 +169,7 @@ def _draw(
         pair = gather(one_by_one(value, count, source)), gather(runner(value, count, source))
         found = compare(*pair, value, value, failure=failure)
         if found.epsilon > 0:
-            message = f"runner: its outputs are told apart from those of release: {found}."
-            raise ConformanceError(message)
+            raise ConformanceError(f"runner: its outputs are told apart from those of release: {found}.")
     return gather(runner(values[0], samples, source)), gather(runner(values[1], samples, source))
 
 
@@ -200,10 +198,10 @@ def _attack(guarantee: Guarantee, values: tuple[Any, Any], draws: tuple[Draws, D
             continue  # nothing is claimed
         found = compare(*draws, *values, delta=delta, failure=failure / len(stated))
         if found.epsilon > epsilon:
-            message = f"sampling: {guarantee!r} claims epsilon = {epsilon:.6g} at delta = {delta:.3g}, but {found}."
-            raise ConformanceError(message)
+            raise ConformanceError(
+                f"sampling: {guarantee!r} claims epsilon = {epsilon:.6g} at delta = {delta:.3g}, but {found}."
+            )
         findings.append(found)
     if not findings:
-        message = f"{guarantee!r} claims nothing that could be checked."
-        raise ParameterError(message)
+        raise ParameterError(f"{guarantee!r} claims nothing that could be checked.")
     return max(findings, key=lambda found: found.epsilon)

@@ -68,23 +68,20 @@ def check_thread_safety(draw: Callable[[], Any], *, threads: int = 16, rounds: i
     for worker in workers:
         worker.join()
     if len(streams) != threads * rounds:
-        message = f"thread safety: only {len(streams)} of {threads * rounds} draws succeeded."
-        raise ConformanceError(message)
+        raise ConformanceError(f"thread safety: only {len(streams)} of {threads * rounds} draws succeeded.")
     return _compare(streams, "thread safety", "draws")
 
 
 def _compare(streams: Sequence[bytes], check: str, what: str) -> int:
     if b"" in streams:
-        message = f"{check}: {streams.count(b'')} of {len(streams)} {what} failed to draw."
-        raise ConformanceError(message)
+        raise ConformanceError(f"{check}: {streams.count(b'')} of {len(streams)} {what} failed to draw.")
     repeated = sum(times for times in Counter(streams).values() if times > 1)
     if repeated:
-        message = f"{check}: of {len(streams)} {what}, {repeated} drew what another one drew."
-        raise ConformanceError(message)
+        raise ConformanceError(f"{check}: of {len(streams)} {what}, {repeated} drew what another one drew.")
     return len(streams)
 
 
-def _digest(drawn: Any) -> bytes:  # noqa: ANN401 - whatever was drawn
+def _digest(drawn: Any) -> bytes:
     return hashlib.blake2b(gather([drawn]).keys.tobytes() + repr(drawn).encode(), digest_size=_DIGEST).digest()
 
 

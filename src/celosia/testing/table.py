@@ -20,7 +20,7 @@ __all__ = ["check_table", "check_table_draws"]
 _TOLERANCE = 1e-9
 
 
-def check_table(mechanism: Tabulated, guarantee: Guarantee, a: Any, b: Any) -> float | None:  # noqa: ANN401 - any value
+def check_table(mechanism: Tabulated, guarantee: Guarantee, a: Any, b: Any) -> float | None:
     """Return the fraction of a guarantee that the tabulated probabilities of two neighbours use up.
 
     None if the mechanism has no table for these values. Raises ``ConformanceError`` if the probabilities do not add up
@@ -39,16 +39,16 @@ def check_table(mechanism: Tabulated, guarantee: Guarantee, a: Any, b: Any) -> f
     for logs in (here, there):
         total = float(np.exp(logs).sum())
         if not abs(total - 1) <= _TOLERANCE:
-            message = f"table: the probabilities add up to {total:.12g}, not to 1."
-            raise ConformanceError(message)
+            raise ConformanceError(f"table: the probabilities add up to {total:.12g}, not to 1.")
     used = excess(guarantee, here, there)
     if not used <= 1 + _TOLERANCE:
-        message = f"table: two neighbours' probabilities reach {used:.9g} times what {guarantee!r} allows."
-        raise ConformanceError(message)
+        raise ConformanceError(
+            f"table: two neighbours' probabilities reach {used:.9g} times what {guarantee!r} allows."
+        )
     return used
 
 
-def check_table_draws(mechanism: Tabulated, value: Any, draws: Draws, *, failure: float) -> float | None:  # noqa: ANN401
+def check_table_draws(mechanism: Tabulated, value: Any, draws: Draws, *, failure: float) -> float | None:
     """Return the p-value of a mechanism's draws under its own table, or None where there is no table.
 
     >>> from celosia.audit import gather, repeat
@@ -66,8 +66,9 @@ def check_table_draws(mechanism: Tabulated, value: Any, draws: Draws, *, failure
     observed, outside = _counts(_keys(gather(outputs)), _keys(draws))
     p_value = chi_square(observed, masses, outside=outside)
     if p_value < failure:
-        message = f"table: {len(draws)} draws have a p-value of {p_value:.2g} under the stated probabilities."
-        raise ConformanceError(message)
+        raise ConformanceError(
+            f"table: {len(draws)} draws have a p-value of {p_value:.2g} under the stated probabilities."
+        )
     return p_value
 
 

@@ -65,18 +65,15 @@ class Witness:
         for name in ("here", "there"):
             table = np.array(getattr(self, name), dtype=np.float64)
             if table.ndim != 1 or not (table >= 0).all() or abs(table.sum() - 1) > 1e-12:
-                message = f"{name} must be the probabilities of some outputs."
-                raise ParameterError(message)
+                raise ParameterError(f"{name} must be the probabilities of some outputs.")
             object.__setattr__(self, name, table)
         if self.here.shape != self.there.shape:
-            message = "here and there must be about the same outputs."
-            raise ParameterError(message)
+            raise ParameterError("here and there must be about the same outputs.")
 
     def __matmul__(self, other: "Witness") -> "Witness":
         """Return both mechanisms on the same data, each with its own randomness; the event stays the first one's."""
         if self.here.size * other.here.size > _MOST:
-            message = "The witnesses have too many outputs together."
-            raise ParameterError(message)
+            raise ParameterError("The witnesses have too many outputs together.")
         here, there = (np.outer(a, b).ravel() for a, b in ((self.here, other.here), (self.there, other.there)))
         return Witness(event=self.event, here=here, there=there)
 

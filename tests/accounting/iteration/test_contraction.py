@@ -146,7 +146,7 @@ EVENT = ContractiveIterationEvent(steps=[(1, 1, 1)])
 
 @pytest.mark.parametrize("orders", [[], [1], [0.5], [math.nan], [math.inf], [2, 1], 2, "2", ["2"], [True], [[2]], None])
 @pytest.mark.parametrize("event", [EVENT, PNSGDEvent(records=2, step_size=1, lipschitz=1, smoothness=1, variance=1)])
-def test_orders_are_above_one(event: Any, orders: Any) -> None:  # noqa: ANN401 - wrong values
+def test_orders_are_above_one(event: Any, orders: Any) -> None:
     with pytest.raises(ParameterError, match=r"^orders must be"):
         iteration_curve(event, orders)
 

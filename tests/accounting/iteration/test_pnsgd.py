@@ -19,7 +19,7 @@ from celosia.core.iterations import PNSGDEvent, Run
 Array = NDArray[np.float64]
 
 
-def _event(**changes: Any) -> PNSGDEvent:  # noqa: ANN401 - parameters of every type
+def _event(**changes: Any) -> PNSGDEvent:
     given = {"records": 10, "step_size": 1, "lipschitz": 1, "smoothness": 1, "variance": 1}
     return PNSGDEvent(**(given | changes))
 
@@ -202,7 +202,7 @@ def test_secrets_never_cost() -> None:
 
 
 @pytest.mark.parametrize("positions", [[], [0], [11], [1.0], [True], 3, [[1]], ["1"]])
-def test_positions_are_places_of_an_epoch(positions: Any) -> None:  # noqa: ANN401 - wrong values
+def test_positions_are_places_of_an_epoch(positions: Any) -> None:
     with pytest.raises(ParameterError, match=r"^positions must be"):
         record_rhos(_event(), positions)
 

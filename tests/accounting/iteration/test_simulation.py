@@ -68,7 +68,7 @@ def test_what_an_observer_learns_is_within_the_bound() -> None:
 
 
 def test_chains_repeat_with_their_source_only() -> None:
-    def run(source: Any) -> Any:  # noqa: ANN401 - a source or None
+    def run(source: Any) -> Any:
         return contractive_iteration(0.0, [np.tanh], [GaussianNoise(variance=1)], source, size=3).tolist()
 
     assert run(Seeded(1)) == run(Seeded(1)) != run(Seeded(2))

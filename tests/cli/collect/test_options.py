@@ -108,7 +108,7 @@ NUMBERS, WORDS = pa.array([3, 1, 3, 7]), pa.array(["sun", "rain"])
 )
 def test_what_a_simulation_reads_from_its_data(
     name: str,
-    values: Any,  # noqa: ANN401 - an array
+    values: Any,
     given: dict[str, Any],
     options: dict[str, Any],
     remarks: int,
@@ -126,7 +126,7 @@ def test_what_a_simulation_reads_from_its_data(
         ("pem", pa.array([-1, 3])),
     ],
 )
-def test_values_of_the_wrong_kind(name: str, values: Any) -> None:  # noqa: ANN401 - an array
+def test_values_of_the_wrong_kind(name: str, values: Any) -> None:
     with pytest.raises(ParameterError, match="column"):
         stated(find(name), values, {})
 

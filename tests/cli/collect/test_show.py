@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 VALUES = np.repeat(np.arange(5), [400, 200, 100, 50, 0])
 
 
-def counted(epsilon: int = 2, domain: Any = 5) -> Simulation:  # noqa: ANN401 - a domain
+def counted(epsilon: int = 2, domain: Any = 5) -> Simulation:
     values = VALUES if domain == 5 else [domain[value] for value in VALUES]
     return simulate(DirectEncoding(domain=domain, epsilon=epsilon), values, source=Seeded(7))
 

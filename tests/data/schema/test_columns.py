@@ -50,7 +50,7 @@ def three(values: st.SearchStrategy[T]) -> st.SearchStrategy[list[T]]:
     return st.lists(values, min_size=3, max_size=3).map(sorted)
 
 
-def rule(null: Any, *, drops: bool) -> Any:  # noqa: ANN401 - a null rule
+def rule(null: Any, *, drops: bool) -> Any:
     return DROP if drops else null
 
 

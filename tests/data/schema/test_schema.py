@@ -112,7 +112,7 @@ def test_a_schema_is_a_value(schema: Schema) -> None:
 
 
 @given(schemas, st.randoms(use_true_random=False))
-def test_the_order_of_columns_does_not_matter_for_equality(schema: Schema, random: Any) -> None:  # noqa: ANN401 - Hypothesis' own
+def test_the_order_of_columns_does_not_matter_for_equality(schema: Schema, random: Any) -> None:
     items = list(schema.items())
     random.shuffle(items)
     other = Schema(dict(items))

@@ -171,7 +171,7 @@ def test_other_addresses_are_refused_without_being_shown(url: str) -> None:
 
 
 @pytest.mark.parametrize("name", [None, "", ".", "a.", ".a", "a.b.c", "a\nb", "x" * 64, 3])
-def test_a_database_needs_the_name_of_a_table(name: Any) -> None:  # noqa: ANN401 - wrong values too
+def test_a_database_needs_the_name_of_a_table(name: Any) -> None:
     with pytest.raises(ParameterError, match="name must be") as caught:
         classify("postgresql://ana:hush@db/registry", name=name)
     assert "hush" not in str(caught.value)

@@ -89,7 +89,7 @@ def test_strings_that_python_keeps_for_pandas() -> None:
 
 
 @pytest.mark.parametrize("frame", [pl.DataFrame({"s": ["a", "b"]}), pa.table({"s": ["a", "b"]})])
-def test_no_column_has_views(frame: Any) -> None:  # noqa: ANN401 - any library's frame
+def test_no_column_has_views(frame: Any) -> None:
     class Streamed:
         """Speaks Arrow's protocol, and sends views as Polars does."""
 
@@ -154,7 +154,7 @@ def test_frames_out() -> None:
 
 
 @pytest.mark.parametrize(("library", "convert"), [("pandas", to_pandas), ("polars", to_polars)])
-def test_a_library_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, library: str, convert: Any) -> None:  # noqa: ANN401
+def test_a_library_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, library: str, convert: Any) -> None:
     import importlib
 
     def missing(name: str) -> None:

@@ -56,7 +56,7 @@ high = 120
 """
 
 
-def test_schema_files_and_tables_declare_alike(tmp_path: Any) -> None:  # noqa: ANN401 - a path
+def test_schema_files_and_tables_declare_alike(tmp_path: Any) -> None:
     (tmp_path / "a.csv").write_bytes("age;año\n".encode("latin-1"))
     found = parse_schema_file(DECLARED).table(str(tmp_path / "a.csv"))
     given = cl.table(

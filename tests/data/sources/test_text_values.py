@@ -54,7 +54,7 @@ def at(*parts: int) -> dt.datetime:
         ("0999-12-31", "date", TextFormat(), None),
     ],
 )
-def test_what_a_text_says(text: str, wanted: str, form: TextFormat, found: Any) -> None:  # noqa: ANN401 - a value
+def test_what_a_text_says(text: str, wanted: str, form: TextFormat, found: Any) -> None:
     assert parse_text(text, wanted, form) == found
 
 

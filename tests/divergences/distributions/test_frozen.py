@@ -95,7 +95,7 @@ def test_geometric_and_discrete_laplace() -> None:
         (stats.poisson(2), stats.poisson(1), math.inf),
     ],
 )
-def test_max_divergence_by_search(p: Any, q: Any, expected: float) -> None:  # noqa: ANN401 - SciPy's frozen distributions
+def test_max_divergence_by_search(p: Any, q: Any, expected: float) -> None:
     assert max_divergence(p, q) == pytest.approx(expected, rel=1e-6)
 
 

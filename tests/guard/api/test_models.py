@@ -120,6 +120,6 @@ def test_a_window_beside_the_limit() -> None:
         (PolicyBody, {"dataset": "d", "epsilon": 1, "accountant": "pld"}),
     ],
 )
-def test_other_bodies_are_strict_too(model: Any, wrong: dict[str, Any]) -> None:  # noqa: ANN401 - one of the models
+def test_other_bodies_are_strict_too(model: Any, wrong: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         model.model_validate(wrong)

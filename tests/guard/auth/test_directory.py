@@ -178,7 +178,7 @@ def test_users_are_listed_without_anything_to_sign_in_with(users: Directory) -> 
 @pytest.mark.parametrize(
     "name", ["", "Ana", "local", "oidc:ana", "a b", "-ana", "ana\n", "a" * 65, "añа", None, 7, "a\0", "\ud800"]
 )
-def test_names_that_nobody_can_have_are_refused(users: Directory, name: Any) -> None:  # noqa: ANN401 - whatever a caller may pass
+def test_names_that_nobody_can_have_are_refused(users: Directory, name: Any) -> None:
     assert not is_user_name(name)
     with pytest.raises(ParameterError, match="name must be 1 to 64 small letters"):
         users.add(name, "analyst", by="local")

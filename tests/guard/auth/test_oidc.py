@@ -50,7 +50,7 @@ class Key:
         pem: bytes = self.private.public_key().public_bytes(serialization.Encoding.PEM, form)
         return pem
 
-    def sign(self, claims: dict[str, Any], **header: Any) -> str:  # noqa: ANN401 - whatever a caller may pass
+    def sign(self, claims: dict[str, Any], **header: Any) -> str:
         return jwt.encode(claims, self.private, algorithm=self.algorithm, headers={"kid": self.kid} | header)
 
 
@@ -65,7 +65,7 @@ WEAK = Key("weak", "weak", "RS256")
 ENCRYPTING = Key("RSA", "enc", "RS256", use="enc")
 
 
-def claims(**changed: Any) -> dict[str, Any]:  # noqa: ANN401 - whatever a caller may pass
+def claims(**changed: Any) -> dict[str, Any]:
     plain = {
         "iss": ISSUER,
         "aud": AUDIENCE,
@@ -77,7 +77,7 @@ def claims(**changed: Any) -> dict[str, Any]:  # noqa: ANN401 - whatever a calle
     return {name: value for name, value in (plain | changed).items() if value is not None}
 
 
-def config(**changed: Any) -> Oidc:  # noqa: ANN401 - whatever a caller may pass
+def config(**changed: Any) -> Oidc:
     plain: dict[str, Any] = {
         "issuer": ISSUER,
         "audience": AUDIENCE,
@@ -92,7 +92,7 @@ def published(*keys: dict[str, Any]) -> str:
     return json.dumps({"keys": [*own, {"kty": "oct", "kid": "secret", "k": "c2VjcmV0"}, *keys]})
 
 
-def checker(**changed: Any) -> TokenChecker:  # noqa: ANN401 - whatever a caller may pass
+def checker(**changed: Any) -> TokenChecker:
     return TokenChecker(config(**changed), keys=PublicKeys("keys.json", read=lambda _: published()))
 
 
@@ -231,7 +231,7 @@ def test_the_role_comes_from_the_claim(claim: str, given: dict[str, Any], role: 
 
 
 @pytest.mark.parametrize("roles", [None, [], "king", ["king", "analyst"], 7, {"researchers": True}, [["researchers"]]])
-def test_claims_without_a_role_here_let_nobody_in(roles: Any) -> None:  # noqa: ANN401 - whatever a caller may pass
+def test_claims_without_a_role_here_let_nobody_in(roles: Any) -> None:
     with pytest.raises(NotAllowed, match="give no role here"):
         checker().check(KEYS["ec"].sign(claims(roles=roles)))
 

@@ -93,7 +93,7 @@ def test_the_store_has_no_secret_and_forgets_what_ended(place: Place) -> None:
 
 
 @pytest.mark.parametrize("secret", ["", "0" * 64, "x" * 64, "\ud800", None, 7, b"0" * 64])
-def test_what_is_no_secret_lets_nobody_in(place: Place, secret: Any) -> None:  # noqa: ANN401 - whatever a caller may pass
+def test_what_is_no_secret_lets_nobody_in(place: Place, secret: Any) -> None:
     with pytest.raises(NotAllowed):
         place.visits.visitor(secret)
     place.visits.end(secret)

@@ -94,7 +94,7 @@ class Served:
             self.thread.join(0.01)
         self.url = f"http://127.0.0.1:{self.server.servers[0].sockets[0].getsockname()[1]}"
 
-    def connect(self, name: str, dataset: str | None = "deaths", **options: Any) -> Connection:  # noqa: ANN401 - of connect
+    def connect(self, name: str, dataset: str | None = "deaths", **options: Any) -> Connection:
         return connect(self.url, key=self.keys[name], dataset=dataset, **options)
 
     def close(self) -> None:
@@ -296,7 +296,7 @@ def listening(context: ssl.SSLContext | None = None) -> Iterator[str]:
     thread.join(20)
 
 
-def refused(error: type[CelosiaError], url: str, key: str = "celosia_0123456789ab_0123", **options: Any) -> str:  # noqa: ANN401 - of connect
+def refused(error: type[CelosiaError], url: str, key: str = "celosia_0123456789ab_0123", **options: Any) -> str:
     with pytest.raises(error) as caught:
         connect(url, key=key, **options)
     assert key not in str(caught.value)

@@ -46,7 +46,7 @@ def test_what_a_newer_guard_adds_is_left_alone() -> None:
 
 
 @pytest.mark.parametrize("wrong", WRONG)
-def test_cards_that_are_not_understood(wrong: Any) -> None:  # noqa: ANN401 - whatever is sent
+def test_cards_that_are_not_understood(wrong: Any) -> None:
     with pytest.raises(FormatError):
         read_tables(wrong)
     with pytest.raises(FormatError):
@@ -84,7 +84,7 @@ def test_a_name_twice_is_refused() -> None:
 # ------------------------------------------------------------------------------------------------------------ budgets
 
 
-def line(remaining: cl.Guarantee, dataset: str | None = "deaths", analyst: str | None = None, **more: Any) -> Any:  # noqa: ANN401 - JSON
+def line(remaining: cl.Guarantee, dataset: str | None = "deaths", analyst: str | None = None, **more: Any) -> Any:
     whole = record_to_json(cl.ApproxDP(epsilon=9, delta="1e-5"))
     left = record_to_json(remaining)
     return {
@@ -131,7 +131,7 @@ def test_a_data_set_without_a_budget_is_told() -> None:
 
 
 @pytest.mark.parametrize("wrong", WRONG)
-def test_budgets_that_are_not_understood(wrong: Any) -> None:  # noqa: ANN401 - whatever is sent
+def test_budgets_that_are_not_understood(wrong: Any) -> None:
     for reply in (wrong, {"lines": wrong}, {"lines": [line(approx(1, 0)) | {"remaining": wrong}]}):
         with pytest.raises(FormatError):
             read_budget(reply, "deaths")
@@ -160,7 +160,7 @@ def test_questions_of_the_past() -> None:
 
 
 @pytest.mark.parametrize("wrong", [7, [], {}, [None], True])
-def test_questions_that_are_not_understood(wrong: Any) -> None:  # noqa: ANN401 - whatever is sent
+def test_questions_that_are_not_understood(wrong: Any) -> None:
     for name in PAST:
         if name == "release" or (name == "repeated" and wrong is True):
             continue

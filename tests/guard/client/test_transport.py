@@ -42,7 +42,7 @@ class Far:
             raise reply
         return httpx.Response(reply.status_code, headers=reply.headers, content=reply.content)
 
-    def wire(self, **options: Any) -> Wire:  # noqa: ANN401 - of Wire
+    def wire(self, **options: Any) -> Wire:
         client = httpx.Client(transport=httpx.MockTransport(self))
         return Wire("https://guard.example/", key=KEY, client=client, pause=self.pauses.append, **options)
 
@@ -153,7 +153,7 @@ def test_every_error_of_the_house_comes_back_as_itself(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["KeyboardInterrupt", "SystemExit", "os", "__all__", "__name__", "", None, 7, ["x"]])
-def test_no_other_class_is_ever_raised(name: Any) -> None:  # noqa: ANN401 - whatever is sent
+def test_no_other_class_is_ever_raised(name: Any) -> None:
     with pytest.raises(CelosiaError) as caught:
         Far(problem(400, name)).wire().get("/v1/datasets")
     assert type(caught.value) is CelosiaError
@@ -191,7 +191,7 @@ def test_words_of_a_guard_are_cut_where_they_are_too_long() -> None:
      "https://guard.example?key=1", "https://guard.example:99999", "https://guard.example#x", "http://guard.example",
      "http://localhost.example.com", "http://127.0.0.1.example.com"],
 )  # fmt: skip
-def test_addresses_that_the_key_is_not_sent_to(url: Any) -> None:  # noqa: ANN401 - whatever is passed
+def test_addresses_that_the_key_is_not_sent_to(url: Any) -> None:
     with pytest.raises(ParameterError, match="url must"):
         Wire(url, key=KEY)
 
@@ -212,7 +212,7 @@ def test_addresses_at_home_need_no_certificate(url: str, options: dict[str, Any]
 
 
 @pytest.mark.parametrize("key", ["", None, 7, "a b", "a\nb", "ключ", "x" * 20_000])
-def test_keys_that_are_none(key: Any) -> None:  # noqa: ANN401 - whatever is passed
+def test_keys_that_are_none(key: Any) -> None:
     with pytest.raises(ParameterError, match="key must be") as caught:
         Wire("https://guard.example", key=key)
     assert len(str(caught.value)) < 200
@@ -224,7 +224,7 @@ def test_a_patience_is_a_positive_number() -> None:
             Wire("https://guard.example", key=KEY, timeout=wrong)  # type: ignore[arg-type]
 
 
-def test_a_certificate_that_is_not_there_is_told(tmp_path: Any) -> None:  # noqa: ANN401 - a folder
+def test_a_certificate_that_is_not_there_is_told(tmp_path: Any) -> None:
     with pytest.raises(ParameterError, match="verify"):
         Wire("https://guard.example", key=KEY, verify=str(tmp_path / "nothing.pem"))
 

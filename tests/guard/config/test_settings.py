@@ -67,7 +67,7 @@ def test_others_may_come_through_tls_or_a_proxy() -> None:
     "name", ["requests_per_minute", "body_bytes", "plan_nodes", "cells", "waiting", "patience_seconds"]
 )
 @pytest.mark.parametrize("value", [0, -1, 1.0, "9", None, True, 10**12])
-def test_limits_are_whole_numbers_of_ordinary_size(name: str, value: Any) -> None:  # noqa: ANN401 - whatever a caller may pass
+def test_limits_are_whole_numbers_of_ordinary_size(name: str, value: Any) -> None:
     with pytest.raises(ParameterError, match=rf"limits\.{name} must be a whole number"):
         Limits(**{name: value})
 

@@ -42,7 +42,7 @@ def catalogue(ledger: Ledger) -> Catalogue:
     return Catalogue(ledger)
 
 
-def deaths(folder: Path, **changed: Any) -> Dataset:  # noqa: ANN401 - whatever a caller may pass
+def deaths(folder: Path, **changed: Any) -> Dataset:
     plain: dict[str, Any] = {"name": "deaths", "source": str(folder / "deaths.csv"), "schema": SCHEMA}
     return Dataset(**plain | changed)
 
@@ -75,7 +75,7 @@ def test_a_path_is_kept_as_it_is_from_everywhere(
 
 
 @pytest.mark.parametrize("name", ["", "two words", "1st", "a" * 64, "a-b", "a;b", None, 7, "\ud800", "a\0"])
-def test_names_are_identifiers(catalogue: Catalogue, folder: Path, name: Any) -> None:  # noqa: ANN401 - whatever a caller may pass
+def test_names_are_identifiers(catalogue: Catalogue, folder: Path, name: Any) -> None:
     with pytest.raises(ParameterError, match="name must be letters, digits and underscores"):
         catalogue.add(deaths(folder, name=name), by="x")
     assert catalogue.find(name) is None

@@ -50,7 +50,7 @@ def test_the_text_says_all_of_it(person: str | None, groups: int, rows: int, bou
         ("at", "2021-01-01 12:00:00", "2021-06-30", cl.Timestamp("2021-01-01 12:00:00", "2021-06-30")),
     ],
 )
-def test_bounds_are_changed_and_nothing_else(column: str, low: Any, high: Any, expected: Any) -> None:  # noqa: ANN401 - whatever a caller may pass
+def test_bounds_are_changed_and_nothing_else(column: str, low: Any, high: Any, expected: Any) -> None:
     changed = with_bounds(FILE, column, low, high).schema
     assert changed[column] == expected
     assert {name: kind for name, kind in changed.items() if name != column} == {
@@ -78,7 +78,7 @@ def test_bounds_are_changed_and_nothing_else(column: str, low: Any, high: Any, e
         ("at", "x", "y"),
     ],
 )
-def test_bounds_without_a_meaning_are_refused(column: str, low: Any, high: Any) -> None:  # noqa: ANN401 - whatever a caller may pass
+def test_bounds_without_a_meaning_are_refused(column: str, low: Any, high: Any) -> None:
     with pytest.raises((ParameterError, SchemaError)):
         with_bounds(FILE, column, low, high)
 

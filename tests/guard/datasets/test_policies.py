@@ -45,7 +45,7 @@ def test_before_there_are_data_sets_a_limit_stays_as_it_is() -> None:
 
 
 @pytest.mark.parametrize("wrong", [None, 1, "1", 0.5, {"epsilon": 1}])
-def test_what_is_no_budget_is_refused(wrong: Any) -> None:  # noqa: ANN401 - whatever a caller may pass
+def test_what_is_no_budget_is_refused(wrong: Any) -> None:
     with pytest.raises(ParameterError, match="A budget is a guarantee"):
         scoped_policy(wrong, [ROWS])
 

@@ -126,7 +126,7 @@ def test_whoever_asked_too_often_is_told_when_to_come_back(seconds: float, expec
 # --------------------------------------------------------------------------------------------------------- layers
 
 
-def run(layer: Any, scope: dict[str, Any], chunks: tuple[bytes, ...] = ()) -> int:  # noqa: ANN401
+def run(layer: Any, scope: dict[str, Any], chunks: tuple[bytes, ...] = ()) -> int:
     """The status of the reply to one request."""
     statuses: list[int] = []
     parts = list(chunks)
@@ -148,7 +148,7 @@ def run(layer: Any, scope: dict[str, Any], chunks: tuple[bytes, ...] = ()) -> in
     return statuses[0]
 
 
-def replying(status: int) -> Any:  # noqa: ANN401
+def replying(status: int) -> Any:
     async def app(_scope: Scope, receive: Receive, send: Send) -> None:
         while (await receive()).get("more_body"):
             pass

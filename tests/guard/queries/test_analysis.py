@@ -81,8 +81,8 @@ def test_too_many_cells_are_refused() -> None:
 
 
 @given(JSON)
-def test_counting_stops_and_sees_every_part(value: Any) -> None:  # noqa: ANN401 - whatever a caller may pass
-    def slowly(one: Any) -> int:  # noqa: ANN401 - whatever a caller may pass
+def test_counting_stops_and_sees_every_part(value: Any) -> None:
+    def slowly(one: Any) -> int:
         if isinstance(one, dict):
             return 1 + sum(slowly(inner) for inner in one.values() if isinstance(inner, dict | list))
         return sum(slowly(inner) if isinstance(inner, dict | list) else 1 for inner in one)

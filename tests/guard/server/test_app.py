@@ -43,16 +43,16 @@ class Site:
         transport = httpx.ASGITransport(app, client=("192.0.2.77", 1))
         self.client = httpx.AsyncClient(transport=transport, base_url="https://guard")
 
-    def send(self, method: str, path: str, who: str | None = "analyst", **kwargs: Any) -> httpx.Response:  # noqa: ANN401
+    def send(self, method: str, path: str, who: str | None = "analyst", **kwargs: Any) -> httpx.Response:
         headers = kwargs.pop("headers", {}) | ({} if who is None else {"Authorization": f"Bearer {self.keys[who]}"})
         return self.portal.call(partial(self.client.request, method, path, headers=headers, **kwargs))
 
-    def ask(self, key: str = "k", **kwargs: Any) -> httpx.Response:  # noqa: ANN401
+    def ask(self, key: str = "k", **kwargs: Any) -> httpx.Response:
         return self.send("POST", "/v1/queries", json=ASK, headers={"Idempotency-Key": key}, **kwargs)
 
 
 @contextmanager
-def site(folder: Path, **config: Any) -> Iterator[Site]:  # noqa: ANN401
+def site(folder: Path, **config: Any) -> Iterator[Site]:
     with start_blocking_portal() as portal:
         made = Site(*set_up(folder, **config), portal)
         with made.guard:
@@ -211,7 +211,7 @@ def test_one_analyst_leaves_places_to_others(tmp_path: Path, monkeypatch: pytest
     with site(tmp_path, limits={"waiting": 8}, workers=1) as here:
         started, go_on, preview = threading.Semaphore(0), threading.Event(), here.guard.preview
 
-        def slow(*args: Any) -> Any:  # noqa: ANN401
+        def slow(*args: Any) -> Any:
             started.release()
             assert go_on.wait(30)
             return preview(*args)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 REQUEST = b"GET / HTTP/1.1\r\nHost: guard\r\n\r\n"
 
 
-async def app(_scope: Any, _receive: Any, send: Any) -> None:  # noqa: ANN401 - an application
+async def app(_scope: Any, _receive: Any, send: Any) -> None:
     await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]})
     await send({"type": "http.response.body", "body": b"ok"})
 

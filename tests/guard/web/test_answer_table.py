@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def release(columns: Mapping[str, Sequence[Any]], keys: tuple[str, ...], half: dict[str, float]) -> TableRelease:
-    def interval(name: str) -> Any:  # noqa: ANN401 - what TableRelease takes
+    def interval(name: str) -> Any:
         values = np.asarray(columns[name], dtype=float)
         return lambda level: (values - half[name] * level, values + half[name] * level)
 

@@ -25,7 +25,7 @@ def drawn(spec: dict[str, Any]) -> list[dict[str, Any]]:
     return found
 
 
-def texts(part: Any) -> list[str]:  # noqa: ANN401 - JSON
+def texts(part: Any) -> list[str]:
     if isinstance(part, dict):
         return [text for name, value in part.items() for text in [name, *texts(value)]]
     return [text for value in part for text in texts(value)] if isinstance(part, list) else [str(part)]

@@ -84,7 +84,7 @@ class Document(HTMLParser):
 class Browser:
     """Keeps cookies, and sends forms as a page would: with its token and its origin."""
 
-    def __init__(self, app: Any, address: str = "192.0.2.1") -> None:  # noqa: ANN401 - FastAPI's type says no more
+    def __init__(self, app: Any, address: str = "192.0.2.1") -> None:
         self.client = httpx.AsyncClient(transport=httpx.ASGITransport(app, client=(address, 1)), base_url=HOST)
         self.page = ""
 
@@ -92,7 +92,7 @@ class Browser:
     def cookies(self) -> httpx.Cookies:
         return self.client.cookies
 
-    def _sent(self, method: str, path: str, **request: Any) -> httpx.Response:  # noqa: ANN401 - as httpx takes it
+    def _sent(self, method: str, path: str, **request: Any) -> httpx.Response:
         return anyio.run(lambda: self.client.request(method, path, **request))
 
     def get(self, path: str, **headers: str) -> httpx.Response:

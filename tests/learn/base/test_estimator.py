@@ -25,19 +25,19 @@ class Count(PrivateEstimator):
     def __init__(
         self,
         *,
-        epsilon: Any = 1.0,  # noqa: ANN401 - as scikit-learn: fit validates
-        delta: Any = None,  # noqa: ANN401 - likewise
-        rho: Any = None,  # noqa: ANN401 - likewise
-        bounds: Any = None,  # noqa: ANN401 - likewise
-        adjacency: Any = None,  # noqa: ANN401 - likewise
-        budget: Any = None,  # noqa: ANN401 - likewise
-        source: Any = None,  # noqa: ANN401 - likewise
+        epsilon: Any = 1.0,
+        delta: Any = None,
+        rho: Any = None,
+        bounds: Any = None,
+        adjacency: Any = None,
+        budget: Any = None,
+        source: Any = None,
         fails: Exception | None = None,
     ) -> None:
         self.epsilon, self.delta, self.rho, self.bounds = epsilon, delta, rho, bounds
         self.adjacency, self.budget, self.source, self.fails = adjacency, budget, source, fails
 
-    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ANN401, N803, ARG002 - scikit-learn's names
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: N803, ARG002 - scikit-learn's names
         """Release the number of rows."""
         with self._or_as_before():
             target = self._privacy()

@@ -127,7 +127,7 @@ def test_categories_are_counted_by_class() -> None:
 
 
 @pytest.mark.parametrize("store", [pickle.dumps, copy.deepcopy, copy.copy])
-def test_exact_sums_are_neither_stored_nor_shown(store: Any) -> None:  # noqa: ANN401 - a function
+def test_exact_sums_are_neither_stored_nor_shown(store: Any) -> None:
     held = Held(_inquiry((Part(measure=Products((REAL.axis,), ((0,),)), columns=(0,)),)), (REAL,))
     held.add(np.array([[1.25]]))
     with pytest.raises(InputError, match="exact sums"):

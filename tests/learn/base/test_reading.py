@@ -26,7 +26,7 @@ COLUMNS = {"age": [34, 71], "weight": [60.5, 80.0]}
 
 
 @pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame, pa.table], ids=["pandas", "polars", "arrow"])
-def test_frames_keep_their_names(library: Any) -> None:  # noqa: ANN401 - of three
+def test_frames_keep_their_names(library: Any) -> None:
     frame = library(COLUMNS)
     estimator = BaseEstimator()
     values = read_features(estimator, frame, reset=True)
@@ -54,7 +54,7 @@ def test_frames_keep_their_names(library: Any) -> None:  # noqa: ANN401 - of thr
         (np.array([[77777 + 2j, 0]]), r"Complex data not supported\.$"),
     ],
 )
-def test_what_cannot_be_read_is_refused_without_quoting_it(given: Any, said: str) -> None:  # noqa: ANN401 - anything
+def test_what_cannot_be_read_is_refused_without_quoting_it(given: Any, said: str) -> None:
     with pytest.raises(InputError, match=said) as caught:
         read_features(BaseEstimator(), given, reset=True)
     assert "secret" not in str(caught.value)
@@ -108,7 +108,7 @@ def test_values_are_read_as_they_are() -> None:
         (np.zeros((0, 2)), "0 sample"),
     ],
 )
-def test_values_that_cannot_be_read_are_not_quoted(given: Any, said: str) -> None:  # noqa: ANN401 - anything
+def test_values_that_cannot_be_read_are_not_quoted(given: Any, said: str) -> None:
     with pytest.raises(InputError, match=said) as caught:
         read_values(BaseEstimator(), given, reset=True)
     assert "secret" not in str(caught.value)
@@ -160,7 +160,7 @@ def test_labels() -> None:
     ],
     ids=["list", "array", "polars", "pandas"],
 )
-def test_labels_that_are_missing_or_of_several_types_are_refused(wrong: Any) -> None:  # noqa: ANN401 - anything
+def test_labels_that_are_missing_or_of_several_types_are_refused(wrong: Any) -> None:
     with pytest.raises(InputError, match="y contains NaN, or labels of several types") as caught:
         read_labels(wrong, 2)
     assert "secret" not in str(caught.value)
@@ -204,7 +204,7 @@ def test_what_was_seen_is_no_declaration() -> None:
         (["1", "10"], [10, 1], InputError),
     ],
 )
-def test_labels_that_nobody_declared_are_refused(classes: Any, labels: list[int], error: type[Exception]) -> None:  # noqa: ANN401 - anything
+def test_labels_that_nobody_declared_are_refused(classes: Any, labels: list[int], error: type[Exception]) -> None:
     with pytest.raises(error) as caught:
         public_classes(classes, None, np.array(labels))
     assert "2" not in str(caught.value).replace("two", "")

@@ -36,15 +36,15 @@ class Sums(SummaryEstimator):
     def __init__(
         self,
         *,
-        epsilon: Any = 1.0,  # noqa: ANN401 - as scikit-learn: fit validates
-        delta: Any = None,  # noqa: ANN401 - likewise
-        rho: Any = None,  # noqa: ANN401 - likewise
-        bounds: Any = None,  # noqa: ANN401 - likewise
-        bounds_y: Any = None,  # noqa: ANN401 - likewise
-        classes: Any = None,  # noqa: ANN401 - likewise
-        adjacency: Any = None,  # noqa: ANN401 - likewise
-        budget: Any = None,  # noqa: ANN401 - likewise
-        source: Any = None,  # noqa: ANN401 - likewise
+        epsilon: Any = 1.0,
+        delta: Any = None,
+        rho: Any = None,
+        bounds: Any = None,
+        bounds_y: Any = None,
+        classes: Any = None,
+        adjacency: Any = None,
+        budget: Any = None,
+        source: Any = None,
     ) -> None:
         self.epsilon, self.delta, self.rho, self.bounds, self.bounds_y = epsilon, delta, rho, bounds, bounds_y
         self.classes, self.adjacency, self.budget, self.source = classes, adjacency, budget, source
@@ -213,7 +213,7 @@ def test_a_solution_that_fails_leaves_nothing_half_done() -> None:
         (NumberSums(bounds=(0, 5), bounds_y=(0, 5), epsilon=2), Y, BudgetExceeded),
     ],
 )
-def test_what_is_refused_costs_nothing(model: Sums, y: Any, error: type[Exception]) -> None:  # noqa: ANN401 - anything
+def test_what_is_refused_costs_nothing(model: Sums, y: Any, error: type[Exception]) -> None:
     purse = Purse(cl.PureDP(epsilon=1))
     model.set_params(budget=purse)
     with pytest.raises(error):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 FRAME = Frame(low=np.array([0.0, 10.0]), high=np.array([1.0, 40.0]), titles=("x", "y"), names=("a", "b"))
 
 
-def rows(chart: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - any chart of Altair
+def rows(chart: Any) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = chart.data["values"]
     return found
 

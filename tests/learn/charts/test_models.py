@@ -32,7 +32,7 @@ LINE = LinearRegression(epsilon=5, bounds=(0, 10), bounds_y=(0, 40), source=Seed
 SECRET = 0.123456789  # a value that no chart may show unless it was asked to
 
 
-def numbers(chart: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - any chart of Altair
+def numbers(chart: Any) -> list[dict[str, Any]]:
     held = [part.data for part in (chart, *chart.layer)]
     return [row for data in held for row in (data["values"] if isinstance(data, dict) else getattr(data, "values", []))]
 
@@ -106,7 +106,7 @@ def test_axes_run_between_the_bounds_and_not_between_the_records() -> None:
 
 
 @pytest.mark.parametrize("kind", [KMeans, FuzzyCMeans])
-def test_clusters(kind: Any, tmp_path: Path) -> None:  # noqa: ANN401 - a class
+def test_clusters(kind: Any, tmp_path: Path) -> None:
     model = kind(n_clusters=2, epsilon=5, bounds=(0, 1), source=Seeded(1)).fit(POINTS)
     chart = clusters_chart(model, plain=PlainKMeans(2, random_state=0).fit(POINTS), columns=(1, 0))
     shown = [row for row in numbers(chart) if row.get("series") == "private centre"]

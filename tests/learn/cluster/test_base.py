@@ -30,7 +30,7 @@ def purse() -> Purse:
     return Purse(cl.PureDP(epsilon=1))
 
 
-def flat(event: Any) -> list[Any]:  # noqa: ANN401
+def flat(event: Any) -> list[Any]:
     """The events that an event is made of."""
     inner = getattr(event, "events", [event.event] if hasattr(event, "event") else None)
     return [event] if inner is None else [one for part in inner for one in flat(part)]
@@ -61,7 +61,7 @@ def test_clusters_are_found_and_promised(kind: Kind, given: dict[str, Any], adja
 
 @KINDS
 def test_passes_grow_with_epsilon_and_a_public_size_and_never_with_a_private_one(kind: Kind) -> None:
-    def passes(rows: int = 600, **given: Any) -> int:  # noqa: ANN401 - parameters
+    def passes(rows: int = 600, **given: Any) -> int:
         model = kind(n_clusters=2, bounds=(0, 10), source=Seeded(7), **given).fit(np.resize(ROWS, (rows, 2)))
         assert model.event_ is not None
         assert len(flat(model.event_)) == model.n_iter_
@@ -198,7 +198,7 @@ def test_what_cannot_be_run_is_refused_and_nothing_spent(kind: Kind, given: dict
 def test_bad_input_is_refused_and_nothing_spent(
     kind: Kind,
     given: dict[str, Any],
-    rows: Any,  # noqa: ANN401
+    rows: Any,
     error: type[Exception],
     words: str,
 ) -> None:

@@ -48,7 +48,7 @@ def apart(one: list[int], other: list[int]) -> tuple[int, int]:
     return sum(map(abs, differences)), sum(number**2 for number in differences)
 
 
-def within(one: list[int], other: list[int], centres: NDArray[np.float64], adjacency: Adjacency, **kind: Any) -> bool:  # noqa: ANN401
+def within(one: list[int], other: list[int], centres: NDArray[np.float64], adjacency: Adjacency, **kind: Any) -> bool:
     claimed = sensitivity_of(
         features=centres.shape[1],
         clusters=centres.shape[0],
@@ -123,7 +123,7 @@ def test_many_features_and_clusters_and_any_fuzziness(
 
 @settings(max_examples=100)
 @given(cases(), st.randoms(use_true_random=False))
-def test_a_record_adds_the_same_wherever_it_stands(case: dict[str, Any], random: Any) -> None:  # noqa: ANN401
+def test_a_record_adds_the_same_wherever_it_stands(case: dict[str, Any], random: Any) -> None:
     rows, centres = np.tile(case.pop("rows"), (7, 1)), case.pop("centres")
     case.pop("other")
     order = list(range(len(rows)))

@@ -158,10 +158,10 @@ def test_in_every_pass_of_a_fit_neighbours_are_as_near_as_its_noise_supposes(
     seen: list[float] = []
     kernel: Add = add_fuzzy if fuzzy else add_nearest
 
-    def add(*arrays: Any) -> None:  # noqa: ANN401
+    def add(*arrays: Any) -> None:
         kernel(*arrays, *([2.0, whole] if fuzzy else []))
 
-    def near(passes: Passes, values: NDArray[np.float64], *state: Any, **more: Any) -> NDArray[np.int64]:  # noqa: ANN401
+    def near(passes: Passes, values: NDArray[np.float64], *state: Any, **more: Any) -> NDArray[np.int64]:
         here, event = summed(passes, values, *state, **more), passes.noises[len(seen)].event
         largest = Fraction(0)
         for record, other in itertools.product(range(len(values)), others):
@@ -226,7 +226,7 @@ def test_the_whole_fit_keeps_its_promise_on_tiny_data_and_a_mutant_does_not() ->
         privacy = Target.of(epsilon=epsilon, adjacency=ReplaceOne)
         passes = Passes.plan(privacy, unit_box(1), clusters=1, whole=1, refining=1)
 
-        def run(records: Any, count: int, source: Source) -> NDArray[np.float64]:  # noqa: ANN401
+        def run(records: Any, count: int, source: Source) -> NDArray[np.float64]:
             return np.array([passes.run(records, add_nearest, source).ravel() for _ in range(count)])
 
         return distinguish(run, rows, changed, samples=2000).epsilon
@@ -243,7 +243,7 @@ def test_the_noisy_sums_of_a_pass_use_up_their_promise_and_no_more() -> None:
     )
 
     def seen(noise: Noise) -> float:
-        def run(summed: Any, count: int, source: Source) -> NDArray[np.float64]:  # noqa: ANN401
+        def run(summed: Any, count: int, source: Source) -> NDArray[np.float64]:
             cells = replace(noise, cells=count)
             return cells.release(np.repeat(summed[None, :], count, axis=0), source).astype(np.float64)
 

@@ -94,7 +94,7 @@ def test_a_tenth_less_would_be_too_little(part: str) -> None:
     sums=st.integers(1, 2**16),
     data=st.data(),
 )
-def test_no_pair_of_rows_is_farther_apart(reaches: tuple[int, ...], rows: int, sums: int, data: Any) -> None:  # noqa: ANN401 - Hypothesis'
+def test_no_pair_of_rows_is_farther_apart(reaches: tuple[int, ...], rows: int, sums: int, data: Any) -> None:
     claimed = triangle_footprint(reaches, rows, sums)
     row = st.tuples(*(st.one_of(st.sampled_from([-far, 0, far]), st.integers(-far, far)) for far in reaches))
     one, other = (features(data.draw(row), rows, sums).astype(object) for _ in range(2))
@@ -116,7 +116,7 @@ def test_neighbours_differ_by_no_more_than_what_is_noised(
     rows: list[tuple[float, ...]],
     other: tuple[float, ...],
     place: int,
-    adjacency: Any,  # noqa: ANN401 - either
+    adjacency: Any,
     rho: float | None,
 ) -> None:
     model = PCA(bounds=([-1, 0, -2], [1, 0.7, 1]), adjacency=adjacency, rho=rho)
@@ -136,7 +136,7 @@ def test_neighbours_differ_by_no_more_than_what_is_noised(
         assert (gap**2).sum() <= event.sensitivity_squared
 
 
-def lower_bound(draw: Any, tries: int) -> float:  # noqa: ANN401 - a function of an end
+def lower_bound(draw: Any, tries: int) -> float:
     """A lower bound of epsilon from fits to two neighbours, which holds but once in a thousand times."""
     hits = [sum(draw(end) for _ in range(tries)) for end in (1.0, -1.0)]
     likely = stats.beta.ppf(0.0005, hits[0], tries - hits[0] + 1)
@@ -191,7 +191,7 @@ def test_without_privacy_it_is_scikit_learns(n_components: float | None, whiten:
 
 @pytest.mark.parametrize("adjacency", [AddRemove, ReplaceOne])
 @pytest.mark.parametrize("spent", [{"epsilon": 60000}, {"rho": 60000}, {"epsilon": 60000, "delta": 1e-6}])
-def test_with_hardly_any_noise_it_is_nearly_scikit_learns(adjacency: Any, spent: dict[str, Any]) -> None:  # noqa: ANN401 - either
+def test_with_hardly_any_noise_it_is_nearly_scikit_learns(adjacency: Any, spent: dict[str, Any]) -> None:
     table = load_iris().data
     ours = PCA(bounds=([4, 2, 1, 0], [8, 5, 7, 3]), adjacency=adjacency, source=Seeded(5), **spent).fit(table)
     theirs = PlainPCA().fit(table)
@@ -269,7 +269,7 @@ def test_what_was_paid_for_is_told() -> None:
 
 
 @pytest.mark.parametrize("wrong", [0, 4, -1, 1.5, 0.0, 1.0, "mle", True, float("nan"), [2]])
-def test_a_number_of_components_that_makes_no_sense_costs_nothing(wrong: Any) -> None:  # noqa: ANN401 - wrong types too
+def test_a_number_of_components_that_makes_no_sense_costs_nothing(wrong: Any) -> None:
     purse = Purse(cl.PureDP(epsilon=1))
     with pytest.raises(ParameterError, match="n_components"):
         PCA(n_components=wrong, bounds=(0, 1), budget=purse).fit(np.zeros((5, 3)))
@@ -279,7 +279,7 @@ def test_a_number_of_components_that_makes_no_sense_costs_nothing(wrong: Any) ->
 @pytest.mark.parametrize(
     "data", [np.full((3, 2), np.nan), np.full((3, 2), np.inf), np.empty((2, 0)), np.zeros(3), [["a"]]]
 )
-def test_data_that_cannot_be_read_cost_nothing(data: Any) -> None:  # noqa: ANN401 - wrong types too
+def test_data_that_cannot_be_read_cost_nothing(data: Any) -> None:
     purse = Purse(cl.PureDP(epsilon=1))
     with pytest.raises(InputError):
         PCA(bounds=(0, 1), budget=purse).fit(data)

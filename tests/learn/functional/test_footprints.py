@@ -37,13 +37,13 @@ def products(x: NDArray[np.int64], twice: int) -> list[NDArray[np.int64]]:
     return [x[:, i] * x[:, j] * (1 if i == j else twice) for i, j in pairs]
 
 
-def linear(sizes: Sequence[int], ones: int | None, **how: Any) -> NDArray[np.int64]:  # noqa: ANN401 - passed on
+def linear(sizes: Sequence[int], ones: int | None, **how: Any) -> NDArray[np.int64]:
     both = records([*sizes, UNIT], **how)
     x, y = with_ones(both[:, :-1], ones), both[:, -1]
     return np.column_stack([*products(x, 1), *(column * y for column in x.T)])
 
 
-def logistic(sizes: Sequence[int], ones: int | None, unit: int = UNIT, **how: Any) -> NDArray[np.int64]:  # noqa: ANN401 - passed on
+def logistic(sizes: Sequence[int], ones: int | None, unit: int = UNIT, **how: Any) -> NDArray[np.int64]:
     x = with_ones(records(sizes, **how), ones)
     return np.vstack([np.column_stack([4 * unit * sign * x, *products(x, 2)]) for sign in (1, -1)])
 

@@ -46,7 +46,7 @@ def test_scikit_learn_finds_nothing_to_complain_about() -> None:
 @pytest.mark.parametrize(
     "objective", ["linear", lambda w, x, y: (y - sum(a * b for a, b in zip(w, x, strict=True))) ** 2]
 )
-def test_with_hardly_any_noise_it_is_least_squares(objective: Any, ones: bool) -> None:  # noqa: ANN401, FBT001 - parameters
+def test_with_hardly_any_noise_it_is_least_squares(objective: Any, ones: bool) -> None:  # noqa: FBT001 - parameters
     plain = LinearRegression(fit_intercept=ones).fit(scaled(), (Y + 4) / 8)
     expected = [plain.intercept_, *plain.coef_] if ones else plain.coef_
     for epsilon in (60_000, math.inf):

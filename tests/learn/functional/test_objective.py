@@ -108,7 +108,7 @@ def test_each_monomial_is_there_once() -> None:
 
 
 def test_a_function_is_read_as_it_is_written() -> None:
-    def loss(w: Any, x: Any, y: Any) -> Any:  # noqa: ANN401 - polynomials
+    def loss(w: Any, x: Any, y: Any) -> Any:
         return (y - w[0] - w[1] * x[1]) ** 2
 
     objective = objective_of(loss, features=1, fit_intercept=True)
@@ -124,7 +124,7 @@ def test_a_function_is_read_as_it_is_written() -> None:
         (lambda w, x, _: w[0] * x[0] ** 9, "products of 8"),
     ],
 )
-def test_what_is_no_objective_is_refused(loss: Any, said: str) -> None:  # noqa: ANN401 - a function
+def test_what_is_no_objective_is_refused(loss: Any, said: str) -> None:
     with pytest.raises(ParameterError, match=said):
         objective_of(loss, features=1)
 
@@ -169,7 +169,7 @@ X0: Any = (((0,), ONE),)
         ((((0,), X0),), (ONE, ONE), "units"),
     ],
 )
-def test_terms_that_make_no_sense_are_refused(terms: Any, units: Any, said: str) -> None:  # noqa: ANN401 - wrong
+def test_terms_that_make_no_sense_are_refused(terms: Any, units: Any, said: str) -> None:
     with pytest.raises(ParameterError, match=said):
         Objective(1, 1, terms, units)
 
@@ -187,6 +187,6 @@ def test_terms_that_make_no_sense_are_refused(terms: Any, units: Any, said: str)
         (lambda w, x, _: 1e200 * (1e200 * w[0] * x[0]), "2.500"),
     ],
 )
-def test_functions_that_are_no_polynomials_say_so(loss: Any, said: str) -> None:  # noqa: ANN401 - a function
+def test_functions_that_are_no_polynomials_say_so(loss: Any, said: str) -> None:
     with pytest.raises(ParameterError, match=said):
         objective_of(loss, features=1)

@@ -36,7 +36,7 @@ def design(
     classes: int = 0,
     features: tuple[Kind, ...] = FEATURES,
     adjacency: Adjacency = AddRemove,
-    **spent: Any,  # noqa: ANN401 - passed on
+    **spent: Any,
 ) -> Design:
     privacy = Target.of(adjacency=adjacency, **(spent or {"epsilon": 1}))
     return Design(

@@ -36,7 +36,7 @@ def test_every_model_has_one(name: str) -> None:
         assert (ROOT / "proofs" / f"{page}.md").is_file()
 
 
-def scaler(**changed: Any) -> Any:  # noqa: ANN401 - parameters, an estimator
+def scaler(**changed: Any) -> Any:
     return fitted("StandardScaler", source=None, **changed)
 
 
@@ -80,7 +80,7 @@ def test_a_rho_is_told_as_an_epsilon_too() -> None:
 
 
 @pytest.mark.parametrize("epsilon", ["0.001", "0.1", "1/3", 1, 2.5, 10, 100, 1000])
-def test_no_number_is_rounded_down(epsilon: Any) -> None:  # noqa: ANN401 - exact numbers
+def test_no_number_is_rounded_down(epsilon: Any) -> None:
     text = card(scaler(epsilon=epsilon))
     factor = text.split("a factor of at most ")[1].split(",")[0]
     exact = float(cl.PureDP(epsilon=epsilon).epsilon)

@@ -52,7 +52,7 @@ CASES: dict[str, tuple[dict[str, Any], Any, Any]] = {
 }
 
 
-def fitted(name: str, **changed: Any) -> Any:  # noqa: ANN401 - parameters, an estimator
+def fitted(name: str, **changed: Any) -> Any:
     parameters, features, target = CASES[name]
     model = getattr(cl.learn, name)(**({"source": Seeded(7)} | parameters | changed))
     with warnings.catch_warnings():
@@ -60,7 +60,7 @@ def fitted(name: str, **changed: Any) -> Any:  # noqa: ANN401 - parameters, an e
         return model.fit(features) if target is None else model.fit(features, target)
 
 
-def told(model: Any, features: Any) -> list[Any]:  # noqa: ANN401 - an estimator
+def told(model: Any, features: Any) -> list[Any]:
     """All that a model says about new records."""
     names = ("predict", "predict_proba", "decision_function", "transform", "predict_membership", "score_samples")
     return [getattr(model, name)(features) for name in names if hasattr(model, name)]
@@ -173,7 +173,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return found
 
 
-def read(place: Path, text: str | bytes) -> Any:  # noqa: ANN401 - a model
+def read(place: Path, text: str | bytes) -> Any:
     place.write_bytes(text if isinstance(text, bytes) else text.encode())
     return load(place)
 
@@ -359,7 +359,7 @@ def test_any_json_in_any_place_is_read_or_refused(
     sound: dict[str, Any],
     tmp_path_factory: pytest.TempPathFactory,
     field: str,
-    value: Any,  # noqa: ANN401 - any JSON
+    value: Any,
 ) -> None:
     place = tmp_path_factory.mktemp("made") / "model.json"
     key = next(iter(sound["learned"]))

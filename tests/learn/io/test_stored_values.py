@@ -50,7 +50,7 @@ PLAIN: list[Any] = [
 ]
 
 
-def through(value: object) -> Any:  # noqa: ANN401 - the value
+def through(value: object) -> Any:
     return decoded(json.loads(json.dumps(encoded(value, "x"), allow_nan=False)), "x")
 
 
@@ -76,7 +76,7 @@ DTYPES = ["bool", "float32", "float64", "int8", "int32", "int64", "uint64"]
         lambda dtype: arrays(dtype, array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=4))
     )
 )
-def test_arrays_keep_their_bits(array: Any) -> None:  # noqa: ANN401 - an array
+def test_arrays_keep_their_bits(array: Any) -> None:
     found = through(array)
     assert (found.dtype, found.shape) == (array.dtype, array.shape)
     assert found.tobytes() == np.ascontiguousarray(array).tobytes()
@@ -105,7 +105,7 @@ def test_what_is_no_value_is_refused_by_its_name(value: object) -> None:
         encoded(value, "projection")
 
 
-def arrow(column: Any, *, name: str = "values", options: Any = None, batches: int = 1) -> str:  # noqa: ANN401 - of Arrow
+def arrow(column: Any, *, name: str = "values", options: Any = None, batches: int = 1) -> str:
     batch = pa.record_batch({name: column})
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, batch.schema, options=options) as writer:
@@ -117,7 +117,7 @@ def arrow(column: Any, *, name: str = "values", options: Any = None, batches: in
 NUMBERS = pa.array([1.0, 2.0])
 
 
-def array_of(**changed: Any) -> dict[str, Any]:  # noqa: ANN401 - whatever a file may hold
+def array_of(**changed: Any) -> dict[str, Any]:
     return {"array": {"type": "float64", "shape": [2], "arrow": arrow(NUMBERS)} | changed}
 
 
@@ -179,7 +179,7 @@ HOSTILE: list[Any] = [
 
 
 @pytest.mark.parametrize("value", HOSTILE, ids=lambda value: json.dumps(value)[:60])
-def test_what_was_made_up_is_refused(value: Any) -> None:  # noqa: ANN401 - whatever a file may hold
+def test_what_was_made_up_is_refused(value: Any) -> None:
     with pytest.raises(FormatError, match=r"^coef_: "):
         decoded(value, "coef_")
 

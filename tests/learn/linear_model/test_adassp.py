@@ -21,7 +21,7 @@ from celosia.statistics import Bounding
 _KINDS = (Real(-1, 1), Integer(0, 7))
 
 
-def design_of(adjacency: Any = AddRemove, **spent: Any) -> Design:  # noqa: ANN401 - a target's
+def design_of(adjacency: Any = AddRemove, **spent: Any) -> Design:
     privacy = Target.of(adjacency=adjacency, **(spent or {"rho": 0.5}))
     return Design(features=_KINDS, target=Real(0, 1), privacy=privacy, bounding=privacy.bounding)
 

@@ -20,7 +20,7 @@ from celosia.statistics.base.contribution import Sensitivity
 TARGETS: list[dict[str, Any]] = [{"epsilon": 1}, {"epsilon": 1, "delta": "1e-5"}, {"rho": "0.1"}]
 
 
-def _plan(adjacency: Adjacency = AddRemove, *, features: int = 2, classes: int = 2, **amount: Any) -> GradientPlan:  # noqa: ANN401
+def _plan(adjacency: Adjacency = AddRemove, *, features: int = 2, classes: int = 2, **amount: Any) -> GradientPlan:
     return GradientPlan.of(Target.of(adjacency=adjacency, **amount), features=features, classes=classes)
 
 
@@ -33,7 +33,7 @@ def test_shares_are_the_whole_promise(amount: dict[str, Any], features: int, cla
     assert plan.curved == (features < 600)
 
 
-def _cost(event: Any) -> Fraction:  # noqa: ANN401
+def _cost(event: Any) -> Fraction:
     if isinstance(event, ComposedEvent):
         return sum((_cost(part) for part in event.events), Fraction(0))
     if isinstance(event, RepeatedEvent):
@@ -125,7 +125,7 @@ def test_the_noise_follows_from_the_sensitivity() -> None:
 
 
 @pytest.mark.parametrize("steps", [0, -1, 1.5, "many", True, 10**9])
-def test_steps_must_make_sense(steps: Any) -> None:  # noqa: ANN401
+def test_steps_must_make_sense(steps: Any) -> None:
     with pytest.raises(ParameterError, match="steps"):
         GradientPlan.of(Target.of(epsilon=1), features=1, classes=2, steps=steps)
 

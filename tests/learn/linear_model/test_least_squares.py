@@ -187,7 +187,7 @@ def test_the_count_is_not_free_where_persons_are_replaced() -> None:
     assert plan.steps == Plan.of([axis_between(0, 1)] * 3, centred=False).steps
 
 
-def design_of(**changes: Any) -> Design:  # noqa: ANN401 - fields of a design
+def design_of(**changes: Any) -> Design:
     privacy = Target.of(epsilon=1, delta=1e-6)
     given: dict[str, Any] = {"features": (Real(0, 1),) * 2, "target": Real(0, 1), "privacy": privacy}
     return Design(**{**given, "bounding": privacy.bounding, **changes})

@@ -71,7 +71,7 @@ def test_with_hardly_any_noise_they_are_close_to_it(
     np.testing.assert_allclose(penalised.predict(features), other.predict(features), atol=0.3)
 
 
-def mean_score(model: Any, data: tuple[Numbers, Numbers], columns: list[int]) -> float:  # noqa: ANN401 - an estimator
+def mean_score(model: Any, data: tuple[Numbers, Numbers], columns: list[int]) -> float:
     """R squared on what was held out, over 20 random splits."""
     features, target = data[0][:, columns], data[1]
     scores = []
@@ -104,7 +104,7 @@ def test_pure_noise_and_the_functional_mechanism(diabetes: tuple[Numbers, Number
     assert pure > mean_score(LinearRegression(method="functional", **given), diabetes, THREE)
 
 
-def one(**given: Any) -> LinearRegression:  # noqa: ANN401 - parameters of an estimator
+def one(**given: Any) -> LinearRegression:
     return LinearRegression(**{"bounds": (0, 1), "bounds_y": (0, 1), "source": Seeded(3), **given})
 
 
@@ -168,7 +168,7 @@ def test_more_penalty_gives_a_flatter_line() -> None:
     assert sizes[-1] < 0.05
 
 
-def proved(**given: Any) -> float:  # noqa: ANN401 - parameters of an estimator
+def proved(**given: Any) -> float:
     """The epsilon that whole fits on tiny neighbours prove, to somebody who sees all that a model keeps.
 
     A record at a corner comes, or takes the place of one at the other; it is looked for along all noisy moments.
@@ -177,7 +177,7 @@ def proved(**given: Any) -> float:  # noqa: ANN401 - parameters of an estimator
     kept = slice(1 if "adjacency" in given else 0, None)
     worlds = ((features, target), (np.append(features[kept], [[1.0]], axis=0), np.append(target[kept], 1.0)))
 
-    def seen(place: int, source: Any, **others: Any) -> tuple[Numbers, Numbers]:  # noqa: ANN401 - a source
+    def seen(place: int, source: Any, **others: Any) -> tuple[Numbers, Numbers]:
         values, variance, _ = one(**{**given, **others}, source=source).fit(*worlds[place]).noisy_moments_
         upper = np.triu_indices(3)
         return values[upper], np.where(variance > 0, variance, np.inf)[upper]
@@ -185,7 +185,7 @@ def proved(**given: Any) -> float:  # noqa: ANN401 - parameters of an estimator
     nearly = [seen(place, Seeded(1), epsilon=60_000)[0] for place in (0, 1)]
     along = (nearly[1] - nearly[0]) / seen(0, Seeded(1))[1]
 
-    def run(place: int, count: int, source: Any) -> Numbers:  # noqa: ANN401 - a source
+    def run(place: int, count: int, source: Any) -> Numbers:
         return np.array([seen(place, source)[0] @ along for _ in range(count)])
 
     middle = float((nearly[0] + nearly[1]) @ along / 2)
@@ -213,14 +213,14 @@ def test_whole_fits_prove_no_more_than_is_claimed_and_a_larger_epsilon_is_found_
 
 
 @pytest.mark.parametrize("alpha", [-1, float("inf"), float("nan"), True, "much", None])
-def test_a_penalty_must_be_a_number(alpha: Any) -> None:  # noqa: ANN401 - that is the point
+def test_a_penalty_must_be_a_number(alpha: Any) -> None:
     for epsilon in (1.0, float("inf")):
         with pytest.raises(ParameterError, match="alpha must be a number of 0 or more"):
             Ridge(alpha=alpha, epsilon=epsilon, bounds=(0, 1), bounds_y=(0, 1)).fit(*line())
 
 
 @pytest.mark.parametrize("method", ["objective", "", None, 3])
-def test_unknown_methods_are_refused(method: Any) -> None:  # noqa: ANN401 - that is the point
+def test_unknown_methods_are_refused(method: Any) -> None:
     with pytest.raises(ParameterError, match="method must be one of 'auto', 'adassp', 'functional', 'seed'"):
         one(method=method).fit(*line())
     with pytest.raises(ParameterError, match="method must be one of 'auto', 'adassp', not"):

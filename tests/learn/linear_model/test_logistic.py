@@ -168,7 +168,7 @@ def test_the_number_of_records_is_public_only_where_one_is_replaced(
 ) -> None:
     told = []
 
-    def noted(*given: Any, records: int | None, **more: Any) -> Any:  # noqa: ANN401
+    def noted(*given: Any, records: int | None, **more: Any) -> Any:
         told.append(records)
         return descend(*given, records=records, **more)
 
@@ -180,7 +180,7 @@ def test_the_number_of_records_is_public_only_where_one_is_replaced(
 def test_rows_of_perturbed_objectives_are_no_longer_than_one(monkeypatch: pytest.MonkeyPatch) -> None:
     longest = []
 
-    def noted(rows: NDArray[np.float64], *rest: Any) -> NDArray[np.float64]:  # noqa: ANN401
+    def noted(rows: NDArray[np.float64], *rest: Any) -> NDArray[np.float64]:
         longest.append(np.linalg.norm(rows, axis=1).max())
         return minimiser(rows, *rest)
 
@@ -226,7 +226,7 @@ def test_values_outside_the_bounds_count_as_the_bounds(method: str, fit_intercep
     np.testing.assert_allclose(one.intercept_, two.intercept_, rtol=1e-8)
 
 
-def _fits(records: Any, count: int, source: Any) -> NDArray[np.float64]:  # noqa: ANN401
+def _fits(records: Any, count: int, source: Any) -> NDArray[np.float64]:
     x, y = records
     model = LogisticRegression(epsilon="0.5", bounds=(0, 1), classes=[0, 1], steps=1, source=source)
     with warnings.catch_warnings():
@@ -343,8 +343,8 @@ BAD: list[tuple[dict[str, Any], Any, Any, type[Exception]]] = [
 @pytest.mark.parametrize(("given", "x", "y", "error"), BAD)
 def test_what_makes_no_sense_is_refused_and_costs_nothing(
     given: dict[str, Any],
-    x: Any,  # noqa: ANN401
-    y: Any,  # noqa: ANN401
+    x: Any,
+    y: Any,
     error: type[Exception],
 ) -> None:
     purse = Purse(cl.PureDP(epsilon=5))

@@ -36,7 +36,7 @@ VALUES = st.one_of(
 )
 
 
-def _plan(classes: int = 2, features: int = 3, adjacency: Adjacency = AddRemove, **amount: Any) -> GradientPlan:  # noqa: ANN401
+def _plan(classes: int = 2, features: int = 3, adjacency: Adjacency = AddRemove, **amount: Any) -> GradientPlan:
     return GradientPlan.of(Target.of(adjacency=adjacency, **amount), features=features, classes=classes)
 
 
@@ -111,7 +111,7 @@ def test_a_gradient_that_is_not_cut_is_seen(monkeypatch: pytest.MonkeyPatch) -> 
     assert 0.99 * LARGEST_STEP**2 < moved().l2_squared <= LARGEST_STEP**2
     true = add_gradient
 
-    def uncut(rows: Any, limits: Any, *rest: Any) -> None:  # noqa: ANN401
+    def uncut(rows: Any, limits: Any, *rest: Any) -> None:
         true(rows, np.full_like(limits, 2**40), *rest)
 
     monkeypatch.setattr(noisy_gradient, "add_gradient", uncut)
@@ -154,7 +154,7 @@ def _data(n: int, seed: int = 0, classes: int = 2) -> tuple[NDArray[np.float64],
     return values, (scores + rng.gumbel(size=scores.shape)).argmax(axis=1).astype(np.int64)
 
 
-def _listed(event: Any) -> list[Any]:  # noqa: ANN401
+def _listed(event: Any) -> list[Any]:
     if isinstance(event, CertifiedEvent):
         return _listed(event.event)
     if isinstance(event, RepeatedEvent):
@@ -178,7 +178,7 @@ def test_what_is_asked_and_noised_is_what_was_planned(
     asked, true = [], {name: getattr(noisy_gradient, name) for name in ("moments_sum", "product_sum", "gradient_sum")}
     for name, ask in true.items():
 
-        def noted(*given: Any, _name: str = name, _ask: Any = ask, **more: Any) -> NDArray[np.int64]:  # noqa: ANN401
+        def noted(*given: Any, _name: str = name, _ask: Any = ask, **more: Any) -> NDArray[np.int64]:
             found: NDArray[np.int64] = _ask(*given, **more)
             asked.append((_name, found))
             return found

@@ -26,7 +26,7 @@ def rows() -> tuple[Numbers, Numbers]:
     return features, 3 + 2 * features[:, 0] - 4 * features[:, 1] + rng.normal(0, 1, 3000)
 
 
-def model(**given: Any) -> LinearRegression:  # noqa: ANN401 - parameters of an estimator
+def model(**given: Any) -> LinearRegression:
     bounds: dict[str, Any] = {"bounds": ([0, -2], [10, 2]), "bounds_y": (-10, 35)}
     return LinearRegression(**{**bounds, "source": Seeded(9), **given})
 

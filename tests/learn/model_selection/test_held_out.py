@@ -19,10 +19,10 @@ class Fixed:
     bounds_y = (0, 10)
     classes_ = np.array([0, 1])
 
-    def predict(self, rows: Any) -> Any:  # noqa: ANN401 - an array
+    def predict(self, rows: Any) -> Any:
         return np.asarray(rows)[:, 0]
 
-    def predict_proba(self, rows: Any) -> Any:  # noqa: ANN401 - an array
+    def predict_proba(self, rows: Any) -> Any:
         yes = np.asarray(rows)[:, 0]
         return np.column_stack([1 - yes, yes])
 

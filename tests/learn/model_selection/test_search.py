@@ -29,14 +29,14 @@ _GRID = {"priors": [[0.5, 0.5], [0.6, 0.4], [1.0, 0.0]]}  # the last one always 
 _MODEL = GaussianNB(bounds=(0, 1), classes=[0, 1])
 
 
-def _search(**changes: Any) -> PrivateSearchCV:  # noqa: ANN401 - parameters
+def _search(**changes: Any) -> PrivateSearchCV:
     plain: dict[str, Any] = {"epsilon": 2, "source": Seeded(1)}
     return PrivateSearchCV(**({"estimator": _MODEL, "param_grid": _GRID} | plain | changes))
 
 
 @pytest.mark.parametrize("adjacency", [None, ReplaceOne])
 @pytest.mark.parametrize("spent", [{"epsilon": 2}, {"epsilon": 2, "delta": 1e-5}, {"epsilon": None, "rho": "0.5"}])
-def test_a_search_finds_a_good_model_within_its_promise(spent: dict[str, Any], adjacency: Any) -> None:  # noqa: ANN401 - an adjacency
+def test_a_search_finds_a_good_model_within_its_promise(spent: dict[str, Any], adjacency: Any) -> None:
     found = [
         _search(**spent, adjacency=adjacency, repetitions=Repetitions(mean=12, eta=3), source=Seeded(seed)).fit(_X, _Y)
         for seed in range(3)
@@ -110,7 +110,7 @@ def test_the_budget_is_charged_once() -> None:
         ({"repetitions": 1}, _X, _Y),
     ],
 )
-def test_nothing_is_spent_on_what_makes_no_sense(changes: dict[str, Any], x: Any, y: Any) -> None:  # noqa: ANN401 - arrays
+def test_nothing_is_spent_on_what_makes_no_sense(changes: dict[str, Any], x: Any, y: Any) -> None:
     purse = Purse(cl.PureDP(epsilon=3))
     search = _search(budget=purse, source=None).set_params(**changes)
     with pytest.raises(CelosiaError):
@@ -149,7 +149,7 @@ def test_noise_in_real_numbers_is_said_beforehand() -> None:
 class _Loud(GaussianNB):
     """A model that says something at every fit."""
 
-    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ANN401, N803 - scikit-learn's names
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: N803 - scikit-learn's names
         warnings.warn("Fitted.", UserWarning, stacklevel=2)
         return super().fit(X, y)
 

@@ -31,7 +31,7 @@ from celosia.noise import Seeded
 _MODEL = GaussianNB(bounds=(0, 1), classes=[0, 1])
 
 
-def _plan(rows: Any) -> Plan:  # noqa: ANN401 - an array or a frame
+def _plan(rows: Any) -> Plan:
     return Plan(
         privacy=Target.of(epsilon=1),
         candidates=[{}],
@@ -49,7 +49,7 @@ _COLUMNS = {"a": _ROWS[:, 0], "b": _ROWS[:, 1]}
 
 
 @pytest.mark.parametrize("rows", [_ROWS, pd.DataFrame(_COLUMNS), pl.DataFrame(_COLUMNS), pa.table(_COLUMNS)])
-def test_every_record_is_in_one_part_whatever_the_frame(rows: Any) -> None:  # noqa: ANN401 - an array or a frame
+def test_every_record_is_in_one_part_whatever_the_frame(rows: Any) -> None:
     kept, kept_target, held, held_target = _plan(rows).split(np.array([False, True, False, True]))
     assert type(kept) is type(rows)
     assert np.array_equal(np.asarray(kept), _ROWS[[0, 2]])
@@ -107,7 +107,7 @@ def test_candidates_are_those_of_scikit_learn() -> None:
         ([1], "param_grid"),
     ],
 )
-def test_grids_that_make_no_sense_are_refused(grid: Any, message: str) -> None:  # noqa: ANN401 - wrong values
+def test_grids_that_make_no_sense_are_refused(grid: Any, message: str) -> None:
     with pytest.raises(ParameterError, match=message):
         candidates_of(_MODEL, grid)
 

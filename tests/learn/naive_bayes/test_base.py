@@ -45,7 +45,7 @@ def test_what_is_not_fitted_predicts_nothing() -> None:
 
 
 @pytest.mark.parametrize("priors", [None, "even", [0.5], [0.5, np.nan], [1.5, -0.5], [[0.5, 0.5]], [0.5, "x"]])
-def test_priors_must_be_one_number_for_each_class(priors: Any) -> None:  # noqa: ANN401 - whatever a caller may pass
+def test_priors_must_be_one_number_for_each_class(priors: Any) -> None:
     with pytest.raises(ParameterError, match="2 numbers of 0 or more"):
         checked_priors(priors, 2)
 

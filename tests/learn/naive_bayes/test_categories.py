@@ -70,8 +70,8 @@ def test_kinds_come_from_lists_numbers_or_a_schema() -> None:
     ],
 )
 def test_what_lists_no_categories_is_refused(
-    categories: Any,  # noqa: ANN401 - whatever a caller may pass
-    bounds: Any,  # noqa: ANN401 - likewise
+    categories: Any,
+    bounds: Any,
     error: type[Exception],
     words: str,
 ) -> None:

@@ -32,7 +32,7 @@ def test_scipy_finds_the_same_minimum(loss: SquaredLoss | LogisticLoss, shape: B
         Simplex: [{"type": "eq", "fun": lambda w: w.sum() - 1}, {"type": "ineq", "fun": lambda w: w}],
     }
 
-    def mean(w: Any) -> float:  # noqa: ANN401 - an array
+    def mean(w: Any) -> float:
         return float(loss.value(ROWS @ w, targets).mean())
 
     theirs = optimize.minimize(mean, np.full(3, 0.1), constraints=known[type(shape)], tol=1e-13)

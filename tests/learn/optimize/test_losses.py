@@ -71,7 +71,7 @@ def test_what_contradicts_the_constants_is_refused() -> None:
 
 
 @pytest.mark.parametrize("wrong", [0, -1, math.nan, True, None])
-def test_constants_are_positive_numbers(wrong: Any) -> None:  # noqa: ANN401 - wrong types are what is passed
+def test_constants_are_positive_numbers(wrong: Any) -> None:
     with pytest.raises(ParameterError, match="lipschitz"):
         OwnLoss(lambda p, y: p - y, lipschitz=wrong, smoothness=1)
     with pytest.raises(ParameterError, match="smoothness"):

@@ -17,7 +17,7 @@ from celosia.learn.optimize import projections
 from celosia.learn.optimize.projections import Ball, Box, ConvexSet, OwnSet, Simplex
 
 
-def _clipped(w: Any) -> Any:  # noqa: ANN401 - compiled
+def _clipped(w: Any) -> Any:
     return np.minimum(np.maximum(w, -1.0), 1.0)
 
 
@@ -28,8 +28,8 @@ vectors = st.lists(st.floats(-1e3, 1e3), min_size=3, max_size=3).map(np.array)
 
 
 @lru_cache
-def _written(function: Any) -> Any:  # noqa: ANN401 - functions
-    def write(weights: Any, _shape: Any) -> None:  # noqa: ANN401 - arrays
+def _written(function: Any) -> Any:
+    def write(weights: Any, _shape: Any) -> None:
         weights[:] = function(weights)
 
     return write
@@ -43,11 +43,11 @@ def uncompiled() -> Iterator[None]:
         yield
 
 
-def _squared_distance(w: Any, v: Any) -> float:  # noqa: ANN401 - arrays
+def _squared_distance(w: Any, v: Any) -> float:
     return float(((w - v) ** 2).sum())
 
 
-def inside(shape: ConvexSet, point: Any, slack: float = 1e-9) -> bool:  # noqa: ANN401 - an array
+def inside(shape: ConvexSet, point: Any, slack: float = 1e-9) -> bool:
     match shape:
         case Ball(radius=radius):
             return bool(math.hypot(*point) <= float(radius) * (1 + slack))
@@ -63,7 +63,7 @@ def inside(shape: ConvexSet, point: Any, slack: float = 1e-9) -> bool:  # noqa: 
 @pytest.mark.parametrize("shape", [*SETS, OWN], ids=range(6))
 @settings(max_examples=50)
 @given(vector=vectors, other=vectors)
-def test_a_projection_is_inside_stays_there_and_contracts(shape: ConvexSet, vector: Any, other: Any) -> None:  # noqa: ANN401 - arrays
+def test_a_projection_is_inside_stays_there_and_contracts(shape: ConvexSet, vector: Any, other: Any) -> None:
     one, two = shape.project(vector), shape.project(other)
     assert inside(shape, one)
     assert shape.project(one) == pytest.approx(one, abs=1e-9)
@@ -75,7 +75,7 @@ def test_a_projection_is_inside_stays_there_and_contracts(shape: ConvexSet, vect
 @pytest.mark.parametrize("shape", SETS, ids=range(5))
 @settings(max_examples=50)
 @given(vector=vectors, other=vectors)
-def test_no_other_point_of_the_set_is_nearer(shape: ConvexSet, vector: Any, other: Any) -> None:  # noqa: ANN401 - arrays
+def test_no_other_point_of_the_set_is_nearer(shape: ConvexSet, vector: Any, other: Any) -> None:
     nearest, point = shape.project(vector), shape.project(other)  # the obtuse angle characterises the projection
     assert (vector - nearest) @ (point - nearest) <= 1e-6 * (1 + math.hypot(*vector))
 
@@ -120,7 +120,7 @@ def test_large_and_small_numbers_do_no_harm() -> None:
 
 
 @pytest.mark.parametrize("wrong", [0, -1, float("nan"), float("inf"), True, None, "wide"])
-def test_sizes_are_positive_numbers(wrong: Any) -> None:  # noqa: ANN401 - wrong types are what is passed
+def test_sizes_are_positive_numbers(wrong: Any) -> None:
     with pytest.raises(ParameterError, match="radius"):
         Ball(wrong)
     with pytest.raises(ParameterError, match="size"):
@@ -132,7 +132,7 @@ def test_sizes_are_positive_numbers(wrong: Any) -> None:  # noqa: ANN401 - wrong
 @pytest.mark.parametrize(
     ("low", "high"), [(1, 0), (0, 0), ([0, 0], [1, 0]), ([0, 0], [1, 1, 1]), ([], []), ("a", 1), (None, 1)]
 )
-def test_a_box_has_two_sides(low: Any, high: Any) -> None:  # noqa: ANN401 - wrong types are what is passed
+def test_a_box_has_two_sides(low: Any, high: Any) -> None:
     with pytest.raises(ParameterError):
         Box(low, high)
 
@@ -143,7 +143,7 @@ def test_a_box_of_three_sides_takes_three_weights() -> None:
 
 
 @pytest.mark.parametrize("vector", [[], [[1.0]], [math.nan], [math.inf]])
-def test_a_projection_takes_one_vector(vector: Any) -> None:  # noqa: ANN401 - wrong shapes
+def test_a_projection_takes_one_vector(vector: Any) -> None:
     with pytest.raises(InputError, match="vector"):
         Ball(1).project(vector)
 

@@ -41,7 +41,7 @@ def test_no_bounds_no_look_at_the_data() -> None:
     "bounds",
     [(1, 0), (0, 0), (0,), 5, "wide", (0, float("nan")), (0, float("inf")), ([0, 1, 2], 3), (None, 1), ([[0]], 1)],
 )
-def test_nonsense_is_refused(bounds: Any) -> None:  # noqa: ANN401 - anything
+def test_nonsense_is_refused(bounds: Any) -> None:
     with pytest.raises(CelosiaError):
         feature_kinds(bounds, 2)
 

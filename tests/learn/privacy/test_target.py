@@ -138,7 +138,7 @@ def test_a_pure_target_has_no_rho() -> None:
 
 @pytest.mark.parametrize("name", ["epsilon", "rho"])
 @pytest.mark.parametrize("amount", [1e-300, "1e-101", 5e-324, "1e-400", 1e300, 10**400, 65537])
-def test_too_little_or_too_much_is_told_of_what_was_given(name: str, amount: Any) -> None:  # noqa: ANN401 - exact numbers
+def test_too_little_or_too_much_is_told_of_what_was_given(name: str, amount: Any) -> None:
     other: dict[str, Any] = {"epsilon": None} if name == "rho" else {}
     for delta in (None, "1e-6") if name == "epsilon" else (None,):
         with pytest.raises(ParameterError, match=f"^{name} must be "):

@@ -38,11 +38,11 @@ LABELS = np.where(Y > 7.5, "high", "low")
 KNOWN: dict[str, Any] = {"rho": "0.5", "bounds": (0, 10), "epochs": 2}
 
 
-def regressor(**given: Any) -> PNSGDRegressor:  # noqa: ANN401 - parameters
+def regressor(**given: Any) -> PNSGDRegressor:
     return PNSGDRegressor(**{"bounds_y": (0, 15), **KNOWN, **given})
 
 
-def classifier(**given: Any) -> PNSGDClassifier:  # noqa: ANN401 - parameters
+def classifier(**given: Any) -> PNSGDClassifier:
     return PNSGDClassifier(**{"classes": ["high", "low"], **KNOWN, **given})
 
 
@@ -53,7 +53,7 @@ both = pytest.mark.parametrize(("make", "target"), MODELS, ids=["regressor", "cl
 # ------------------------------------------------------------------------------------------------------ what is seen
 
 
-def values_in(thing: Any, seen: set[int]) -> list[Any]:  # noqa: ANN401 - anything
+def values_in(thing: Any, seen: set[int]) -> list[Any]:
     """Every value that can be reached from an object's attributes."""
     if id(thing) in seen or isinstance(thing, type) or callable(thing):
         return []
@@ -73,15 +73,15 @@ def values_in(thing: Any, seen: set[int]) -> list[Any]:  # noqa: ANN401 - anythi
 @both
 @pytest.mark.parametrize("kind", [{}, {"stop": "secret uniform", "epochs": 1}, {"amplification": "none"}])
 def test_nothing_but_the_last_weights_can_be_reached(
-    make: Any,  # noqa: ANN401 - a function
-    target: Any,  # noqa: ANN401 - an array
+    make: Any,
+    target: Any,
     kind: dict[str, Any],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Weights after every chunk are noted by a spy: none of them, nor order nor stop, is found on the model."""
     passed: list[Any] = []
 
-    def spy(rows: Any, targets: Any, order: Any, noise: Any, weights: Any, run: Any, **own: Any) -> None:  # noqa: ANN401 - as it is called
+    def spy(rows: Any, targets: Any, order: Any, noise: Any, weights: Any, run: Any, **own: Any) -> None:
         descend(rows, targets, order, noise, weights, run, **own)
         passed.extend([weights.copy(), order])
 
@@ -98,8 +98,8 @@ def test_nothing_but_the_last_weights_can_be_reached(
 
 
 @both
-def test_a_fit_that_fails_keeps_nothing(make: Any, target: Any, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: ANN401 - a function and an array
-    def broken(*_: Any, **__: Any) -> None:  # noqa: ANN401 - as it is called
+def test_a_fit_that_fails_keeps_nothing(make: Any, target: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any, **__: Any) -> None:
         raise ValueError(float(Y[0]))
 
     monkeypatch.setattr(noisy_descent, "descend", broken)
@@ -113,7 +113,7 @@ def test_a_fit_that_fails_keeps_nothing(make: Any, target: Any, monkeypatch: pyt
 
 
 @both
-def test_a_fit_that_is_refused_leaves_the_model_as_it_was(make: Any, target: Any) -> None:  # noqa: ANN401 - a function and an array
+def test_a_fit_that_is_refused_leaves_the_model_as_it_was(make: Any, target: Any) -> None:
     model = make(budget=Purse(ZCDP(rho="0.5", adjacency=ReplaceOne)), source=Seeded(5)).fit(X, target)
     before = model.predict(X)
     with pytest.raises(BudgetExceeded):
@@ -122,7 +122,7 @@ def test_a_fit_that_is_refused_leaves_the_model_as_it_was(make: Any, target: Any
 
 
 @both
-def test_a_fitted_model_can_be_copied(make: Any, target: Any) -> None:  # noqa: ANN401 - a function and an array
+def test_a_fitted_model_can_be_copied(make: Any, target: Any) -> None:
     model = make().fit(X, target)
     twin = pickle.loads(pickle.dumps(model))
     assert np.array_equal(twin.predict(X), model.predict(X))
@@ -141,8 +141,8 @@ def test_a_fitted_model_can_be_copied(make: Any, target: Any) -> None:  # noqa: 
 def test_no_gradient_is_longer_than_the_bound(
     rows: list[tuple[float, ...]],
     weights: tuple[float, ...],
-    norm: Any,  # noqa: ANN401 - a number
-    lipschitz: Any,  # noqa: ANN401 - numbers
+    norm: Any,
+    lipschitz: Any,
 ) -> None:
     """One step from anywhere in the set, without noise, is never longer than step times bound."""
     table = np.array(rows)
@@ -167,7 +167,7 @@ def test_no_gradient_is_longer_than_the_bound(
 
 
 @both
-def test_what_was_run_is_told(make: Any, target: Any) -> None:  # noqa: ANN401 - a function and an array
+def test_what_was_run_is_told(make: Any, target: Any) -> None:
     model = make(order="fixed", epochs=1, source=Seeded(3)).fit(X, target)
     assert model.guarantee_ == ZCDP(rho="0.5", adjacency=ReplaceOne)
     assert isinstance(model.event_, PNSGDEvent)
@@ -184,7 +184,7 @@ def test_what_was_run_is_told(make: Any, target: Any) -> None:  # noqa: ANN401 -
 
 
 @both
-def test_a_budget_pays_once(make: Any, target: Any) -> None:  # noqa: ANN401 - a function and an array
+def test_a_budget_pays_once(make: Any, target: Any) -> None:
     purse = Purse(ZCDP(rho=1, adjacency=ReplaceOne))
     make(budget=purse, source=Seeded(1)).fit(X, target)
     assert float(purse.spent.rho) == pytest.approx(0.5, rel=1e-3)  # type: ignore[attr-defined] # of its kind
@@ -207,7 +207,7 @@ def test_a_ledger_refuses_real_arithmetic_unless_it_is_allowed() -> None:
 @pytest.mark.parametrize(
     "kind", [{}, {"stop": "secret uniform", "epochs": 1}, {"order": "fixed"}, {"amplification": "none"}]
 )
-def test_an_epsilon_budget_takes_the_pair_that_was_meant(make: Any, target: Any, kind: dict[str, Any]) -> None:  # noqa: ANN401 - a function and an array
+def test_an_epsilon_budget_takes_the_pair_that_was_meant(make: Any, target: Any, kind: dict[str, Any]) -> None:
     purse = Purse(ApproxDP(epsilon=2, delta="1e-5", adjacency=ReplaceOne))
     given = {"rho": None, "epsilon": 1, "delta": "1e-6", "budget": purse, "source": Seeded(1), **kind}
     make(**given).fit(X, target)
@@ -233,7 +233,7 @@ def test_a_ledger_that_allows_real_arithmetic_takes_the_default() -> None:
 
 
 @both
-def test_noise_may_be_given_instead(make: Any, target: Any) -> None:  # noqa: ANN401 - a function and an array
+def test_noise_may_be_given_instead(make: Any, target: Any) -> None:
     alone = make(rho=None, epsilon=None, sigma=4, order="fixed", epochs=1).fit(X, target)
     assert alone.guarantee_.rho == pytest.approx(Fraction(1, 8))
     for order in ("fixed", "secret permutation"):
@@ -260,7 +260,7 @@ def test_a_curve_may_be_given_instead() -> None:
 
 
 @both
-def test_a_forecast_spends_nothing_and_is_about_right(make: Any, target: Any) -> None:  # noqa: ANN401 - a function and an array
+def test_a_forecast_spends_nothing_and_is_about_right(make: Any, target: Any) -> None:
     assert make().preview(10**4, n_features=2).error < make().preview(10**2, n_features=2).error
     assert make().preview(100, n_features=2).guarantee == ZCDP(rho="0.5", adjacency=ReplaceOne)
     assert make().preview(100, 2, delta="1e-6", n_features=2).guarantee == ApproxDP(
@@ -311,7 +311,7 @@ def test_a_forecast_is_what_happens() -> None:
         ({"amplification": "all"}, "amplification"),
     ],
 )
-def test_parameters_that_make_no_sense_cost_nothing(make: Any, target: Any, given: dict[str, Any], match: str) -> None:  # noqa: ANN401 - a function and an array
+def test_parameters_that_make_no_sense_cost_nothing(make: Any, target: Any, given: dict[str, Any], match: str) -> None:
     purse = Purse(ZCDP(rho=1, adjacency=ReplaceOne))
     with pytest.raises(cl.CelosiaError, match=match):
         make(budget=purse, **given).fit(X, target)
@@ -319,7 +319,7 @@ def test_parameters_that_make_no_sense_cost_nothing(make: Any, target: Any, give
 
 
 @both
-def test_data_that_cannot_be_read_cost_nothing(make: Any, target: Any) -> None:  # noqa: ANN401 - a function and an array
+def test_data_that_cannot_be_read_cost_nothing(make: Any, target: Any) -> None:
     purse = Purse(ZCDP(rho=1, adjacency=ReplaceOne))
     model = make(budget=purse)
     for rows, goals in [(X[:5], target), (X * math.nan, target), (X[:0], target[:0]), (X, None), (X[:, 0], target)]:

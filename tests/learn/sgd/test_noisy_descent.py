@@ -142,7 +142,7 @@ KINDS: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("target", TARGET_KINDS, ids=["rho", "epsilon", "renyi"])
 @pytest.mark.parametrize("kind", KINDS, ids=["fixed", "order", "stop", "none"])
-def test_calibrated_noise_is_enough_and_hardly_less_is(target: Any, kind: dict[str, Any]) -> None:  # noqa: ANN401 - a guarantee
+def test_calibrated_noise_is_enough_and_hardly_less_is(target: Any, kind: dict[str, Any]) -> None:
     run = PNSGD.calibrated(target, records=300, dimension=2, **kind)
     assert keeps(run.event, target)
     less = replace(run, sigma=run.sigma * Fraction(99, 100))
@@ -166,7 +166,7 @@ def test_secrets_and_epochs_are_worth_it() -> None:
 @pytest.mark.parametrize(
     "target", [PureDP(epsilon=1, adjacency=ReplaceOne), ApproxDP(epsilon=1, delta=0, adjacency=ReplaceOne), 1.0, None]
 )
-def test_targets_that_normal_noise_cannot_reach(target: Any) -> None:  # noqa: ANN401 - wrong types too
+def test_targets_that_normal_noise_cannot_reach(target: Any) -> None:
     with pytest.raises(ParameterError, match="target"):
         PNSGD.calibrated(target, records=10, dimension=1)
 
@@ -289,7 +289,7 @@ def test_what_is_chosen_is_public_and_sensible() -> None:
         ("amplification", "shuffling"),
     ],
 )
-def test_parameters_that_make_no_sense(name: str, value: Any) -> None:  # noqa: ANN401 - wrong types too
+def test_parameters_that_make_no_sense(name: str, value: Any) -> None:
     given: dict[str, Any] = {"records": 10, "dimension": 2, "sigma": 1, name: value}
     with pytest.raises(ParameterError, match=f"{name}|2\\^200"):
         PNSGD(**given)
@@ -320,7 +320,7 @@ def test_parameters_that_do_not_go_together() -> None:
         ([["Ada", "Eva"]] * 50, TARGETS),
     ],
 )
-def test_data_that_do_not_fit(rows: Any, targets: Any) -> None:  # noqa: ANN401 - wrong shapes
+def test_data_that_do_not_fit(rows: Any, targets: Any) -> None:
     with pytest.raises(InputError, match="rows") as caught:
         PNSGD(records=50, dimension=2, sigma=1).release(rows, targets)
     assert "Ada" not in str(caught.value)

@@ -31,7 +31,7 @@ NUMBERS: dict[str, Any] = {"bounds": (0, 10), "bounds_y": (0, 30)}
 CLASSES: dict[str, Any] = {"bounds": (0, 10), "classes": ["no", "yes"]}
 
 
-def cube(w: Any) -> Any:  # noqa: ANN401 - compiled
+def cube(w: Any) -> Any:
     return np.minimum(np.maximum(w, -2.0), 2.0)
 
 
@@ -59,7 +59,7 @@ def test_the_other_ways_of_running_learn_too(kind: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("shape", [Ball(2), Box(-1, 2), Simplex(2), OwnSet(cube, diameter=8)], ids=range(4))
-def test_every_set_takes_part(shape: Any) -> None:  # noqa: ANN401 - a set
+def test_every_set_takes_part(shape: Any) -> None:
     model = PNSGDRegressor(rho=5, projection=shape, epochs=20, source=Seeded(1), **NUMBERS).fit(X, Y)
     scaling = model._scaling(3)
     theta = model.coef_ * scaling.halves / 15  # of centred features, for targets between -1 and 1
@@ -105,7 +105,7 @@ def test_with_a_set_it_is_the_minimum_over_the_set() -> None:
 # ------------------------------------------------------------------------------------------------------ it is private
 
 
-def lower_bound(draw: Any, tries: int, delta: float) -> float:  # noqa: ANN401 - a function of an end
+def lower_bound(draw: Any, tries: int, delta: float) -> float:
     """A lower bound of epsilon from fits to two neighbours, which holds but once in a thousand times."""
     hits = [sum(draw(end) for _ in range(tries)) for end in (1.0, -1.0)]
     likely = stats.beta.ppf(0.0005, hits[0], tries - hits[0] + 1)
@@ -114,7 +114,7 @@ def lower_bound(draw: Any, tries: int, delta: float) -> float:  # noqa: ANN401 -
 
 
 @pytest.mark.parametrize("amplification", ["iteration", "none"])
-def test_fits_to_neighbours_are_as_alike_as_promised(amplification: Any, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: ANN401 - a literal
+def test_fits_to_neighbours_are_as_alike_as_promised(amplification: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     source = Seeded(3)
 
     def seen(end: float) -> bool:

@@ -13,12 +13,12 @@ from celosia.learn.sgd.price import epsilon_of, keeps, least_noise, promised, re
 DELTA = Fraction(1, 10**6)
 
 
-def run(sigma: float = 5.0, **other: Any) -> PNSGDEvent:  # noqa: ANN401 - parameters of the event
+def run(sigma: float = 5.0, **other: Any) -> PNSGDEvent:
     return PNSGDEvent(records=200, step_size="0.1", lipschitz=1, smoothness=1, variance=Fraction(sigma) ** 2, **other)
 
 
 @pytest.mark.parametrize("order", ["fixed", "secret permutation"])
-def test_promises_are_the_accountants(order: Any) -> None:  # noqa: ANN401 - a literal
+def test_promises_are_the_accountants(order: Any) -> None:
     event = run(order=order)
     assert promised(event) == ZCDPAccountant().spend(event).guarantee()
     accountant = ZCDPAccountant() if order == "fixed" else RenyiAccountant()

@@ -49,7 +49,7 @@ def test_every_accountant_but_pure_watches_over_epsilon_and_delta() -> None:
 
 
 @pytest.mark.parametrize("name", ["pld", "advanced", "best", "", 7, True, ["basic"]])
-def test_accountants_that_are_no_sums_are_refused(name: Any) -> None:  # noqa: ANN401
+def test_accountants_that_are_no_sums_are_refused(name: Any) -> None:
     with pytest.raises(ParameterError, match="accountant must be one of"):
         Policy(limit=APPROX, accountant=name)
 
@@ -63,7 +63,7 @@ def test_limits_hold_between_all_neighbours() -> None:
 
 
 @pytest.mark.parametrize("limit", [1, 1.0, "1", None, float("nan"), ApproxDP(epsilon=1, delta=1)])
-def test_limits_are_guarantees_that_promise_something(limit: Any) -> None:  # noqa: ANN401
+def test_limits_are_guarantees_that_promise_something(limit: Any) -> None:
     with pytest.raises(ParameterError):
         Policy(limit=limit)
     with pytest.raises(ParameterError):
@@ -82,7 +82,7 @@ def test_a_limit_that_the_accountant_cannot_watch_is_refused_at_once() -> None:
 
 
 @pytest.mark.parametrize("seconds", [0, -1, 1.5, True, "60", 10**12, float("inf")])
-def test_a_window_lasts_some_seconds(seconds: Any) -> None:  # noqa: ANN401
+def test_a_window_lasts_some_seconds(seconds: Any) -> None:
     with pytest.raises(ParameterError, match="seconds must be"):
         Window(seconds=seconds, limit=PureDP(epsilon=1))
 

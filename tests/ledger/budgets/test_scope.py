@@ -20,7 +20,7 @@ def test_scopes_are_values() -> None:
 
 
 @pytest.mark.parametrize("name", ["", " \n", "x" * 201, 7, True, b"d", "\x00", "\ud800"])
-def test_names_are_short_printable_texts(name: Any) -> None:  # noqa: ANN401
+def test_names_are_short_printable_texts(name: Any) -> None:
     for field in ("dataset", "analyst"):
         with pytest.raises(ParameterError, match=f"{field} must be a text"):
             Scope(**{field: name})

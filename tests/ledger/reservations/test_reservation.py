@@ -18,7 +18,7 @@ def test_a_repr_does_not_show_question_or_answer() -> None:
 
 
 @pytest.mark.parametrize("wrong", ["", "x" * 201, 7, None, "a\tb", "a\x00"])
-def test_a_request_has_printable_texts(wrong: Any) -> None:  # noqa: ANN401
+def test_a_request_has_printable_texts(wrong: Any) -> None:
     with pytest.raises(ParameterError, match="key must be a text"):
         Request(key=wrong, digest="d")
     with pytest.raises(ParameterError, match="digest must be a text"):

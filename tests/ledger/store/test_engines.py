@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         7,
     ],
 )
-def test_other_urls_are_refused_without_quoting_them(url: Any) -> None:  # noqa: ANN401
+def test_other_urls_are_refused_without_quoting_them(url: Any) -> None:
     with pytest.raises(ParameterError, match="url must be memory://, sqlite:///") as caught:
         engine_for(url)
     assert "tiger" not in str(caught.value)

@@ -235,7 +235,7 @@ def test_a_commit_that_fails_spends_nothing_and_is_told(shared: str, event: Make
     with open_ledger(shared) as opened:
         opened.set_budget(PureDP(epsilon=1), dataset="deaths")
 
-        def refuse(_: Any) -> None:  # noqa: ANN401
+        def refuse(_: Any) -> None:
             words = "disk full at 'SELECT secret'"
             raise OperationalError("COMMIT", {}, RuntimeError(words))
 
@@ -258,7 +258,7 @@ def test_a_commit_whose_answer_is_lost_is_found_by_its_request(
         dialect = opened.store.engine.dialect
         commit = dialect.do_commit
 
-        def commit_and_lose(connection: Any) -> None:  # noqa: ANN401
+        def commit_and_lose(connection: Any) -> None:
             commit(connection)
             raise OperationalError("COMMIT", {}, RuntimeError("connection lost"))
 

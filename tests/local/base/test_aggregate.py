@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 ALL = pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda protocol: f"{type(protocol).__name__}-{protocol.bits}")
 
 
-def absorbed(protocol: Any, count: int, seed: int) -> Any:  # noqa: ANN401 - a protocol, an aggregate
+def absorbed(protocol: Any, count: int, seed: int) -> Any:
     reports = protocol.privatize(np.arange(count) % 3, source=Seeded(seed))
     return protocol.aggregate().absorb(reports).absorb([b"junk"] * (seed % 3))
 
@@ -32,7 +32,7 @@ def absorbed(protocol: Any, count: int, seed: int) -> Any:  # noqa: ANN401 - a p
 @ALL
 @settings(max_examples=25)
 @given(counts=st.tuples(*[st.integers(0, 20)] * 3))
-def test_merging_is_addition(protocol: Any, counts: tuple[int, int, int]) -> None:  # noqa: ANN401 - a protocol
+def test_merging_is_addition(protocol: Any, counts: tuple[int, int, int]) -> None:
     def parts() -> list[Any]:
         return [absorbed(protocol, count, seed) for seed, count in enumerate(counts)]
 
@@ -52,7 +52,7 @@ def test_merging_is_addition(protocol: Any, counts: tuple[int, int, int]) -> Non
 
 
 @ALL
-def test_batches_and_threads_give_what_one_gives(protocol: Any) -> None:  # noqa: ANN401 - a protocol
+def test_batches_and_threads_give_what_one_gives(protocol: Any) -> None:
     reports = made(protocol, 1000)
     whole = protocol.aggregate().absorb(reports)
     batch = reports.to_arrow()
@@ -71,7 +71,7 @@ def test_batches_and_threads_give_what_one_gives(protocol: Any) -> None:  # noqa
 
 
 @ALL
-def test_aggregates_are_stored_and_read_back(protocol: Any, tmp_path: Path) -> None:  # noqa: ANN401 - a protocol
+def test_aggregates_are_stored_and_read_back(protocol: Any, tmp_path: Path) -> None:
     aggregate = absorbed(protocol, 500, 2)
     table = aggregate.to_arrow()
     back = Aggregate.from_arrow(table)
@@ -88,7 +88,7 @@ def test_aggregates_are_stored_and_read_back(protocol: Any, tmp_path: Path) -> N
 
 
 @ALL
-def test_copies_are_aggregates_of_their_own(protocol: Any) -> None:  # noqa: ANN401 - a protocol
+def test_copies_are_aggregates_of_their_own(protocol: Any) -> None:
     whole, again = absorbed(protocol, 20, 1), absorbed(protocol, 20, 1)
     for made_ in (copy.copy(whole), copy.deepcopy(whole), pickle.loads(pickle.dumps(whole))):
         assert made_ == whole
@@ -107,7 +107,7 @@ def test_different_protocols_do_not_merge() -> None:
     assert aggregate == DirectEncoding(domain=3, epsilon=1).aggregate()
 
 
-def _table(**changes: Any) -> pa.Table:  # noqa: ANN401 - anything
+def _table(**changes: Any) -> pa.Table:
     table = absorbed(DirectEncoding(domain=3, epsilon=1), 10, 0).to_arrow()
     metadata = {**table.schema.metadata, **{name.replace("_", ".").encode(): text for name, text in changes.items()}}
     return table.replace_schema_metadata(metadata)
@@ -196,8 +196,8 @@ def test_lists_that_point_outside_of_their_numbers_are_refused(tmp_path: Path, f
 
 
 @pytest.mark.parametrize("protocol", [DirectEncoding(domain=3, epsilon=1), Duchi(low=0, high=1, epsilon=1)])
-def test_sums_beyond_64_bits_are_refused(protocol: Any) -> None:  # noqa: ANN401 - a protocol
-    def of(reports: int) -> Any:  # noqa: ANN401 - an aggregate
+def test_sums_beyond_64_bits_are_refused(protocol: Any) -> None:
+    def of(reports: int) -> Any:
         aggregate = protocol.aggregate()
         (array,) = aggregate.state.values()
         array[0], aggregate.reports = reports, reports

@@ -22,7 +22,7 @@ counts_ = hnp.arrays(np.float64, st.integers(1, 8), elements=st.floats(-1000, 10
 
 
 @given(counts_, st.floats(0, 3000, width=32))
-def test_norm_sub_is_the_nearest_point_of_the_simplex(counts: Any, total: float) -> None:  # noqa: ANN401 - an array
+def test_norm_sub_is_the_nearest_point_of_the_simplex(counts: Any, total: float) -> None:
     projected = norm_sub(counts, total)
     assert projected.min() >= 0
     assert projected.sum() == pytest.approx(total, abs=1e-6 * (1 + np.abs(counts).sum()))
@@ -48,7 +48,7 @@ def test_norm_sub_of_nothing() -> None:
     assert norm_sub(np.array([3.0, -2.0]), 0.0).tolist() == [0.0, 0.0]
 
 
-def _estimate(raw: Any, error: float = 10.0, postprocess: str | None = None, reports: int = 1000) -> Estimate:  # noqa: ANN401 - numbers
+def _estimate(raw: Any, error: float = 10.0, postprocess: str | None = None, reports: int = 1000) -> Estimate:
     raw = np.asarray(raw, dtype=np.float64)
     same = np.full(raw.shape, error**2)
     return estimate_of(
@@ -181,7 +181,7 @@ def test_long_estimates_are_cut() -> None:
 
 
 @pytest.mark.parametrize("bad", [0, 1, -0.5, 95, math.nan, True, None, "high"])
-def test_a_bad_level_is_refused(bad: Any) -> None:  # noqa: ANN401 - anything
+def test_a_bad_level_is_refused(bad: Any) -> None:
     estimate = _estimate([1, 2])
     mean = MeanEstimate(mean=0.5, standard_error=0.1, reports=100)
     for ask in (estimate.interval, estimate.to_arrow, mean.interval):
@@ -190,7 +190,7 @@ def test_a_bad_level_is_refused(bad: Any) -> None:  # noqa: ANN401 - anything
 
 
 @pytest.mark.parametrize("bad", [0, 1, -0.5, 5, math.nan, True, None, "low"])
-def test_a_bad_failure_is_refused(bad: Any) -> None:  # noqa: ANN401 - anything
+def test_a_bad_failure_is_refused(bad: Any) -> None:
     with pytest.raises(ParameterError, match="failure"):
         _estimate([1, 2]).significant(bad)
 

@@ -63,7 +63,7 @@ def test_what_makes_no_sense_is_refused(ask: Callable[[], object]) -> None:
 
 
 @pytest.mark.parametrize(("sketch", "hashes"), [(CountMeanSketch, 64), (HadamardCountMeanSketch, 8)])
-def test_values_that_nobody_has_seldom_pass_although_they_collide_with_everybody(sketch: Any, hashes: int) -> None:  # noqa: ANN401 - a class
+def test_values_that_nobody_has_seldom_pass_although_they_collide_with_everybody(sketch: Any, hashes: int) -> None:
     """All people have one value: what nobody has collides in few rows or none, which is far from a normal law."""
     passed, normal, asked_about = 0, 0, 100_000
     for seed in range(20):

@@ -22,7 +22,7 @@ ALL = pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda protocol: f"{typ
 
 
 @ALL
-def test_a_protocol_is_a_value(protocol: Any) -> None:  # noqa: ANN401 - a protocol
+def test_a_protocol_is_a_value(protocol: Any) -> None:
     assert Protocol.from_json(protocol.to_json()) == protocol
     assert pickle.loads(pickle.dumps(protocol)) == copy.deepcopy(protocol) == protocol
     assert hash(copy.copy(protocol)) == hash(protocol)
@@ -32,7 +32,7 @@ def test_a_protocol_is_a_value(protocol: Any) -> None:  # noqa: ANN401 - a proto
 
 
 @ALL
-def test_what_one_report_promises(protocol: Any) -> None:  # noqa: ANN401 - a protocol
+def test_what_one_report_promises(protocol: Any) -> None:
     promise = PureDP(epsilon=protocol.epsilon, adjacency=ReplaceOne, unit="person")
     assert protocol.guarantee == promise
     assert (protocol.event.unit, protocol.event.adjacency) == ("person", ReplaceOne)
@@ -48,7 +48,7 @@ def test_what_one_report_promises(protocol: Any) -> None:  # noqa: ANN401 - a pr
 
 
 @ALL
-def test_sizes_are_those_of_what_is_made(protocol: Any) -> None:  # noqa: ANN401 - a protocol
+def test_sizes_are_those_of_what_is_made(protocol: Any) -> None:
     assert protocol.bytes_per_report == made(protocol).payload.shape[1] == -(-protocol.bits // 8)
     assert protocol.memory == sum(array.nbytes for array in protocol.aggregate().state.values())
     assert len(protocol.report(3)) == len(protocol.header) + protocol.bytes_per_report
@@ -65,7 +65,7 @@ def test_every_parameter_has_its_fingerprint() -> None:
 
 
 @ALL
-def test_equal_streams_make_equal_reports(protocol: Any) -> None:  # noqa: ANN401 - a protocol
+def test_equal_streams_make_equal_reports(protocol: Any) -> None:
     values = np.arange(100) % 5
     one, two = (protocol.privatize(values, source=Seeded(9)) for _ in range(2))
     assert (one.payload == two.payload).all()
@@ -77,7 +77,7 @@ def test_equal_streams_make_equal_reports(protocol: Any) -> None:  # noqa: ANN40
 
 
 @ALL
-def test_chunks_are_only_a_matter_of_memory(protocol: Any, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: ANN401 - a protocol
+def test_chunks_are_only_a_matter_of_memory(protocol: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(protocols, "CHUNK", 7)
     reports = protocol.privatize(np.arange(100) % 5, source=Seeded(1))
     assert len(reports) == 100
@@ -98,13 +98,13 @@ def test_long_reports_come_in_smaller_batches() -> None:
 
 
 @pytest.mark.parametrize("size", [0, -1, 1.5, True, "7"])
-def test_a_bad_batch_size_is_refused(size: Any) -> None:  # noqa: ANN401 - anything
+def test_a_bad_batch_size_is_refused(size: Any) -> None:
     with pytest.raises(ParameterError, match="size"):
         next(PROTOCOLS[0].batches([1, 2], size=size))
 
 
 @pytest.mark.parametrize("source", [7, "seed", object(), np.random.default_rng(1)])
-def test_a_bad_source_is_refused(source: Any) -> None:  # noqa: ANN401 - anything
+def test_a_bad_source_is_refused(source: Any) -> None:
     for ask in (PROTOCOLS[0].privatize, PROTOCOLS[0].report):
         with pytest.raises(ParameterError, match="source"):
             ask([1] if ask == PROTOCOLS[0].privatize else 1, source=source)

@@ -30,13 +30,13 @@ PROTOCOLS = [
 ALL = pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda protocol: f"{type(protocol).__name__}-{protocol.bits}")
 
 
-def made(protocol: Any, count: int = 200) -> Reports:  # noqa: ANN401 - a protocol
+def made(protocol: Any, count: int = 200) -> Reports:
     reports: Reports = protocol.privatize(np.arange(count) % 5, source=Seeded(1))
     return reports
 
 
 @ALL
-def test_batches_come_back(protocol: Any) -> None:  # noqa: ANN401 - a protocol
+def test_batches_come_back(protocol: Any) -> None:
     reports = made(protocol)
     batch = reports.to_arrow()
     back = Reports.from_arrow(batch)
@@ -58,7 +58,7 @@ def test_batches_come_back(protocol: Any) -> None:  # noqa: ANN401 - a protocol
 
 
 @ALL
-def test_records_come_back(protocol: Any) -> None:  # noqa: ANN401 - a protocol
+def test_records_come_back(protocol: Any) -> None:
     reports = made(protocol)
     records = reports.records()
     assert {len(record) for record in records} == {HEADER + protocol.bytes_per_report}
@@ -89,7 +89,7 @@ def test_an_empty_batch_is_a_batch() -> None:
 @ALL
 @settings(max_examples=40)
 @given(data=st.data())
-def test_noise_is_counted_and_nothing_else(protocol: Any, data: st.DataObject) -> None:  # noqa: ANN401 - a protocol
+def test_noise_is_counted_and_nothing_else(protocol: Any, data: st.DataObject) -> None:
     """Random bytes, cut and lengthened records, other headers, no bytes at all: dropped, and the rest counted."""
     good = made(protocol, 3).records()
     junk = st.binary(max_size=HEADER + protocol.bytes_per_report + 3)
@@ -114,7 +114,7 @@ def _flipped(record: bytes, place: int, by: int) -> bytes:
     return record[:place] + bytes([record[place] ^ by]) + record[place + 1 :]
 
 
-def _genuine(record: object, protocol: Any) -> bool:  # noqa: ANN401 - a protocol
+def _genuine(record: object, protocol: Any) -> bool:
     size = HEADER + protocol.bytes_per_report
     return isinstance(record, bytes) and len(record) == size and record[:HEADER] == protocol.header
 
@@ -122,7 +122,7 @@ def _genuine(record: object, protocol: Any) -> bool:  # noqa: ANN401 - a protoco
 @ALL
 @settings(max_examples=40)
 @given(rows=st.integers(0, 30), seed=st.integers(0, 2**32))
-def test_random_payloads_leave_a_sound_state(protocol: Any, rows: int, seed: int) -> None:  # noqa: ANN401 - a protocol
+def test_random_payloads_leave_a_sound_state(protocol: Any, rows: int, seed: int) -> None:
     payload = np.random.default_rng(seed).integers(0, 256, (rows, protocol.bytes_per_report), dtype=np.uint8)
     aggregate = protocol.aggregate().absorb(Reports(protocol=protocol, payload=payload))
     assert aggregate.reports + aggregate.rejected == rows
@@ -132,7 +132,7 @@ def test_random_payloads_leave_a_sound_state(protocol: Any, rows: int, seed: int
     assert np.isfinite(protocol.log_masses(3, valid)).all()
 
 
-def _with_rejected(aggregate: Any, rows: int) -> Any:  # noqa: ANN401 - an aggregate
+def _with_rejected(aggregate: Any, rows: int) -> Any:
     aggregate.rejected = rows - aggregate.reports
     return aggregate
 
@@ -226,7 +226,7 @@ def test_columns_whose_names_are_no_text_are_dropped() -> None:
 
 
 @pytest.mark.parametrize("given", [7, None, b"bytes", [b"record"]])
-def test_what_is_no_batch_is_not_read_as_one(given: Any) -> None:  # noqa: ANN401 - anything
+def test_what_is_no_batch_is_not_read_as_one(given: Any) -> None:
     with pytest.raises(FormatError, match="Reports are read from an Arrow record batch"):
         Reports.from_arrow(given)
 
@@ -245,7 +245,7 @@ def test_arrays_of_other_types_are_dropped() -> None:
 
 
 @pytest.mark.parametrize("sent", [b"record", "record", 7, None, object(), {"a": 1}])
-def test_what_is_no_collection_of_reports_is_an_error_of_the_caller(sent: Any) -> None:  # noqa: ANN401 - anything
+def test_what_is_no_collection_of_reports_is_an_error_of_the_caller(sent: Any) -> None:
     aggregate = PROTOCOLS[0].aggregate()
     with pytest.raises(FormatError, match="Reports are absorbed from"):
         aggregate.absorb(sent)

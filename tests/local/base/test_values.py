@@ -35,7 +35,7 @@ def test_a_value_has_the_place_where_it_stands(values: list[Any], data: st.DataO
 
 
 @pytest.mark.parametrize("make", [list, tuple, np.array, pa.array, pd.Series, pl.Series])
-def test_columns_of_every_library(make: Any) -> None:  # noqa: ANN401 - a constructor
+def test_columns_of_every_library(make: Any) -> None:
     assert codes(make(["b", "a", "b"]), ("a", "b")).tolist() == [1, 0, 1]
     assert codes(make([30, 10, 30]), (10, 20, 30)).tolist() == [2, 0, 2]
     assert codes(make([2, 0, 1]), 3).tolist() == [2, 0, 1]
@@ -61,7 +61,7 @@ def test_an_empty_column_is_no_values() -> None:
         ["\ud800", "a"], float("nan"), float("inf"),
     ],
 )  # fmt: skip
-def test_what_is_no_domain_is_refused(domain: Any) -> None:  # noqa: ANN401 - anything
+def test_what_is_no_domain_is_refused(domain: Any) -> None:
     with pytest.raises(ParameterError, match="domain"):
         exact_domain(domain)
 
@@ -70,7 +70,7 @@ def test_what_is_no_domain_is_refused(domain: Any) -> None:  # noqa: ANN401 - an
 @pytest.mark.parametrize(
     "values", [["secret-77"], [770077], [-1], [b"\xff77"], [0.77], [None], [None, 1], ["red", 77], 77, "red", None]
 )
-def test_what_is_in_no_domain_is_refused_and_not_told(domain: Any, values: Any) -> None:  # noqa: ANN401 - anything
+def test_what_is_in_no_domain_is_refused_and_not_told(domain: Any, values: Any) -> None:
     with pytest.raises(CelosiaError) as caught:
         codes(values, domain, name="answers")
     assert isinstance(caught.value, InputError)

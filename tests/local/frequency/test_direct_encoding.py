@@ -18,12 +18,12 @@ EPSILONS = pytest.mark.parametrize("epsilon", ["0.5", 1, 2, 4])
 
 @EPSILONS
 @pytest.mark.parametrize("size", [2, 3, 7, 300])
-def test_the_law_uses_epsilon_and_no_more(epsilon: Any, size: int) -> None:  # noqa: ANN401 - Exact
+def test_the_law_uses_epsilon_and_no_more(epsilon: Any, size: int) -> None:
     laws.check_law(DirectEncoding(domain=size, epsilon=epsilon), list(range(size)))
 
 
 @EPSILONS
-def test_draws_follow_the_law(epsilon: Any) -> None:  # noqa: ANN401 - Exact
+def test_draws_follow_the_law(epsilon: Any) -> None:
     for value in (0, 2, 4):
         laws.check_draws(DirectEncoding(domain=5, epsilon=epsilon), value)
 
@@ -82,13 +82,13 @@ def test_a_small_epsilon_has_a_variance() -> None:
 
 
 @pytest.mark.parametrize("epsilon", [0, -1, math.nan, math.inf, True, None, "one", 10**6])
-def test_a_bad_epsilon_is_refused(epsilon: Any) -> None:  # noqa: ANN401 - anything
+def test_a_bad_epsilon_is_refused(epsilon: Any) -> None:
     with pytest.raises(ParameterError, match="epsilon"):
         DirectEncoding(domain=3, epsilon=epsilon)
 
 
 @pytest.mark.parametrize("values", [[3], [-1], ["a"], [1.0], [None], 1, "1", [[1]], np.array([2.5]), [True, 1]])
-def test_values_outside_the_domain_are_refused(values: Any) -> None:  # noqa: ANN401 - anything
+def test_values_outside_the_domain_are_refused(values: Any) -> None:
     protocol = DirectEncoding(domain=3, epsilon=1)
     with pytest.raises(InputError, match="values"):
         protocol.privatize(values)

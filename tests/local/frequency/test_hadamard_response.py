@@ -21,13 +21,13 @@ EPSILONS = pytest.mark.parametrize("epsilon", ["0.5", 1, 2, 4])
 @EPSILONS
 @pytest.mark.parametrize("size", [2, 3, 8, 100])
 @pytest.mark.parametrize("blocks", [None, 1, 4])
-def test_the_law_uses_epsilon_and_no_more(epsilon: Any, size: int, blocks: int | None) -> None:  # noqa: ANN401 - Exact
+def test_the_law_uses_epsilon_and_no_more(epsilon: Any, size: int, blocks: int | None) -> None:
     laws.check_law(HadamardResponse(domain=size, epsilon=epsilon, blocks=blocks), list(range(size)))
 
 
 @EPSILONS
 @pytest.mark.parametrize("blocks", [None, 1])
-def test_draws_follow_the_law(epsilon: Any, blocks: int | None) -> None:  # noqa: ANN401 - Exact
+def test_draws_follow_the_law(epsilon: Any, blocks: int | None) -> None:
     protocol = HadamardResponse(domain=7, epsilon=epsilon, blocks=blocks)
     for value in (0, 5):
         laws.check_draws(protocol, value, few=2_500)
@@ -130,12 +130,12 @@ def test_too_many_outputs_are_not_listed() -> None:
 
 
 @pytest.mark.parametrize("blocks", [0, -1, 3, 1.0, True, "2", 2**32])
-def test_bad_blocks_are_refused(blocks: Any) -> None:  # noqa: ANN401 - anything
+def test_bad_blocks_are_refused(blocks: Any) -> None:
     with pytest.raises(ParameterError, match="blocks"):
         HadamardResponse(domain=5, epsilon=1, blocks=blocks)
 
 
 @pytest.mark.parametrize("values", [[5], [-1], ["a"], [1.0], [None], 1])
-def test_values_outside_the_domain_are_refused(values: Any) -> None:  # noqa: ANN401 - anything
+def test_values_outside_the_domain_are_refused(values: Any) -> None:
     with pytest.raises(InputError, match="values"):
         HadamardResponse(domain=5, epsilon=1).privatize(values)

@@ -22,12 +22,12 @@ EPSILONS = pytest.mark.parametrize("epsilon", ["0.5", 1, 2, 4])
 
 @EPSILONS
 @pytest.mark.parametrize("hashes", [1, 3, 8, 64])
-def test_the_law_uses_epsilon_and_no_more(epsilon: Any, hashes: int) -> None:  # noqa: ANN401 - Exact
+def test_the_law_uses_epsilon_and_no_more(epsilon: Any, hashes: int) -> None:
     laws.check_law(LocalHashing(domain=30, epsilon=epsilon, hashes=hashes), list(range(30)))
 
 
 @EPSILONS
-def test_draws_follow_the_law(epsilon: Any) -> None:  # noqa: ANN401 - Exact
+def test_draws_follow_the_law(epsilon: Any) -> None:
     protocol = LocalHashing(domain=30, epsilon=epsilon, hashes=3, seed=5)
     for value in (0, 17):
         laws.check_draws(protocol, value, few=2_500)
@@ -35,7 +35,7 @@ def test_draws_follow_the_law(epsilon: Any) -> None:  # noqa: ANN401 - Exact
 
 @pytest.mark.parametrize("hashes", [None, 16])
 @pytest.mark.parametrize("domain", [50, ["sun", "rain", "snow"]])
-def test_reports_are_randomized_response_over_the_hash(hashes: int | None, domain: Any) -> None:  # noqa: ANN401 - Domain
+def test_reports_are_randomized_response_over_the_hash(hashes: int | None, domain: Any) -> None:
     protocol = LocalHashing(domain=domain, epsilon=1, hashes=hashes, seed=2**64 - 1)
     value = 7 if domain == 50 else "snow"
     for payload in (
@@ -186,13 +186,13 @@ def test_too_many_outputs_are_not_listed() -> None:
         *[("seed", bad) for bad in (-1, 2**64, 0.5, True, None)],
     ],
 )
-def test_bad_parameters_are_refused(name: str, bad: Any) -> None:  # noqa: ANN401 - anything
+def test_bad_parameters_are_refused(name: str, bad: Any) -> None:
     with pytest.raises(ParameterError, match=name):
         LocalHashing(domain=5, epsilon=1, **{name: bad})
 
 
 @pytest.mark.parametrize("values", [[5], [-1], ["a"], [1.0], [None], 1])
-def test_values_outside_the_domain_are_refused(values: Any) -> None:  # noqa: ANN401 - anything
+def test_values_outside_the_domain_are_refused(values: Any) -> None:
     with pytest.raises(InputError, match="values"):
         LocalHashing(domain=5, epsilon=1).privatize(values)
 

@@ -23,13 +23,13 @@ KINDS = pytest.mark.parametrize("symmetric", [False, True], ids=["optimized", "s
 @EPSILONS
 @KINDS
 @pytest.mark.parametrize("size", [2, 3, 9])
-def test_the_law_uses_epsilon_and_no_more(epsilon: Any, symmetric: bool, size: int) -> None:  # noqa: ANN401, FBT001 - Exact
+def test_the_law_uses_epsilon_and_no_more(epsilon: Any, symmetric: bool, size: int) -> None:  # noqa: FBT001 - Exact
     laws.check_law(OptimizedUnary(domain=size, epsilon=epsilon, symmetric=symmetric), list(range(size)))
 
 
 @EPSILONS
 @KINDS
-def test_draws_follow_the_law(epsilon: Any, symmetric: bool) -> None:  # noqa: ANN401, FBT001 - Exact
+def test_draws_follow_the_law(epsilon: Any, symmetric: bool) -> None:  # noqa: FBT001 - Exact
     for value in (0, 3):
         laws.check_draws(OptimizedUnary(domain=4, epsilon=epsilon, symmetric=symmetric), value, few=2_500)
 
@@ -123,12 +123,12 @@ def test_too_many_outputs_are_not_listed() -> None:
 
 
 @pytest.mark.parametrize("symmetric", [1, None, "symmetric", np.True_])
-def test_a_bad_kind_is_refused(symmetric: Any) -> None:  # noqa: ANN401 - anything
+def test_a_bad_kind_is_refused(symmetric: Any) -> None:
     with pytest.raises(ParameterError, match="symmetric must be True or False"):
         OptimizedUnary(domain=3, epsilon=1, symmetric=symmetric)
 
 
 @pytest.mark.parametrize("values", [[3], [-1], ["a"], [1.0], [None], 1])
-def test_values_outside_the_domain_are_refused(values: Any) -> None:  # noqa: ANN401 - anything
+def test_values_outside_the_domain_are_refused(values: Any) -> None:
     with pytest.raises(InputError, match="values"):
         OptimizedUnary(domain=3, epsilon=1).privatize(values)

@@ -22,7 +22,7 @@ EPSILONS = pytest.mark.parametrize("epsilon", ["0.5", 1, 2, 4])
 
 @EPSILONS
 @pytest.mark.parametrize(("size", "chosen"), [(2, 1), (5, 1), (5, 2), (5, 4), (9, 3), (12, 6)])
-def test_the_law_uses_epsilon_and_no_more(epsilon: Any, size: int, chosen: int) -> None:  # noqa: ANN401 - Exact
+def test_the_law_uses_epsilon_and_no_more(epsilon: Any, size: int, chosen: int) -> None:
     protocol = SubsetSelection(domain=size, epsilon=epsilon, chosen=chosen)
     laws.check_law(protocol, list(range(size)))
     assert len(protocol.outputs()) == math.comb(size, chosen)  # type: ignore[arg-type] # listed
@@ -30,7 +30,7 @@ def test_the_law_uses_epsilon_and_no_more(epsilon: Any, size: int, chosen: int) 
 
 @EPSILONS
 @pytest.mark.parametrize(("size", "chosen"), [(2, 1), (6, 1), (6, 2), (6, 4), (6, 5)])
-def test_draws_follow_the_law(epsilon: Any, size: int, chosen: int) -> None:  # noqa: ANN401 - Exact
+def test_draws_follow_the_law(epsilon: Any, size: int, chosen: int) -> None:
     protocol = SubsetSelection(domain=size, epsilon=epsilon, chosen=chosen)
     for value in (0, size - 1):
         laws.check_draws(protocol, value, many=80_000, few=1_500)
@@ -86,7 +86,7 @@ def test_the_variance_is_that_of_the_law(chosen: int) -> None:
 
 @EPSILONS
 @pytest.mark.parametrize("size", [2, 3, 10, 57, 400])
-def test_the_size_is_the_best(epsilon: Any, size: int) -> None:  # noqa: ANN401 - Exact
+def test_the_size_is_the_best(epsilon: Any, size: int) -> None:
     protocol = SubsetSelection(domain=size, epsilon=epsilon)
     every = [SubsetSelection(domain=size, epsilon=epsilon, chosen=w).variance(1) for w in range(1, size)]
     assert protocol.variance(1) == pytest.approx(min(every), rel=1e-12)
@@ -126,12 +126,12 @@ def test_too_many_outputs_are_not_listed() -> None:
 
 
 @pytest.mark.parametrize("chosen", [0, -1, 5, 100, 1.5, True, "2"])
-def test_a_bad_size_is_refused(chosen: Any) -> None:  # noqa: ANN401 - anything
+def test_a_bad_size_is_refused(chosen: Any) -> None:
     with pytest.raises(ParameterError, match="chosen"):
         SubsetSelection(domain=5, epsilon=1, chosen=chosen)
 
 
 @pytest.mark.parametrize("values", [[5], [-1], ["a"], [1.0], [None], 1])
-def test_values_outside_the_domain_are_refused(values: Any) -> None:  # noqa: ANN401 - anything
+def test_values_outside_the_domain_are_refused(values: Any) -> None:
     with pytest.raises(InputError, match="values"):
         SubsetSelection(domain=5, epsilon=1).privatize(values)

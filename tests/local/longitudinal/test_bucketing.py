@@ -44,7 +44,7 @@ def test_equal_buckets_have_exact_edges_and_a_record() -> None:
 @pytest.mark.parametrize(
     "edges", [[], [1], [0, 1], [0, 1, 1], [0, 2, 1], "012", 5, [0, 1, math.inf], [0, 1, math.nan], [0, "a", 2], None]
 )
-def test_edges_that_make_no_sense_are_refused(edges: Any) -> None:  # noqa: ANN401 - that is the point
+def test_edges_that_make_no_sense_are_refused(edges: Any) -> None:
     with pytest.raises(ParameterError):
         Bucketing(edges=edges)
 
@@ -114,7 +114,7 @@ def test_where_it_is_not_refused_the_published_bound_follows_from_bernsteins(
 
 
 @pytest.mark.parametrize("bound", [published_error, uniform_error])
-def test_bounds_refuse_what_makes_no_sense(bound: Any) -> None:  # noqa: ANN401 - a function
+def test_bounds_refuse_what_makes_no_sense(bound: Any) -> None:
     protocol = DBitFlip(buckets=10, d=4, epsilon=1)
     for reports, failure in ((0, 0.05), (2.5, 0.05), (1000, 0), (1000, 1), (1000, "nan")):
         with pytest.raises(ParameterError):

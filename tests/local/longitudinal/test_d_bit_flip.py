@@ -44,7 +44,7 @@ def mass(protocol: DBitFlip, value: int, answers: tuple[int, ...], assignment: i
 
 @EPSILONS
 @pytest.mark.parametrize(("size", "d"), [(3, 2), (5, 3), (5, 5), (12, 12)])
-def test_the_law_uses_epsilon_and_no_more(epsilon: Any, size: int, d: int) -> None:  # noqa: ANN401 - Exact
+def test_the_law_uses_epsilon_and_no_more(epsilon: Any, size: int, d: int) -> None:
     laws.check_law(DBitFlip(buckets=size, d=d, epsilon=epsilon, seed=7), list(range(size)))
 
 
@@ -71,7 +71,7 @@ def test_the_law_is_that_of_the_paper(size: int, d: int) -> None:
 
 
 @EPSILONS
-def test_draws_follow_the_law(epsilon: Any) -> None:  # noqa: ANN401 - Exact
+def test_draws_follow_the_law(epsilon: Any) -> None:
     laws.check_draws(DBitFlip(buckets=4, d=4, epsilon=epsilon), 2)
 
 

@@ -26,7 +26,7 @@ def respond(g: int, epsilon: float) -> np.ndarray[Any, np.dtype[np.float64]]:
 
 
 @pytest.mark.parametrize(("epsilon", "infinity", "g"), [("0.5", 1, 2), (1, 2, 2), (1, 2, 4), (2, "2.5", 8), (4, 8, 55)])
-def test_the_law_uses_epsilon_and_no_more(epsilon: Any, infinity: Any, g: int) -> None:  # noqa: ANN401 - Exact
+def test_the_law_uses_epsilon_and_no_more(epsilon: Any, infinity: Any, g: int) -> None:
     protocol = LOLOHA(domain=20, epsilon=epsilon, epsilon_infinity=infinity, g=g, functions=50, seed=3)
     laws.check_law(protocol, list(range(20)))
 
@@ -67,7 +67,7 @@ def test_the_papers_second_step_wastes_budget_for_more_than_two_cells() -> None:
 
 
 @pytest.mark.parametrize("epsilon", ["0.5", 1, 2, 4])
-def test_draws_follow_the_law(epsilon: Any) -> None:  # noqa: ANN401 - Exact
+def test_draws_follow_the_law(epsilon: Any) -> None:
     laws.check_draws(LOLOHA(domain=9, epsilon=epsilon, epsilon_infinity=6, functions=3, seed=1), 4, many=100_000)
 
 

@@ -20,7 +20,7 @@ EPSILONS = pytest.mark.parametrize("epsilon", ["0.5", 1, 2, 4])
 
 
 @EPSILONS
-def test_the_law_is_that_of_the_paper_and_uses_epsilon(epsilon: Any) -> None:  # noqa: ANN401 - Exact
+def test_the_law_is_that_of_the_paper_and_uses_epsilon(epsilon: Any) -> None:
     protocol = OneBitMean(low=0, high=8, epsilon=epsilon)
     values = [0, 1, 2.5, 4, 8]
     laws.check_law(protocol, values)
@@ -32,7 +32,7 @@ def test_the_law_is_that_of_the_paper_and_uses_epsilon(epsilon: Any) -> None:  #
 
 
 @EPSILONS
-def test_draws_follow_the_law(epsilon: Any) -> None:  # noqa: ANN401 - Exact
+def test_draws_follow_the_law(epsilon: Any) -> None:
     protocol = OneBitMean(low=0, high=8, epsilon=epsilon)
     laws.check_draws(protocol, 0)
     masses = np.exp(protocol.log_masses(3.3, protocol.outputs()))  # type: ignore[arg-type] # listed

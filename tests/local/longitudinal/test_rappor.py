@@ -24,7 +24,7 @@ PROBABILITIES = st.sampled_from([Fraction(i, 20) for i in range(1, 20)])
 SMALL = Rappor(bits=5, hashes=2, cohorts=2, f="0.3", p="0.2", q="0.9", seed=1)
 
 
-def filter_bits(protocol: Rappor, value: Any, cohort: int) -> set[int]:  # noqa: ANN401 - any value
+def filter_bits(protocol: Rappor, value: Any, cohort: int) -> set[int]:
     """The bits that a value sets, by their definition."""
     family = HashFamily(protocol.cohorts * protocol.hashes, protocol.bits, seed=protocol.seed)
     columns = family.table(digest([value], seed=protocol.seed))[:, 0]
@@ -76,7 +76,7 @@ def test_the_law_is_that_of_two_responses() -> None:
     ("f", "p", "q"),
     [("0.5", "0.5", "0.75"), (0, "0.5", "0.75"), ("0.25", "0.95", "0.05"), ("0.5", 0, 1), ("0.1", 0, "0.5")],
 )
-def test_no_two_values_differ_by_more_than_epsilon(f: Any, p: Any, q: Any) -> None:  # noqa: ANN401 - Exact
+def test_no_two_values_differ_by_more_than_epsilon(f: Any, p: Any, q: Any) -> None:
     protocol = Rappor(bits=8, hashes=2, cohorts=2, f=f, p=p, q=q, seed=3)
     logs = laws.table(protocol, list(range(40)))
     widest = (logs.max(axis=0) - logs.min(axis=0)).max()
@@ -165,7 +165,7 @@ def test_a_change_is_not_hidden_by_noise_that_stays() -> None:
 
 
 @pytest.mark.parametrize(("f", "p", "q"), [("0.5", "0.5", "0.75"), (0, "0.25", "0.9"), ("0.1", 0, "0.5")])
-def test_draws_follow_the_law(f: Any, p: Any, q: Any) -> None:  # noqa: ANN401 - Exact
+def test_draws_follow_the_law(f: Any, p: Any, q: Any) -> None:
     protocol = Rappor(bits=4, hashes=2, cohorts=2, f=f, p=p, q=q, seed=1)
     masses = np.exp(protocol.log_masses("sun", protocol.outputs()))  # type: ignore[arg-type] # listed
     assert laws.fit(protocol, protocol.privatize(["sun"] * 100_000, source=Seeded(1)).payload, masses) > 1e-5

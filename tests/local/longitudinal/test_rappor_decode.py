@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from celosia.local.base.aggregate import Aggregate
 
 
-def collected(protocol: Rappor, values: Any, seed: int = 1) -> Aggregate[Any]:  # noqa: ANN401 - any column
+def collected(protocol: Rappor, values: Any, seed: int = 1) -> Aggregate[Any]:
     return protocol.aggregate().absorb(protocol.privatize(values, source=Seeded(seed)))
 
 

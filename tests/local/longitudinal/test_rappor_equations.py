@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from celosia.local.base.aggregate import Aggregate
 
 
-def collected(protocol: Rappor, values: Any, seed: int = 1) -> Aggregate[Any]:  # noqa: ANN401 - any column
+def collected(protocol: Rappor, values: Any, seed: int = 1) -> Aggregate[Any]:
     return protocol.aggregate().absorb(protocol.privatize(values, source=Seeded(seed)))
 
 
-def dense(protocol: Rappor, aggregate: Aggregate[Any], candidates: Any) -> tuple[Any, Any, Any]:  # noqa: ANN401 - arrays
+def dense(protocol: Rappor, aggregate: Aggregate[Any], candidates: Any) -> tuple[Any, Any, Any]:
     """The equations, bit by bit: what each candidate sets, how many people set it, how large the cohort is."""
     cohorts = range(protocol.cohorts)
     digests = protocol._read(candidates)
@@ -74,7 +74,7 @@ def test_least_squares_are_numpys() -> None:
         ("0.1", "0.9", "0.3", 4, 2),
     ],
 )
-def test_counts_are_right_on_average_and_so_are_their_errors(f: Any, p: Any, q: Any, cohorts: int, hashes: int) -> None:  # noqa: ANN401 - Exact
+def test_counts_are_right_on_average_and_so_are_their_errors(f: Any, p: Any, q: Any, cohorts: int, hashes: int) -> None:
     protocol = Rappor(bits=32, hashes=hashes, cohorts=cohorts, f=f, p=p, q=q, seed=5)
     values = np.repeat(np.arange(6), [800, 400, 200, 100, 50, 0])
     truth = np.bincount(values, minlength=6)

@@ -22,7 +22,7 @@ KINDS: list[Any] = [Duchi, Piecewise, Hybrid, LocalLaplace]
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_worst_case_scales_with_the_bounds(kind: Any) -> None:  # noqa: ANN401 - a class
+def test_the_worst_case_scales_with_the_bounds(kind: Any) -> None:
     unit, wide = kind(low=-1, high=1, epsilon=1), kind(low="0.5", high="20.5", epsilon=1)
     assert wide.variance(7) == pytest.approx(unit.variance(1) * 100 / 7)
     assert isinstance(unit, MeanProtocol)
@@ -30,7 +30,7 @@ def test_the_worst_case_scales_with_the_bounds(kind: Any) -> None:  # noqa: ANN4
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_moving_and_stretching_moves_and_stretches_the_estimate(kind: Any) -> None:  # noqa: ANN401 - a class
+def test_moving_and_stretching_moves_and_stretches_the_estimate(kind: Any) -> None:
     values = np.linspace(-1, 1, 2001)
     one, two = kind(low=-1, high=1, epsilon=2), kind(low=0, high=8, epsilon=2)
     here = one.aggregate().absorb(one.privatize(values, source=Seeded(5))).estimate()
@@ -40,13 +40,13 @@ def test_moving_and_stretching_moves_and_stretches_the_estimate(kind: Any) -> No
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_no_reports(kind: Any) -> None:  # noqa: ANN401 - a class
+def test_no_reports(kind: Any) -> None:
     estimate = kind(low=2, high=4, epsilon=1).aggregate().estimate()
     assert (estimate.mean, estimate.reports, estimate.interval()) == (3.0, 0, (2.0, 4.0))
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_other_questions_are_refused(kind: Any) -> None:  # noqa: ANN401 - a class
+def test_other_questions_are_refused(kind: Any) -> None:
     aggregate = kind(low=0, high=1, epsilon=1).aggregate()
     with pytest.raises(ParameterError, match="candidates"):
         aggregate.estimate([0])
@@ -57,7 +57,7 @@ def test_other_questions_are_refused(kind: Any) -> None:  # noqa: ANN401 - a cla
 
 
 @given(st.sampled_from(KINDS), st.lists(st.floats(0, 1), max_size=30), st.integers(0, 30))
-def test_aggregates_merge(kind: Any, values: list[float], cut: int) -> None:  # noqa: ANN401 - a class
+def test_aggregates_merge(kind: Any, values: list[float], cut: int) -> None:
     protocol = kind(low=0, high=1, epsilon=3)
     reports = protocol.privatize(values, source=Seeded(1))
     parts = [protocol.aggregate().absorb(reports.records()[side]) for side in (slice(cut), slice(cut, None))]

@@ -43,13 +43,13 @@ SECRET = 86753.0909
         (None, 1),
     ],
 )
-def test_bounds_that_hold_nothing_are_refused(low: Any, high: Any) -> None:  # noqa: ANN401 - whatever a caller passes
+def test_bounds_that_hold_nothing_are_refused(low: Any, high: Any) -> None:
     with pytest.raises(ParameterError, match=r"low|high"):
         exact_bounds(low, high)
 
 
 @pytest.mark.parametrize("grid", [0, -1, 1.5, True, 2**30 + 1, "8", None])
-def test_grids_have_a_whole_number_of_steps(grid: Any) -> None:  # noqa: ANN401 - whatever a caller passes
+def test_grids_have_a_whole_number_of_steps(grid: Any) -> None:
     with pytest.raises(ParameterError, match="grid"):
         exact_grid(grid)
 
@@ -68,7 +68,7 @@ COLUMNS: list[Any] = [
 
 
 @pytest.mark.parametrize("column", COLUMNS, ids=lambda column: type(column).__name__)
-def test_all_columns_are_read_alike(column: Any) -> None:  # noqa: ANN401 - any column
+def test_all_columns_are_read_alike(column: Any) -> None:
     assert read_numbers(column).tolist() == [0.0, 1.5, 3.0]
 
 
@@ -108,13 +108,13 @@ BAD: list[Any] = [
 
 
 @pytest.mark.parametrize("values", BAD, ids=lambda values: type(values).__name__)
-def test_what_is_no_column_of_numbers_is_refused(values: Any) -> None:  # noqa: ANN401 - whatever a caller passes
+def test_what_is_no_column_of_numbers_is_refused(values: Any) -> None:
     with pytest.raises(InputError, match="values"):
         read_numbers(values)
 
 
 @pytest.mark.parametrize("values", [[SECRET], [0.5, -SECRET], np.array([SECRET]), [math.nextafter(1.0, 2.0)]])
-def test_numbers_outside_the_bounds_are_refused_and_not_quoted(values: Any) -> None:  # noqa: ANN401 - any column
+def test_numbers_outside_the_bounds_are_refused_and_not_quoted(values: Any) -> None:
     with pytest.raises(InputError, match=r"from 0.0 to 1.0") as caught:
         read_parts(values, Fraction(0), Fraction(1), 8)
     assert "86753" not in str(caught.value)

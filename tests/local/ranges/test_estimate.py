@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 RUNS = 120
 
 
-def runs(protocol: HierarchicalHistogram, values: Any, count: int = RUNS) -> list[RangeEstimate]:  # noqa: ANN401 - a column
+def runs(protocol: HierarchicalHistogram, values: Any, count: int = RUNS) -> list[RangeEstimate]:
     return [
         protocol.aggregate().absorb(protocol.privatize(values, source=Seeded(seed))).estimate() for seed in range(count)
     ]
@@ -26,7 +26,7 @@ def runs(protocol: HierarchicalHistogram, values: Any, count: int = RUNS) -> lis
 
 @pytest.mark.parametrize("oracle", ["unary", "hadamard"])
 @pytest.mark.parametrize(("domain", "fanout", "epsilon"), [(64, None, 1), (20, 3, 4), (4, 4, 2)])
-def test_standard_errors_are_the_true_ones(oracle: Any, domain: int, fanout: int | None, epsilon: int) -> None:  # noqa: ANN401 - a word
+def test_standard_errors_are_the_true_ones(oracle: Any, domain: int, fanout: int | None, epsilon: int) -> None:
     protocol = HierarchicalHistogram(domain=domain, epsilon=epsilon, fanout=fanout, oracle=oracle)
     values = (np.random.default_rng(5).beta(1, 4, 4_000) * domain).astype(np.int64)
     true = np.bincount(values, minlength=domain)
@@ -52,7 +52,7 @@ def test_long_ranges_are_better_than_sums_of_buckets() -> None:
 
 
 @pytest.mark.parametrize("oracle", ["unary", "hadamard"])
-def test_quantiles_are_between_their_bounds(oracle: Any) -> None:  # noqa: ANN401 - a word
+def test_quantiles_are_between_their_bounds(oracle: Any) -> None:
     protocol = HierarchicalHistogram(domain=200, epsilon=2, oracle=oracle)
     values = np.random.default_rng(2).normal(100, 20, 8_000).clip(0, 199).astype(np.int64)
     found = runs(protocol, values, 40)
@@ -103,6 +103,6 @@ def test_no_reports() -> None:
         (lambda e: e.range(0, 3).interval(0), ParameterError),
     ],
 )
-def test_bad_questions(call: Any, error: type[CelosiaError]) -> None:  # noqa: ANN401 - a function
+def test_bad_questions(call: Any, error: type[CelosiaError]) -> None:
     with pytest.raises(error):
         call(HierarchicalHistogram(domain=50, epsilon=1).aggregate().estimate())

@@ -18,14 +18,14 @@ from celosia.testing.protocols.check import check_protocol
 
 @pytest.mark.parametrize("epsilon", ["1/2", 1, 2, 4])
 @pytest.mark.parametrize("oracle", ["unary", "hadamard"])
-def test_it_passes_the_conformance_kit(epsilon: str | int, oracle: Any) -> None:  # noqa: ANN401 - a word
+def test_it_passes_the_conformance_kit(epsilon: str | int, oracle: Any) -> None:
     protocol = HierarchicalHistogram(domain=4, epsilon=epsilon, oracle=oracle, fanout=4)
     report = check_protocol(protocol, samples=1_500)
     assert report.lower_bound == pytest.approx(float(Fraction(epsilon)))
 
 
 @pytest.mark.parametrize("oracle", ["unary", "hadamard"])
-def test_it_passes_the_conformance_kit_with_levels(oracle: Any) -> None:  # noqa: ANN401 - a word
+def test_it_passes_the_conformance_kit_with_levels(oracle: Any) -> None:
     protocol = HierarchicalHistogram(domain=5, epsilon=2, oracle=oracle, fanout=2)
     assert protocol.tree.sizes == (2, 3, 5)
     assert check_protocol(protocol, samples=1_500).lower_bound == pytest.approx(2)
@@ -51,7 +51,7 @@ def test_json_and_estimates_of_candidates() -> None:
 
 
 @pytest.mark.parametrize("oracle", ["unary", "hadamard"])
-def test_only_listed_reports_are_absorbed(oracle: Any) -> None:  # noqa: ANN401 - a word
+def test_only_listed_reports_are_absorbed(oracle: Any) -> None:
     protocol = HierarchicalHistogram(domain=5, epsilon=1, fanout=2, oracle=oracle)
     size = protocol.bytes_per_report
     numbers = np.arange(1 << 8 * size, dtype="<u4") if size <= 2 else None

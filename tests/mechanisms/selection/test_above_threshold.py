@@ -1,7 +1,5 @@
 """The sparse vector: every transcript's exact probability, the broken variants that fail, and how a session behaves."""
 
-# ruff: noqa: ANN401 - values of every type, wrong ones too, are what these tests pass
-
 import copy
 import dataclasses
 import itertools

@@ -1,7 +1,5 @@
 """What the mechanisms that choose share: utilities in, an index out, targets, records, and how far from the best."""
 
-# ruff: noqa: ANN401 - values of every type, wrong ones too, are what these tests pass
-
 import copy
 import dataclasses
 import math

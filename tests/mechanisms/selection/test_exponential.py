@@ -1,7 +1,5 @@
 """The exponential mechanism: exactly its weights, exactly its price, on lists and on a line."""
 
-# ruff: noqa: ANN401 - values of every type, wrong ones too, are what these tests pass
-
 import itertools
 import math
 from collections import Counter

@@ -114,7 +114,7 @@ def test_real_utilities_are_chosen_as_by_permute_and_flip() -> None:
 
 
 @pytest.mark.parametrize("noise", ["gaussian", "", None, 1])
-def test_other_noise_is_refused(noise: Any) -> None:  # noqa: ANN401 - wrong values too
+def test_other_noise_is_refused(noise: Any) -> None:
     with pytest.raises(ParameterError, match="noise"):
         NoisyMax(epsilon=1, sensitivity=1, noise=noise)
 

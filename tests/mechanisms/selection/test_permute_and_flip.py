@@ -28,7 +28,7 @@ def by_permutations(utilities: list[int], rate: float) -> list[float]:
     return masses
 
 
-def masses_of(mechanism: Any, utilities: list[int]) -> Any:  # noqa: ANN401 - any mechanism with a table
+def masses_of(mechanism: Any, utilities: list[int]) -> Any:
     return np.exp(mechanism.log_masses(utilities, range(len(utilities))))
 
 
@@ -67,7 +67,7 @@ def test_neighbours_are_within_epsilon_and_use_it(utilities: list[int], *, monot
     mechanism = PermuteAndFlip(epsilon=1, sensitivity=1, monotone=monotone)
     here = mechanism.log_masses(utilities, range(3))
 
-    def worst(moves: Any) -> float:  # noqa: ANN401 - an iterable of moves
+    def worst(moves: Any) -> float:
         others = [[u + d for u, d in zip(utilities, move, strict=True)] for move in moves]
         return max(float(np.abs(here - mechanism.log_masses(other, range(3))).max()) for other in others)
 
@@ -79,13 +79,13 @@ def test_neighbours_are_within_epsilon_and_use_it(utilities: list[int], *, monot
 
 
 @pytest.mark.parametrize(("utilities", "epsilon"), [([3, 1, 4, 1, 5], 1), ([0, 4], 1), ([2.5, 0.25], 2)])
-def test_choices_have_the_probabilities_of_the_table(utilities: Any, epsilon: int) -> None:  # noqa: ANN401
+def test_choices_have_the_probabilities_of_the_table(utilities: Any, epsilon: int) -> None:
     mechanism = PermuteAndFlip(epsilon=epsilon, sensitivity=1)
     source = Seeded(2)
     answers = [mechanism.release(utilities, source=source).value for _ in range(4_000)]
     observed = np.bincount(answers, minlength=len(utilities))
 
-    def p_value(table: Any) -> float:  # noqa: ANN401 - a mechanism
+    def p_value(table: Any) -> float:
         expected = np.exp(table.log_masses(utilities, range(len(utilities)))) * len(answers)
         return float(stats.chisquare(observed, expected * observed.sum() / expected.sum()).pvalue)
 

@@ -311,7 +311,7 @@ def test_the_error_is_that_of_the_noise() -> None:
         ("adjacency", "bounded"), ("unit", ""),
     ],
 )  # fmt: skip
-def test_bad_parameters_are_refused_by_name(name: str, value: Any) -> None:  # noqa: ANN401 - wrong values too
+def test_bad_parameters_are_refused_by_name(name: str, value: Any) -> None:
     given_values: dict[str, Any] = {"epsilon": 1, "delta": "1e-6", name: value}
     with pytest.raises(ParameterError, match=rf"^{name} must be "):
         StableKeys(**given_values)
@@ -326,12 +326,12 @@ def test_noise_that_does_not_fit_is_refused() -> None:
 
 
 @pytest.mark.parametrize("counts", [3, [[1, 2]], [1.0, 2.0], ["a"], [None], [True], None])
-def test_what_is_no_list_of_numbers_is_refused(counts: Any) -> None:  # noqa: ANN401 - wrong values too
+def test_what_is_no_list_of_numbers_is_refused(counts: Any) -> None:
     with pytest.raises(InputError, match="counts must be"):
         StableKeys(epsilon=1, delta="1e-6").select(counts)
 
 
 @pytest.mark.parametrize("counts", [[1, 2], None, "abc", {"a": 1.5}, {"a": "x"}, {"a": None}, {"a": [1, 2]}])
-def test_what_is_no_table_of_keys_is_refused(counts: Any) -> None:  # noqa: ANN401 - wrong values too
+def test_what_is_no_table_of_keys_is_refused(counts: Any) -> None:
     with pytest.raises(InputError, match="counts must"):
         StableKeys(epsilon=1, delta="1e-6").release(counts)

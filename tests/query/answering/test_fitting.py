@@ -74,11 +74,11 @@ def patients(rows: int = 200, seed: int = 5) -> pa.Table:
     )
 
 
-def declared(frame: pa.Table, **options: Any) -> Table:  # noqa: ANN401 - of a table
+def declared(frame: pa.Table, **options: Any) -> Table:
     return cl.table(frame, schema=SCHEMA, name="patients", **options)
 
 
-def session_on(table: Table, **options: Any) -> cl.Session:  # noqa: ANN401 - of a session
+def session_on(table: Table, **options: Any) -> cl.Session:
     return cl.Session(table, **({"budget": cl.PureDP(epsilon=100)} | options))
 
 
@@ -160,7 +160,7 @@ def uploaded_as(url: str, table: Table) -> Table:
 
 @pytest.mark.needs_java
 @pytest.mark.xdist_group("spark")
-def test_spark_sums_what_the_rows_hold(spark: Any) -> None:  # noqa: ANN401 - a session of Spark
+def test_spark_sums_what_the_rows_hold(spark: Any) -> None:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas")
         frame = patients(60)
@@ -205,7 +205,7 @@ def test_any_bounds_and_numbers(ages: list[int | None], low: int, width: int) ->
 
 
 @st.composite
-def crowds(draw: Any) -> tuple[list[dict[str, Any]], ...]:  # noqa: ANN401 - Hypothesis
+def crowds(draw: Any) -> tuple[list[dict[str, Any]], ...]:
     """Rows of some persons, and versions of them in which one person is gone or has other rows."""
 
     def rows_of(who: int) -> list[dict[str, Any]]:
@@ -226,7 +226,7 @@ def crowds(draw: Any) -> tuple[list[dict[str, Any]], ...]:  # noqa: ANN401 - Hyp
     return others + first, others, *(others + rows for rows in second)
 
 
-def worlds(found: Sequence[list[dict[str, Any]]], **options: Any) -> list[Table]:  # noqa: ANN401 - of a table
+def worlds(found: Sequence[list[dict[str, Any]]], **options: Any) -> list[Table]:
     types = pa.schema(
         [("who", pa.int64()), ("age", pa.int64()), ("dose", pa.float64()), ("sex", pa.string()), ("ill", pa.bool_())]
     )
@@ -244,7 +244,7 @@ def worlds(found: Sequence[list[dict[str, Any]]], **options: Any) -> list[Table]
     adjacency=st.sampled_from([AddRemove, ReplaceOne]),
 )
 @settings(max_examples=10)
-def test_no_person_moves_more_than_is_paid_for(found: Any, by_class: bool, adjacency: Any, **drawn: Any) -> None:  # noqa: ANN401, FBT001 - drawn
+def test_no_person_moves_more_than_is_paid_for(found: Any, by_class: bool, adjacency: Any, **drawn: Any) -> None:  # noqa: FBT001 - drawn
     limits = {"max_groups_per_person": drawn["groups"], "max_rows_per_group": drawn["rows"]}
     chosen = found[:2] if adjacency is AddRemove else [found[0], *found[2:]]
     tables = worlds(chosen, adjacency=adjacency, person="who", **limits)
@@ -285,7 +285,7 @@ def test_no_person_moves_combined_numbers_more_than_is_paid_for(
     where=st.sampled_from([None, "dose < 0.9"]),
 )
 @settings(max_examples=15)
-def test_no_row_moves_more_than_is_paid_for(found: Any, adjacency: Any, where: str | None) -> None:  # noqa: ANN401 - drawn
+def test_no_row_moves_more_than_is_paid_for(found: Any, adjacency: Any, where: str | None) -> None:
     more = {"who": 7, "age": 0, "dose": -1.0, "sex": "M", "ill": False}
     rows = found[0][:4]
     last = found[0][-1] if found[0] else more
@@ -377,7 +377,7 @@ def test_the_pace_is_kept_and_left_before_the_commit() -> None:
     session = session_on(declared(patients(20)), pace=pace)
     commit = Purse.commit
 
-    def watched(*args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - as it is called
+    def watched(*args: Any, **kwargs: Any) -> None:
         happened.append("commit")
         commit(*args, **kwargs)
 
@@ -471,7 +471,7 @@ def test_a_session_may_be_the_estimators_own_budget() -> None:
 class Nearer(Adding):
     """States a footprint that does not hold for all values that its sums can have one by one."""
 
-    def inquire(self, *known: Any, **more: Any) -> Any:  # noqa: ANN401 - passed on
+    def inquire(self, *known: Any, **more: Any) -> Any:
         inquiry = super().inquire(*known, **more)
         nearer = dataclasses.replace(inquiry.footprint, l1=inquiry.footprint.l1 // inquiry.width)
         return dataclasses.replace(inquiry, footprint=nearer)
@@ -489,7 +489,7 @@ class Wrong(Adding):
 
     part = Part(measure=Bins(3), columns=(0,))
 
-    def inquire(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - as in the parent
+    def inquire(self, *args: Any, **kwargs: Any) -> Any:
         return dataclasses.replace(super().inquire(*args, **kwargs), parts=(self.part,))
 
 
@@ -498,14 +498,14 @@ class Doubled(Inquiry):
 
     __slots__ = ()
 
-    def combined(self, sums: Any) -> Any:  # noqa: ANN401 - the parent's
+    def combined(self, sums: Any) -> Any:
         return 2 * super().combined(sums)
 
 
 class Doubling(Adding):
     """Says nothing of a matrix, and combines."""
 
-    def inquire(self, *args: Any, **kwargs: Any) -> Inquiry:  # noqa: ANN401 - the parent's
+    def inquire(self, *args: Any, **kwargs: Any) -> Inquiry:
         asked = super().inquire(*args, **kwargs)
         return Doubled(**{each.name: getattr(asked, each.name) for each in dataclasses.fields(asked)})
 
@@ -557,7 +557,7 @@ ESTIMATORS: dict[str, tuple[str, dict[str, Any], list[str], str | None]] = {
 }
 
 
-def in_memory(name: str, frame: pa.Table, source: Any) -> Any:  # noqa: ANN401 - a source, an estimator
+def in_memory(name: str, frame: pa.Table, source: Any) -> Any:
     """The same fit of arrays: rows without a value left out before, everything else left to the estimator."""
     kind, parameters, features, target = ESTIMATORS[name]
     frames = frame.to_pandas()
@@ -579,7 +579,7 @@ def in_memory(name: str, frame: pa.Table, source: Any) -> Any:  # noqa: ANN401 -
     return estimator.fit(columns, None if target is None else used[target])
 
 
-def learned(model: Any) -> dict[str, Any]:  # noqa: ANN401 - an estimator
+def learned(model: Any) -> dict[str, Any]:
     """All that a fitted model tells, but where it comes from."""
     told = {name: value for name, value in vars(model).items() if name.endswith("_") and not name.startswith("_")}
     return {name: value for name, value in told.items() if name not in ("provenance_", "domains_")}
@@ -594,7 +594,7 @@ def same(one: dict[str, Any], other: dict[str, Any]) -> None:
             assert np.array_equal(value, other[name]), name
 
 
-def fitted(name: str, table: Table) -> Any:  # noqa: ANN401 - an estimator
+def fitted(name: str, table: Table) -> Any:
     kind, parameters, features, target = ESTIMATORS[name]
     budget = cl.ZCDP(rho=1000) if "rho" in parameters else cl.ApproxDP(epsilon=1000, delta="1e-3")
     session = session_on(table, budget=budget, source=Seeded(7))
@@ -625,7 +625,7 @@ def test_a_model_fitted_in_postgres_is_the_one_fitted_in_memory(name: str, postg
 
 @pytest.mark.needs_java
 @pytest.mark.xdist_group("spark")
-def test_a_model_fitted_in_spark_is_the_one_fitted_in_memory(spark: Any) -> None:  # noqa: ANN401 - a session of Spark
+def test_a_model_fitted_in_spark_is_the_one_fitted_in_memory(spark: Any) -> None:
     frame = patients(60)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas")

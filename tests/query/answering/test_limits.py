@@ -29,7 +29,7 @@ Row = tuple[int, str, int]
 ONE = Target(epsilon=Fraction(1))
 
 
-def visits(rows: list[Row], *, groups: int = 1, most: int = 1, **options: Any) -> Table:  # noqa: ANN401 - of table()
+def visits(rows: list[Row], *, groups: int = 1, most: int = 1, **options: Any) -> Table:
     who, sex, month = zip(*rows, strict=True) if rows else ((), (), ())
     source = pa.table(
         {
@@ -56,15 +56,15 @@ def scale_of(plan: LimitsPlan) -> Fraction:
 class Silent:
     """Noise that adds nothing, to see the exact histogram."""
 
-    def __init__(self, noise: Any) -> None:  # noqa: ANN401 - as noise
+    def __init__(self, noise: Any) -> None:
         self.width, self.event, self.margin = noise.width, noise.event, noise.margin
 
-    def release(self, summary: Any, source: object) -> Any:  # noqa: ANN401 - as it came
+    def release(self, summary: Any, source: object) -> Any:
         del source
         return summary
 
 
-def exact(table: Table, *by: str, engine: Any = None) -> Any:  # noqa: ANN401 - the histogram
+def exact(table: Table, *by: str, engine: Any = None) -> Any:
     plan = plan_for(table, *by)
     silent = dataclasses.replace(plan, noise=Silent(plan.noise))  # type: ignore[arg-type] # it stands for noise
     with engine or DuckDBEngine({"visits": table}) as opened:

@@ -51,7 +51,7 @@ FAR = cl.table(
 )
 
 
-def strategy(query: Query, table: Table, budget: cl.Guarantee, **target: Any) -> Strategy:  # noqa: ANN401 - of Target.of
+def strategy(query: Query, table: Table, budget: cl.Guarantee, **target: Any) -> Strategy:
     return strategy_for(question(query, table), Target.of(budget, **target))
 
 
@@ -152,7 +152,7 @@ def permute_and_flip(rate: float, counts: Sequence[int]) -> list[float]:
 
 
 @pytest.mark.parametrize("adjacency", [cl.AddRemove, ReplaceOne])
-def test_a_mode_is_chosen_by_the_event_of_the_query(adjacency: Any) -> None:  # noqa: ANN401 - an adjacency
+def test_a_mode_is_chosen_by_the_event_of_the_query(adjacency: Any) -> None:
     source = FAR.source.frame  # type: ignore[union-attr]
     table = cl.table(source, schema=FAR.schema, name="far", adjacency=adjacency)
     made = strategy(ask(table).group_by("key").mode("c"), table, cl.PureDP(epsilon=1), epsilon=1)
@@ -211,7 +211,7 @@ def test_a_key_at_the_threshold_is_shown_as_often_as_its_noise_is_not_negative()
     [lambda q: q.count().mean("age").variance("weight"), lambda q: q.median("age").mode("risk").top_k("sex", 2)],
 )
 @pytest.mark.parametrize("table", [rows_table(), persons_table()])
-def test_an_answer_without_any_key_is_an_empty_table(asked: Any, table: Table) -> None:  # noqa: ANN401 - a query of a query
+def test_an_answer_without_any_key_is_an_empty_table(asked: Any, table: Table) -> None:
     budget = cl.ApproxDP(epsilon=1, delta="1e-6")
     made = strategy(asked(ask(table).group_by("town")), table, budget, epsilon=1)
     engine = Pretending(keys=keyed(lonely=1))
@@ -410,7 +410,7 @@ class FirstTexts:
         self.event = self.made.event
         self.guarantee = cl.ApproxDP(epsilon=1, delta="0.01", unit="person")
 
-    def release(self, value: dict[tuple[str], int], /, *, source: Any = None) -> cl.Release[Any]:  # noqa: ANN401 - a source
+    def release(self, value: dict[tuple[str], int], /, *, source: Any = None) -> cl.Release[Any]:
         found = answer(self.made, Pretending(keys=value), SECRET, source or System(), self.guarantee)
         (texts,) = found.value.column(0).to_pylist()
         return cl.Release(

@@ -62,7 +62,7 @@ def backend() -> Iterator[Any]:
     opened.disconnect()
 
 
-def stored(backend: Any, column: str) -> Any:  # noqa: ANN401 - of Ibis
+def stored(backend: Any, column: str) -> Any:
     """One row with a value of 1,000, and three small ones of other cases."""
     backend.raw_sql(f"CREATE TABLE t (c {column}, who {column}, v INTEGER)")
     backend.raw_sql("INSERT INTO t VALUES ('abcdef', 'a', 1000), ('F', 'b', 1), ('f', 'c', 1), ('F', 'd', 1)")
@@ -93,16 +93,16 @@ BINARY = {"joined": 1000, "equal": 2, "listed": 2, "distinct": 3, "groups": {"ab
 
 
 @pytest.mark.parametrize("column", ["VARCHAR", "VARCHAR COLLATE NOCASE", "VARCHAR COLLATE NOCASE.NOACCENT"])
-def test_duckdb_compares_bytes(backend: Any, column: str) -> None:  # noqa: ANN401 - of Ibis
+def test_duckdb_compares_bytes(backend: Any, column: str) -> None:
     assert answers(stored(backend, column)) == BINARY
 
 
-def test_without_it_a_join_multiplies_a_row(backend: Any, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: ANN401 - of Ibis
+def test_without_it_a_join_multiplies_a_row(backend: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("celosia.query.engines.duckdb.DuckDBStored.binary", lambda _, text: text.cast("string"))
     assert answers(stored(backend, "VARCHAR COLLATE NOCASE"))["joined"] == 1000 * len(KEYS)
 
 
-def test_a_default_collation_of_duckdb_is_refused(backend: Any) -> None:  # noqa: ANN401 - of Ibis
+def test_a_default_collation_of_duckdb_is_refused(backend: Any) -> None:
     source = stored(backend, "VARCHAR")
     backend.raw_sql("SET default_collation = 'nocase'")
     with pytest.raises((SchemaError, QueryError), match="default collation"):
@@ -117,7 +117,7 @@ def test_a_default_collation_of_duckdb_is_refused(backend: Any) -> None:  # noqa
 
 
 @pytest.mark.parametrize("column", ["VARCHAR COLLATE NOCASE", "VARCHAR COLLATE NOACCENT"])
-def test_persons_under_a_collation_are_refused(backend: Any, column: str) -> None:  # noqa: ANN401 - of Ibis
+def test_persons_under_a_collation_are_refused(backend: Any, column: str) -> None:
     source = stored(backend, column)
     table = cl.table(source, schema=cl.Schema(v=cl.Integer(0, 1000)), name="t", **PERSON)
     with (
@@ -128,7 +128,7 @@ def test_persons_under_a_collation_are_refused(backend: Any, column: str) -> Non
     assert session.spent == cl.PureDP(epsilon=0, unit="person")
 
 
-def test_persons_are_told_apart_by_bytes(backend: Any) -> None:  # noqa: ANN401 - of Ibis
+def test_persons_are_told_apart_by_bytes(backend: Any) -> None:
     table = cl.table(stored(backend, "VARCHAR"), schema=cl.Schema(v=cl.Integer(0, 1000)), name="t", **PERSON)
     with cl.Session(table, budget=cl.PureDP(epsilon=60_000)) as session:
         assert session.sql("SELECT COUNT(*) AS n FROM t", epsilon=9_000).to_arrow().to_pylist() == [{"n": 4}]
@@ -180,7 +180,7 @@ def test_padded_persons_are_persons(postgres: str) -> None:
     assert found == [{"n": 4}]
 
 
-def test_what_an_engine_says_is_kept_back(backend: Any) -> None:  # noqa: ANN401 - of Ibis
+def test_what_an_engine_says_is_kept_back(backend: Any) -> None:
     def failing(_: object) -> list[pa.RecordBatch]:
         message = "Eulalia"
         raise RuntimeError(message)

@@ -62,7 +62,7 @@ PEOPLE = cl.Schema(
 )
 
 
-def need(measure: Any, *columns: str, distinct: str | None = None) -> Need:  # noqa: ANN401 - measure or choice
+def need(measure: Any, *columns: str, distinct: str | None = None) -> Need:
     return Need(measure=measure, columns=tuple(map(Column, columns)), serves=(), distinct=distinct)
 
 
@@ -422,7 +422,7 @@ def test_a_file_that_is_gone_is_an_error_of_ours(tmp_path: Path) -> None:
         open_engine({"t": table})
 
 
-def backend_with(rows: Sequence[int]) -> Any:  # noqa: ANN401 - a backend of Ibis
+def backend_with(rows: Sequence[int]) -> Any:
     import ibis
 
     backend = ibis.duckdb.connect()

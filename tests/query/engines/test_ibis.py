@@ -59,7 +59,7 @@ def of_persons(groups: int = 1) -> Watching:
     return Watching({"t": table})
 
 
-def need(measure: Any, *columns: str, distinct: str | None = None) -> Need:  # noqa: ANN401 - measure or choice
+def need(measure: Any, *columns: str, distinct: str | None = None) -> Need:
     return Need(measure=measure, columns=tuple(map(Column, columns)), serves=(), distinct=distinct)
 
 

@@ -76,7 +76,7 @@ def test_it_agrees_with_the_reference(postgres: str) -> None:
     assert len(check_engine(opened)) > 25
 
 
-def made(url: str, values: str, type_: str, kind: cl.data.Kind, **options: Any) -> Table:  # noqa: ANN401 - of a table
+def made(url: str, values: str, type_: str, kind: cl.data.Kind, **options: Any) -> Table:
     name = f"t{next(NUMBERS)}"
     executed(url, f'CREATE TABLE "{name}" (x {type_}, who bigint)')
     executed(
@@ -85,7 +85,7 @@ def made(url: str, values: str, type_: str, kind: cl.data.Kind, **options: Any) 
     return cl.table(url, name=name, schema=cl.Schema(x=kind), **options)
 
 
-def totals(table: Table, measure: Any) -> list[list[int]]:  # noqa: ANN401 - a measure
+def totals(table: Table, measure: Any) -> list[list[int]]:
     plan = Plan(relation=Base(table.name), aggregates=(Aggregate(kind="count", name="count"),))
     needs = [Need(measure=measure, columns=(Column("x"),), serves=())]
     with open_engine({table.name: table}) as engine:

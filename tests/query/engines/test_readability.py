@@ -34,7 +34,7 @@ CELLS: dict[str, list[str | None]] = {
 DECLARED: dict[str, Any] = {"decimal": ",", "date_format": "%d/%m/%Y", "null_values": "NA"}
 
 
-def counts_of(table: Any, **more: Any) -> CellCounts:  # noqa: ANN401 - any source, whatever is declared
+def counts_of(table: Any, **more: Any) -> CellCounts:
     return count_cells(cl.table(table, schema=SCHEMA, name="t", **{**DECLARED, **more}))
 
 

@@ -40,7 +40,7 @@ def _quiet() -> Iterator[None]:
         yield
 
 
-def moved(spark: Any, table: Table) -> Table:  # noqa: ANN401 - a session of Spark
+def moved(spark: Any, table: Table) -> Table:
     if table.public:
         return table
     rows: pa.Table = table.source.frame  # type: ignore[union-attr] # a frame
@@ -51,14 +51,14 @@ def moved(spark: Any, table: Table) -> Table:  # noqa: ANN401 - a session of Spa
     return dataclasses.replace(table, source=SparkSource(frame))
 
 
-def totals(table: Table, measure: Any) -> list[list[int]]:  # noqa: ANN401 - a measure
+def totals(table: Table, measure: Any) -> list[list[int]]:
     needs = [Need(measure=measure, columns=(Column("x"),), serves=())]
     with open_engine({"t": table}) as engine:
         (found,) = engine.summaries(PLAN, needs, Bounding(), (1, 2), Cells.product([]))
     return found.tolist()  # type: ignore[no-any-return]
 
 
-def test_it_agrees_with_the_reference(spark: Any) -> None:  # noqa: ANN401 - a session of Spark
+def test_it_agrees_with_the_reference(spark: Any) -> None:
     zone = spark.conf.get("spark.sql.session.timeZone")
     assert zone not in ("UTC", "Etc/UTC")
 
@@ -71,7 +71,7 @@ def test_it_agrees_with_the_reference(spark: Any) -> None:  # noqa: ANN401 - a s
 
 
 @pytest.mark.parametrize("type_", ["TIMESTAMP_NTZ", "TIMESTAMP", "DATE"])
-def test_times_are_instants(spark: Any, type_: str) -> None:  # noqa: ANN401 - a session of Spark
+def test_times_are_instants(spark: Any, type_: str) -> None:
     kind = cl.Timestamp("1969-12-01", "1970-02-01")
     text = {"TIMESTAMP_NTZ": "1970-01-01 00:00:05.9", "TIMESTAMP": "1970-01-01 00:00:05.9Z", "DATE": "1970-01-02"}[
         type_
@@ -81,21 +81,21 @@ def test_times_are_instants(spark: Any, type_: str) -> None:  # noqa: ANN401 - a
     assert totals(table, Total(kind.axis)) == [[86_400 if type_ == "DATE" else 5]]
 
 
-def test_sums_do_not_overflow(spark: Any) -> None:  # noqa: ANN401 - a session of Spark
+def test_sums_do_not_overflow(spark: Any) -> None:
     kind = cl.Real(0, 1)
     frame = spark.range(3).selectExpr("CAST(1 AS DOUBLE) AS x")
     table = cl.table(frame, schema=cl.Schema(x=kind), name="t")
     assert totals(table, FirstMoments(kind.axis)) == [[3 * 2**30, 0]]
 
 
-def test_types_that_cannot_serve_are_refused(spark: Any) -> None:  # noqa: ANN401 - a session of Spark
+def test_types_that_cannot_serve_are_refused(spark: Any) -> None:
     frame = spark.createDataFrame(pa.table({"x": [1]}))
     table = cl.table(frame, schema=cl.Schema(x=cl.Date("2021-01-01", "2021-12-31")), name="t")
     with pytest.raises(SchemaError, match="'x' of 't' is of the type int64"):
         totals(table, RowCount())
 
 
-def test_errors_do_not_repeat_what_spark_said(spark: Any) -> None:  # noqa: ANN401 - a session of Spark
+def test_errors_do_not_repeat_what_spark_said(spark: Any) -> None:
     frame = spark.range(3).selectExpr("CAST(id AS STRING) || 'secret' AS y").selectExpr("CAST(y AS BIGINT) AS x")
     table = cl.table(frame, schema=cl.Schema(x=cl.Integer(0, 9)), name="t")
     with open_engine({"t": table}) as engine, pytest.raises(EngineError) as caught:
@@ -106,7 +106,7 @@ def test_errors_do_not_repeat_what_spark_said(spark: Any) -> None:  # noqa: ANN4
     assert caught.value.__context__ is None
 
 
-def test_an_ibis_table_is_asked_in_its_own_session(spark: Any) -> None:  # noqa: ANN401 - a session of Spark
+def test_an_ibis_table_is_asked_in_its_own_session(spark: Any) -> None:
     import ibis
 
     zone = spark.conf.get("spark.sql.session.timeZone")
@@ -118,14 +118,14 @@ def test_an_ibis_table_is_asked_in_its_own_session(spark: Any) -> None:  # noqa:
     spark.conf.set("spark.sql.session.timeZone", zone)
 
 
-def test_tables_must_be_in_one_session(spark: Any) -> None:  # noqa: ANN401 - a session of Spark
+def test_tables_must_be_in_one_session(spark: Any) -> None:
     first, second = (session.createDataFrame(pa.table({"x": [1]})) for session in (spark, spark.newSession()))
     schema = cl.Schema(x=cl.Integer(0, 1))
     with pytest.raises(QueryError, match="different Spark sessions"):
         open_engine({"a": cl.table(first, schema=schema, name="a"), "b": cl.table(second, schema=schema, name="b")})
 
 
-def test_whoever_has_a_day_has_it_in_any_zone(spark: Any) -> None:  # noqa: ANN401 - a session of Spark
+def test_whoever_has_a_day_has_it_in_any_zone(spark: Any) -> None:
     kind = cl.Date("2020-01-01", "2020-12-31")
     late = dt.datetime(2020, 6, 30, 23, 59, 59, tzinfo=dt.UTC)
     frame = spark.createDataFrame(pa.table({"x": pa.array([late], pa.timestamp("us", tz="UTC"))}))
@@ -134,11 +134,11 @@ def test_whoever_has_a_day_has_it_in_any_zone(spark: Any) -> None:  # noqa: ANN4
     assert totals(table, Total(kind.axis)) == [[day]]
 
 
-def test_a_session_asks_spark(spark: Any) -> None:  # noqa: ANN401 - a session of Spark
+def test_a_session_asks_spark(spark: Any) -> None:
     ask_everything(cl.table(spark.createDataFrame(people()), name="face", schema=SCHEMA, person="person_id", **LIMITS))
 
 
-def test_texts_are_compared_by_bytes_whatever_their_collation(spark: Any) -> None:  # noqa: ANN401 - a session of Spark
+def test_texts_are_compared_by_bytes_whatever_their_collation(spark: Any) -> None:
     rows = "VALUES ('f', 1), ('F', 2), ('F', 4) AS t(c, v)"
     frame = spark.sql(f"SELECT c COLLATE UTF8_LCASE AS c, c COLLATE UTF8_LCASE AS who, v FROM {rows}")
     schema = cl.Schema(c=cl.Text(), v=cl.Integer(0, 10))

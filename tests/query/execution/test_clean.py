@@ -105,7 +105,7 @@ def step_of(number: float, kind: Real) -> int:
     return held(math.floor(inside / float(kind.axis.grid) + 0.5), kind.axis)
 
 
-def whole_wanted(raw: Any, kind: Kind) -> int | None:  # noqa: ANN401 - what a row holds
+def whole_wanted(raw: Any, kind: Kind) -> int | None:
     """The clean value as a whole number; None where there is none."""
     number = float(raw) if isinstance(raw, Decimal) and raw != raw.to_integral_value() else raw
     if raw is None or (isinstance(number, float) and not math.isfinite(number)):
@@ -123,7 +123,7 @@ def whole_wanted(raw: Any, kind: Kind) -> int | None:  # noqa: ANN401 - what a r
     raise AssertionError(kind)
 
 
-def wanted(raw: Any, kind: Kind) -> Any:  # noqa: ANN401 - what a row holds, and what it should be
+def wanted(raw: Any, kind: Kind) -> Any:
     number = whole_wanted(raw, kind)
     if number is None and not kind.nullable:
         number = step_of(float(Fraction(kind.null)), kind) if isinstance(kind, Real) else int(kind.null)  # type: ignore[arg-type]  # a number

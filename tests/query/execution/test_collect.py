@@ -65,7 +65,7 @@ def test_decimals_beyond_64_bits_come_as_pythons(values: list[int | None], data:
     ),
     data=st.data(),
 )
-def test_any_width_and_scale_of_decimals_will_do(values: list[int | None], kind: Any, data: st.DataObject) -> None:  # noqa: ANN401 - a type of Arrow
+def test_any_width_and_scale_of_decimals_will_do(values: list[int | None], kind: Any, data: st.DataObject) -> None:
     column = sliced(pa.array([None if value is None else Decimal(value) for value in values], kind), data)
     assert integers(column).tolist() == python_integers(column)
 
@@ -73,7 +73,7 @@ def test_any_width_and_scale_of_decimals_will_do(values: list[int | None], kind:
 @given(
     values=nullable(st.integers(-128, 127)), kind=st.sampled_from([pa.int8(), pa.int32(), pa.int64()]), data=st.data()
 )
-def test_integers_stay_as_they_are(values: list[int | None], kind: Any, data: st.DataObject) -> None:  # noqa: ANN401 - a type of Arrow
+def test_integers_stay_as_they_are(values: list[int | None], kind: Any, data: st.DataObject) -> None:
     column = sliced(pa.array(values, kind), data)
     found = integers(column)
     assert found.dtype == np.int64

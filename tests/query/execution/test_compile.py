@@ -83,7 +83,7 @@ def values_of(kind: Kind, rng: np.random.Generator) -> list[Any]:
     return [found[place] if place < len(found) else None for place in rng.permutation(ROWS)]
 
 
-def _value(step: int, kind: Kind) -> Any:  # noqa: ANN401 - a value of the kind
+def _value(step: int, kind: Kind) -> Any:
     assert kind.axis is not None
     match kind:
         case Real():
@@ -109,7 +109,7 @@ def made_columns() -> dict[str, list[Any]]:
 COLUMNS = made_columns()
 
 
-def in_engine(value: Any) -> Any:  # noqa: ANN401 - a value of any kind
+def in_engine(value: Any) -> Any:
     """What stands for a value in an engine: days for a date, seconds for a time."""
     if isinstance(value, dt.datetime):
         return (value - MIDNIGHT) // dt.timedelta(seconds=1)

@@ -28,7 +28,7 @@ def bits(value: float) -> bytes:
     return struct.pack("<d", value)
 
 
-def one(make: Any) -> Any:  # noqa: ANN401 - from a table to a value of Ibis, and what DuckDB makes of it
+def one(make: Any) -> Any:
     (found,) = computed(ONE, make).to_pylist()
     return found
 

@@ -131,7 +131,7 @@ def test_ranks_of_one_person_are_all_different(secret: tuple[int, ...], person: 
 @given(cells=st.sets(st.integers(0, MOST_CELLS - 1), min_size=2, max_size=20))
 def test_ranks_are_different_even_if_all_hashes_are_equal(cells: set[int]) -> None:
     class Equal(KeyedOrder):
-        def mixed(self, *_: Any) -> Any:  # noqa: ANN401 - as the parent
+        def mixed(self, *_: Any) -> Any:
             return PRIME - 1
 
     ranks = sorted(Equal(SECRET).ranked(cell, 7) for cell in cells)

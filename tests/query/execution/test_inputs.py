@@ -38,12 +38,12 @@ ROWS = pa.table(
 )
 
 
-def rows_of(table: Any) -> Rows:  # noqa: ANN401 - a table of Ibis
+def rows_of(table: Any) -> Rows:
     names = {name: name for name in KINDS}
     return Rows(table=table, kinds=KINDS, names=names, dialect=DuckDBDialect(), raw=True, persons=False)
 
 
-def need(measure: Any, *columns: str) -> Need:  # noqa: ANN401 - measure or choice
+def need(measure: Any, *columns: str) -> Need:
     return Need(measure=measure, columns=tuple(map(Column, columns)), serves=())
 
 

@@ -41,7 +41,7 @@ def tables(rows: list[Row]) -> dict[str, Any]:
     return {"t": cl.table(source, schema=SCHEMA, name="t", person="who", max_groups_per_person=9, max_rows_per_group=9)}
 
 
-def need(measure: Any, *columns: str, distinct: str | None = None) -> Need:  # noqa: ANN401 - measure or choice
+def need(measure: Any, *columns: str, distinct: str | None = None) -> Need:
     return Need(measure=measure, columns=tuple(map(Column, columns)), serves=(), distinct=distinct)
 
 

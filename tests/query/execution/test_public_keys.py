@@ -45,7 +45,7 @@ def private(url: str | None) -> Table:
 
 
 @pytest.fixture(params=["duckdb", "postgres"])
-def table(request: Any) -> Table:  # noqa: ANN401 - of pytest
+def table(request: Any) -> Table:
     return private(None if request.param == "duckdb" else request.getfixturevalue("postgres"))
 
 

@@ -110,7 +110,7 @@ def test_unknown_keys_are_dropped_as_they_come() -> None:
     largest = 0
     with DuckDBEngine({"t": table}) as engine:
 
-        def watched(query: Any) -> Iterator[pa.RecordBatch]:  # noqa: ANN401 - a query of Ibis
+        def watched(query: Any) -> Iterator[pa.RecordBatch]:
             nonlocal largest
             for batch in engine.run(query):
                 largest = max(largest, batch.num_rows)

@@ -51,7 +51,7 @@ def assert_read_alike(dialect: Dialect, form: TextFormat) -> None:
     texts = samples()
     reading = dialect.reading(form)
 
-    def make(table: Any) -> dict[str, Any]:  # noqa: ANN401 - of Ibis
+    def make(table: Any) -> dict[str, Any]:
         found = {wanted: read_text(table.x, wanted, reading) for wanted in ("float64", "boolean")}
         found["date"] = reading.days(read_text(table.x, "date", reading))
         found["timestamp"] = reading.seconds(read_text(table.x, "timestamp", reading))
@@ -65,7 +65,7 @@ def assert_read_alike(dialect: Dialect, form: TextFormat) -> None:
         assert rows[wanted][-1] is None
 
 
-def counted(value: Any, wanted: str) -> Any:  # noqa: ANN401 - of any type
+def counted(value: Any, wanted: str) -> Any:
     """Days and seconds as engines count them."""
     if value is None:
         return None
@@ -96,7 +96,7 @@ def test_without_its_pattern_duckdb_reads_more() -> None:
     """What the patterns are for: the cast alone takes other texts than the grammar does."""
 
     class Lax(DuckDBDialect):
-        def matches(self, text: Any, pattern: str) -> Any:  # noqa: ANN401, ARG002 - of Ibis
+        def matches(self, text: Any, pattern: str) -> Any:  # noqa: ARG002 - of Ibis
             return text.notnull()
 
     with pytest.raises(AssertionError):

@@ -161,7 +161,7 @@ def alike(values: tuple[Any, ...]) -> tuple[Any, ...]:
     return values
 
 
-def plus(a: Any, b: Any, sign: int = 1) -> Any:  # noqa: ANN401 - numbers, dates
+def plus(a: Any, b: Any, sign: int = 1) -> Any:
     if isinstance(a, dt.date) and isinstance(b, dt.date):
         return (a - b).days
     if isinstance(a, dt.date):
@@ -171,7 +171,7 @@ def plus(a: Any, b: Any, sign: int = 1) -> Any:  # noqa: ANN401 - numbers, dates
     return a + sign * b
 
 
-def bucket(x: Any, *edges: Any) -> str | None:  # noqa: ANN401 - numbers, dates
+def bucket(x: Any, *edges: Any) -> str | None:
     if not edges[0] <= x <= edges[-1]:
         return None
     inner = sum(bool(edge <= x) for edge in edges[1:-1])
@@ -217,7 +217,7 @@ EVALUATED: dict[str, Callable[..., Any]] = {
 }
 
 
-def value_of(expression: Expression, row: Row) -> Any:  # noqa: ANN401 - any value
+def value_of(expression: Expression, row: Row) -> Any:
     if isinstance(expression, Column):
         return row[expression.name]
     if isinstance(expression, Literal):
@@ -229,7 +229,7 @@ def value_of(expression: Expression, row: Row) -> Any:  # noqa: ANN401 - any val
     return EVALUATED[expression.name](*given_)
 
 
-def check(kind: Kind, value: Any) -> None:  # noqa: ANN401 - any value
+def check(kind: Kind, value: Any) -> None:
     """Fail unless a column of that kind can have the value."""
     if value is None:
         assert kind.nullable
@@ -328,13 +328,13 @@ def test_literals_take_what_numbers_come_as() -> None:
         1j,
     ],
 )
-def test_literals_that_no_engine_could_hold_are_refused(value: Any) -> None:  # noqa: ANN401 - also what is none
+def test_literals_that_no_engine_could_hold_are_refused(value: Any) -> None:
     with pytest.raises(QueryError, match=r"literal|text of the query"):
         Literal(value)
 
 
 @pytest.mark.parametrize("name", ["", "a\nb", "x" * 501, 7, None])
-def test_names_that_are_none_are_refused(name: Any) -> None:  # noqa: ANN401 - also what is none
+def test_names_that_are_none_are_refused(name: Any) -> None:
     with pytest.raises(QueryError, match="name of a column"):
         Column(name)
 
@@ -343,7 +343,7 @@ def test_names_that_are_none_are_refused(name: Any) -> None:  # noqa: ANN401 - a
     ("name", "arguments"),
     [("median", (Column("a"),)), ("<", (Column("a"),)), ("case", (Column("a"), Column("b"))), ("abs", ()), (None, ())],
 )
-def test_calls_that_are_none_are_refused(name: Any, arguments: tuple[Expression, ...]) -> None:  # noqa: ANN401 - likewise
+def test_calls_that_are_none_are_refused(name: Any, arguments: tuple[Expression, ...]) -> None:
     with pytest.raises(QueryError):
         Call(name, arguments)
 

@@ -35,7 +35,7 @@ MEAN = Aggregate(kind="mean", columns=(AGE,), name="mean_age")
 KEY = Key(name="sex", expression=SEX)
 
 
-def plan(**changes: Any) -> Plan:  # noqa: ANN401 - fields of a plan
+def plan(**changes: Any) -> Plan:
     return Plan(**{"relation": Base("deaths"), "keys": (KEY,), "aggregates": (COUNT, MEAN), **changes})
 
 
@@ -156,13 +156,13 @@ def test_parameters_that_are() -> None:
 
 
 @pytest.mark.parametrize("kind", ["average", "COUNT", "", None, 3])
-def test_other_aggregates_are_refused(kind: Any) -> None:  # noqa: ANN401 - wrong on purpose
+def test_other_aggregates_are_refused(kind: Any) -> None:
     with pytest.raises(QueryError, match=r"no aggregate .*; there are count,"):
         Aggregate(kind=kind, name="x")
 
 
 @pytest.mark.parametrize("name", ["", "a\nb", None, 3, "x" * 501])
-def test_names_are_texts_that_can_be_shown(name: Any) -> None:  # noqa: ANN401 - wrong on purpose
+def test_names_are_texts_that_can_be_shown(name: Any) -> None:
     makers: list[Callable[[], object]] = [
         lambda: Aggregate(kind="count", name=name),
         lambda: Key(name=name, expression=SEX),
@@ -178,7 +178,7 @@ def test_names_are_texts_that_can_be_shown(name: Any) -> None:  # noqa: ANN401 -
 
 
 @pytest.mark.parametrize("name", ["", None, 3, ["deaths"]])
-def test_tables_go_by_name(name: Any) -> None:  # noqa: ANN401 - wrong on purpose
+def test_tables_go_by_name(name: Any) -> None:
     with pytest.raises(QueryError, match="goes by its name"):
         Base(name)
 

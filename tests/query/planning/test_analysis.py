@@ -122,7 +122,7 @@ def test_combinations_are_read_column_by_column() -> None:
         (lambda q: q.group_by("code").mode("day").order_by("mode_day + count"), "no column 'count'"),
     ],
 )
-def test_what_cannot_be_asked_is_refused(asked: Any, words: str) -> None:  # noqa: ANN401 - a query of a query
+def test_what_cannot_be_asked_is_refused(asked: Any, words: str) -> None:
     with pytest.raises(QueryError, match=words):
         question(asked(ask(moments())), moments())
 

@@ -54,9 +54,9 @@ def worst(strategy: Strategy, rows: float | None, level: float) -> float:
     st.sampled_from([0.5, 0.95, 0.999]),
 )
 def test_the_epsilon_is_enough_and_a_little_less_is_not(
-    asked: Any,  # noqa: ANN401 - a query of a query
-    budget: Any,  # noqa: ANN401 - a guarantee
-    table: Any,  # noqa: ANN401 - a table
+    asked: Any,
+    budget: Any,
+    table: Any,
     error: int,
     level: float,
 ) -> None:
@@ -115,7 +115,7 @@ def test_the_error_of_a_session_is_what_its_preview_says() -> None:
 
 
 @pytest.mark.parametrize("budget", BUDGETS)
-def test_what_no_budget_reaches_is_refused(budget: Any) -> None:  # noqa: ANN401 - a guarantee
+def test_what_no_budget_reaches_is_refused(budget: Any) -> None:
     with pytest.raises(BudgetExceeded, match="Not even the whole budget"):
         strategy_within(question(ask().sum("weight")), budget, "1e-6")
 
@@ -131,7 +131,7 @@ def test_what_no_budget_reaches_is_refused(budget: Any) -> None:  # noqa: ANN401
         (float("nan"), "error"),
     ],
 )
-def test_an_error_that_is_none_is_refused(error: Any, words: str) -> None:  # noqa: ANN401 - whatever is passed
+def test_an_error_that_is_none_is_refused(error: Any, words: str) -> None:
     with pytest.raises(ParameterError, match=words):
         strategy_within(question(ask().count()), cl.PureDP(epsilon=1), error)
 

@@ -46,7 +46,7 @@ BY_SEX = "SELECT sex, COUNT(*) FROM visits GROUP BY sex"
 BY_MONTH = "SELECT sex, month, COUNT(*) FROM visits GROUP BY sex, month"
 
 
-def visits(rows: list[Row], most: int | None = 600, **options: Any) -> Table:  # noqa: ANN401 - of table()
+def visits(rows: list[Row], most: int | None = 600, **options: Any) -> Table:
     who, sex, month = zip(*rows, strict=True)
     source = pa.table({"who": who, "sex": sex, "month": month, "cost": [7] * len(rows), "town": ["A"] * len(rows)})
     return cl.table(source, schema=SCHEMA, name="visits", max_rows_per_person=most, **(LIMITS | options))
@@ -56,7 +56,7 @@ def asked(table: Table, sql: str) -> Question:
     return question_of(parse_sql(sql, {"visits": table}), {"visits": table})
 
 
-def exact(table: Table, sql: str, engine: Any = None) -> tuple[Any, Any]:  # noqa: ANN401 - the numbers
+def exact(table: Table, sql: str, engine: Any = None) -> tuple[Any, Any]:
     """Rows kept and cut off in each cell, and persons kept and cut off."""
     question = asked(table, sql)
     assert question.cells is not None
@@ -121,7 +121,7 @@ def test_the_noise_passes_the_kit_on_neighbours() -> None:
 
 
 @pytest.mark.parametrize("budget", [cl.PureDP(epsilon=1), cl.ApproxDP(epsilon=1, delta="1e-6"), cl.ZCDP(rho=1)])
-def test_a_fifth_of_the_cost_measures_what_is_cut_off(budget: Any) -> None:  # noqa: ANN401 - of each kind
+def test_a_fifth_of_the_cost_measures_what_is_cut_off(budget: Any) -> None:
     """Laplace, Gaussian and concentrated: the whole cost stays as asked, four fifths are for the answer."""
     session = cl.Session(visits(BASE, 9), budget=budget)
     target = {"rho": 1} if isinstance(budget, cl.ZCDP) else {"epsilon": 1}
@@ -168,7 +168,7 @@ ALL = (
 )
 
 
-def answered(sql: str = ALL, **options: Any) -> Any:  # noqa: ANN401 - a release
+def answered(sql: str = ALL, **options: Any) -> Any:
     table = visits([*BASE, *HEAVY], **options)
     return cl.Session(table, budget=cl.PureDP(epsilon=10**6), source=Seeded(3)).sql(sql, epsilon=60_000)
 

@@ -20,7 +20,7 @@ INTEGERS = [pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(), pa.uint16
 NOON = dt.datetime(2021, 12, 31, 12, tzinfo=dt.UTC)
 
 
-def found(column: Any, values: Sequence[Any]) -> list[int]:  # noqa: ANN401 - an Arrow column of any kind
+def found(column: Any, values: Sequence[Any]) -> list[int]:
     places = indices(column, values)
     assert places.dtype == np.int64
     assert places.shape == (len(column),)

@@ -45,7 +45,7 @@ def blind(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("blind")
 @pytest.mark.parametrize("asked", ASKED)
 @pytest.mark.parametrize("table", [rows_table(), persons_table()])
-def test_a_preview_spends_nothing_and_reads_nothing(asked: Callable[[Query], Query], table: Any) -> None:  # noqa: ANN401 - a table
+def test_a_preview_spends_nothing_and_reads_nothing(asked: Callable[[Query], Query], table: Any) -> None:
     session = asking(dataclasses.replace(table, source=None))
     before = session.remaining
     preview = asked(session.query()).preview(epsilon="0.5", rows=1000)
@@ -57,7 +57,7 @@ def test_a_preview_spends_nothing_and_reads_nothing(asked: Callable[[Query], Que
     assert json.loads(json.dumps(preview.to_dict()))["affordable"] is True
 
 
-def preview_of(asked: Callable[[Query], Query], table: Any = None, **target: Any) -> Preview:  # noqa: ANN401 - a table; of preview()
+def preview_of(asked: Callable[[Query], Query], table: Any = None, **target: Any) -> Preview:
     session = asking(*(() if table is None else (table,)))
     return asked(session.query()).preview(**(target or {"epsilon": 1}))
 
@@ -140,7 +140,7 @@ def test_wrong_levels_and_guesses_are_refused(wrong: dict[str, Any]) -> None:
 
 @settings(max_examples=50)
 @given(st.sampled_from(ASKED), st.integers(1, 40).map(lambda n: n / 8))
-def test_the_cost_of_a_preview_is_what_is_paid(asked: Any, epsilon: float) -> None:  # noqa: ANN401 - a query of a query
+def test_the_cost_of_a_preview_is_what_is_paid(asked: Any, epsilon: float) -> None:
     """Through an engine that pretends: what it says is of no matter here."""
     session = asking(budget=cl.ApproxDP(epsilon=100, delta="1e-4"))
     session._engine = Pretending(keys={("A",): 10**9})
@@ -175,7 +175,7 @@ def test_it_says_where_limits_can_cut_something_off() -> None:
 
 
 def test_it_names_the_columns_that_are_clipped() -> None:
-    def clipped(make: Any) -> list[str]:  # noqa: ANN401 - of a query
+    def clipped(make: Any) -> list[str]:
         return [note for note in preview_of(make).notes if "moved to them first" in note]
 
     assert clipped(lambda q: q.mean("age + weight").count()) == [

@@ -82,7 +82,7 @@ def inside(event: Event) -> list[Event]:
 
 
 @given(st.sampled_from(ASKED), st.sampled_from(TABLES), epsilons)
-def test_pure_shares_add_up_to_what_was_asked_and_cost_as_much(asked: Any, table: Table, epsilon: Fraction) -> None:  # noqa: ANN401 - a query of a query
+def test_pure_shares_add_up_to_what_was_asked_and_cost_as_much(asked: Any, table: Table, epsilon: Fraction) -> None:
     strategy = plan_of(asked, table, Target.of(PURE, epsilon=epsilon))
     assert sum(part.share for part in strategy.parts) == epsilon
     assert sum(part.weight for part in strategy.parts) == 1
@@ -93,7 +93,7 @@ def test_pure_shares_add_up_to_what_was_asked_and_cost_as_much(asked: Any, table
 
 @given(st.sampled_from([*ASKED, *PRIVATE]), st.sampled_from(TABLES), epsilons, deltas)
 def test_with_a_delta_no_more_is_spent_than_was_asked(
-    asked: Any,  # noqa: ANN401 - a query of a query
+    asked: Any,
     table: Table,
     epsilon: Fraction,
     delta: Fraction,
@@ -107,7 +107,7 @@ def test_with_a_delta_no_more_is_spent_than_was_asked(
 
 
 @given(st.sampled_from(ASKED), st.sampled_from(TABLES), epsilons)
-def test_rhos_add_up_to_what_was_asked_and_cost_no_more(asked: Any, table: Table, rho: Fraction) -> None:  # noqa: ANN401 - a query of a query
+def test_rhos_add_up_to_what_was_asked_and_cost_no_more(asked: Any, table: Table, rho: Fraction) -> None:
     strategy = plan_of(asked, table, Target.of(ZERO, rho=rho))
     assert sum(part.share for part in strategy.parts) == rho
     cost: Any = ZCDPAccountant().spend(strategy.event).guarantee()

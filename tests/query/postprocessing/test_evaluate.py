@@ -64,7 +64,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
 }
 
 
-def sql_literal(value: Any) -> str:  # noqa: ANN401 - a value of a column
+def sql_literal(value: Any) -> str:
     match value:
         case bool():
             return str(value).upper()
@@ -232,7 +232,7 @@ def engine() -> Iterator[duckdb.DuckDBPyConnection]:
     connection.close()
 
 
-def plain(value: Any) -> Any:  # noqa: ANN401 - any value
+def plain(value: Any) -> Any:
     return value.replace(tzinfo=None) if isinstance(value, dt.datetime) else value
 
 
@@ -293,7 +293,7 @@ def test_every_operation_can_be_used_on_an_answer() -> None:
 # -------------------------------------------------------------------------------------------------- what is no value
 
 
-def one(name: str, *values: Any) -> Any:  # noqa: ANN401 - any values
+def one(name: str, *values: Any) -> Any:
     """The value of a call on columns of one row."""
     columns = {f"c{place}": [value] for place, value in enumerate(values)}
     (found,) = evaluate(Call(name, tuple(Column(column) for column in columns)), columns, 1)
@@ -341,7 +341,7 @@ def one(name: str, *values: Any) -> Any:  # noqa: ANN401 - any values
         ("-", (dt.date(2021, 12, 31), None), None),
     ],
 )
-def test_what_has_no_value_is_null(name: str, values: tuple[Any, ...], expected: Any) -> None:  # noqa: ANN401 - any value
+def test_what_has_no_value_is_null(name: str, values: tuple[Any, ...], expected: Any) -> None:
     found = one(name, *values)
     assert found == expected
     assert type(found) is type(expected)
@@ -528,7 +528,7 @@ def test_long_answers_are_computed_in_arrays() -> None:
     calls = 0
 
     class Counted(float):
-        def __truediv__(self, other: Any) -> float:  # noqa: ANN401 - any number
+        def __truediv__(self, other: Any) -> float:
             nonlocal calls
             calls += 1
             return math.nan
@@ -543,7 +543,7 @@ COUNT = Aggregate(kind="count", name="count")
 SEX = Key(name="sex", expression=Column("sex"))
 
 
-def plan(**changes: Any) -> Plan:  # noqa: ANN401 - fields of a plan
+def plan(**changes: Any) -> Plan:
     return Plan(relation=Base("deaths"), keys=(SEX,), aggregates=(COUNT,), **changes)
 
 

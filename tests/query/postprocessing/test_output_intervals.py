@@ -56,7 +56,7 @@ def test_a_quotient_by_what_may_be_zero_is_unbounded() -> None:
 def test_the_level_is_shared() -> None:
     asked: list[float] = []
 
-    def seen(level: float) -> Any:  # noqa: ANN401 - two arrays
+    def seen(level: float) -> Any:
         asked.append(level)
         return np.array([1]), np.array([2])
 

@@ -49,7 +49,7 @@ EXPRESSIONS: st.SearchStrategy[Expression] = st.recursive(
 WEST = dt.timezone(dt.timedelta(hours=-5))
 
 
-def sent(value: object) -> Any:  # noqa: ANN401 - JSON
+def sent(value: object) -> Any:
     return parse_json(json.dumps(value, allow_nan=False))
 
 
@@ -59,14 +59,14 @@ def test_expressions_come_back_equal(expression: Expression) -> None:
 
 
 @given(value=SCALARS | st.fractions())
-def test_values_come_back_with_their_types(value: Any) -> None:  # noqa: ANN401 - of any type
+def test_values_come_back_with_their_types(value: Any) -> None:
     again = value_from_json(sent(value_to_json(value)))
     assert again == value
     assert type(again) is type(value)
 
 
 @given(one=SCALARS, two=SCALARS)
-def test_different_literals_are_written_differently(one: Any, two: Any) -> None:  # noqa: ANN401 - of any type
+def test_different_literals_are_written_differently(one: Any, two: Any) -> None:
     assert (value_to_json(one) == value_to_json(two)) == (Literal(one) == Literal(two))
 
 
@@ -85,7 +85,7 @@ def test_different_literals_are_written_differently(one: Any, two: Any) -> None:
         (-0.0, 0.0),
     ],
 )
-def test_listed_keys_of_other_libraries(listed: Any, meant: Any) -> None:  # noqa: ANN401 - of any type
+def test_listed_keys_of_other_libraries(listed: Any, meant: Any) -> None:
     again = value_from_json(sent(value_to_json(listed)))
     assert again == meant
     assert type(again) is type(meant)
@@ -157,7 +157,7 @@ HOSTILE: list[Any] = [
 
 
 @pytest.mark.parametrize("value", HOSTILE, ids=range(len(HOSTILE)))
-def test_what_is_no_expression_is_refused(value: Any) -> None:  # noqa: ANN401 - whatever is sent
+def test_what_is_no_expression_is_refused(value: Any) -> None:
     with pytest.raises((FormatError, QueryError)):
         expression_from_json(value)
 

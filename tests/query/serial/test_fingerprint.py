@@ -33,7 +33,7 @@ EVENT = LaplaceEvent(scale=10, sensitivity=1)
 PROMISE = cl.PureDP(epsilon="0.1")
 
 
-def mark(plan: Plan = PLAN, *tables: Table, event: Any = EVENT, promise: Any = PROMISE, **options: Any) -> str | None:  # noqa: ANN401 - an event, a guarantee, of fingerprint
+def mark(plan: Plan = PLAN, *tables: Table, event: Any = EVENT, promise: Any = PROMISE, **options: Any) -> str | None:
     named = {table.name: table for table in (tables or (rows_table(),))}
     return fingerprint(plan, named, event, promise, **{"version": "1", **options})
 

@@ -34,7 +34,7 @@ VALUES = st.recursive(
 
 
 @given(value=VALUES)
-def test_what_python_writes_is_read_back(value: Any) -> None:  # noqa: ANN401 - any JSON
+def test_what_python_writes_is_read_back(value: Any) -> None:
     assert parse_json(json.dumps(value)) == value
     assert parse_json(json.dumps(value).encode()) == value
     bounded(value, name="value", most=1_000, deepest=100, longest=10)
@@ -63,7 +63,7 @@ def test_what_python_writes_is_read_back(value: Any) -> None:  # noqa: ANN401 - 
         ["{}"],
     ],
 )
-def test_texts_that_are_not_read(written: Any) -> None:  # noqa: ANN401 - whatever is passed
+def test_texts_that_are_not_read(written: Any) -> None:
     with pytest.raises(FormatError) as caught:
         parse_json(written)
     assert len(str(caught.value)) < 200
@@ -123,7 +123,7 @@ def test_depth_is_counted_exactly(depth: int, deepest: int) -> None:
         1j,
     ],
 )
-def test_leaves_that_json_does_not_have(value: Any) -> None:  # noqa: ANN401 - whatever is passed
+def test_leaves_that_json_does_not_have(value: Any) -> None:
     for wrapped in (value, [value], {"a": [value]}):
         with pytest.raises(FormatError):
             bounded(wrapped, name="value", most=100, deepest=10, longest=10)
@@ -166,7 +166,7 @@ def test_versions_are_told_before_anything_else() -> None:
         (number_from_json, None),
     ],
 )
-def test_every_type_is_the_one_that_is_meant(reader: Any, wrong: Any) -> None:  # noqa: ANN401 - a reader, anything
+def test_every_type_is_the_one_that_is_meant(reader: Any, wrong: Any) -> None:
     with pytest.raises(FormatError, match="it must be"):
         reader(wrong, "it")
 

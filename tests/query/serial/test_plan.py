@@ -62,7 +62,7 @@ def plans(draw: st.DrawFn, *, private: bool | None = None) -> Plan:
     return replace(plan, order=tuple(order), limit=draw(st.none() | st.integers(0, 9)))  # fmt: skip
 
 
-def sent(value: object) -> Any:  # noqa: ANN401 - JSON
+def sent(value: object) -> Any:
     return parse_json(json.dumps(value, allow_nan=False))
 
 
@@ -221,14 +221,14 @@ def test_whatever_is_changed_is_seen(change: dict[str, Any]) -> None:
 # ------------------------------------------------------------------------------------------------------------ hostile
 
 
-def paths(value: object, *before: Any) -> Iterator[tuple[Any, ...]]:  # noqa: ANN401 - keys and indices
+def paths(value: object, *before: Any) -> Iterator[tuple[Any, ...]]:
     yield before
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for name, inner in items:
         yield from paths(inner, *before, name)
 
 
-def put(value: Any, path: tuple[Any, ...], new: Any) -> Any:  # noqa: ANN401 - JSON
+def put(value: Any, path: tuple[Any, ...], new: Any) -> Any:
     if not path:
         return new
     changed = copy.deepcopy(value)
@@ -283,7 +283,7 @@ def test_a_field_that_nobody_knows_is_refused(path: tuple[Any, ...]) -> None:
         max_leaves=15,
     )
 )
-def test_random_json_is_refused_by_name(value: Any) -> None:  # noqa: ANN401 - any JSON
+def test_random_json_is_refused_by_name(value: Any) -> None:
     with pytest.raises(CelosiaError):
         plan_from_json(value)
 
@@ -304,7 +304,7 @@ def stacked(depth: int) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("make", [nested, stacked])
-def test_depth_is_refused_before_anything_walks_it(make: Any) -> None:  # noqa: ANN401 - a plan of a depth
+def test_depth_is_refused_before_anything_walks_it(make: Any) -> None:
     assert isinstance(plan_from_json(make(90)), Plan)
     for depth in (101, 300, 100_000):
         with pytest.raises((FormatError, QueryError)):

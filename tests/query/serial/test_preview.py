@@ -38,7 +38,7 @@ def sent(preview: Preview) -> Preview:
 @pytest.mark.parametrize("asked", ASKED)
 @pytest.mark.parametrize("rows", [None, 1_000])
 @pytest.mark.parametrize("persons", [False, True])
-def test_previews_come_back_equal(asked: Any, rows: float | None, *, persons: bool) -> None:  # noqa: ANN401 - a query of a query
+def test_previews_come_back_equal(asked: Any, rows: float | None, *, persons: bool) -> None:
     table = persons_table() if persons else rows_table()
     for epsilon in ("1/7", 0.1, 100):
         preview = asked(asking(table).query()).preview(epsilon=epsilon, rows=rows, level="0.9")
@@ -91,6 +91,6 @@ def test_a_field_that_nobody_knows_is_refused() -> None:
         (("bounds", 0, "kind"), None),
     ],
 )
-def test_what_is_no_preview_is_refused(path: tuple[Any, ...], new: Any) -> None:  # noqa: ANN401 - any JSON
+def test_what_is_no_preview_is_refused(path: tuple[Any, ...], new: Any) -> None:
     with pytest.raises(FormatError):
         preview_from_json(put(WRITTEN, path, new))

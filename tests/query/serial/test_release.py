@@ -100,7 +100,7 @@ def made_up() -> TableRelease:
     )
 
 
-def ends_of(value: int) -> Any:  # noqa: ANN401 - an array
+def ends_of(value: int) -> Any:
     return np.array([value, -value], dtype=np.int64)
 
 
@@ -263,7 +263,7 @@ def test_no_field_can_be_replaced_by_something_that_does_harm(path: tuple[Any, .
         (("event", "scale"), "-1"),
     ],
 )
-def test_what_is_no_release_is_refused(path: tuple[Any, ...], new: Any) -> None:  # noqa: ANN401 - any JSON
+def test_what_is_no_release_is_refused(path: tuple[Any, ...], new: Any) -> None:
     with pytest.raises(FormatError):
         release_from_json(put(WRITTEN, path, new))
 

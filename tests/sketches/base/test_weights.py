@@ -42,6 +42,6 @@ def test_what_is_read() -> None:
         *(float("nan"), np.ma.array([1, 2], mask=[False, True])),
     ],
 )
-def test_other_weights_are_refused(weights: Any) -> None:  # noqa: ANN401 - anything
+def test_other_weights_are_refused(weights: Any) -> None:
     with pytest.raises(InputError, match="weights must be"):
         read_weights(weights, 2)

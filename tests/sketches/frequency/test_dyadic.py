@@ -24,11 +24,11 @@ streams = st.lists(st.tuples(st.integers(-4, 60), st.integers(-9, 9)), max_size=
 Stream = list[tuple[int, int]]
 
 
-def values(seed: int, size: int = 3_000) -> Any:  # noqa: ANN401 - an array
+def values(seed: int, size: int = 3_000) -> Any:
     return np.clip(np.random.default_rng(seed).normal(20_000, 5_000, size), LOW, HIGH).astype(np.int64)
 
 
-def exact(numbers: Any, low: int, high: int) -> int:  # noqa: ANN401 - an array
+def exact(numbers: Any, low: int, high: int) -> int:
     return int(np.count_nonzero((numbers >= low) & (numbers <= high)))
 
 
@@ -249,7 +249,7 @@ def test_a_few_bytes_ask_for_little_memory() -> None:
 
 
 @pytest.mark.parametrize(("lows", "highs"), [([1, 2], [3, 4, 5]), ([[1], [2]], [3]), ([], [1, 2])])
-def test_ranges_must_go_together(lows: Any, highs: Any) -> None:  # noqa: ANN401 - anything
+def test_ranges_must_go_together(lows: Any, highs: Any) -> None:
     with pytest.raises(InputError, match="lows and highs"):
         small().range(lows, highs)
 

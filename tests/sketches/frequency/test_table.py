@@ -25,7 +25,7 @@ pairs = st.lists(st.tuples(st.integers(-5, 5), st.integers(-(2**40), 2**40)), ma
 Pairs = list[tuple[int, int]]
 
 
-def sketch(kind: type[Any], *streams: Pairs) -> Any:  # noqa: ANN401 - any table
+def sketch(kind: type[Any], *streams: Pairs) -> Any:
     made = kind(3, 7, seed=5)
     for stream in streams:
         made.update([value for value, _ in stream], weights=[weight for _, weight in stream])

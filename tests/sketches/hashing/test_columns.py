@@ -48,7 +48,7 @@ texts = st.text(st.characters(exclude_categories=["Cs"]))
     ],
     ids=lambda values: f"{type(values).__module__}.{type(values).__name__}",
 )
-def test_texts_of_any_library(values: Any) -> None:  # noqa: ANN401 - any library's column
+def test_texts_of_any_library(values: Any) -> None:
     column = read_column(values)
     assert column.tolist() == TEXTS
     assert column.integers is None
@@ -76,7 +76,7 @@ def test_texts_of_any_library(values: Any) -> None:  # noqa: ANN401 - any librar
     ],
     ids=lambda values: f"{type(values).__module__}.{type(values).__name__}",
 )
-def test_whole_numbers_of_any_library(values: Any) -> None:  # noqa: ANN401 - any library's column
+def test_whole_numbers_of_any_library(values: Any) -> None:
     column = read_column(values)
     assert column.tolist() == NUMBERS
     assert column.integers is not None
@@ -88,7 +88,7 @@ def test_whole_numbers_of_any_library(values: Any) -> None:  # noqa: ANN401 - an
     [BYTES, np.array(BYTES, dtype=object), pa.array(BYTES), pa.array(BYTES, pa.large_binary()), pl.Series(BYTES)],
     ids=lambda values: f"{type(values).__module__}.{type(values).__name__}",
 )
-def test_bytes_of_any_library(values: Any) -> None:  # noqa: ANN401 - any library's column
+def test_bytes_of_any_library(values: Any) -> None:
     column = read_column(values)
     assert column.tolist() == BYTES
     assert not column.text
@@ -116,7 +116,7 @@ def test_bytes_of_a_fixed_size() -> None:
         *(pd.Series([], dtype=object), pd.Series([], dtype="category")),
     ],
 )
-def test_nothing_is_a_column(nothing: Any) -> None:  # noqa: ANN401 - any library's column
+def test_nothing_is_a_column(nothing: Any) -> None:
     assert len(read_column(nothing)) == 0
     assert read_column(nothing).tolist() == []
     assert len(read_column(pa.chunked_array([], pa.string()))) == 0
@@ -217,7 +217,7 @@ def test_a_slice_is_the_slice_of_the_list(values: list[Any], data: st.DataObject
     ],
     ids=lambda values: f"{type(values).__module__}.{type(values).__name__}",
 )
-def test_what_has_no_one_reading_is_refused(values: Any) -> None:  # noqa: ANN401 - anything
+def test_what_has_no_one_reading_is_refused(values: Any) -> None:
     with pytest.raises(InputError, match="visits must") as caught:
         read_column(values, name="visits")
     assert SECRET not in str(caught.value)

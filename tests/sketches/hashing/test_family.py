@@ -150,14 +150,14 @@ def test_parameters_out_of_range(rows: int, width: int, independence: int) -> No
 
 
 @pytest.mark.parametrize("rows", [[0], [0, 2], [-1, 0], [0.0, 1.0], "ab", [[0, 1]]])
-def test_rows_that_are_none(rows: Any) -> None:  # noqa: ANN401 - anything
+def test_rows_that_are_none(rows: Any) -> None:
     family = HashFamily(2, 10)
     with pytest.raises(InputError, match="rows"):
         family.columns(np.arange(2, dtype=np.uint64), rows)
 
 
 @pytest.mark.parametrize("digests", [[1, 2], np.arange(2), np.zeros((2, 2), dtype=np.uint64), np.array([0.5])])
-def test_digests_that_are_none(digests: Any) -> None:  # noqa: ANN401 - anything
+def test_digests_that_are_none(digests: Any) -> None:
     with pytest.raises(InputError, match="digests"):
         HashFamily(2, 10).table(digests)
 

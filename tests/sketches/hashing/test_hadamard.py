@@ -38,7 +38,7 @@ def test_entries() -> None:
 
 
 @pytest.mark.parametrize(("index", "column"), [(3, np.arange(4)), ([[3]], [1]), (np.arange(4), [[2], [1]]), (2**63, 1)])
-def test_entries_of_different_shapes_and_without_a_warning(index: Any, column: Any) -> None:  # noqa: ANN401 - anything
+def test_entries_of_different_shapes_and_without_a_warning(index: Any, column: Any) -> None:
     left, right = np.broadcast_arrays(np.asarray(index, dtype=object), np.asarray(column, dtype=object))
     expected = [(-1) ** (int(i) & int(j)).bit_count() for i, j in zip(left.flat, right.flat, strict=True)]
     found = sign(index, column)
@@ -72,13 +72,13 @@ def test_an_entry_is_a_parity(index: int, column: int) -> None:
         [1, 2],
     ],
 )
-def test_what_cannot_be_transformed_in_place_is_refused(array: Any) -> None:  # noqa: ANN401 - anything
+def test_what_cannot_be_transformed_in_place_is_refused(array: Any) -> None:
     with pytest.raises(InputError, match="array must"):
         transform(array)
 
 
 @pytest.mark.parametrize("index", [-1, 1.0, [0.5], "1"])
-def test_indices_are_whole_and_not_negative(index: Any) -> None:  # noqa: ANN401 - anything
+def test_indices_are_whole_and_not_negative(index: Any) -> None:
     with pytest.raises(InputError, match="index"):
         sign(index, 1)
     with pytest.raises(InputError, match="column"):

@@ -1,7 +1,5 @@
 """Sum and mean of arrays: exact sums, the noise of the textbook or better, errors as promised, privacy kept."""
 
-# ruff: noqa: ANN401 - values of every type, wrong ones too, are what these tests pass
-
 import math
 from fractions import Fraction
 from typing import Any

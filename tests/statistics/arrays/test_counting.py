@@ -1,7 +1,5 @@
 """Counts and histograms of arrays: what is counted, what it costs, and what is refused."""
 
-# ruff: noqa: ANN401 - values of every type, wrong ones too, are what these tests pass
-
 import math
 from typing import Any
 

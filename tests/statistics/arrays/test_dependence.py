@@ -1,7 +1,5 @@
 """Covariance and correlation of arrays."""
 
-# ruff: noqa: ANN401 - values of every type, wrong ones too, are what these tests pass
-
 import math
 from typing import Any
 

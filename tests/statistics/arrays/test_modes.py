@@ -48,7 +48,7 @@ def test_the_commonest_causes_of_death_are_those_of_the_textbook() -> None:
     ],
     ids=lambda column: f"{type(column).__module__}.{type(column).__name__}",
 )
-def test_any_column_has_a_mode(column: Any) -> None:  # noqa: ANN401 - every kind of column
+def test_any_column_has_a_mode(column: Any) -> None:
     assert mode(column, CODES, epsilon=1).value == "U071"
     assert top_k(column, 3, CODES, epsilon=3).value == ("U071", "I219", "E119")
 

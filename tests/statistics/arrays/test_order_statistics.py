@@ -85,7 +85,7 @@ def test_without_intervals_the_whole_price_goes_to_the_answers() -> None:
     ],
     ids=lambda column: f"{type(column).__module__}.{type(column).__name__}",
 )
-def test_whole_numbers_have_a_whole_median(column: Any) -> None:  # noqa: ANN401 - every kind of column
+def test_whole_numbers_have_a_whole_median(column: Any) -> None:
     found = median(column, bounds=(0, 120), epsilon=1).value
     assert isinstance(found, int)
     assert abs(found - 55) <= 1
@@ -120,7 +120,7 @@ def test_what_is_missing_follows_the_null_rule() -> None:
 
 
 @pytest.mark.parametrize("nothing", [[], np.array([], dtype=np.int64), [None, None], pa.array([], pa.int64())])
-def test_a_column_without_rows_is_answered_like_any_other(nothing: Any) -> None:  # noqa: ANN401 - kinds of columns
+def test_a_column_without_rows_is_answered_like_any_other(nothing: Any) -> None:
     found = quantiles(nothing, [0, 0.5, 1], bounds=(0, 100), epsilon=1, source=Seeded(4)).value.tolist()
     assert found == sorted(found)
     assert all(0 <= value <= 100 for value in found)

@@ -1,6 +1,6 @@
 """Columns from outside: of any library, by their type alone; no row decides how another is read, none raises."""
 
-# ruff: noqa: ANN401 - values of every type, wrong ones too, are what these tests pass
+
 # ruff: noqa: PD011 - these are columns of ours, not of pandas
 
 import datetime as dt

@@ -1,7 +1,5 @@
 """Steps and exact sums: the schema's rules, row by row, and sums that no size of array makes wrong."""
 
-# ruff: noqa: ANN401 - values of every type, wrong ones too, are what these tests pass
-
 import math
 from fractions import Fraction
 from typing import Any

@@ -1,7 +1,5 @@
 """Terms: the price as it was given, the better of two noises, the source, and nothing exact in the release."""
 
-# ruff: noqa: ANN401 - values of every type, wrong ones too, are what these tests pass
-
 import math
 from fractions import Fraction
 from typing import Any

@@ -1,7 +1,5 @@
 """Contribution bounds and sensitivities: whole numbers, the right factor for each adjacency, nonsense refused."""
 
-# ruff: noqa: ANN401 - values of every type, wrong ones too, are what these tests pass
-
 from typing import Any
 
 import pytest

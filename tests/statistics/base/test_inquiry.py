@@ -16,7 +16,7 @@ from celosia.statistics import Bounding, Footprint, Inquiry, Noise, Part, Produc
 FOOTPRINT = Footprint(l1=3, l2_squared=5, across_l1=2, across_l2_squared=2)
 
 
-def _inquiry(combination: Any = None, classes: tuple[int, ...] = (0, 1)) -> Inquiry:  # noqa: ANN401 - a matrix
+def _inquiry(combination: Any = None, classes: tuple[int, ...] = (0, 1)) -> Inquiry:
     width = 3 if combination is None else combination.shape[0]
     noise = Noise.laplace(1, reached(FOOTPRINT, Bounding()), 1, width, Bounding())
     return Inquiry(

@@ -1,7 +1,5 @@
 """Noise: the distribution that the event states, on every cell, and margins that hold for sums of it."""
 
-# ruff: noqa: ANN401 - values of every type, wrong ones too, are what these tests pass
-
 import math
 from dataclasses import replace
 from fractions import Fraction

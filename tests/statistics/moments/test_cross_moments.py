@@ -1,7 +1,5 @@
 """Covariance and correlation: the answers of the exact sums are NumPy's, axes are coarse enough, intervals cover."""
 
-# ruff: noqa: ANN401 - values of every type, wrong ones too, are what these tests pass
-
 from fractions import Fraction
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Counts, sums and histograms: what one unit changes, and answers in the caller's units."""
 
-# ruff: noqa: ANN401 - values of every type, wrong ones too, are what these tests pass
-
 from fractions import Fraction
 from typing import Any
 

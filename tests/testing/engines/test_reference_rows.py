@@ -52,7 +52,7 @@ NOON = dt.datetime(2020, 2, 29, 12, 0, 0, 999_999, tzinfo=dt.UTC)
         (dt.date(2020, 5, 5), Timestamp("2020-01-01", "2021-01-01"), dt.datetime(2020, 5, 5, tzinfo=dt.UTC)),
     ],
 )
-def test_values_are_cleaned(raw: Any, kind: Kind, expected: Any) -> None:  # noqa: ANN401 - any value
+def test_values_are_cleaned(raw: Any, kind: Kind, expected: Any) -> None:
     found = clean_value(raw, kind)
     assert (type(found), found) == (type(expected), expected)
 
@@ -92,7 +92,7 @@ def test_categories_step_by_their_place() -> None:
         (None, Real(0, 1), None),
     ],
 )
-def test_values_stand_for_whole_numbers(value: Any, kind: Kind, whole: Any) -> None:  # noqa: ANN401 - any value
+def test_values_stand_for_whole_numbers(value: Any, kind: Kind, whole: Any) -> None:
     assert whole_value(value, kind) == whole
 
 

@@ -42,7 +42,7 @@ class States(DirectEncoding):
 
     __slots__ = ()
 
-    def log_masses(self, value: Any, payload: Bytes) -> NDArray[np.float64]:  # noqa: ANN401 - a value
+    def log_masses(self, value: Any, payload: Bytes) -> NDArray[np.float64]:
         (said,) = unpack(payload, [self.bits])
         return np.where(said == self._read([value])[0], math.log(0.9), math.log(0.1 / (self.size - 1)))
 

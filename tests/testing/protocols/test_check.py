@@ -23,7 +23,7 @@ MORE = ["merging", "wire", "hostile", "seeds", "refusals"]
 
 @pytest.mark.parametrize("epsilon", [Fraction(1, 2), 1, 2, 4], ids=str)
 @pytest.mark.parametrize("name", sorted(SMALL))
-def test_every_protocol_keeps_its_promise(name: str, epsilon: Any) -> None:  # noqa: ANN401 - a number
+def test_every_protocol_keeps_its_promise(name: str, epsilon: Any) -> None:
     make, values = SMALL[name]
     report = check_protocol(make(epsilon), values, samples=12_000)
     first = [*CHECKS[:5], "memoised", "histories", *CHECKS[5:]] if isinstance(make(epsilon), Memoised) else CHECKS
@@ -45,7 +45,7 @@ def test_three_million_draws_show_a_coin_two_percent_off(epsilon: int) -> None:
         check_protocol(DrawsTooTrue(domain=4, epsilon=epsilon), samples=3_000_000)
 
 
-def too_true(protocol: Any) -> Any:  # noqa: ANN401 - any protocol
+def too_true(protocol: Any) -> Any:
     """The protocol, with the sampler of a little more epsilon: its flip probability is 2 % too small."""
     lie = 0.98 / (1 + math.exp(float(protocol.epsilon)))
     given = {field.name: getattr(protocol, field.name) for field in dataclasses.fields(protocol)}
@@ -63,13 +63,13 @@ def too_true(protocol: Any) -> Any:  # noqa: ANN401 - any protocol
     ],
     ids=lambda protocol: type(protocol).__name__,
 )
-def test_three_million_draws_show_other_clients_two_percent_off(protocol: Any) -> None:  # noqa: ANN401
+def test_three_million_draws_show_other_clients_two_percent_off(protocol: Any) -> None:
     with pytest.raises(ConformanceError, match=r"sampler: .* p-value"):
         check_protocol(too_true(protocol), [0, 1, 2, 3], samples=3_000_000)
 
 
 @pytest.mark.parametrize("epsilon", [Fraction(1, 2), 4], ids=str)
-def test_somebody_elses_protocol_is_checked_alike(epsilon: Any) -> None:  # noqa: ANN401 - a number
+def test_somebody_elses_protocol_is_checked_alike(epsilon: Any) -> None:
     report = check_protocol(Warner(question="Do you smoke?", epsilon=epsilon), ANSWERS, samples=20_000)
     assert [check.name for check in report.checks] == [*CHECKS, *MORE]
 

@@ -109,7 +109,7 @@ class Accepts(DirectEncoding):
 
     __slots__ = ()
 
-    def _read(self, values: Any) -> NDArray[np.int64]:  # noqa: ANN401 - anything
+    def _read(self, values: Any) -> NDArray[np.int64]:
         return np.zeros(len(values) if hasattr(values, "__len__") else 1, dtype=np.int64)
 
 
@@ -118,7 +118,7 @@ class Raises(DirectEncoding):
 
     __slots__ = ()
 
-    def _read(self, values: Any) -> NDArray[np.int64]:  # noqa: ANN401 - anything
+    def _read(self, values: Any) -> NDArray[np.int64]:
         return np.asarray([{0: 0, 1: 1, 2: 2}[value] for value in values])
 
 

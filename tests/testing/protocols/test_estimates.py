@@ -22,7 +22,7 @@ from celosia.testing.protocols.estimates import (
 from celosia.testing.protocols.law import read_law
 
 
-def moments(protocol: Any, values: list[Any], samples: int = 20_000) -> Moments:  # noqa: ANN401 - any protocol
+def moments(protocol: Any, values: list[Any], samples: int = 20_000) -> Moments:
     law = read_law(protocol, values)
     assert law is not None
     found = exact_moments(protocol, law, samples)
@@ -87,7 +87,7 @@ def test_long_lists_are_simulated() -> None:
     assert exact_moments(protocol, law, 1_000) is None
 
 
-def made(**changes: Any) -> Moments:  # noqa: ANN401 - arrays
+def made(**changes: Any) -> Moments:
     one = np.ones((1, 1))
     given = {
         "mean": one,

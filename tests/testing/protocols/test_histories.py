@@ -177,7 +177,7 @@ class Forgets(DBitFlip):
 
     __slots__ = ()
 
-    def _draw_memoised(self, read: Any, secrets: Any, source: Source) -> Bytes:  # noqa: ANN401, ARG002
+    def _draw_memoised(self, read: Any, secrets: Any, source: Source) -> Bytes:  # noqa: ARG002
         return self._draw(read, source)
 
 
@@ -194,7 +194,7 @@ class Forgets(DBitFlip):
     ],
     ids=lambda given: type(given).__name__,
 )
-def test_mutants_are_convicted(mutant: Any, words: str) -> None:  # noqa: ANN401 - a protocol
+def test_mutants_are_convicted(mutant: Any, words: str) -> None:
     with pytest.raises(ConformanceError, match=f"histories: .*{words}"):
         check_protocol(mutant, [0, 1, 2], samples=2_000)
 

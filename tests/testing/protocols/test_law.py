@@ -73,7 +73,7 @@ class Shapeless(DirectEncoding):
 class NotANumber(DirectEncoding):
     __slots__ = ()
 
-    def log_masses(self, value: Any, payload: Bytes) -> NDArray[np.float64]:  # noqa: ANN401, ARG002 - any value
+    def log_masses(self, value: Any, payload: Bytes) -> NDArray[np.float64]:  # noqa: ARG002 - any value
         return np.full(len(payload), np.nan)
 
 
@@ -113,7 +113,7 @@ class Surprising(DirectEncoding):
     def outputs(self) -> Bytes | None:
         return np.array([[0], [1]], dtype=np.uint8)
 
-    def log_masses(self, value: Any, payload: Bytes) -> NDArray[np.float64]:  # noqa: ANN401, ARG002 - any value
+    def log_masses(self, value: Any, payload: Bytes) -> NDArray[np.float64]:  # noqa: ARG002 - any value
         return np.full(len(payload), math.log(0.5))
 
 
@@ -122,7 +122,7 @@ class Impossible(DirectEncoding):
 
     __slots__ = ()
 
-    def log_masses(self, value: Any, payload: Bytes) -> NDArray[np.float64]:  # noqa: ANN401, ARG002 - any value
+    def log_masses(self, value: Any, payload: Bytes) -> NDArray[np.float64]:  # noqa: ARG002 - any value
         return np.where(payload[:, 0] == 2, -np.inf, math.log(0.5))
 
 
@@ -139,7 +139,7 @@ def test_reports_outside_the_law_are_found(kind: type[DirectEncoding], words: st
 class Headless(DirectEncoding):
     __slots__ = ()
 
-    def report(self, value: Any, *, source: Any = None) -> bytes:  # noqa: ANN401 - any value
+    def report(self, value: Any, *, source: Any = None) -> bytes:
         return b"\x02" + super().report(value, source=source)[1:]
 
 
@@ -156,7 +156,7 @@ class Remembers(DBitFlip):
 
     __slots__ = ()
 
-    def _draw_memoised(self, read: NDArray[np.int64], secrets: NDArray[np.uint8], source: Any) -> Bytes:  # noqa: ANN401
+    def _draw_memoised(self, read: NDArray[np.int64], secrets: NDArray[np.uint8], source: Any) -> Bytes:
         true = DBitFlip(buckets=self.buckets, d=self.d, epsilon=50, seed=self.seed)
         return true._draw_memoised(read, secrets, source)
 

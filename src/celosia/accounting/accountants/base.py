@@ -63,15 +63,15 @@ class Accountant(ABC):
         ZCDP(rho=1)
         """
         if not isinstance(event, Event):
-            message = f"event must be an event, such as a mechanism's .event, not {quote(event)}."
-            raise ParameterError(message)
+            raise ParameterError(f"event must be an event, such as a mechanism's .event, not {quote(event)}.")
         times = whole(times, name="times")
         self._match(event)
         added = {leaf: self._counts.get(leaf, 0) + number * times for leaf, number in leaves(event)}
         if max(added.values()) > _MOST_TIMES:
             most = max(added.values())
-            message = f"times must be at most 2^62 for one event, together with what was spent before, not {most}."
-            raise ParameterError(message)
+            raise ParameterError(
+                f"times must be at most 2^62 for one event, together with what was spent before, not {most}."
+            )
         for leaf in added:
             if leaf not in self._counts:
                 _check_sizes(leaf)
@@ -83,14 +83,14 @@ class Accountant(ABC):
     def _match(self, event: Event) -> None:
         refuse_same_changes(event.adjacency, "An event that an accountant spends")
         if self._adjacency is not None and event.adjacency is not self._adjacency:
-            message = (
+            raise GuaranteeMismatch(
                 f"adjacency: the events so far are for {self._adjacency!r}, this one is for {event.adjacency!r}. "
                 "Read an add-remove event under replace-one with ReplacedEvent."
             )
-            raise GuaranteeMismatch(message)
         if self._unit is not None and event.unit != self._unit:
-            message = f"unit: the events so far protect {self._unit!r}, this one protects {event.unit!r}."
-            raise GuaranteeMismatch(message)
+            raise GuaranteeMismatch(
+                f"unit: the events so far protect {self._unit!r}, this one protects {event.unit!r}."
+            )
 
     @property
     def events(self) -> tuple[tuple[Event, int], ...]:
@@ -118,8 +118,9 @@ class Accountant(ABC):
         Fraction(1, 1)
         """
         if (delta is None) == (epsilon is None):
-            message = f"Give the {self.name} accountant either delta or epsilon: it then says the other one."
-            raise ParameterError(message)
+            raise ParameterError(
+                f"Give the {self.name} accountant either delta or epsilon: it then says the other one."
+            )
         if delta is not None:
             return self._scoped(ApproxDP(epsilon=self.epsilon(delta), delta=delta))
         return self._scoped(ApproxDP(epsilon=exact_bound(epsilon), delta=self.delta(exact_bound(epsilon))))
@@ -151,8 +152,7 @@ def _check_sizes(value: object) -> None:
             _check_sizes(item)
     elif isinstance(value, Fraction | int) and value != 0 and not _SMALLEST <= abs(Fraction(value)) <= _HUGEST:
         shown = quote(show(Fraction(value)))
-        message = f"An event with a parameter of {shown} cannot be priced: use one between 2^-500 and 2^200."
-        raise NotPriced(message)
+        raise NotPriced(f"An event with a parameter of {shown} cannot be priced: use one between 2^-500 and 2^200.")
 
 
 class AdaptiveAccountant(Accountant):
@@ -219,8 +219,7 @@ def exact_delta(delta: Exact, *, positive: bool = True) -> Fraction:
     value = exact(delta, name="delta")
     if not (0 < value < 1 or (value == 0 and not positive)):
         least = "greater than 0" if positive else "0 or greater"
-        message = f"delta must be {least} and less than 1, not {quote(delta)}."
-        raise ParameterError(message)
+        raise ParameterError(f"delta must be {least} and less than 1, not {quote(delta)}.")
     return value
 
 
@@ -231,8 +230,7 @@ def exact_bound(epsilon: Exact | None) -> Fraction:
     Fraction(1, 2)
     """
     if epsilon is None:
-        message = "epsilon must be a number, not None."
-        raise ParameterError(message)
+        raise ParameterError("epsilon must be a number, not None.")
     return exact_non_negative(epsilon, name="epsilon")
 
 
@@ -248,8 +246,7 @@ def least_epsilon(delta_at: Callable[[float], float], delta: float) -> float:
     while delta_at(high) > delta:
         high *= 2
         if high > _LARGEST:
-            message = f"delta={delta:g} is smaller than what these events can promise at any epsilon."
-            raise NotPriced(message)
+            raise NotPriced(f"delta={delta:g} is smaller than what these events can promise at any epsilon.")
     low = high / 2 if high > 1 else 0.0
     while high - low > 1e-10 * high:
         middle = (low + high) / 2

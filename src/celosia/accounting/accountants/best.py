@@ -69,8 +69,7 @@ def best(events: Event | Sequence[Event], delta: Exact) -> Best:
             epsilons[name] = None
     known = {name: epsilon for name, epsilon in epsilons.items() if epsilon is not None}
     if not known:
-        message = f"No accountant can price a {type(event).__name__} at delta={quote(delta)}."
-        raise NotPriced(message)
+        raise NotPriced(f"No accountant can price a {type(event).__name__} at delta={quote(delta)}.")
     # The simplest accountant wins a tie: its proof is the shortest.
     winner = min(known, key=lambda name: known[name])
     return Best(epsilon=known[winner], delta=allowed, accountant=winner, epsilons=epsilons, event=event)
@@ -80,6 +79,5 @@ def _one(events: Event | Sequence[Event]) -> Event:
     if isinstance(events, Event):
         return events
     if not isinstance(events, list | tuple) or not events:
-        message = f"events must be an event or a list of them, not {quote(events)}."
-        raise ParameterError(message)
+        raise ParameterError(f"events must be an event or a list of them, not {quote(events)}.")
     return events[0] if len(events) == 1 else ComposedEvent(events=events)

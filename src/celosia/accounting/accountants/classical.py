@@ -155,8 +155,7 @@ def _sum(counts: Mapping[Event, int], prices: Mapping[Event, tuple[Fraction, Fra
 
 def _covered(total: ApproxDP, delta: Fraction) -> ApproxDP:
     if total.delta > delta:
-        message = f"delta must be at least {float(total.delta):g}, the sum of the events' own."
-        raise NotPriced(message)
+        raise NotPriced(f"delta must be at least {float(total.delta):g}, the sum of the events' own.")
     return total
 
 

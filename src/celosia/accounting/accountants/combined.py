@@ -103,8 +103,9 @@ class CombinedAccountant(AdaptiveAccountant):
 
     def _total(self) -> ApproxDP:
         if self._epsilon is None:
-            message = "The events have no sum of epsilons: give the combined accountant a delta or an epsilon."
-            raise ParameterError(message)
+            raise ParameterError(
+                "The events have no sum of epsilons: give the combined accountant a delta or an epsilon."
+            )
         return ApproxDP(epsilon=self._epsilon, delta=self._delta)
 
     def _limit(self, budget: Guarantee) -> ApproxDP:
@@ -181,8 +182,7 @@ class CombinedAccountant(AdaptiveAccountant):
         if self._late < allowed:
             found = min(found, renyi_epsilon(_ORDERS, self._divergences(), double_at_most(allowed - self._late)))
         if math.isinf(found):
-            message = f"delta must be above {float(self._late):g}, the sum of the events' own."
-            raise NotPriced(message)
+            raise NotPriced(f"delta must be above {float(self._late):g}, the sum of the events' own.")
         return found
 
     def delta(self, epsilon: Exact) -> float:

@@ -50,8 +50,7 @@ class PLDAccountant(Accountant):
             try:
                 self._composed = (self.events, loss_distribution(parts))
             except ParameterError as error:  # more events, or larger losses, than any grid can hold
-                message = f"No privacy-loss distribution can be computed for these events: {error}"
-                raise NotPriced(message) from error
+                raise NotPriced(f"No privacy-loss distribution can be computed for these events: {error}") from error
         return self._composed[1]
 
     def epsilon(self, delta: Exact) -> float:
@@ -66,8 +65,7 @@ class PLDAccountant(Accountant):
             return 0.0
         composed = self._distribution()
         if allowed < composed.floor:
-            message = f"delta={quote(delta)} is smaller than what these events can promise at any epsilon."
-            raise NotPriced(message)
+            raise NotPriced(f"delta={quote(delta)} is smaller than what these events can promise at any epsilon.")
         return composed.epsilon(allowed)
 
     def delta(self, epsilon: Exact) -> float:

@@ -140,8 +140,7 @@ class RenyiAccountant(AdaptiveAccountant):
     def _price(self, event: Event) -> None:
         curve = renyi(event, self._orders)
         if not np.isfinite(curve).any():
-            message = f"A {type(event).__name__} has no finite Rényi divergence at these orders."
-            raise NotPriced(message)
+            raise NotPriced(f"A {type(event).__name__} has no finite Rényi divergence at these orders.")
         self._curves[event] = curve
 
     def _curve(self, orders: Array | None = None) -> Array:
@@ -157,8 +156,9 @@ class RenyiAccountant(AdaptiveAccountant):
 
     def _limit(self, budget: Guarantee) -> RenyiDP:
         if self._refine:
-            message = "orders: a filter needs a Rényi accountant whose orders are given, for they must not change."
-            raise ParameterError(message)
+            raise ParameterError(
+                "orders: a filter needs a Rényi accountant whose orders are given, for they must not change."
+            )
         match budget:
             case RenyiDP() if [double_at_least(order) for order in budget.orders] == self._orders.tolist():
                 return RenyiDP(orders=budget.orders, epsilons=budget.epsilons)
@@ -226,15 +226,13 @@ def exact_orders(orders: Sequence[Exact]) -> Array:
     array([2. , 2.5, 8. ])
     """
     if isinstance(orders, str) or not hasattr(orders, "__len__") or not len(orders):
-        message = f"orders must be a list of numbers greater than 1, not {quote(orders)}."
-        raise ParameterError(message)
+        raise ParameterError(f"orders must be a list of numbers greater than 1, not {quote(orders)}.")
     plain = all(type(order) is float for order in orders)  # hundreds of them, in the usual case
     # A divergence grows with its order: what is said of the next double holds for the order itself.
     exactly = orders if plain else [double_at_least(exact(order, name="orders")) for order in orders]
     values = np.array(exactly, dtype=np.float64)
     if not np.isfinite(values).all() or values.min() <= 1:
-        message = f"orders must be finite and greater than 1, not {quote(orders)}."
-        raise ParameterError(message)
+        raise ParameterError(f"orders must be finite and greater than 1, not {quote(orders)}.")
     return np.unique(values)
 
 
@@ -292,8 +290,9 @@ class GDPAccountant(AdaptiveAccountant):
         try:
             return gaussian_epsilon(total, allowed)
         except ParameterError as error:
-            message = f"delta={quote(delta)} is smaller than what Gaussian privacy is computed for here."
-            raise NotPriced(message) from error
+            raise NotPriced(
+                f"delta={quote(delta)} is smaller than what Gaussian privacy is computed for here."
+            ) from error
 
     def delta(self, epsilon: Exact) -> float:
         """Return the exact delta of Gaussian privacy at ``epsilon``.

@@ -46,8 +46,7 @@ def iteration_curve(event: Event, orders: "ArrayLike") -> "NDArray[np.float64]":
 
 def _finite(curve: "NDArray[np.float64]") -> "NDArray[np.float64]":
     if not np.isfinite(curve).all():
-        message = "orders must be smaller beside the noise: the price is beyond the doubles."
-        raise ParameterError(message)
+        raise ParameterError("orders must be smaller beside the noise: the price is beyond the doubles.")
     return curve
 
 
@@ -58,8 +57,7 @@ def _straight(rho: float, orders: "NDArray[np.float64]") -> "NDArray[np.float64]
 
 @singledispatch
 def _curve(event: object, _orders: "NDArray[np.float64]") -> "NDArray[np.float64]":
-    message = f"{type(event).__name__} is no iteration: price it with an accountant."
-    raise NotPriced(message)
+    raise NotPriced(f"{type(event).__name__} is no iteration: price it with an accountant.")
 
 
 @_curve.register(ContractiveIterationEvent)
@@ -101,8 +99,7 @@ class ContractiveIteration:
     ) -> None:
         sizes = variances if scales is None else scales
         if sizes is None or (variances is not None and scales is not None):
-            message = "Give either variances (of normal noise) or scales (of Laplace noise)."
-            raise ParameterError(message)
+            raise ParameterError("Give either variances (of normal noise) or scales (of Laplace noise).")
         event = ContractiveIterationEvent(
             steps=_runs(shifts, sizes, counts),
             noise="gaussian" if scales is None else "laplace",
@@ -128,8 +125,7 @@ class ContractiveIteration:
         """
         event = self.event
         if not alpha > 1:
-            message = f"alpha must be greater than 1, not {quote(alpha)}."
-            raise ParameterError(message)
+            raise ParameterError(f"alpha must be greater than 1, not {quote(alpha)}.")
         gaussian = event.noise == "gaussian"
         amounts = (
             gaussian_allocation(event.steps, event.start)
@@ -145,8 +141,7 @@ def _runs(
     """Return runs from lists of one length, where a single number stands for as many."""
     lengths = sorted({len(column) for column in (shifts, sizes, counts) if _is_list(column)} or {1})
     if len(lengths) > 1:
-        message = f"shifts, noises and counts must be of one length, not {', '.join(map(str, lengths))}."
-        raise ParameterError(message)
+        raise ParameterError(f"shifts, noises and counts must be of one length, not {', '.join(map(str, lengths))}.")
     columns = [column if _is_list(column) else [column] * lengths[0] for column in (shifts, sizes, counts)]
     return list(zip(*columns, strict=True))
 
@@ -226,8 +221,7 @@ def plain(event: Event, *, grid: Exact | None = None, dimension: int = 1) -> Eve
     if isinstance(event, PNSGDEvent):
         return _repeated(_step(event, 2 * event.lipschitz, event.variance, step, size), event.epochs)
     if not isinstance(event, ContractiveIterationEvent):
-        message = f"event must be an iteration, not {quote(event)}."
-        raise ParameterError(message)
+        raise ParameterError(f"event must be an iteration, not {quote(event)}.")
     (shift, noise, count), *others = event.steps
     first = [(shift + event.start, noise, 1), (shift, noise, count - 1)] if event.start else [(shift, noise, count)]
     runs = [run for run in (*first, *others) if run[0] > 0 and run[2] > 0]

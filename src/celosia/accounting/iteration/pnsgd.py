@@ -56,12 +56,10 @@ def record_rhos(event: "PNSGDEvent", positions: "ArrayLike") -> "NDArray[np.floa
     """
     places = np.asarray(positions)
     if places.ndim != 1 or not places.size or places.dtype.kind not in "iu":
-        message = "positions must be a non-empty list of whole numbers."
-        raise ParameterError(message)
+        raise ParameterError("positions must be a non-empty list of whole numbers.")
     if places.min() < 1 or places.max() > event.records:
         wrong = places[(places < 1) | (places > event.records)][0]
-        message = f"positions must be from 1 to records={event.records}, not {quote(int(wrong))}."
-        raise ParameterError(message)
+        raise ParameterError(f"positions must be from 1 to records={event.records}, not {quote(int(wrong))}.")
     return _rhos(event, event.records + 1.0 - places)
 
 
@@ -95,8 +93,9 @@ def _mixed(
     with np.errstate(over="ignore"):
         ends = (order - 1) * order * np.stack([first, last])
     if not np.isfinite(ends).all():
-        message = f"orders must be smaller beside the noise: the price at {quote(order)} is beyond the doubles."
-        raise ParameterError(message)
+        raise ParameterError(
+            f"orders must be smaller beside the noise: the price at {quote(order)} is beyond the doubles."
+        )
     if ends[0, 0] < _STEEP:
         return float(np.log1p(np.expm1(ends).mean(axis=0) @ weights)) / (order - 1)
     top = ends.max()
@@ -139,8 +138,7 @@ def _rhos_of_blocks(
     with np.errstate(over="ignore"):
         low, high = ends * (one * _SAFE)
     if not np.isfinite(low).all():
-        message = "The price is beyond the doubles: use a smaller lipschitz constant or more noise."
-        raise ParameterError(message)
+        raise ParameterError("The price is beyond the doubles: use a smaller lipschitz constant or more noise.")
     return low, high
 
 

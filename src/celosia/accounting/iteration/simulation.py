@@ -46,22 +46,18 @@ def contractive_iteration(
     ((10000,), True)
     """
     if not len(maps) or len(maps) != len(noises):
-        message = f"maps and noises must be as many, and at least one: {len(maps)} and {len(noises)}."
-        raise ParameterError(message)
+        raise ParameterError(f"maps and noises must be as many, and at least one: {len(maps)} and {len(noises)}.")
     origin = np.asarray(start)
     if origin.dtype.kind not in "iuf" or origin.ndim > 1 or not origin.size or not np.isfinite(origin).all():
-        message = "start must be a finite number or a vector of them."
-        raise ParameterError(message)
+        raise ParameterError("start must be a finite number or a vector of them.")
     source = source_or_system(source)
     states = np.broadcast_to(origin.astype(np.float64), (whole(size, name="size"), *origin.shape))
     for contraction, noise in zip(maps, noises, strict=True):
         if not hasattr(noise, "ppf"):
-            message = f"noises must have quantiles (ppf), as GaussianNoise has, not {quote(noise)}."
-            raise ParameterError(message)
+            raise ParameterError(f"noises must have quantiles (ppf), as GaussianNoise has, not {quote(noise)}.")
         mapped = np.asarray(contraction(states), dtype=np.float64)
         if mapped.shape != states.shape:
-            message = f"A map returned states of shape {mapped.shape}, not {states.shape}."
-            raise InputError(message)
+            raise InputError(f"A map returned states of shape {mapped.shape}, not {states.shape}.")
         states = mapped + noise.ppf(_uniform(states.shape, source))
     return np.array(states)
 

@@ -58,8 +58,7 @@ def approximate(epsilon: float, delta: float) -> Atoms:
     [1e-06, 1e-06]
     """
     if isinstance(delta, bool) or not 0 <= delta <= 1:
-        message = f"delta must be between 0 and 1, not {quote(delta)}."
-        raise ParameterError(message)
+        raise ParameterError(f"delta must be between 0 and 1, not {quote(delta)}.")
     pure, share = randomized_response(epsilon), float(delta)
     if share == 1:
         return Atoms(losses=np.empty(0), masses=np.empty(0), infinity=1.0, missing=1.0)
@@ -153,8 +152,9 @@ def discrete_gaussian(variance: float, shift: int) -> Atoms:
     steps = whole(shift, name="shift", least=0)
     sigma = math.sqrt(square)
     if sigma > _WIDEST:
-        message = f"variance must be at most {_WIDEST**2:.0f}, not {quote(variance)}: use discrete_normal.gaussian_dp."
-        raise ParameterError(message)
+        raise ParameterError(
+            f"variance must be at most {_WIDEST**2:.0f}, not {quote(variance)}: use discrete_normal.gaussian_dp."
+        )
     if steps == 0:
         return _nothing()
     reach = math.floor(_REACH * sigma) + 1

@@ -111,8 +111,7 @@ class LossDistribution:
         0.4621
         """
         if isinstance(epsilon, bool) or not math.isfinite(epsilon):
-            message = f"epsilon must be a finite number, not {quote(epsilon)}."
-            raise ParameterError(message)
+            raise ParameterError(f"epsilon must be a finite number, not {quote(epsilon)}.")
         return float(self.profile(np.array([float(epsilon)]))[0])
 
     def epsilon(self, delta: float) -> float:
@@ -123,8 +122,7 @@ class LossDistribution:
         0.5
         """
         if isinstance(delta, bool) or not 0 < delta < 1:
-            message = f"delta must be greater than 0 and less than 1, not {quote(delta)}."
-            raise ParameterError(message)
+            raise ParameterError(f"delta must be greater than 0 and less than 1, not {quote(delta)}.")
         forward = self.forward.epsilon(float(delta))
         return forward if self.backward is self.forward else max(forward, self.backward.epsilon(float(delta)))
 
@@ -199,21 +197,17 @@ def _counted(pairs: Sequence[tuple[Pair, Pair, int]]) -> dict[tuple[Pair, Pair],
     for forward, backward, times in pairs:
         counted[forward, backward] = counted.get((forward, backward), 0) + whole(times, name="times")
     if not counted:
-        message = "pairs must not be empty: there is nothing to compose."
-        raise ParameterError(message)
+        raise ParameterError("pairs must not be empty: there is nothing to compose.")
     if sum(counted.values()) > _MOST_TIMES:
-        message = "times must be at most 2^50 in all: the rounding of so many steps says nothing any more."
-        raise ParameterError(message)
+        raise ParameterError("times must be at most 2^50 in all: the rounding of so many steps says nothing any more.")
     return counted
 
 
 def _check_grid(interval: float | None, cells: int) -> None:
     if interval is not None and (isinstance(interval, bool) or not 0 < interval < math.inf):
-        message = f"interval must be positive, not {quote(interval)}."
-        raise ParameterError(message)
+        raise ParameterError(f"interval must be positive, not {quote(interval)}.")
     if not _FEWEST_CELLS <= whole(cells, name="cells") <= _MOST_CELLS:
-        message = f"cells must be between {_FEWEST_CELLS} and {_MOST_CELLS}, not {quote(cells)}."
-        raise ParameterError(message)
+        raise ParameterError(f"cells must be between {_FEWEST_CELLS} and {_MOST_CELLS}, not {quote(cells)}.")
 
 
 def _same(one: Pair, other: Pair) -> bool:

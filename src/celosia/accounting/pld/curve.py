@@ -76,11 +76,10 @@ class Curve:
         0.0
         """
         if delta < self.floor:
-            message = (
+            raise ParameterError(
                 f"delta must be at least {self.floor:.3g}, not {quote(delta)}: so much, failures of the mechanisms and "
                 "numerical error together, no epsilon takes away."
             )
-            raise ParameterError(message)
         epsilon = max(0.0, self._solved(delta / self._safe - self.cells.infinity))
         step = 4 * _UNIT * (epsilon + self.cells.interval)
         for _ in range(_REPAIRS):  # what was solved for is right up to rounding; what is returned was checked

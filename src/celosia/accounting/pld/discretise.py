@@ -130,11 +130,10 @@ def _split(losses: Array, masses: Array, infinity: float, interval: float) -> Ce
 
 def _check_size(cells: float, interval: float) -> None:
     if not cells <= _MOST_CELLS:
-        message = (
+        raise ParameterError(
             f"interval must leave at most {_MOST_CELLS} cells for these losses, and {quote(interval)} leaves more: "
             "take a wider one, or none and let it be chosen."
         )
-        raise ParameterError(message)
 
 
 class _Line:
@@ -142,10 +141,9 @@ class _Line:
 
     def __init__(self, mu: float, probability: float) -> None:
         if not 0 < mu <= _LARGEST_MU:
-            message = (
+            raise ParameterError(
                 f"mu must be positive and at most {_LARGEST_MU:.0f}, not {quote(mu)}: beyond that nothing is private."
             )
-            raise ParameterError(message)
         self.mu, self.q = mu, probability
 
     def points(self, kind: str, interval: float | None) -> tuple[Array, Array, float]:

@@ -237,20 +237,15 @@ def _expm1_ratio(part: Array, whole_gap: Array) -> Array:
 
 def _check_pair(losses: Array, masses: Array, logs: Array, infinity: float, missing: float) -> None:
     if losses.shape != masses.shape or losses.shape != logs.shape:
-        message = f"losses and masses must have one size, not {losses.size} and {masses.size}."
-        raise ParameterError(message)
+        raise ParameterError(f"losses and masses must have one size, not {losses.size} and {masses.size}.")
     if not (np.all(np.isfinite(losses)) and np.all(losses[1:] > losses[:-1])):
-        message = "losses must be finite and strictly increasing."
-        raise ParameterError(message)
+        raise ParameterError("losses must be finite and strictly increasing.")
     if not np.all((masses >= 0) & (logs < math.inf)):  # also where NaN
-        message = "masses must be probabilities."
-        raise ParameterError(message)
+        raise ParameterError("masses must be probabilities.")
     for name, value in (("infinity", infinity), ("missing", missing)):
         if isinstance(value, bool) or not 0 <= value <= 1:
-            message = f"{name} must be between 0 and 1, not {quote(value)}."
-            raise ParameterError(message)
+            raise ParameterError(f"{name} must be between 0 and 1, not {quote(value)}.")
     for sums, extra, whose in ((logs, infinity, "P"), (logs - losses, missing, "Q")):
         total = extra + float(np.sum(np.exp(np.minimum(sums, 1.0))))
         if not abs(total - 1) <= _NOTICED:
-            message = f"masses must sum to 1 under {whose}, not to {total!r}."
-            raise ParameterError(message)
+            raise ParameterError(f"masses must sum to 1 under {whose}, not to {total!r}.")

@@ -106,8 +106,7 @@ class SampledNormal:
         object.__setattr__(self, "mu", _checked_mu(self.mu))
         object.__setattr__(self, "probability", checked_probability(self.probability))
         if self.kind not in _KINDS:
-            message = f"kind must be one of {', '.join(_KINDS)}, not {quote(self.kind)}."
-            raise ParameterError(message)
+            raise ParameterError(f"kind must be one of {', '.join(_KINDS)}, not {quote(self.kind)}.")
 
     def profile(self, epsilons: ArrayLike) -> Array:
         """Return the hockey-stick divergence at each e^epsilon, rounded up; epsilon may be negative.
@@ -152,8 +151,7 @@ class SampledNormal:
 def _checked_mu(mu: float) -> float:
     value = checked_positive(mu, "mu")
     if not 1 / _LARGEST <= value <= _LARGEST:
-        message = f"mu must be between {1 / _LARGEST:g} and {_LARGEST:g}, not {quote(mu)}."
-        raise ParameterError(message)
+        raise ParameterError(f"mu must be between {1 / _LARGEST:g} and {_LARGEST:g}, not {quote(mu)}.")
     return value
 
 

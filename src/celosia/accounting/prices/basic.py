@@ -126,8 +126,7 @@ def _(
 def _(event: BoundedLaplaceEvent) -> tuple[Fraction, Fraction]:
     loss = bounded_laplace_loss(event.scale, event.sensitivity, event.reach, event.dimension)
     if event.arithmetic == "real" or not loss <= event.epsilon:
-        message = "A BoundedLaplaceEvent cannot be priced: its scale is not enough for its epsilon on the grid."
-        raise NotPriced(message)
+        raise NotPriced("A BoundedLaplaceEvent cannot be priced: its scale is not enough for its epsilon on the grid.")
     return event.epsilon, Fraction(0)
 
 

@@ -130,8 +130,7 @@ def _mu_squared(spent: Fraction, sensitivity_squared: Fraction, size: int) -> fl
 @basic.register
 def _(event: CertifiedEvent) -> tuple[Fraction, Fraction]:
     if not certificate_holds(event):
-        message = "A CertifiedEvent cannot be priced: the noise inside is not enough for its epsilon and delta."
-        raise NotPriced(message)
+        raise NotPriced("A CertifiedEvent cannot be priced: the noise inside is not enough for its epsilon and delta.")
     return event.epsilon, event.delta
 
 

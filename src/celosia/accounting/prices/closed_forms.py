@@ -147,11 +147,9 @@ def _orders(orders: ArrayLike) -> tuple[Array, Array]:
     try:
         order = np.atleast_1d(np.asarray(orders, dtype=np.float64))
     except (TypeError, ValueError) as error:
-        message = f"orders must be numbers, not {quote(orders)}."
-        raise ParameterError(message) from error
+        raise ParameterError(f"orders must be numbers, not {quote(orders)}.") from error
     if order.size == 0 or np.asarray(orders).dtype == np.bool_ or not (order >= 1).all():
-        message = f"orders must be numbers of at least 1 (inf allowed), not {quote(orders)}."
-        raise ParameterError(message)
+        raise ParameterError(f"orders must be numbers of at least 1 (inf allowed), not {quote(orders)}.")
     return order, np.maximum(order - 1, _LEAST)
 
 

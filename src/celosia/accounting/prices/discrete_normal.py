@@ -41,12 +41,10 @@ def gaussian_dp(variance: Exact, sensitivity_squared: Exact, dimension: int) -> 
     if longest == 0:
         return 0.0
     if max(square, longest) > _LARGEST:
-        message = f"variance and sensitivity_squared must be below {_LARGEST:g}, not {quote(variance)}."
-        raise ParameterError(message)
+        raise ParameterError(f"variance and sensitivity_squared must be below {_LARGEST:g}, not {quote(variance)}.")
     mu = min(_mu(square, rounding, float(longest), moved) for rounding in _candidates(square, moved))
     if mu == math.inf:
-        message = f"variance must be larger for Gaussian privacy to be proved, not {quote(variance)}."
-        raise ParameterError(message)
+        raise ParameterError(f"variance must be larger for Gaussian privacy to be proved, not {quote(variance)}.")
     return mu * (1 + _SAFE)
 
 

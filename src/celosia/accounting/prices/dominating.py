@@ -105,8 +105,7 @@ def normal(distance: float) -> Pair:
     (Normal(mu=0.5), 1e-08, [0.0])
     """
     if distance > _LARGEST_MU:
-        message = f"A mu of {distance:.3g} promises nothing that a privacy-loss distribution could hold."
-        raise NotPriced(message)
+        raise NotPriced(f"A mu of {distance:.3g} promises nothing that a privacy-loss distribution could hold.")
     return Normal(max(distance, _SMALLEST_MU)) if distance > 0 else randomized_response(0.0)
 
 

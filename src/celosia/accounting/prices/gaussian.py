@@ -140,8 +140,9 @@ def _least(enough: Callable[[float], bool], start: float) -> float:
     while not enough(high):
         high *= 2
         if high > _LARGEST:
-            message = "No noise reaches this target: use a larger epsilon or delta, or a smaller sensitivity."
-            raise ParameterError(message)
+            raise ParameterError(
+                "No noise reaches this target: use a larger epsilon or delta, or a smaller sensitivity."
+            )
     low = high / 2
     while low > sys.float_info.min and enough(low):
         high, low = low, low / 2

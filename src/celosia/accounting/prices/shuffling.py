@@ -44,11 +44,10 @@ def shuffled_closed_form(epsilon0: Exact, reports: int, delta: Exact) -> float:
     """
     local, count, target = _parameters(epsilon0, reports, delta)
     if local > math.log(count / (16 * math.log(2 / target))) - 1e-12:
-        message = (
+        raise ParameterError(
             f"epsilon0 must be at most ln(reports / (16 ln(2 / delta))) for the closed form, not {quote(epsilon0)}: "
             "use more reports, or shuffled_epsilon, which is defined everywhere."
         )
-        raise ParameterError(message)
     clones = count * math.exp(-local)
     width = 8 * math.sqrt(math.log(4 / target) / clones) + 8 / clones
     return min(local, math.log1p(math.tanh(local / 2) * width) * (1 + 1e-12))
@@ -120,8 +119,7 @@ def _parameters(epsilon0: Exact, reports: int, delta: Exact) -> tuple[float, int
     local = double_at_least(exact_positive(epsilon0, name="epsilon0"))
     target = double_at_most(exact_positive(delta, name="delta"))
     if target >= 1:
-        message = f"delta must be less than 1, not {quote(delta)}."
-        raise ParameterError(message)
+        raise ParameterError(f"delta must be less than 1, not {quote(delta)}.")
     return local, min(whole(reports, name="reports"), _MOST), target
 
 

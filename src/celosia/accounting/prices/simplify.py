@@ -128,8 +128,9 @@ def plain_guarantee(event: GuaranteedEvent) -> Guarantee:
 
 def _of_one_unit(event: Event) -> Event:
     if isinstance(event, GroupEvent) and event.size > 1:
-        message = "A GroupEvent inside a sample or a shuffle cannot be priced: put the GroupEvent around the whole."
-        raise NotPriced(message)
+        raise NotPriced(
+            "A GroupEvent inside a sample or a shuffle cannot be priced: put the GroupEvent around the whole."
+        )
     if isinstance(event, ParallelEvent):
         return ParallelEvent(events=[_of_one_unit(part) for part in event.events])
     if isinstance(event, ComposedEvent):

@@ -91,8 +91,7 @@ def gaussian_epsilon(mu: Exact, delta: Exact) -> float:
         return 0.0
     high = (distance / 2 + math.sqrt(-2 * math.log(target))) * distance * (1 + 1e-9)
     if not high < math.inf:
-        message = f"mu must be small enough for epsilon to be a number, not {quote(mu)}."
-        raise ParameterError(message)
+        raise ParameterError(f"mu must be small enough for epsilon to be a number, not {quote(mu)}.")
     return _least(lambda epsilon: gaussian_profile(distance, epsilon) <= target, 0.0, high)
 
 
@@ -110,8 +109,7 @@ def gaussian_mu_for(epsilon: Exact, delta: Exact) -> float:
     while gaussian_profile(low, [rate])[0] > target:
         low /= 2
         if low < 1e-300:
-            message = f"delta must be larger, not {quote(delta)}: no Gaussian noise reaches it in doubles."
-            raise ParameterError(message)
+            raise ParameterError(f"delta must be larger, not {quote(delta)}: no Gaussian noise reaches it in doubles.")
     for _ in range(60):
         middle = (low + high) / 2
         enough = gaussian_profile(middle, [rate])[0] <= target
@@ -173,12 +171,10 @@ def trade_off(profile: Callable[[Array], Array], errors: ArrayLike, epsilons: Ar
     """
     chosen = profile_points(profile) if epsilons is None else checked_epsilons(epsilons)
     if chosen.size == 0 or (chosen < 0).any():
-        message = f"epsilons must be some numbers of at least 0, not {quote(epsilons)}."
-        raise ParameterError(message)
+        raise ParameterError(f"epsilons must be some numbers of at least 0, not {quote(epsilons)}.")
     deltas = np.asarray(profile(chosen), dtype=np.float64)
     if deltas.shape != chosen.shape or not (deltas >= 0).all():
-        message = "profile must return one delta of at least 0 for each epsilon."
-        raise ParameterError(message)
+        raise ParameterError("profile must return one delta of at least 0 for each epsilon.")
     return _polygon(chosen, np.minimum(deltas, 1.0), checked_errors(errors))
 
 
@@ -214,8 +210,7 @@ def checked_errors(errors: ArrayLike, name: str = "errors") -> Array:
     """
     values = vector(errors, name)
     if not ((values >= 0) & (values <= 1)).all():
-        message = f"{name} must be between 0 and 1, not {quote(errors)}."
-        raise ParameterError(message)
+        raise ParameterError(f"{name} must be between 0 and 1, not {quote(errors)}.")
     return values
 
 
@@ -226,6 +221,5 @@ def _double(value: Exact, name: str) -> float:
 def _target(delta: Exact) -> float:
     target = double_at_most(exact_probability(delta, name="delta"))
     if not _LEAST_DELTA <= target < 1:
-        message = f"delta must be at least {_LEAST_DELTA} and less than 1, not {quote(delta)}."
-        raise ParameterError(message)
+        raise ParameterError(f"delta must be at least {_LEAST_DELTA} and less than 1, not {quote(delta)}.")
     return target * (1 - 1e-13)  # a sum taken again in another order must still be below delta

@@ -90,8 +90,7 @@ def _laplace(
 def _search(noise: str, make: Callable[[Fraction], Priced], epsilon: str, delta: str, tolerance: str) -> _Found:
     allowed = exact_probability(delta, name="delta")
     if allowed in (0, 1):
-        message = f"delta must be greater than 0 and less than 1, not {quote(delta)}."
-        raise ParameterError(message)
+        raise ParameterError(f"delta must be greater than 0 and less than 1, not {quote(delta)}.")
     scope = make(Fraction(1)).event  # refuses what makes no sense before anything is computed
     target = ApproxDP(
         epsilon=exact_positive(epsilon, name="epsilon"), delta=allowed, adjacency=scope.adjacency, unit=scope.unit

@@ -71,23 +71,20 @@ class Sampling:
         ReplaceOne
         """
         if self.probability is not None and (self.size is not None or self.population is not None):
-            message = (
+            raise ParameterError(
                 "sampling: give either --sampling (Poisson, add-remove) or --sample-size with --population (fixed "
                 "size, replace-one), not both."
             )
-            raise ParameterError(message)
         if (self.size is None) != (self.population is None):
             missing = "population" if self.population is None else "sample-size"
-            message = f"{missing} is missing: a sample of fixed size needs --sample-size and --population."
-            raise ParameterError(message)
+            raise ParameterError(f"{missing} is missing: a sample of fixed size needs --sample-size and --population.")
         natural = AddRemove if self.size is None else ReplaceOne
         if given is None:
             return natural
         asked = _adjacency(given)
         if asked is not natural and (self.probability is not None or self.size is not None):
             way = "Poisson sampling" if self.size is None else "a sample of fixed size"
-            message = f"adjacency must be {natural.value} with {way}, not {asked.value}."
-            raise ParameterError(message)
+            raise ParameterError(f"adjacency must be {natural.value} with {way}, not {asked.value}.")
         return asked
 
     def of(self, event: Event) -> tuple[Event, str]:
@@ -99,24 +96,23 @@ class Sampling:
         if self.probability is not None:
             probability = exact_probability(self.probability, name="sampling")
             if probability == 0:
-                message = f"sampling must be greater than 0, not {quote(self.probability)}: nobody would be sampled."
-                raise ParameterError(message)
+                raise ParameterError(
+                    f"sampling must be greater than 0, not {quote(self.probability)}: nobody would be sampled."
+                )
             words = f", on a Poisson sample of probability {plain_number(probability)}"
             return PoissonSampledEvent(event=event, probability=probability), words
         if self.size is None or self.population is None:
             return event, ""
         size, population = whole(self.size, name="sample-size"), whole(self.population, name="population")
         if size > population:
-            message = f"sample-size must be at most the population, {population}, not {size}."
-            raise ParameterError(message)
+            raise ParameterError(f"sample-size must be at most the population, {population}, not {size}.")
         words = f", on a sample of {size:,} out of {population:,}"
         return FixedSampledEvent(event=event, size=size, population=population), words
 
 
 def _adjacency(given: str) -> Adjacency:
     if given not in (AddRemove.value, ReplaceOne.value):
-        message = f"adjacency must be add-remove or replace-one, not {quote(given)}."
-        raise ParameterError(message)
+        raise ParameterError(f"adjacency must be add-remove or replace-one, not {quote(given)}.")
     return Adjacency(given)
 
 
@@ -210,16 +206,15 @@ def read(path: Path, *, times: int = 1) -> Priced:
     try:
         text = sys.stdin.read(_LONGEST_FILE + 1) if str(path) == "-" else _content(path)
     except OSError as error:
-        message = f"The file {str(path)!r} cannot be read: {error.strerror}."
-        raise ParameterError(message) from error
+        raise ParameterError(f"The file {str(path)!r} cannot be read: {error.strerror}.") from error
     except UnicodeDecodeError as error:
-        message = f"The file {str(path)!r} is not text in UTF-8."
-        raise ParameterError(message) from error
+        raise ParameterError(f"The file {str(path)!r} is not text in UTF-8.") from error
     try:
         event = Event.from_json(text)
     except FormatError as error:
-        message = f"{'Standard input' if str(path) == '-' else f'The file {str(path)!r}'} holds no event. {error}"
-        raise FormatError(message) from error
+        raise FormatError(
+            f"{'Standard input' if str(path) == '-' else f'The file {str(path)!r}'} holds no event. {error}"
+        ) from error
     words = repr(event)
     return _repeated(event, f"{words if len(words) <= _LONGEST_WORDS else type(event).__name__} as given", times)
 
@@ -247,8 +242,7 @@ def amount(text: str, *, name: str) -> Fraction:
     """
     number = exact_positive(text, name=name)
     if not _SMALLEST <= number <= _LARGEST:
-        message = f"{name} must be between 1e-100 and 1e100, not {quote(text)}."
-        raise ParameterError(message)
+        raise ParameterError(f"{name} must be between 1e-100 and 1e100, not {quote(text)}.")
     return number
 
 
@@ -260,11 +254,10 @@ def _steps(grid: str) -> int:
     except ParameterError:
         step = Fraction(0)
     if step.numerator != 1 or step.denominator > _FINEST:
-        message = (
+        raise ParameterError(
             "grid must be the sensitivity divided by a whole number of at most 2^99, such as 1, 1/1000 or 2^-20, "
             f"not {quote(grid)}."
         )
-        raise ParameterError(message)
     return step.denominator
 
 

@@ -37,11 +37,9 @@ def guarantee_of(*, epsilon: str | None, delta: str | None, mu: str | None, rho:
     chosen = [name for name, value in given.items() if value is not None]
     if len(chosen) != 1:
         both = f", not {' and '.join(f'--{name}' for name in chosen)}" if chosen else ""
-        message = f"Give one of --epsilon, --mu and --rho{both}."
-        raise ParameterError(message)
+        raise ParameterError(f"Give one of --epsilon, --mu and --rho{both}.")
     if delta is not None and epsilon is None:
-        message = f"delta goes with --epsilon, not with --{chosen[0]}."
-        raise ParameterError(message)
+        raise ParameterError(f"delta goes with --epsilon, not with --{chosen[0]}.")
     if mu is not None:
         value = exact_non_negative(mu, name="mu")
         return GaussianDP(mu=value), f"Gaussian, μ = {plain_number(value)}"
@@ -53,8 +51,7 @@ def guarantee_of(*, epsilon: str | None, delta: str | None, mu: str | None, rho:
         return PureDP(epsilon=value), f"pure, ε = {plain_number(value)}"
     allowed = exact_probability(delta, name="delta")
     if allowed == 1:
-        message = f"delta must be less than 1, not {quote(delta)}."
-        raise ParameterError(message)
+        raise ParameterError(f"delta must be less than 1, not {quote(delta)}.")
     words = f"approximate, ε = {plain_number(value)}, δ = {plain_number(allowed)}"
     return ApproxDP(epsilon=value, delta=allowed), words
 

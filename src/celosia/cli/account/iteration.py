@@ -60,8 +60,9 @@ class Run:
         'secret permutation'
         """
         if self.secret_stop and self.epochs != 1:
-            message = f"epochs must be 1 with --secret-stop, not {self.epochs}: the theorem is about one pass."
-            raise ParameterError(message)
+            raise ParameterError(
+                f"epochs must be 1 with --secret-stop, not {self.epochs}: the theorem is about one pass."
+            )
         return PNSGDEvent(
             records=self.records,
             step_size=self.step_size,

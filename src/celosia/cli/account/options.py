@@ -137,7 +137,7 @@ def spread(command: Callable[..., None]) -> Callable[..., None]:
     signature = inspect.Signature(parameters)
 
     @functools.wraps(command)
-    def run(**given: Any) -> None:  # noqa: ANN401 - whatever the fields are
+    def run(**given: Any) -> None:
         bound = signature.bind(**given)
         bound.apply_defaults()
         options = bound.arguments

@@ -127,8 +127,7 @@ def _growth(
     """
     check_chart(out, name="chart")
     if not 2 <= whole(times, name="times") <= _LONGEST_GROWTH:
-        message = f"times must be from 2 to {_LONGEST_GROWTH:,} to draw a growth, not {quote(times)}."
-        raise ParameterError(message)
+        raise ParameterError(f"times must be from 2 to {_LONGEST_GROWTH:,} to draw a growth, not {quote(times)}.")
     priced = _priced(released, sampling, 1)
     from celosia.accounting.charts import composition_growth
 
@@ -202,8 +201,7 @@ def _refuse_what_is_not_used(released: _Released, sampling: Sampling) -> None:
     amounts = {"epsilon": released.epsilon, "sigma": released.sigma, "file": released.file}
     extra = [name for name, given in amounts.items() if given is not None and name != needed]
     if amounts[needed] is None or extra:
-        message = f"{kind.value} needs --{needed}" + (f", not --{extra[0]}." if extra else ".")
-        raise ParameterError(message)
+        raise ParameterError(f"{kind.value} needs --{needed}" + (f", not --{extra[0]}." if extra else "."))
     unused = {
         "sampling": sampling != Sampling() and kind is not _Mechanism.GAUSSIAN,
         "grid": released.grid != _GRID and kind not in (_Mechanism.GAUSSIAN, _Mechanism.LAPLACE),
@@ -211,8 +209,9 @@ def _refuse_what_is_not_used(released: _Released, sampling: Sampling) -> None:
     }
     for name, is_unused in unused.items():
         if is_unused:
-            message = f"{name} does not go with {kind.value} here: leave it out, or write the event to a file."
-            raise ParameterError(message)
+            raise ParameterError(
+                f"{name} does not go with {kind.value} here: leave it out, or write the event to a file."
+            )
 
 
 def _guarantees(
@@ -222,8 +221,9 @@ def _guarantees(
     for value in approximate or []:
         rate, comma, delta = value.partition(",")
         if not comma:
-            message = f"approximate must be epsilon and delta with a comma between, such as 1,1e-6, not {quote(value)}."
-            raise ParameterError(message)
+            raise ParameterError(
+                f"approximate must be epsilon and delta with a comma between, such as 1,1e-6, not {quote(value)}."
+            )
         options.append({"epsilon": rate, "delta": delta})
     options += [{"mu": value} for value in mu or []] + [{"rho": value} for value in rho or []]
     nothing: dict[str, str | None] = {"epsilon": None, "delta": None, "mu": None, "rho": None}

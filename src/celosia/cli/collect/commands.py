@@ -65,13 +65,13 @@ class Output:
         try:
             exact_level(self.confidence)
         except ParameterError:
-            message = f"confidence must be greater than 0 and less than 1, such as 0.95, not {quote(self.confidence)}."
-            raise ParameterError(message) from None
+            raise ParameterError(
+                f"confidence must be greater than 0 and less than 1, such as 0.95, not {quote(self.confidence)}."
+            ) from None
         if self.csv is not None:
             check_place(self.csv, name="csv")
             if data and self.csv.resolve() == Path(data).resolve():
-                message = f"csv: {quote(data)} is the file with the values; name another one."
-                raise ParameterError(message)
+                raise ParameterError(f"csv: {quote(data)} is the file with the values; name another one.")
         if self.chart is not None:
             check_chart(self.chart, name="chart")
 
@@ -129,8 +129,7 @@ def _epsilons(text: str | None) -> "list[Fraction | None]":
         return [None]
     spent = [exact_epsilon(part.strip()) for part in text.split(",")]
     if len(set(spent)) < len(spent):
-        message = f"epsilon must be different numbers with commas between them, not {quote(text)}."
-        raise ParameterError(message)
+        raise ParameterError(f"epsilon must be different numbers with commas between them, not {quote(text)}.")
     return list(spent)
 
 

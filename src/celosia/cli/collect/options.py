@@ -95,14 +95,12 @@ def _domain(text: str) -> int | tuple[str, ...] | tuple[int, ...]:
     whole = all(part.removeprefix("-").isdecimal() for part in parts)
     if len(parts) == 1:
         if not whole:
-            message = f"domain must be a number, or values with commas between them, not {quote(text)}."
-            raise ParameterError(message)
+            raise ParameterError(f"domain must be a number, or values with commas between them, not {quote(text)}.")
         return int(parts[0])
     if len(set(parts)) < len(parts):
-        message = (
+        raise ParameterError(
             f"domain must be different values with commas between them, not {quote(text)}. A number has no commas."
         )
-        raise ParameterError(message)
     return tuple(map(int, parts)) if whole else parts
 
 
@@ -148,8 +146,9 @@ def read_values(data: str, column: str | None) -> "pa.Array":
 
     made = data in RECIPES and not Path(data).exists()
     if not made and not Path(data).suffix and not Path(data).exists():
-        message = f"data: there is no file {quote(data)}, and no data set of that name; celosia data list has them."
-        raise ParameterError(message)
+        raise ParameterError(
+            f"data: there is no file {quote(data)}, and no data set of that name; celosia data list has them."
+        )
     table = generate(data) if made else _read_file(data)
     names = table.column_names
     if column is None:
@@ -157,15 +156,12 @@ def read_values(data: str, column: str | None) -> "pa.Array":
     if names.count(column) != 1:
         given = ": say which" if column is None else f", not {quote(column)}"
         given = f", and {quote(column)} is there more than once" if column in names else given
-        message = f"column must be one of {', '.join(names)}{given}."
-        raise ParameterError(message)
+        raise ParameterError(f"column must be one of {', '.join(names)}{given}.")
     values = table[column].combine_chunks()
     if values.null_count:
-        message = f"The column {column} has nulls: drop or fill what is missing."
-        raise ParameterError(message)
+        raise ParameterError(f"The column {column} has nulls: drop or fill what is missing.")
     if not len(values):
-        message = f"The column {column} has no rows: there is nothing to simulate."
-        raise ParameterError(message)
+        raise ParameterError(f"The column {column} has no rows: there is nothing to simulate.")
     return _plain(values)
 
 
@@ -182,8 +178,7 @@ def _read_file(path: str) -> "pa.Table":
         options = csv.ParseOptions(delimiter=files.delimiter)
         return pa.concat_tables([csv.read_csv(file, parse_options=options) for file in files.paths])
     except pa.ArrowException:  # its words may quote a row
-        message = f"data: {path!r} cannot be read as {files.format}."
-        raise ParameterError(message) from None
+        raise ParameterError(f"data: {path!r} cannot be read as {files.format}.") from None
 
 
 def _plain(values: "pa.Array") -> "pa.Array":
@@ -202,8 +197,7 @@ def _plain(values: "pa.Array") -> "pa.Array":
     except pa.ArrowInvalid:  # its words may quote a value
         if pa.types.is_floating(kind):
             return values
-        message = "The column has texts that are not UTF-8: save the file in that encoding."
-        raise ParameterError(message) from None
+        raise ParameterError("The column has texts that are not UTF-8: save the file in that encoding.") from None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -245,12 +239,12 @@ def _domain_of(values: "pa.Array", *, ordered: bool) -> tuple[tuple[Any, ...], s
     import pyarrow.compute as pc
 
     if pa.types.is_floating(values.type):
-        message = "The column has numbers with a fraction: counts are of whole numbers or texts. Round them to a unit."
-        raise ParameterError(message)
+        raise ParameterError(
+            "The column has numbers with a fraction: counts are of whole numbers or texts. Round them to a unit."
+        )
     found = sorted(pc.unique(values).to_pylist())
     if len(found) < 2:
-        message = "The column has one value only, of which no domain can be read: state it with --domain."
-        raise ParameterError(message)
+        raise ParameterError("The column has one value only, of which no domain can be read: state it with --domain.")
     if ordered and isinstance(found[0], int) and found[-1] - found[0] < _MOST_RANGE:
         return tuple(range(found[0], found[-1] + 1)), f"the domain is {found[0]} to {found[-1]}"
     return tuple(found), f"the domain is the {len(found):,} values that occur"
@@ -261,12 +255,12 @@ def _bound(values: "pa.Array", *, least: bool) -> float:
     import pyarrow.compute as pc
 
     if not (pa.types.is_integer(values.type) or pa.types.is_floating(values.type)):
-        message = "The column has texts: a mean is of numbers."
-        raise ParameterError(message)
+        raise ParameterError("The column has texts: a mean is of numbers.")
     bounds = pc.min_max(values)
     if bounds["min"] == bounds["max"]:
-        message = "The column has one value only, of which no bounds can be read: state them with --low and --high."
-        raise ParameterError(message)
+        raise ParameterError(
+            "The column has one value only, of which no bounds can be read: state them with --low and --high."
+        )
     return float(bounds["min" if least else "max"].as_py())
 
 
@@ -277,8 +271,7 @@ def _spelling(entry: "Entry", values: "pa.Array", options: dict[str, Any]) -> li
     if pa.types.is_integer(values.type):
         if entry.name == "pem" and "domain" not in options:
             if pc.min(values).as_py() < 0:
-                message = "The column has numbers below 0: pem finds texts, or whole numbers from 0 on."
-                raise ParameterError(message)
+                raise ParameterError("The column has numbers below 0: pem finds texts, or whole numbers from 0 on.")
             options["domain"] = 1 << max(1, int(pc.max(values).as_py()).bit_length())
             return [f"the domain is 0 to {options['domain'] - 1}"]
         return []

@@ -286,7 +286,7 @@ def described(protocols: "Sequence[Protocol[Any]]") -> str:
     return f"{all_of[0]['kind']}({', '.join(words for words in told if words)})"
 
 
-def _parameter(name: str, value: Any) -> str:  # noqa: ANN401 - of JSON
+def _parameter(name: str, value: Any) -> str:
     if value is None or (name, value) == ("seed", 0):
         return ""
     if isinstance(value, list):
@@ -363,7 +363,7 @@ def _number(number: float, *, counted: bool) -> str:
     return f"{number:,.0f}" if counted else f"{number:,.6g}"
 
 
-def key_text(key: Any) -> str:  # noqa: ANN401 - whatever values are
+def key_text(key: Any) -> str:
     r"""Return a value as it is shown: what is not printable is written out, and what is blank is quoted.
 
     >>> print(key_text("bell\a"), key_text(""))

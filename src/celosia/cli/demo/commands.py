@@ -86,8 +86,7 @@ def _make_directory(output: Path) -> None:
     try:
         output.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        message = f"The directory {str(output)!r} cannot be made: {error.strerror}."
-        raise ParameterError(message) from error
+        raise ParameterError(f"The directory {str(output)!r} cannot be made: {error.strerror}.") from error
 
 
 @contextmanager

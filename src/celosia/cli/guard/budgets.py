@@ -58,12 +58,10 @@ class Amount:
         given = (self.window_epsilon, self.window_delta, self.window_rho)
         if self.window_days is None:
             if any(one is not None for one in given):
-                message = "window_days must be given with the limit of a window: for how many days is it?"
-                raise ParameterError(message)
+                raise ParameterError("window_days must be given with the limit of a window: for how many days is it?")
             return Policy(limit=limit)
         if self.window_days < 1:
-            message = f"window_days must be at least 1, not {self.window_days}."
-            raise ParameterError(message)
+            raise ParameterError(f"window_days must be at least 1, not {self.window_days}.")
         delta = self.delta if self.window_delta is None and self.window_rho is None else self.window_delta
         inner = _limit(self.window_epsilon, delta, self.window_rho, prefix="window-")
         return Policy(limit=limit, window=Window(seconds=self.window_days * _DAY, limit=inner))
@@ -71,12 +69,10 @@ class Amount:
 
 def _limit(epsilon: str | None, delta: str | None, rho: str | None, *, prefix: str) -> Guarantee:
     if (epsilon is None) == (rho is None):
-        message = f"Give --{prefix}epsilon or --{prefix}rho, one of them: how much may be spent?"
-        raise ParameterError(message)
+        raise ParameterError(f"Give --{prefix}epsilon or --{prefix}rho, one of them: how much may be spent?")
     if rho is not None:
         if delta is not None:
-            message = "delta goes with an epsilon: a rho has none."
-            raise ParameterError(message)
+            raise ParameterError("delta goes with an epsilon: a rho has none.")
         return ZCDP(rho=rho)
     if delta is None or exact_non_negative(delta, name="delta") == 0:
         return PureDP(epsilon=epsilon or "")
@@ -98,8 +94,7 @@ def _set(
     from celosia.ledger import Scope
 
     if dataset is None and analyst is None:
-        message = "Give --dataset, --analyst or both: whose budget is it?"
-        raise ParameterError(message)
+        raise ParameterError("Give --dataset, --analyst or both: whose budget is it?")
     policy = amount.policy()
     with opened(config) as guard:
         before = guard.ledger.budgets.get(Scope(dataset=dataset, analyst=analyst))

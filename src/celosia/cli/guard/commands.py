@@ -81,8 +81,7 @@ def _log(
 ) -> None:
     """Show the log: who did what, line by line."""
     if limit < 1:
-        message = f"limit must be at least 1, not {limit}."
-        raise ParameterError(message)
+        raise ParameterError(f"limit must be at least 1, not {limit}.")
     with opened(config) as here:
         head = here.ledger.head
         first = max(head.sequence - limit, 0) if after < 0 else after
@@ -119,7 +118,7 @@ def _verify(
     said(f"As it was written: {found.lines} lines. Head {found.head}")
 
 
-def _told(name: str, value: Any) -> str:  # noqa: ANN401 - whatever JSON holds
+def _told(name: str, value: Any) -> str:
     """What a field of a line says, in few words; --json has all of it."""
     from celosia.ledger.budgets.policy_json import policy_from_json
 

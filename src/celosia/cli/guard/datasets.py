@@ -61,11 +61,10 @@ class Added:
 
         files, keys = self.public or [], self.key or []
         if len(files) != len(keys):
-            message = (
+            raise ParameterError(
                 f"key must be given once for each --public, in the same order: there are {len(files)} tables and "
                 f"{len(keys)} keys."
             )
-            raise ParameterError(message)
         return [PublicTable(source=file, key=tuple(key.split(","))) for file, key in zip(files, keys, strict=True)]
 
 
@@ -214,8 +213,6 @@ def _read(schema: Path) -> str:
     try:
         return schema.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
-        message = f"There is no schema file {quote(str(schema))}: celosia schema SOURCE drafts one."
-        raise SchemaError(message) from None
+        raise SchemaError(f"There is no schema file {quote(str(schema))}: celosia schema SOURCE drafts one.") from None
     except (OSError, UnicodeDecodeError):
-        message = f"The schema file {quote(str(schema))} cannot be read as a text."
-        raise SchemaError(message) from None
+        raise SchemaError(f"The schema file {quote(str(schema))} cannot be read as a text.") from None

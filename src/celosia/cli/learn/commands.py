@@ -86,20 +86,17 @@ class Learned:
         """Return the features; by default all columns of the schema but the target."""
         if (model.target is None) != (self.target is None):
             needed = "has no target" if model.target is None else "needs --target, the column that is to be predicted"
-            message = f"target: {model.word} {needed}."
-            raise ParameterError(message)
+            raise ParameterError(f"target: {model.word} {needed}.")
         named = list(table.schema) if self.features is None else [part.strip() for part in self.features.split(",")]
         chosen = [name for name in named if name != self.target or self.features is not None]
         for name in (*chosen, *(() if self.target is None else (self.target,))):
             if name not in table.schema:
-                message = f"The schema has no column {quote(name)}; it has {', '.join(table.schema)}."
-                raise ParameterError(message)
+                raise ParameterError(f"The schema has no column {quote(name)}; it has {', '.join(table.schema)}.")
         texts = [name for name in chosen if table.schema[name].axis is None]
         if texts and model.estimator != "CategoricalNB":
-            message = (
+            raise ParameterError(
                 f"features: {quote(texts[0])} is no number: encode it before, or leave it out with --features a,b."
             )
-            raise ParameterError(message)
         return chosen
 
     def settings(self) -> dict[str, Any]:
@@ -183,29 +180,28 @@ def _told_of(kept: dict[str, Any], table: "Table") -> dict[str, Any]:
 
 
 def _fitted(
-    estimator: Any,  # noqa: ANN401 - one of the estimators
+    estimator: Any,
     session: "Session",
     table: "Table",
     features: list[str],
     learned: Learned,
     model: Model,
-) -> Any:  # noqa: ANN401 - the estimator
+) -> Any:
     if (learned.method or model.methods[0]) in model.sums:
         return session.fit(estimator, features, learned.target, where=learned.where)
     if learned.where is not None:
-        message = f"where: {model.word} is fitted in memory, on all rows; leave it out."
-        raise ParameterError(message)
+        raise ParameterError(f"where: {model.word} is fitted in memory, on all rows; leave it out.")
     return _fitted_in_memory(estimator, session, table, features, learned.target, model)
 
 
 def _fitted_in_memory(
-    estimator: Any,  # noqa: ANN401 - one of the estimators
+    estimator: Any,
     session: "Session",
     table: "Table",
     features: list[str],
     target: str | None,
     model: Model,
-) -> Any:  # noqa: ANN401 - the estimator
+) -> Any:
     """Fit on clean rows in memory; the session pays."""
     from celosia.cli.learn.rows import check_in_memory, clean_rows
     from celosia.data.schema.schema import Schema
@@ -218,8 +214,9 @@ def _fitted_in_memory(
     if target is not None and model.target == "classes":
         domain = table.schema[target].domain()
         if domain is None:
-            message = f"target: {quote(target)} must be a category or a boolean, whose values the schema lists."
-            raise ParameterError(message)
+            raise ParameterError(
+                f"target: {quote(target)} must be a category or a boolean, whose values the schema lists."
+            )
         public["classes"] = list(domain)
     estimator.set_params(**{name: value for name, value in public.items() if hasattr(estimator, name)})
     rows = clean_rows(table, names)
@@ -300,8 +297,7 @@ def _setting(text: str) -> tuple[str, Any]:
     """A parameter as it was written: a whole number, a number, a truth value, none, or a text."""
     name, sign, value = text.partition("=")
     if not sign or not name.isidentifier() or name in {"budget", "source", "bounds", "epsilon", "delta", "rho"}:
-        message = f"set must be NAME=VALUE of a parameter without an option of its own, not {quote(text)}."
-        raise ParameterError(message)
+        raise ParameterError(f"set must be NAME=VALUE of a parameter without an option of its own, not {quote(text)}.")
     words: dict[str, Any] = {"true": True, "false": False, "none": None}
     if value.lower() in words:
         return name, words[value.lower()]

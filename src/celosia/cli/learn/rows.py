@@ -34,18 +34,16 @@ def check_in_memory(table: "Table", names: Sequence[str]) -> None:
     celosia.core.errors.ParameterError: This model is fitted row by row, and the table protects persons ...
     """
     if table.person is not None:
-        message = (
+        raise ParameterError(
             "This model is fitted row by row, and the table protects persons with all their rows: choose a model that "
             "is fitted inside the engine (celosia learn models), or a table with one row for each person."
         )
-        raise ParameterError(message)
     dropped = [name for name in names if table.schema[name].nullable]
     if table.adjacency is not AddRemove and dropped:
-        message = (
+        raise ParameterError(
             f"The number of rows is public here (replace-one), and rows without {quote(dropped[0])} are left out, "
             "which would make it private: give the column a value for nulls in the schema (null = ...)."
         )
-        raise ParameterError(message)
 
 
 def clean_rows(table: "Table", names: Sequence[str]) -> "pa.Table":
@@ -67,8 +65,9 @@ def clean_rows(table: "Table", names: Sequence[str]) -> "pa.Table":
 
     with open_engine({table.name: table}, progress=lambda _: None) as engine:
         if not isinstance(engine, IbisEngine):
-            message = "The rows of this table cannot be read into memory: choose a model that learns from sums."
-            raise EngineError(message)
+            raise EngineError(
+                "The rows of this table cannot be read into memory: choose a model that learns from sums."
+            )
         rows = rows_of(Base(table.name), engine)
         chosen = rows.table.select(**{f"v{place}": rows.value(Column(name)) for place, name in enumerate(names)})
         batches = quietly(lambda: list(engine.run(chosen.drop_null())))()
@@ -95,11 +94,11 @@ def new_rows(path: str, kinds: "Mapping[str, Kind | None]") -> "pa.Table":
     try:
         tables = [_read(file, files.format, files.delimiter, types) for file in files.paths]
     except (KeyError, pa.ArrowKeyError):
-        message = f"The file needs the columns {', '.join(types)}: the model was fitted on them."
-        raise SchemaError(message) from None
+        raise SchemaError(f"The file needs the columns {', '.join(types)}: the model was fitted on them.") from None
     except (pa.ArrowException, OSError, ValueError):
-        message = f"{quote(path)} could not be read: its columns {', '.join(types)} must be numbers, or categories."
-        raise InputError(message) from None
+        raise InputError(
+            f"{quote(path)} could not be read: its columns {', '.join(types)} must be numbers, or categories."
+        ) from None
     return pa.concat_tables(tables)
 
 
@@ -120,7 +119,7 @@ def _read(path: str, format: str, delimiter: str, types: dict[str, Any]) -> "pa.
     return pa.table({name: _cast(found.column(name), type_) for name, type_ in types.items()})
 
 
-def _cast(column: Any, type_: Any) -> Any:  # noqa: ANN401 - of Arrow
+def _cast(column: Any, type_: Any) -> Any:
     """A column of texts as numbers; true and false are 1 and 0."""
     import pyarrow as pa
     import pyarrow.compute as pc

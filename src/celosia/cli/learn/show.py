@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["kinds_of", "predictions_csv"]
 
 
-def kinds_of(model: Any) -> "dict[str, Kind | None]":  # noqa: ANN401 - one of the estimators
+def kinds_of(model: Any) -> "dict[str, Kind | None]":
     """Return the columns that a model predicts from, with their kinds where the model knows them.
 
     >>> from celosia.learn import StandardScaler
@@ -30,8 +30,7 @@ def kinds_of(model: Any) -> "dict[str, Kind | None]":  # noqa: ANN401 - one of t
 
     names = [str(name) for name in getattr(model, "feature_names_in_", ())]
     if not names:
-        message = "The model does not know the names of its columns: fit it on a frame that has them."
-        raise ParameterError(message)
+        raise ParameterError("The model does not know the names of its columns: fit it on a frame that has them.")
     schema = getattr(model, "provenance_", {}).get("schema")
     known: Any = Schema.from_toml(schema) if isinstance(schema, str) else getattr(model, "bounds", None)
     if not hasattr(known, "keys"):
@@ -39,7 +38,7 @@ def kinds_of(model: Any) -> "dict[str, Kind | None]":  # noqa: ANN401 - one of t
     return {name: kind if isinstance(kind := known.get(name), Kind) else None for name in names}
 
 
-def predictions_csv(model: Any, rows: "pa.Table") -> str:  # noqa: ANN401 - one of the estimators
+def predictions_csv(model: Any, rows: "pa.Table") -> str:
     """Return predictions as CSV, one line for each row; empty where a row lacks a value.
 
     >>> import pyarrow as pa
@@ -61,11 +60,10 @@ def predictions_csv(model: Any, rows: "pa.Table") -> str:  # noqa: ANN401 - one 
     return lines.getvalue()
 
 
-def _predicted(model: Any, rows: "pa.Table") -> tuple[list[str], Any]:  # noqa: ANN401 - one of the estimators
+def _predicted(model: Any, rows: "pa.Table") -> tuple[list[str], Any]:
     if hasattr(model, "predict"):
         return ["prediction"], np.asarray(model.predict(rows)).reshape(-1, 1)
     if not hasattr(model, "transform"):
-        message = f"A {type(model).__name__} does not predict."
-        raise ParameterError(message)
+        raise ParameterError(f"A {type(model).__name__} does not predict.")
     columns = np.asarray(model.transform(rows))
     return [str(name) for name in model.get_feature_names_out()], columns

@@ -102,8 +102,7 @@ class BudgetOptions:
         from celosia.accounting.presets import suggest_budget
 
         if self.persons is None or (self.epsilon, self.delta, self.rho) != (None, None, None):
-            message = "--preset goes with --persons, and not with --epsilon, --delta or --rho."
-            raise ParameterError(message)
+            raise ParameterError("--preset goes with --persons, and not with --epsilon, --delta or --rho.")
         adjacency = AddRemove if self.adjacency is None else exact_adjacency(self.adjacency)
         return suggest_budget(str(self.preset), persons=self.persons, adjacency=adjacency, unit=self.unit)
 
@@ -112,8 +111,7 @@ class BudgetOptions:
 
         if self.window_days is None:
             if (self.window_epsilon, self.window_delta, self.window_rho) != (None, None, None):
-                message = "--window-epsilon, --window-delta and --window-rho go with --window-days."
-                raise ParameterError(message)
+                raise ParameterError("--window-epsilon, --window-delta and --window-rho go with --window-days.")
             return None
         shared = str(limit.delta) if isinstance(limit, ApproxDP) and self.window_epsilon is not None else None
         inner = self._limit(self.window_epsilon, self.window_delta or shared, self.window_rho, "window-")
@@ -125,8 +123,9 @@ class BudgetOptions:
             return ZCDP(rho=rho, adjacency=adjacency, unit=self.unit)
         if epsilon is None or rho is not None:
             end = f"or --{prefix}rho" if prefix else ", --rho or --preset"
-            message = f"Give --{prefix}epsilon (with or without --{prefix}delta){' ' if prefix else ''}{end}."
-            raise ParameterError(message)
+            raise ParameterError(
+                f"Give --{prefix}epsilon (with or without --{prefix}delta){' ' if prefix else ''}{end}."
+            )
         if delta is None:
             return PureDP(epsilon=epsilon, adjacency=adjacency, unit=self.unit)
         return ApproxDP(epsilon=epsilon, delta=delta, adjacency=adjacency, unit=self.unit)
@@ -136,8 +135,7 @@ def _opened(url: str, *, create: bool = False) -> "Ledger":
     from celosia.ledger import open_ledger
 
     if url == "memory://":
-        message = "url: a ledger in memory is gone when the command ends; use sqlite:///budget.db."
-        raise ParameterError(message)
+        raise ParameterError("url: a ledger in memory is gone when the command ends; use sqlite:///budget.db.")
     return open_ledger(url, create=create)
 
 

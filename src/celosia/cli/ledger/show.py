@@ -64,7 +64,7 @@ def line_object(line: "Line") -> dict[str, Any]:
     }
 
 
-def _record(guarantee: Guarantee | None) -> Any:  # noqa: ANN401 - whatever the JSON holds
+def _record(guarantee: Guarantee | None) -> Any:
     return None if guarantee is None else json.loads(guarantee.to_json())
 
 

@@ -70,11 +70,10 @@ class Asked:
 
         files, keys = self.public or [], self.key or []
         if len(files) != len(keys):
-            message = (
+            raise ParameterError(
                 f"key must be given once for each --public, in the same order: there are {len(files)} tables and "
                 f"{len(keys)} keys."
             )
-            raise ParameterError(message)
         declared = read_schema_file(self.schema)
         if self.table is None and declared.name is None:
             refuse_nameless(self.file)
@@ -122,12 +121,12 @@ class Spending:
     def budget(self) -> Guarantee:
         """Return all that may be spent."""
         if (self.epsilon is None) == (self.rho is None):
-            message = "Give --epsilon or --rho, one of them: what may the answer cost? Such as --epsilon 0.5."
-            raise ParameterError(message)
+            raise ParameterError(
+                "Give --epsilon or --rho, one of them: what may the answer cost? Such as --epsilon 0.5."
+            )
         if self.rho is not None:
             if self.delta is not None:
-                message = "delta goes with --epsilon: a rho has none."
-                raise ParameterError(message)
+                raise ParameterError("delta goes with --epsilon: a rho has none.")
             return ZCDP(rho=exact_positive(self.rho, name="rho"))
         epsilon = exact_epsilon(self.epsilon or "")
         if self.delta is None or exact_non_negative(self.delta, name="delta") == 0:
@@ -138,8 +137,9 @@ class Spending:
         """Return what the session is told to spend."""
         exact_level(self.confidence)
         if self.epsilon is None and self.rho is None and not self.error:
-            message = "Give --epsilon, --rho or --error: what may the answer cost, or how good has it to be?"
-            raise ParameterError(message)
+            raise ParameterError(
+                "Give --epsilon, --rho or --error: what may the answer cost, or how good has it to be?"
+            )
         delta = {} if self.delta is None else {"delta": self.delta}
         rows = {} if self.rows is None else {"rows": float(exact_positive(self.rows, name="rows"))}
         if self.error:
@@ -152,8 +152,9 @@ class Spending:
             return given[0]
         named = dict(text.rpartition("=")[::2] for text in given)
         if "" in named or len(named) != len(given):
-            message = f"error must be one number, or NAME=NUMBER for different columns, not {quote(' '.join(given))}."
-            raise ParameterError(message)
+            raise ParameterError(
+                f"error must be one number, or NAME=NUMBER for different columns, not {quote(' '.join(given))}."
+            )
         return named
 
 
@@ -180,8 +181,7 @@ class Remembered:
         """Refuse a name that nobody would remember."""
         for name in ("analyst", "dataset"):
             if self.ledger is None and getattr(self, name) is not None:
-                message = f"{name} goes with --ledger: without one nobody is remembered."
-                raise ParameterError(message)
+                raise ParameterError(f"{name} goes with --ledger: without one nobody is remembered.")
 
     def keeper(self, spending: Spending, table: str) -> dict[str, Any]:
         """Return what a session on a table is told about its budget."""
@@ -191,10 +191,9 @@ class Remembered:
 
         ledger, name = open_ledger(self.ledger), self.dataset or table
         if Scope(dataset=name) not in ledger.budgets:
-            message = (
+            raise ParameterError(
                 f"The ledger has no budget for {quote(name)}: celosia ledger budget URL --dataset {name} opens one."
             )
-            raise ParameterError(message)
         return {"ledger": ledger, "analyst": self.analyst, "dataset": name}
 
 
@@ -223,11 +222,11 @@ class Shown:
     def check(self) -> None:
         """Refuse what does not go together, before anything is read."""
         if self.as_json and self.prints_csv:
-            message = "json and csv cannot both be printed: name a file for --csv, or choose one."
-            raise ParameterError(message)
+            raise ParameterError("json and csv cannot both be printed: name a file for --csv, or choose one.")
         if self.preview and not self.csv is self.chart is None:
-            message = "preview releases nothing that --csv could write or --chart could draw: leave them out."
-            raise ParameterError(message)
+            raise ParameterError(
+                "preview releases nothing that --csv could write or --chart could draw: leave them out."
+            )
         if self.csv is not None and not self.prints_csv:
             check_place(self.csv, name="csv")
         if self.chart is not None:
@@ -322,8 +321,9 @@ def _check_chart(question: "Query", session: "Session") -> None:
     ends: Any = len  # an interval that is only looked for
     numbers = {name: ends for need in needs for name, _ in need.serves}
     if not any(output_interval(expression, numbers) for _, expression in question.plan.outputs):
-        message = "chart: nothing in this answer has an interval to draw; leave --chart out, or ask for a count."
-        raise ParameterError(message)
+        raise ParameterError(
+            "chart: nothing in this answer has an interval to draw; leave --chart out, or ask for a count."
+        )
 
 
 def _bar_of_our_own(share: float) -> None:

@@ -65,8 +65,7 @@ def schema(
         check_schema(check, file, table, unreadable_at_most)
         return
     if force and output is None:
-        message = "force goes with --output: without it nothing is written."
-        raise ParameterError(message)
+        raise ParameterError("force goes with --output: without it nothing is written.")
     if output is not None:
         check_place(output, name="output", force=force)
     if table is None:
@@ -103,8 +102,7 @@ def _ask(file: str, table: str | None, output: Path | None, *, force: bool) -> N
 
 def _refuse_beside_check(output: Path | None, *, force: bool) -> None:
     if output is not None or force:
-        message = "check only looks: leave out --output and --force."
-        raise ParameterError(message)
+        raise ParameterError("check only looks: leave out --output and --force.")
 
 
 def _what_is_missing(draft: str) -> str:

@@ -59,8 +59,7 @@ def refuse_nameless(file: str) -> None:
     celosia.core.errors.ParameterError: table must be given for a database, such as --table deaths.
     """
     if "://" in file:
-        message = "table must be given for a database, such as --table deaths."
-        raise ParameterError(message)
+        raise ParameterError("table must be given for a database, such as --table deaths.")
 
 
 def _grid(counts: "CellCounts") -> Grid:
@@ -98,8 +97,7 @@ def _refuse_unreadable(check: Path, counts: "CellCounts", at_most: float) -> Non
     wrong = [f"{_percent(one.share)} of {one.name}" for one in counts.columns if one.share > at_most]
     lost = [f"{_percent(counts.lost_share)} of all rows"] if counts.lost_share > at_most else []
     if wrong or lost:
-        message = f"{check} does not fit the cells: {', '.join([*lost, *wrong])} cannot be read. {_DECLARE}"
-        raise SchemaError(message)
+        raise SchemaError(f"{check} does not fit the cells: {', '.join([*lost, *wrong])} cannot be read. {_DECLARE}")
 
 
 def _percent(share: float) -> str:

@@ -87,8 +87,7 @@ def ask_place(file: str) -> Path:
         place = Path(answer).expanduser()
         check_place(place, name="The file")
         if place.exists():
-            message = f"{str(place)!r} is there already: name another file."
-            raise ParameterError(message)
+            raise ParameterError(f"{str(place)!r} is there already: name another file.")
         return place
 
     return _ask("Write the schema to", f"{stem.strip('*?[]') or 'schema'}.toml", read)
@@ -167,8 +166,7 @@ def _pick(answer: str, names: list[str]) -> str:
     fitting = [name for name in names if name.casefold() == answer.casefold()]
     if answer in names or len(fitting) == 1:
         return answer if answer in names else fitting[0]
-    message = f"There is no column {answer!r}: name one of {', '.join(names)}."
-    raise ParameterError(message)
+    raise ParameterError(f"There is no column {answer!r}: name one of {', '.join(names)}.")
 
 
 def _ask_limits() -> dict[str, Any]:
@@ -187,8 +185,7 @@ def _read_limit(answer: str, *, needed: bool) -> int | None:
     if answer == _NONE and not needed:
         return None
     if not answer.isdecimal():
-        message = f"Write an integer from 1 on, not {answer!r}."
-        raise ParameterError(message)
+        raise ParameterError(f"Write an integer from 1 on, not {answer!r}.")
     return whole(int(answer), name="The limit")
 
 

@@ -167,7 +167,7 @@ def _number(value: float, decimals: int) -> str:
     return f"{value:,.{decimals}f}"
 
 
-def _value(value: Any) -> str:  # noqa: ANN401 - whatever an answer holds
+def _value(value: Any) -> str:
     match value:
         case bool() | None:
             return {True: "true", False: "false", None: "–"}[value]
@@ -181,7 +181,7 @@ def _value(value: Any) -> str:  # noqa: ANN401 - whatever an answer holds
             return printable(str(value))
 
 
-def _plain(value: Any) -> Any:  # noqa: ANN401 - what JSON knows
+def _plain(value: Any) -> Any:
     match value:
         case date() | datetime():
             return value.isoformat()
@@ -193,7 +193,7 @@ def _plain(value: Any) -> Any:  # noqa: ANN401 - what JSON knows
             return value
 
 
-def _cell(value: Any) -> Any:  # noqa: ANN401 - what CSV knows
+def _cell(value: Any) -> Any:
     if isinstance(value, list):
         return " ".join(map(str, value))
     return _plain(value)

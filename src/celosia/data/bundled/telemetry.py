@@ -117,8 +117,7 @@ def generate_batches(name: str, *, seed: int = 7) -> "Iterator[pa.RecordBatch]":
     [65536, 65536, 65536, 3392]
     """
     if name not in tuple(RECIPES):  # which looks at any object, hashable or not
-        message = f"name must be one of {', '.join(RECIPES)}; not {quote(name)}."
-        raise ParameterError(message)
+        raise ParameterError(f"name must be one of {', '.join(RECIPES)}; not {quote(name)}.")
     # Each data set has a stream of its own: with one seed for all, a small one would be the beginning of a large one.
     key = hashlib.sha256(f"celosia.data.telemetry/1/{name}/{whole(seed, name='seed', least=0)}".encode()).digest()
     return _batches(RECIPES[name], Seeded(int.from_bytes(key)))

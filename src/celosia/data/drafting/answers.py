@@ -80,8 +80,7 @@ def parse_kind(text: str) -> str:
     found = [kind for kind in KINDS if wanted and kind.startswith(wanted)]
     if wanted in KINDS or len(found) == 1:
         return wanted if wanted in KINDS else found[0]
-    message = f"kind must be one of {', '.join(KINDS)}, not {quote(text)}."
-    raise ParameterError(message)
+    raise ParameterError(f"kind must be one of {', '.join(KINDS)}, not {quote(text)}.")
 
 
 def parse_bounds(kind: str, text: str) -> Kind:
@@ -95,26 +94,25 @@ def parse_bounds(kind: str, text: str) -> Kind:
     if not dots and numeric:
         low, high = "0", low
     if not low or not high:
-        message = f"Write both bounds, such as {'0..120' if numeric else '2021-01-01..2021-12-31'}, not {quote(text)}."
-        raise ParameterError(message)
+        raise ParameterError(
+            f"Write both bounds, such as {'0..120' if numeric else '2021-01-01..2021-12-31'}, not {quote(text)}."
+        )
     made = _BOUNDED[kind]
     return made(_bound(kind, low, "low"), _bound(kind, high, "high"))
 
 
-def _bound(kind: str, text: str, name: str) -> Any:  # noqa: ANN401 - whatever the kind takes
+def _bound(kind: str, text: str, name: str) -> Any:
     if kind not in ("integer", "real"):
         return text
     if _GROUPED.fullmatch(text):
-        message = (
+        raise ParameterError(
             f"{name} must be clear: {quote(text)} has a decimal sign or a separator of thousands. Write digits alone."
         )
-        raise ParameterError(message)
     number = exact(text.replace(",", ".") if text.count(",") == 1 else text, name=name)
     if kind == "real":
         return number
     if number.denominator != 1:
-        message = f"{name} of an integer column must be a whole number, not {quote(text)}."
-        raise ParameterError(message)
+        raise ParameterError(f"{name} of an integer column must be a whole number, not {quote(text)}.")
     return number.numerator
 
 
@@ -127,8 +125,9 @@ def parse_list(text: str) -> list[str]:
     try:
         [row] = csv.reader([text], skipinitialspace=True, strict=True)
     except (csv.Error, ValueError):
-        message = f'Write texts with commas between them, such as F, M, "not known", not {quote(text)}.'
-        raise ParameterError(message) from None
+        raise ParameterError(
+            f'Write texts with commas between them, such as F, M, "not known", not {quote(text)}.'
+        ) from None
     return [part.strip() for part in row if part.strip()]
 
 
@@ -140,8 +139,9 @@ def parse_values(text: str, *, whole: bool = False) -> Category:
     """
     values = parse_list(text)
     if whole and not all(re.fullmatch("[+-]?[0-9]{1,18}", value) for value in values):
-        message = f"The column holds integers, so its values must be integers, such as 1, 2, 3, not {quote(text)}."
-        raise ParameterError(message)
+        raise ParameterError(
+            f"The column holds integers, so its values must be integers, such as 1, 2, 3, not {quote(text)}."
+        )
     return Category([int(value) for value in values] if whole else values)
 
 

@@ -43,8 +43,9 @@ class Axis:
         lowest = int(whole(self.lowest, name="lowest", least=-_EXACT))
         highest = int(whole(self.highest, name="highest", least=-_EXACT))
         if not 0 < highest - lowest <= MOST_STEPS or highest > _EXACT:
-            message = f"An axis has 1 to 2^30 steps, none beyond 2^52, not those from {lowest} to {quote(highest)}."
-            raise ParameterError(message)
+            raise ParameterError(
+                f"An axis has 1 to 2^30 steps, none beyond 2^52, not those from {lowest} to {quote(highest)}."
+            )
         grid = exact_positive(self.grid, name="grid")
         for name, value in (("lowest", lowest), ("highest", highest), ("grid", grid)):
             object.__setattr__(self, name, value)
@@ -123,30 +124,26 @@ def axis_between(low: Exact, high: Exact, grid: Exact | None = None) -> Axis:
     """
     first, last = exact(low, name="low"), exact(high, name="high")
     if not first < last:
-        message = f"low must be less than high, not {quote(low)} and {quote(high)}."
-        raise ParameterError(message)
+        raise ParameterError(f"low must be less than high, not {quote(low)} and {quote(high)}.")
     if max(abs(first), abs(last)) > _LARGEST:
-        message = f"low and high must lie between -1e30 and 1e30, not {quote(low)} and {quote(high)}."
-        raise ParameterError(message)
+        raise ParameterError(f"low and high must lie between -1e30 and 1e30, not {quote(low)} and {quote(high)}.")
     step = _default(first, last) if grid is None else exact_positive(grid, name="grid")
     if grid is not None:
         _check_grid(grid, step, first, last)
     elif step < 1 / _LARGEST:
-        message = f"low and high must be further apart than {quote(low)} and {quote(high)}."
-        raise ParameterError(message)
+        raise ParameterError(f"low and high must be further apart than {quote(low)} and {quote(high)}.")
     return Axis(math.floor(first / step), math.ceil(last / step), step)
 
 
 def _check_grid(given: Exact, step: Fraction, low: Fraction, high: Fraction) -> None:
     if step > high - low:
-        message = f"grid must be at most the distance of the bounds, not {quote(given)}."
-        raise ParameterError(message)
+        raise ParameterError(f"grid must be at most the distance of the bounds, not {quote(given)}.")
     if step < 1 / _LARGEST or not _fits(low, high, step):
-        message = f"grid must be coarser than {quote(given)}: at most 2^30 steps fit between bounds, none beyond 2^52."
-        raise ParameterError(message)
+        raise ParameterError(
+            f"grid must be coarser than {quote(given)}: at most 2^30 steps fit between bounds, none beyond 2^52."
+        )
     if max(step.numerator, step.denominator) > _LONGEST:
-        message = f"grid must be a ratio of numbers of at most 60 digits, not {quote(given)}."
-        raise ParameterError(message)
+        raise ParameterError(f"grid must be a ratio of numbers of at most 60 digits, not {quote(given)}.")
 
 
 def _default(low: Fraction, high: Fraction) -> Fraction:

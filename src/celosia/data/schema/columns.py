@@ -218,8 +218,7 @@ class Category(Kind):
     def __init__(self, *values: str | int | Iterable[str | int], ordered: bool = False, null: str | int = DROP) -> None:
         names = as_categories(values)
         if DROP in names:
-            message = f'Category cannot have the value "{DROP}", which is the name of a null rule.'
-            raise ParameterError(message)
+            raise ParameterError(f'Category cannot have the value "{DROP}", which is the name of a null rule.')
         _set(self, values=names, ordered=as_truth(ordered, name="ordered"))
         _set(self, null=_rule(null, as_category, names.__contains__, "one of the values"))
 
@@ -351,7 +350,7 @@ def _drops(null: object) -> bool:
     return isinstance(null, str) and null == DROP
 
 
-def _rule(null: Any, read: Callable[..., T], fits: Callable[[Any], bool], wanted: str) -> T | str:  # noqa: ANN401 - whatever the caller passed
+def _rule(null: Any, read: Callable[..., T], fits: Callable[[Any], bool], wanted: str) -> T | str:
     """Return a null rule, or refuse it in the same words for every kind."""
     if _drops(null):
         return DROP
@@ -361,18 +360,16 @@ def _rule(null: Any, read: Callable[..., T], fits: Callable[[Any], bool], wanted
             return value
     except ParameterError:
         pass
-    message = f'null must be "{DROP}" or {wanted}, not {quote(null)}.'
-    raise ParameterError(message)
+    raise ParameterError(f'null must be "{DROP}" or {wanted}, not {quote(null)}.')
 
 
-def _inside(first: Any, last: Any) -> Callable[[Any], bool]:  # noqa: ANN401 - two numbers, dates or times
+def _inside(first: Any, last: Any) -> Callable[[Any], bool]:
     return lambda value: first <= value <= last
 
 
-def _check_order(first: Any, last: Any, low: object, high: object) -> None:  # noqa: ANN401 - two numbers, dates or times
+def _check_order(first: Any, last: Any, low: object, high: object) -> None:
     if first > last:
-        message = f"low must be at most high, not {quote(low)} and {quote(high)}."
-        raise ParameterError(message)
+        raise ParameterError(f"low must be at most high, not {quote(low)} and {quote(high)}.")
 
 
 def _literal(value: object) -> str:

@@ -69,16 +69,15 @@ class Schema(Mapping[str, Kind]):
 
     def __init__(self, columns: Mapping[str, Kind] | None = None, /, **named: Kind) -> None:
         if columns is not None and not isinstance(columns, Mapping):
-            message = f"Schema takes columns by name, such as Schema(age=Integer(0, 120)), not {quote(columns)}."
-            raise SchemaError(message)
+            raise SchemaError(
+                f"Schema takes columns by name, such as Schema(age=Integer(0, 120)), not {quote(columns)}."
+            )
         twice = sorted(named.keys() & set(columns or ()))
         if twice:
-            message = f"The column {quote(twice[0])} is declared twice."
-            raise SchemaError(message)
+            raise SchemaError(f"The column {quote(twice[0])} is declared twice.")
         joined = {**(columns or {}), **named}
         if not joined:
-            message = "A schema needs at least one column, such as Schema(age=Integer(0, 120))."
-            raise SchemaError(message)
+            raise SchemaError("A schema needs at least one column, such as Schema(age=Integer(0, 120)).")
         self._columns = {_name(name): _checked(name, kind) for name, kind in joined.items()}
 
     def __getitem__(self, name: str) -> Kind:
@@ -126,11 +125,10 @@ class Schema(Mapping[str, Kind]):
         """
         document = load_toml(text)
         if "table" in document:
-            message = (
+            raise SchemaError(
                 "The schema has a section [table], which says whom the table protects and would be lost here: make "
                 "the table with celosia.data.parse_schema_file(text).table(rows), or read_schema_file(path)."
             )
-            raise SchemaError(message)
         return read_columns(document)
 
 
@@ -141,13 +139,11 @@ def load_toml(text: object) -> dict[str, Any]:
     {'grid': Decimal('0.1')}
     """
     if not isinstance(text, str):
-        message = f"from_toml takes the text of a file, not {quote(text)}."
-        raise SchemaError(message)
+        raise SchemaError(f"from_toml takes the text of a file, not {quote(text)}.")
     try:
         return tomllib.loads(text.removeprefix("\N{BYTE ORDER MARK}"), parse_float=Decimal)
     except (ValueError, ArithmeticError, RecursionError) as error:  # also numbers that are too long to be read
-        message = f"The schema is not TOML: {error}"
-        raise SchemaError(message) from error
+        raise SchemaError(f"The schema is not TOML: {error}") from error
 
 
 def read_columns(document: Mapping[str, Any]) -> Schema:
@@ -158,29 +154,25 @@ def read_columns(document: Mapping[str, Any]) -> Schema:
     """
     unknown = sorted(document.keys() - {"table", "columns"})
     if unknown:
-        message = f"The schema has a section {quote(unknown[0])}; there are only [table] and [columns.NAME]."
-        raise SchemaError(message)
+        raise SchemaError(f"The schema has a section {quote(unknown[0])}; there are only [table] and [columns.NAME].")
     columns = document.get("columns")
     if not isinstance(columns, dict) or not columns:
-        message = "The schema has no columns: it needs sections such as [columns.age]."
-        raise SchemaError(message)
+        raise SchemaError("The schema has no columns: it needs sections such as [columns.age].")
     return Schema({name: _kind(name, fields) for name, fields in columns.items()})
 
 
 def _name(name: object) -> str:
     if not isinstance(name, str) or not name.isprintable() or not 0 < len(name) <= _LONGEST_NAME:
-        message = (
+        raise SchemaError(
             f"The name of a column must be a text of 1 to {_LONGEST_NAME} printable characters, not {quote(name)}."
         )
-        raise SchemaError(message)
     return str.__str__(name)
 
 
 def _checked(name: str, kind: object) -> Kind:
     if not isinstance(kind, Kind) or type(kind) not in KINDS.values():
         hint = "write its parentheses" if isinstance(kind, type) else "such as Integer(0, 120) or Text()"
-        message = f"The column {quote(name)} needs a kind ({hint}), not {quote(kind)}."
-        raise SchemaError(message)
+        raise SchemaError(f"The column {quote(name)} needs a kind ({hint}), not {quote(kind)}.")
     return kind
 
 
@@ -196,30 +188,29 @@ def _kind(name: str, fields: object) -> Kind:
     given = fields.get("kind") if isinstance(fields, dict) else None
     if not isinstance(fields, dict) or not isinstance(given, str) or given not in KINDS:
         found = "" if given is None else f", not {quote(given)}"
-        message = f'The column {quote(name)} needs a line kind = "...", one of {", ".join(KINDS)}{found}.'
-        raise SchemaError(message)
+        raise SchemaError(f'The column {quote(name)} needs a line kind = "...", one of {", ".join(KINDS)}{found}.')
     missing = [field for field in _FIELDS[given] if field not in fields or fields[field] == []]
     if missing:
-        message = f"The column {quote(name)} needs {' and '.join(missing)}: fill in what is publicly known of it."
-        raise SchemaError(message)
+        raise SchemaError(
+            f"The column {quote(name)} needs {' and '.join(missing)}: fill in what is publicly known of it."
+        )
     options = ("null", *_OPTIONS.get(given, ()))
     unknown = sorted(fields.keys() - {"kind", *_FIELDS[given], *options})
     if unknown:
-        message = f"The column {quote(name)} has {quote(unknown[0])}, which a column of kind {given} does not know."
-        raise SchemaError(message)
+        raise SchemaError(
+            f"The column {quote(name)} has {quote(unknown[0])}, which a column of kind {given} does not know."
+        )
     if given == "category" and not isinstance(fields["values"], list):
-        message = f'The column {quote(name)} needs values as a list, such as values = ["F", "M"].'
-        raise SchemaError(message)
+        raise SchemaError(f'The column {quote(name)} needs values as a list, such as values = ["F", "M"].')
     plain = {field: _plain(value, given) for field, value in fields.items()}
     try:
         # Its values, bounds and options are as the kind's own: it says what is wrong with them.
         return KINDS[given](*(plain[f] for f in _FIELDS[given]), **{f: plain[f] for f in options if f in plain})
     except CelosiaError as error:
-        message = f"The column {quote(name)} is not valid: {error}"
-        raise SchemaError(message) from error
+        raise SchemaError(f"The column {quote(name)} is not valid: {error}") from error
 
 
-def _plain(value: object, kind: str) -> Any:  # noqa: ANN401 - whatever the kind takes
+def _plain(value: object, kind: str) -> Any:
     # Only reals take what is not whole; for the others a float is shown better in what they say against it.
     return float(value) if isinstance(value, Decimal) and kind != "real" else value
 

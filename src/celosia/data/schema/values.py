@@ -28,8 +28,7 @@ def as_whole(value: object, *, name: str) -> int:
     """
     number = int(whole(value, name=name, least=-_LARGEST))  # type: ignore[arg-type] # looks at the type itself
     if number > _LARGEST:
-        message = f"{name} must be at most 2^62, not {quote(value)}."
-        raise ParameterError(message)
+        raise ParameterError(f"{name} must be at most 2^62, not {quote(value)}.")
     return number
 
 
@@ -41,8 +40,7 @@ def as_truth(value: object, *, name: str) -> bool:
     """
     plain = _plain(value)
     if not isinstance(plain, bool):
-        message = f"{name} must be True or False, not {quote(value)}."
-        raise ParameterError(message)
+        raise ParameterError(f"{name} must be True or False, not {quote(value)}.")
     return plain
 
 
@@ -53,15 +51,13 @@ def as_text(value: object, *, name: str) -> str:
     'año'
     """
     if not isinstance(value, str):
-        message = f"{name} must be a text, not {quote(value)}."
-        raise ParameterError(message)
+        raise ParameterError(f"{name} must be a text, not {quote(value)}.")
     text = str.__str__(value)  # of an enumeration the value, not its name
     if len(text) > _LONGEST_TEXT or "\0" in text or not _is_unicode(text):
-        message = (
+        raise ParameterError(
             f"{name} must be a text of at most {_LONGEST_TEXT} characters, all of them Unicode and none NUL, "
             f"not {quote(text)}."
         )
-        raise ParameterError(message)
     return text
 
 
@@ -76,8 +72,9 @@ def as_category(value: object, *, name: str) -> str | int:
     try:
         return as_whole(value, name=name)
     except ParameterError:
-        message = f"{name} must be a text, or a whole number between -2^62 and 2^62, not {quote(value)}."
-        raise ParameterError(message) from None
+        raise ParameterError(
+            f"{name} must be a text, or a whole number between -2^62 and 2^62, not {quote(value)}."
+        ) from None
 
 
 def as_categories(given: tuple[object, ...]) -> tuple[str | int, ...]:
@@ -90,19 +87,17 @@ def as_categories(given: tuple[object, ...]) -> tuple[str | int, ...]:
     """
     values = tuple(as_category(value, name="A value of Category") for value in _listed(given))
     if not values:
-        message = "Category needs at least one value, such as Category('F', 'M')."
-        raise ParameterError(message)
+        raise ParameterError("Category needs at least one value, such as Category('F', 'M').")
     if len(values) > _MOST_CATEGORIES:
-        message = f"Category takes at most {_MOST_CATEGORIES:,} values: for more, Text() keeps them private."
-        raise ParameterError(message)
+        raise ParameterError(
+            f"Category takes at most {_MOST_CATEGORIES:,} values: for more, Text() keeps them private."
+        )
     if len(set(map(type, values))) > 1:
-        message = f"The values of Category must be all texts or all whole numbers, not {quote(values)}."
-        raise ParameterError(message)
+        raise ParameterError(f"The values of Category must be all texts or all whole numbers, not {quote(values)}.")
     if len(set(values)) < len(values):
         seen: set[str | int] = set()
         twice = next(value for value in values if value in seen or seen.add(value))  # type: ignore[func-returns-value]
-        message = f"The values of Category must be different, but {quote(twice)} is given twice."
-        raise ParameterError(message)
+        raise ParameterError(f"The values of Category must be different, but {quote(twice)} is given twice.")
     return values
 
 
@@ -120,8 +115,7 @@ def as_date(value: object, *, name: str) -> dt.date:
             plain = None
     if isinstance(plain, dt.date) and not isinstance(plain, dt.datetime):
         return dt.date(plain.year, plain.month, plain.day)
-    message = f"{name} must be a date such as '2021-12-31', not {quote(value)}."
-    raise ParameterError(message)
+    raise ParameterError(f"{name} must be a date such as '2021-12-31', not {quote(value)}.")
 
 
 def as_moment(value: object, *, name: str) -> dt.datetime:
@@ -142,8 +136,9 @@ def as_moment(value: object, *, name: str) -> dt.datetime:
             return dt.datetime(plain.year, plain.month, plain.day, tzinfo=dt.UTC)
     except (ValueError, TypeError, OverflowError):  # no time, pandas' "not a time", outside the years 1 to 9999
         pass
-    message = f"{name} must be a time such as '2021-12-31 23:59:59', in the years 1 to 9999, not {quote(value)}."
-    raise ParameterError(message)
+    raise ParameterError(
+        f"{name} must be a time such as '2021-12-31 23:59:59', in the years 1 to 9999, not {quote(value)}."
+    )
 
 
 def _in_utc(moment: dt.datetime) -> dt.datetime:
@@ -166,8 +161,9 @@ def _listed(given: tuple[object, ...]) -> Iterable[object]:
     if len(given) != 1 or isinstance(given[0], str | bytes) or not isinstance(given[0], Iterable):
         return given
     if isinstance(given[0], set | frozenset):
-        message = "Category needs its values in an order, which a set has not: give a list, such as sorted(values)."
-        raise ParameterError(message)
+        raise ParameterError(
+            "Category needs its values in an order, which a set has not: give a list, such as sorted(values)."
+        )
     try:
         return tuple(islice(given[0], _MOST_CATEGORIES + 1))  # a generator may have no end
     except TypeError:  # an array without dimensions

@@ -150,14 +150,14 @@ def _named(value: object) -> str:
 def _check_frame(source: object) -> None:
     """Refuse what is no frame, or can be read only once; never by a text that shows what is in it."""
     if hasattr(source, "__next__"):
-        message = f"source must be read anew for every question, but a {_named(source)} is read once: read all of it."
-        raise ParameterError(message)
+        raise ParameterError(
+            f"source must be read anew for every question, but a {_named(source)} is read once: read all of it."
+        )
     if not _is_frame(source):
-        message = f"source must be {_ACCEPTED}, not a {_named(source)}."
-        raise ParameterError(message)
+        raise ParameterError(f"source must be {_ACCEPTED}, not a {_named(source)}.")
 
 
-def _is_frame(source: Any) -> bool:  # noqa: ANN401 - anything at all
+def _is_frame(source: Any) -> bool:
     if type(source).__module__ == "builtins":
         return False  # without loading the library below
     from narwhals.dependencies import is_into_dataframe, is_into_series, is_polars_lazyframe
@@ -174,14 +174,14 @@ def _is_frame(source: Any) -> bool:  # noqa: ANN401 - anything at all
 def _database(url: str, name: str | None) -> Database:
     scheme = _scheme(url)
     if scheme not in _SCHEMES:
-        message = (
+        raise ParameterError(
             f"source must be a valid postgresql:// URL or a local file, not an address that begins with "
             f"{quote(scheme)}: for other databases and remote files pass an Ibis table."
         )
-        raise ParameterError(message)
     if name is None:
-        message = 'name must be given for a database: the table, such as name="deaths" or name="public.deaths".'
-        raise ParameterError(message)
+        raise ParameterError(
+            'name must be given for a database: the table, such as name="deaths" or name="public.deaths".'
+        )
     *schema, table = _table_parts(name)
     return Database(url, table, schema[0] if schema else None)
 
@@ -198,8 +198,7 @@ def _scheme(url: str) -> str:
 def _table_parts(name: object) -> list[str]:
     parts = name.split(".") if isinstance(name, str) else []
     if not 1 <= len(parts) <= 2 or not all(part.isprintable() and 0 < len(part) <= _LONGEST_NAME for part in parts):
-        message = f'name must be a table such as "deaths" or "public.deaths", not {quote(name)}.'
-        raise ParameterError(message)
+        raise ParameterError(f'name must be a table such as "deaths" or "public.deaths", not {quote(name)}.')
     return parts
 
 

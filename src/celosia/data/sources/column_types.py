@@ -84,11 +84,9 @@ def _of_parquet(paths: tuple[str, ...]) -> tuple[ColumnType, ...]:
     try:
         schemas = [pq.read_schema(path) for path in paths]
     except (OSError, pa.ArrowException):
-        message = "source: a file that ends in .parquet is no Parquet file, or cannot be read."
-        raise ParameterError(message) from None
+        raise ParameterError("source: a file that ends in .parquet is no Parquet file, or cannot be read.") from None
     if any(set(schema.names) != set(schemas[0].names) for schema in schemas):
-        message = "source: the Parquet files do not all have the same columns."
-        raise ParameterError(message)
+        raise ParameterError("source: the Parquet files do not all have the same columns.")
     return _of_arrow(schemas[0])
 
 
@@ -113,7 +111,7 @@ def _arrow_kind(kind: "pa.DataType") -> str | None:
     return next((word for word, fits in tests.items() if fits), None)
 
 
-def _of_frame(frame: Any) -> tuple[ColumnType, ...]:  # noqa: ANN401 - any library's frame
+def _of_frame(frame: Any) -> tuple[ColumnType, ...]:
     import narwhals as nw
     import pyarrow as pa
     from narwhals.dependencies import is_pandas_dataframe
@@ -122,8 +120,7 @@ def _of_frame(frame: Any) -> tuple[ColumnType, ...]:  # noqa: ANN401 - any libra
         return _of_arrow(frame.schema)
     objects = is_pandas_dataframe(frame)  # which become texts; elsewhere they are nothing that Arrow knows
     if objects and not frame.columns.is_unique:
-        message = "source must have different names for its columns."
-        raise ParameterError(message)
+        raise ParameterError("source must have different names for its columns.")
     try:
         schema = nw.from_native(frame).collect_schema()
     except TypeError:  # not one of Narwhals', but it speaks Arrow's own protocol
@@ -135,7 +132,7 @@ def _of_frame(frame: Any) -> tuple[ColumnType, ...]:  # noqa: ANN401 - any libra
     )
 
 
-def _frame_kind(kind: Any) -> str | None:  # noqa: ANN401 - a type of Narwhals
+def _frame_kind(kind: Any) -> str | None:
     import narwhals as nw
 
     tests = {
@@ -167,18 +164,17 @@ def ask_database(source: Database, question: Callable[[Any], T]) -> T:
         backend = ibis.connect(source.url)
         return question(backend.table(source.table, database=source.schema))
     except Exception:  # noqa: BLE001 - a driver's errors quote the address, and with it the password
-        message = f"The database could not be opened, or has no table {quote(source.table)}."
-        raise EngineError(message) from None
+        raise EngineError(f"The database could not be opened, or has no table {quote(source.table)}.") from None
     finally:
         if backend is not None:
             backend.disconnect()
 
 
-def _of_ibis(expression: Any) -> tuple[ColumnType, ...]:  # noqa: ANN401 - an Ibis table
+def _of_ibis(expression: Any) -> tuple[ColumnType, ...]:
     return tuple(ColumnType(name, str(kind), _ibis_kind(kind)) for name, kind in expression.schema().items())
 
 
-def _ibis_kind(kind: Any) -> str | None:  # noqa: ANN401 - a type of Ibis
+def _ibis_kind(kind: Any) -> str | None:
     tests = {
         "integer": kind.is_integer(),
         "real": kind.is_floating() or kind.is_decimal(),

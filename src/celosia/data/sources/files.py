@@ -63,21 +63,20 @@ def find_files(pattern: str, text: TextFormat = _PLAIN) -> Files:
     paths = tuple(str(Path(path).absolute()) for path in found if Path(path).is_file())
     if not paths:
         hint = "; a folder is read by a glob such as folder/*.parquet" if Path(place).is_dir() else ""
-        message = f"source: there is no file {quote(pattern)}{hint}."
-        raise ParameterError(message)
+        raise ParameterError(f"source: there is no file {quote(pattern)}{hint}.")
     if all(path.lower().endswith(_PARQUET) for path in paths):
         return Files(paths, "parquet")
     if all(path.lower().endswith(_CSV) for path in paths):
         return Files(paths, "csv", _common_delimiter(pattern, paths, text), text.encoding)
-    message = f"source must be files that all end in .parquet, or all in .csv, .tsv or .csv.gz, not {quote(pattern)}."
-    raise ParameterError(message)
+    raise ParameterError(
+        f"source must be files that all end in .parquet, or all in .csv, .tsv or .csv.gz, not {quote(pattern)}."
+    )
 
 
 def _common_delimiter(pattern: str, paths: tuple[str, ...], text: TextFormat) -> str:
     headers = {csv_header(path, text) for path in paths}
     if len(headers) > 1:  # columns are found by their place
-        message = f"source: the files of {quote(pattern)} must have the same header and delimiter."
-        raise SchemaError(message)
+        raise SchemaError(f"source: the files of {quote(pattern)} must have the same header and delimiter.")
     [(delimiter, _)] = headers
     return delimiter
 

@@ -48,15 +48,14 @@ def to_arrow(
         raise
     except Exception:  # noqa: BLE001 - whatever a library raises here may quote values
         kind = type(frame)
-        message = (
+        raise InputError(
             f"The {kind.__module__.partition('.')[0]} {kind.__name__} could not be read as an Arrow table: convert its "
             "columns to numbers, texts, dates or times before."
-        )
-        raise InputError(message) from None
+        ) from None
 
 
 def _to_arrow(
-    frame: Any,  # noqa: ANN401 - any library's frame
+    frame: Any,
     columns: Sequence[str] | None,
     kinds: Mapping[str, Kind] | None,
     person: str | None,

@@ -84,11 +84,10 @@ def read_ids(column: "pd.Series[Any]", name: str) -> "pa.Array":
     values = _values(column)
     families = {_family(value) for value in values if value is not None}
     if len(families) > 1 or None in families:
-        message = (
+        raise InputError(
             f"The person column {quote(name)} is of Python objects that are not all integers, all floats, all strings "
             'or all UUIDs: convert it to one type before, such as frame.astype({column: "string"}).'
         )
-        raise InputError(message)
     if families == {"real"}:
         return pa.array([None if value is None else float(value) for value in values], pa.float64())
     if families == {"integer"}:

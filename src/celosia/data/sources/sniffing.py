@@ -140,7 +140,7 @@ class _Cells:
     nulls: tuple[str, ...] = ()
 
 
-def _read_cells(connection: Any, name: str, kind: str) -> _Cells:  # noqa: ANN401 - of DuckDB
+def _read_cells(connection: Any, name: str, kind: str) -> _Cells:
     """Look at a column that DuckDB takes for ``kind``; at words by our own grammar, which lets a few others pass."""
     quoted = '"' + name.replace('"', '""') + '"'
     words = ", ".join(f"'{word}'" for word in _NULL_WORDS)

@@ -121,7 +121,7 @@ def is_string(type_: "pa.DataType") -> bool:
     return any(test(value) for test in tests)
 
 
-def _without_views(type_: Any) -> Any:  # noqa: ANN401 - a type of Arrow
+def _without_views(type_: Any) -> Any:
     import pyarrow as pa
 
     if pa.types.is_dictionary(type_):
@@ -131,7 +131,7 @@ def _without_views(type_: Any) -> Any:  # noqa: ANN401 - a type of Arrow
     return pa.large_binary() if pa.types.is_binary_view(type_) else type_
 
 
-def _cast_chunk(chunk: Any, wanted: Any) -> Any:  # noqa: ANN401 - arrays and types of Arrow
+def _cast_chunk(chunk: Any, wanted: Any) -> Any:
     import pyarrow as pa
 
     if pa.types.is_dictionary(wanted):  # kernels that cast a dictionary lack views too
@@ -141,7 +141,7 @@ def _cast_chunk(chunk: Any, wanted: Any) -> Any:  # noqa: ANN401 - arrays and ty
     return pa.Array.from_buffers(wanted, len(binary), binary.buffers(), binary.null_count, binary.offset)
 
 
-def _chunked(chunks: list[Any], type_: Any) -> "pa.ChunkedArray":  # noqa: ANN401 - arrays and types of Arrow
+def _chunked(chunks: list[Any], type_: Any) -> "pa.ChunkedArray":
     import pyarrow as pa
 
     return pa.chunked_array(chunks, type_)

@@ -49,8 +49,7 @@ class TextFormat:
     def __post_init__(self) -> None:
         _check_delimiter(self.delimiter)
         if self.decimal not in (".", ","):
-            message = f'decimal must be "." or ",", not {quote(self.decimal)}.'
-            raise ParameterError(message)
+            raise ParameterError(f'decimal must be "." or ",", not {quote(self.decimal)}.')
         formats = _strings(self.date_format, "date_format")
         for one in formats:
             _check_date_format(one)
@@ -78,8 +77,7 @@ def _known_encoding(value: object) -> str:
     except (LookupError, ValueError):
         found = None
     if found is None:
-        message = f"encoding must be one of {', '.join(ENCODINGS)}, not {quote(value)}."
-        raise ParameterError(message)
+        raise ParameterError(f"encoding must be one of {', '.join(ENCODINGS)}, not {quote(value)}.")
     return found
 
 
@@ -88,8 +86,7 @@ def _check_delimiter(value: object) -> None:
         return
     sign = value if isinstance(value, str) and len(value) == 1 else '"'
     if not sign.isascii() or sign.isalnum() or sign in "\"'\\\r\n\0.+-":
-        message = f'delimiter must be one character such as "," ";" "|" or a tab, not {quote(value)}.'
-        raise ParameterError(message)
+        raise ParameterError(f'delimiter must be one character such as "," ";" "|" or a tab, not {quote(value)}.')
 
 
 def _strings(value: object, name: str) -> tuple[str, ...]:
@@ -99,8 +96,7 @@ def _strings(value: object, name: str) -> tuple[str, ...]:
         or len(items) > _MOST
         or not all(isinstance(item, str) and len(item) <= _LONGEST and _is_utf_8(item) for item in items)
     ):
-        message = f"{name} must be a text, or a list of at most {_MOST} of them, not {quote(value)}."
-        raise ParameterError(message)
+        raise ParameterError(f"{name} must be a text, or a list of at most {_MOST} of them, not {quote(value)}.")
     return tuple(items)
 
 
@@ -114,14 +110,12 @@ def _check_date_format(text: str) -> None:
     once = len(named) == len(set(named)) and ("%Y" in named) != ("%y" in named)
     known = all(sign in DIRECTIVES or sign in _SEPARATORS or (sign.isascii() and sign.isalpha()) for sign in signs)
     if not known or not once or not {"%d", "%m"} <= set(named) or ("%M" in named) != ("%H" in named):
-        message = (
+        raise ParameterError(
             f"date_format must be made of {', '.join(DIRECTIVES)} and separators, with a day, a month and a year, such "
             f'as "%d/%m/%Y" or "%d/%m/%Y %H:%M", not {quote(text)}.'
         )
-        raise ParameterError(message)
     if "%S" in named and "%M" not in named:
-        message = f"date_format has seconds without minutes: {quote(text)}."
-        raise ParameterError(message)
+        raise ParameterError(f"date_format has seconds without minutes: {quote(text)}.")
 
 
 def split_format(text: str) -> list[str]:

@@ -31,12 +31,10 @@ def as_number(value: object, *, name: str, least: float = -math.inf, above: floa
     """
     number = _real(value, name)
     if not math.isfinite(number):
-        message = f"{name} must be finite, not {quote(value)}."
-        raise ParameterError(message)
+        raise ParameterError(f"{name} must be finite, not {quote(value)}.")
     if number < least or number <= above:
         bound = f"at least {least:g}" if number < least else f"greater than {above:g}"
-        message = f"{name} must be {bound}, not {quote(value)}."
-        raise ParameterError(message)
+        raise ParameterError(f"{name} must be {bound}, not {quote(value)}.")
     return number
 
 
@@ -48,8 +46,7 @@ def as_order(value: object, *, least: float = 0.0, name: str = "order") -> float
     """
     number = _real(value, name)
     if not number >= least:
-        message = f"{name} must be at least {least:g} (infinity is allowed), not {quote(value)}."
-        raise ParameterError(message)
+        raise ParameterError(f"{name} must be at least {least:g} (infinity is allowed), not {quote(value)}.")
     return number
 
 
@@ -60,24 +57,21 @@ def as_array(value: object, *, name: str, dimensions: tuple[int, ...] = (1,)) ->
     array([1., 2.])
     """
     if np.ma.is_masked(value):
-        message = f"{name} must have no masked entries: drop them, or fill them in."
-        raise ParameterError(message)
+        raise ParameterError(f"{name} must have no masked entries: drop them, or fill them in.")
     try:
         array = np.asarray(value)
     except ValueError as error:  # rows of different lengths
-        message = f"{name} must be a rectangular array of numbers."
-        raise ParameterError(message) from error
+        raise ParameterError(f"{name} must be a rectangular array of numbers.") from error
     if array.dtype.kind not in "iuf":
-        message = f"{name} must be an array of numbers, not of {array.dtype}."
-        raise ParameterError(message)
+        raise ParameterError(f"{name} must be an array of numbers, not of {array.dtype}.")
     if array.ndim not in dimensions or array.size == 0:
         wanted = " or ".join(str(number) for number in dimensions)
-        message = f"{name} must be a non-empty array of {wanted} dimensions, not one of shape {array.shape}."
-        raise ParameterError(message)
+        raise ParameterError(
+            f"{name} must be a non-empty array of {wanted} dimensions, not one of shape {array.shape}."
+        )
     array = array.astype(np.float64)
     if not np.isfinite(array).all():
-        message = f"{name} must be finite: it holds NaN or infinity."
-        raise ParameterError(message)
+        raise ParameterError(f"{name} must be finite: it holds NaN or infinity.")
     return array
 
 
@@ -93,26 +87,21 @@ def as_probabilities(value: object, *, name: str) -> "NDArray[np.float64]":
     """
     array = as_array(value, name=name)
     if (array < 0).any():
-        message = f"{name} must have no negative probability, but holds {array.min():g}."
-        raise ParameterError(message)
+        raise ParameterError(f"{name} must have no negative probability, but holds {array.min():g}.")
     total = math.fsum(array)
     if abs(total - 1) > _SUM:
-        message = f"{name} must sum to 1, but sums to {total!r}: divide the weights by their sum."
-        raise ParameterError(message)
+        raise ParameterError(f"{name} must sum to 1, but sums to {total!r}: divide the weights by their sum.")
     return array / total
 
 
 def _real(value: object, name: str) -> float:
     known = not isinstance(value, (bool, np.bool_, str, bytes)) and hasattr(type(value), "__float__")
     if not known or (isinstance(value, np.ndarray) and value.ndim > 0):
-        message = f"{name} must be a number, not {quote(value)}."
-        raise ParameterError(message)
+        raise ParameterError(f"{name} must be a number, not {quote(value)}.")
     try:
         number = float(value)  # type: ignore[arg-type]  # it has __float__, as was just seen
     except (TypeError, ValueError, OverflowError) as error:
-        message = f"{name} must be a number, not {quote(value)}."
-        raise ParameterError(message) from error
+        raise ParameterError(f"{name} must be a number, not {quote(value)}.") from error
     if math.isnan(number):
-        message = f"{name} must be a number, not {quote(value)}."
-        raise ParameterError(message)
+        raise ParameterError(f"{name} must be a number, not {quote(value)}.")
     return number

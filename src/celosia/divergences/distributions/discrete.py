@@ -35,8 +35,9 @@ class Discrete:
         points = as_array(points, name="points", dimensions=(1, 2)) + 0.0  # no negative zero
         probabilities = as_probabilities(probabilities, name="probabilities")
         if len(points) != len(probabilities):
-            message = f"points and probabilities must be as many: {len(points)} are not {len(probabilities)}."
-            raise ParameterError(message)
+            raise ParameterError(
+                f"points and probabilities must be as many: {len(points)} are not {len(probabilities)}."
+            )
         for array in (points, probabilities):
             array.flags.writeable = False
         object.__setattr__(self, "points", points)
@@ -88,8 +89,7 @@ def same_dimension(p: Discrete, q: Discrete) -> int:
     celosia.core.errors.ParameterError: p and q must have points of the same dimension: 1 is not 2.
     """
     if p.dimension != q.dimension:
-        message = f"p and q must have points of the same dimension: {p.dimension} is not {q.dimension}."
-        raise ParameterError(message)
+        raise ParameterError(f"p and q must have points of the same dimension: {p.dimension} is not {q.dimension}.")
     return p.dimension
 
 

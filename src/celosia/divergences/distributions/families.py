@@ -34,8 +34,7 @@ class Bernoulli:
     def __post_init__(self) -> None:
         probability = as_number(self.probability, name="probability", least=0)
         if probability > 1:
-            message = f"probability must be between 0 and 1, not {quote(self.probability)}."
-            raise ParameterError(message)
+            raise ParameterError(f"probability must be between 0 and 1, not {quote(self.probability)}.")
         object.__setattr__(self, "probability", probability)
 
     @property
@@ -72,7 +71,7 @@ class Normal:
         """
         return math.sqrt(self.variance)
 
-    def frozen(self) -> Any:  # noqa: ANN401 - SciPy's frozen distributions have no common public type
+    def frozen(self) -> Any:
         """SciPy's distribution with these parameters.
 
         >>> Normal(1, 4).frozen().std()
@@ -98,7 +97,7 @@ class Laplace:
         object.__setattr__(self, "location", as_number(self.location, name="location"))
         object.__setattr__(self, "scale", as_number(self.scale, name="scale", above=0))
 
-    def frozen(self) -> Any:  # noqa: ANN401 - SciPy's frozen distributions have no common public type
+    def frozen(self) -> Any:
         """SciPy's distribution with these parameters.
 
         >>> Laplace(3, 1).frozen().mean()
@@ -124,12 +123,12 @@ class MultivariateNormal:
         mean = as_array(mean, name="mean")
         covariance = as_array(covariance, name="covariance", dimensions=(2,))
         if covariance.shape != (len(mean), len(mean)):
-            message = f"covariance must be {len(mean)} by {len(mean)}, as mean is, not of shape {covariance.shape}."
-            raise ParameterError(message)
+            raise ParameterError(
+                f"covariance must be {len(mean)} by {len(mean)}, as mean is, not of shape {covariance.shape}."
+            )
         # Rounding may leave a computed covariance a few bits from symmetric; more than that is another matrix.
         if not np.allclose(covariance, covariance.T, rtol=1e-10, atol=0) or np.linalg.eigvalsh(covariance)[0] <= 0:
-            message = "covariance must be symmetric and positive definite."
-            raise ParameterError(message)
+            raise ParameterError("covariance must be symmetric and positive definite.")
         for array in (mean, covariance):
             array.flags.writeable = False
         object.__setattr__(self, "mean", mean)

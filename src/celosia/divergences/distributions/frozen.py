@@ -126,8 +126,7 @@ class Countable:
         ends = np.rint(stretch.points(np.array(found[:2])))
         first, last = max(ends[0] - 1, low), min(ends[1] + 1, high)
         if last - first > _MOST_TERMS:
-            message = f"p and q spread over more than {_MOST_TERMS} whole numbers: too many to add up."
-            raise InputError(message)
+            raise InputError(f"p and q spread over more than {_MOST_TERMS} whole numbers: too many to add up.")
         return float(scipy.special.logsumexp(values(np.arange(first, last + 1))))
 
     def log_supremum(self) -> float:
@@ -143,41 +142,43 @@ class Countable:
         return supremum(lambda x: loss(np.rint(x)), stretch, _marks(self.p, self.q, _MODERATE))
 
 
-def _marks(p: Any, q: Any, levels: "NDArray[np.float64]" = _LEVELS) -> "NDArray[np.float64]":  # noqa: ANN401 - SciPy's frozen distributions have no common public type
+def _marks(p: Any, q: Any, levels: "NDArray[np.float64]" = _LEVELS) -> "NDArray[np.float64]":
     """Points of every size that the mass of p and q is seen from."""
     marks = np.concatenate([side.ppf(levels) for side in (p, q)] + [np.asarray(side.support()) for side in (p, q)])
     finite: NDArray[np.float64] = np.unique(marks[np.isfinite(marks)])
     return finite
 
 
-def _check_whole(p: Any, q: Any) -> None:  # noqa: ANN401 - likewise
+def _check_whole(p: Any, q: Any) -> None:
     """Refuse atoms between the whole numbers: a sum over whole numbers would not see them."""
     for side, name in ((p, "p"), (q, "q")):
         atoms = np.concatenate(
             [np.asarray(getattr(side.dist, "xk", [0.0]), dtype=np.float64), _marks(side, side, _MODERATE)]
         )
         if (atoms != np.rint(atoms)).any():
-            message = f"{name} must have its mass on whole numbers: give Discrete(points=..., probabilities=...)."
-            raise InputError(message)
+            raise InputError(
+                f"{name} must have its mass on whole numbers: give Discrete(points=..., probabilities=...)."
+            )
 
 
-def _scale(p: Any, q: Any) -> float:  # noqa: ANN401 - likewise
+def _scale(p: Any, q: Any) -> float:
     spreads = [float(side.ppf(0.75) - side.ppf(0.25)) for side in (p, q)]
     if not all(0 < spread < math.inf for spread in spreads):
-        message = "p and q must have a finite, positive distance between their quartiles: check their parameters."
-        raise InputError(message)
+        raise InputError(
+            "p and q must have a finite, positive distance between their quartiles: check their parameters."
+        )
     return min(spreads)
 
 
-def _common(p: Any, q: Any) -> tuple[float, float]:  # noqa: ANN401 - likewise
+def _common(p: Any, q: Any) -> tuple[float, float]:
     """The interval on which both have their support."""
     (p_low, p_high), (q_low, q_high) = p.support(), q.support()
     return max(p_low, q_low), min(p_high, q_high)
 
 
 def _log_densities(
-    p: Any,  # noqa: ANN401 - likewise
-    q: Any,  # noqa: ANN401 - likewise
+    p: Any,
+    q: Any,
 ) -> "Callable[[NDArray[np.float64]], tuple[NDArray[np.float64], NDArray[np.float64]]]":
     low, high = _common(p, q)
 
@@ -193,7 +194,7 @@ def _log_densities(
     return densities
 
 
-def log_density_of(side: Any) -> "Callable[[NDArray[np.float64]], NDArray[np.float64]]":  # noqa: ANN401 - likewise
+def log_density_of(side: Any) -> "Callable[[NDArray[np.float64]], NDArray[np.float64]]":
     """Return SciPy's log-density, or ours where SciPy takes the logarithm of a density that has underflowed.
 
     >>> from scipy import stats
@@ -210,20 +211,21 @@ def log_density_of(side: Any) -> "Callable[[NDArray[np.float64]], NDArray[np.flo
     return side.logpdf if hasattr(side, "logpdf") else side.logpmf  # type: ignore[no-any-return]  # SciPy's own
 
 
-def _log_values(p: Any, q: Any, integrand: Integrand) -> "Callable[[NDArray[np.float64]], NDArray[np.float64]]":  # noqa: ANN401 - likewise
+def _log_values(p: Any, q: Any, integrand: Integrand) -> "Callable[[NDArray[np.float64]], NDArray[np.float64]]":
     densities = _log_densities(p, q)
 
     def values(x: "NDArray[np.float64]") -> "NDArray[np.float64]":
         log_p, log_q = densities(x)
         if np.isnan(log_p).any() or np.isnan(log_q).any():
-            message = "The log-density of p or q is lost where the other still has mass: use another order or family."
-            raise InputError(message)
+            raise InputError(
+                "The log-density of p or q is lost where the other still has mass: use another order or family."
+            )
         return integrand(log_p, log_q)
 
     return values
 
 
-def _loss(p: Any, q: Any) -> "Callable[[NDArray[np.float64]], NDArray[np.float64]]":  # noqa: ANN401 - likewise
+def _loss(p: Any, q: Any) -> "Callable[[NDArray[np.float64]], NDArray[np.float64]]":
     """The privacy loss log P / Q, and minus infinity where P has no mass or the difference is not known."""
     densities = _log_densities(p, q)
 

@@ -31,11 +31,9 @@ def histogram(dataset: object, universe: Iterable[Hashable] | None = None) -> di
     keys = list(universe)
     full = dict.fromkeys(keys, 0)
     if len(full) != len(keys) or not keys:
-        message = "universe must name at least one value, and each value once."
-        raise ParameterError(message)
+        raise ParameterError("universe must name at least one value, and each value once.")
     if not counts.keys() <= full.keys():
-        message = "dataset must lie within the universe: it holds values that universe does not name."
-        raise InputError(message)
+        raise InputError("dataset must lie within the universe: it holds values that universe does not name.")
     return full | counts
 
 
@@ -53,22 +51,18 @@ def _counts(dataset: object) -> dict[Any, int]:
     if isinstance(dataset, (str, bytes, Mapping)) or not (
         isinstance(dataset, (Sequence, set, frozenset)) or hasattr(dataset, "__array__")
     ):
-        message = f"dataset must be an array, a column or a sequence of records, not {type(dataset).__name__}."
-        raise InputError(message)
+        raise InputError(f"dataset must be an array, a column or a sequence of records, not {type(dataset).__name__}.")
     if np.ma.is_masked(dataset):
-        message = "dataset holds masked records: impute or drop them first."
-        raise InputError(message)
+        raise InputError("dataset holds masked records: impute or drop them first.")
     array = np.asarray(dataset) if hasattr(dataset, "__array__") else None
     if array is None:
         return _count_hashable(list(cast("Iterable[Any]", dataset)))
     if array.dtype.kind in "OV" and array.ndim in {1, 2}:  # objects, or rows with named fields
         return _count_hashable([tuple(row) for row in array.tolist()] if array.ndim == 2 else array.tolist())
     if array.ndim not in {1, 2}:
-        message = f"dataset must have one record per row, not {array.ndim} dimensions."
-        raise InputError(message)
+        raise InputError(f"dataset must have one record per row, not {array.ndim} dimensions.")
     if array.dtype.kind in "fcmM" and (array != array).any():  # noqa: PLR0124 - what differs from itself is NaN or NaT
-        message = "dataset holds NaN, which equals nothing: impute or drop it first."
-        raise InputError(message)
+        raise InputError("dataset holds NaN, which equals nothing: impute or drop it first.")
     values, counts = np.unique(array, axis=0, return_counts=True)
     keys = [tuple(row) for row in values.tolist()] if array.ndim == 2 else values.tolist()
     return dict(zip(keys, counts.tolist(), strict=True))
@@ -80,12 +74,12 @@ def _count_hashable(records: list[Any]) -> dict[Any, int]:
     try:
         counts = Counter(records)
     except TypeError as error:
-        message = "dataset must hold hashable records: write rows as tuples, or give a two-dimensional array."
-        raise InputError(message) from error
+        raise InputError(
+            "dataset must hold hashable records: write rows as tuples, or give a two-dimensional array."
+        ) from error
     # Only the different values are looked at, not the records.
     if any(map(_missing, counts)):
-        message = "dataset holds None or NaN: impute or drop it first."
-        raise InputError(message)
+        raise InputError("dataset holds None or NaN: impute or drop it first.")
     return dict(counts)
 
 

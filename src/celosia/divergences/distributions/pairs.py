@@ -97,8 +97,9 @@ def pair_of(p: object, q: object) -> Pair:
     p, q = (side.frozen() if hasattr(side, "frozen") else side for side in (p, q))
     for side, name in ((p, "p"), (q, "q")):
         if isinstance(side, Samples) and side.neighbours is not None:
-            message = f"{name} has neighbours={side.neighbours}, which estimate kl and renyi alone: use bins here."
-            raise ParameterError(message)
+            raise ParameterError(
+                f"{name} has neighbours={side.neighbours}, which estimate kl and renyi alone: use bins here."
+            )
     p, q = (side.empirical() if isinstance(side, Samples) and side.bins is None else side for side in (p, q))
     if isinstance(p, Samples) and isinstance(q, Samples):
         return Masses(*p.binned(q))
@@ -115,16 +116,14 @@ def _aligned(p: object, q: object) -> "tuple[NDArray[np.float64], NDArray[np.flo
     sides = []
     for side, name in ((p, "p"), (q, "q")):
         if isinstance(side, (Discrete, MultivariateNormal, Samples, str, bytes, dict, set)) or hasattr(side, "dist"):
-            message = (
+            raise ParameterError(
                 f"{name} is {quote(side)}, which has no common ground with the other side: give two arrays of "
                 "probabilities, two Discrete, two Samples with the same bins, or two frozen SciPy distributions, both "
                 "discrete or both continuous."
             )
-            raise ParameterError(message)
         sides.append(side.masses if isinstance(side, Bernoulli) else as_probabilities(side, name=name))
     if len(sides[0]) != len(sides[1]):
-        message = f"p and q must be aligned: p has {len(sides[0])} probabilities and q has {len(sides[1])}."
-        raise ParameterError(message)
+        raise ParameterError(f"p and q must be aligned: p has {len(sides[0])} probabilities and q has {len(sides[1])}.")
     return sides[0], sides[1]
 
 

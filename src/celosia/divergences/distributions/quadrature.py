@@ -131,8 +131,9 @@ def window(log_values: _Function, marks: "NDArray[np.float64]") -> tuple[float, 
         t = np.unique(np.concatenate([np.linspace(low, high, _SCAN), marks[(marks >= low) & (marks <= high)]]))
         values = log_values(t)
         if np.isnan(values).any():
-            message = "The densities of p and q are not numbers far out in the tails: the divergence cannot be found."
-            raise InputError(message)
+            raise InputError(
+                "The densities of p and q are not numbers far out in the tails: the divergence cannot be found."
+            )
         top = float(values.max())
         if top == -math.inf:
             return None
@@ -143,8 +144,7 @@ def window(log_values: _Function, marks: "NDArray[np.float64]") -> tuple[float, 
         low, high = float(t[first]), float(t[last])
         if len(heavy) >= _ENOUGH:
             return low, high, top
-    message = "The densities of p and q are concentrated on less than doubles can tell apart."
-    raise InputError(message)
+    raise InputError("The densities of p and q are concentrated on less than doubles can tell apart.")
 
 
 def supremum(values: _Function, stretch: Stretch, marks: "NDArray[np.float64]") -> float:
@@ -189,8 +189,7 @@ def _endless(t: "NDArray[np.float64]", values: "NDArray[np.float64]") -> bool:
         if values[end] >= top - _RESOLVED:
             if values[end] >= values[before]:
                 return True
-            message = "The tails of p and q fall too slowly for the divergence to be found by integration."
-            raise InputError(message)
+            raise InputError("The tails of p and q fall too slowly for the divergence to be found by integration.")
     return False
 
 

@@ -47,11 +47,10 @@ def wasserstein(p: object, q: object, order: float = 1.0, *, norm: float = 2.0) 
     left, right = (side.empirical() if isinstance(side, Samples) else side for side in (p, q))
     if not isinstance(left, Discrete) or not isinstance(right, Discrete):
         wrong = q if isinstance(left, Discrete) else p
-        message = (
+        raise ParameterError(
             f"wasserstein needs to know where the mass is: give Discrete(points=..., probabilities=...), Samples(...), "
             f"or two Normal or two Laplace, not {quote(wrong)}."
         )
-        raise ParameterError(message)
     if same_dimension(left, right) == 1:
         orders = [np.argsort(side.rows[:, 0], kind="stable") for side in (left, right)]
         first, second, masses = quantile_cells(left.probabilities[orders[0]], right.probabilities[orders[1]])
@@ -67,8 +66,7 @@ def _sorted_samples(x: "NDArray[np.float64]", y: "NDArray[np.float64]", order: f
     if len(x) == len(y):
         return _mean_power(_gaps(x, y), np.full(len(x), 1 / len(x)), order)
     if len(x) * len(y) >= _EXACT:
-        message = f"p and q have too many samples for whole numbers to count: {len(x)} and {len(y)}."
-        raise ParameterError(message)
+        raise ParameterError(f"p and q have too many samples for whole numbers to count: {len(x)} and {len(y)}.")
     # In units of 1 / (n m) the levels are whole numbers: no sliver of rounding can pair distant quantiles.
     levels = [np.arange(1, len(x) + 1) * len(y), np.arange(1, len(y) + 1) * len(x)]
     merged = np.sort(np.concatenate(levels), kind="stable")  # two sorted runs: the stable sort merges them
@@ -86,8 +84,7 @@ def _gaps(x: "NDArray[np.float64]", y: "NDArray[np.float64]") -> "NDArray[np.flo
 def _mean_power(lengths: "NDArray[np.float64]", masses: "NDArray[np.float64]", order: float) -> float:
     largest = float(lengths.max())
     if largest == math.inf:
-        message = "p and q have points too far apart for doubles: rescale both."
-        raise ParameterError(message)
+        raise ParameterError("p and q have points too far apart for doubles: rescale both.")
     if order == math.inf or largest == 0:
         return largest
     return float(largest * ((lengths / largest) ** order @ masses) ** (1 / order))  # scaled: no power overflows

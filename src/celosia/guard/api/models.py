@@ -114,8 +114,7 @@ class LimitBody(_Incoming):
                 return ZCDP(rho=rho)
             case (None, None, None, str(mu)):
                 return GaussianDP(mu=mu)
-        message = "A limit is epsilon, epsilon and delta, rho or mu: give one of these."
-        raise ParameterError(message)
+        raise ParameterError("A limit is epsilon, epsilon and delta, rho or mu: give one of these.")
 
 
 class WindowBody(LimitBody):

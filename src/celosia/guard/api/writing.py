@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["budget_line", "log_line", "user", "verification"]
 
 
-def _record(guarantee: "Guarantee | None") -> Any:  # noqa: ANN401 - an object, or None
+def _record(guarantee: "Guarantee | None") -> Any:
     return None if guarantee is None else json.loads(guarantee.to_json())
 
 

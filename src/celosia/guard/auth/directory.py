@@ -102,16 +102,16 @@ class Directory:
     def add(self, name: str, role: str, *, by: str, expires: dt.datetime | None = None) -> str:
         """Add a user and return the first key, which is not kept."""
         if not is_user_name(name):
-            message = (
+            raise ParameterError(
                 f"name must be 1 to 64 small letters, digits and . _ @ + -, such as ana or ana@example.org, and not "
                 f"{LOCAL!r}, not {quote(name)}."
             )
-            raise ParameterError(message)
         role = Role.of(role)
         with self._ledger.store.transaction() as connection:
             if _is_there(connection, name):
-                message = f"There is a user {quote(name)} already: give a new key with celosia guard user key {name}."
-                raise ParameterError(message)
+                raise ParameterError(
+                    f"There is a user {quote(name)} already: give a new key with celosia guard user key {name}."
+                )
             connection.execute(sa.insert(USERS).values(name=name, role=role.value, created=written(self._now())))
             self._ledger.record("user added", {"user": name, "role": role.value, "by": by}, connection=connection)
             return self._add_key(connection, name, by, expires)
@@ -126,8 +126,9 @@ class Directory:
     def _add_key(self, connection: "Connection", name: str, by: str, expires: dt.datetime | None) -> str:
         created = self._now()
         if expires is not None and (expires.tzinfo is None or expires <= created):
-            message = f"expires must be a moment to come, with its time zone, not {quote(expires.isoformat())}."
-            raise ParameterError(message)
+            raise ParameterError(
+                f"expires must be a moment to come, with its time zone, not {quote(expires.isoformat())}."
+            )
         identifier, secret = hexadecimal(12, self._source), hexadecimal(64, self._source)
         key = f"celosia_{identifier}_{secret}"
         until = None if expires is None else written(expires)

@@ -117,19 +117,16 @@ def fetch(place: str) -> str:
             parts.append(part)
             size += len(part)
             if size > _LARGEST or time.monotonic() > end:
-                message = "The keys are too long, or take too long."
-                raise ValueError(message)
+                raise ValueError("The keys are too long, or take too long.")
         if response.status_code != 200:
-            message = "The keys are not there."
-            raise ValueError(message)
+            raise ValueError("The keys are not there.")
     return b"".join(parts).decode("utf-8")
 
 
 def _keys(document: object) -> tuple[dict[str, Any], ...]:
     listed = document.get("keys") if isinstance(document, dict) else None
     if not isinstance(listed, list) or len(listed) > _MOST_KEYS:
-        message = "This is no set of keys."
-        raise ValueError(message)
+        raise ValueError("This is no set of keys.")
     found = [key for key in listed if isinstance(key, dict) and _signs(key)]
     return tuple({name: key[name] for name in _PUBLIC if name in key} for key in found)
 
@@ -160,8 +157,7 @@ class TokenChecker:
         if not isinstance(name, str) or not 0 < len(name) <= _LONGEST_NAME or not name.isprintable():
             raise NotAllowed(INVALID)
         if role is None:
-            message = "The token is valid, but its claims give no role here: ask the owner of the guard."
-            raise NotAllowed(message)
+            raise NotAllowed("The token is valid, but its claims give no role here: ask the owner of the guard.")
         # A name must mean one person for ever, whoever is added here later: so it always has the prefix.
         until = dt.datetime.fromtimestamp(float(claims["exp"]), dt.UTC)
         return Identity(name=f"{OIDC_PREFIX}{name}", role=role, until=until)
@@ -180,7 +176,7 @@ class TokenChecker:
             raise NotAllowed(INVALID)
         return claims
 
-    def _verified(self, jwt: Any, token: str) -> dict[str, Any] | None:  # noqa: ANN401 - the library
+    def _verified(self, jwt: Any, token: str) -> dict[str, Any] | None:
         header = jwt.get_unverified_header(token)
         algorithm, kid = header.get("alg"), header.get("kid")
         known = any(algorithm in names for names in ALGORITHMS.values())

@@ -106,8 +106,7 @@ class Connection:
         names = tuple([str(card.get("name")) for card in _cards(reply)])
         if self._name is not None and self._name not in names:
             seen = f"there are {', '.join(names)}" if names else "there is none: ask the guard's owner"
-            message = f"dataset: there is no data set {quote(self._name)} that this key may see; {seen}."
-            raise ParameterError(message)
+            raise ParameterError(f"dataset: there is no data set {quote(self._name)} that this key may see; {seen}.")
         if self._name is None and len(names) == 1:
             self._name = names[0]
 
@@ -135,8 +134,7 @@ class Connection:
             names = self.datasets
             if len(names) != 1:
                 several = f"there are {', '.join(names)}" if names else "there is none that you may see"
-                message = f"Say which data set is meant, connect(..., dataset=...): {several}."
-                raise ParameterError(message)
+                raise ParameterError(f"Say which data set is meant, connect(..., dataset=...): {several}.")
             self._name = names[0]
         return self._name
 
@@ -165,7 +163,7 @@ class Connection:
         query = begin_sql(self, text)
         return query.release(**target) if target else query
 
-    def preview(self, plan: "Plan", *, rows: float | None = None, level: Exact = 0.95, **target: Any) -> "Preview":  # noqa: ANN401 - as in release
+    def preview(self, plan: "Plan", *, rows: float | None = None, level: Exact = 0.95, **target: Any) -> "Preview":
         """Tell what a plan would cost and how far off it would be. Spends nothing."""
         body = self._body(plan, {**target, "rows": rows, "level": level})
         return preview_from_json(self._wire.post("/v1/previews", body))
@@ -195,8 +193,9 @@ class Connection:
         try:
             reply = self._wire.post("/v1/queries", body, key=drawn)
         except (GuardUnreachable, LedgerError) as failure:
-            message = f"{failure} The question may have been paid for: to go on with it, release(..., key={drawn!r})."
-            raise type(failure)(message) from None
+            raise type(failure)(
+                f"{failure} The question may have been paid for: to go on with it, release(..., key={drawn!r})."
+            ) from None
         return _release_of(reply)
 
     def answer(self, id: str) -> "TableRelease":  # noqa: A002 - the name that it has everywhere else
@@ -206,8 +205,7 @@ class Connection:
     def _body(self, plan: "Plan", target: Mapping[str, Any]) -> dict[str, Any]:
         unknown = [name for name in target if name not in (*_NUMBERS, "error")]
         if unknown:
-            message = f"A question takes {', '.join(_NUMBERS)} and error, not {quote(unknown[0])}."
-            raise ParameterError(message)
+            raise ParameterError(f"A question takes {', '.join(_NUMBERS)} and error, not {quote(unknown[0])}.")
         numbers: dict[str, Any] = {
             name: _number(target[name], name) for name in _NUMBERS if target.get(name) is not None
         }
@@ -287,11 +285,10 @@ def _idempotency_key(key: object) -> str:
         return "".join(f"{int(word):016x}" for word in SYSTEM.words(2))
     if isinstance(key, str) and 0 < len(key) <= _LONGEST_KEY and all("!" <= letter <= "~" for letter in key):
         return key
-    message = f"key must be 1 to {_LONGEST_KEY} letters, digits or signs of ASCII, not {quote(key)}."
-    raise ParameterError(message)
+    raise ParameterError(f"key must be 1 to {_LONGEST_KEY} letters, digits or signs of ASCII, not {quote(key)}.")
 
 
-def _number(value: Any, name: str) -> str:  # noqa: ANN401 - whatever the caller passed
+def _number(value: Any, name: str) -> str:
     """A number as the exact text of what it is here: the float 0.1 is not quite a tenth, there as here."""
     return str(exact(value, name=name))
 
@@ -300,6 +297,5 @@ def _release_of(reply: object) -> "TableRelease":
     past = read_past(reply)
     released = reply.get("release") if isinstance(reply, dict) else None
     if released is None:
-        message = f"The question was {past.state} and has no answer. It stays paid for."
-        raise EngineError(message)
+        raise EngineError(f"The question was {past.state} and has no answer. It stays paid for.")
     return release_from_json(released)

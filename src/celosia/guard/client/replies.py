@@ -69,17 +69,15 @@ def read_formats(reply: object, url: str) -> None:
     celosia.core.errors.FormatError: The guard at https://guard.example is of another version (plan 0, here 1): ...
     """
     if not isinstance(reply, dict) or not isinstance(reply.get("datasets"), list):
-        message = f"What answers at {url} is no guard: check the address."
-        raise GuardUnreachable(message)
+        raise GuardUnreachable(f"What answers at {url} is no guard: check the address.")
     found = reply.get("formats")
     theirs = found if isinstance(found, dict) else {}
     for name, version in FORMATS.items():
         if theirs.get(name) != version:
-            message = (
+            raise FormatError(
                 f"The guard at {url} is of another version ({name} {quote(theirs.get(name))}, here {version}): install "
                 "the release of Celosía that it runs, or ask its owner to bring it up to date."
             )
-            raise FormatError(message)
 
 
 def read_tables(card: object) -> dict[str, Table]:
@@ -95,8 +93,7 @@ def read_tables(card: object) -> dict[str, Table]:
     tables = [_table(item) for item in listed(_field(card, "tables"), "tables")]
     named = {table.name: table for table in tables}
     if not named or len(named) != len(tables):
-        message = "A data set has at least one table, each with its own name."
-        raise FormatError(message)
+        raise FormatError("A data set has at least one table, each with its own name.")
     return named
 
 
@@ -117,8 +114,7 @@ def _table(value: object) -> Table:
     except FormatError:
         raise
     except CelosiaError as error:
-        message = f"The guard describes a table in a way that is not understood: {error}"
-        raise FormatError(message) from None
+        raise FormatError(f"The guard describes a table in a way that is not understood: {error}") from None
 
 
 def read_budget(reply: object, dataset: str) -> Budget:
@@ -135,8 +131,7 @@ def read_budget(reply: object, dataset: str) -> Budget:
     lines = [line for line in lines if line.get("dataset") in (dataset, None)]
     own = [line for line in lines if line.get("dataset") == dataset and line.get("analyst") is None]
     if len(own) != 1:
-        message = f"The guard says no budget of the data set {dataset}: ask its owner to set one."
-        raise FormatError(message)
+        raise FormatError(f"The guard says no budget of the data set {dataset}: ask its owner to set one.")
     left = [_guarantee(line, "remaining") for line in [*own, *lines]]
     windows = [_fields(line["window"]) for line in lines if line.get("window") is not None]
     left += [_guarantee(window, "remaining") for window in windows if window.get("remaining") is not None]
@@ -168,8 +163,7 @@ def read_past(reply: object) -> PastQuestion:
     try:
         at = dt.datetime.fromisoformat(moment)
     except ValueError:
-        message = "The guard says a time that is not understood."
-        raise FormatError(message) from None
+        raise FormatError("The guard says a time that is not understood.") from None
     return PastQuestion(
         id=text(_field(reply, "id"), "id"),
         dataset=text(_field(reply, "dataset"), "dataset"),
@@ -182,16 +176,14 @@ def read_past(reply: object) -> PastQuestion:
 
 def _fields(value: object) -> Mapping[str, Any]:
     if not isinstance(value, dict):
-        message = "The guard replied with something that is not understood: is it a newer one?"
-        raise FormatError(message)
+        raise FormatError("The guard replied with something that is not understood: is it a newer one?")
     return value
 
 
-def _field(value: object, name: str) -> Any:  # noqa: ANN401 - whatever the guard says
+def _field(value: object, name: str) -> Any:
     found = _fields(value)
     if name not in found:
-        message = f"The guard's reply lacks {name}: is it a newer one?"
-        raise FormatError(message)
+        raise FormatError(f"The guard's reply lacks {name}: is it a newer one?")
     return found[name]
 
 

@@ -64,20 +64,19 @@ class Wire:
         self._pause = pause
         self._client = _client(self._patience, verify) if client is None else client
 
-    def get(self, path: str, **parameters: str | int | None) -> Any:  # noqa: ANN401 - whatever the guard says
+    def get(self, path: str, **parameters: str | int | None) -> Any:
         """Read something; what is None is left out of the address."""
         given = {name: str(value) for name, value in parameters.items() if value is not None}
         return self._send("GET", path, params=given)
 
-    def open(self, path: str) -> Any:  # noqa: ANN401 - likewise
+    def open(self, path: str) -> Any:
         """Read something for the first time: what answers soon and in words that are understood is a guard."""
         try:
             return self._send("GET", path, patience=min(self._patience, _LONGEST_OPENING), tries=2)
         except FormatError:
-            message = f"What answers at {self.url} is no guard: check the address."
-            raise GuardUnreachable(message) from None
+            raise GuardUnreachable(f"What answers at {self.url} is no guard: check the address.") from None
 
-    def post(self, path: str, body: Mapping[str, Any], *, key: str | None = None) -> Any:  # noqa: ANN401 - likewise
+    def post(self, path: str, body: Mapping[str, Any], *, key: str | None = None) -> Any:
         """Send something; with a ``key`` it is the same request however often it is sent."""
         return self._send("POST", path, json=dict(body), headers={} if key is None else {"Idempotency-Key": key})
 
@@ -92,8 +91,8 @@ class Wire:
         *,
         patience: float | None = None,
         tries: int = _TRIES,
-        **content: Any,  # noqa: ANN401 - of httpx
-    ) -> Any:  # noqa: ANN401 - whatever the guard says
+        **content: Any,
+    ) -> Any:
         end, pause, failures = time.monotonic() + (patience or self._patience), _FIRST_PAUSE, 0
         while True:
             if patience is not None:
@@ -108,7 +107,7 @@ class Wire:
             self._pause(wait)
             pause = min(2 * pause, _LONGEST_PAUSE)
 
-    def _once(self, method: str, path: str, *, headers: Mapping[str, str] | None = None, **content: Any) -> Any:  # noqa: ANN401 - likewise
+    def _once(self, method: str, path: str, *, headers: Mapping[str, str] | None = None, **content: Any) -> Any:
         import httpx
 
         sent = {**self._headers, **(headers or {})}
@@ -136,8 +135,9 @@ def _client(patience: float, verify: bool | str) -> "httpx.Client":  # noqa: FBT
     try:
         trusted = verify if isinstance(verify, bool) else ssl.create_default_context(cafile=str(verify))
     except OSError:
-        message = f"verify must be True, False or a file with the certificates that are trusted, not {quote(verify)}."
-        raise ParameterError(message) from None
+        raise ParameterError(
+            f"verify must be True, False or a file with the certificates that are trusted, not {quote(verify)}."
+        ) from None
     limits = httpx.Timeout(min(patience, _LONGEST_READ), connect=min(patience, _LONGEST_CONNECT))
     return httpx.Client(timeout=limits, verify=trusted, follow_redirects=False)
 
@@ -150,25 +150,22 @@ def _address(url: object, *, verify: bool | str) -> str:
     except ValueError:
         parts = urlsplit("")
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.query or parts.fragment:
-        message = f"url must be the address of a guard, such as https://guard.example, not {quote(url)}."
-        raise ParameterError(message)
+        raise ParameterError(f"url must be the address of a guard, such as https://guard.example, not {quote(url)}.")
     if parts.scheme == "http" and verify is not False and parts.hostname not in _AT_HOME:
-        message = (
+        raise ParameterError(
             "url must begin with https://: over http:// everybody on the way could read the key. On a network that "
             "you trust, say verify=False."
         )
-        raise ParameterError(message)
     return given.rstrip("/")
 
 
 def _token(key: object) -> str:
     if isinstance(key, str) and 0 < len(key) <= _LONGEST_KEY and all("!" <= letter <= "~" for letter in key):
         return key
-    message = "key must be the text that the guard's owner has given you, such as celosia_0123456789ab_…."
-    raise ParameterError(message)
+    raise ParameterError("key must be the text that the guard's owner has given you, such as celosia_0123456789ab_….")
 
 
-def _content(reply: "httpx.Response") -> Any:  # noqa: ANN401 - whatever the guard says
+def _content(reply: "httpx.Response") -> Any:
     return parse_json(reply.content, most=_LONGEST_BODY)
 
 

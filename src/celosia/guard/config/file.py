@@ -27,8 +27,7 @@ def config_of(document: Mapping[str, Any], folder: Path) -> Config:
     """
     given = _known(document, Config, "")
     if not isinstance(given.get("store"), str):
-        message = 'store must be given, such as store = "sqlite:///ledger.db".'
-        raise ParameterError(message)
+        raise ParameterError('store must be given, such as store = "sqlite:///ledger.db".')
     given["store"] = _rooted(given["store"], folder)
     for name in ("certificate", "private_key"):
         if name in given:
@@ -44,8 +43,7 @@ def _oidc(section: Mapping[str, Any], folder: Path) -> Oidc:
     given = _known(section, Oidc, "oidc.")
     missing = [need for need in ("issuer", "audience", "jwks", "roles") if need not in given]
     if missing:
-        message = f"oidc.{missing[0]} must be given."
-        raise ParameterError(message)
+        raise ParameterError(f"oidc.{missing[0]} must be given.")
     oidc = Oidc(**given)
     return oidc if "://" in oidc.jwks else replace(oidc, jwks=str(folder / oidc.jwks))
 
@@ -53,8 +51,7 @@ def _oidc(section: Mapping[str, Any], folder: Path) -> Oidc:
 def _section(given: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     section = given[name]
     if not isinstance(section, dict):
-        message = f"{name} must be a section, [{name}], not {quote(section)}."
-        raise ParameterError(message)
+        raise ParameterError(f"{name} must be a section, [{name}], not {quote(section)}.")
     return section
 
 
@@ -62,15 +59,13 @@ def _known(section: Mapping[str, Any], kind: type, prefix: str) -> dict[str, Any
     names = [f"{prefix}{one.name}" for one in fields(kind)]
     unknown = [f"{prefix}{name}" for name in section if f"{prefix}{name}" not in names]
     if unknown:
-        message = f"The configuration has {quote(unknown[0])}; it knows {', '.join(names)}."
-        raise ParameterError(message)
+        raise ParameterError(f"The configuration has {quote(unknown[0])}; it knows {', '.join(names)}.")
     return dict(section)
 
 
 def _path(value: object, name: str, folder: Path) -> Path:
     if not isinstance(value, str) or not value:
-        message = f"{name} must be the path of a file, not {quote(value)}."
-        raise ParameterError(message)
+        raise ParameterError(f"{name} must be the path of a file, not {quote(value)}.")
     return folder / value
 
 

@@ -80,8 +80,7 @@ class Oidc:
             _check_address(self.jwks)
         roles: object = self.roles
         if not isinstance(roles, Mapping) or not roles:
-            message = 'oidc.roles must say which claim is which role, such as { researchers = "analyst" }.'
-            raise ParameterError(message)
+            raise ParameterError('oidc.roles must say which claim is which role, such as { researchers = "analyst" }.')
         object.__setattr__(self, "roles", {str(claim): Role.of(role) for claim, role in self.roles.items()})
 
 
@@ -107,22 +106,20 @@ class Config:
     def __post_init__(self) -> None:
         _check_text(self.store, "store")
         if not self.store.startswith(_STORES):
-            message = f"store must be sqlite:///FILE or postgresql://HOST/DATABASE, not {quote(hidden(self.store))}."
-            raise ParameterError(message)
+            raise ParameterError(
+                f"store must be sqlite:///FILE or postgresql://HOST/DATABASE, not {quote(hidden(self.store))}."
+            )
         _check_text(self.host, "host")
         _check_ranges(self, "")
         if not isinstance(self.behind_proxy, bool):
-            message = f"behind_proxy must be true or false, not {quote(self.behind_proxy)}."
-            raise ParameterError(message)
+            raise ParameterError(f"behind_proxy must be true or false, not {quote(self.behind_proxy)}.")
         if (self.certificate is None) != (self.private_key is None):
-            message = "certificate and private_key go together: give both, or neither."
-            raise ParameterError(message)
+            raise ParameterError("certificate and private_key go together: give both, or neither.")
         if not (self.certificate or self.behind_proxy or _is_loopback(self.host)):
-            message = (
+            raise ParameterError(
                 f"host is {quote(self.host)}, which others can reach: give certificate and private_key, or "
                 "behind_proxy = true if something before it speaks TLS."
             )
-            raise ParameterError(message)
 
     @property
     def loopback(self) -> bool:
@@ -146,14 +143,13 @@ class Config:
         try:
             document = tomllib.loads(file.read_text(encoding="utf-8-sig"))
         except FileNotFoundError:
-            message = f"There is no configuration {quote(str(file))}: celosia guard init writes one."
-            raise ParameterError(message) from None
+            raise ParameterError(
+                f"There is no configuration {quote(str(file))}: celosia guard init writes one."
+            ) from None
         except (OSError, UnicodeDecodeError):
-            message = f"The configuration {quote(str(file))} cannot be read as a text."
-            raise ParameterError(message) from None
+            raise ParameterError(f"The configuration {quote(str(file))} cannot be read as a text.") from None
         except (tomllib.TOMLDecodeError, RecursionError) as error:
-            message = f"The configuration {quote(str(file))} is not TOML: {error}"
-            raise ParameterError(message) from error
+            raise ParameterError(f"The configuration {quote(str(file))} is not TOML: {error}") from error
         from celosia.guard.config.file import config_of
 
         return config_of(document, file.absolute().parent)
@@ -174,8 +170,7 @@ class Config:
         try:
             descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         except FileExistsError:
-            message = f"There is a configuration {quote(str(file))} already; it is left as it is."
-            raise ParameterError(message) from None
+            raise ParameterError(f"There is a configuration {quote(str(file))} already; it is left as it is.") from None
         with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
             stream.write(self.to_toml())
 
@@ -186,21 +181,19 @@ class Config:
 # ------------------------------------------------------------------------------------------------------------ checking
 
 
-def _check_ranges(owner: Any, prefix: str) -> None:  # noqa: ANN401 - Config or Limits
+def _check_ranges(owner: Any, prefix: str) -> None:
     for one in fields(owner):
         if one.name not in _RANGES:
             continue
         low, high = _RANGES[one.name]
         value = getattr(owner, one.name)
         if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-            message = f"{prefix}{one.name} must be a whole number from {low} to {high}, not {quote(value)}."
-            raise ParameterError(message)
+            raise ParameterError(f"{prefix}{one.name} must be a whole number from {low} to {high}, not {quote(value)}.")
 
 
 def _check_text(value: object, name: str) -> None:
     if not isinstance(value, str) or not value or not value.isprintable():
-        message = f"{name} must be a text, not {quote(value)}."
-        raise ParameterError(message)
+        raise ParameterError(f"{name} must be a text, not {quote(value)}.")
 
 
 def _check_address(url: str) -> None:
@@ -211,8 +204,9 @@ def _check_address(url: str) -> None:
     except ValueError:
         secure = named = False
     if not (secure and named):
-        message = f"oidc.jwks must be an https address, one of this machine, or a file, not {quote(hidden(url))}."
-        raise ParameterError(message)
+        raise ParameterError(
+            f"oidc.jwks must be an https address, one of this machine, or a file, not {quote(hidden(url))}."
+        )
 
 
 def _is_loopback(host: str) -> bool:

@@ -120,7 +120,7 @@ def _column(name: str, kind: "Kind") -> ColumnCard:
     return ColumnCard(name=name, kind=word, fields=declared, null=_json(kind.null))
 
 
-def _json(value: object) -> Any:  # noqa: ANN401 - a number, a text, a truth value or a list of them
+def _json(value: object) -> Any:
     match value:
         case Fraction():
             return value.numerator if value.denominator == 1 else show(value).strip("'")

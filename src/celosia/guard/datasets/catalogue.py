@@ -74,14 +74,12 @@ class Catalogue:
         with self._ledger.store.reading() as connection:
             found, digest = _found(connection, dataset.name), last_digest(connection, dataset.name)
         if found is None or digest != row_digest(_row(found)):
-            message = (
+            raise LedgerError(
                 f"The data set {quote(dataset.name)} is not what the log says: its table was changed without a line. "
                 "Nothing is answered from it."
             )
-            raise LedgerError(message)
         if found != dataset:
-            message = f"The data set {quote(dataset.name)} is being changed: ask again."
-            raise LedgerError(message)
+            raise LedgerError(f"The data set {quote(dataset.name)} is being changed: ask again.")
 
     def add(self, dataset: Dataset, *, by: str) -> Dataset:
         """Add a data set whose tables can be opened and whose columns are as declared."""
@@ -90,8 +88,7 @@ class Catalogue:
         with self._ledger.store.transaction() as connection:
             others = _all(connection)
             if any(other.name.casefold() == checked.name.casefold() for other in others):
-                message = f"There is a data set {quote(checked.name)} already."
-                raise ParameterError(message)
+                raise ParameterError(f"There is a data set {quote(checked.name)} already.")
             _check_places(checked, others)
             connection.execute(sa.insert(DATASETS).values(**_row(checked), created=written(now())))
             body = {"source": hidden(checked.source), "relation": checked.relation, "schema": checked.schema}
@@ -138,17 +135,18 @@ class Catalogue:
             raise NotThere(kind="data set", name=name)
         return found
 
-    def _change(self, before: Dataset, after: Dataset, kind: str, by: str, **body: Any) -> Dataset:  # noqa: ANN401 - JSON
+    def _change(self, before: Dataset, after: Dataset, kind: str, by: str, **body: Any) -> Dataset:
         with self._ledger.store.transaction() as connection:
             if _found(connection, before.name) != before:
-                message = f"The data set {quote(before.name)} was changed by somebody else meanwhile: look again."
-                raise ParameterError(message)
+                raise ParameterError(
+                    f"The data set {quote(before.name)} was changed by somebody else meanwhile: look again."
+                )
             _check_places(after, _all(connection))
             connection.execute(sa.update(DATASETS).where(DATASETS.c.name == before.name).values(**_row(after)))
             self._record(connection, kind, after, by, **body)
         return after
 
-    def _record(self, connection: "Connection", kind: str, dataset: Dataset, by: str, **body: Any) -> None:  # noqa: ANN401 - JSON
+    def _record(self, connection: "Connection", kind: str, dataset: Dataset, by: str, **body: Any) -> None:
         own: dict[str, Any] = {
             "dataset": dataset.name,
             "revision": dataset.revision,
@@ -165,8 +163,9 @@ def _checked(given: Dataset) -> Dataset:
     """A data set as it is stored: names looked at, paths made absolute, texts canonical, public tables read."""
     name: object = given.name
     if not isinstance(name, str) or not _NAME.fullmatch(name):
-        message = f"name must be letters, digits and underscores, such as deaths_2021, not {quote(given.name)}."
-        raise ParameterError(message)
+        raise ParameterError(
+            f"name must be letters, digits and underscores, such as deaths_2021, not {quote(given.name)}."
+        )
     title = _text(given.title, "title") if given.title else ""
     file = parse_schema_file(_text(given.schema, "schema"))
     source = _absolute(_text(given.source, "source"))
@@ -174,8 +173,7 @@ def _checked(given: Dataset) -> Dataset:
     public = tuple(_read(replace(one, source=_absolute(_text(one.source, "public")))) for one in given.public)
     names = [given.name.casefold(), *(one.name.casefold() for one in public)]
     if len(set(names)) != len(names):
-        message = "Two tables of the data set have the same name: give the public one another."
-        raise ParameterError(message)
+        raise ParameterError("Two tables of the data set have the same name: give the public one another.")
     analysts = None if given.analysts is None else tuple(sorted(set(given.analysts)))
     return replace(
         given,
@@ -191,8 +189,7 @@ def _checked(given: Dataset) -> Dataset:
 def _text(value: object, name: str) -> str:
     longest = 1_000_000 if name == "schema" else _LONGEST
     if not isinstance(value, str) or not 0 < len(value) <= longest or "\0" in value:
-        message = f"{name} must be a text of 1 to {longest} characters."
-        raise ParameterError(message)
+        raise ParameterError(f"{name} must be a text of 1 to {longest} characters.")
     return value
 
 
@@ -221,15 +218,15 @@ def _check_places(dataset: Dataset, others: Sequence[Dataset]) -> None:
     own, public = dataset.places(), dataset.public_places()
     rest = [other for other in others if other.name != dataset.name]
     if own & public or any(public & other.places() or own & other.public_places() for other in rest):
-        message = "A table that is public here is private elsewhere, or the other way: rows about people stay private."
-        raise ParameterError(message)
+        raise ParameterError(
+            "A table that is public here is private elsewhere, or the other way: rows about people stay private."
+        )
     shared = next((other.name for other in rest if own & other.places() or _same(dataset, other)), None)
     if shared is not None:
-        message = (
+        raise ParameterError(
             f"The source of {quote(dataset.name)} is part of the data set {quote(shared)} already: under two names the "
             "same people would have two budgets."
         )
-        raise ParameterError(message)
 
 
 def _same(one: Dataset, other: Dataset) -> bool:
@@ -253,7 +250,7 @@ def _row(dataset: Dataset) -> dict[str, Any]:
     }
 
 
-def _dataset(row: Any) -> Dataset:  # noqa: ANN401 - a row of SQLAlchemy
+def _dataset(row: Any) -> Dataset:
     return Dataset(
         name=row.name,
         title=row.title,

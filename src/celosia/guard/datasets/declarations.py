@@ -79,8 +79,7 @@ def check_same_unit(old: SchemaFile, new: SchemaFile) -> None:
     celosia.core.errors.SchemaError: The schema must keep person and adjacency: the budget was set for ...
     """
     if (old.person, old.adjacency) != (new.person, new.adjacency):
-        message = "The schema must keep person and adjacency: the budget was set for whom they protect."
-        raise SchemaError(message)
+        raise SchemaError("The schema must keep person and adjacency: the budget was set for whom they protect.")
 
 
 def with_bounds(file: SchemaFile, column: str, low: object, high: object) -> SchemaFile:
@@ -95,19 +94,18 @@ def with_bounds(file: SchemaFile, column: str, low: object, high: object) -> Sch
         raise NotThere(kind="column", name=column)
     kind = file.schema[column]
     if not isinstance(kind, Integer | Real | Date | Timestamp):
-        message = f"The column {quote(column)} is {kind!r}, which has no bounds."
-        raise SchemaError(message)
+        raise SchemaError(f"The column {quote(column)} is {kind!r}, which has no bounds.")
     changed = _rebounded(kind, _bound(kind, low, "low"), _bound(kind, high, "high"))
     return replace(file, schema=Schema({**file.schema, column: changed}))
 
 
-def _rebounded(kind: Integer | Real | Date | Timestamp, low: Any, high: Any) -> Kind:  # noqa: ANN401 - as the kind takes
+def _rebounded(kind: Integer | Real | Date | Timestamp, low: Any, high: Any) -> Kind:
     if isinstance(kind, Real):
         return Real(low, high, grid=kind.grid, null=kind.null)
     return type(kind)(low, high, null=kind.null)  # type: ignore[arg-type]  # its own null rule
 
 
-def _bound(kind: Kind, value: Any, name: str) -> Any:  # noqa: ANN401 - whatever the caller passed
+def _bound(kind: Kind, value: Any, name: str) -> Any:
     """A bound as the kind takes it: numbers may come as texts."""
     if isinstance(kind, Date | Timestamp):
         return value
@@ -115,6 +113,5 @@ def _bound(kind: Kind, value: Any, name: str) -> Any:  # noqa: ANN401 - whatever
     if isinstance(kind, Real):
         return number
     if number.denominator != 1:
-        message = f"{name} must be a whole number, not {quote(value)}."
-        raise ParameterError(message)
+        raise ParameterError(f"{name} must be a whole number, not {quote(value)}.")
     return number.numerator

@@ -35,19 +35,17 @@ def scoped_policy(policy: "Guarantee | Policy", datasets: Sequence[Dataset]) -> 
     if isinstance(policy, Guarantee):
         policy = Policy(limit=policy)
     if not isinstance(policy, Policy):
-        message = (
+        raise ParameterError(
             f"A budget is a guarantee such as ApproxDP(epsilon=3, delta='1e-6'), or a Policy, not {quote(policy)}."
         )
-        raise ParameterError(message)
     tables = [declared_table(dataset.name, dataset.declared) for dataset in datasets]
     if not tables:
         return policy
     if len({(table.unit, table.adjacency) for table in tables}) > 1:
-        message = (
+        raise ParameterError(
             "The data sets protect different units or neighbours, so one budget cannot be for all of them: set one for "
             "the analyst on each data set."
         )
-        raise ParameterError(message)
     return _scoped(policy, tables[0])
 
 

@@ -186,7 +186,7 @@ def keep_quiet(journal: Journal) -> None:
         if args.exc_value is not None:
             journal.unforeseen(args.exc_value)
 
-    def unraisable(args: Any) -> None:  # noqa: ANN401 - a type that only the type checker knows
+    def unraisable(args: Any) -> None:
         if args.exc_value is not None:
             journal.unforeseen(args.exc_value)
 

@@ -238,8 +238,9 @@ class BodyLimit:
                     raise self._too_long()
                 if not more:
                     return bytes(body)
-        detail = f"The body did not arrive within {self._seconds:g} seconds."
-        raise Refused(408, detail, headers={"Connection": "close"})
+        raise Refused(
+            408, f"The body did not arrive within {self._seconds:g} seconds.", headers={"Connection": "close"}
+        )
 
     def _too_long(self) -> Refused:
         detail = f"The body is longer than {self._most} bytes, which is the most that is read here."
@@ -275,8 +276,12 @@ class Shares:
         """Hold one place of somebody, or refuse."""
         with self._lock:
             if self._held[who] >= self._most:
-                detail = "As many of your questions as are allowed at a time are being answered: ask again in a moment."
-                raise Refused(503, detail, error="TooManyRequests", headers={"Retry-After": "1"})
+                raise Refused(
+                    503,
+                    "As many of your questions as are allowed at a time are being answered: ask again in a moment.",
+                    error="TooManyRequests",
+                    headers={"Retry-After": "1"},
+                )
             self._held[who] += 1
         try:
             yield
@@ -306,8 +311,12 @@ class Waiting:
             await self._app(scope, receive, send)
             return
         if self._inside >= self._most:
-            detail = "As many questions as are allowed at a time are being answered: ask again in a moment."
-            raise Refused(503, detail, error="TooManyRequests", headers={"Retry-After": "1"})
+            raise Refused(
+                503,
+                "As many questions as are allowed at a time are being answered: ask again in a moment.",
+                error="TooManyRequests",
+                headers={"Retry-After": "1"},
+            )
         self._inside += 1
         try:
             await self._app(scope, receive, send)

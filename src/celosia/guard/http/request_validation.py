@@ -41,8 +41,11 @@ class Unambiguous:
             names = [name for name, _ in scope["headers"]]
             for name in _ONCE:
                 if names.count(name) > 1:
-                    detail = f"The header {name.decode().title()} is there more than once: send it once."
-                    raise Refused(400, detail, error="FormatError")
+                    raise Refused(
+                        400,
+                        f"The header {name.decode().title()} is there more than once: send it once.",
+                        error="FormatError",
+                    )
         await self._app(scope, receive, send)
 
 

@@ -95,7 +95,7 @@ def shared(request: Request) -> Shared:
 class _StrictRequest(Request):
     """A request whose JSON is read narrowly."""
 
-    async def json(self) -> Any:  # noqa: ANN401 - Starlette's own signature
+    async def json(self) -> Any:
         try:
             return read_json(await self.body())
         except FormatError as error:

@@ -77,5 +77,4 @@ def _number(text: str) -> Number:
 
 
 def _refuse(reason: str) -> NoReturn:
-    message = f"The body is no JSON that is read here: {reason}."
-    raise FormatError(message)
+    raise FormatError(f"The body is no JSON that is read here: {reason}.")

@@ -62,8 +62,9 @@ class Sessions:
         """Return the session on a data set as it is now, with the ``policy`` that was read with it or is read now."""
         policy = policy or self._ledger.budgets.get(Scope(dataset=dataset.name))
         if policy is None:
-            message = f"The data set {quote(dataset.name)} has no budget yet: its owner or curator sets one."
-            raise BudgetExceeded(message)
+            raise BudgetExceeded(
+                f"The data set {quote(dataset.name)} has no budget yet: its owner or curator sets one."
+            )
         state = (dataset.revision, policy)
         with self._lock:
             opening = self._opening.setdefault(dataset.name, threading.Lock())
@@ -117,11 +118,10 @@ def _opened(dataset: Dataset, ledger: "Ledger", pace: Pace) -> "Session":
     except Exception:  # noqa: BLE001 - raised below, where what was said is no longer attached
         session = None
     if session is None:
-        message = (
+        raise EngineError(
             f"The data set {quote(dataset.name)} cannot be opened now; its keepers see why with celosia guard dataset "
             "check. Nothing was spent."
         )
-        raise EngineError(message)
     return session
 
 
@@ -151,17 +151,15 @@ def plan_of(ask: Ask, tables: "Mapping[str, Table]", limits: Limits) -> "Plan":
         _check_nodes(plan_to_json(plan), limits)
     cells = question_of(plan, tables).cells
     if cells is not None and len(cells) > limits.cells:
-        message = (
+        raise QueryError(
             f"The answer would have {len(cells)} cells, and {limits.cells} are allowed: group by less, or list keys."
         )
-        raise QueryError(message)
     return plan
 
 
 def _check_nodes(plan: Mapping[str, Any], limits: Limits) -> None:
     if count_nodes(plan, most=limits.plan_nodes) > limits.plan_nodes:
-        message = f"The question is too long: it has more than {limits.plan_nodes} parts. Ask it in several."
-        raise QueryError(message)
+        raise QueryError(f"The question is too long: it has more than {limits.plan_nodes} parts. Ask it in several.")
 
 
 _PLAIN: Final = (str, int, float, bool, type(None))

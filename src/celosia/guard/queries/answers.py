@@ -52,7 +52,7 @@ def answer_of(
     )
 
 
-def _cost(reservation: "Reservation", ledger: "Ledger") -> Any:  # noqa: ANN401 - the JSON of a guarantee
+def _cost(reservation: "Reservation", ledger: "Ledger") -> Any:
     try:
         cost = ledger.account(reservation.dataset, reservation.analyst).cost(reservation.event)
     except CelosiaError:  # a budget of another kind since: it cannot say what this cost

@@ -53,13 +53,11 @@ class Ask:
     def __post_init__(self) -> None:
         _check_text(self.dataset, "dataset", _LONGEST_NAME)
         if (self.sql is None) == (self.plan is None):
-            message = "Give sql or plan, one of them: what is asked?"
-            raise FormatError(message)
+            raise FormatError("Give sql or plan, one of them: what is asked?")
         if self.sql is not None:
             _check_text(self.sql, "sql", _LONGEST_SQL)
         elif not isinstance(self.plan, Mapping):
-            message = f"plan must be a JSON object, not {quote(self.plan)}."
-            raise FormatError(message)
+            raise FormatError(f"plan must be a JSON object, not {quote(self.plan)}.")
         for name in _NUMBERS:
             value = getattr(self, name)
             if value is not None:
@@ -76,13 +74,13 @@ class Ask:
         celosia.core.errors.FormatError: epsilon must be a number or a text such as "0.1", not True.
         """
         if not isinstance(value, Mapping):
-            message = f"A question is a JSON object with dataset, sql or plan, and epsilon, not {quote(value)}."
-            raise FormatError(message)
+            raise FormatError(
+                f"A question is a JSON object with dataset, sql or plan, and epsilon, not {quote(value)}."
+            )
         known = [field.name for field in fields(cls)]
         unknown = [name for name in value if name not in known]
         if unknown:
-            message = f"A question has no field {quote(unknown[0])}; it has {', '.join(known)}."
-            raise FormatError(message)
+            raise FormatError(f"A question has no field {quote(unknown[0])}; it has {', '.join(known)}.")
         given: dict[str, Any] = {name: value[name] for name in known if value.get(name) is not None}
         given |= {name: _number(given[name], name) for name in _NUMBERS if name in given}
         if "error" in given:
@@ -130,8 +128,7 @@ def _digest(value: object) -> str:
     try:
         text = json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
     except (ValueError, TypeError, RecursionError):
-        message = "The question is no plain JSON: its plan holds something else, or is too deep."
-        raise FormatError(message) from None
+        raise FormatError("The question is no plain JSON: its plan holds something else, or is too deep.") from None
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -187,8 +184,7 @@ class Answer:
 
 def _check_text(value: object, name: str, longest: int) -> None:
     if not isinstance(value, str) or not 0 < len(value) <= longest or _NO_TEXT.search(value):
-        message = f"{name} must be a text of 1 to {longest} characters, not {quote(value)}."
-        raise FormatError(message)
+        raise FormatError(f"{name} must be a text of 1 to {longest} characters, not {quote(value)}.")
 
 
 def _check_errors(error: object) -> None:
@@ -201,8 +197,9 @@ def _check_errors(error: object) -> None:
             _check_text(name, "error", _LONGEST_NAME)
             _check_text(value, "error", _LONGEST_NUMBER)
     else:
-        message = f"error must be a number, or an object with one for each aggregate by name, not {quote(error)}."
-        raise FormatError(message)
+        raise FormatError(
+            f"error must be a number, or an object with one for each aggregate by name, not {quote(error)}."
+        )
 
 
 def _errors(value: object) -> str | dict[str, str]:
@@ -218,5 +215,4 @@ def _number(value: object, name: str) -> str:
     plain = isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**_LONGEST_NUMBER
     if plain or (isinstance(value, float) and math.isfinite(value)):
         return str(value)
-    message = f'{name} must be a number or a text such as "0.1", not {quote(value)}.'
-    raise FormatError(message)
+    raise FormatError(f'{name} must be a number or a text such as "0.1", not {quote(value)}.')

@@ -60,12 +60,12 @@ class Connection(H11Protocol):
 
     def __init__(
         self,
-        *args: Any,  # noqa: ANN401 - what uvicorn gives
+        *args: Any,
         seconds: float,
         most: int,
         each: int,
         held: Counter[str],
-        **kwargs: Any,  # noqa: ANN401 - uvicorn's
+        **kwargs: Any,
     ) -> None:
         super().__init__(*args, **kwargs)
         self._seconds, self._most, self._each, self._held = seconds, most, each, held

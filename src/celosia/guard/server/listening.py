@@ -29,8 +29,9 @@ def listen(config: Config) -> socket.socket:
         try:
             ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(config.certificate, config.private_key)
         except (OSError, ValueError):
-            message = f"certificate {quote(str(config.certificate))} and its private_key cannot be used: are they PEM?"
-            raise ParameterError(message) from None
+            raise ParameterError(
+                f"certificate {quote(str(config.certificate))} and its private_key cannot be used: are they PEM?"
+            ) from None
     with contextlib.ExitStack() as closing:
         try:
             family, kind, number, _, address = socket.getaddrinfo(
@@ -41,8 +42,9 @@ def listen(config: Config) -> socket.socket:
             listening.bind(address)
             listening.listen(_BACKLOG)
         except OSError as error:
-            message = f"host and port: nothing can listen at {config.host}:{config.port} ({error.strerror})."
-            raise ParameterError(message) from None
+            raise ParameterError(
+                f"host and port: nothing can listen at {config.host}:{config.port} ({error.strerror})."
+            ) from None
         closing.pop_all()  # it works, so it stays open
     return listening
 

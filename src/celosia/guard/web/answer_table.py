@@ -97,7 +97,7 @@ def _with_interval(values: list[Any], ends: "tuple[Any, Any]", code: str) -> lis
     decimals = 0 if whole else decimals_for(min(widths, default=0.0) / 2)
     long = any(abs(end) >= 10_000 for end in [*low, *high])
 
-    def shown(number: Any, rounded: str) -> str:  # noqa: ANN401 - a number, or null
+    def shown(number: Any, rounded: str) -> str:
         if number is None:
             return "–"
         return numeral(number, code, decimals=decimals, rounded=rounded, grouped=long)

@@ -84,7 +84,7 @@ def chart_specification(
     )
 
 
-def _changed(part: Any, words: dict[str, str], colours: dict[str, str]) -> Any:  # noqa: ANN401 - a piece of JSON
+def _changed(part: Any, words: dict[str, str], colours: dict[str, str]) -> Any:
     """The specification in another language and theme, without its tooltips; the data are not in it."""
     match part:
         case dict():

@@ -85,28 +85,24 @@ class Choices:
 
     def _aggregate(self, columns: "Mapping[str, ColumnCard]") -> str:
         if self.aggregate not in AGGREGATES:
-            message = f"There is no aggregate {quote(self.aggregate)} in the form; the SQL tab has more."
-            raise QueryError(message)
+            raise QueryError(f"There is no aggregate {quote(self.aggregate)} in the form; the SQL tab has more.")
         pattern = AGGREGATES[self.aggregate]
         if "{}" not in pattern:
             return pattern
         if not self.column:
-            message = "Choose a column for this aggregate."
-            raise QueryError(message)
+            raise QueryError("Choose a column for this aggregate.")
         return pattern.format(_name(_known(self.column, columns).name))
 
     def _condition(self, columns: "Mapping[str, ColumnCard]") -> str:
         column = _known(self.where, columns)
         if self.operator not in OPERATORS:
-            message = f"There is no comparison {quote(self.operator)} in the form; the SQL tab has more."
-            raise QueryError(message)
+            raise QueryError(f"There is no comparison {quote(self.operator)} in the form; the SQL tab has more.")
         return f"{_name(column.name)} {self.operator} {_literal(self.value, column)}"
 
 
 def _known(name: str, columns: "Mapping[str, ColumnCard]") -> "ColumnCard":
     if name not in columns:
-        message = f"There is no column {quote(name)} in this table."
-        raise QueryError(message)
+        raise QueryError(f"There is no column {quote(name)} in this table.")
     return columns[name]
 
 
@@ -136,8 +132,7 @@ def _literal(value: str, column: "ColumnCard") -> str:
 
 def _truth(value: str) -> str:
     if value.lower() not in ("true", "false"):
-        message = f"The value of a yes-or-no column must be true or false, not {quote(value)}."
-        raise QueryError(message)
+        raise QueryError(f"The value of a yes-or-no column must be true or false, not {quote(value)}.")
     return value.upper()
 
 
@@ -147,6 +142,5 @@ def _number(value: str) -> str:
     except InvalidOperation:
         number = Decimal("NaN")
     if not number.is_finite() or len(value) > 60 or abs(number.adjusted()) > 40:
-        message = f"The value to compare with must be a number, not {quote(value)}."
-        raise QueryError(message)
+        raise QueryError(f"The value to compare with must be a number, not {quote(value)}.")
     return f"{number:f}"

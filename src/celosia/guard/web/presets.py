@@ -68,6 +68,5 @@ def budget_of_preset(form: Mapping[str, str]) -> ApproxDP:
     """
     text = form.get("persons", "").strip()
     if not (text.isascii() and text.isdigit() and len(text) <= _LONGEST and 0 < int(text) <= _MOST_PERSONS):
-        message = f"persons must be a whole number from 1 to 10^12, not {quote(text)}."
-        raise ParameterError(message)
+        raise ParameterError(f"persons must be a whole number from 1 to 10^12, not {quote(text)}.")
     return suggest_budget(form.get("preset", ""), persons=int(text))

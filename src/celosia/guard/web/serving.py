@@ -152,8 +152,7 @@ def _count(visit: Visit, request: Request) -> None:
     limit = visit.guard.config.limits.requests_per_minute
     wait = shared(request).rates.take(f"key {visit.signed_in.key_id or visit.signed_in.name}", per_minute=limit)
     if wait:
-        message = f"Too many requests in a minute: wait {math.ceil(wait)} s."
-        raise TooManyRequests(message)
+        raise TooManyRequests(f"Too many requests in a minute: wait {math.ceil(wait)} s.")
 
 
 def _to_sign_in(visit: Visit, *, lapsed: bool) -> Response:

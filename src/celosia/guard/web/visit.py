@@ -55,8 +55,7 @@ class Visit:
         celosia.core.errors.NotAllowed: Sign in first.
         """
         if self.signed_in is None:
-            message = "Sign in first."
-            raise NotAllowed(message)
+            raise NotAllowed("Sign in first.")
         return self.signed_in
 
     def asked(self, name: str) -> str:

@@ -130,7 +130,7 @@ class ClassMoments(Measure):
             across_l2_squared=max(4 * squares, moves * (crowd**2 + squares)),
         )
 
-    def features(self, *k: Any) -> tuple[Any, ...]:  # noqa: ANN401 - numbers, arrays or expressions
+    def features(self, *k: Any) -> tuple[Any, ...]:
         """Return the whole numbers of a row at these steps."""
         products = self.products
         centred = [
@@ -193,8 +193,7 @@ class ClassMoments(Measure):
         return None
 
     def _check(self, quantity: str) -> None:
-        message = f"Moments of classes answer no {quote(quantity)}: an estimator solves for what it wants."
-        raise ParameterError(message)
+        raise ParameterError(f"Moments of classes answer no {quote(quantity)}: an estimator solves for what it wants.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

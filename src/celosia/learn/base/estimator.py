@@ -105,14 +105,14 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn ship
         door = None if self.budget is None else door_of(self.budget)
         target = Target.of(epsilon=self.epsilon, delta=self.delta, rho=self.rho, adjacency=self.adjacency, door=door)
         if door is not None and not target.private:
-            message = "budget: without privacy (epsilon=inf) there is nothing to pay for: leave budget= out."
-            raise ParameterError(message)
+            raise ParameterError(
+                "budget: without privacy (epsilon=inf) there is nothing to pay for: leave budget= out."
+            )
         if target.unit != "row":
-            message = (
+            raise ParameterError(
                 f"budget: it is for each {target.unit}, with all its rows, and an array does not tell whose a row is. "
                 "Fit where that is known, with session.fit(...), or give a budget for rows."
             )
-            raise ParameterError(message)
         return target
 
     @contextlib.contextmanager
@@ -120,8 +120,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn ship
         """Pay for an event, run the block, and tell afterwards what was paid for."""
         guarantee = target.guarantee
         if guarantee is None:
-            message = "Without privacy there is nothing to pay for."
-            raise ParameterError(message)
+            raise ParameterError("Without privacy there is nothing to pay for.")
         self._count_fit()
         question = self._question(features)
         with paid(self.budget, self.source, event, guarantee, question=question) as payment:
@@ -163,8 +162,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn ship
         if known is None:
             known = getattr(self, "n_features_in_", None)
         if known is None:
-            message = "Say how many features there will be: n_features=, or an array of bounds."
-            raise ParameterError(message)
+            raise ParameterError("Say how many features there will be: n_features=, or an array of bounds.")
         return int(whole(known, name="n_features"))
 
     # ------------------------------------------------------------------------------------------ what a model can do
@@ -184,7 +182,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn ship
 
     # ------------------------------------------------------------------------------------------------ scikit-learn
 
-    def __sklearn_tags__(self) -> Any:  # noqa: ANN401 - scikit-learn's
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.non_deterministic = self.source is None and not is_infinite(self.epsilon)
         return tags
@@ -236,6 +234,5 @@ def one_of_the_methods(method: object, methods: tuple[str, ...]) -> str:
     'auto'
     """
     if not isinstance(method, str) or method not in methods:
-        message = f"method must be one of {', '.join(map(repr, methods))}, not {quote(method)}."
-        raise ParameterError(message)
+        raise ParameterError(f"method must be one of {', '.join(map(repr, methods))}, not {quote(method)}.")
     return method

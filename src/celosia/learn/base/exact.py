@@ -108,8 +108,7 @@ class Held:
         largest = max(max(-low, high) for part in self.inquiry.parts for low, high in part.measure.reach)
         most = min(2**30, 2**62 // largest)
         if self.rows + len(values) >= most:
-            message = f"At most {most:,} rows can be added up: fit a random part of them."
-            raise InputError(message)
+            raise InputError(f"At most {most:,} rows can be added up: fit a random part of them.")
         for block, labels in _blocks(values, codes):
             for place, (part, reader) in enumerate(zip(self.inquiry.parts, self._readers, strict=True)):
                 columns = block if part.columns == tuple(range(block.shape[1])) else block[:, list(part.columns)]
@@ -127,8 +126,7 @@ class Held:
         return "<Held: exact sums that are not released>"
 
     def __reduce__(self) -> str:
-        message = "A model that is not finished holds exact sums, which cannot be stored: call finish() before."
-        raise InputError(message)
+        raise InputError("A model that is not finished holds exact sums, which cannot be stored: call finish() before.")
 
 
 def _blocks(
@@ -155,8 +153,7 @@ def _sums(
         places = codes * shape[1] + block[:, 0].astype(np.int64)
         counted: NDArray[np.int64] = np.bincount(places, minlength=shape[0] * shape[1]).reshape(shape)
         return counted
-    message = f"{type(part.measure).__name__} cannot be summed in memory."
-    raise InputError(message)
+    raise InputError(f"{type(part.measure).__name__} cannot be summed in memory.")
 
 
 def _products(

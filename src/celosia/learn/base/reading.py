@@ -48,7 +48,7 @@ class InputTypeError(InputError, TypeError):
     """
 
 
-def read_features(estimator: Any, X: Any, *, reset: bool, least: int = 1) -> NDArray[np.float64]:  # noqa: ANN401, N803 - scikit-learn's
+def read_features(estimator: Any, X: Any, *, reset: bool, least: int = 1) -> NDArray[np.float64]:  # noqa: N803 - scikit-learn's
     """Return the features as doubles, rows by columns; ``reset`` remembers their number and names.
 
     >>> from sklearn.base import BaseEstimator
@@ -78,7 +78,7 @@ def _least(estimator: object, least: int, *, reset: bool) -> int:
     return 0 if learning and budget is not None and door_of(budget).budget.adjacency is AddRemove else least
 
 
-def read_values(estimator: Any, X: Any, *, reset: bool) -> NDArray[Any]:  # noqa: ANN401, N803 - scikit-learn's
+def read_values(estimator: Any, X: Any, *, reset: bool) -> NDArray[Any]:  # noqa: N803 - scikit-learn's
     """Return the features as they are, numbers, texts or both, rows by columns; like ``read_features`` otherwise.
 
     >>> from sklearn.base import BaseEstimator
@@ -99,7 +99,7 @@ def read_values(estimator: Any, X: Any, *, reset: bool) -> NDArray[Any]:  # noqa
     return found
 
 
-def read_target(y: Any, rows: int, estimator: Any = None) -> NDArray[np.float64]:  # noqa: ANN401 - scikit-learn's
+def read_target(y: Any, rows: int, estimator: Any = None) -> NDArray[np.float64]:
     """Return a target of numbers, one for each row.
 
     >>> read_target([1, 2], 2).tolist()
@@ -119,7 +119,7 @@ def read_target(y: Any, rows: int, estimator: Any = None) -> NDArray[np.float64]
     return values
 
 
-def read_labels(y: Any, rows: int, estimator: Any = None) -> NDArray[Any]:  # noqa: ANN401 - scikit-learn's
+def read_labels(y: Any, rows: int, estimator: Any = None) -> NDArray[Any]:
     """Return labels, one for each row: numbers, texts or truth values.
 
     >>> read_labels(["no", "yes"], 2).tolist()
@@ -130,13 +130,11 @@ def read_labels(y: Any, rows: int, estimator: Any = None) -> NDArray[Any]:  # no
     def read() -> NDArray[Any]:
         column = column_or_1d(_as_column(y), warn=True)
         if column.dtype.kind == "f" and not np.isfinite(column).all():
-            message = "Input y contains NaN or infinity."
-            raise ValueError(message)
+            raise ValueError("Input y contains NaN or infinity.")
         try:
             check_classification_targets(column)
         except TypeError:  # labels are sorted to see which there are
-            message = "Input y contains NaN, or labels of several types."
-            raise ValueError(message) from None
+            raise ValueError("Input y contains NaN, or labels of several types.") from None
         found: NDArray[Any] = np.asarray(column)
         return found
 
@@ -145,7 +143,7 @@ def read_labels(y: Any, rows: int, estimator: Any = None) -> NDArray[Any]:  # no
     return labels
 
 
-def public_classes(classes: Any, y: Any, labels: NDArray[Any]) -> NDArray[Any]:  # noqa: ANN401 - whatever the caller passed
+def public_classes(classes: Any, y: Any, labels: NDArray[Any]) -> NDArray[Any]:
     """Return the labels that there can be, sorted, from public knowledge; refuse a target with any other.
 
     ``classes`` is a list of them, or ``"public"``: then those that occur are declared to be known to everybody. Truth
@@ -160,33 +158,28 @@ def public_classes(classes: Any, y: Any, labels: NDArray[Any]) -> NDArray[Any]: 
     """
     known = _declared(classes, y, labels)
     if len(known) < 2:
-        message = f"A classifier needs at least two classes; there is {len(known)} class."
-        raise InputError(message)
+        raise InputError(f"A classifier needs at least two classes; there is {len(known)} class.")
     if not np.isin(labels, known).all():
-        message = "y has a label that is not among classes: list every label, or leave such rows out."
-        raise InputError(message)
+        raise InputError("y has a label that is not among classes: list every label, or leave such rows out.")
     return known
 
 
-def _declared(classes: Any, y: Any, labels: NDArray[Any]) -> NDArray[Any]:  # noqa: ANN401 - whatever the caller passed
+def _declared(classes: Any, y: Any, labels: NDArray[Any]) -> NDArray[Any]:
     if isinstance(classes, str):
         if classes != "public":
-            message = f'classes must be a list of labels, or "public", not {quote(classes)}.'
-            raise ParameterError(message)
+            raise ParameterError(f'classes must be a list of labels, or "public", not {quote(classes)}.')
         return np.unique(labels)
     if classes is not None:
         listed = np.asarray(classes)
         if listed.ndim != 1 or listed.dtype.kind not in "biufUSO":
-            message = f"classes must be a list of labels, not {quote(classes)}."
-            raise ParameterError(message)
+            raise ParameterError(f"classes must be a list of labels, not {quote(classes)}.")
         return _different(listed, classes)
     typed = _categories(y)
     if typed is None:
-        message = (
+        raise UnboundedDataError(
             'classes must be given, from public knowledge: classes=[...], or classes="public" if everybody may know '
             "which labels occur in y."
         )
-        raise UnboundedDataError(message)
     return np.unique(typed)
 
 
@@ -197,12 +190,11 @@ def _different(listed: NDArray[Any], classes: object) -> NDArray[Any]:
     except TypeError:
         found = listed[:0]
     if len(found) != len(listed) or (listed.dtype.kind == "f" and not np.isfinite(listed).all()):
-        message = f"classes must be different labels of one type, not {quote(classes)}."
-        raise ParameterError(message)
+        raise ParameterError(f"classes must be different labels of one type, not {quote(classes)}.")
     return found
 
 
-def _categories(y: Any) -> NDArray[Any] | None:  # noqa: ANN401 - whatever the caller passed
+def _categories(y: Any) -> NDArray[Any] | None:
     """The labels that the type of a column tells."""
     arrow = _is_arrow(y)
     kind = getattr(y, "type" if arrow else "dtype", None)
@@ -215,7 +207,7 @@ def _categories(y: Any) -> NDArray[Any] | None:  # noqa: ANN401 - whatever the c
     return np.asarray(categories) if isinstance(categories, Sized) and len(categories) else None
 
 
-def _dictionary(y: Any) -> NDArray[Any] | None:  # noqa: ANN401 - an Arrow array
+def _dictionary(y: Any) -> NDArray[Any] | None:
     """The labels in the dictionary of an Arrow column, if it has one."""
     if not hasattr(y.type, "index_type"):
         return None
@@ -227,7 +219,7 @@ def _is_arrow(y: object) -> bool:
     return type(y).__module__.partition(".")[0] == "pyarrow" and hasattr(y, "to_pylist")
 
 
-def _as_column(y: Any) -> Any:  # noqa: ANN401 - whatever the caller passed
+def _as_column(y: Any) -> Any:
     if _is_arrow(y):
         return np.asarray(y.to_numpy(zero_copy_only=False) if hasattr(y, "is_valid") else y)
     return y.to_numpy() if hasattr(y, "to_numpy") and not isinstance(y, np.ndarray) and np.ndim(y) == 1 else y
@@ -236,17 +228,15 @@ def _as_column(y: Any) -> Any:  # noqa: ANN401 - whatever the caller passed
 def _there(y: object, estimator: object) -> None:
     if y is None:
         name = "The estimator" if estimator is None else type(estimator).__name__
-        message = f"{name} requires y to be passed, but the target y is None."
-        raise InputError(message)
+        raise InputError(f"{name} requires y to be passed, but the target y is None.")
 
 
 def _same_length(column: NDArray[Any], rows: int) -> None:
     if len(column) != rows:
         # Not how many of each: row counts are private.
-        message = (
+        raise InputError(
             "Found input variables with inconsistent numbers of samples: X and y must have one row for each other."
         )
-        raise InputError(message)
 
 
 def _quietly(read: "Callable[[], NDArray[Any]]", kind: str) -> NDArray[Any]:

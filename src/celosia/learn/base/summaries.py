@@ -60,7 +60,7 @@ class Design:
         parts: "Sequence[Part]",
         footprint: Footprint,
         *,
-        combination: Any = None,  # noqa: ANN401 - a matrix of NumPy's or SciPy's
+        combination: Any = None,
     ) -> Inquiry:
         """Return the inquiry for these parts: with the noise that the footprint of one row and the promise call for."""
         sensitivity = reached(footprint, self.bounding, droppable=self.droppable)
@@ -110,7 +110,7 @@ class SummaryEstimator(PrivateEstimator):
 
     # ------------------------------------------------------------------------------------------- rows in memory
 
-    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ANN401, N803 - scikit-learn's names
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: N803 - scikit-learn's names
         """Learn from records: pay, read them once, add noise once, and solve."""
         with self._or_as_before():
             self._let_go()
@@ -118,7 +118,7 @@ class SummaryEstimator(PrivateEstimator):
             self._release(self._begin(values.shape[1]), values, target)
         return self
 
-    def partial_fit(self, X: Any, y: Any = None, classes: Any = None) -> Self:  # noqa: ANN401, N803 - scikit-learn's names
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None) -> Self:  # noqa: N803 - scikit-learn's names
         """Add records to the exact sums. Nothing is released, and nothing paid for, until ``finish``.
 
         ``classes`` may be said with the first records, as in scikit-learn, instead of to the constructor.
@@ -136,13 +136,12 @@ class SummaryEstimator(PrivateEstimator):
         """Pay, add noise to the sums of all records so far, and solve. The exact sums are gone after that."""
         held = vars(self).get("_held")
         if held is None:
-            message = f"There are no records yet: call {type(self).__name__}.partial_fit(...) before finish()."
-            raise InputError(message)
+            raise InputError(f"There are no records yet: call {type(self).__name__}.partial_fit(...) before finish().")
         with self._or_as_before():
             self._release(held)
         return self
 
-    def _release(self, held: Any, values: NDArray[np.float64] | None = None, target: Any = None) -> None:  # noqa: ANN401 - sums or rows
+    def _release(self, held: Any, values: NDArray[np.float64] | None = None, target: Any = None) -> None:
         """Pay for what is held, add the last rows to it, add noise, and solve."""
         self.__dict__.pop("provenance_", None)  # that of another fit
         if isinstance(held, _Plain):
@@ -163,9 +162,9 @@ class SummaryEstimator(PrivateEstimator):
 
     def _validated(
         self,
-        X: Any,  # noqa: ANN401, N803 - scikit-learn's names
-        y: Any,  # noqa: ANN401 - likewise
-        classes: Any,  # noqa: ANN401 - likewise
+        X: Any,  # noqa: N803 - scikit-learn's names
+        y: Any,
+        classes: Any,
         *,
         first: bool,
     ) -> tuple[NDArray[np.float64], NDArray[Any] | None]:
@@ -176,7 +175,7 @@ class SummaryEstimator(PrivateEstimator):
             self.classes_ = found
         return values, target
 
-    def _begin(self, count: int) -> Any:  # noqa: ANN401 - exact sums, or rows that are not private
+    def _begin(self, count: int) -> Any:
         privacy = self._privacy()
         names = getattr(self, "feature_names_in_", None)
         if not privacy.private:
@@ -196,7 +195,7 @@ class SummaryEstimator(PrivateEstimator):
         known = self._learns == "number" and self.bounds_y is not None
         return target_kind(self.bounds_y) if known else None
 
-    def _read(self, X: Any, *, reset: bool) -> NDArray[np.float64]:  # noqa: ANN401, N803 - scikit-learn's names
+    def _read(self, X: Any, *, reset: bool) -> NDArray[np.float64]:  # noqa: N803 - scikit-learn's names
         """Return the features as doubles, rows by columns."""
         return read_features(self, X, reset=reset)
 
@@ -204,7 +203,7 @@ class SummaryEstimator(PrivateEstimator):
         """Return the public kinds of the features."""
         return feature_kinds(self.bounds, count, names)
 
-    def _read_y(self, y: Any, rows: int, classes: Any) -> tuple[NDArray[Any] | None, NDArray[Any] | None]:  # noqa: ANN401 - scikit-learn's names
+    def _read_y(self, y: Any, rows: int, classes: Any) -> tuple[NDArray[Any] | None, NDArray[Any] | None]:
         """Return the target, for classes their places, and the classes."""
         if self._learns == "features":
             return None, None
@@ -232,12 +231,10 @@ class SummaryEstimator(PrivateEstimator):
         bounding = Bounding() if bounding is None else bounding
         wanted = self._learns != "features"
         if wanted != (target is not None):
-            message = f"{type(self).__name__} {'needs a' if wanted else 'has no'} target column."
-            raise ParameterError(message)
+            raise ParameterError(f"{type(self).__name__} {'needs a' if wanted else 'has no'} target column.")
         for name in ("bounds", "bounds_y"):
             if getattr(self, name, None) is not None:
-                message = f"The schema of the table says the bounds: leave {name}= out."
-                raise ParameterError(message)
+                raise ParameterError(f"The schema of the table says the bounds: leave {name}= out.")
         privacy = Target.of(
             epsilon=self.epsilon,
             delta=self.delta,
@@ -247,14 +244,16 @@ class SummaryEstimator(PrivateEstimator):
             exact=exact,
         )
         if not privacy.private:
-            message = "A session keeps a budget: without privacy (epsilon=inf) fit in memory, with estimator.fit(X, y)."
-            raise ParameterError(message)
+            raise ParameterError(
+                "A session keeps a budget: without privacy (epsilon=inf) fit in memory, with estimator.fit(X, y)."
+            )
         classes = None
         if target is not None and self._learns == "classes":
             classes = target.domain()
             if classes is None or len(classes) < 2:
-                message = f"The target must be a Category or a Boolean of at least two classes, not {target!r}."
-                raise ParameterError(message)
+                raise ParameterError(
+                    f"The target must be a Category or a Boolean of at least two classes, not {target!r}."
+                )
             classes = tuple(np.unique(np.array(classes)).tolist())  # in the order that classes_ has in memory
             self._check_classes(classes)
         design = Design(
@@ -271,8 +270,7 @@ class SummaryEstimator(PrivateEstimator):
     def _check_classes(self, classes: tuple[Any, ...]) -> None:
         given = self.classes
         if given is not None and given != "public" and sorted(map(str, given)) != sorted(map(str, classes)):
-            message = "The schema of the table says the classes: leave classes= out."
-            raise ParameterError(message)
+            raise ParameterError("The schema of the table says the classes: leave classes= out.")
 
     def conclude(self, noisy: NDArray[np.int64], inquiry: Inquiry, facts: Facts) -> Self:
         """Take noisy numbers that were summed and paid for elsewhere, and solve."""

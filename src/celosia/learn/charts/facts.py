@@ -33,7 +33,7 @@ Numbers = NDArray[np.float64]
 _PLACES = 25  # at which a band is computed
 
 
-def band_of(model: Any, grid: Numbers, level: float) -> tuple[Numbers, Numbers, Numbers] | None:  # noqa: ANN401 - a model
+def band_of(model: Any, grid: Numbers, level: float) -> tuple[Numbers, Numbers, Numbers] | None:
     """Return between what a line is at some places, with probability ``level`` at each; None if nobody can tell.
 
     The ends are those of confidence intervals, with sampling error and noise in them. Between the places they bend
@@ -65,7 +65,7 @@ def band_of(model: Any, grid: Numbers, level: float) -> tuple[Numbers, Numbers, 
     return places, np.minimum(low, line), np.maximum(high, line)
 
 
-def height_of(model: Any, grid: Numbers) -> Numbers:  # noqa: ANN401 - a model
+def height_of(model: Any, grid: Numbers) -> Numbers:
     """Return what a model says along one feature: its prediction, or the probability of the second of two classes.
 
     >>> from sklearn.linear_model import LinearRegression
@@ -75,12 +75,11 @@ def height_of(model: Any, grid: Numbers) -> Numbers:  # noqa: ANN401 - a model
     if not hasattr(model, "classes_"):
         return np.asarray(model.predict(grid[:, None]), dtype=np.float64)
     if len(model.classes_) != 2:
-        message = f"A curve shows two classes, not {len(model.classes_)}: use regions_chart."
-        raise ParameterError(message)
+        raise ParameterError(f"A curve shows two classes, not {len(model.classes_)}: use regions_chart.")
     return np.asarray(model.predict_proba(grid[:, None])[:, 1], dtype=np.float64)
 
 
-def belonging(model: Any, places: Numbers) -> tuple[list[int], Numbers]:  # noqa: ANN401 - a model
+def belonging(model: Any, places: Numbers) -> tuple[list[int], Numbers]:
     """Return the cluster of each place and how strongly it belongs to it, from 0 to 1.
 
     >>> from sklearn.cluster import KMeans
@@ -93,7 +92,7 @@ def belonging(model: Any, places: Numbers) -> tuple[list[int], Numbers]:  # noqa
     return np.asarray(model.predict(places)).tolist(), np.full(len(places), 0.5)
 
 
-def check_fitted(model: Any, attribute: str, features: int | None = None) -> None:  # noqa: ANN401 - a model
+def check_fitted(model: Any, attribute: str, features: int | None = None) -> None:
     """Refuse what is not fitted, has no such attribute, or has another number of features.
 
     >>> check_fitted(3, "predict")
@@ -102,14 +101,12 @@ def check_fitted(model: Any, attribute: str, features: int | None = None) -> Non
     celosia.core.errors.ParameterError: This picture needs a fitted model with predict, not 3.
     """
     if not hasattr(model, attribute) or not hasattr(model, "n_features_in_"):
-        message = f"This picture needs a fitted model with {attribute}, not {quote(model)}."
-        raise ParameterError(message)
+        raise ParameterError(f"This picture needs a fitted model with {attribute}, not {quote(model)}.")
     if features is not None and model.n_features_in_ != features:
-        message = f"This picture is of models of {features} feature(s), not of {model.n_features_in_}."
-        raise ParameterError(message)
+        raise ParameterError(f"This picture is of models of {features} feature(s), not of {model.n_features_in_}.")
 
 
-def drawn_bounds(model: Any, X: Any) -> tuple[Numbers, Numbers]:  # noqa: ANN401, N803 - a model and records
+def drawn_bounds(model: Any, X: Any) -> tuple[Numbers, Numbers]:  # noqa: N803 - a model and records
     """Return the public bounds of the features; without any, those of the records, as nothing is promised then.
 
     >>> from types import SimpleNamespace
@@ -122,13 +119,12 @@ def drawn_bounds(model: Any, X: Any) -> tuple[Numbers, Numbers]:  # noqa: ANN401
         axes = [axis_of(kind) for kind in feature_kinds(model.bounds, count, getattr(model, "feature_names_in_", None))]
         return np.array([float(axis.low) for axis in axes]), np.array([float(axis.high) for axis in axes])
     if getattr(model, "guarantee_", None) is not None or X is None:
-        message = "The model has no bounds to draw between: set model.bounds, to those of the schema."
-        raise ParameterError(message)
+        raise ParameterError("The model has no bounds to draw between: set model.bounds, to those of the schema.")
     values = records_of(X, count)
     return values.min(axis=0), values.max(axis=0)
 
 
-def records_of(X: Any, features: int) -> Numbers:  # noqa: ANN401, N803 - scikit-learn's
+def records_of(X: Any, features: int) -> Numbers:  # noqa: N803 - scikit-learn's
     """Return the records to draw.
 
     >>> records_of([[1, 2]], 2).tolist()
@@ -136,12 +132,11 @@ def records_of(X: Any, features: int) -> Numbers:  # noqa: ANN401, N803 - scikit
     """
     values = None if X is None else np.asarray(X, dtype=np.float64)
     if values is None or values.ndim != 2 or values.shape[1] != features or not len(values):
-        message = f"show_points needs records to draw: rows of {features} number(s)."
-        raise InputError(message)
+        raise InputError(f"show_points needs records to draw: rows of {features} number(s).")
     return values
 
 
-def targets_of(y: Any, rows: int, classes: Any) -> Numbers:  # noqa: ANN401 - scikit-learn's
+def targets_of(y: Any, rows: int, classes: Any) -> Numbers:
     """Return the target as numbers: for classes, their places.
 
     >>> targets_of(["no", "yes"], 2, np.array(["no", "yes"])).tolist()
@@ -149,29 +144,26 @@ def targets_of(y: Any, rows: int, classes: Any) -> Numbers:  # noqa: ANN401 - sc
     """
     values = None if y is None else np.asarray(y)
     if values is None or values.shape != (rows,):
-        message = "show_points needs a target for each of the records."
-        raise InputError(message)
+        raise InputError("show_points needs a target for each of the records.")
     if classes is None:
         return values.astype(np.float64)
     if not np.isin(values, classes).all():
-        message = "y has a label that the model does not know."
-        raise InputError(message)
+        raise InputError("y has a label that the model does not know.")
     return np.searchsorted(classes, values).astype(np.float64)
 
 
-def two_places(columns: Any, count: int) -> list[int]:  # noqa: ANN401 - whatever the caller passed
+def two_places(columns: Any, count: int) -> list[int]:
     """Return the two columns that a picture shows.
 
     >>> two_places((0, 2), 3)
     [0, 2]
     """
     if count < 2 or len(set(columns)) != 2 or not all(place in range(count) for place in columns):
-        message = f"columns must be two different places of {count} features, not {quote(columns)}."
-        raise ParameterError(message)
+        raise ParameterError(f"columns must be two different places of {count} features, not {quote(columns)}.")
     return [int(place) for place in columns]
 
 
-def axis_titles(model: Any, both: list[int], labels: Labels | None) -> tuple[str, str]:  # noqa: ANN401 - a model
+def axis_titles(model: Any, both: list[int], labels: Labels | None) -> tuple[str, str]:
     """Return the names of two axes: those given, else those of the features.
 
     >>> axis_titles(None, [0, 1], Labels(title="", y="Income"))
@@ -181,7 +173,7 @@ def axis_titles(model: Any, both: list[int], labels: Labels | None) -> tuple[str
     return given[0] or feature_name(model, both[0]), given[1] or feature_name(model, both[1])
 
 
-def feature_name(model: Any, place: int) -> str:  # noqa: ANN401 - a model
+def feature_name(model: Any, place: int) -> str:
     """Return the name of a feature, or its number.
 
     >>> feature_name(None, 0)
@@ -191,7 +183,7 @@ def feature_name(model: Any, place: int) -> str:  # noqa: ANN401 - a model
     return f"Feature {place + 1}" if names is None else str(names[place])
 
 
-def promise_of(model: Any, *, records: bool = False) -> str:  # noqa: ANN401 - a model
+def promise_of(model: Any, *, records: bool = False) -> str:
     """Return what a model promises, as text; of a picture with records, that they are not meant.
 
     >>> promise_of(None)

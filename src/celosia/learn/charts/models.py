@@ -48,11 +48,11 @@ _POINTS = 121  # of a curve
 
 
 def fit_chart(
-    model: Any,  # noqa: ANN401 - whatever predicts
-    X: Any = None,  # noqa: ANN401, N803 - scikit-learn's
-    y: Any = None,  # noqa: ANN401 - scikit-learn's
+    model: Any,
+    X: Any = None,  # noqa: N803 - scikit-learn's
+    y: Any = None,
     *,
-    plain: Any = None,  # noqa: ANN401 - whatever predicts
+    plain: Any = None,
     level: Exact = 0.95,
     show_points: bool = False,
     labels: Labels | None = None,
@@ -106,10 +106,10 @@ def fit_chart(
 
 
 def clusters_chart(
-    model: Any,  # noqa: ANN401 - whatever has centres
-    points: Any = None,  # noqa: ANN401 - scikit-learn's
+    model: Any,
+    points: Any = None,
     *,
-    plain: Any = None,  # noqa: ANN401 - whatever has centres
+    plain: Any = None,
     columns: tuple[int, int] = (0, 1),
     show_points: bool = False,
     labels: Labels | None = None,
@@ -151,9 +151,9 @@ def clusters_chart(
 
 
 def regions_chart(
-    model: Any,  # noqa: ANN401 - whatever classifies
-    X: Any = None,  # noqa: ANN401, N803 - scikit-learn's
-    y: Any = None,  # noqa: ANN401 - scikit-learn's
+    model: Any,
+    X: Any = None,  # noqa: N803 - scikit-learn's
+    y: Any = None,
     *,
     show_points: bool = False,
     labels: Labels | None = None,
@@ -174,14 +174,12 @@ def regions_chart(
     check_fitted(model, "predict_proba")
     classes = tuple(str(label) for label in model.classes_)
     if len(classes) > len(PALETTE):
-        message = f"A picture has {len(PALETTE)} classes at the most, not {len(classes)}."
-        raise ParameterError(message)
+        raise ParameterError(f"A picture has {len(PALETTE)} classes at the most, not {len(classes)}.")
     normal = hasattr(model, "theta_") and hasattr(model, "var_")
     low, high = drawn_bounds(model, X)
     if model.n_features_in_ == 1 and normal:
         if show_points:
-            message = "Densities of one feature are drawn without records: leave show_points out."
-            raise ParameterError(message)
+            raise ParameterError("Densities of one feature are drawn without records: leave show_points out.")
         return _class_densities(model, classes, low[0], high[0], labels)
     check_fitted(model, "predict_proba", features=2)
     frame = Frame(low=low, high=high, titles=axis_titles(model, [0, 1], labels), names=classes)
@@ -227,8 +225,7 @@ def _accuracies(rows: list[dict[str, Any]]) -> tuple[list[Curve], list[dict[str,
     private = [row for row in rows if np.isfinite(row["epsilon"])]
     epsilons = sorted({row["epsilon"] for row in private})
     if len(epsilons) < 2:
-        message = "rows must have two different epsilons or more."
-        raise ParameterError(message)
+        raise ParameterError("rows must have two different epsilons or more.")
     names = list(dict.fromkeys(row["name"] for row in private))
     lines = []
     for name in names:
@@ -245,17 +242,17 @@ def _accuracies(rows: list[dict[str, Any]]) -> tuple[list[Curve], list[dict[str,
 
 def _row(row: Mapping[str, Any]) -> dict[str, Any]:
     if not {"name", "epsilon", "score"} <= set(row):
-        message = f"rows must have a name, an epsilon and a score each, not {quote(row)}."
-        raise ParameterError(message)
+        raise ParameterError(f"rows must have a name, an epsilon and a score each, not {quote(row)}.")
     epsilon, score, error = (float(row.get(key, 0.0)) for key in ("epsilon", "score", "error"))
     if not (epsilon > 0 and np.isfinite(score) and 0 <= error < np.inf):
-        message = f"rows must have an epsilon above 0, a finite score and an error of 0 or more, not {quote(row)}."
-        raise ParameterError(message)
+        raise ParameterError(
+            f"rows must have an epsilon above 0, a finite score and an error of 0 or more, not {quote(row)}."
+        )
     return {"name": str(row["name"]), "epsilon": epsilon, "score": score, "error": error}
 
 
 def _class_densities(
-    model: Any,  # noqa: ANN401 - a naive Bayes
+    model: Any,
     classes: tuple[str, ...],
     low: float,
     high: float,

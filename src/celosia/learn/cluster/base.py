@@ -74,7 +74,7 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
 
     # --------------------------------------------------------------------------------------------------- learning
 
-    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ANN401, ARG002, N803 - scikit-learn's names
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002, N803 - scikit-learn's names
         """Learn centres from records: pay, and pass over them as often as was paid for.
 
         Without privacy, fewer records than clusters are refused. With privacy they are not, because that would tell
@@ -113,11 +113,11 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         more = min(int(self.n_clusters) // 4, _MOST_MORE)  # many centres are not all in the right place at once
         refining = _REFINING + more if self.max_iter is None else int(self.max_iter)
         if refining > _MOST_REFINING:
-            message = f"max_iter must be at most {_MOST_REFINING} with privacy, not {quote(self.max_iter)}."
-            raise ParameterError(message)
+            raise ParameterError(f"max_iter must be at most {_MOST_REFINING} with privacy, not {quote(self.max_iter)}.")
         if self.n_clusters > _MOST_CLUSTERS:  # a public limit, whatever the number of records
-            message = f"n_clusters must be at most {_MOST_CLUSTERS:,} with privacy, not {quote(self.n_clusters)}."
-            raise ParameterError(message)
+            raise ParameterError(
+                f"n_clusters must be at most {_MOST_CLUSTERS:,} with privacy, not {quote(self.n_clusters)}."
+            )
         targets = [privacy]
         if privacy.kind == "approximate":
             targets.append(replace(privacy, delta=Fraction(0)))
@@ -188,26 +188,26 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
 
     # ------------------------------------------------------------------------------------------ what centres say
 
-    def predict(self, X: Any) -> NDArray[np.int32]:  # noqa: ANN401, N803 - scikit-learn's names
+    def predict(self, X: Any) -> NDArray[np.int32]:  # noqa: N803 - scikit-learn's names
         """Return the cluster whose centre is nearest, for each point."""
         found = pairwise_distances_argmin(self._points(X), self.cluster_centers_)
         return np.asarray(found, dtype=np.int32)
 
-    def fit_predict(self, X: Any, y: Any = None) -> NDArray[np.int32]:  # noqa: ANN401, N803 - scikit-learn's names
+    def fit_predict(self, X: Any, y: Any = None) -> NDArray[np.int32]:  # noqa: N803 - scikit-learn's names
         """Fit, and tell the holder of the records the nearest centre of each. Labels of records are not private."""
         self.fit(X, y)
         return self.labels_ if hasattr(self, "labels_") else self.predict(X)
 
-    def transform(self, X: Any) -> NDArray[np.float64]:  # noqa: ANN401, N803 - scikit-learn's names
+    def transform(self, X: Any) -> NDArray[np.float64]:  # noqa: N803 - scikit-learn's names
         """Return the distance to each centre, for each point."""
         return np.asarray(euclidean_distances(self._points(X), self.cluster_centers_))
 
-    def score(self, X: Any, y: Any = None) -> float:  # noqa: ANN401, ARG002, N803 - scikit-learn's names
+    def score(self, X: Any, y: Any = None) -> float:  # noqa: ARG002, N803 - scikit-learn's names
         """Return minus the sum of squared distances to the nearest centres: a function of these points, not private."""
         found = pairwise_distances_argmin_min(self._points(X), self.cluster_centers_, metric="sqeuclidean")
         return -float(found[1].sum())
 
-    def _points(self, X: Any) -> NDArray[np.float64]:  # noqa: ANN401, N803 - scikit-learn's names
+    def _points(self, X: Any) -> NDArray[np.float64]:  # noqa: N803 - scikit-learn's names
         check_is_fitted(self, "cluster_centers_")
         return read_features(self, X, reset=False)
 

@@ -83,14 +83,14 @@ class FuzzyCMeans(Clusterer):
         epsilon: "Exact | None" = 1.0,
         delta: "Exact | None" = None,
         rho: "Exact | None" = None,
-        bounds: Any = None,  # noqa: ANN401 - numbers, arrays or a schema
+        bounds: Any = None,
         method: str = "auto",
         max_iter: int | None = None,
         expected_rows: int | None = None,
-        n_init: Any = "auto",  # noqa: ANN401 - scikit-learn's
-        random_state: Any = None,  # noqa: ANN401 - scikit-learn's
+        n_init: Any = "auto",
+        random_state: Any = None,
         adjacency: "Adjacency | str | None" = None,
-        budget: Any = None,  # noqa: ANN401 - a session, a purse or an account
+        budget: Any = None,
         source: "Source | None" = None,
     ) -> None:
         self.n_clusters = n_clusters
@@ -114,14 +114,14 @@ class FuzzyCMeans(Clusterer):
         """Records lie between centres: their shares to the power m are all that a cluster has of them."""
         return super()._rows_of_a_cluster(privacy, rows) / int(self.n_clusters)
 
-    def predict_membership(self, X: Any) -> "NDArray[np.float64]":  # noqa: ANN401, N803 - scikit-learn's names
+    def predict_membership(self, X: Any) -> "NDArray[np.float64]":  # noqa: N803 - scikit-learn's names
         """Return how far each point belongs to each cluster: shares that sum to 1.
 
         A point that lies on centres belongs to them alone, in equal parts.
         """
         return self._memberships(self._squares(self._points(X), self.cluster_centers_))
 
-    def score(self, X: Any, y: Any = None) -> float:  # noqa: ANN401, ARG002, N803 - scikit-learn's names
+    def score(self, X: Any, y: Any = None) -> float:  # noqa: ARG002, N803 - scikit-learn's names
         """Return minus the sum of squared distances weighed by memberships to the power m: of these points."""
         squares = self._squares(self._points(X), self.cluster_centers_)
         return -float((self._memberships(squares) ** self.m * squares).sum())
@@ -131,8 +131,7 @@ class FuzzyCMeans(Clusterer):
         m: object = self.m
         known = isinstance(m, int | float | np.integer | np.floating) and not isinstance(m, bool)
         if not known or not 1 < m <= _MOST_FUZZY or float(m) == 1:  # type: ignore[operator,arg-type] # a number
-            message = f"m must be a number above 1 and at most {_MOST_FUZZY}, not {quote(m)}."
-            raise ParameterError(message)
+            raise ParameterError(f"m must be a number above 1 and at most {_MOST_FUZZY}, not {quote(m)}.")
         one_of_the_methods(self.method, ("auto", "seed"))
 
     def _add(self) -> "Add":
@@ -140,7 +139,7 @@ class FuzzyCMeans(Clusterer):
 
         kernel: Add = add_fuzzy
 
-        def add(*arrays: Any) -> None:  # noqa: ANN401 - as the kernel takes them
+        def add(*arrays: Any) -> None:
             kernel(*arrays, float(self.m), self._whole)
 
         return add
@@ -202,8 +201,7 @@ class FuzzyCMeans(Clusterer):
     def _seed(self, features: int, privacy: Target) -> "_Seed":
         """Return the noise of the source's method. Centres lie in the unit cube: no more of it has to be hidden."""
         if privacy.kind != "pure" or privacy.epsilon is None:
-            message = 'method="seed" takes an epsilon alone: leave delta and rho out.'
-            raise ParameterError(message)
+            raise ParameterError('method="seed" takes an epsilon alone: leave delta and rho out.')
         clusters = int(self.n_clusters)
         iterations = _ITERATIONS if self.max_iter is None else int(self.max_iter)
         part = privacy.epsilon / (iterations * clusters * (2 + features))

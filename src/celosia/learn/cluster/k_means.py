@@ -69,14 +69,14 @@ class KMeans(Clusterer):
         epsilon: "Exact | None" = 1.0,
         delta: "Exact | None" = None,
         rho: "Exact | None" = None,
-        bounds: Any = None,  # noqa: ANN401 - numbers, arrays or a schema
+        bounds: Any = None,
         method: str = "auto",
         max_iter: int | None = None,
         expected_rows: int | None = None,
-        n_init: Any = "auto",  # noqa: ANN401 - scikit-learn's
-        random_state: Any = None,  # noqa: ANN401 - scikit-learn's
+        n_init: Any = "auto",
+        random_state: Any = None,
         adjacency: "Adjacency | str | None" = None,
-        budget: Any = None,  # noqa: ANN401 - a session, a purse or an account
+        budget: Any = None,
         source: "Source | None" = None,
     ) -> None:
         self.n_clusters = n_clusters

@@ -363,5 +363,4 @@ def check_rows(rows: int) -> None:
     >>> check_rows(10**6)
     """
     if rows > _MOST_ROWS:
-        message = "At most 2^28 records can be clustered."
-        raise InputError(message)
+        raise InputError("At most 2^28 records can be clustered.")

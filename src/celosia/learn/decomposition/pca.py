@@ -81,9 +81,9 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SummaryEstimator): 
         epsilon: "Exact | None" = 1.0,
         delta: "Exact | None" = None,
         rho: "Exact | None" = None,
-        bounds: Any = None,  # noqa: ANN401 - numbers, arrays or a schema
+        bounds: Any = None,
         adjacency: "Adjacency | str | None" = None,
-        budget: Any = None,  # noqa: ANN401 - a session, purse or account
+        budget: Any = None,
         source: "Source | None" = None,
     ) -> None:
         self.n_components = n_components
@@ -173,27 +173,25 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SummaryEstimator): 
     def _check(self, count: int) -> None:
         wanted: Any = self.n_components
         if not isinstance(self.whiten, bool):
-            message = f"whiten must be True or False, not {quote(self.whiten)}."
-            raise ParameterError(message)
+            raise ParameterError(f"whiten must be True or False, not {quote(self.whiten)}.")
         if wanted is None or (isinstance(wanted, float) and 0.0 < wanted < 1.0):
             return
         if isinstance(wanted, float | str) or whole(wanted, name="n_components") > count:
-            message = (
+            raise ParameterError(
                 f"n_components must be a whole number from 1 to {count}, a share of the variance between 0 and 1, or "
                 f"None for all, not {quote(wanted)}."
             )
-            raise ParameterError(message)
 
     # ------------------------------------------------------------------------------------------------------ using
 
-    def transform(self, X: Any) -> NDArray[np.float64]:  # noqa: ANN401, N803 - scikit-learn's names
+    def transform(self, X: Any) -> NDArray[np.float64]:  # noqa: N803 - scikit-learn's names
         """Return the coordinates of rows along the components."""
         check_is_fitted(self)
         values = read_features(self, X, reset=False)
         projected: NDArray[np.float64] = (values - self.mean_) @ self.components_.T
         return projected / self._scales() if self.whiten else projected
 
-    def inverse_transform(self, X: Any) -> NDArray[np.float64]:  # noqa: ANN401, N803 - scikit-learn's names
+    def inverse_transform(self, X: Any) -> NDArray[np.float64]:  # noqa: N803 - scikit-learn's names
         """Return rows from their coordinates along the components."""
         check_is_fitted(self)
         coordinates = np.asarray(X, dtype=np.float64)

@@ -86,12 +86,12 @@ class FunctionalMechanism(PrivateEstimator):
         epsilon: "Exact | None" = 1.0,
         delta: "Exact | None" = None,
         rho: "Exact | None" = None,
-        bounds: Any = None,  # noqa: ANN401 - numbers, arrays or a schema
-        bounds_y: Any = None,  # noqa: ANN401 - two numbers or a kind
+        bounds: Any = None,
+        bounds_y: Any = None,
         fit_intercept: bool = False,
         radius: "Exact | None" = None,
         adjacency: "Adjacency | str | None" = None,
-        budget: Any = None,  # noqa: ANN401 - whoever keeps one
+        budget: Any = None,
         source: "Source | None" = None,
     ) -> None:
         self.objective = objective
@@ -107,12 +107,12 @@ class FunctionalMechanism(PrivateEstimator):
         self.budget = budget
         self.source = source
 
-    def fit(self, X: Any, y: Any) -> Self:  # noqa: ANN401, N803 - scikit-learn's names
+    def fit(self, X: Any, y: Any) -> Self:  # noqa: N803 - scikit-learn's names
         """Pay, sum the coefficients over records, add noise, and minimise."""
         with self._or_as_before():
             return self._fit(X, y)
 
-    def _fit(self, X: Any, y: Any) -> Self:  # noqa: ANN401, N803 - scikit-learn's names
+    def _fit(self, X: Any, y: Any) -> Self:  # noqa: N803 - scikit-learn's names
         values = read_features(self, X, reset=True)
         target = read_target(y, len(values), self)
         privacy = self._privacy()
@@ -199,21 +199,23 @@ class FunctionalMechanism(PrivateEstimator):
         elif callable(given):
             found = objective_of(given, features, fit_intercept=self.fit_intercept)
         elif not isinstance(given, str) or given not in _NAMED:
-            message = f'objective must be "linear", "logistic", an Objective or a function, not {quote(given)}.'
-            raise ParameterError(message)
+            raise ParameterError(
+                f'objective must be "linear", "logistic", an Objective or a function, not {quote(given)}.'
+            )
         elif given == "linear":
             found = linear_objective(features, fit_intercept=self.fit_intercept)
         else:
             found = logistic_objective(features, degree=degree, fit_intercept=self.fit_intercept)
         if found.features != features:
-            message = f"objective is of {found.features} features, the data have {features}."
-            raise ParameterError(message)
+            raise ParameterError(f"objective is of {found.features} features, the data have {features}.")
         if found.degree > degree:
-            message = f"degree is {quote(self.degree)}, but the objective is of degree {found.degree}: say so."
-            raise ParameterError(message)
+            raise ParameterError(
+                f"degree is {quote(self.degree)}, but the objective is of degree {found.degree}: say so."
+            )
         if self.radius is None and found.degree != 2:
-            message = f"radius must be given for an objective of degree {found.degree}: it may have no minimum."
-            raise ParameterError(message)
+            raise ParameterError(
+                f"radius must be given for an objective of degree {found.degree}: it may have no minimum."
+            )
         return found
 
     def _radius(self) -> float | None:
@@ -227,7 +229,7 @@ class FunctionalMechanism(PrivateEstimator):
             return _range((target_kind((0, 1)),))  # labels are 0 and 1, whoever has them
         return _range((target_kind(self.bounds_y),))
 
-    def __sklearn_tags__(self) -> Any:  # noqa: ANN401 - scikit-learn's
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
@@ -239,8 +241,9 @@ def _range(kinds: "tuple[Kind, ...]") -> Range:
     lows = np.array([float(getattr(kind, "low", axis.low)) for kind, axis in zip(kinds, axes, strict=True)])
     highs = np.array([float(getattr(kind, "high", axis.high)) for kind, axis in zip(kinds, axes, strict=True)])
     if not (lows < highs).all():
-        message = "The bounds of a column are the same number in doubles: move the column nearer to 0, or widen them."
-        raise ParameterError(message)
+        raise ParameterError(
+            "The bounds of a column are the same number in doubles: move the column nearer to 0, or widen them."
+        )
     return lows, highs
 
 

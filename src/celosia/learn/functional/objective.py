@@ -160,16 +160,14 @@ def objective_of(
     weights = variables("w", count + len(ones))
     written = _written(loss, weights, (*ones, *variables("x", count)), variables("y", 1)[0])
     if not isinstance(written, Polynomial):
-        message = f"objective must return a polynomial of w, x and y, not {quote(written)}."
-        raise ParameterError(message)
+        raise ParameterError(f"objective must return a polynomial of w, x and y, not {quote(written)}.")
     grouped: dict[Places, dict[Places, Fraction]] = {}
     for powers, number in written.terms:
         monomial, record = _split(powers, count)
         if monomial:  # what has no weight in it moves no minimum
             grouped.setdefault(monomial, {})[record] = number
     if not grouped:
-        message = "objective must depend on the weights."
-        raise ParameterError(message)
+        raise ParameterError("objective must depend on the weights.")
     terms = tuple(
         (monomial, tuple(grouped[monomial].items())) for monomial in sorted(grouped, key=lambda m: (len(m), m))
     )
@@ -184,11 +182,10 @@ def _written(loss: Loss, *arguments: object) -> object:
     except CelosiaError:
         raise
     except Exception as error:
-        message = (
+        raise ParameterError(
             "objective must be a function of w, x and y that is made of + - * ** and numbers; "
             f"it raised {type(error).__name__}: {error}"
-        )
-        raise ParameterError(message) from error
+        ) from error
 
 
 def _check_terms(objective: Objective) -> None:
@@ -198,17 +195,16 @@ def _check_terms(objective: Objective) -> None:
     for _, found in objective.terms:
         _check_products([places for places, _ in found], columns, least=0)
         if len(found) > _MOST_TERMS or max(len(places) for places, _ in found) > _HIGHEST_RECORD:
-            message = (
+            raise ParameterError(
                 f"A coefficient may have {_MOST_TERMS} products of {_HIGHEST_RECORD} of a record's values: take fewer."
             )
-            raise ParameterError(message)
     if not all(_is_between(number, Fraction(0)) for _, found in objective.terms for _, number in found):
-        message = "The numbers of an objective must be fractions of 2^500 in size at the most, and not 0."
-        raise ParameterError(message)
+        raise ParameterError("The numbers of an objective must be fractions of 2^500 in size at the most, and not 0.")
     units = objective.units
     if len(units) != len(objective.terms) or not all(_is_between(unit, 1 / _LARGEST) and unit > 0 for unit in units):
-        message = "units must be fractions above 0, between 2^-500 and 2^500, one for each product of weights."
-        raise ParameterError(message)
+        raise ParameterError(
+            "units must be fractions above 0, between 2^-500 and 2^500, one for each product of weights."
+        )
 
 
 def _is_between(number: object, least: Fraction) -> bool:
@@ -222,8 +218,9 @@ def _check_products(products: Sequence[Places], count: int, least: int) -> None:
         for places in products
     )
     if not products or not inside or len(set(products)) < len(products):
-        message = f"terms must name each product once, by the places of its variables in order, below {count}."
-        raise ParameterError(message)
+        raise ParameterError(
+            f"terms must name each product once, by the places of its variables in order, below {count}."
+        )
 
 
 def _split(powers: Powers, features: int) -> tuple[Places, Places]:
@@ -252,8 +249,9 @@ def logistic_objective(features: int, *, degree: int = 2, fit_intercept: bool = 
     ['0.5', '0.125']
     """
     if degree not in _TAYLOR:
-        message = f"degree must be one of {', '.join(map(str, _TAYLOR))} for the logistic loss, not {quote(degree)}."
-        raise ParameterError(message)
+        raise ParameterError(
+            f"degree must be one of {', '.join(map(str, _TAYLOR))} for the logistic loss, not {quote(degree)}."
+        )
 
     def taylor(w: Sequence[Polynomial], x: Sequence[Polynomial], y: Polynomial) -> Polynomial:
         z = _dot(w, x)

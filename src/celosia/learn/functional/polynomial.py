@@ -48,8 +48,7 @@ class Polynomial:
         """
         kept = {powers: number for powers, number in terms.items() if number}
         if len(kept) > _MOST_TERMS:
-            message = f"A polynomial may have {_MOST_TERMS} terms: take fewer features, or a lower degree."
-            raise ParameterError(message)
+            raise ParameterError(f"A polynomial may have {_MOST_TERMS} terms: take fewer features, or a lower degree.")
         return cls(tuple(sorted(kept.items())))
 
     @property
@@ -71,11 +70,11 @@ class Polynomial:
     def __mul__(self, other: "Polynomial | Exact") -> "Polynomial":
         factors = _polynomial(other).terms
         if self.degree + _polynomial(other).degree > _HIGHEST:
-            message = f"A polynomial may be of degree {_HIGHEST}: take a lower power."
-            raise ParameterError(message)
+            raise ParameterError(f"A polynomial may be of degree {_HIGHEST}: take a lower power.")
         if len(self.terms) * len(factors) > _MOST_PRODUCTS:
-            message = f"Products of {len(self.terms)} and {len(factors)} terms are too many: take fewer features."
-            raise ParameterError(message)
+            raise ParameterError(
+                f"Products of {len(self.terms)} and {len(factors)} terms are too many: take fewer features."
+            )
         found: dict[Powers, Fraction] = {}
         for powers, number in self.terms:
             for others, factor in factors:
@@ -86,8 +85,7 @@ class Polynomial:
     def __pow__(self, exponent: int) -> "Polynomial":
         times = whole(exponent, name="exponent", least=0)
         if times > _HIGHEST:
-            message = f"exponent must be at most {_HIGHEST}, not {quote(exponent)}."
-            raise ParameterError(message)
+            raise ParameterError(f"exponent must be at most {_HIGHEST}, not {quote(exponent)}.")
         found = _polynomial(1)
         for _ in range(times):
             found = found * self
@@ -96,15 +94,13 @@ class Polynomial:
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Polynomial):
             return self.terms == other.terms
-        message = f"A polynomial stands for every record: it cannot be compared with {quote(other)}."
-        raise ParameterError(message)
+        raise ParameterError(f"A polynomial stands for every record: it cannot be compared with {quote(other)}.")
 
     def __hash__(self) -> int:
         return hash(self.terms)
 
     def __bool__(self) -> bool:
-        message = "A polynomial stands for every record: it is neither true nor false, so it cannot decide."
-        raise ParameterError(message)
+        raise ParameterError("A polynomial stands for every record: it is neither true nor false, so it cannot decide.")
 
     def __neg__(self) -> "Polynomial":
         return self * -1
@@ -118,8 +114,7 @@ class Polynomial:
     def __truediv__(self, other: Exact) -> "Polynomial":
         number = exact(other, name="divisor")
         if number == 0:
-            message = "A polynomial cannot be divided by 0."
-            raise ParameterError(message)
+            raise ParameterError("A polynomial cannot be divided by 0.")
         return self * (1 / number)
 
     __radd__ = __add__

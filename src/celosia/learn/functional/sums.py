@@ -145,8 +145,9 @@ def logistic_inquiry(design: "Design", *, fit_intercept: bool, sensitivity: Sens
     if sensitivity == "seed":
         footprint = _at_least(footprint, columns.unit**2 * (2 * features**2 + 24 * features))
     if footprint.l1 > _FURTHEST:
-        message = f"The functional mechanism cannot tell {classes} classes by {features} features: take fewer of them."
-        raise ParameterError(message)
+        raise ParameterError(
+            f"The functional mechanism cannot tell {classes} classes by {features} features: take fewer of them."
+        )
     return design.inquiry(parts, footprint, combination=_logistic_matrix(columns, classes, apart, together))
 
 
@@ -204,7 +205,7 @@ def _several(
     return everyone[:, None] / classes - sums, matrix / (2 * classes)
 
 
-def _logistic_matrix(columns: Stretched, classes: int, apart: Sequence[Monomial], together: Sequence[Monomial]) -> Any:  # noqa: ANN401 - SciPy's
+def _logistic_matrix(columns: Stretched, classes: int, apart: Sequence[Monomial], together: Sequence[Monomial]) -> Any:
     """Return how sums, class by class and then of all records, are combined into what is noised."""
     weight = 4 if classes == 2 else 2 * classes
     rows: list[dict[Any, int]]
@@ -248,7 +249,7 @@ def _symmetric(upper: NDArray[np.int64], sizes: NDArray[np.float64], *, twice: b
     return np.diag(np.diag(matrix)) + beside + beside.T
 
 
-def _matrix(rows: Sequence[Mapping[Any, int]], names: Sequence[Any]) -> Any:  # noqa: ANN401 - SciPy's
+def _matrix(rows: Sequence[Mapping[Any, int]], names: Sequence[Any]) -> Any:
     """Return the rows as a sparse matrix: each is made of a few sums, however many there are."""
     from scipy.sparse import csr_array
 
@@ -266,18 +267,15 @@ def _at_least(footprint: Footprint, l1: int) -> Footprint:
 def _class_count(design: "Design", sensitivity: Sense) -> int:
     count = len(design.classes or ())
     if sensitivity == "seed" and count != 2:
-        message = f'method="seed" tells two classes apart, not {count}: take another method.'
-        raise ParameterError(message)
+        raise ParameterError(f'method="seed" tells two classes apart, not {count}: take another method.')
     return count
 
 
 def _columns(design: "Design", fit_intercept: bool, sensitivity: Sense) -> Stretched:  # noqa: FBT001 - passed on
     if sensitivity not in ("tight", "seed"):
-        message = f'sensitivity must be "tight" or "seed", not {quote(sensitivity)}.'
-        raise ParameterError(message)
+        raise ParameterError(f'sensitivity must be "tight" or "seed", not {quote(sensitivity)}.')
     if sensitivity == "seed" and design.privacy.kind != "pure":
-        message = 'method="seed" has Laplace noise: give an epsilon alone, without delta and rho.'
-        raise ParameterError(message)
+        raise ParameterError('method="seed" has Laplace noise: give an epsilon alone, without delta and rho.')
     return Stretched.of(design.kinds, fit_intercept=fit_intercept)
 
 

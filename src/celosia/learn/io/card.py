@@ -85,8 +85,7 @@ def card(model: "PrivateEstimator", format: str = "markdown", *, rows: int | Non
     # StandardScaler, fitted with differential privacy
     """
     if format not in ("markdown", "html"):
-        message = f"format must be 'markdown' or 'html', not {quote(format)}."
-        raise ParameterError(message)
+        raise ParameterError(f"format must be 'markdown' or 'html', not {quote(format)}.")
     known = None if rows is None else int(whole(rows, name="rows"))
     check_is_fitted(model)
     try:
@@ -94,8 +93,7 @@ def card(model: "PrivateEstimator", format: str = "markdown", *, rows: int | Non
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         if isinstance(error, CelosiaError):
             raise
-        message = "The model holds values that no fit leaves: its card cannot be written."
-        raise FormatError(message) from None
+        raise FormatError("The model holds values that no fit leaves: its card cannot be written.") from None
 
 
 def _write(model: "PrivateEstimator", format: str, known: int | None) -> str:  # noqa: A002 - the field's word
@@ -231,7 +229,7 @@ def _noise(model: "PrivateEstimator") -> list[Section]:
     return [Section(title="Noise", paragraphs=(told,), code=str(model.event_))]
 
 
-def _between(scale: Any) -> str:  # noqa: ANN401 - an array
+def _between(scale: Any) -> str:
     return f"between {scale.min():.4g} and {scale.max():.4g}"
 
 
@@ -295,7 +293,7 @@ def _method(model: "PrivateEstimator") -> str:
     return str(getattr(model, "method_", getattr(model, "method", "auto")))
 
 
-def _adjacency(model: "PrivateEstimator") -> Any:  # noqa: ANN401 - of a promise
+def _adjacency(model: "PrivateEstimator") -> Any:
     return model.adjacency if model.guarantee_ is None else model.guarantee_.adjacency
 
 

@@ -79,7 +79,7 @@ def save(model: "PrivateEstimator", path: str | Path) -> None:
         part.replace(path)
 
 
-def load(path: str | Path) -> Any:  # noqa: ANN401 - one of the estimators
+def load(path: str | Path) -> Any:
     """Read a model that ``save`` wrote; ``FormatError`` if the file is not one.
 
     >>> load("no such file")
@@ -90,8 +90,7 @@ def load(path: str | Path) -> Any:  # noqa: ANN401 - one of the estimators
     with Path(path).open("rb") as file:
         data = file.read(_LARGEST + 1)
     if len(data) > _LARGEST:
-        message = f"A model file has at most {_LARGEST:,} bytes."
-        raise FormatError(message)
+        raise FormatError(f"A model file has at most {_LARGEST:,} bytes.")
     try:
         return _model(_parsed(data))
     except FormatError:
@@ -109,8 +108,7 @@ def load(path: str | Path) -> Any:  # noqa: ANN401 - one of the estimators
 def _text(model: "PrivateEstimator") -> str:
     name = type(model).__name__
     if name not in MODELS or type(model) is not _known(name):
-        message = f"Only estimators of celosia.learn are stored in model files, not {quote(type(model))}."
-        raise ParameterError(message)
+        raise ParameterError(f"Only estimators of celosia.learn are stored in model files, not {quote(type(model))}.")
     check_is_fitted(model)
     held = {key: value for key, value in model.get_params(deep=False).items() if key not in _NEVER}
     learned = {key: value for key, value in vars(model).items() if _LEARNED.fullmatch(key) and key not in _APART}
@@ -169,24 +167,21 @@ def _parsed(data: bytes) -> dict[str, Any]:
     except FormatError:
         raise
     except ValueError:
-        message = "The file is not JSON, or it is cut off."
-        raise FormatError(message) from None
+        raise FormatError("The file is not JSON, or it is cut off.") from None
     if not isinstance(found, dict) or found.get("format") != _FORMAT:
-        message = "The file holds no model of celosia."
-        raise FormatError(message)
+        raise FormatError("The file holds no model of celosia.")
     if type(found.get("version")) is not int or found["version"] != _VERSION:
-        message = f"The model is of version {quote(found.get('version'))}, and {_VERSION} is read: is it newer?"
-        raise FormatError(message)
+        raise FormatError(
+            f"The model is of version {quote(found.get('version'))}, and {_VERSION} is read: is it newer?"
+        )
     if sorted(found) != list(_FIELDS):
-        message = f"A model has exactly the fields {', '.join(_FIELDS)}."
-        raise FormatError(message)
+        raise FormatError(f"A model has exactly the fields {', '.join(_FIELDS)}.")
     return found
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found := dict(pairs)) != len(pairs):
-        message = "The file gives a field twice."
-        raise FormatError(message)
+        raise FormatError("The file gives a field twice.")
     return found
 
 
@@ -196,22 +191,19 @@ def _read_float(digits: str) -> float:
 
 
 def _refuse_number(number: str) -> NoReturn:
-    message = f"The file holds the number {quote(number)}, which is none that is read here."
-    raise FormatError(message)
+    raise FormatError(f"The file holds the number {quote(number)}, which is none that is read here.")
 
 
-def _model(found: dict[str, Any]) -> Any:  # noqa: ANN401 - one of the estimators
+def _model(found: dict[str, Any]) -> Any:
     name = found["model"]
     if not isinstance(name, str) or name not in MODELS:
-        message = f"There is no model {quote(name)}; there are {', '.join(MODELS)}."
-        raise FormatError(message)
+        raise FormatError(f"There is no model {quote(name)}; there are {', '.join(MODELS)}.")
     known = _known(name)
     model = _made(known, _mapping(found, "parameters"))
     learned = _mapping(found, "learned")
     for key in learned:
         if not _LEARNED.fullmatch(key) or key in _APART or hasattr(known, key):
-            message = f"{name} has no learned attribute {quote(key)}."
-            raise FormatError(message)
+            raise FormatError(f"{name} has no learned attribute {quote(key)}.")
     state = {key: decoded(value, key) for key, value in learned.items()}
     state["event_"] = None if found["event"] is None else _record(Event, found["event"])
     state["guarantee_"] = None if found["guarantee"] is None else _record(Guarantee, found["guarantee"])
@@ -222,37 +214,35 @@ def _model(found: dict[str, Any]) -> Any:  # noqa: ANN401 - one of the estimator
     return model
 
 
-def _made(known: type[Any], given: dict[str, Any]) -> Any:  # noqa: ANN401 - one of the estimators
+def _made(known: type[Any], given: dict[str, Any]) -> Any:
     names = set(known().get_params(deep=False)) - set(_NEVER)
     unknown = sorted(given.keys() - names)
     if unknown:
-        message = f"{known.__name__} has no parameter {quote(unknown[0])}; is the file of a newer release?"
-        raise FormatError(message)
+        raise FormatError(f"{known.__name__} has no parameter {quote(unknown[0])}; is the file of a newer release?")
     return known(**{key: decoded(value, key) for key, value in given.items()})
 
 
-def _record(kind: Any, value: object) -> Any:  # noqa: ANN401 - an event or a guarantee
+def _record(kind: Any, value: object) -> Any:
     return kind.from_json(json.dumps(value))
 
 
-def _check_state(model: Any, state: dict[str, Any]) -> None:  # noqa: ANN401 - one of the estimators
+def _check_state(model: Any, state: dict[str, Any]) -> None:
     """Refuse a state that no fit leaves: without a number of features, or a promise without an event."""
     count, names = state.get("n_features_in_"), state.get("feature_names_in_")
     if type(count) is not int or count < 1 or (names is not None and getattr(names, "shape", None) != (count,)):
-        message = "n_features_in_: the file does not say how many features the model has, or names others."
-        raise FormatError(message)
+        raise FormatError("n_features_in_: the file does not say how many features the model has, or names others.")
     scale = state.get("noise_scale_")
     if not isinstance(scale, float | int | np.ndarray) or np.asarray(scale).dtype.kind not in "fiu":
-        message = "noise_scale_: the file does not say how large the noise was."
-        raise FormatError(message)
+        raise FormatError("noise_scale_: the file does not say how large the noise was.")
     if (model.event_ is None) != (model.guarantee_ is None) or type(state.get("seeded_")) is not bool:
-        message = "The file has an event without a guarantee, or does not say whether its noise can be repeated."
-        raise FormatError(message)
+        raise FormatError(
+            "The file has an event without a guarantee, or does not say whether its noise can be repeated."
+        )
     if model.event_ is not None:
         check_price(model.event_, model.guarantee_)
 
 
-def _check_use(model: Any) -> None:  # noqa: ANN401 - one of the estimators
+def _check_use(model: Any) -> None:
     """Refuse learned values that do not go together, by using the model once: on rows that nobody gave."""
     domains = getattr(model, "domains_", None)
     try:
@@ -264,28 +254,26 @@ def _check_use(model: Any) -> None:  # noqa: ANN401 - one of the estimators
     except Exception:  # noqa: BLE001 - whatever fails, it is for what the file holds
         told = [0]
     if set(told) - {_TRIED}:
-        message = "What the file says was learned does not go together: it was changed, or is of another release."
-        raise FormatError(message)
+        raise FormatError(
+            "What the file says was learned does not go together: it was changed, or is of another release."
+        )
 
 
-def _traced(model: Any, given: dict[str, Any]) -> dict[str, str]:  # noqa: ANN401 - one of the estimators
+def _traced(model: Any, given: dict[str, Any]) -> dict[str, str]:
     promised = _promised(model)
     traced = {key: value for key, value in given.items() if key not in promised}
     texts = all(isinstance(value, str) and len(value) <= _LONGEST_TEXT for value in traced.values())
     if not texts or not traced.keys() <= set(_TRACED) or {**given, **promised} != given:
-        message = f"The provenance has the texts {', '.join(_TRACED)}, and says what the guarantee says."
-        raise FormatError(message)
+        raise FormatError(f"The provenance has the texts {', '.join(_TRACED)}, and says what the guarantee says.")
     if "schema" in traced:
         named = getattr(model, "feature_names_in_", ())
         if not set(map(str, named)) <= Schema.from_toml(traced["schema"]).keys():
-            message = "The provenance has a schema of other columns than the model."
-            raise FormatError(message)
+            raise FormatError("The provenance has a schema of other columns than the model.")
     return traced
 
 
 def _mapping(found: dict[str, Any], name: str) -> dict[str, Any]:
     value = found[name]
     if not isinstance(value, dict):
-        message = f"{name} must be an object."
-        raise FormatError(message)
+        raise FormatError(f"{name} must be an object.")
     return value

@@ -93,8 +93,7 @@ def _special(value: object, name: str) -> JSON:  # noqa: PLR0911 - one for each 
     if known is not None and type(value) is known:
         given = {field.name: encoded(getattr(value, field.name), name) for field in fields(known)}
         return {"value": {"is": known.__name__, "of": given}}
-    message = f"{name}: a {type(value).__name__} cannot be stored in a model file."
-    raise ParameterError(message)
+    raise ParameterError(f"{name}: a {type(value).__name__} cannot be stored in a model file.")
 
 
 def _values() -> dict[str, type[Any]]:
@@ -108,7 +107,7 @@ def _unusual(value: float) -> str:
     return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
 
 
-def decoded(value: Any, name: str, depth: int = 0) -> Any:  # noqa: ANN401 - whatever the file holds, and means
+def decoded(value: Any, name: str, depth: int = 0) -> Any:
     """Return the value that JSON stands for; ``FormatError`` if it is none that ``encoded`` writes.
 
     >>> decoded({"tuple": [1, {"fraction": "1/3"}]}, "weights")
@@ -119,8 +118,7 @@ def decoded(value: Any, name: str, depth: int = 0) -> Any:  # noqa: ANN401 - wha
     celosia.core.errors.FormatError: weights: the file holds an object that is no value.
     """
     if depth > _DEEPEST:
-        message = f"{name}: the file is nested too deeply."
-        raise FormatError(message)
+        raise FormatError(f"{name}: the file is nested too deeply.")
     if isinstance(value, list):
         return [decoded(item, name, depth + 1) for item in value]
     if not isinstance(value, dict):
@@ -128,38 +126,36 @@ def decoded(value: Any, name: str, depth: int = 0) -> Any:  # noqa: ANN401 - wha
     ((tag, inner),) = value.items() if len(value) == 1 else ((None, None),)
     reader = _READERS.get(tag) if isinstance(tag, str) else None
     if reader is None:
-        message = f"{name}: the file holds an object that is no value."
-        raise FormatError(message)
+        raise FormatError(f"{name}: the file holds an object that is no value.")
     try:
         return reader(inner, name, depth)
     except FormatError:
         raise
     except (CelosiaError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        message = f"{name}: the file holds a {tag} that is none."
-        raise FormatError(message) from error
+        raise FormatError(f"{name}: the file holds a {tag} that is none.") from error
 
 
-def _read_list(inner: Any, name: str, depth: int) -> tuple[Any, ...]:  # noqa: ANN401 - from a file
+def _read_list(inner: Any, name: str, depth: int) -> tuple[Any, ...]:
     if not isinstance(inner, list):
         raise TypeError
     return tuple(decoded(item, name, depth + 1) for item in inner)
 
 
-def _read_mapping(inner: Any, name: str, depth: int) -> dict[str, Any]:  # noqa: ANN401 - from a file
+def _read_mapping(inner: Any, name: str, depth: int) -> dict[str, Any]:
     return {key: decoded(item, name, depth + 1) for key, item in inner.items()}
 
 
-def _read_float(inner: Any, _name: str, _depth: int) -> float:  # noqa: ANN401 - from a file
+def _read_float(inner: Any, _name: str, _depth: int) -> float:
     return _UNUSUAL[inner]
 
 
-def _read_fraction(inner: Any, _name: str, _depth: int) -> Fraction | int:  # noqa: ANN401 - from a file
+def _read_fraction(inner: Any, _name: str, _depth: int) -> Fraction | int:
     if not isinstance(inner, str) or len(inner) > _LONGEST_FRACTION or not _RATIO.fullmatch(inner):
         raise TypeError
     return Fraction(inner)
 
 
-def _read_decimal(inner: Any, _name: str, _depth: int) -> Decimal:  # noqa: ANN401 - from a file
+def _read_decimal(inner: Any, _name: str, _depth: int) -> Decimal:
     if not isinstance(inner, str) or len(inner) > _LONGEST_FRACTION:
         raise TypeError
     try:
@@ -171,27 +167,27 @@ def _read_decimal(inner: Any, _name: str, _depth: int) -> Decimal:  # noqa: ANN4
     return number
 
 
-def _read_adjacency(inner: Any, _name: str, _depth: int) -> Adjacency:  # noqa: ANN401 - from a file
+def _read_adjacency(inner: Any, _name: str, _depth: int) -> Adjacency:
     return exact_adjacency(inner)
 
 
-def _read_schema(inner: Any, _name: str, _depth: int) -> Schema:  # noqa: ANN401 - from a file
+def _read_schema(inner: Any, _name: str, _depth: int) -> Schema:
     return Schema.from_toml(inner)
 
 
-def _read_kind(inner: Any, _name: str, _depth: int) -> Kind:  # noqa: ANN401 - from a file
+def _read_kind(inner: Any, _name: str, _depth: int) -> Kind:
     (kind,) = Schema.from_toml(inner).values()
     return kind
 
 
-def _read_record(inner: Any, _name: str, _depth: int) -> Record:  # noqa: ANN401 - from a file
+def _read_record(inner: Any, _name: str, _depth: int) -> Record:
     try:
         return Record.from_json(json.dumps(inner))
     except FormatError as error:
         raise ValueError from error
 
 
-def _read_value(inner: Any, name: str, depth: int) -> Any:  # noqa: ANN401 - from a file
+def _read_value(inner: Any, name: str, depth: int) -> Any:
     if not isinstance(inner, dict) or inner.keys() != {"is", "of"}:
         raise TypeError
     known = _values()[inner["is"]]
@@ -209,8 +205,7 @@ def _array(array: "NDArray[Any]", name: str) -> JSON:
 
     texts = array.dtype.kind in "UO" and all(isinstance(item, str) for item in array.ravel().tolist())
     if not texts and array.dtype.name not in _TYPES:
-        message = f"{name}: an array of {array.dtype} cannot be stored in a model file."
-        raise ParameterError(message)
+        raise ParameterError(f"{name}: an array of {array.dtype} cannot be stored in a model file.")
     flat = np.ascontiguousarray(array).ravel()
     column = pa.array(flat.tolist(), pa.large_string()) if texts else pa.array(flat)
     batch = pa.record_batch({"values": column})
@@ -222,15 +217,14 @@ def _array(array: "NDArray[Any]", name: str) -> JSON:
     return {"array": {"type": kind, "shape": list(array.shape), "arrow": data}}
 
 
-def _read_array(inner: Any, name: str, _depth: int) -> "NDArray[Any]":  # noqa: ANN401 - from a file
+def _read_array(inner: Any, name: str, _depth: int) -> "NDArray[Any]":
     if not isinstance(inner, dict) or inner.keys() != {"type", "shape", "arrow"}:
         raise TypeError
     kind, shape = inner["type"], inner["shape"]
     if kind not in (*_TYPES, *_TEXTS) or not isinstance(shape, list) or len(shape) > _DEEPEST:
         raise TypeError
     if not all(type(side) is int and 0 <= side <= _MOST_NUMBERS for side in shape) or math.prod(shape) > _MOST_NUMBERS:
-        message = f"{name}: the file holds an array of more than {_MOST_NUMBERS:,} numbers."
-        raise FormatError(message)
+        raise FormatError(f"{name}: the file holds an array of more than {_MOST_NUMBERS:,} numbers.")
     column = _column(inner["arrow"], math.prod(shape), kind)
     if kind in _TEXTS:
         texts = np.array(column.to_pylist(), dtype=object).reshape(shape)
@@ -239,7 +233,7 @@ def _read_array(inner: Any, name: str, _depth: int) -> "NDArray[Any]":  # noqa: 
     return found
 
 
-def _column(data: Any, size: int, kind: str) -> "pa.Array":  # noqa: ANN401 - from a file
+def _column(data: Any, size: int, kind: str) -> "pa.Array":
     """The one column of an Arrow stream that was written here: not compressed, of known type and size, no nulls."""
     import pyarrow as pa
 
@@ -261,7 +255,7 @@ def _column(data: Any, size: int, kind: str) -> "pa.Array":  # noqa: ANN401 - fr
     return batch.column(0)
 
 
-def _messages(buffer: "pa.Buffer") -> Any:  # noqa: ANN401 - messages of Arrow
+def _messages(buffer: "pa.Buffer") -> Any:
     import pyarrow as pa
 
     reader = pa.ipc.MessageReader.open_stream(buffer)
@@ -272,7 +266,7 @@ def _messages(buffer: "pa.Buffer") -> Any:  # noqa: ANN401 - messages of Arrow
             return
 
 
-def _is_compressed(message: Any) -> bool:  # noqa: ANN401 - a message of Arrow
+def _is_compressed(message: Any) -> bool:
     """Whether a batch would grow when it is read: a short file could take all memory there is.
 
     A flat buffer's table begins with the distance to its list of fields: the fourth of a record batch is how its

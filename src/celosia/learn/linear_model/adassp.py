@@ -62,7 +62,7 @@ class Thirds(Inquiry):
         exact: NDArray[Any] = Inquiry.combined(self, sums).astype(object) * factors
         return exact
 
-    def release(self, exact: NDArray[Any], source: Any = None) -> NDArray[np.int64]:  # noqa: ANN401 - a source
+    def release(self, exact: NDArray[Any], source: Any = None) -> NDArray[np.int64]:
         """Return all three with fresh noise."""
         whole, entries = np.asarray(exact), self._entries
         matrix = _symmetric(whole[:entries].astype(object), len(self.reaches) - 1)
@@ -127,11 +127,11 @@ def thirds_for(design: "Design") -> Thirds:
     """
     privacy, guarantee = design.privacy, design.privacy.guarantee
     if privacy.kind == "pure" or guarantee is None:
-        message = 'method="adassp" has Gaussian noise: give a delta or a rho, or take method="auto".'
-        raise ParameterError(message)
+        raise ParameterError('method="adassp" has Gaussian noise: give a delta or a rho, or take method="auto".')
     if design.bounding.unit != "row":
-        message = 'method="adassp" is proved for rows, not for persons whose rows were averaged: take method="auto".'
-        raise ParameterError(message)
+        raise ParameterError(
+            'method="adassp" is proved for rows, not for persons whose rows were averaged: take method="auto".'
+        )
     axes, last = tuple(axis_of(kind) for kind in design.kinds), len(design.features)
     columns = [(), *((place,) for place in range(last + 1))]
     pairs = [(a, b) for a in range(last + 1) for b in range(a, last + 1)]

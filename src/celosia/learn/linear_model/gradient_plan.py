@@ -65,8 +65,7 @@ class GradientPlan:
             steps = 50 if target.epsilon is None or target.kind != "pure" else min(max(5, int(target.epsilon)), 50)
         steps = whole(steps, name="steps")
         if steps > _MOST_STEPS:
-            message = f"steps must be at most {_MOST_STEPS}, not {quote(steps)}."
-            raise ParameterError(message)
+            raise ParameterError(f"steps must be at most {_MOST_STEPS}, not {quote(steps)}.")
         return cls(target=target, features=features, classes=classes, steps=steps, intercept=intercept)
 
     # ---------------------------------------------------------------------------------------------------- shapes

@@ -62,12 +62,12 @@ class LinearRegression(PrivateLine):
         epsilon: "Exact | None" = 1.0,
         delta: "Exact | None" = None,
         rho: "Exact | None" = None,
-        bounds: Any = None,  # noqa: ANN401 - numbers, arrays or a schema
-        bounds_y: Any = None,  # noqa: ANN401 - numbers or a kind
+        bounds: Any = None,
+        bounds_y: Any = None,
         method: str = "auto",
         fit_intercept: bool = True,
         adjacency: "Adjacency | str | None" = None,
-        budget: Any = None,  # noqa: ANN401 - a session, a purse or an account
+        budget: Any = None,
         source: "Source | None" = None,
     ) -> None:
         self.epsilon = epsilon
@@ -106,12 +106,12 @@ class Ridge(PrivateLine):
         epsilon: "Exact | None" = 1.0,
         delta: "Exact | None" = None,
         rho: "Exact | None" = None,
-        bounds: Any = None,  # noqa: ANN401 - numbers, arrays or a schema
-        bounds_y: Any = None,  # noqa: ANN401 - numbers or a kind
+        bounds: Any = None,
+        bounds_y: Any = None,
         method: str = "auto",
         fit_intercept: bool = True,
         adjacency: "Adjacency | str | None" = None,
-        budget: Any = None,  # noqa: ANN401 - a session, a purse or an account
+        budget: Any = None,
         source: "Source | None" = None,
     ) -> None:
         self.alpha = alpha
@@ -134,6 +134,5 @@ class Ridge(PrivateLine):
             or not isinstance(alpha, int | float | np.integer | np.floating)
             or not 0 <= alpha < float("inf")
         ):
-            message = f"alpha must be a number of 0 or more, not {quote(alpha)}."
-            raise ParameterError(message)
+            raise ParameterError(f"alpha must be a number of 0 or more, not {quote(alpha)}.")
         return float(alpha)

@@ -106,8 +106,8 @@ class LogisticRegression(ClassifierMixin, SummaryEstimator):  # type: ignore[mis
         epsilon: "Exact | None" = 1.0,
         delta: "Exact | None" = None,
         rho: "Exact | None" = None,
-        bounds: Any = None,  # noqa: ANN401 - numbers, arrays or a schema
-        classes: Any = None,  # noqa: ANN401 - labels of any type
+        bounds: Any = None,
+        classes: Any = None,
         method: str = "auto",
         C: float | None = None,  # noqa: N803 - scikit-learn's name
         fit_intercept: bool = True,
@@ -115,7 +115,7 @@ class LogisticRegression(ClassifierMixin, SummaryEstimator):  # type: ignore[mis
         tol: float = 1e-4,
         max_iter: int = 100,
         adjacency: "Adjacency | str | None" = None,
-        budget: Any = None,  # noqa: ANN401 - a session, a purse or an account
+        budget: Any = None,
         source: "Source | None" = None,
     ) -> None:
         self.epsilon = epsilon
@@ -135,7 +135,7 @@ class LogisticRegression(ClassifierMixin, SummaryEstimator):  # type: ignore[mis
 
     # --------------------------------------------------------------------------------------------------- learning
 
-    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ANN401, N803 - scikit-learn's names
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: N803 - scikit-learn's names
         """Learn from records: pay, read them, add noise, and return the model."""
         method = self._checked()
         privacy = self._privacy()
@@ -199,17 +199,15 @@ class LogisticRegression(ClassifierMixin, SummaryEstimator):  # type: ignore[mis
     def _inquiry(self, design: Design) -> "Inquiry":
         method = self._checked()
         if method not in {"auto", "functional", "seed"}:
-            message = (
+            raise ParameterError(
                 f"method={quote(method)} reads the records several times: fit in memory, or take "
                 'method="functional", which needs one pass.'
             )
-            raise ParameterError(message)
         for name, value in (("C", self.C), ("steps", self.steps)):
             if value is not None:
-                message = (
+                raise ParameterError(
                     f"One pass over the records (the functional mechanism) has no {name}={quote(value)}: leave it out."
                 )
-                raise ParameterError(message)
         return logistic_inquiry(design, fit_intercept=self.fit_intercept, sensitivity=self._sensitivity)
 
     def _solve(self, noisy: "NDArray[np.int64]", inquiry: "Inquiry", design: Design) -> None:  # noqa: ARG002 - the parent's
@@ -224,14 +222,13 @@ class LogisticRegression(ClassifierMixin, SummaryEstimator):  # type: ignore[mis
         for name in ("method_", "method_reason_"):  # of an earlier fit with privacy
             self.__dict__.pop(name, None)
         if len(np.unique(target)) != len(self.classes_):
-            message = "Without privacy every class must occur in y: leave the others out of classes."
-            raise InputError(message)
+            raise InputError("Without privacy every class must occur in y: leave the others out of classes.")
         plain = Plain(
             C=1.0 if self.C is None else self.C, fit_intercept=self.fit_intercept, tol=self.tol, max_iter=self.max_iter
         ).fit(values, target)
         self._take(plain.coef_, plain.intercept_, 0.0, int(plain.n_iter_.max()))
 
-    def _take(self, coef: Any, intercept: Any, scale: float, steps: int) -> None:  # noqa: ANN401 - arrays
+    def _take(self, coef: Any, intercept: Any, scale: float, steps: int) -> None:
         self.coef_ = np.asarray(coef, dtype=np.float64)
         self.intercept_ = np.asarray(intercept, dtype=np.float64)
         self.noise_scale_ = float(scale)
@@ -244,18 +241,17 @@ class LogisticRegression(ClassifierMixin, SummaryEstimator):  # type: ignore[mis
         method = one_of_the_methods(self.method, _METHODS)
         fit_intercept: object = self.fit_intercept
         if not isinstance(fit_intercept, bool | np.bool_):
-            message = f"fit_intercept must be True or False, not {quote(fit_intercept)}."
-            raise ParameterError(message)
+            raise ParameterError(f"fit_intercept must be True or False, not {quote(fit_intercept)}.")
         for name, value in (("C", self.C), ("tol", self.tol)):
             if value is not None and not _positive(value):
-                message = f"{name} must be a positive number, 1e-100 or more, not {quote(value)}."
-                raise ParameterError(message)
+                raise ParameterError(f"{name} must be a positive number, 1e-100 or more, not {quote(value)}.")
         whole(self.max_iter, name="max_iter")
         if self.steps is not None:
             whole(self.steps, name="steps")
             if method not in {"auto", "gradient"}:
-                message = f"steps={quote(self.steps)} belong to noisy gradient descent, not to method={quote(method)}."
-                raise ParameterError(message)
+                raise ParameterError(
+                    f"steps={quote(self.steps)} belong to noisy gradient descent, not to method={quote(method)}."
+                )
         return method
 
     def _choice(self, privacy: "Target", features: int, classes: int) -> Choice:
@@ -279,8 +275,7 @@ class LogisticRegression(ClassifierMixin, SummaryEstimator):  # type: ignore[mis
 
     def _perturbation(self, privacy: "Target", features: int, classes: int) -> Perturbation:
         if classes != 2:
-            message = f'method="objective" tells two classes apart, not {classes}: take another method.'
-            raise ParameterError(message)
+            raise ParameterError(f'method="objective" tells two classes apart, not {classes}: take another method.')
         return Perturbation.of(privacy, stiffness=self._penalty() / (features + int(self.fit_intercept)))
 
     @property
@@ -345,20 +340,20 @@ class LogisticRegression(ClassifierMixin, SummaryEstimator):  # type: ignore[mis
 
     # ------------------------------------------------------------------------------------------------- prediction
 
-    def decision_function(self, X: Any) -> "NDArray[np.float64]":  # noqa: ANN401, N803 - scikit-learn's names
+    def decision_function(self, X: Any) -> "NDArray[np.float64]":  # noqa: N803 - scikit-learn's names
         """Return the scores: of the second class, if there are two, else rows by classes."""
         check_is_fitted(self)
         scores: NDArray[np.float64] = self._read(X, reset=False) @ self.coef_.T + self.intercept_
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
-    def predict(self, X: Any) -> "NDArray[Any]":  # noqa: ANN401, N803 - scikit-learn's names
+    def predict(self, X: Any) -> "NDArray[Any]":  # noqa: N803 - scikit-learn's names
         """Return the likeliest class of each record."""
         scores = self.decision_function(X)
         places = (scores > 0).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)
         predicted: NDArray[Any] = self.classes_[places]
         return predicted
 
-    def predict_log_proba(self, X: Any) -> "NDArray[np.float64]":  # noqa: ANN401, N803 - scikit-learn's names
+    def predict_log_proba(self, X: Any) -> "NDArray[np.float64]":  # noqa: N803 - scikit-learn's names
         """Return the logarithm of each class's probability given the record, rows by classes."""
         scores = self.decision_function(X)
         if scores.ndim == 1:
@@ -368,7 +363,7 @@ class LogisticRegression(ClassifierMixin, SummaryEstimator):  # type: ignore[mis
         logs: NDArray[np.float64] = log_softmax(scores, axis=1)
         return logs
 
-    def predict_proba(self, X: Any) -> "NDArray[np.float64]":  # noqa: ANN401, N803 - scikit-learn's names
+    def predict_proba(self, X: Any) -> "NDArray[np.float64]":  # noqa: N803 - scikit-learn's names
         """Return each class's probability given the record, rows by classes."""
         chances: NDArray[np.float64] = np.exp(self.predict_log_proba(X))
         return chances

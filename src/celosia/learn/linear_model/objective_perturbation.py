@@ -59,8 +59,9 @@ class Perturbation:
         True
         """
         if target.kind not in {"pure", "approximate"} or target.epsilon is None:
-            message = 'method="objective" needs an epsilon, with or without a delta: its theorem knows no rho.'
-            raise ParameterError(message)
+            raise ParameterError(
+                'method="objective" needs an epsilon, with or without a delta: its theorem knows no rho.'
+            )
         epsilon = float(target.epsilon)
         stiffness = max(stiffness, _CURVATURE / math.expm1(min(_FOR_PENALTY * epsilon, _MOST_FOR_PENALTY)))
         left = epsilon - math.log1p(_CURVATURE / stiffness)

@@ -64,7 +64,7 @@ class PrivateLine(RegressorMixin, SummaryEstimator):  # type: ignore[misc] # sci
     def _sense(self) -> Literal["tight", "seed"]:
         return "seed" if self.method == "seed" else "tight"
 
-    def predict(self, X: Any) -> Numbers:  # noqa: ANN401, N803 - scikit-learn's names
+    def predict(self, X: Any) -> Numbers:  # noqa: N803 - scikit-learn's names
         """Return the line's values for new records; they need no privacy of their own."""
         check_is_fitted(self)
         values: Numbers = read_features(self, X, reset=False) @ self.coef_ + self.intercept_
@@ -80,8 +80,9 @@ class PrivateLine(RegressorMixin, SummaryEstimator):  # type: ignore[misc] # sci
 
         check_is_fitted(self)
         if "noisy_moments_" not in vars(self):
-            message = f"method={quote(self.method)} keeps nothing to make intervals from: take method='auto'."
-            raise ParameterError(message)
+            raise ParameterError(
+                f"method={quote(self.method)} keeps nothing to make intervals from: take method='auto'."
+            )
         low, high = coefficient_intervals(
             self._moments(), self._combinations(), level, through=self._through(self.column_ranges_)
         )
@@ -147,15 +148,14 @@ class PrivateLine(RegressorMixin, SummaryEstimator):  # type: ignore[misc] # sci
 
     # --------------------------------------------------------------------------------------------------- learning
 
-    def _begin(self, count: int) -> Any:  # noqa: ANN401 - the parent's
+    def _begin(self, count: int) -> Any:
         self._checked()
         return super()._begin(count)
 
     def _checked(self) -> str:
         """Return the method; refuse parameters that make no sense before anything is paid for."""
         if not isinstance(self.fit_intercept, bool | np.bool_):
-            message = f"fit_intercept must be True or False, not {quote(self.fit_intercept)}."
-            raise ParameterError(message)
+            raise ParameterError(f"fit_intercept must be True or False, not {quote(self.fit_intercept)}.")
         _ = self._penalty
         return one_of_the_methods(self.method, self._methods)
 

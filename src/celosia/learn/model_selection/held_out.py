@@ -40,8 +40,9 @@ def scoring_for(scoring: object, kind: Literal["classifier", "regressor"]) -> "S
     fitting = SCORES[:2] if kind == "classifier" else SCORES[2:]
     if isinstance(scoring, str) and scoring in ("auto", *fitting):
         return Scoring(name=fitting[0] if scoring == "auto" else scoring)
-    message = f"scoring must be 'auto', {fitting[0]!r} or {fitting[1]!r} for a {kind}, not {quote(scoring)}."
-    raise ParameterError(message)
+    raise ParameterError(
+        f"scoring must be 'auto', {fitting[0]!r} or {fitting[1]!r} for a {kind}, not {quote(scoring)}."
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +77,7 @@ class Scoring:
         """
         return 2 if adjacency is AddRemove else 1
 
-    def of_records(self, model: Any, rows: Any, target: NDArray[Any]) -> NDArray[np.int64]:  # noqa: ANN401 - an estimator
+    def of_records(self, model: Any, rows: Any, target: NDArray[Any]) -> NDArray[np.int64]:
         """Return the score of each record in whole steps; what is no number counts as the worst answer.
 
         >>> from sklearn.dummy import DummyClassifier
@@ -90,7 +91,7 @@ class Scoring:
             values = np.nan_to_num(self._of_records(model, rows, target), nan=0.0, posinf=0.0, neginf=0.0)
         return np.floor(np.clip(values, 0.0, 1.0) * self.steps + 0.5).astype(np.int64)
 
-    def _of_records(self, model: Any, rows: Any, target: NDArray[Any]) -> NDArray[np.float64]:  # noqa: ANN401 - an estimator
+    def _of_records(self, model: Any, rows: Any, target: NDArray[Any]) -> NDArray[np.float64]:
         if self.name == "accuracy":
             return np.asarray(model.predict(rows) == target, dtype=np.float64)
         if self.name == "brier":

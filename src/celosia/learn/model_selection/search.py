@@ -97,17 +97,17 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):  # type: ignore[mis
 
     def __init__(  # noqa: PLR0913 - scikit-learn's face: every parameter by name
         self,
-        estimator: Any,  # noqa: ANN401 - an estimator
-        param_grid: Any,  # noqa: ANN401 - as in scikit-learn
+        estimator: Any,
+        param_grid: Any,
         *,
-        epsilon: Any = 1.0,  # noqa: ANN401 - validated by fit
-        delta: Any = None,  # noqa: ANN401 - likewise
-        rho: Any = None,  # noqa: ANN401 - likewise
-        repetitions: Any = None,  # noqa: ANN401 - likewise
-        holdout: Any = 0.25,  # noqa: ANN401 - likewise
+        epsilon: Any = 1.0,
+        delta: Any = None,
+        rho: Any = None,
+        repetitions: Any = None,
+        holdout: Any = 0.25,
         scoring: str = "auto",
-        adjacency: Any = None,  # noqa: ANN401 - likewise
-        budget: Any = None,  # noqa: ANN401 - likewise
+        adjacency: Any = None,
+        budget: Any = None,
         source: "Source | None" = None,
     ) -> None:
         self.estimator = estimator
@@ -122,7 +122,7 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):  # type: ignore[mis
         self.budget = budget
         self.source = source
 
-    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ANN401, N803 - scikit-learn's names
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: N803 - scikit-learn's names
         """Pay for the whole search, run it, and keep the best model with its noisy score."""
         with self._or_as_before():
             plan = self._plan(X, y)
@@ -134,7 +134,7 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):  # type: ignore[mis
 
     # --------------------------------------------------------------------------------------------------- the search
 
-    def _plan(self, X: Any, y: Any) -> Plan:  # noqa: ANN401, N803 - scikit-learn's names
+    def _plan(self, X: Any, y: Any) -> Plan:  # noqa: N803 - scikit-learn's names
         privacy, kind = self._privacy(), self._kind()
         candidates = candidates_of(self.estimator, self.param_grid)
         read = read_values if get_tags(self.estimator).input_tags.categorical else read_features
@@ -160,18 +160,18 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):  # type: ignore[mis
             target=target,
         )
 
-    def _kind(self) -> Any:  # noqa: ANN401 - one of two words
+    def _kind(self) -> Any:
         if not isinstance(self.estimator, PrivateEstimator) or isinstance(self.estimator, PrivateSearchCV):
-            message = (
+            raise ParameterError(
                 f"estimator must be one private classifier or regressor, no pipeline, not {quote(self.estimator)}."
             )
-            raise ParameterError(message)
         if is_classifier(self.estimator):
             return "classifier"
         if is_regressor(self.estimator):
             return "regressor"
-        message = f"estimator must predict something that can be scored, which {quote(self.estimator)} does not."
-        raise ParameterError(message)
+        raise ParameterError(
+            f"estimator must predict something that can be scored, which {quote(self.estimator)} does not."
+        )
 
     def _search(self, plan: Plan) -> None:
         real = self._rehearse(plan)
@@ -182,8 +182,9 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):  # type: ignore[mis
             with warnings.catch_warnings(action="ignore"):  # one for each run would tell how many there were
                 best = self._best_run(plan, run, plan.split(out), source)
             if best is None:  # the poisson law may say so: then what is shown does not depend on the data
-                message = "The search drew no run at all: its cost is spent, and there is no model. Use another law."
-                raise InputError(message)
+                raise InputError(
+                    "The search drew no run at all: its cost is spent, and there is no model. Use another law."
+                )
             noisy, chosen, model = best
             payment.deliver(noisy)
         self._keep(chosen, model, plan.scoring.mean(noisy, int(out.sum())))
@@ -234,7 +235,7 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):  # type: ignore[mis
         source: "Source",
         *,
         empty: bool = False,
-    ) -> Any:  # noqa: ANN401 - an estimator
+    ) -> Any:
         spending = run.spending | {"adjacency": plan.privacy.adjacency, "budget": None, "source": source}
         model = with_settings(self.estimator, chosen | plan.settings | spending)
         if isinstance(model, LogisticRegression):
@@ -243,8 +244,9 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):  # type: ignore[mis
             model.fit(*part)
         model.source = None
         if not run.covers(model.event_):
-            message = f"{type(model).__name__} with {quote(chosen)} is less private than a run must be: leave it out."
-            raise ParameterError(message)
+            raise ParameterError(
+                f"{type(model).__name__} with {quote(chosen)} is less private than a run must be: leave it out."
+            )
         return model
 
     def _search_plainly(self, plan: Plan) -> None:
@@ -261,7 +263,7 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):  # type: ignore[mis
         self._keep(chosen, model, score)
         self._plainly()
 
-    def _keep(self, chosen: dict[str, Any], model: Any, score: float) -> None:  # noqa: ANN401 - an estimator
+    def _keep(self, chosen: dict[str, Any], model: Any, score: float) -> None:
         self.best_params_, self.best_estimator_, self.best_score_ = chosen, model, score
         if hasattr(model, "classes_"):
             self.classes_ = model.classes_
@@ -269,10 +271,10 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):  # type: ignore[mis
     def preview(
         self,
         n: int,
-        epsilon: Any = None,  # noqa: ANN401 - validated below
+        epsilon: Any = None,
         *,
-        delta: Any = None,  # noqa: ANN401 - likewise
-        rho: Any = None,  # noqa: ANN401 - likewise
+        delta: Any = None,
+        rho: Any = None,
         n_features: int | None = None,
     ) -> "Forecast":
         """Tell what one run of the search would come to: its share of the budget, and its part of the records."""
@@ -289,35 +291,35 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):  # type: ignore[mis
     # ------------------------------------------------------------------------------------------- the model it found
 
     @available_if(_the_best_has("predict"))  # type: ignore[untyped-decorator] # scikit-learn ships no types
-    def predict(self, X: Any) -> NDArray[Any]:  # noqa: ANN401, N803 - scikit-learn's names
+    def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803 - scikit-learn's names
         """Predict with the best model."""
         return np.asarray(self._best().predict(X))
 
     @available_if(_the_best_has("predict_proba"))  # type: ignore[untyped-decorator] # scikit-learn ships no types
-    def predict_proba(self, X: Any) -> NDArray[Any]:  # noqa: ANN401, N803 - scikit-learn's names
+    def predict_proba(self, X: Any) -> NDArray[Any]:  # noqa: N803 - scikit-learn's names
         """Return the best model's probabilities of the classes."""
         return np.asarray(self._best().predict_proba(X))
 
     @available_if(_the_best_has("predict_log_proba"))  # type: ignore[untyped-decorator] # scikit-learn ships no types
-    def predict_log_proba(self, X: Any) -> NDArray[Any]:  # noqa: ANN401, N803 - scikit-learn's names
+    def predict_log_proba(self, X: Any) -> NDArray[Any]:  # noqa: N803 - scikit-learn's names
         """Return the logarithms of the best model's probabilities of the classes."""
         return np.asarray(self._best().predict_log_proba(X))
 
     @available_if(_the_best_has("decision_function"))  # type: ignore[untyped-decorator] # scikit-learn ships no types
-    def decision_function(self, X: Any) -> NDArray[Any]:  # noqa: ANN401, N803 - scikit-learn's names
+    def decision_function(self, X: Any) -> NDArray[Any]:  # noqa: N803 - scikit-learn's names
         """Return the best model's decision function."""
         return np.asarray(self._best().decision_function(X))
 
     @available_if(_the_best_has("score"))  # type: ignore[untyped-decorator] # scikit-learn ships no types
-    def score(self, X: Any, y: Any) -> float:  # noqa: ANN401, N803 - scikit-learn's names
+    def score(self, X: Any, y: Any) -> float:  # noqa: N803 - scikit-learn's names
         """Return the best model's own score on other records; on private ones it is not private."""
         return float(self._best().score(X, y))
 
-    def _best(self) -> Any:  # noqa: ANN401 - an estimator
+    def _best(self) -> Any:
         check_is_fitted(self, "best_estimator_")
         return self.best_estimator_
 
-    def save(self, path: Any) -> None:  # noqa: ANN401 - a path
+    def save(self, path: Any) -> None:
         """Write the best model to a file, with the promise of the whole search."""
         self._best().save(path)
 
@@ -325,7 +327,7 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):  # type: ignore[mis
         """Return the card of the best model, with the promise of the whole search."""
         return str(self._best().card(format=format))
 
-    def __sklearn_tags__(self) -> Any:  # noqa: ANN401 - scikit-learn's
+    def __sklearn_tags__(self) -> Any:
         tags, inner = super().__sklearn_tags__(), get_tags(self.estimator)
         tags.estimator_type = inner.estimator_type
         tags.classifier_tags = deepcopy(inner.classifier_tags)

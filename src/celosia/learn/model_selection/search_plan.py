@@ -74,7 +74,7 @@ class Plan:
         return _take(self.rows, kept), self.target[kept], _take(self.rows, held), self.target[held]
 
 
-def _take(rows: Any, places: NDArray[np.intp]) -> Any:  # noqa: ANN401 - an array or a frame
+def _take(rows: Any, places: NDArray[np.intp]) -> Any:
     if isinstance(rows, np.ndarray):
         return rows[places]
     import narwhals as nw
@@ -83,7 +83,7 @@ def _take(rows: Any, places: NDArray[np.intp]) -> Any:  # noqa: ANN401 - an arra
     return frame[places.tolist(), :].to_native()
 
 
-def candidates_of(estimator: Any, grid: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - an estimator and whatever was passed
+def candidates_of(estimator: Any, grid: Any) -> list[dict[str, Any]]:
     """Return the settings that a grid stands for; refuse what an estimator does not have, or what is not to be chosen.
 
     >>> from sklearn.linear_model import Ridge
@@ -93,20 +93,19 @@ def candidates_of(estimator: Any, grid: Any) -> list[dict[str, Any]]:  # noqa: A
     try:
         found = list(ParameterGrid(grid))
     except (TypeError, ValueError) as error:
-        message = f"param_grid must be names of parameters with lists of values, not {quote(grid)}."
-        raise ParameterError(message) from error
+        raise ParameterError(
+            f"param_grid must be names of parameters with lists of values, not {quote(grid)}."
+        ) from error
     known = estimator.get_params(deep=False)
     for name in sorted({name for one in found for name in one}):
         if name in _SPOKEN_FOR:
-            message = f"param_grid has {name!r}, which is not for a search to choose: leave it out."
-            raise ParameterError(message)
+            raise ParameterError(f"param_grid has {name!r}, which is not for a search to choose: leave it out.")
         if name not in known:
-            message = f"param_grid has {name!r}, which is no parameter of {type(estimator).__name__}."
-            raise ParameterError(message)
+            raise ParameterError(f"param_grid has {name!r}, which is no parameter of {type(estimator).__name__}.")
     return found
 
 
-def exact_repetitions(repetitions: Any, candidates: int) -> Repetitions:  # noqa: ANN401 - whatever was passed
+def exact_repetitions(repetitions: Any, candidates: int) -> Repetitions:
     """Return how often a search runs: as given, or twice the number of candidates on average.
 
     >>> exact_repetitions(None, 5)
@@ -117,7 +116,7 @@ def exact_repetitions(repetitions: Any, candidates: int) -> Repetitions:  # noqa
     return Repetitions(mean=max(2 * candidates, 4) if repetitions is None else repetitions)
 
 
-def exact_share(holdout: Any) -> Fraction:  # noqa: ANN401 - whatever was passed
+def exact_share(holdout: Any) -> Fraction:
     """Return the share of records that are held out.
 
     >>> exact_share("0.25")
@@ -125,12 +124,11 @@ def exact_share(holdout: Any) -> Fraction:  # noqa: ANN401 - whatever was passed
     """
     share = exact(holdout, name="holdout")
     if not 0 < share < 1:
-        message = f"holdout must be between 0 and 1, not {quote(holdout)}."
-        raise ParameterError(message)
+        raise ParameterError(f"holdout must be between 0 and 1, not {quote(holdout)}.")
     return share
 
 
-def made_up(kinds: Sequence[Kind], names: Sequence[str] | None) -> Any:  # noqa: ANN401 - an array or an Arrow table
+def made_up(kinds: Sequence[Kind], names: Sequence[str] | None) -> Any:
     """Return made-up records, evenly between the bounds, or every category in turn.
 
     >>> from celosia.data.schema.columns import Real
@@ -145,7 +143,7 @@ def made_up(kinds: Sequence[Kind], names: Sequence[str] | None) -> Any:  # noqa:
     return pa.table(dict(zip(names, map(pa.array, columns), strict=True)))
 
 
-def made_up_target(classes: Sequence[Any] | None, bounds_y: Any) -> NDArray[Any]:  # noqa: ANN401 - whatever was passed
+def made_up_target(classes: Sequence[Any] | None, bounds_y: Any) -> NDArray[Any]:
     """Return made-up targets: every class in turn, or numbers evenly between the bounds.
 
     >>> made_up_target(["a", "b"], None)[:3].tolist()
@@ -162,13 +160,12 @@ def _evenly(kind: Kind) -> NDArray[Any]:
         return np.array(domain)[np.arange(_ROWS) % len(domain)]
     axis = kind.axis
     if axis is None:
-        message = f"A feature must be a number or a category, not {kind!r}: leave the column out."
-        raise ParameterError(message)
+        raise ParameterError(f"A feature must be a number or a category, not {kind!r}: leave the column out.")
     return np.linspace(float(axis.low), float(axis.high), _ROWS)
 
 
 @contextmanager
-def no_records(model: Any) -> Iterator[None]:  # noqa: ANN401 - an estimator
+def no_records(model: Any) -> Iterator[None]:
     """Let a model fit none of the records that it is shown: it learns their shape, and noise.
 
     >>> import numpy as np
@@ -180,7 +177,7 @@ def no_records(model: Any) -> Iterator[None]:  # noqa: ANN401 - an estimator
     """
     validated = model._validated  # noqa: SLF001 - our family
 
-    def none(*given: Any, **named: Any) -> tuple[NDArray[Any], NDArray[Any]]:  # noqa: ANN401 - passed on
+    def none(*given: Any, **named: Any) -> tuple[NDArray[Any], NDArray[Any]]:
         values, target = validated(*given, **named)
         return values[:0], target[:0]
 
@@ -191,7 +188,7 @@ def no_records(model: Any) -> Iterator[None]:  # noqa: ANN401 - an estimator
         del model._validated  # noqa: SLF001 - our family
 
 
-def with_settings(estimator: Any, settings: Mapping[str, Any]) -> Any:  # noqa: ANN401 - an estimator
+def with_settings(estimator: Any, settings: Mapping[str, Any]) -> Any:
     """Return an unfitted estimator with other settings; no clone, for here the fits are accounted for.
 
     >>> from sklearn.linear_model import Ridge

@@ -119,8 +119,9 @@ def _largest(enough: Callable[[Fraction], bool], whole: Fraction) -> Fraction:
     while not enough(low * unit):  # the largest power of two that is
         high, low = low, low >> 1
         if low == 0:
-            message = "The promise is too small for any search: use a larger epsilon, delta or rho, or fewer runs."
-            raise ParameterError(message)
+            raise ParameterError(
+                "The promise is too small for any search: use a larger epsilon, delta or rho, or fewer runs."
+            )
     for _ in range(_STEPS):
         middle = (low + high) // 2
         low, high = (middle, high) if enough(middle * unit) else (low, middle)

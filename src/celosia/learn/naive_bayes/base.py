@@ -36,24 +36,24 @@ class NaiveBayes(ClassifierMixin, SummaryEstimator):  # type: ignore[misc] # sci
     def _joint_log_likelihood(self, values: "NDArray[np.float64]") -> "NDArray[np.float64]":
         """Return the logarithm of a class's probability times that of a record in it, rows by classes."""
 
-    def predict_joint_log_proba(self, X: Any) -> "NDArray[np.float64]":  # noqa: ANN401, N803 - scikit-learn's names
+    def predict_joint_log_proba(self, X: Any) -> "NDArray[np.float64]":  # noqa: N803 - scikit-learn's names
         """Return the joint log probability of each record and each class, rows by classes."""
         check_is_fitted(self)
         return self._joint_log_likelihood(self._read(X, reset=False))
 
-    def predict(self, X: Any) -> "NDArray[Any]":  # noqa: ANN401, N803 - scikit-learn's names
+    def predict(self, X: Any) -> "NDArray[Any]":  # noqa: N803 - scikit-learn's names
         """Return the likeliest class of each record."""
         places = self.predict_joint_log_proba(X).argmax(axis=1)
         predicted: NDArray[Any] = self.classes_[places]
         return predicted
 
-    def predict_log_proba(self, X: Any) -> "NDArray[np.float64]":  # noqa: ANN401, N803 - scikit-learn's names
+    def predict_log_proba(self, X: Any) -> "NDArray[np.float64]":  # noqa: N803 - scikit-learn's names
         """Return the logarithm of each class's probability given the record, rows by classes."""
         joint = self.predict_joint_log_proba(X)
         normed: NDArray[np.float64] = joint - logsumexp(joint, axis=1, keepdims=True)
         return normed
 
-    def predict_proba(self, X: Any) -> "NDArray[np.float64]":  # noqa: ANN401, N803 - scikit-learn's names
+    def predict_proba(self, X: Any) -> "NDArray[np.float64]":  # noqa: N803 - scikit-learn's names
         """Return each class's probability given the record, rows by classes."""
         chances: NDArray[np.float64] = np.exp(self.predict_log_proba(X))
         return chances
@@ -65,7 +65,7 @@ class NaiveBayes(ClassifierMixin, SummaryEstimator):  # type: ignore[misc] # sci
         return len(getattr(self, "classes_", (0, 1)))
 
 
-def checked_priors(priors: Any, classes: int, *, name: str = "priors") -> "NDArray[np.float64]":  # noqa: ANN401 - whatever the caller passed
+def checked_priors(priors: Any, classes: int, *, name: str = "priors") -> "NDArray[np.float64]":
     """Return given probabilities of the classes; refuse what are none.
 
     >>> checked_priors([0.25, 0.75], 2).tolist()
@@ -76,9 +76,7 @@ def checked_priors(priors: Any, classes: int, *, name: str = "priors") -> "NDArr
     except (TypeError, ValueError):
         given = np.empty(0)
     if given.shape != (classes,) or not (np.isfinite(given).all() and (given >= 0).all()):
-        message = f"{name} must be {classes} numbers of 0 or more, one for each class, not {quote(priors)}."
-        raise ParameterError(message)
+        raise ParameterError(f"{name} must be {classes} numbers of 0 or more, one for each class, not {quote(priors)}.")
     if not np.isclose(given.sum(), 1.0):
-        message = f"The sum of the {name} should be 1, not {quote(float(given.sum()))}."
-        raise ParameterError(message)
+        raise ParameterError(f"The sum of the {name} should be 1, not {quote(float(given.sum()))}.")
     return given

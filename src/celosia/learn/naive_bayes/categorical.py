@@ -91,15 +91,15 @@ class CategoricalNB(NaiveBayes):
         epsilon: "Exact | None" = 1.0,
         delta: "Exact | None" = None,
         rho: "Exact | None" = None,
-        categories: Any = None,  # noqa: ANN401 - lists of values, or numbers of them
-        bounds: Any = None,  # noqa: ANN401 - a schema
-        classes: Any = None,  # noqa: ANN401 - labels of any type
+        categories: Any = None,
+        bounds: Any = None,
+        classes: Any = None,
         method: str = "auto",
         alpha: float = 1.0,
         fit_prior: bool = True,
-        class_prior: Any = None,  # noqa: ANN401 - an array or a list
+        class_prior: Any = None,
         adjacency: "Adjacency | str | None" = None,
-        budget: Any = None,  # noqa: ANN401 - a session, a purse or an account
+        budget: Any = None,
         source: "Source | None" = None,
     ) -> None:
         self.epsilon = epsilon
@@ -152,26 +152,25 @@ class CategoricalNB(NaiveBayes):
 
     # ---------------------------------------------------------------------------------------------------- reading
 
-    def _read(self, X: Any, *, reset: bool) -> "NDArray[np.float64]":  # noqa: ANN401, N803 - scikit-learn's names
+    def _read(self, X: Any, *, reset: bool) -> "NDArray[np.float64]":  # noqa: N803 - scikit-learn's names
         """Return the places of the categories, as doubles; -1 for what is none of them."""
         values = read_values(self, X, reset=reset)
         return places_in(values, self._domains(values.shape[1]))
 
     def _validated(
         self,
-        X: Any,  # noqa: ANN401, N803 - scikit-learn's names
-        y: Any,  # noqa: ANN401 - likewise
-        classes: Any,  # noqa: ANN401 - likewise
+        X: Any,  # noqa: N803 - scikit-learn's names
+        y: Any,
+        classes: Any,
         *,
         first: bool,
     ) -> "tuple[NDArray[np.float64], NDArray[Any] | None]":
         codes, target = super()._validated(X, y, classes, first=first)
         if (codes < 0).any():
-            message = (
+            raise InputError(
                 "Negative values in data passed to CategoricalNB (input X), or categories that were not declared: list "
                 "every category, or leave such rows out."
             )
-            raise InputError(message)
         return codes, target
 
     def _domains(self, count: int) -> "list[Sequence[Any] | None]":
@@ -188,7 +187,7 @@ class CategoricalNB(NaiveBayes):
 
     # --------------------------------------------------------------------------------------------------- learning
 
-    def _begin(self, count: int) -> Any:  # noqa: ANN401 - the parent's
+    def _begin(self, count: int) -> Any:
         self._checked(len(self.classes_))
         return super()._begin(count)
 
@@ -199,8 +198,7 @@ class CategoricalNB(NaiveBayes):
             checked_priors(self.class_prior, classes, name="class_prior")
         alpha: object = self.alpha
         if isinstance(alpha, bool) or not isinstance(alpha, _NUMBERS) or not 0 <= alpha < float("inf"):
-            message = f"alpha must be a number of 0 or more, not {quote(alpha)}."
-            raise ParameterError(message)
+            raise ParameterError(f"alpha must be a number of 0 or more, not {quote(alpha)}.")
         return max(float(alpha), _LEAST_ALPHA)
 
     def inquire(
@@ -214,8 +212,7 @@ class CategoricalNB(NaiveBayes):
     ) -> Inquiry:
         """Return what is to be summed over columns of these kinds; a session calls this, and sums in its database."""
         if self.categories is not None:
-            message = "The schema of the table lists the categories: leave categories= out."
-            raise ParameterError(message)
+            raise ParameterError("The schema of the table lists the categories: leave categories= out.")
         return super().inquire(features, target, bounding=bounding, droppable=droppable, exact=exact)
 
     def _inquiry(self, design: Design) -> Inquiry:
@@ -264,7 +261,7 @@ class CategoricalNB(NaiveBayes):
             joint[known] += table.T[places[known, j]]
         return joint
 
-    def __sklearn_tags__(self) -> Any:  # noqa: ANN401 - scikit-learn's
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.categorical = True
         tags.input_tags.positive_only = True
@@ -276,8 +273,9 @@ def _asked(design: Design) -> Inquiry:
     domains = [kind.domain() for kind in design.features]
     if not all(domains):
         place = next(place for place, domain in enumerate(domains) if not domain)
-        message = f"A feature must be a Category, not {design.features[place]!r}: bin numbers before, or leave it out."
-        raise ParameterError(message)
+        raise ParameterError(
+            f"A feature must be a Category, not {design.features[place]!r}: bin numbers before, or leave it out."
+        )
     parts = [
         Part(measure=Bins(len(domain or ())), columns=(place,), by_class=True) for place, domain in enumerate(domains)
     ]

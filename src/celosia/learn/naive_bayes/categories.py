@@ -30,48 +30,45 @@ def category_kinds(
     (Category('F', 'M'), Category(0, 1, 2))
     """
     if categories is None and bounds is None:
-        message = (
+        raise UnboundedDataError(
             "categories must be given, from public knowledge and not from the data: categories=[...], a list of values "
             "for each feature, or bounds= with a Schema."
         )
-        raise UnboundedDataError(message)
     if categories is None:
         if not isinstance(bounds, Mapping):
-            message = f"bounds must be a Schema that lists categories, not {quote(bounds)}: or give categories=[...]."
-            raise ParameterError(message)
+            raise ParameterError(
+                f"bounds must be a Schema that lists categories, not {quote(bounds)}: or give categories=[...]."
+            )
         return tuple(_category(kind) for kind in feature_kinds(bounds, count, names))
     if bounds is not None:
-        message = "categories and bounds say the same: give one of them."
-        raise ParameterError(message)
+        raise ParameterError("categories and bounds say the same: give one of them.")
     everywhere = isinstance(categories, int | np.integer) and not isinstance(categories, bool)
     return _listed([categories] * count if everywhere else categories, count)
 
 
-def _listed(categories: Any, count: int) -> tuple[Kind, ...]:  # noqa: ANN401 - whatever the caller passed
+def _listed(categories: Any, count: int) -> tuple[Kind, ...]:
     if isinstance(categories, str | Mapping) or not isinstance(categories, Sequence | np.ndarray):
-        message = f"categories must be a list with the categories of each feature, not {quote(categories)}."
-        raise ParameterError(message)
+        raise ParameterError(f"categories must be a list with the categories of each feature, not {quote(categories)}.")
     if len(categories) != count:
-        message = f"categories must be those of {count} features, not of {len(categories)}."
-        raise ParameterError(message)
+        raise ParameterError(f"categories must be those of {count} features, not of {len(categories)}.")
     return tuple(_one_listed(given) for given in categories)
 
 
-def _one_listed(given: Any) -> Kind:  # noqa: ANN401 - whatever the caller passed
+def _one_listed(given: Any) -> Kind:
     plain = given.tolist() if isinstance(given, np.generic | np.ndarray) else given
     if isinstance(plain, int) and not isinstance(plain, bool) and plain > 0:
         return Category(range(plain))
     if isinstance(plain, str | int | float) or not isinstance(plain, Sequence):
-        message = f"The categories of a feature must be a list of values or how many there are, not {quote(given)}."
-        raise ParameterError(message)
+        raise ParameterError(
+            f"The categories of a feature must be a list of values or how many there are, not {quote(given)}."
+        )
     return Category(list(plain))
 
 
 def _category(kind: Kind) -> Kind:
     domain = kind.domain()
     if domain is None or not all(isinstance(value, str | int) for value in domain):
-        message = f"A feature must be a Category, not {kind!r}: bin numbers before, or leave it out."
-        raise ParameterError(message)
+        raise ParameterError(f"A feature must be a Category, not {kind!r}: bin numbers before, or leave it out.")
     return Category([int(value) if isinstance(value, bool) else value for value in domain])  # type: ignore[misc] # looked at above
 
 
@@ -126,5 +123,6 @@ def _numbers(column: "NDArray[Any]") -> "NDArray[np.float64]":
         return column.astype(np.float64)
     except (TypeError, ValueError):
         pass
-    message = "A feature whose categories are numbers must hold them: each argument must be a string or a number."
-    raise InputTypeError(message)
+    raise InputTypeError(
+        "A feature whose categories are numbers must hold them: each argument must be a string or a number."
+    )

@@ -89,13 +89,13 @@ class GaussianNB(NaiveBayes):
         epsilon: "Exact | None" = 1.0,
         delta: "Exact | None" = None,
         rho: "Exact | None" = None,
-        bounds: Any = None,  # noqa: ANN401 - numbers, arrays or a schema
-        classes: Any = None,  # noqa: ANN401 - labels of any type
+        bounds: Any = None,
+        classes: Any = None,
         method: str = "auto",
-        priors: Any = None,  # noqa: ANN401 - an array or a list
+        priors: Any = None,
         var_smoothing: float = 1e-9,
         adjacency: "Adjacency | str | None" = None,
-        budget: Any = None,  # noqa: ANN401 - a session, a purse or an account
+        budget: Any = None,
         source: "Source | None" = None,
     ) -> None:
         self.epsilon = epsilon
@@ -150,11 +150,12 @@ class GaussianNB(NaiveBayes):
         if self.method != "seed" or not found.private:
             return found
         if found.kind != "pure" or self.budget is not None:
-            message = 'method="seed" takes an epsilon alone and no budget: it promises nothing that could be paid for.'
-            raise ParameterError(message)
+            raise ParameterError(
+                'method="seed" takes an epsilon alone and no budget: it promises nothing that could be paid for.'
+            )
         return Target.of(epsilon=float("inf"))
 
-    def _begin(self, count: int) -> Any:  # noqa: ANN401 - the parent's
+    def _begin(self, count: int) -> Any:
         method = one_of_the_methods(self.method, ("auto", "seed"))
         self._checked(len(self.classes_))
         if method == "seed" and super()._privacy().private:
@@ -167,14 +168,14 @@ class GaussianNB(NaiveBayes):
             checked_priors(self.priors, classes)
         smoothing: object = self.var_smoothing
         if isinstance(smoothing, bool) or not isinstance(smoothing, _NUMBERS) or not 0 <= smoothing < float("inf"):
-            message = f"var_smoothing must be a number of 0 or more, not {quote(smoothing)}."
-            raise ParameterError(message)
+            raise ParameterError(f"var_smoothing must be a number of 0 or more, not {quote(smoothing)}.")
         return float(smoothing)
 
     def _inquiry(self, design: Design) -> Inquiry:
         if one_of_the_methods(self.method, ("auto", "seed")) == "seed":
-            message = 'method="seed" reads exact means and deviations, which no session gives: fit in memory.'
-            raise ParameterError(message)
+            raise ParameterError(
+                'method="seed" reads exact means and deviations, which no session gives: fit in memory.'
+            )
         self._checked(len(design.classes or ()))
         return moments_inquiry(design)
 

@@ -176,8 +176,8 @@ def _descend_own(  # noqa: PLR0913, PLR0917 - a compiled kernel takes its state 
     noise: "NDArray[np.float64]",
     weights: "NDArray[np.float64]",
     run: Run,
-    slope: Any,  # noqa: ANN401 - a compiled function
-    project: Any,  # noqa: ANN401 - a compiled function
+    slope: Any,
+    project: Any,
 ) -> None:
     """Run the same with functions of the caller's own, which Numba cannot keep from process to process."""
     gradient = np.zeros(weights.size)
@@ -216,7 +216,7 @@ def descend(  # noqa: PLR0913 - plain arrays, one by one
 
 
 @lru_cache(maxsize=64)
-def writing(project: Callable[..., Any]) -> Any:  # noqa: ANN401 - a compiled function
+def writing(project: Callable[..., Any]) -> Any:
     """Return a compiled function that overwrites weights with what a projection of the caller's makes of them.
 
     >>> weights = np.array([-1.0, 2.0])

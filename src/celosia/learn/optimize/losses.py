@@ -52,7 +52,7 @@ class Loss(ABC):
         """The loss as numbers for the compiled slope."""
 
     @property
-    def compiled(self) -> Any:  # noqa: ANN401 - a compiled function
+    def compiled(self) -> Any:
         """The caller's own slope, compiled; None for the losses of this module."""
         return None
 
@@ -149,8 +149,9 @@ class OwnLoss(Loss):
 
     def __init__(self, function: Callable[..., Any], *, lipschitz: Exact, smoothness: Exact) -> None:
         if not callable(function):
-            message = f"function must take a prediction and a target and return a slope, not {quote(function)}."
-            raise ParameterError(message)
+            raise ParameterError(
+                f"function must take a prediction and a target and return a slope, not {quote(function)}."
+            )
         object.__setattr__(self, "function", function)
         object.__setattr__(self, "steepest", exact_positive(lipschitz, name="lipschitz"))
         object.__setattr__(self, "fastest", exact_positive(smoothness, name="smoothness"))
@@ -171,7 +172,7 @@ class OwnLoss(Loss):
         return np.zeros(1)
 
     @property
-    def compiled(self) -> Any:  # noqa: ANN401 - a compiled function
+    def compiled(self) -> Any:
         """The function, compiled."""
         return _compiled(self.function)
 
@@ -179,16 +180,15 @@ class OwnLoss(Loss):
         """Refuse a slope that falls, rises too fast, or is no number, at a few public points."""
         slopes = np.array([_slopes(self, target) for target in (-1.0, 0.0, 1.0)])
         if not np.isfinite(slopes).all():
-            message = "function must be one that Numba compiles: it takes two doubles and returns a finite one."
-            raise ParameterError(message)
+            raise ParameterError(
+                "function must be one that Numba compiles: it takes two doubles and returns a finite one."
+            )
         rises = np.diff(np.clip(slopes, -float(self.steepest), float(self.steepest)), axis=1)
         if rises.min() < -1e-9:
-            message = "function must not fall as the prediction rises: the loss would not be convex."
-            raise ParameterError(message)
+            raise ParameterError("function must not fall as the prediction rises: the loss would not be convex.")
         fastest = rises.max() / (_PROBES[1] - _PROBES[0])
         if fastest > float(self.fastest) * (1 + 1e-9):
-            message = f"smoothness must be at least {fastest:.6g}, not {float(self.fastest):.6g}."
-            raise ParameterError(message)
+            raise ParameterError(f"smoothness must be at least {fastest:.6g}, not {float(self.fastest):.6g}.")
 
 
 def _slopes(loss: OwnLoss, target: float) -> list[float]:
@@ -200,7 +200,7 @@ def _slopes(loss: OwnLoss, target: float) -> list[float]:
 
 
 @lru_cache(maxsize=64)
-def _compiled(function: Callable[..., Any]) -> Any:  # noqa: ANN401 - a compiled function
+def _compiled(function: Callable[..., Any]) -> Any:
     from numba import njit
 
     own = function if hasattr(function, "py_func") else njit(function)

@@ -51,7 +51,7 @@ class ConvexSet(ABC):
         """Return the set as numbers for the compiled projection; refuse a dimension that does not fit."""
 
     @property
-    def compiled(self) -> Any:  # noqa: ANN401 - a compiled function
+    def compiled(self) -> Any:
         """The caller's own projection, compiled; None for the sets of this module."""
         return None
 
@@ -63,8 +63,7 @@ class ConvexSet(ABC):
         """
         point = np.array(vector, dtype=np.float64)
         if point.ndim != 1 or not point.size or not np.isfinite(point).all():
-            message = "A projection takes one vector of finite numbers."
-            raise InputError(message)
+            raise InputError("A projection takes one vector of finite numbers.")
         (self.compiled or project_onto)(point, self.shape(point.size))
         return point
 
@@ -111,13 +110,13 @@ class Box(ConvexSet):
         count = max(len(lows), len(highs))
         lows, highs = (side * count if len(side) == 1 else side for side in (lows, highs))
         if len(lows) != len(highs):
-            message = f"low and high must be of one length, not {len(lows)} and {len(highs)}."
-            raise ParameterError(message)
+            raise ParameterError(f"low and high must be of one length, not {len(lows)} and {len(highs)}.")
         wrong = [place for place in range(count) if not lows[place] < highs[place]]
         if wrong:
             place = wrong[0]
-            message = f"low must be below high, not {quote(float(lows[place]))} and {quote(float(highs[place]))}."
-            raise ParameterError(message)
+            raise ParameterError(
+                f"low must be below high, not {quote(float(lows[place]))} and {quote(float(highs[place]))}."
+            )
         object.__setattr__(self, "low", lows)
         object.__setattr__(self, "high", highs)
 
@@ -140,8 +139,7 @@ class Box(ConvexSet):
         if len(self.low) == 1:
             return self.low * dimension, self.high * dimension
         if len(self.low) != dimension:
-            message = f"The box has {len(self.low)} sides, but there are {dimension} weights."
-            raise ParameterError(message)
+            raise ParameterError(f"The box has {len(self.low)} sides, but there are {dimension} weights.")
         return self.low, self.high
 
 
@@ -188,13 +186,14 @@ class OwnSet(ConvexSet):
 
     def __init__(self, function: Callable[..., Any], *, diameter: Exact) -> None:
         if not callable(function):
-            message = f"function must take a vector and return the nearest point of the set, not {quote(function)}."
-            raise ParameterError(message)
+            raise ParameterError(
+                f"function must take a vector and return the nearest point of the set, not {quote(function)}."
+            )
         object.__setattr__(self, "function", function)
         object.__setattr__(self, "length", exact_positive(diameter, name="diameter"))
 
     @property
-    def compiled(self) -> Any:  # noqa: ANN401 - a compiled function
+    def compiled(self) -> Any:
         """The function, compiled, writing into its argument."""
         return writing(self.function)
 
@@ -220,14 +219,12 @@ def _tried_out(own: OwnSet, dimension: int) -> float:
     found = _projected(own, points)
     widest = max(float(np.linalg.norm(found - point, axis=1).max()) for point in found)
     if widest > length:
-        message = f"diameter must be at least {widest:.6g}, not {float(own.length):.6g}."
-        raise ParameterError(message)
+        raise ParameterError(f"diameter must be at least {widest:.6g}, not {float(own.length):.6g}.")
     # p is the nearest point to x if and only if x - p leans away from every other point of the set.
     leaning = (points - found) @ found.T
     leaning -= np.diag(leaning)[:, None].copy()
     if max(leaning.max() / (4 + 4 * length), np.abs(_projected(own, found) - found).max()) > 1e-6 * (1 + length):
-        message = "function is no projection: what it returns is not the nearest point of a convex set."
-        raise ParameterError(message)
+        raise ParameterError("function is no projection: what it returns is not the nearest point of a convex set.")
     return math.hypot(*found[0].tolist())
 
 
@@ -241,11 +238,10 @@ def _projected(own: OwnSet, points: "NDArray[np.float64]") -> "NDArray[np.float6
     except Exception:  # noqa: BLE001 - whatever the caller's function raises, or Numba cannot compile
         failed = True
     if failed or not np.isfinite(found).all():
-        message = (
+        raise ParameterError(
             f"function must be one that Numba compiles: it takes a vector of {points.shape[1]} doubles and returns "
             "one of the same length."
         )
-        raise ParameterError(message)
     return found
 
 
@@ -260,6 +256,5 @@ def _numbers(side: "Exact | ArrayLike", name: str) -> tuple[Fraction, ...]:
     """Return the numbers of one side of a box, exactly."""
     items = [side] if isinstance(side, str) or np.ndim(side) == 0 else list(side)  # type: ignore[arg-type]
     if not items:
-        message = f"{name} must be a number or a list of numbers, not {quote(side)}."
-        raise ParameterError(message)
+        raise ParameterError(f"{name} must be a number or a list of numbers, not {quote(side)}.")
     return tuple(exact(item, name=name) for item in items)  # type: ignore[arg-type]

@@ -81,12 +81,12 @@ class StandardScaler(OneToOneFeatureMixin, TransformerMixin, SummaryEstimator): 
         epsilon: "Exact | None" = 1.0,
         delta: "Exact | None" = None,
         rho: "Exact | None" = None,
-        bounds: Any = None,  # noqa: ANN401 - numbers, arrays or a schema
+        bounds: Any = None,
         method: str = "auto",
         with_mean: bool = True,
         with_std: bool = True,
         adjacency: "Adjacency | str | None" = None,
-        budget: Any = None,  # noqa: ANN401 - a session, a purse or an account
+        budget: Any = None,
         source: "Source | None" = None,
     ) -> None:
         self.epsilon = epsilon
@@ -100,13 +100,13 @@ class StandardScaler(OneToOneFeatureMixin, TransformerMixin, SummaryEstimator): 
         self.budget = budget
         self.source = source
 
-    def transform(self, X: Any) -> "NDArray[np.float64]":  # noqa: ANN401, N803 - scikit-learn's names
+    def transform(self, X: Any) -> "NDArray[np.float64]":  # noqa: N803 - scikit-learn's names
         """Return (X - mean) / deviation."""
         check_is_fitted(self)
         values = read_features(self, X, reset=False)
         return self._scaled(values)
 
-    def inverse_transform(self, X: Any) -> "NDArray[np.float64]":  # noqa: ANN401, N803 - scikit-learn's names
+    def inverse_transform(self, X: Any) -> "NDArray[np.float64]":  # noqa: N803 - scikit-learn's names
         """Return X times the deviation plus the mean."""
         check_is_fitted(self)
         values = np.array(read_features(_Reader(self.n_features_in_), X, reset=False))
@@ -163,10 +163,9 @@ class StandardScaler(OneToOneFeatureMixin, TransformerMixin, SummaryEstimator): 
         for name in ("with_mean", "with_std"):
             given = getattr(self, name)
             if not isinstance(given, bool | np.bool_):
-                message = f"{name} must be True or False, not {quote(given)}."
-                raise ParameterError(message)
+                raise ParameterError(f"{name} must be True or False, not {quote(given)}.")
 
-    def _begin(self, count: int) -> Any:  # noqa: ANN401 - the parent's
+    def _begin(self, count: int) -> Any:
         self._checked()
         return super()._begin(count)
 

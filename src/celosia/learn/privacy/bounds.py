@@ -33,11 +33,10 @@ def feature_kinds(bounds: object, count: int, names: Sequence[str] | None = None
     celosia.core.errors.UnboundedDataError: bounds must be given, from public knowledge and not from the data: ...
     """
     if bounds is None:
-        message = (
+        raise UnboundedDataError(
             "bounds must be given, from public knowledge and not from the data: bounds=(low, high), two numbers or an "
             "array each, or a Schema."
         )
-        raise UnboundedDataError(message)
     if isinstance(bounds, Mapping):
         return _from_schema(bounds, count, names)
     low, high = _two(bounds, _WANTED)
@@ -57,10 +56,9 @@ def target_kind(bounds_y: object) -> Kind:
     Real(0, 50)
     """
     if bounds_y is None:
-        message = (
+        raise UnboundedDataError(
             "bounds_y must be given, from public knowledge and not from the data: bounds_y=(low, high) of the target."
         )
-        raise UnboundedDataError(message)
     if isinstance(bounds_y, Kind):
         return _numeric(bounds_y, "the target")
     low, high = _two(bounds_y, "bounds_y must be (low, high), two numbers")
@@ -89,8 +87,7 @@ def axis_of(kind: Kind) -> Axis:
     """
     axis = _axis(kind)
     if axis is None:
-        message = f"{type(kind).__name__} is no number: encode it before, or leave the column out."
-        raise ParameterError(message)
+        raise ParameterError(f"{type(kind).__name__} is no number: encode it before, or leave the column out.")
     return axis
 
 
@@ -117,13 +114,15 @@ def ends_of(kind: Kind) -> tuple[float, float]:
 def _from_schema(schema: "Mapping[str, Any]", count: int, names: Sequence[str] | None) -> tuple[Kind, ...]:
     if names is None:
         if len(schema) != count:
-            message = f"bounds speak of {len(schema)} columns, the data have {count}: give a frame with named columns."
-            raise ParameterError(message)
+            raise ParameterError(
+                f"bounds speak of {len(schema)} columns, the data have {count}: give a frame with named columns."
+            )
         names = list(schema)
     missing = [name for name in names if name not in schema]
     if missing:
-        message = f"bounds have no column {quote(missing[0])}: add it to them, or leave it out of the data."
-        raise UnboundedDataError(message)
+        raise UnboundedDataError(
+            f"bounds have no column {quote(missing[0])}: add it to them, or leave it out of the data."
+        )
     return tuple(schema[name] if isinstance(schema[name], Kind) else _pair_kind(schema[name]) for name in names)
 
 
@@ -133,8 +132,7 @@ def _pair_kind(bounds: object) -> Kind:
 
 def _numeric(kind: Kind, what: str) -> Kind:
     if isinstance(kind, Category) or kind.axis is None:
-        message = f"{what} must be a number, not {kind!r}."
-        raise ParameterError(message)
+        raise ParameterError(f"{what} must be a number, not {kind!r}.")
     return kind
 
 
@@ -142,26 +140,23 @@ def _two(bounds: object, wanted: str) -> tuple[Any, Any]:
     if isinstance(bounds, np.ndarray):
         bounds = list(bounds)
     if not isinstance(bounds, tuple | list) or len(bounds) != 2:
-        message = f"{wanted}, not {quote(bounds)}."
-        raise ParameterError(message)
+        raise ParameterError(f"{wanted}, not {quote(bounds)}.")
     return bounds[0], bounds[1]
 
 
-def _one_each(side: Any, count: int) -> list[Any]:  # noqa: ANN401 - a number or several
+def _one_each(side: Any, count: int) -> list[Any]:
     if np.ndim(side) == 0:
         return [side] * count
     items: list[Any] = np.asarray(side).tolist()
     if np.ndim(side) != 1 or len(items) != count:
         # Not how many there are: of a table that was turned on its side that would be the number of rows.
-        message = "bounds must be two numbers, or two arrays with one number for each feature of X."
-        raise ParameterError(message)
+        raise ParameterError("bounds must be two numbers, or two arrays with one number for each feature of X.")
     return items
 
 
-def _real(low: Any, high: Any, what: str) -> Real:  # noqa: ANN401 - looks for itself
+def _real(low: Any, high: Any, what: str) -> Real:
     plain = [value.item() if isinstance(value, np.generic) else value for value in (low, high)]
     try:
         return Real(*plain)
     except ParameterError as error:
-        message = f"{what}: {error}"
-        raise type(error)(message) from None
+        raise type(error)(f"{what}: {error}") from None

@@ -69,8 +69,7 @@ def paid(
         return
     door = door_of(budget)
     if drawn.seeded and not door.allows_seeded:
-        message = "A ledger takes no models whose noise can be repeated: leave source= out."
-        raise ParameterError(message)
+        raise ParameterError("A ledger takes no models whose noise can be repeated: leave source= out.")
     reservation = _reserved(door, event, guarantee, question)
     failed = False
     try:
@@ -82,8 +81,9 @@ def paid(
         failed = True
     if failed:
         _fail(door, reservation)
-        message = "The model could not be fitted. It stays paid for, because data may have been read."
-        raise EngineError(message) from None
+        raise EngineError(
+            "The model could not be fitted. It stays paid for, because data may have been read."
+        ) from None
     release = Release(value=payment.value, event=event, guarantee=guarantee, seeded=drawn.seeded)
     door.commit(reservation, release)
 
@@ -119,11 +119,10 @@ def check_price(event: "Event", guarantee: "Guarantee") -> None:
         spent <= stated <= spent * _ROUNDING or (name == "delta" and spent <= stated)
         for name, spent, stated in _numbers(price, guarantee)
     ):
-        message = (
+        raise FormatError(
             f"The file states {quote(guarantee)}, and its event "
             f"{'has no price of that kind' if price is None else f'costs {price}'}: they contradict each other."
         )
-        raise FormatError(message)
 
 
 def _numbers(price: "Guarantee", guarantee: "Guarantee") -> list[tuple[str, Any, Any]]:
@@ -137,20 +136,19 @@ def _numbers(price: "Guarantee", guarantee: "Guarantee") -> list[tuple[str, Any,
     ]
 
 
-def _reserved(door: Door, event: "Event", guarantee: "Guarantee", question: str) -> Any:  # noqa: ANN401 - a reservation
+def _reserved(door: Door, event: "Event", guarantee: "Guarantee", question: str) -> Any:
     """Reserve; say in the caller's words what a budget of another kind cannot pay for."""
     try:
         return door.reserve(event, question=question)
     except NotPriced:
         if not (isinstance(door.budget, PureDP) and isinstance(guarantee, ApproxDP)):
             raise
-    message = (
+    raise ParameterError(
         "The budget is a PureDP, which has no delta to pay with: leave delta= out, or keep the budget as an "
         "ApproxDP(epsilon=..., delta=...)."
     )
-    raise ParameterError(message)
 
 
-def _fail(door: Door, reservation: Any) -> None:  # noqa: ANN401 - a reservation
+def _fail(door: Door, reservation: Any) -> None:
     with contextlib.suppress(CelosiaError):  # then it stays reserved, which is as spent
         door.fail(reservation)

@@ -74,12 +74,10 @@ class Target:
         near = AddRemove if adjacency is None else exact_adjacency(adjacency)
         if rho is not None:
             if (epsilon is not None and epsilon != 1) or delta is not None:
-                message = f"rho={quote(rho)} stands alone: leave epsilon and delta out."
-                raise ParameterError(message)
+                raise ParameterError(f"rho={quote(rho)} stands alone: leave epsilon and delta out.")
             return cls(rho=_exact_rho(rho), adjacency=near, unit=unit)
         if epsilon is None:
-            message = "Say how much may be spent: epsilon=1, epsilon=1 with delta=1e-6, or rho=0.1."
-            raise ParameterError(message)
+            raise ParameterError("Say how much may be spent: epsilon=1, epsilon=1 with delta=1e-6, or rho=0.1.")
         if is_infinite(epsilon):
             return cls(adjacency=near, unit=unit)
         return cls(
@@ -134,8 +132,7 @@ class Target:
         if self.rho is not None:
             return self.rho
         if self.epsilon is None or self.delta == 0:
-            message = "A pure target has no rho: give a delta."
-            raise ParameterError(message)
+            raise ParameterError("A pure target has no rho: give a delta.")
         from celosia.accounting.prices.certified import certified_rhos
         from celosia.accounting.prices.gaussian import largest_rho
 
@@ -216,25 +213,23 @@ def is_infinite(epsilon: object) -> bool:
 def _exact_epsilon(epsilon: Exact) -> Fraction:
     number = exact_epsilon(epsilon)
     if number < _SMALLEST:
-        message = f"epsilon must be at least 1e-100, not {quote(epsilon)}: no noise is wide enough for less."
-        raise ParameterError(message)
+        raise ParameterError(
+            f"epsilon must be at least 1e-100, not {quote(epsilon)}: no noise is wide enough for less."
+        )
     return number
 
 
 def _exact_delta(delta: Exact) -> Fraction:
     number = exact_non_negative(delta, name="delta")
     if number >= 1 or 0 < number < _SMALLEST_DELTA:
-        message = f"delta must be 0, or at least 1e-200 and below 1, not {quote(delta)}."
-        raise ParameterError(message)
+        raise ParameterError(f"delta must be 0, or at least 1e-200 and below 1, not {quote(delta)}.")
     return number
 
 
 def _exact_rho(rho: Exact) -> Fraction:
     number = exact_positive(rho, name="rho")
     if number > _LARGEST_RHO:
-        message = f"rho must be at most {_LARGEST_RHO}, not {quote(rho)}: beyond that nothing is promised."
-        raise ParameterError(message)
+        raise ParameterError(f"rho must be at most {_LARGEST_RHO}, not {quote(rho)}: beyond that nothing is promised.")
     if number < _SMALLEST:
-        message = f"rho must be at least 1e-100, not {quote(rho)}: no noise is wide enough for less."
-        raise ParameterError(message)
+        raise ParameterError(f"rho must be at least 1e-100, not {quote(rho)}: no noise is wide enough for less.")
     return number

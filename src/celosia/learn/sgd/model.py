@@ -84,7 +84,7 @@ class PNSGDModel(PrivateEstimator):
     n_epochs_: int
 
     @abstractmethod
-    def _targets(self, y: Any, rows: int) -> NDArray[np.float64]:  # noqa: ANN401 - scikit-learn's name
+    def _targets(self, y: Any, rows: int) -> NDArray[np.float64]:
         """Return targets between -1 and 1, checked; in the caller's units without bounds."""
 
     @abstractmethod
@@ -97,7 +97,7 @@ class PNSGDModel(PrivateEstimator):
 
     # --------------------------------------------------------------------------------------------------- learning
 
-    def fit(self, X: Any, y: Any) -> Self:  # noqa: ANN401, N803 - scikit-learn's names
+    def fit(self, X: Any, y: Any) -> Self:  # noqa: N803 - scikit-learn's names
         """Learn from records: pay, run all steps, and keep the last weights."""
         with self._or_as_before():
             values = read_features(self, X, reset=True)
@@ -140,8 +140,7 @@ class PNSGDModel(PrivateEstimator):
         """Return what is promised to the record at a place, the first being 1, after a fit in a fixed order."""
         check_is_fitted(self)
         if self.event_ is None:
-            message = "Without privacy nothing is promised to any record."
-            raise ParameterError(message)
+            raise ParameterError("Without privacy nothing is promised to any record.")
         return record_guarantee(self.event_, position)
 
     # --------------------------------------------------------------------------------------------- what is public
@@ -151,41 +150,37 @@ class PNSGDModel(PrivateEstimator):
         door = None if self.budget is None else door_of(self.budget)
         unit, near = ("row", ReplaceOne) if door is None else (door.budget.unit, door.budget.adjacency)
         if (near if self.adjacency is None else exact_adjacency(self.adjacency)) is not ReplaceOne:
-            message = (
+            raise ParameterError(
                 f"adjacency must be ReplaceOne for {type(self).__name__}: with one record more or less the two runs "
                 "would differ in their steps. Use a budget with adjacency=ReplaceOne, or a schema file's table with "
                 'adjacency = "replace-one".'
             )
-            raise ParameterError(message)
         if self.sigma is not None and (self.rho is not None or self.renyi is not None or self.epsilon not in (None, 1)):
-            message = "sigma stands alone, or with a delta: leave epsilon, rho and renyi out."
-            raise ParameterError(message)
+            raise ParameterError("sigma stands alone, or with a delta: leave epsilon, rho and renyi out.")
         if self.renyi is not None:
             return self._curve(unit)
         given = 1.0 if self.epsilon is None and self.sigma is not None else self.epsilon  # it follows from the noise
         found = Target.of(epsilon=given, delta=self.delta, rho=self.rho, adjacency=ReplaceOne, unit=unit)
         if found.kind == "pure" and self.sigma is None:
-            message = (
+            raise ParameterError(
                 "delta must be given beside epsilon (or rho instead of both): normal noise promises no pure privacy."
             )
-            raise ParameterError(message)
         return found
 
     def _curve(self, unit: str) -> Target:
         curve = self.renyi
         if not isinstance(curve, RenyiDP) or curve.adjacency is not ReplaceOne or curve.unit != unit:
-            message = f"renyi must be a RenyiDP with adjacency=ReplaceOne and unit={unit!r}, not {quote(curve)}."
-            raise ParameterError(message)
+            raise ParameterError(
+                f"renyi must be a RenyiDP with adjacency=ReplaceOne and unit={unit!r}, not {quote(curve)}."
+            )
         if self.rho is not None or self.delta is not None or self.epsilon not in (None, 1):
-            message = "renyi stands alone: leave epsilon, delta and rho out."
-            raise ParameterError(message)
+            raise ParameterError("renyi stands alone: leave epsilon, delta and rho out.")
         return _Promise(curve=curve, adjacency=ReplaceOne, unit=unit)
 
     def _scaling(self, count: int) -> UnitRows:
         kinds = feature_kinds(self.bounds, count, self._names())
         if not isinstance(self.fit_intercept, bool):
-            message = f"fit_intercept must be True or False, not {quote(self.fit_intercept)}."
-            raise ParameterError(message)
+            raise ParameterError(f"fit_intercept must be True or False, not {quote(self.fit_intercept)}.")
         norm = None if self.data_norm is None else float(exact_positive(self.data_norm, name="data_norm"))
         return UnitRows.of(kinds, intercept=self.fit_intercept, norm=norm)
 

@@ -134,14 +134,13 @@ class PNSGD:
         size = self.projection.diameter(self.dimension)
         for name, value in {"sigma": self.sigma, "lipschitz": self.bound, "the set's diameter": size}.items():
             if not 1 / _EXTREME <= value <= _EXTREME:
-                message = f"{name} must be between 2^-200 and 2^200, not {quote(value)}."
-                raise ParameterError(message)
+                raise ParameterError(f"{name} must be between 2^-200 and 2^200, not {quote(value)}.")
         if self.stop != "fixed" and self.passes > 1:
-            message = f'stop="secret uniform" needs epochs=1, not {quote(self.epochs)}: use stop="fixed".'
-            raise ParameterError(message)
+            raise ParameterError(f'stop="secret uniform" needs epochs=1, not {quote(self.epochs)}: use stop="fixed".')
         if self.amplification == "none" and self.sigma > _WIDEST * self.bound:
-            message = f"sigma must be at most 2^20 times lipschitz={float(self.bound):g}, not {float(self.sigma):g}."
-            raise ParameterError(message)
+            raise ParameterError(
+                f"sigma must be at most 2^20 times lipschitz={float(self.bound):g}, not {float(self.sigma):g}."
+            )
         self.projection.shape(self.dimension)
         self.event  # noqa: B018 - its own checks
 
@@ -227,7 +226,7 @@ class PNSGD:
     # ---------------------------------------------------------------------------------------------- calibration
 
     @classmethod
-    def calibrated(cls, target: Guarantee, **run: Any) -> "PNSGD":  # noqa: ANN401 - the parameters, but for sigma
+    def calibrated(cls, target: Guarantee, **run: Any) -> "PNSGD":
         """Return the run with the smallest sigma, to a thousandth, that keeps a target.
 
         ``target`` is a (epsilon, delta), a rho or a Rényi curve, always for `ReplaceOne`.
@@ -238,12 +237,14 @@ class PNSGD:
         4.0
         """
         if not isinstance(target, ApproxDP | ZCDP | RenyiDP) or (isinstance(target, ApproxDP) and target.delta == 0):
-            message = f"Normal noise needs a delta, a rho or a Rényi curve as its target, not {quote(target)}."
-            raise ParameterError(message)
+            raise ParameterError(
+                f"Normal noise needs a delta, a rho or a Rényi curve as its target, not {quote(target)}."
+            )
         template = cls(sigma=1, unit=target.unit, **run)
         if target.adjacency is not template.event.adjacency:
-            message = "adjacency must be ReplaceOne: with one record more or less the two runs differ in their steps."
-            raise ParameterError(message)
+            raise ParameterError(
+                "adjacency must be ReplaceOne: with one record more or less the two runs differ in their steps."
+            )
         return replace(template, sigma=_least_sigma(template, target))
 
     # --------------------------------------------------------------------------------------------------- running
@@ -260,11 +261,9 @@ class PNSGD:
         """
         values, wanted = _doubles(rows), _doubles(targets)
         if values.shape != (self.records, self.dimension) or wanted.shape != (self.records,):
-            message = f"rows must be {self.records} by {self.dimension} numbers, and targets {self.records}."
-            raise InputError(message)
+            raise InputError(f"rows must be {self.records} by {self.dimension} numbers, and targets {self.records}.")
         if not (np.isfinite(values).all() and np.isfinite(wanted).all()):
-            message = "rows and targets must be finite numbers."
-            raise InputError(message)
+            raise InputError("rows and targets must be finite numbers.")
         drawn = source_or_system(source)
         weights = self._last(_no_longer_than_one(values), np.clip(wanted, -1.0, 1.0), drawn)
         return Release(value=weights, event=self.event, guarantee=self.guarantee, seeded=drawn.seeded)
@@ -283,8 +282,7 @@ class PNSGD:
             weights.fill(0.0)
         if failed:
             kept.fill(0.0)
-            message = "The descent could not be finished: the loss or the projection failed."
-            raise EngineError(message)
+            raise EngineError("The descent could not be finished: the loss or the projection failed.")
         return kept
 
     def _steps(
@@ -340,8 +338,7 @@ def _doubles(values: "ArrayLike") -> "NDArray[np.float64]":
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
         pass
-    message = "rows and targets must be numbers."
-    raise InputError(message)
+    raise InputError("rows and targets must be numbers.")
 
 
 def _no_longer_than_one(rows: "NDArray[np.float64]") -> "NDArray[np.float64]":
@@ -353,17 +350,15 @@ def _no_longer_than_one(rows: "NDArray[np.float64]") -> "NDArray[np.float64]":
     return np.ascontiguousarray(rows * np.minimum(1.0, limit / np.maximum(lengths, limit))[:, None])
 
 
-def _a(value: Any, kind: type, default: object, name: str) -> Any:  # noqa: ANN401 - whatever the caller passed
+def _a(value: Any, kind: type, default: object, name: str) -> Any:
     if value is None:
         return default
     if not isinstance(value, kind):
-        message = f"{name} must be a {kind.__name__}, such as {default!r}, not {quote(value)}."
-        raise ParameterError(message)
+        raise ParameterError(f"{name} must be a {kind.__name__}, such as {default!r}, not {quote(value)}.")
     return value
 
 
 def _one_of(value: object, choices: tuple[str, ...], name: str) -> object:
     if not isinstance(value, str) or value not in choices:
-        message = f"{name} must be one of {', '.join(map(repr, choices))}, not {quote(value)}."
-        raise ParameterError(message)
+        raise ParameterError(f"{name} must be one of {', '.join(map(repr, choices))}, not {quote(value)}.")
     return value

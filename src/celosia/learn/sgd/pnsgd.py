@@ -84,8 +84,8 @@ class PNSGDRegressor(RegressorMixin, PNSGDModel):  # type: ignore[misc] # scikit
         rho: "Exact | None" = None,
         renyi: "RenyiDP | None" = None,
         sigma: "Exact | None" = None,
-        bounds: Any = None,  # noqa: ANN401 - numbers, arrays or a schema
-        bounds_y: Any = None,  # noqa: ANN401 - two numbers or a kind
+        bounds: Any = None,
+        bounds_y: Any = None,
         projection: "ConvexSet | None" = None,
         lipschitz: "Exact | None" = None,
         data_norm: "Exact | None" = None,
@@ -96,7 +96,7 @@ class PNSGDRegressor(RegressorMixin, PNSGDModel):  # type: ignore[misc] # scikit
         stop: Literal["fixed", "secret uniform"] = "fixed",
         amplification: Literal["iteration", "none"] = "iteration",
         adjacency: "Adjacency | str | None" = None,
-        budget: Any = None,  # noqa: ANN401 - a session, purse or account
+        budget: Any = None,
         source: "Source | None" = None,
     ) -> None:
         self.epsilon = epsilon
@@ -119,7 +119,7 @@ class PNSGDRegressor(RegressorMixin, PNSGDModel):  # type: ignore[misc] # scikit
         self.budget = budget
         self.source = source
 
-    def _targets(self, y: Any, rows: int) -> NDArray[np.float64]:  # noqa: ANN401 - scikit-learn's name
+    def _targets(self, y: Any, rows: int) -> NDArray[np.float64]:
         middle, half = self._centre()
         numbers = read_target(y, rows, self)
         if self.bounds_y is None:  # only without privacy
@@ -142,7 +142,7 @@ class PNSGDRegressor(RegressorMixin, PNSGDModel):  # type: ignore[misc] # scikit
         found = LinearRegression(fit_intercept=self.fit_intercept).fit(values, targets)
         self._keep(found.coef_, float(found.intercept_))
 
-    def predict(self, X: Any) -> NDArray[np.float64]:  # noqa: ANN401, N803 - scikit-learn's names
+    def predict(self, X: Any) -> NDArray[np.float64]:  # noqa: N803 - scikit-learn's names
         """Return the predicted targets of rows."""
         check_is_fitted(self)
         values = read_features(self, X, reset=False)
@@ -185,8 +185,8 @@ class PNSGDClassifier(ClassifierMixin, PNSGDModel):  # type: ignore[misc] # scik
         rho: "Exact | None" = None,
         renyi: "RenyiDP | None" = None,
         sigma: "Exact | None" = None,
-        bounds: Any = None,  # noqa: ANN401 - numbers, arrays or a schema
-        classes: Any = None,  # noqa: ANN401 - labels, or "public"
+        bounds: Any = None,
+        classes: Any = None,
         projection: "ConvexSet | None" = None,
         lipschitz: "Exact | None" = None,
         data_norm: "Exact | None" = None,
@@ -197,7 +197,7 @@ class PNSGDClassifier(ClassifierMixin, PNSGDModel):  # type: ignore[misc] # scik
         stop: Literal["fixed", "secret uniform"] = "fixed",
         amplification: Literal["iteration", "none"] = "iteration",
         adjacency: "Adjacency | str | None" = None,
-        budget: Any = None,  # noqa: ANN401 - a session, purse or account
+        budget: Any = None,
         source: "Source | None" = None,
     ) -> None:
         self.epsilon = epsilon
@@ -220,20 +220,19 @@ class PNSGDClassifier(ClassifierMixin, PNSGDModel):  # type: ignore[misc] # scik
         self.budget = budget
         self.source = source
 
-    def __sklearn_tags__(self) -> Any:  # noqa: ANN401 - scikit-learn's
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         return tags
 
-    def _targets(self, y: Any, rows: int) -> NDArray[np.float64]:  # noqa: ANN401 - scikit-learn's name
+    def _targets(self, y: Any, rows: int) -> NDArray[np.float64]:
         labels = read_labels(y, rows, self)
         known = public_classes(self.classes, y, labels)
         if len(known) > 2:
-            message = (
+            raise InputError(
                 "Only binary classification is supported. The type of the target is multiclass. Use "
                 "celosia.learn.LogisticRegression for more than two classes."
             )
-            raise InputError(message)
         self.classes_ = known
         return np.where(labels == known[1], 1.0, -1.0)
 
@@ -244,32 +243,31 @@ class PNSGDClassifier(ClassifierMixin, PNSGDModel):  # type: ignore[misc] # scik
         from sklearn.linear_model import LogisticRegression
 
         if (targets == targets[0]).all():
-            message = "Without privacy there must be rows of both classes: this one has only one class."
-            raise InputError(message)
+            raise InputError("Without privacy there must be rows of both classes: this one has only one class.")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of classes that a line tells apart there is no minimum
             model = LogisticRegression(C=np.inf, tol=1e-10, max_iter=10_000, fit_intercept=self.fit_intercept)
             found = model.fit(values, targets)
         self._keep(found.coef_[0], float(np.ravel(found.intercept_)[0]))
 
-    def decision_function(self, X: Any) -> NDArray[np.float64]:  # noqa: ANN401, N803 - scikit-learn's names
+    def decision_function(self, X: Any) -> NDArray[np.float64]:  # noqa: N803 - scikit-learn's names
         """Return the log-odds of the second class."""
         check_is_fitted(self)
         values = read_features(self, X, reset=False)
         odds: NDArray[np.float64] = values @ self.coef_[0] + self.intercept_[0]
         return odds
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:  # noqa: ANN401, N803 - scikit-learn's names
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:  # noqa: N803 - scikit-learn's names
         """Return the probability of each class."""
         second = special.expit(self.decision_function(X))
         return np.column_stack([1.0 - second, second])
 
-    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:  # noqa: ANN401, N803 - scikit-learn's names
+    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:  # noqa: N803 - scikit-learn's names
         """Return the logarithm of the probability of each class."""
         odds = self.decision_function(X)
         return np.column_stack([special.log_expit(-odds), special.log_expit(odds)])
 
-    def predict(self, X: Any) -> NDArray[Any]:  # noqa: ANN401, N803 - scikit-learn's names
+    def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803 - scikit-learn's names
         """Return the likelier class of each row."""
         second = self.decision_function(X) > 0
         chosen: NDArray[Any] = self.classes_[second.astype(np.int64)]

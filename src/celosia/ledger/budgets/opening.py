@@ -37,11 +37,10 @@ def set_policy(page: "Page", scope: Scope, limit: Guarantee | Policy, by: str) -
     if before == policy:
         return
     if before is not None and page.state.charged(scope) and not _same_watcher(before, policy):
-        message = (
+        raise ParameterError(
             f"accountant: something was spent under {before.accountant!r}, which therefore stays: choosing another one "
             "now would be choosing it by the answers."
         )
-        raise ParameterError(message)
     page.state.fresh_meter(scope, policy)  # refuses a limit under which what was spent cannot be priced
     page.append(
         "budget",

@@ -49,8 +49,9 @@ class Window:
     def __post_init__(self) -> None:
         object.__setattr__(self, "seconds", whole(self.seconds, name="seconds"))
         if self.seconds > _LONGEST_WINDOW:
-            message = f"seconds must be at most a hundred years, {_LONGEST_WINDOW}, not {quote(self.seconds)}."
-            raise ParameterError(message)
+            raise ParameterError(
+                f"seconds must be at most a hundred years, {_LONGEST_WINDOW}, not {quote(self.seconds)}."
+            )
         _check_limit(self.limit, "window.limit")
 
     def start(self, at: datetime) -> datetime:
@@ -97,14 +98,12 @@ class Policy:
         if self.accountant is None:
             object.__setattr__(self, "accountant", _usual(self.limit))
         if not isinstance(self.accountant, str) or self.accountant not in ACCOUNTANTS:
-            message = (
+            raise ParameterError(
                 f"accountant must be one of {', '.join(ACCOUNTANTS)}, not {quote(self.accountant)}: only sums may be "
                 "watched while questions are still being chosen."
             )
-            raise ParameterError(message)
         if not isinstance(self.allow_real, bool):
-            message = f"allow_real must be True or False, not {quote(self.allow_real)}."
-            raise ParameterError(message)
+            raise ParameterError(f"allow_real must be True or False, not {quote(self.allow_real)}.")
         self._check_window()
         self.open()
 
@@ -112,12 +111,12 @@ class Policy:
         if self.window is None:
             return
         if not isinstance(self.window, Window):
-            message = f"window must be a Window(seconds=…, limit=…), not {quote(self.window)}."
-            raise ParameterError(message)
+            raise ParameterError(f"window must be a Window(seconds=…, limit=…), not {quote(self.window)}.")
         inner, outer = self.window.limit, self.limit
         if inner.adjacency is not outer.adjacency or inner.unit != outer.unit:
-            message = "The window's limit must be for the same neighbours and the same unit as the limit."
-            raise GuaranteeMismatch(message)
+            raise GuaranteeMismatch(
+                "The window's limit must be for the same neighbours and the same unit as the limit."
+            )
         self.open_window()
 
     def watcher(self, suited: Guarantee | None = None) -> AdaptiveAccountant:
@@ -155,19 +154,18 @@ class Policy:
         PureDP(epsilon=1)
         """
         if self.window is None:
-            message = "The policy has no window."
-            raise ParameterError(message)
+            raise ParameterError("The policy has no window.")
         return Filter(self.watcher(), self.window.limit)
 
 
 def _check_limit(limit: object, name: str) -> None:
     if not isinstance(limit, Guarantee):
-        message = f"{name} must be a guarantee such as ApproxDP(epsilon=1, delta='1e-6'), not {quote(limit)}."
-        raise ParameterError(message)
+        raise ParameterError(
+            f"{name} must be a guarantee such as ApproxDP(epsilon=1, delta='1e-6'), not {quote(limit)}."
+        )
     refuse_same_changes(limit.adjacency, f"A {name}")
     if isinstance(limit, ApproxDP) and limit.delta >= 1:
-        message = f"A delta of 1 promises nothing: take a {name} with a smaller one."
-        raise ParameterError(message)
+        raise ParameterError(f"A delta of 1 promises nothing: take a {name} with a smaller one.")
 
 
 def _usual(limit: Guarantee) -> str:

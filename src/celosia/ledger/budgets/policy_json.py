@@ -38,12 +38,10 @@ def policy_from_json(value: JSON) -> Policy:
     True
     """
     if not isinstance(value, dict) or set(value) != _FIELDS or not isinstance(value["allow_real"], bool):
-        message = "A policy needs exactly the fields accountant, allow_real, limit, window."
-        raise FormatError(message)
+        raise FormatError("A policy needs exactly the fields accountant, allow_real, limit, window.")
     accountant, window = value["accountant"], value["window"]
     if not isinstance(accountant, str) or not (window is None or _is_window(window)):
-        message = "A policy's accountant must be a text, its window null or seconds and a limit."
-        raise FormatError(message)
+        raise FormatError("A policy's accountant must be a text, its window null or seconds and a limit.")
     return Policy(
         limit=Guarantee.from_json(canonical(value["limit"])),
         accountant=accountant,

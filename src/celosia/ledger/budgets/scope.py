@@ -30,8 +30,7 @@ class Scope:
 
     def __post_init__(self) -> None:
         if self.dataset is None and self.analyst is None:
-            message = "A budget is for a data set, for an analyst or for both: give dataset or analyst."
-            raise ParameterError(message)
+            raise ParameterError("A budget is for a data set, for an analyst or for both: give dataset or analyst.")
         if self.dataset is not None:
             object.__setattr__(self, "dataset", exact_text(self.dataset, name="dataset"))
         if self.analyst is not None:

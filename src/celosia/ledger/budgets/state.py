@@ -95,25 +95,24 @@ class State:
             except LedgerError:
                 raise
             except (CelosiaError, ValueError, TypeError, LookupError, RecursionError) as error:
-                message = f"Line {line.sequence} of the log cannot be understood; is it of a newer release?"
-                raise LedgerError(message) from error
+                raise LedgerError(
+                    f"Line {line.sequence} of the log cannot be understood; is it of a newer release?"
+                ) from error
             self.sequence, self.hash, self.at = line.sequence, line.hash, line.at
 
     def _check(self, line: Raw) -> None:
         follows = line.sequence == self.sequence + 1 and line.previous == self.hash and line.at >= self.at
         if not follows or not line.holds or (line.kind == "opened") != (line.sequence == 1):
-            message = (
+            raise LedgerError(
                 f"Line {self.sequence + 1} of the log was changed, or does not follow from the one before."
                 if line.sequence <= self.sequence + 1
                 else f"Line {self.sequence + 1} of the log is missing."
             )
-            raise LedgerError(message)
 
     def _take(self, line: Raw) -> None:
         if line.kind == "opened":
             if json.loads(line.body)["format"] != FORMAT:
-                message = "The ledger was written by a newer release of Celosía: install that one."
-                raise LedgerError(message)
+                raise LedgerError("The ledger was written by a newer release of Celosía: install that one.")
         elif line.kind == "budget":
             self._set_policy(json.loads(line.body))
         elif (charge := charge_of(line)) is not None:
@@ -133,8 +132,7 @@ class State:
             try:
                 event = self._events[text] = Event.from_json(text)
             except FormatError as error:
-                message = "The log holds an event that is not understood; is it of a newer release?"
-                raise LedgerError(message) from error
+                raise LedgerError("The log holds an event that is not understood; is it of a newer release?") from error
         return event
 
     def _set_policy(self, body: dict[str, JSON]) -> None:

@@ -58,8 +58,9 @@ class Head:
         given: object = text
         number, _, digest = given.strip().partition(":") if isinstance(given, str) else ("", "", "")
         if not (number.isascii() and number.isdigit() and len(number) <= 18 and _HASH.fullmatch(digest)):
-            message = f"head must be written as a number, a colon and 64 hexadecimal digits, not {quote(text)}."
-            raise ParameterError(message)
+            raise ParameterError(
+                f"head must be written as a number, a colon and 64 hexadecimal digits, not {quote(text)}."
+            )
         return cls(sequence=int(number), hash=digest)
 
 
@@ -124,8 +125,9 @@ def canonical(value: JSON) -> str:
         return _WRITER.encode(value)
     except (TypeError, ValueError, RecursionError):
         pass
-    message = "The body of a line must be JSON: texts, finite numbers, lists and objects with texts for keys."
-    raise ParameterError(message)
+    raise ParameterError(
+        "The body of a line must be JSON: texts, finite numbers, lists and objects with texts for keys."
+    )
 
 
 def line_hash(*, sequence: int, at: str, kind: str, body: str, previous: str) -> str:
@@ -158,6 +160,5 @@ def read_moment(text: str) -> datetime:
     except (TypeError, ValueError):
         at = None
     if at is None or at.tzinfo is None or moment(at) != text:
-        message = "The log holds a time that is not written as it should be."
-        raise LedgerError(message)
+        raise LedgerError("The log holds a time that is not written as it should be.")
     return at

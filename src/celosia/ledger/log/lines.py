@@ -88,8 +88,7 @@ def head_of(connection: "Connection") -> tuple[Head, str]:
     """
     row = connection.execute(_HEAD).first()
     if row is None:
-        message = "The ledger has lost its head: the table celosia_head is empty."
-        raise LedgerError(message)
+        raise LedgerError("The ledger has lost its head: the table celosia_head is empty.")
     return Head(sequence=row.sequence, hash=row.hash), row.at
 
 
@@ -165,8 +164,7 @@ def read_line(raw: Raw) -> LogLine:
     except (ValueError, RecursionError):
         body = None
     if not isinstance(body, dict):
-        message = f"Line {raw.sequence} of the log cannot be read."
-        raise LedgerError(message)
+        raise LedgerError(f"Line {raw.sequence} of the log cannot be read.")
     return LogLine(
         sequence=raw.sequence,
         at=read_moment(raw.at),

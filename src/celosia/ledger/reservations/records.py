@@ -227,8 +227,7 @@ def _found(connection: "Connection", row: "Row[tuple[object, ...]]") -> Found:
     stored = connection.execute(_ANSWER, {"wanted": source or reservation.id}).first()
     if stored is not None:
         if bytes_digest(bytes(stored.text)) != stored.digest:
-            message = f"The stored answer to reservation {reservation.id} was changed. Verify the ledger."
-            raise LedgerError(message)
+            raise LedgerError(f"The stored answer to reservation {reservation.id} was changed. Verify the ledger.")
         reservation = replace(reservation, answer=bytes(stored.text).decode("utf-8", "surrogatepass"))
     return Found(reservation, fingerprint, source)
 

@@ -55,15 +55,12 @@ class Question:
 
     def __post_init__(self) -> None:
         if not isinstance(self.event, Event):
-            message = f"event must be an event, such as a mechanism's .event, not {quote(self.event)}."
-            raise ParameterError(message)
+            raise ParameterError(f"event must be an event, such as a mechanism's .event, not {quote(self.event)}.")
         words: object = self.text
         if not isinstance(words, str) or len(words) > _LONGEST_QUESTION:
-            message = f"question must be a text of at most {_LONGEST_QUESTION} characters."
-            raise ParameterError(message)
+            raise ParameterError(f"question must be a text of at most {_LONGEST_QUESTION} characters.")
         if self.request is not None and not isinstance(self.request, Request):
-            message = f"request must be a Request(key=…, digest=…), not {quote(self.request)}."
-            raise ParameterError(message)
+            raise ParameterError(f"request must be a Request(key=…, digest=…), not {quote(self.request)}.")
         object.__setattr__(self, "dataset", exact_text(self.dataset, name="dataset"))
         for name in ("analyst", "fingerprint"):
             if getattr(self, name) is not None:
@@ -112,8 +109,7 @@ def reserve(page: "Page", question: Question) -> Reservation:
 
 def _seen(request: Request, before: Request, found: Found) -> Reservation:
     if before.digest != request.digest:
-        message = f"The key {quote(request.key)} was used before for another request: draw a new one."
-        raise RequestConflict(message)
+        raise RequestConflict(f"The key {quote(request.key)} was used before for another request: draw a new one.")
     return found.reservation
 
 
@@ -130,20 +126,20 @@ def policy_of(page: "Page", dataset: str) -> "Policy":
     policy = page.state.policies.get(Scope(dataset=dataset))
     if policy is None:
         name = quote(dataset)
-        message = f"The ledger has no budget for data set {name}: open one with set_budget(limit, dataset={name})."
-        raise ParameterError(message)
+        raise ParameterError(
+            f"The ledger has no budget for data set {name}: open one with set_budget(limit, dataset={name})."
+        )
     return policy
 
 
 def _check_policy(page: "Page", question: Question) -> None:
     policy = policy_of(page, question.dataset)
     if not policy.allow_real and _is_real(question.event):
-        message = (
+        raise ParameterError(
             f"The noise of this question would be in floating point, and data set {quote(question.dataset)} takes "
             "exact noise only: choose a method with exact noise, or ask the owner of the data to allow it, with "
             "Policy(…, allow_real=True)."
         )
-        raise ParameterError(message)
 
 
 def _is_real(value: object) -> bool:

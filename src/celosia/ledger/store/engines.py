@@ -80,21 +80,19 @@ def _parsed(url: object) -> "URL":
 
 def _file(parsed: "URL", *, create: bool) -> Path:
     if not parsed.database or parsed.database == ":memory:" or parsed.query or parsed.host:
-        message = "url of a SQLite file must be sqlite:/// and a path, nothing more; in memory it is memory://."
-        raise ParameterError(message)
+        raise ParameterError(
+            "url of a SQLite file must be sqlite:/// and a path, nothing more; in memory it is memory://."
+        )
     path = Path(parsed.database).absolute()  # a process that changes its directory stays with its file
     if not path.parent.is_dir():
-        message = f"url: there is no folder {str(path.parent)!r}; make it first."
-        raise ParameterError(message)
+        raise ParameterError(f"url: there is no folder {str(path.parent)!r}; make it first.")
     if not create and not path.exists():
-        message = f"url: there is no ledger {str(path)!r}."
-        raise ParameterError(message)
+        raise ParameterError(f"url: there is no ledger {str(path)!r}.")
     try:
         # Questions and answers are nobody else's; SQLite gives its log files the same mode.
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
     except OSError as error:
-        message = f"The ledger {str(path)!r} cannot be opened: {error.strerror}."
-        raise LedgerError(message) from None
+        raise LedgerError(f"The ledger {str(path)!r} cannot be opened: {error.strerror}.") from None
     return path
 
 
@@ -104,7 +102,7 @@ def _sqlite(engine: "Engine") -> "Engine":
     return engine
 
 
-def _connect_sqlite(connection: Any, _record: object) -> None:  # noqa: ANN401 - whatever the driver gives
+def _connect_sqlite(connection: Any, _record: object) -> None:
     connection.isolation_level = None  # the driver begins nothing by itself
     cursor = connection.cursor()
     cursor.execute(f"PRAGMA busy_timeout = {_PATIENCE}")
@@ -114,7 +112,7 @@ def _connect_sqlite(connection: Any, _record: object) -> None:  # noqa: ANN401 -
     cursor.close()
 
 
-def _write_ahead(cursor: Any) -> None:  # noqa: ANN401 - whatever the driver gives
+def _write_ahead(cursor: Any) -> None:
     # The first to open a file changes its mode, and SQLite does not wait here as it does elsewhere.
     for waited in range(_PATIENCE // 20):
         try:
@@ -134,7 +132,7 @@ def _begin_sqlite(connection: "Connection") -> None:
         connection.exec_driver_sql("BEGIN IMMEDIATE")  # fails again, in SQLAlchemy's words
 
 
-def _begin_writing(connection: Any) -> bool:  # noqa: ANN401 - whatever the driver gives
+def _begin_writing(connection: Any) -> bool:
     """Take the write lock, looking again every few milliseconds.
 
     Left to itself SQLite looks ten times in a second in the end, and whoever writes without a pause starves the others.
@@ -155,7 +153,7 @@ def _begin_writing(connection: Any) -> bool:  # noqa: ANN401 - whatever the driv
         connection.execute(f"PRAGMA busy_timeout = {_PATIENCE}")
 
 
-def _connect_postgresql(connection: Any, _record: object) -> None:  # noqa: ANN401 - whatever the driver gives
+def _connect_postgresql(connection: Any, _record: object) -> None:
     with connection.cursor() as cursor:
         cursor.execute(f"SET lock_timeout = {_PATIENCE}")
         # A writer that was stopped, or cut off, must not keep the lock until somebody notices.

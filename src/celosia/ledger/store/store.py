@@ -58,8 +58,9 @@ class Store:
         if self._process != os.getpid():
             self._after_fork()
         if self.kind == "memory" and self._process != os.getpid():
-            message = "A ledger in memory belongs to the process that opened it: use a sqlite:/// or postgresql:// URL."
-            raise LedgerError(message)
+            raise LedgerError(
+                "A ledger in memory belongs to the process that opened it: use a sqlite:/// or postgresql:// URL."
+            )
         return self._engine
 
     def create(self, begin: "Callable[[Connection], None]") -> bool:
@@ -141,8 +142,7 @@ class Store:
         """Let the threads of this process write one after another: waiting here is cheaper than in the database."""
         _ = self.engine  # after a fork the lock is a new one
         if self._holder == threading.get_ident():
-            message = "A transaction is open already: do everything within its connection."
-            raise LedgerError(message)
+            raise LedgerError("A transaction is open already: do everything within its connection.")
         with self._lock:
             self._holder = threading.get_ident()
             try:

@@ -53,7 +53,7 @@ class Aggregate(Generic[E_co]):
         self.rejected = 0
         self.state: State = _empty(protocol)
 
-    def absorb(self, reports: Any) -> Self:  # noqa: ANN401 - whatever was sent
+    def absorb(self, reports: Any) -> Self:
         """Add reports: a ``Reports``, an Arrow record batch or table of them, or single records as bytes.
 
         Reports of another protocol or version, of the wrong length, or that no client could have made are dropped and
@@ -98,18 +98,18 @@ class Aggregate(Generic[E_co]):
         4
         """
         if type(other) is not type(self) or other.protocol != self.protocol:
-            message = "Only aggregates of the same protocol, with the same parameters and seed, can be merged."
-            raise ParameterError(message)
+            raise ParameterError(
+                "Only aggregates of the same protocol, with the same parameters and seed, can be merged."
+            )
         if not _fit(self, other):
-            message = "Together the aggregates would hold more than can be counted in 64 bits."
-            raise ParameterError(message)
+            raise ParameterError("Together the aggregates would hold more than can be counted in 64 bits.")
         for name in self.state:
             self.state[name] += other.state[name]
         self.reports += other.reports
         self.rejected += other.rejected
         return self
 
-    def estimate(self, candidates: Any = None, *, postprocess: str | None = None) -> E_co:  # noqa: ANN401 - any column
+    def estimate(self, candidates: Any = None, *, postprocess: str | None = None) -> E_co:
         """Return what the reports say, with standard errors.
 
         ``candidates`` are the values that are asked about; protocols over a known domain take all of it without.
@@ -165,26 +165,24 @@ class Aggregate(Generic[E_co]):
         from celosia.local.base.protocol import Protocol
 
         if not isinstance(table, pa.Table):
-            message = f"An aggregate is read from an Arrow table, not {type(table).__name__}."
-            raise FormatError(message)
+            raise FormatError(f"An aggregate is read from an Arrow table, not {type(table).__name__}.")
         metadata = table.schema.metadata or {}
         counts = metadata.get(_COUNTS, b"").split()
         written = len(counts) == 2 and all(count.isdigit() and len(count) < 20 for count in counts)
         if metadata.get(_VERSION) != _AGGREGATE_VERSION or not written:
-            message = "The table is no aggregate of a local protocol, or one of a newer release."
-            raise FormatError(message)
+            raise FormatError("The table is no aggregate of a local protocol, or one of a newer release.")
         protocol: Protocol[Any] = Protocol.from_json(metadata.get(_PROTOCOL, b"").decode("utf-8", "replace"))
         shapes = protocol._shapes()  # noqa: SLF001 - the protocol's other half
         if sorted(column_names(table)) != sorted(shapes):
-            message = f"The table must have the columns of the state of {type(protocol).__name__}, and no others."
-            raise FormatError(message)
+            raise FormatError(
+                f"The table must have the columns of the state of {type(protocol).__name__}, and no others."
+            )
         # Read before an aggregate is made: what the protocol asks for may be more than there is memory.
         state = {name: _stored(table, name, shape) for name, shape in shapes.items()}
         least, most = (int(counts[0]) * step for step in protocol._reach())  # noqa: SLF001 - the protocol's other half
         within = all(least <= int(array.min()) and int(array.max()) <= most for array in state.values())
         if not within or not protocol._possible(state, int(counts[0])):  # noqa: SLF001 - the protocol's other half
-            message = f"The table holds numbers that {int(counts[0])} reports cannot add up to."
-            raise FormatError(message)
+            raise FormatError(f"The table holds numbers that {int(counts[0])} reports cannot add up to.")
         aggregate = cls(protocol)
         aggregate.state, aggregate.reports, aggregate.rejected = state, int(counts[0]), int(counts[1])
         return aggregate
@@ -227,8 +225,7 @@ class Aggregate(Generic[E_co]):
         try:
             table = pa.ipc.open_file(pa.BufferReader(data)).read_all()
         except (pa.ArrowException, OSError) as error:
-            message = "The file holds no Arrow table."
-            raise FormatError(message) from error
+            raise FormatError("The file holds no Arrow table.") from error
         return cls.from_arrow(table)
 
     def __copy__(self) -> "Aggregate[E_co]":
@@ -253,11 +250,10 @@ def _empty(protocol: "Protocol[Any]") -> "State":
     try:
         return {name: np.zeros(shape, dtype=np.int64) for name, shape in protocol._shapes().items()}  # noqa: SLF001 - the protocol's other half
     except MemoryError:
-        message = (
+        raise ParameterError(
             f"An aggregate of this {type(protocol).__name__} takes {protocol.memory} bytes, more than there are: "
             "choose fewer or narrower hash functions, a smaller domain, or a smaller epsilon."
-        )
-        raise ParameterError(message) from None
+        ) from None
 
 
 def _fit(one: Aggregate[Any], other: Aggregate[Any]) -> bool:
@@ -278,5 +274,4 @@ def _stored(table: "pa.Table", name: str, shape: tuple[int, ...]) -> "NDArray[np
         if len(numbers) == size and not numbers.null_count:
             stored: NDArray[np.int64] = numbers.to_numpy(zero_copy_only=False).reshape(shape).copy()
             return stored
-    message = f"The aggregate must have a column {name!r} with {size} whole numbers."
-    raise FormatError(message)
+    raise FormatError(f"The aggregate must have a column {name!r} with {size} whole numbers.")

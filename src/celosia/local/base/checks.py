@@ -27,11 +27,9 @@ def check_crowd(reports: int, count: float = 0.0, squares: float | None = None) 
     """
     most = whole(reports, name="reports", least=0)
     if not _is_number(count) or not 0 <= count <= most:
-        message = f"count must be a number from 0 to the number of reports, {most}, not {quote(count)}."
-        raise ParameterError(message)
+        raise ParameterError(f"count must be a number from 0 to the number of reports, {most}, not {quote(count)}.")
     if squares is not None and (not _is_number(squares) or not 0 <= squares < math.inf):
-        message = f"squares must be a number that is at least 0, not {quote(squares)}."
-        raise ParameterError(message)
+        raise ParameterError(f"squares must be a number that is at least 0, not {quote(squares)}.")
 
 
 def _is_number(value: object) -> bool:

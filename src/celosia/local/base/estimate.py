@@ -150,8 +150,7 @@ class Estimate:
         """
         allowed = float(exact_probability(failure, name="failure"))
         if not 0 < allowed < 1:
-            message = f"failure must be greater than 0 and less than 1, not {quote(failure)}."
-            raise ParameterError(message)
+            raise ParameterError(f"failure must be greater than 0 and less than 1, not {quote(failure)}.")
         return self.raw > self.critical(allowed / max(len(self.raw), 1))
 
     def to_arrow(self, level: Exact = 0.95) -> "pa.Table":
@@ -248,8 +247,7 @@ def estimate_of(  # noqa: PLR0913 - an estimate has that many parts
     Estimate(a: 3 ± 0, b: 0 ± 0; reports=2, postprocess='clip')
     """
     if postprocess not in _BIAS:
-        message = f'postprocess must be None, "clip" or "norm-sub", not {quote(postprocess)}.'
-        raise ParameterError(message)
+        raise ParameterError(f'postprocess must be None, "clip" or "norm-sub", not {quote(postprocess)}.')
     counts = raw
     if postprocess == "clip":
         counts = np.maximum(raw, 0.0)

@@ -34,11 +34,9 @@ def exact_table(hashes: int, width: int) -> tuple[int, int]:
     rows, columns = whole(hashes, name="hashes"), whole(width, name="width", least=2)
     for number, name in ((rows, "hashes"), (columns, "width")):
         if number > _MOST:
-            message = f"{name} must be at most 2^24, not {quote(number)}."
-            raise ParameterError(message)
+            raise ParameterError(f"{name} must be at most 2^24, not {quote(number)}.")
     if rows * columns > _MOST_CELLS:
-        message = f"hashes times width must be at most 2^32, not {rows} times {columns}."
-        raise ParameterError(message)
+        raise ParameterError(f"hashes times width must be at most 2^32, not {rows} times {columns}.")
     return rows, columns
 
 
@@ -50,8 +48,7 @@ def exact_seed(seed: int) -> int:
     """
     number = whole(seed, name="seed", least=0)
     if number >= 2**64:
-        message = f"seed must be less than 2^64, not {quote(seed)}."
-        raise ParameterError(message)
+        raise ParameterError(f"seed must be less than 2^64, not {quote(seed)}.")
     return number
 
 
@@ -67,7 +64,7 @@ def family(hashes: int, width: int, seed: int) -> "HashFamily":
     return HashFamily(hashes, width, seed=seed)
 
 
-def digests(values: Any) -> "NDArray[np.uint64]":  # noqa: ANN401 - any column
+def digests(values: Any) -> "NDArray[np.uint64]":
     """Return the digest of each value.
 
     >>> len(digests(["sun", "rain"]))
@@ -78,7 +75,7 @@ def digests(values: Any) -> "NDArray[np.uint64]":  # noqa: ANN401 - any column
     return digest(values)
 
 
-def asked(candidates: Any) -> "tuple[list[Any], NDArray[np.uint64]]":  # noqa: ANN401 - any column
+def asked(candidates: Any) -> "tuple[list[Any], NDArray[np.uint64]]":
     """Return the candidates as a list, and their digests. An open domain has no list of its own: they must be given.
 
     >>> asked(["sun", "rain"])[0]
@@ -87,7 +84,8 @@ def asked(candidates: Any) -> "tuple[list[Any], NDArray[np.uint64]]":  # noqa: A
     from celosia.sketches.hashing.columns import read_column
 
     if candidates is None:
-        message = "candidates must be given: a sketch cannot list the values that it has seen, only tell their counts."
-        raise InputError(message)
+        raise InputError(
+            "candidates must be given: a sketch cannot list the values that it has seen, only tell their counts."
+        )
     column = read_column(candidates, name="candidates")
     return list(column.tolist()), digests(column)

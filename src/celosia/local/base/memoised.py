@@ -62,7 +62,7 @@ class Memoised(Protocol[E_co]):
 
     def privatize(
         self,
-        values: Any,  # noqa: ANN401 - any column
+        values: Any,
         *,
         secrets: "NDArray[np.uint8] | list[bytes] | None" = None,
         source: "Source | None" = None,
@@ -91,7 +91,7 @@ class Memoised(Protocol[E_co]):
 
     def report(
         self,
-        value: Any,  # noqa: ANN401 - a value of the domain
+        value: Any,
         *,
         secret: bytes | None = None,
         source: "Source | None" = None,
@@ -138,12 +138,11 @@ class Memoised(Protocol[E_co]):
         """
         epsilon = self.plain_lifetime_epsilon(reports, values)
         if epsilon is None:
-            message = (
+            raise ParameterError(
                 f"{reports} memoised reports of {values} values have no finite epsilon between any two histories: "
                 f"{type(self).__name__} repeats an answer exactly, so reports show when it changed. "
                 "lifetime(reports, values=...) states what holds between histories that change at the same times."
             )
-            raise ParameterError(message)
         return _stated(epsilon, ReplaceOne)
 
     @abstractmethod
@@ -184,10 +183,10 @@ class Memoised(Protocol[E_co]):
         """Return one report for each item, where what stays is drawn from the clients' secrets."""
 
     @abstractmethod
-    def _draw_from(self, read: Any, memo: Memo, source: "Source") -> int:  # noqa: ANN401 - an item of _read
+    def _draw_from(self, read: Any, memo: Memo, source: "Source") -> int:
         """Return one report, word by word: what stays from ``memo``, the rest from ``source``."""
 
-    def _draw_one(self, read: Any, source: "Source") -> int:  # noqa: ANN401 - an item of _read
+    def _draw_one(self, read: Any, source: "Source") -> int:
         return self._draw_from(read, lambda _purpose, _number: source, source)
 
     def _memo(self, secret: bytes) -> Memo:
@@ -226,10 +225,9 @@ def _read_secrets(secrets: object, count: int) -> "NDArray[np.uint8]":
     if isinstance(secrets, list | tuple) and all(isinstance(one, bytes) and len(one) == KEY_BYTES for one in secrets):
         secrets = np.frombuffer(b"".join(secrets), dtype=np.uint8).reshape(-1, KEY_BYTES)
     if not isinstance(secrets, np.ndarray) or secrets.dtype != np.uint8 or secrets.shape != (count, KEY_BYTES):
-        message = (
+        raise InputError(
             f"secrets must be {KEY_BYTES} bytes for each value: an array of uint8 (values, 32), or a list of bytes."
         )
-        raise InputError(message)
     return np.ascontiguousarray(secrets)
 
 

@@ -154,7 +154,7 @@ class Protocol(Record, ABC, Generic[E_co]):
 
     # ---------------------------------------------------------------- client
 
-    def privatize(self, values: Any, *, source: "Source | None" = None) -> Reports:  # noqa: ANN401 - any column
+    def privatize(self, values: Any, *, source: "Source | None" = None) -> Reports:
         """Return one report for each value, all independent.
 
         ``values`` is a list, a NumPy or Arrow array, or a column of any data frame. Values that the protocol cannot
@@ -174,7 +174,7 @@ class Protocol(Record, ABC, Generic[E_co]):
 
     def batches(
         self,
-        values: Any,  # noqa: ANN401 - any column
+        values: Any,
         *,
         source: "Source | None" = None,
         size: int | None = None,
@@ -197,7 +197,7 @@ class Protocol(Record, ABC, Generic[E_co]):
     def _chunk(self) -> int:
         return max(1, min(CHUNK, _CHUNK_BYTES // self.bytes_per_report))
 
-    def report(self, value: Any, *, source: "Source | None" = None) -> bytes:  # noqa: ANN401 - a value of the domain
+    def report(self, value: Any, *, source: "Source | None" = None) -> bytes:
         """Return the report of one value as it travels: a header of four bytes, and its bits.
 
         This is the device's way, word by word from the source, as clients in other languages do it; the bytes for a
@@ -246,7 +246,7 @@ class Protocol(Record, ABC, Generic[E_co]):
         """
 
     @abstractmethod
-    def log_masses(self, value: Any, payload: Bytes) -> "NDArray[np.float64]":  # noqa: ANN401 - a value of the domain
+    def log_masses(self, value: Any, payload: Bytes) -> "NDArray[np.float64]":
         """Return the natural logarithm of the probability of each report, given the value: the client's exact law.
 
         >>> from celosia.local import DirectEncoding
@@ -258,7 +258,7 @@ class Protocol(Record, ABC, Generic[E_co]):
     # ---------------------------------------------------------------- what a subclass says
 
     @abstractmethod
-    def _read(self, values: Any) -> "NDArray[Any]":  # noqa: ANN401 - any column
+    def _read(self, values: Any) -> "NDArray[Any]":
         """Return what the client draws from, one item for each value, or raise ``InputError``."""
 
     @abstractmethod
@@ -266,7 +266,7 @@ class Protocol(Record, ABC, Generic[E_co]):
         """Return one report for each item, drawn all at once."""
 
     @abstractmethod
-    def _draw_one(self, read: Any, source: "Source") -> int:  # noqa: ANN401 - an item of _read
+    def _draw_one(self, read: Any, source: "Source") -> int:
         """Return one report as the number whose binary digits are its bits, drawn word by word."""
 
     def _whole(self) -> Domain | None:
@@ -294,7 +294,7 @@ class Protocol(Record, ABC, Generic[E_co]):
         """Add valid reports to a state."""
 
     @abstractmethod
-    def _estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> E_co:  # noqa: ANN401 - any column
+    def _estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> E_co:
         """Return what the state says."""
 
 

@@ -84,17 +84,16 @@ class Reports:
         from celosia.local.base.protocol import Protocol
 
         if not isinstance(batch, pa.RecordBatch | pa.Table):
-            message = f"Reports are read from an Arrow record batch or table, not {type(batch).__name__}."
-            raise FormatError(message)
+            raise FormatError(f"Reports are read from an Arrow record batch or table, not {type(batch).__name__}.")
         metadata = batch.schema.metadata or {}
         if metadata.get(_VERSION) != str(WIRE_VERSION).encode():
-            message = f"The batch is not of version {WIRE_VERSION} of the format of reports."
-            raise FormatError(message)
+            raise FormatError(f"The batch is not of version {WIRE_VERSION} of the format of reports.")
         protocol: Protocol[Any] = Protocol.from_json(metadata.get(_PROTOCOL, b"").decode("utf-8", "replace"))
         payload, dropped = _from_batch(batch, protocol)
         if dropped:
-            message = f"The batch must have a column {COLUMN!r} of {protocol.bytes_per_report} bytes without nulls."
-            raise FormatError(message)
+            raise FormatError(
+                f"The batch must have a column {COLUMN!r} of {protocol.bytes_per_report} bytes without nulls."
+            )
         return cls(protocol=protocol, payload=payload, seeded=metadata.get(_SEEDED) != b"false")
 
     def records(self) -> list[bytes]:
@@ -113,7 +112,7 @@ class Reports:
         return f"Reports({len(self)} of {type(self.protocol).__name__}, {size} byte{'s'[: size != 1]} each{marks})"
 
 
-def read_payloads(reports: Any, protocol: "Protocol[Any]") -> tuple[Bytes, int]:  # noqa: ANN401 - whatever was sent
+def read_payloads(reports: Any, protocol: "Protocol[Any]") -> tuple[Bytes, int]:
     """Return what of ``reports`` has the right form for a protocol, and how many do not.
 
     ``reports`` is a ``Reports``, an Arrow record batch or table of them, or single records (a list of bytes, or an
@@ -204,8 +203,9 @@ def _as_binary(records: Sequence[object]) -> "pa.Array":
     import pyarrow as pa
 
     if isinstance(records, bytes | str) or not isinstance(records, Sequence):
-        message = "Reports are absorbed from Reports, Arrow record batches or tables of them, or a list of records."
-        raise FormatError(message)
+        raise FormatError(
+            "Reports are absorbed from Reports, Arrow record batches or tables of them, or a list of records."
+        )
     # What is no bytes at all becomes a null, which is counted among the rejected.
     return pa.array([record if isinstance(record, bytes) else None for record in records], type=pa.large_binary())
 

@@ -35,8 +35,9 @@ def support(table: "NDArray[np.int64]", family: "HashFamily", digests: "NDArray[
     [3, 0]
     """
     if family.independence != _INDEPENDENCE or table.shape != (family.rows, family.width):
-        message = f"table must have the shape {(family.rows, family.width)}, and its hashes be 3-wise independent."
-        raise ParameterError(message)
+        raise ParameterError(
+            f"table must have the shape {(family.rows, family.width)}, and its hashes be 3-wise independent."
+        )
     sums = np.zeros(digests.size, dtype=np.int64)
     _support(np.ascontiguousarray(table), family.coefficients, np.ascontiguousarray(digests), sums)
     return sums

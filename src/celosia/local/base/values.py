@@ -38,21 +38,21 @@ def exact_domain(domain: object, *, name: str = "domain") -> Domain:
         texts = all(isinstance(value, str) for value in values)
         numbers = bool not in kinds and all(isinstance(value, int | np.integer) for value in values)
         if len(values) < 2 or not (texts or numbers) or len(set(values)) < len(values):
-            message = f"{name} must be at least two values, no two of them equal, all texts or all whole numbers."
-            raise ParameterError(message)
+            raise ParameterError(
+                f"{name} must be at least two values, no two of them equal, all texts or all whole numbers."
+            )
         if not all(map(_writable, values)):
-            message = f"{name} must have texts that UTF-8 can write, or whole numbers of 64 bits."
-            raise ParameterError(message)
+            raise ParameterError(f"{name} must have texts that UTF-8 can write, or whole numbers of 64 bits.")
         if texts:
             return tuple(str(value) for value in values)
         return tuple(int(value) for value in values)
     if isinstance(domain, set | frozenset | dict):
-        message = f"{name} must have an order: give a list or a tuple, not a {type(domain).__name__}."
-        raise ParameterError(message)
+        raise ParameterError(f"{name} must have an order: give a list or a tuple, not a {type(domain).__name__}.")
     size = whole(domain, name=name, least=2)  # type: ignore[arg-type]  # whole refuses what is no number
     if size > _LARGEST:
-        message = f"{name} must be at most 2^31, not {quote(domain)}: use a protocol that hashes its values."
-        raise ParameterError(message)
+        raise ParameterError(
+            f"{name} must be at most 2^31, not {quote(domain)}: use a protocol that hashes its values."
+        )
     return size
 
 
@@ -95,8 +95,7 @@ def codes(values: object, domain: Domain, *, name: str = "values") -> "NDArray[n
     column = read_column(values, name=name)
     if isinstance(domain, int):
         if column.integers is None or (len(column) and not _within(column.integers, domain)):
-            message = f"{name} must be whole numbers from 0 to {domain - 1}."
-            raise InputError(message)
+            raise InputError(f"{name} must be whole numbers from 0 to {domain - 1}.")
         return column.integers
     return _places(column, domain, name)
 
@@ -118,14 +117,13 @@ def _within(numbers: "NDArray[np.int64]", size: int) -> bool:
     return int(numbers.min()) >= 0 and int(numbers.max()) < size
 
 
-def _places(column: Any, domain: tuple[int, ...] | tuple[str, ...], name: str) -> "NDArray[np.int64]":  # noqa: ANN401 - a Column
+def _places(column: Any, domain: tuple[int, ...] | tuple[str, ...], name: str) -> "NDArray[np.int64]":
     import pyarrow as pa
     import pyarrow.compute as pc
 
     texts = isinstance(domain[0], str)
     if texts == (column.integers is not None) and len(column):
-        message = f"{name} must be {'texts' if texts else 'whole numbers'} of the domain."
-        raise InputError(message)
+        raise InputError(f"{name} must be {'texts' if texts else 'whole numbers'} of the domain.")
     if not len(column):
         return np.empty(0, dtype=np.int64)
     if texts:
@@ -136,7 +134,6 @@ def _places(column: Any, domain: tuple[int, ...] | tuple[str, ...], name: str) -
         array, known = pa.array(column.integers), pa.array(domain, type=pa.int64())
     places = pc.index_in(array, value_set=known)
     if places.null_count:
-        message = f"{name} must be of the domain, which has {len(domain)} values: one or more are not."
-        raise InputError(message)
+        raise InputError(f"{name} must be of the domain, which has {len(domain)} values: one or more are not.")
     numbers: NDArray[np.int64] = places.to_numpy(zero_copy_only=False).astype(np.int64)
     return numbers

@@ -42,8 +42,7 @@ class BitStrings:
     def __post_init__(self) -> None:
         """Refuse what is no set of values, or too long a one."""
         if (self.domain is None) == (self.alphabet is None) or (self.alphabet is None) != (self.length is None):
-            message = "Give either a domain, or an alphabet with a length."
-            raise ParameterError(message)
+            raise ParameterError("Give either a domain, or an alphabet with a length.")
         if self.domain is not None:
             object.__setattr__(self, "domain", whole(self.domain, name="domain", least=2))
         else:
@@ -52,8 +51,9 @@ class BitStrings:
         if self.bits > LONGEST:
             name, given = ("domain", self.domain) if self.alphabet is None else ("length", self.length)
             most = "2^62" if self.alphabet is None else LONGEST // self.letter_bits
-            message = f"{name} must be at most {most}, not {quote(given)}: a value has at most {LONGEST} bits."
-            raise ParameterError(message)
+            raise ParameterError(
+                f"{name} must be at most {most}, not {quote(given)}: a value has at most {LONGEST} bits."
+            )
 
     @property
     def letter_bits(self) -> int:
@@ -73,7 +73,7 @@ class BitStrings:
         """
         return field_width(self.domain) if self.domain is not None else (self.length or 0) * self.letter_bits
 
-    def read(self, values: Any, *, name: str = "values") -> "Numbers":  # noqa: ANN401 - any column
+    def read(self, values: Any, *, name: str = "values") -> "Numbers":
         """Return values as whole numbers of ``bits`` bits.
 
         >>> BitStrings(domain=1000).read([1000])
@@ -90,8 +90,7 @@ class BitStrings:
             return numbers
         whole_numbers, most = read_column(values, name=name).integers, (self.domain or 0) - 1
         if whole_numbers is None or (whole_numbers.size and not _within(whole_numbers, most)):
-            message = f"{name} must be whole numbers from 0 to {most}."
-            raise InputError(message)
+            raise InputError(f"{name} must be whole numbers from 0 to {most}.")
         return whole_numbers
 
     def possible(self, beginnings: "Numbers", length: int) -> "NDArray[np.bool_]":

@@ -171,7 +171,7 @@ class DistinctCount(Protocol[DistinctEstimate]):
         """
         return self.oracle.outputs()
 
-    def log_masses(self, value: Any, payload: Bytes) -> "NDArray[np.float64]":  # noqa: ANN401 - any value
+    def log_masses(self, value: Any, payload: Bytes) -> "NDArray[np.float64]":
         """Return those of local hashing, given the value's bucket.
 
         >>> protocol = DistinctCount(epsilon=1, buckets=4, hashes=2)
@@ -182,17 +182,17 @@ class DistinctCount(Protocol[DistinctEstimate]):
 
     # ---------------------------------------------------------------- client and server, through local hashing
 
-    def _buckets(self, values: Any) -> "NDArray[np.int64]":  # noqa: ANN401 - any column
+    def _buckets(self, values: Any) -> "NDArray[np.int64]":
         # The oracle's functions come of the seed itself; this one is to be another polynomial.
         return family(1, self.buckets, (self.seed + 1) % 2**64).columns(digests(values), 0)
 
-    def _read(self, values: Any) -> "NDArray[Any]":  # noqa: ANN401 - any column
+    def _read(self, values: Any) -> "NDArray[Any]":
         return self.oracle._read(self._buckets(values))  # noqa: SLF001 - a part of ours
 
     def _draw(self, read: "NDArray[Any]", source: "Source") -> Bytes:
         return self.oracle._draw(read, source)  # noqa: SLF001 - a part of ours
 
-    def _draw_one(self, read: Any, source: "Source") -> int:  # noqa: ANN401 - an item of _read
+    def _draw_one(self, read: Any, source: "Source") -> int:
         return self.oracle._draw_one(read, source)  # noqa: SLF001 - a part of ours
 
     def _shapes(self) -> dict[str, tuple[int, ...]]:
@@ -207,10 +207,11 @@ class DistinctCount(Protocol[DistinctEstimate]):
     def _absorb(self, state: State, payload: Bytes) -> None:
         self.oracle._absorb(state, payload)  # noqa: SLF001 - a part of ours
 
-    def _estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> DistinctEstimate:  # noqa: ANN401 - any column
+    def _estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> DistinctEstimate:
         if candidates is not None or postprocess is not None:
-            message = "A distinct count takes no candidates and no post-processing: it asks about no value by name."
-            raise ParameterError(message)
+            raise ParameterError(
+                "A distinct count takes no candidates and no post-processing: it asks about no value by name."
+            )
         return self.count(aggregate)
 
     def count(self, aggregate: "Aggregate[Any]", *, failure: Exact = _FAILURE) -> DistinctEstimate:
@@ -221,8 +222,7 @@ class DistinctCount(Protocol[DistinctEstimate]):
         0
         """
         if aggregate.protocol != self:
-            message = "The aggregate is one of another protocol."
-            raise ParameterError(message)
+            raise ParameterError("The aggregate is one of another protocol.")
         share = exact_level(failure) / 3
         found = self._counts(aggregate)
         error, threshold = float(found.null_errors.max()), float(found.critical(float(share) / self.buckets).max())
@@ -308,6 +308,5 @@ def _too_many(masses: "NDArray[np.float64]", buckets: int, failure: float, most:
 def _at_most(value: int, most: int, *, name: str, least: int = 1) -> int:
     number = whole(value, name=name, least=least)
     if number > most:
-        message = f"{name} must be at most {most}, not {quote(value)}."
-        raise ParameterError(message)
+        raise ParameterError(f"{name} must be at most {most}, not {quote(value)}.")
     return number

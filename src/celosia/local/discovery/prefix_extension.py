@@ -170,7 +170,7 @@ class PrefixExtension(Protocol[Estimate]):
         fields = np.indices(shape).reshape(3, -1)
         return pack(list(zip(fields, self._widths, strict=True)))
 
-    def log_masses(self, value: Any, payload: Bytes) -> "NDArray[np.float64]":  # noqa: ANN401 - a value of the domain
+    def log_masses(self, value: Any, payload: Bytes) -> "NDArray[np.float64]":
         """Return log probabilities: group and function are uniform, the hash is true or one of the others.
 
         >>> protocol = PrefixExtension(epsilon=1, domain=4, hashes=2)
@@ -185,7 +185,7 @@ class PrefixExtension(Protocol[Estimate]):
 
     # ---------------------------------------------------------------- client
 
-    def _read(self, values: Any) -> "NDArray[np.int64]":  # noqa: ANN401 - any column
+    def _read(self, values: Any) -> "NDArray[np.int64]":
         return self._strings.read(values)
 
     def _draw(self, read: "NDArray[np.int64]", source: "Source") -> Bytes:
@@ -197,7 +197,7 @@ class PrefixExtension(Protocol[Estimate]):
         said = np.where(kept, true, other + (other >= true))
         return pack(list(zip((group, row, said), self._widths, strict=True)))
 
-    def _draw_one(self, read: Any, source: "Source") -> int:  # noqa: ANN401 - an item of _read
+    def _draw_one(self, read: Any, source: "Source") -> int:
         group, row = integer_below(len(self.beginnings), source), integer_below(self.hashes, source)
         kept = flip_logistic(self.epsilon, self.width, source)
         other = integer_below(self.width - 1, source)  # drawn in any case: time must not tell which it was
@@ -225,7 +225,7 @@ class PrefixExtension(Protocol[Estimate]):
         # One by one: a table of counts as large as the state would have to be made for every few reports.
         np.add.at(said.reshape(-1), np.ravel_multi_index(self._fields(payload), said.shape), 1)
 
-    def _estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> Estimate:  # noqa: ANN401 - any column
+    def _estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> Estimate:
         if candidates is None:
             return self.discover(aggregate, postprocess=postprocess)
         values = self._strings.read(candidates, name="candidates")
@@ -255,8 +255,7 @@ class PrefixExtension(Protocol[Estimate]):
         """
         top = whole(top, name="top")
         if aggregate.protocol != self:
-            message = "The aggregate is one of another protocol."
-            raise ParameterError(message)
+            raise ParameterError("The aggregate is one of another protocol.")
         values = self._extended(aggregate, top)
         counts = self._counts(aggregate, values)
         # Every group must show a value: that it misses one of the cuts before, which are lower, is rarer than the last.
@@ -370,6 +369,5 @@ class _Counts:
 def _at_most(value: int, most: int, *, name: str) -> int:
     number = whole(value, name=name)
     if number > most:
-        message = f"{name} must be at most {most}, not {quote(value)}."
-        raise ParameterError(message)
+        raise ParameterError(f"{name} must be at most {most}, not {quote(value)}.")
     return number

@@ -104,11 +104,10 @@ class SequenceFragmentPuzzle(Protocol[Estimate]):
         total = exact_epsilon(epsilon)
         part = total * 3 / 4 if fragment_epsilon is None else exact_positive(fragment_epsilon, name="fragment_epsilon")
         if part >= total:
-            message = (
+            raise ParameterError(
                 f"fragment_epsilon must be less than epsilon, which is what a report spends in all: {quote(epsilon)}, "
                 f"not {quote(fragment_epsilon)}."
             )
-            raise ParameterError(message)
         self._set(
             epsilon=total,
             fragment_epsilon=part,
@@ -122,11 +121,10 @@ class SequenceFragmentPuzzle(Protocol[Estimate]):
             seed=exact_seed(seed),
         )
         if self.length % self.fragment or self.pieces.kinds * self.pieces.places > _MOST_KINDS:
-            message = (
+            raise ParameterError(
                 f"fragment must divide length, which is {self.length}, and be short enough for the alphabet to have at "
                 f"most 2^32 fragments; not {quote(fragment)}."
             )
-            raise ParameterError(message)
 
     # ---------------------------------------------------------------- parts
 
@@ -198,7 +196,7 @@ class SequenceFragmentPuzzle(Protocol[Estimate]):
         one, two, three = np.indices((len(texts), len(fragments), places)).reshape(3, -1)
         return np.concatenate([texts[one], fragments[two], self._place_bytes(three)], axis=1)
 
-    def log_masses(self, value: Any, payload: Bytes) -> "NDArray[np.float64]":  # noqa: ANN401 - a text
+    def log_masses(self, value: Any, payload: Bytes) -> "NDArray[np.float64]":
         """Return the sums of the logarithms of both reports' probabilities, and of one over the number of places.
 
         >>> tiny = {"hashes": 1, "width": 2, "fragment_hashes": 1, "fragment_width": 2}
@@ -217,7 +215,7 @@ class SequenceFragmentPuzzle(Protocol[Estimate]):
 
     # ---------------------------------------------------------------- client
 
-    def _read(self, values: Any) -> "NDArray[Any]":  # noqa: ANN401 - any column
+    def _read(self, values: Any) -> "NDArray[Any]":
         spelt = spell(values, self.alphabet, self.length)
         read = np.empty(len(spelt.letters), dtype=_item(self.alphabet, self.length))
         read["digest"], read["tag"] = digest(spelt.cut), tags(spelt.cut, self.pieces.seed)
@@ -231,7 +229,7 @@ class SequenceFragmentPuzzle(Protocol[Estimate]):
         fragment = self.fragments._draw(digest(numbers), source)  # noqa: SLF001 - likewise
         return np.concatenate([text, fragment, self._place_bytes(places)], axis=1)
 
-    def _draw_one(self, read: Any, source: "Source") -> int:  # noqa: ANN401 - an item of _read
+    def _draw_one(self, read: Any, source: "Source") -> int:
         place = integer_below(self.pieces.places, source)
         number = self.pieces.numbers(read["letters"][None], np.array([read["tag"]]), np.array([place]))
         text = self.texts._draw_one(read["digest"], source)  # noqa: SLF001 - a part of ours
@@ -264,7 +262,7 @@ class SequenceFragmentPuzzle(Protocol[Estimate]):
         for place in range(self.pieces.places):
             self.fragments._absorb(_part(state, "fragment_", place), fragment[places == place])  # noqa: SLF001 - likewise
 
-    def _estimate(self, aggregate: Aggregate[Any], candidates: Any, postprocess: str | None) -> Estimate:  # noqa: ANN401 - any column
+    def _estimate(self, aggregate: Aggregate[Any], candidates: Any, postprocess: str | None) -> Estimate:
         if candidates is None:
             return self.discover(aggregate, postprocess=postprocess)
         asked = spell(candidates, self.alphabet, self.length, name="candidates").cut
@@ -286,8 +284,7 @@ class SequenceFragmentPuzzle(Protocol[Estimate]):
         """
         top = whole(top, name="top")
         if aggregate.protocol != self:
-            message = "The aggregate is one of another protocol."
-            raise ParameterError(message)
+            raise ParameterError("The aggregate is one of another protocol.")
         texts = self.dictionary(aggregate, top=top) if aggregate.reports else []
         tested = self._text_sketch(aggregate).estimate(texts or [""])
         return discovery_of(
@@ -387,6 +384,5 @@ def _aggregate(protocol: CountMeanSketch, state: State) -> Aggregate[Estimate]:
 def _from_to(value: int, least: int, most: int, *, name: str) -> int:
     number = whole(value, name=name, least=least)
     if number > most:
-        message = f"{name} must be at most {most}, not {quote(value)}."
-        raise ParameterError(message)
+        raise ParameterError(f"{name} must be at most {most}, not {quote(value)}.")
     return number

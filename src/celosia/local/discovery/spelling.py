@@ -54,11 +54,10 @@ def exact_alphabet(alphabet: object, *, name: str = "alphabet") -> Alphabet:
         numbers = [whole(number, name=name, least=0) for number in alphabet]
         letters = tuple(numbers) if all(number < 256 for number in numbers) else None
     if letters is None or not 2 <= len(set(letters)) == len(letters) <= _MOST_LETTERS or not _printed(letters):
-        message = (
+        raise ParameterError(
             f"{name} must be a text or bytes of 2 to {_MOST_LETTERS} different letters, without the letter 0 "
             "(which fills up), such as string.ascii_lowercase."
         )
-        raise ParameterError(message)
     return letters
 
 
@@ -77,7 +76,7 @@ def _printed(letters: Alphabet) -> bool:
     return 0 not in letters
 
 
-def spell(values: Any, alphabet: Alphabet, length: int, *, name: str = "values") -> Spelt:  # noqa: ANN401 - any column
+def spell(values: Any, alphabet: Alphabet, length: int, *, name: str = "values") -> Spelt:
     """Return texts, or bytes, letter by letter, cut after ``length`` letters.
 
     >>> spell(["sun", "sunshine"], "ehinsu", 5).letters.tolist()
@@ -90,17 +89,17 @@ def spell(values: Any, alphabet: Alphabet, length: int, *, name: str = "values")
     column = read_column(values, name=name)
     texts = isinstance(alphabet, str)
     if len(column) and (column.integers is not None or column.text != texts):
-        message = (
+        raise InputError(
             f"{name} must be {'texts' if texts else 'bytes'}: the alphabet is one of {'texts' if texts else 'bytes'}."
         )
-        raise InputError(message)
     letters: Letters = np.zeros((len(column), length), dtype=letter_type(alphabet))
     if not len(column):
         return Spelt(letters=letters, cut=column)
     ends = np.empty(len(column), dtype=np.int64)
     if not _spell(column.offsets, column.data, _numbers(alphabet), texts, letters, ends):
-        message = f"{name} must be written with the {len(alphabet)} letters of the alphabet: one or more are not."
-        raise InputError(message)
+        raise InputError(
+            f"{name} must be written with the {len(alphabet)} letters of the alphabet: one or more are not."
+        )
     return Spelt(letters=letters, cut=_cut(column, ends))
 
 

@@ -112,7 +112,7 @@ class CountMeanSketch(Protocol[Estimate]):
         vectors = (number & np.uint64((1 << self.width) - 1))[:, None]
         return pack_vector(vectors, self.width, [(number >> np.uint64(self.width), field_width(self.hashes))])
 
-    def log_masses(self, value: Any, payload: Bytes) -> "NDArray[np.float64]":  # noqa: ANN401 - any value
+    def log_masses(self, value: Any, payload: Bytes) -> "NDArray[np.float64]":
         """Return, for each report, the sum of the logarithms of its bits' probabilities, and of 1/k.
 
         >>> protocol = CountMeanSketch(epsilon=1, hashes=2, width=3)
@@ -143,7 +143,7 @@ class CountMeanSketch(Protocol[Estimate]):
         vectors[np.arange(len(vectors)), columns >> 6] ^= np.uint64(1) << (columns & 63).astype(np.uint64)
         return vectors
 
-    def _read(self, values: Any) -> "NDArray[np.uint64]":  # noqa: ANN401 - any column
+    def _read(self, values: Any) -> "NDArray[np.uint64]":
         return digests(values)
 
     def _draw(self, read: "NDArray[np.uint64]", source: "Source") -> Bytes:
@@ -153,7 +153,7 @@ class CountMeanSketch(Protocol[Estimate]):
         flips = packed_logistic(self.epsilon / 2, read.size, self.width, complement=True, source=source)
         return pack_vector(self._toggle(flips, read, rows), self.width, [(rows, field_width(self.hashes))])
 
-    def _draw_one(self, read: Any, source: "Source") -> int:  # noqa: ANN401 - an item of _read
+    def _draw_one(self, read: Any, source: "Source") -> int:
         row = integer_below(self.hashes, source)
         vector = 0
         for bit in range(self.width):
@@ -183,7 +183,7 @@ class CountMeanSketch(Protocol[Estimate]):
         add_bits(state["ones"], rows, payload)
         state["reports"] += np.bincount(rows, minlength=self.hashes)
 
-    def _estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> Estimate:  # noqa: ANN401 - any column
+    def _estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> Estimate:
         from celosia.local.base.null_law import TableLaws
         from celosia.local.base.support import support
 

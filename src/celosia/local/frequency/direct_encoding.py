@@ -102,7 +102,7 @@ class DirectEncoding(Protocol[Estimate]):
         """
         return pack([(np.arange(self.size), self.bits)]) if self.size <= _MOST_OUTPUTS else None
 
-    def log_masses(self, value: Any, payload: Bytes) -> "NDArray[np.float64]":  # noqa: ANN401 - a value of the domain
+    def log_masses(self, value: Any, payload: Bytes) -> "NDArray[np.float64]":
         """Return log p for the true value, log q for the others.
 
         >>> protocol = DirectEncoding(domain=2, epsilon=1)
@@ -118,7 +118,7 @@ class DirectEncoding(Protocol[Estimate]):
         weight = 1 + (self.size - 1) * ratio
         return Chances(if_true=1 / weight, if_not=ratio / weight, gap=-math.expm1(-float(self.epsilon)) / weight)
 
-    def _read(self, values: Any) -> "NDArray[np.int64]":  # noqa: ANN401 - any column
+    def _read(self, values: Any) -> "NDArray[np.int64]":
         return codes(values, self.domain)
 
     def _draw(self, read: "NDArray[np.int64]", source: "Source") -> Bytes:
@@ -126,7 +126,7 @@ class DirectEncoding(Protocol[Estimate]):
         others = uniform_below(self.size - 1, read.size, source)
         return pack([(np.where(kept, read, others + (others >= read)), self.bits)])
 
-    def _draw_one(self, read: Any, source: "Source") -> int:  # noqa: ANN401 - an item of _read
+    def _draw_one(self, read: Any, source: "Source") -> int:
         kept = flip_logistic(self.epsilon, self.size, source)
         other = integer_below(self.size - 1, source)  # drawn in any case: time must not tell which it was
         return int(read) if kept else other + (other >= int(read))
@@ -150,7 +150,7 @@ class DirectEncoding(Protocol[Estimate]):
         (said,) = unpack(payload, [self.bits])
         state["said"] += np.bincount(said.astype(np.int64), minlength=self.size)
 
-    def _estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> Estimate:  # noqa: ANN401 - any column
+    def _estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> Estimate:
         places, labels = asked(candidates, self.domain)
         supports = aggregate.state["said"][places]
         return self._chances().estimate(labels, supports, reports=aggregate.reports, postprocess=postprocess)

@@ -67,8 +67,7 @@ class HadamardCountMeanSketch(Protocol[Estimate]):
     def __init__(self, *, epsilon: Exact, hashes: int, width: int, seed: int = 0) -> None:
         rows, columns = exact_table(hashes, width)
         if columns & (columns - 1):
-            message = f"width must be a power of two, not {quote(width)}."
-            raise ParameterError(message)
+            raise ParameterError(f"width must be a power of two, not {quote(width)}.")
         self._set(epsilon=exact_epsilon(epsilon), hashes=rows, width=columns, seed=exact_seed(seed))
 
     @property
@@ -114,7 +113,7 @@ class HadamardCountMeanSketch(Protocol[Estimate]):
         rows, coordinates, plus = (grid.reshape(-1) for grid in np.indices((self.hashes, self.width, 2)))
         return self._pack(rows, coordinates, plus)
 
-    def log_masses(self, value: Any, payload: Bytes) -> "NDArray[np.float64]":  # noqa: ANN401 - any value
+    def log_masses(self, value: Any, payload: Bytes) -> "NDArray[np.float64]":
         """Return, for each report, the logarithm of the probability of its sign, and of 1/(k m).
 
         >>> protocol = HadamardCountMeanSketch(epsilon=1, hashes=2, width=4)
@@ -155,7 +154,7 @@ class HadamardCountMeanSketch(Protocol[Estimate]):
         square = self._scale() * self._scale() * reports if reports else 0.0  # a power would refuse to be infinite
         return (square - known) * (self.width / (self.width - 1)) ** 2
 
-    def _read(self, values: Any) -> "NDArray[np.uint64]":  # noqa: ANN401 - any column
+    def _read(self, values: Any) -> "NDArray[np.uint64]":
         return digests(values)
 
     def _draw(self, read: "NDArray[np.uint64]", source: "Source") -> Bytes:
@@ -164,7 +163,7 @@ class HadamardCountMeanSketch(Protocol[Estimate]):
         told = bernoulli_logistic(self.epsilon, read.size, source=source)
         return self._pack(rows, coordinates, told == (self._signs(read, rows, coordinates) > 0))
 
-    def _draw_one(self, read: Any, source: "Source") -> int:  # noqa: ANN401 - an item of _read
+    def _draw_one(self, read: Any, source: "Source") -> int:
         row, coordinate = integer_below(self.hashes, source), integer_below(self.width, source)
         told = flip_logistic(self.epsilon, source=source)
         column = int(self._family().columns(np.array([read], dtype=np.uint64), [row])[0])
@@ -191,7 +190,7 @@ class HadamardCountMeanSketch(Protocol[Estimate]):
 
         add_signs(state["signs"], state["reports"], *self._unpack(payload))
 
-    def _estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> Estimate:  # noqa: ANN401 - any column
+    def _estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> Estimate:
         from celosia.local.base.null_law import TableLaws
         from celosia.local.base.support import support
         from celosia.sketches.hashing.hadamard import transform

@@ -67,8 +67,7 @@ class HadamardResponse(Protocol[Estimate]):
         self._set(domain=exact_domain(domain), epsilon=exact_epsilon(epsilon))
         self._set(blocks=self._published() if blocks is None else whole(blocks, name="blocks"))
         if self.blocks & (self.blocks - 1) or self.blocks > _MOST_BLOCKS:
-            message = f"blocks must be a power of two, at most 2^31, not {quote(blocks)}."
-            raise ParameterError(message)
+            raise ParameterError(f"blocks must be a power of two, at most 2^31, not {quote(blocks)}.")
 
     @property
     def event(self) -> RandomizedResponseEvent:
@@ -135,7 +134,7 @@ class HadamardResponse(Protocol[Estimate]):
         size = self.rows * self.blocks
         return pack([(np.arange(size), self.bits)]) if size <= _MOST_OUTPUTS else None
 
-    def log_masses(self, value: Any, payload: Bytes) -> "NDArray[np.float64]":  # noqa: ANN401 - a value of the domain
+    def log_masses(self, value: Any, payload: Bytes) -> "NDArray[np.float64]":
         """Return the logarithm of a row's share of its half of a block.
 
         >>> protocol = HadamardResponse(domain=2, epsilon=1, blocks=1)
@@ -166,7 +165,7 @@ class HadamardResponse(Protocol[Estimate]):
         row, block = unpack(payload, [field_width(self.rows), field_width(self.blocks)])
         return row.astype(np.int64), block.astype(np.int64)
 
-    def _read(self, values: Any) -> "NDArray[np.int64]":  # noqa: ANN401 - any column
+    def _read(self, values: Any) -> "NDArray[np.int64]":
         return codes(values, self.domain)
 
     def _draw(self, read: "NDArray[np.int64]", source: "Source") -> Bytes:
@@ -180,7 +179,7 @@ class HadamardResponse(Protocol[Estimate]):
         row ^= np.where(wrong, column & -column, 0)
         return pack([(row, field_width(self.rows)), (half >> 1, field_width(self.blocks))])
 
-    def _draw_one(self, read: Any, source: "Source") -> int:  # noqa: ANN401 - an item of _read
+    def _draw_one(self, read: Any, source: "Source") -> int:
         """A coin, whether the own half is kept; another half; a row. All are drawn in any case: time tells nothing.
 
         A row of the other half of the block becomes one of the right half by flipping the column's lowest bit.
@@ -208,7 +207,7 @@ class HadamardResponse(Protocol[Estimate]):
         counts = np.bincount(said.astype(np.int64), minlength=self.blocks * self.rows)
         state["said"] += counts.reshape(self.blocks, self.rows)
 
-    def _estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> Estimate:  # noqa: ANN401 - any column
+    def _estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> Estimate:
         (places, labels), n = asked(candidates, self.domain), aggregate.reports
         sums = transform(aggregate.state["said"].copy())
         block, column = self._places(places)

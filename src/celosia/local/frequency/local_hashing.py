@@ -153,7 +153,7 @@ class LocalHashing(Protocol[Estimate]):
         index, said = np.divmod(np.arange(self._functions * self.buckets), self.buckets)
         return self._pack(index, said)
 
-    def log_masses(self, value: Any, payload: Bytes) -> "NDArray[np.float64]":  # noqa: ANN401 - a value of the domain
+    def log_masses(self, value: Any, payload: Bytes) -> "NDArray[np.float64]":
         """Return the logarithm of the function's share and of what randomized response does over its buckets.
 
         >>> protocol = LocalHashing(domain=4, epsilon=1, hashes=2)
@@ -199,7 +199,7 @@ class LocalHashing(Protocol[Estimate]):
         _hash_each(row_coefficients(index, self.seed), digests, np.uint64(self.buckets), out)
         return out
 
-    def _read(self, values: Any) -> Words:  # noqa: ANN401 - any column
+    def _read(self, values: Any) -> Words:
         return self._digests(codes(values, self.domain))
 
     def _digests(self, places: "NDArray[np.int64]") -> Words:
@@ -214,7 +214,7 @@ class LocalHashing(Protocol[Estimate]):
         others = uniform_below(self.buckets - 1, read.size, source)
         return self._pack(index, np.where(kept, own, others + (others >= own)))
 
-    def _draw_one(self, read: Any, source: "Source") -> int:  # noqa: ANN401 - an item of _read
+    def _draw_one(self, read: Any, source: "Source") -> int:
         """A function; a coin, whether the own bucket is kept; another bucket, drawn in any case."""
         index = integer_below(self._functions, source)
         own = int(self._hash(np.array([read], dtype=np.uint64), np.array([index]))[0])
@@ -246,7 +246,7 @@ class LocalHashing(Protocol[Estimate]):
             # One by one: a table of counts as large as the state would have to be made for every few reports.
             np.add.at(state["said"].reshape(-1), index * self.buckets + said, 1)
 
-    def _estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> Estimate:  # noqa: ANN401 - any column
+    def _estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> Estimate:
         (places, labels), state = asked(candidates, self.domain), aggregate.state
         chances, laws, same = self._chances(self.buckets), None, 0.0
         if self.hashes is None:
@@ -291,8 +291,7 @@ def row_coefficients(rows: "NDArray[np.int64]", seed: int) -> Words:
 def _at_most(value: int, most: int, *, name: str, least: int = 1) -> int:
     number = whole(value, name=name, least=least)
     if number > most:
-        message = f"{name} must be at most {most}, not {quote(value)}."
-        raise ParameterError(message)
+        raise ParameterError(f"{name} must be at most {most}, not {quote(value)}.")
     return number
 
 

@@ -68,8 +68,7 @@ class OptimizedUnary(Protocol[Estimate]):
 
     def __init__(self, *, domain: Domain | list[str] | list[int], epsilon: Exact, symmetric: bool = False) -> None:
         if not isinstance(symmetric, bool):
-            message = f"symmetric must be True or False, not {quote(symmetric)}."
-            raise ParameterError(message)
+            raise ParameterError(f"symmetric must be True or False, not {quote(symmetric)}.")
         self._set(domain=exact_domain(domain), epsilon=exact_epsilon(epsilon), symmetric=symmetric)
 
     @property
@@ -120,7 +119,7 @@ class OptimizedUnary(Protocol[Estimate]):
         """
         return pack([(np.arange(1 << self.size), self.size)]) if self.size <= _MOST_LISTED else None
 
-    def log_masses(self, value: Any, payload: Bytes) -> "NDArray[np.float64]":  # noqa: ANN401 - a value of the domain
+    def log_masses(self, value: Any, payload: Bytes) -> "NDArray[np.float64]":
         """Return the sum of what the bits say.
 
         >>> protocol = OptimizedUnary(domain=2, epsilon=1)
@@ -147,7 +146,7 @@ class OptimizedUnary(Protocol[Estimate]):
             return Chances(if_true=1 / (1 + ratio), if_not=lost, gap=gap)
         return Chances(if_true=0.5, if_not=lost, gap=gap / 2)
 
-    def _read(self, values: Any) -> "NDArray[np.int64]":  # noqa: ANN401 - any column
+    def _read(self, values: Any) -> "NDArray[np.int64]":
         return codes(values, self.domain)
 
     def _draw(self, read: "NDArray[np.int64]", source: "Source") -> Bytes:
@@ -162,7 +161,7 @@ class OptimizedUnary(Protocol[Estimate]):
             vectors[rows, words] = (own & ~(np.uint64(1) << shifts)) | (halves << shifts)
         return pack_vector(vectors, self.size)
 
-    def _draw_one(self, read: Any, source: "Source") -> int:  # noqa: ANN401 - an item of _read
+    def _draw_one(self, read: Any, source: "Source") -> int:
         """One coin for each bit, from 0 on: True keeps it. The own bit of the optimized kind is a fair coin itself."""
         own, vector = int(read), 0
         for place in range(self.size):
@@ -182,7 +181,7 @@ class OptimizedUnary(Protocol[Estimate]):
     def _absorb(self, state: State, payload: Bytes) -> None:
         add_bits(payload, state["ones"])
 
-    def _estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> Estimate:  # noqa: ANN401 - any column
+    def _estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> Estimate:
         places, labels = asked(candidates, self.domain)
         supports = aggregate.state["ones"][places]
         return self._chances().estimate(labels, supports, reports=aggregate.reports, postprocess=postprocess)

@@ -72,8 +72,7 @@ class SubsetSelection(Protocol[Estimate]):
         self._set(domain=exact_domain(domain), epsilon=exact_epsilon(epsilon))
         self._set(chosen=self._best() if chosen is None else whole(chosen, name="chosen"))
         if self.chosen >= self.size:
-            message = f"chosen must be less than the number of values, {self.size}, not {quote(chosen)}."
-            raise ParameterError(message)
+            raise ParameterError(f"chosen must be less than the number of values, {self.size}, not {quote(chosen)}.")
 
     @property
     def size(self) -> int:
@@ -115,7 +114,7 @@ class SubsetSelection(Protocol[Estimate]):
         np.put_along_axis(marks, members, values=True, axis=1)
         return np.packbits(marks, axis=1, bitorder="little")
 
-    def log_masses(self, value: Any, payload: Bytes) -> "NDArray[np.float64]":  # noqa: ANN401 - a value of the domain
+    def log_masses(self, value: Any, payload: Bytes) -> "NDArray[np.float64]":
         """Return the logarithm of e^epsilon or 1, over the sum of all subsets' weights.
 
         >>> protocol = SubsetSelection(domain=3, epsilon=1, chosen=2)
@@ -149,7 +148,7 @@ class SubsetSelection(Protocol[Estimate]):
         """How many subsets there are without a value, for each with it."""
         return Fraction(self.size - self.chosen, self.chosen)
 
-    def _read(self, values: Any) -> "NDArray[np.int64]":  # noqa: ANN401 - any column
+    def _read(self, values: Any) -> "NDArray[np.int64]":
         return codes(values, self.domain)
 
     def _draw(self, read: "NDArray[np.int64]", source: "Source") -> Bytes:
@@ -166,7 +165,7 @@ class SubsetSelection(Protocol[Estimate]):
         _insert(vectors, read, kept, out)
         return pack_vector(out, self.size)
 
-    def _draw_one(self, read: Any, source: "Source") -> int:  # noqa: ANN401 - an item of _read
+    def _draw_one(self, read: Any, source: "Source") -> int:
         """A coin, whether the value is in; a subset of the others; and which of its members gives way.
 
         For ``last`` from k - 1 - w to k - 2 a number below last + 1 is drawn and taken, or last if it was already; the
@@ -203,7 +202,7 @@ class SubsetSelection(Protocol[Estimate]):
     def _absorb(self, state: State, payload: Bytes) -> None:
         add_bits(payload, state["supports"])
 
-    def _estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> Estimate:  # noqa: ANN401 - any column
+    def _estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> Estimate:
         places, labels = asked(candidates, self.domain)
         supports = aggregate.state["supports"][places]
         return self._chances(self.chosen).estimate(labels, supports, reports=aggregate.reports, postprocess=postprocess)

@@ -47,13 +47,11 @@ class Bucketing(Record):
 
     def __init__(self, *, edges: Sequence[Exact]) -> None:
         if isinstance(edges, str | bytes) or not isinstance(edges, Sequence | np.ndarray):
-            message = f"edges must be a list of increasing numbers, not {quote(edges)}."
-            raise ParameterError(message)
+            raise ParameterError(f"edges must be a list of increasing numbers, not {quote(edges)}.")
         given = tuple(exact(edge, name="edges") for edge in edges)
         as_doubles = [float(edge) for edge in given]
         if not 3 <= len(given) <= _MOST_BUCKETS + 1 or any(np.diff(as_doubles) <= 0):
-            message = f"edges must be at least three increasing numbers (two buckets), not {quote(edges)}."
-            raise ParameterError(message)
+            raise ParameterError(f"edges must be at least three increasing numbers (two buckets), not {quote(edges)}.")
         self._set(edges=given)
 
     @classmethod
@@ -66,14 +64,13 @@ class Bucketing(Record):
         least, most = exact_bounds(low, high)
         count = whole(buckets, name="buckets", least=2)
         if count > _MOST_BUCKETS:
-            message = f"buckets must be at most {_MOST_BUCKETS}, not {quote(buckets)}."
-            raise ParameterError(message)
+            raise ParameterError(f"buckets must be at most {_MOST_BUCKETS}, not {quote(buckets)}.")
         return cls(edges=[least + (most - least) * i / count for i in range(count + 1)])
 
     def __len__(self) -> int:
         return len(self.edges) - 1
 
-    def codes(self, values: Any, *, clip: bool = False) -> "NDArray[np.int64]":  # noqa: ANN401 - any column
+    def codes(self, values: Any, *, clip: bool = False) -> "NDArray[np.int64]":
         """Return the bucket of each number; those outside are refused, or with ``clip`` belong to the outer buckets.
 
         >>> Bucketing.equal(0, 10, 5).codes([11])
@@ -84,8 +81,9 @@ class Bucketing(Record):
         numbers = read_numbers(values)
         edges = np.array([float(edge) for edge in self.edges])
         if not clip and numbers.size and not (numbers.min() >= edges[0] and numbers.max() <= edges[-1]):
-            message = f"values must be numbers from {edges[0]} to {edges[-1]}: give clip=True to count others there."
-            raise InputError(message)
+            raise InputError(
+                f"values must be numbers from {edges[0]} to {edges[-1]}: give clip=True to count others there."
+            )
         found = np.searchsorted(edges, numbers, side="right") - 1
         return np.clip(found, 0, len(self) - 1)
 
@@ -113,8 +111,9 @@ def published_error(protocol: DBitFlip, reports: int, failure: Exact = 0.05) -> 
     n, miss = whole(reports, name="reports"), exact_level(failure)
     share, logarithm = protocol.size / protocol.d, math.log(6 * protocol.size / miss)
     if 4 * n < share * logarithm:
-        message = f"reports must be at least {math.ceil(share * logarithm / 4)} for this bound, not {quote(reports)}."
-        raise ParameterError(message)
+        raise ParameterError(
+            f"reports must be at least {math.ceil(share * logarithm / 4)} for this bound, not {quote(reports)}."
+        )
     return math.sqrt(5 * share * logarithm / n) / math.tanh(float(protocol.epsilon) / 4)
 
 

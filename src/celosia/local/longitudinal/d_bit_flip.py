@@ -94,17 +94,14 @@ class DBitFlip(Memoised[Estimate]):
         self._set(buckets=exact_domain(buckets, name="buckets"), d=whole(d, name="d"), epsilon=exact_epsilon(epsilon))
         self._set(seed=int(as_seed(seed)))
         if self.d > self.size:
-            message = f"d must be at most the number of buckets, {self.size}, not {quote(d)}."
-            raise ParameterError(message)
+            raise ParameterError(f"d must be at most the number of buckets, {self.size}, not {quote(d)}.")
         if self.d < self.size and PERMUTATIONS * self.size > _MOST_PLACES:
-            message = (
+            raise ParameterError(
                 f"buckets must be at most {_MOST_PLACES // PERMUTATIONS} unless d is their number, not {self.size}: "
                 "all clients order them 64 times. Use fewer (see Bucketing), or LOLOHA."
             )
-            raise ParameterError(message)
         if self.d > _MOST_BITS:
-            message = f"d must be at most {_MOST_BITS}, not {quote(d)}: a report has so many bits."
-            raise ParameterError(message)
+            raise ParameterError(f"d must be at most {_MOST_BITS}, not {quote(d)}: a report has so many bits.")
 
     @property
     def guarantee(self) -> PureDP:
@@ -188,7 +185,7 @@ class DBitFlip(Memoised[Estimate]):
         width = field_width(self.assignments)
         return pack_vector(answers.astype(np.uint64)[:, None], self.d, [(assignment, width)])
 
-    def log_masses(self, value: Any, payload: Bytes) -> "NDArray[np.float64]":  # noqa: ANN401 - a value of the domain
+    def log_masses(self, value: Any, payload: Bytes) -> "NDArray[np.float64]":
         """Return the logarithm of the assignment's probability times those of the answers.
 
         >>> protocol = DBitFlip(buckets=3, d=2, epsilon=1)
@@ -203,7 +200,7 @@ class DBitFlip(Memoised[Estimate]):
         masses: NDArray[np.float64] = -half * lied - self.d * math.log1p(math.exp(-half)) - math.log(self.assignments)
         return masses
 
-    def _read(self, values: Any) -> "NDArray[np.int64]":  # noqa: ANN401 - any column
+    def _read(self, values: Any) -> "NDArray[np.int64]":
         return codes(values, self.buckets)
 
     def _places(self, read: "NDArray[np.int64]", assignment: "NDArray[np.int64]") -> "NDArray[np.int64]":
@@ -228,7 +225,7 @@ class DBitFlip(Memoised[Estimate]):
         lies = packed_logistic(self.epsilon / 2, read.size, self.d, complement=True, source=source)
         return self._pack(self._true_answers(lies, self._places(read, assignment)), assignment)
 
-    def _draw_from(self, read: Any, memo: Memo, source: "Source") -> int:  # noqa: ANN401, ARG002 - an item of _read
+    def _draw_from(self, read: Any, memo: Memo, source: "Source") -> int:  # noqa: ARG002 - an item of _read
         assignment = integer_below(self.assignments, memo("client", 0)) if self.assignments > 1 else 0
         place = int(self._places(np.array([read]), np.array([assignment]))[0])
         answers = memo("value", place)
@@ -286,7 +283,7 @@ class DBitFlip(Memoised[Estimate]):
         order = _orders(self.size, self.seed)[0] if self.assignments > 1 else np.arange(self.size)[None]
         _count(answers, assignment, order, self.d, state["asked"], state["ones"])
 
-    def _estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> Estimate:  # noqa: ANN401 - any column
+    def _estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> Estimate:
         places = np.arange(self.size) if candidates is None else codes(candidates, self.buckets, name="candidates")
         labels, n = domain_labels(self.buckets), aggregate.reports
         share, ratio = self.size / self.d, math.exp(-float(self.epsilon) / 2)

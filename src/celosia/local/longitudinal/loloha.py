@@ -105,16 +105,14 @@ class LOLOHA(Memoised[Estimate]):
         self._set(domain=exact_domain(domain), epsilon=exact_epsilon(epsilon), seed=int(as_seed(seed)))
         self._set(epsilon_infinity=exact_positive(epsilon_infinity, name="epsilon_infinity"))
         if not self.epsilon < self.epsilon_infinity <= _LONG:
-            message = (
+            raise ParameterError(
                 f"epsilon_infinity must be greater than epsilon and at most {_LONG}, not {quote(epsilon_infinity)}."
             )
-            raise ParameterError(message)
         best = max(2, min(round(math.exp(self.epsilon) + 1), _MOST_CELLS))
         self._set(g=best if g is None else whole(g, name="g", least=2), functions=whole(functions, name="functions"))
         for name, most in (("g", _MOST_CELLS), ("functions", _MOST_FUNCTIONS)):
             if getattr(self, name) > most:
-                message = f"{name} must be at most {most}, not {quote(getattr(self, name))}."
-                raise ParameterError(message)
+                raise ParameterError(f"{name} must be at most {most}, not {quote(getattr(self, name))}.")
 
     @property
     def event(self) -> RandomizedResponseEvent:
@@ -216,7 +214,7 @@ class LOLOHA(Memoised[Estimate]):
         function, cell = np.divmod(np.arange(self.g * self.functions), self.g)
         return pack(list(zip((cell, function), self._widths(), strict=True)))
 
-    def log_masses(self, value: Any, payload: Bytes) -> "NDArray[np.float64]":  # noqa: ANN401 - a value of the domain
+    def log_masses(self, value: Any, payload: Bytes) -> "NDArray[np.float64]":
         """Return the logarithms of the probabilities of reports, of a client that reports for the first time.
 
         >>> protocol = LOLOHA(domain=100, epsilon=1, epsilon_infinity=2, g=2, functions=8)
@@ -244,7 +242,7 @@ class LOLOHA(Memoised[Estimate]):
     def _widths(self) -> tuple[int, int]:
         return field_width(self.g), field_width(self.functions)
 
-    def _read(self, values: Any) -> "NDArray[np.int64]":  # noqa: ANN401 - any column
+    def _read(self, values: Any) -> "NDArray[np.int64]":
         return codes(values, self.domain)
 
     def _cells(self, read: "NDArray[np.int64]", function: "NDArray[np.int64]") -> "NDArray[np.int64]":
@@ -265,12 +263,12 @@ class LOLOHA(Memoised[Estimate]):
         other = uniform_below(self.g - 1, cell.size, source)
         return np.where(kept, cell, other + (other >= cell))
 
-    def _draw_from(self, read: Any, memo: Memo, source: "Source") -> int:  # noqa: ANN401 - an item of _read
+    def _draw_from(self, read: Any, memo: Memo, source: "Source") -> int:
         cell, function = self._kept(read, memo)
         second = second_epsilon(self.epsilon, self.epsilon_infinity, self.g)
         return self._randomize_one(cell, second, source) | function << field_width(self.g)
 
-    def _kept(self, read: Any, memo: Memo) -> tuple[int, int]:  # noqa: ANN401 - an item of _read
+    def _kept(self, read: Any, memo: Memo) -> tuple[int, int]:
         """Return the answer that stays, and the function."""
         function = integer_below(self.functions, memo("client", 0))
         cell = int(self._cells(np.array([read]), np.array([function]))[0])
@@ -311,7 +309,7 @@ class LOLOHA(Memoised[Estimate]):
         flat = state["said"].reshape(-1)
         flat += np.bincount((function * np.uint64(self.g) + said).astype(np.int64), minlength=flat.size)
 
-    def _estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> Estimate:  # noqa: ANN401 - any column
+    def _estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> Estimate:
         (places, labels), table = asked(candidates, self.domain), aggregate.state["said"]
         functions, digests = _family(self.functions, self.g, self.seed), digest(places, seed=self.seed)
         supported, squares = support(table, functions, digests), self._squares(table)

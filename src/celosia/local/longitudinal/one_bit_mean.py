@@ -116,7 +116,7 @@ class OneBitMean(Memoised[MeanEstimate]):
         """
         return pack([(np.arange(2), 1)])
 
-    def log_masses(self, value: Any, payload: Bytes) -> "NDArray[np.float64]":  # noqa: ANN401 - a number
+    def log_masses(self, value: Any, payload: Bytes) -> "NDArray[np.float64]":
         """Return the logarithms of the probabilities of the bits.
 
         >>> protocol = OneBitMean(low=0, high=24, epsilon=1)
@@ -133,14 +133,14 @@ class OneBitMean(Memoised[MeanEstimate]):
     def _width(self) -> float:
         return float(self.high) - float(self.low)
 
-    def _read(self, values: Any) -> "NDArray[np.int64]":  # noqa: ANN401 - any column
+    def _read(self, values: Any) -> "NDArray[np.int64]":
         return read_parts(values, self.low, self.high, _PARTS)
 
     def _draw(self, read: "NDArray[np.int64]", source: "Source") -> Bytes:
         high = uniform_below(_PARTS, read.size, source) < read
         return pack([(high == bernoulli_logistic(self.epsilon, read.size, source=source), 1)])
 
-    def _draw_from(self, read: Any, memo: Memo, source: "Source") -> int:  # noqa: ANN401, ARG002 - an item of _read
+    def _draw_from(self, read: Any, memo: Memo, source: "Source") -> int:  # noqa: ARG002 - an item of _read
         high = integer_below(_PARTS, memo("client", 0)) < int(read)
         return int(high == flip_logistic(self.epsilon, 2, memo("value", int(high))))
 
@@ -160,11 +160,10 @@ class OneBitMean(Memoised[MeanEstimate]):
     def _absorb(self, state: State, payload: Bytes) -> None:
         state["high"] += int(np.count_nonzero(payload))
 
-    def _estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> MeanEstimate:  # noqa: ANN401 - nothing
+    def _estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> MeanEstimate:
         if candidates is not None or postprocess is not None:
             given = "candidates" if candidates is not None else f"postprocess={quote(postprocess)}"
-            message = f"A mean is estimated without {given}: its interval is cut to the bounds already."
-            raise ParameterError(message)
+            raise ParameterError(f"A mean is estimated without {given}: its interval is cut to the bounds already.")
         n, bounds = aggregate.reports, (float(self.low), float(self.high))
         if not n:  # nothing is known but the bounds
             return MeanEstimate(mean=sum(bounds) / 2, standard_error=math.inf, reports=0, bounds=bounds)

@@ -110,24 +110,22 @@ class Rappor(Memoised[Estimate]):
         self._set(epsilon=exact_epsilon(self._spent(1)))
         if epsilon is not None and exact_epsilon(epsilon) != self.epsilon:
             found = f"≈{float(self.epsilon):.6g}"
-            message = f"epsilon follows from hashes, f, p and q; it is {found}, not {quote(epsilon)}."
-            raise ParameterError(message)
+            raise ParameterError(f"epsilon follows from hashes, f, p and q; it is {found}, not {quote(epsilon)}.")
 
     def _check(self) -> None:
         if self.bits > _MOST_BITS or self.cohorts * max(self.hashes, self.bits) > _MOST_ROWS:
-            message = (
+            raise ParameterError(
                 f"bits must be at most {_MOST_BITS}, and cohorts times bits or hashes at most {_MOST_ROWS}, not "
                 f"bits={quote(self.bits)}, hashes={quote(self.hashes)}, cohorts={quote(self.cohorts)}."
             )
-            raise ParameterError(message)
         if self.f == 1 or self.p == self.q or self._density() > _FULL:
-            message = (
+            raise ParameterError(
                 "f must be less than 1, p different from q, and hashes few for the bits: else reports say nothing."
             )
-            raise ParameterError(message)
         if self.f == 0 and {self.p, self.q} & {Fraction(0), Fraction(1)}:
-            message = "p and q must be greater than 0 and less than 1 when f is 0: else reports tell the truth."
-            raise ParameterError(message)
+            raise ParameterError(
+                "p and q must be greater than 0 and less than 1 when f is 0: else reports tell the truth."
+            )
 
     def _derived(self) -> tuple[str, ...]:
         return ("epsilon",)
@@ -264,7 +262,7 @@ class Rappor(Memoised[Estimate]):
         half, cohort = np.divmod(group, self.cohorts)
         return self._pack(filters.astype(np.uint64)[:, None], cohort, half)
 
-    def log_masses(self, value: Any, payload: Bytes) -> "NDArray[np.float64]":  # noqa: ANN401 - any value
+    def log_masses(self, value: Any, payload: Bytes) -> "NDArray[np.float64]":
         """Return the logarithms of the probabilities of reports, of a client that reports for the first time.
 
         >>> protocol = Rappor(bits=4, cohorts=2)
@@ -281,7 +279,7 @@ class Rappor(Memoised[Estimate]):
         masses: NDArray[np.float64] = inside + outside - np.log(2 * self.cohorts)
         return masses
 
-    def _read(self, values: Any) -> "NDArray[np.uint64]":  # noqa: ANN401 - any column
+    def _read(self, values: Any) -> "NDArray[np.uint64]":
         return digest(values, seed=self.seed)
 
     def _filters(self, digests: "NDArray[np.uint64]", cohort: "NDArray[np.int64]") -> "NDArray[np.uint64]":
@@ -300,7 +298,7 @@ class Rappor(Memoised[Estimate]):
         zeros = packed_bernoulli(zero, len(bits), self.bits, source)
         return zeros ^ (bits & (ones ^ zeros))
 
-    def _draw_from(self, read: Any, memo: Memo, source: "Source") -> int:  # noqa: ANN401 - an item of _read
+    def _draw_from(self, read: Any, memo: Memo, source: "Source") -> int:
         client = memo("client", 0)
         half, cohort = integer_below(2, client), integer_below(self.cohorts, client)
         filters = self._filters(np.array([read], dtype=np.uint64), np.array([cohort]))
@@ -357,7 +355,7 @@ class Rappor(Memoised[Estimate]):
         shown, cohort, half = self._unpack(payload)
         _count(shown, half * self.cohorts + cohort, state["ones"].reshape(-1, self.bits), state["sizes"].reshape(-1))
 
-    def _estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> Estimate:  # noqa: ANN401 - any column
+    def _estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> Estimate:
         from celosia.local.longitudinal.rappor_decode import estimate
 
         return estimate(aggregate, candidates, postprocess)

@@ -105,7 +105,7 @@ class Decoded:
         return f"Decoded({', '.join(shown)}{more}; {found}, reports={self.reports})"
 
 
-def estimate(aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None = None) -> Estimate:  # noqa: ANN401 - any column
+def estimate(aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None = None) -> Estimate:
     """Return the counts of candidates, by least squares over all of them together.
 
     Without bias where all values are candidates, and over the choice of hash functions where not. Candidates that the
@@ -134,7 +134,7 @@ def estimate(aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | No
     )
 
 
-def decode(aggregate: "Aggregate[Any]", candidates: Any, *, penalty: Exact | str | None = None) -> Decoded:  # noqa: ANN401 - any column
+def decode(aggregate: "Aggregate[Any]", candidates: Any, *, penalty: Exact | str | None = None) -> Decoded:
     """Return which candidates are there, and how many people have each.
 
     A few candidates (200, and 4 bits each) are all kept, and tested by all reports, unless a penalty is given. Values
@@ -162,8 +162,7 @@ def decode(aggregate: "Aggregate[Any]", candidates: Any, *, penalty: Exact | str
     """
     protocol, labels, words = _asked(aggregate, candidates)
     if len(np.unique(words)) < len(words):
-        message = "candidates must be different from each other."
-        raise InputError(message)
+        raise InputError("candidates must be different from each other.")
     ones, sizes = aggregate.state["ones"], aggregate.state["sizes"]
     whole = Equations.of(protocol, ones.sum(axis=0), sizes.sum(axis=0))
     design, count = design_of(protocol, words), len(words)
@@ -205,14 +204,12 @@ def holm(p_values: "Sequence[float] | Floats") -> "Floats":
     return adjusted
 
 
-def _asked(aggregate: "Aggregate[Any]", candidates: Any) -> "tuple[Rappor, list[Any], NDArray[np.uint64]]":  # noqa: ANN401 - any column
+def _asked(aggregate: "Aggregate[Any]", candidates: Any) -> "tuple[Rappor, list[Any], NDArray[np.uint64]]":
     protocol = aggregate.protocol
     if not isinstance(protocol, Rappor):
-        message = f"aggregate must be of a Rappor protocol, not of {type(protocol).__name__}."
-        raise ParameterError(message)
+        raise ParameterError(f"aggregate must be of a Rappor protocol, not of {type(protocol).__name__}.")
     if candidates is None:
-        message = "candidates must be given: Bloom filters cannot list the values that they were made from."
-        raise InputError(message)
+        raise InputError("candidates must be given: Bloom filters cannot list the values that they were made from.")
     column = read_column(candidates, name="candidates")
     return protocol, list(column.tolist()), digest(column, seed=protocol.seed)
 

@@ -67,14 +67,13 @@ class MeanProtocol(Protocol[MeanEstimate]):
     def _centre(self, state: State, reports: int) -> tuple[float, float]:
         """Return the mean and the variance of one report, for bounds of -1 and 1."""
 
-    def _read(self, values: Any) -> "NDArray[np.int64]":  # noqa: ANN401 - any column
+    def _read(self, values: Any) -> "NDArray[np.int64]":
         return read_parts(values, self.low, self.high, self._parts)
 
-    def _estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> MeanEstimate:  # noqa: ANN401 - nothing
+    def _estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> MeanEstimate:
         if candidates is not None or postprocess is not None:
             given = "candidates" if candidates is not None else f"postprocess={quote(postprocess)}"
-            message = f"A mean is estimated without {given}: its interval is cut to the bounds already."
-            raise ParameterError(message)
+            raise ParameterError(f"A mean is estimated without {given}: its interval is cut to the bounds already.")
         half, bounds = self._half(), (float(self.low), float(self.high))
         middle = bounds[0] + half
         n = aggregate.reports

@@ -159,7 +159,7 @@ class Duchi(MeanProtocol):
         """
         return pack([(np.arange(2), 1)])
 
-    def log_masses(self, value: Any, payload: Bytes) -> "NDArray[np.float64]":  # noqa: ANN401 - a number
+    def log_masses(self, value: Any, payload: Bytes) -> "NDArray[np.float64]":
         """Return the logarithms of the probabilities of the bits.
 
         >>> protocol = Duchi(low=0, high=1, epsilon=1)
@@ -182,7 +182,7 @@ class Duchi(MeanProtocol):
     def _draw(self, read: "NDArray[np.int64]", source: "Source") -> Bytes:
         return pack([(self.bit.draw(read, source), 1)])
 
-    def _draw_one(self, read: Any, source: "Source") -> int:  # noqa: ANN401 - an item of _read
+    def _draw_one(self, read: Any, source: "Source") -> int:
         return int(self.bit.draw_one(int(read), source))
 
     def _shapes(self) -> dict[str, tuple[int, ...]]:

@@ -115,7 +115,7 @@ class Hybrid(MeanProtocol):
         said = np.concatenate([np.arange(2), np.arange(numbers)])
         return pack([(said, self._width), (np.arange(said.size) >= 2, 1)])
 
-    def log_masses(self, value: Any, payload: Bytes) -> "NDArray[np.float64]":  # noqa: ANN401 - a number
+    def log_masses(self, value: Any, payload: Bytes) -> "NDArray[np.float64]":
         """Return the logarithm of the probability of each report: the coin's, and the mechanism's.
 
         >>> protocol = Hybrid(low=0, high=1, epsilon=2, grid=8)
@@ -168,7 +168,7 @@ class Hybrid(MeanProtocol):
         bits, numbers = self.bit.draw(read, source), self.window.draw(read, source)
         return pack([(np.where(flag, numbers, bits), self._width), (flag, 1)])
 
-    def _draw_one(self, read: Any, source: "Source") -> int:  # noqa: ANN401 - an item of _read
+    def _draw_one(self, read: Any, source: "Source") -> int:
         """Draw one report: the coin that chooses, then all draws of Duchi's bit, then all of the piecewise number."""
         flag = not flip_exp(self.epsilon / 2, source) and not self._alone
         bit, number = self.bit.draw_one(int(read), source), self.window.draw_one(int(read), source)

@@ -41,8 +41,9 @@ def exact_bounds(low: Exact, high: Exact) -> tuple[Fraction, Fraction]:
     least, most = exact(low, name="low"), exact(high, name="high")
     # The square of their distance must be a number too: variances have it.
     if not 0 < float(most) - float(least) <= _LONGEST_RANGE:
-        message = f"low must be less than high, and not too far from it: not {quote(low)} and {quote(high)}."
-        raise ParameterError(message)
+        raise ParameterError(
+            f"low must be less than high, and not too far from it: not {quote(low)} and {quote(high)}."
+        )
     return least, most
 
 
@@ -54,12 +55,11 @@ def exact_grid(grid: int) -> int:
     """
     steps = whole(grid, name="grid")
     if steps > _LARGEST_GRID:
-        message = f"grid must be at most 2^30 steps, not {quote(grid)}."
-        raise ParameterError(message)
+        raise ParameterError(f"grid must be at most 2^30 steps, not {quote(grid)}.")
     return steps
 
 
-def read_numbers(values: Any, *, name: str = "values") -> "NDArray[np.float64]":  # noqa: ANN401 - any column
+def read_numbers(values: Any, *, name: str = "values") -> "NDArray[np.float64]":
     """Return a column of numbers as doubles; texts, nulls and NaN are refused.
 
     >>> read_numbers([1, 2.5]).tolist()
@@ -71,13 +71,12 @@ def read_numbers(values: Any, *, name: str = "values") -> "NDArray[np.float64]":
         raise _unreadable(name)
     numbers = array.astype(np.float64)
     if not np.isfinite(numbers).all():
-        message = f"{name} must be finite numbers without nulls or NaN: drop or fill what is missing."
-        raise InputError(message)
+        raise InputError(f"{name} must be finite numbers without nulls or NaN: drop or fill what is missing.")
     return numbers
 
 
 def read_parts(
-    values: Any,  # noqa: ANN401 - any column
+    values: Any,
     low: Fraction,
     high: Fraction,
     parts: int,
@@ -95,8 +94,7 @@ def read_parts(
     numbers = read_numbers(values, name=name)
     least, most = float(low), float(high)
     if numbers.size and not (numbers.min() >= least and numbers.max() <= most):
-        message = f"{name} must be numbers from {least!r} to {most!r}: clip them before they are reported."
-        raise InputError(message)
+        raise InputError(f"{name} must be numbers from {least!r} to {most!r}: clip them before they are reported.")
     return np.floor((numbers - least) / (most - least) * float(parts) + 0.5).astype(np.int64).clip(0, parts)
 
 
@@ -118,7 +116,7 @@ def round_part(part: int, source: "Source") -> int:
     return (part + integer_below(_PARTS, source)) >> PART_BITS
 
 
-def _from_column(values: Any, name: str) -> "NDArray[Any]":  # noqa: ANN401 - any column
+def _from_column(values: Any, name: str) -> "NDArray[Any]":
     if isinstance(values, range):
         return np.arange(values.start, values.stop, values.step)
     if isinstance(values, list | tuple):
@@ -129,12 +127,11 @@ def _from_column(values: Any, name: str) -> "NDArray[Any]":  # noqa: ANN401 - an
         except OverflowError:  # a whole number that no double can hold
             raise _unreadable(name) from None
     if isinstance(values, str | bytes | int | float | np.generic) or values is None:
-        message = f"{name} must be {_LONGEST}, not one {type(values).__name__}: wrap it in a list."
-        raise InputError(message)
+        raise InputError(f"{name} must be {_LONGEST}, not one {type(values).__name__}: wrap it in a list.")
     return _from_arrow(values, name)
 
 
-def _from_arrow(values: Any, name: str) -> "NDArray[Any]":  # noqa: ANN401 - any library's column
+def _from_arrow(values: Any, name: str) -> "NDArray[Any]":
     import narwhals as nw
     import pyarrow as pa
 

@@ -69,8 +69,9 @@ class LocalLaplace(MeanProtocol):
         self._begin(low, high, epsilon)
         self._set(grid=exact_grid(grid))
         if self.bits > _MOST_BITS:
-            message = f"grid must be coarser for this epsilon: {quote(grid)} steps make {self.bits} bits a report."
-            raise ParameterError(message)
+            raise ParameterError(
+                f"grid must be coarser for this epsilon: {quote(grid)} steps make {self.bits} bits a report."
+            )
 
     @property
     def scale(self) -> Fraction:
@@ -116,7 +117,7 @@ class LocalLaplace(MeanProtocol):
         """
         return pack([(np.arange(self._size), self.bits)]) if self._size <= _MOST_OUTPUTS else None
 
-    def log_masses(self, value: Any, payload: Bytes) -> "NDArray[np.float64]":  # noqa: ANN401 - a number
+    def log_masses(self, value: Any, payload: Bytes) -> "NDArray[np.float64]":
         """Return the logarithm of the probability of each report, with what was cut at either end.
 
         >>> protocol = LocalLaplace(low=0, high=1, epsilon=2, grid=8)
@@ -162,7 +163,7 @@ class LocalLaplace(MeanProtocol):
         noisy = round_parts(read, source) + noise.clip(-self._size, self._size)
         return pack([((noisy + self.reach).clip(0, self._size - 1), self.bits)])
 
-    def _draw_one(self, read: Any, source: "Source") -> int:  # noqa: ANN401 - an item of _read
+    def _draw_one(self, read: Any, source: "Source") -> int:
         """Draw one report: the rounding below 2^32, then the noise as ``_noise`` draws it."""
         noisy = round_part(int(read), source) + _noise(self.scale, source)
         return min(max(noisy + self.reach, 0), self._size - 1)

@@ -91,7 +91,7 @@ class Piecewise(MeanProtocol):
         size = self.window.size
         return pack([(np.arange(size), self.bits)]) if size <= _MOST_OUTPUTS else None
 
-    def log_masses(self, value: Any, payload: Bytes) -> "NDArray[np.float64]":  # noqa: ANN401 - a number
+    def log_masses(self, value: Any, payload: Bytes) -> "NDArray[np.float64]":
         """Return the logarithm of the probability of each report: a mixture over the two positions around the number.
 
         >>> protocol = Piecewise(low=0, high=1, epsilon=2, grid=8)
@@ -115,7 +115,7 @@ class Piecewise(MeanProtocol):
     def _draw(self, read: "NDArray[np.int64]", source: "Source") -> Bytes:
         return pack([(self.window.draw(read, source), self.bits)])
 
-    def _draw_one(self, read: Any, source: "Source") -> int:  # noqa: ANN401 - an item of _read
+    def _draw_one(self, read: Any, source: "Source") -> int:
         return self.window.draw_one(int(read), source)
 
     def _reach(self) -> tuple[int, int]:

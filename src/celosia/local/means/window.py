@@ -44,13 +44,11 @@ def exact_width(width: Width, epsilon: Fraction, steps: int) -> int:
     """
     if isinstance(width, str):
         if width not in _WIDTHS:
-            message = f'width must be a whole number, "published" or "least", not {quote(width)}.'
-            raise ParameterError(message)
+            raise ParameterError(f'width must be a whole number, "published" or "least", not {quote(width)}.')
         return _WIDTHS[width](epsilon, steps)
     likely = whole(width, name="width")
     if likely > steps:
-        message = f"width must be at most the {steps} steps of the grid, not {quote(width)}."
-        raise ParameterError(message)
+        raise ParameterError(f"width must be at most the {steps} steps of the grid, not {quote(width)}.")
     return likely
 
 

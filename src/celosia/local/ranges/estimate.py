@@ -195,7 +195,7 @@ class RangeEstimate(Estimate):
     domain: Domain
     histogram: Histogram
 
-    def range(self, low: Any, high: Any) -> RangeCount:  # noqa: ANN401 - values of the domain
+    def range(self, low: Any, high: Any) -> RangeCount:
         """Return how many people are from ``low`` to ``high``, both included.
 
         >>> from celosia.local.ranges.hierarchical_histogram import HierarchicalHistogram
@@ -204,8 +204,7 @@ class RangeEstimate(Estimate):
         """
         first, last = codes([low, high], self.domain, name="low and high").tolist()
         if first > last:
-            message = "low must not come after high in the domain."
-            raise ParameterError(message)
+            raise ParameterError("low must not come after high in the domain.")
         count, error = self._between(first, last)
         return RangeCount(low=low, high=high, count=count, standard_error=error, reports=self.reports)
 
@@ -229,7 +228,7 @@ class RangeEstimate(Estimate):
         rising[-1] = 1.0
         return np.asarray(rising, dtype=np.float64)
 
-    def quantile(self, q: Exact) -> Any:  # noqa: ANN401 - a value of the domain
+    def quantile(self, q: Exact) -> Any:
         """Return the first bucket up to which there is a share ``q`` of the people.
 
         >>> from celosia.local.ranges.hierarchical_histogram import HierarchicalHistogram

@@ -81,8 +81,7 @@ class HierarchicalHistogram(Protocol[RangeEstimate]):
         if oracle is None:
             oracle = "unary" if size <= _MOST_BITS else "hadamard"
         if oracle not in get_args(Oracle):
-            message = f'oracle must be "unary" or "hadamard", not {quote(oracle)}.'
-            raise ParameterError(message)
+            raise ParameterError(f'oracle must be "unary" or "hadamard", not {quote(oracle)}.')
         self._set(domain=buckets, epsilon=exact_epsilon(epsilon), fanout=children, oracle=oracle)
 
     @property
@@ -149,7 +148,7 @@ class HierarchicalHistogram(Protocol[RangeEstimate]):
         """
         return self.nodes.outputs()
 
-    def log_masses(self, value: Any, payload: Bytes) -> "NDArray[np.float64]":  # noqa: ANN401 - a value of the domain
+    def log_masses(self, value: Any, payload: Bytes) -> "NDArray[np.float64]":
         """Return the logarithm of the probability of each report: of its level, and of the node's report.
 
         >>> protocol = HierarchicalHistogram(domain=4, epsilon=1, fanout=2)
@@ -164,7 +163,7 @@ class HierarchicalHistogram(Protocol[RangeEstimate]):
             masses[rows] = oracle.log_masses(level, int(tree.node(level, leaf)[0]), payload[rows])
         return masses - math.log(tree.height)
 
-    def _read(self, values: Any) -> "NDArray[np.int64]":  # noqa: ANN401 - any column
+    def _read(self, values: Any) -> "NDArray[np.int64]":
         return codes(values, self.domain)
 
     def _draw(self, read: "NDArray[np.int64]", source: "Source") -> Bytes:
@@ -177,7 +176,7 @@ class HierarchicalHistogram(Protocol[RangeEstimate]):
                 payload[rows] = oracle.draw(level, tree.node(level, read[rows]), source)
         return payload
 
-    def _draw_one(self, read: Any, source: "Source") -> int:  # noqa: ANN401 - an item of _read
+    def _draw_one(self, read: Any, source: "Source") -> int:
         """Draw the level, then what the oracle draws."""
         tree = self.tree
         level = integer_below(tree.height, source)
@@ -202,7 +201,7 @@ class HierarchicalHistogram(Protocol[RangeEstimate]):
     def _absorb(self, state: State, payload: Bytes) -> None:
         self.nodes.absorb(state, payload)
 
-    def _estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> RangeEstimate:  # noqa: ANN401 - any column
+    def _estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> RangeEstimate:
         places = (
             np.arange(self.tree.leaves) if candidates is None else codes(candidates, self.domain, name="candidates")
         )

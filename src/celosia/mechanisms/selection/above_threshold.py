@@ -223,7 +223,7 @@ class ThresholdSession:
         """
         return self._source.seeded
 
-    def ask(self, value: Any, /) -> bool:  # noqa: ANN401 - any number
+    def ask(self, value: Any, /) -> bool:
         """Tell whether one value is above the threshold.
 
         >>> AboveThreshold(epsilon=5, sensitivity=1, threshold=100).start().ask(-1000)
@@ -231,8 +231,7 @@ class ThresholdSession:
         """
         number = as_number_or_array(value)
         if isinstance(number, np.ndarray):
-            message = "Ask about one number at a time, or release a whole list."
-            raise InputError(message)
+            raise InputError("Ask about one number at a time, or release a whole list.")
         with self._lock:
             self._check(number)
             steps = to_steps(number, self._step)
@@ -249,8 +248,7 @@ class ThresholdSession:
         """
         array = as_number_or_array(values)
         if not isinstance(array, np.ndarray) or array.ndim != 1:
-            message = "values must be a list of numbers, in the order in which they are asked about."
-            raise InputError(message)
+            raise InputError("values must be a list of numbers, in the order in which they are asked about.")
         with self._lock:
             return self._ask_all(array)
 
@@ -269,21 +267,17 @@ class ThresholdSession:
 
     def _check(self, value: Value) -> None:
         if self._integral and not is_integral(value):  # the noise does not pay for rounding
-            message = "The session was opened for integers: open it with start(integral=False) for real values."
-            raise InputError(message)
+            raise InputError("The session was opened for integers: open it with start(integral=False) for real values.")
         if self._process != os.getpid():
-            message = "The session belongs to the process that opened it: a copy would give its answers twice."
-            raise Exhausted(message)
+            raise Exhausted("The session belongs to the process that opened it: a copy would give its answers twice.")
         if not self._remaining:
-            message = (
+            raise Exhausted(
                 f"The session has given its {self._mechanism.answers} positive answers: open a new one and pay for it."
             )
-            raise Exhausted(message)
 
     def __reduce__(self) -> NoReturn:
         # Copies of every kind come through here: each would hold the same noisy threshold and count for itself.
-        message = "A threshold session cannot be copied: every copy would give answers that were paid for once."
-        raise Exhausted(message)
+        raise Exhausted("A threshold session cannot be copied: every copy would give answers that were paid for once.")
 
     def __repr__(self) -> str:
         return f"ThresholdSession({self._mechanism!r}, remaining={self.remaining})"

@@ -39,11 +39,9 @@ def exact_monotone(monotone: bool, adjacency: Adjacency) -> bool:  # noqa: FBT00
     True
     """
     if not isinstance(monotone, bool):
-        message = f"monotone must be True or False, not {quote(monotone)}."
-        raise ParameterError(message)
+        raise ParameterError(f"monotone must be True or False, not {quote(monotone)}.")
     if monotone and adjacency is ReplaceOne:
-        message = "monotone=True needs AddRemove: replacing a unit can raise one value and lower another."
-        raise ParameterError(message)
+        raise ParameterError("monotone=True needs AddRemove: replacing a unit can raise one value and lower another.")
     return monotone
 
 
@@ -136,8 +134,7 @@ class Selection(Described, ABC):
     def _rate_and_gaps(self, utilities: "ArrayLike") -> tuple[Fraction, "NDArray[np.int64]"]:
         values = as_number_or_array(utilities)
         if not isinstance(values, np.ndarray) or values.ndim != 1:
-            message = "Utilities must be a list of numbers, one for each candidate."
-            raise InputError(message)
+            raise InputError("Utilities must be a list of numbers, one for each candidate.")
         rate, step = self._rate(integral=is_integral(values))
         steps = np.asarray(to_steps(values, step))
         return rate, steps.max() - steps
@@ -149,7 +146,7 @@ class Selection(Described, ABC):
         inside = (chosen >= 0) & (chosen < masses.size)
         return np.where(inside, masses[np.where(inside, chosen, 0)], -np.inf)
 
-    def outputs(self, utilities: Any, /) -> Sequence[Any] | None:  # noqa: ANN401 - any utilities
+    def outputs(self, utilities: Any, /) -> Sequence[Any] | None:
         """Return all indices.
 
         >>> from celosia.mechanisms import Exponential

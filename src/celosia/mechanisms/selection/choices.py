@@ -210,9 +210,7 @@ def _checked(gaps: "Integers", allowed: "NDArray[np.bool_] | None") -> "tuple[In
     gaps = np.asarray(gaps)
     allowed = np.ones(gaps.shape, dtype=np.bool_) if allowed is None else np.asarray(allowed)
     if gaps.ndim != 2 or gaps.dtype != np.int64 or gaps.shape != allowed.shape or not gaps.shape[1]:
-        message = "gaps must be a table of whole numbers of 64 bits, one row for each choice."
-        raise ParameterError(message)
+        raise ParameterError("gaps must be a table of whole numbers of 64 bits, one row for each choice.")
     if gaps.size and (int(gaps.min()) < 0 or not allowed.any(axis=1).all()):
-        message = "gaps must be 0 or greater, with something to choose in each row."
-        raise ParameterError(message)
+        raise ParameterError("gaps must be 0 or greater, with something to choose in each row.")
     return gaps, allowed

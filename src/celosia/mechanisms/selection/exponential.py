@@ -131,24 +131,21 @@ class Exponential(Selection):
         borders = as_number_or_array(edges)
         rate, gaps = self._rate_and_gaps(utilities)
         if not isinstance(borders, np.ndarray) or borders.shape != (gaps.size + 1,):
-            message = "edges must be a list with one number more than utilities."
-            raise InputError(message)
+            raise InputError("edges must be a list with one number more than utilities.")
         # An inner edge beyond the bounds is a clipped value, not an error that would tell of it.
         borders = np.clip(borders.astype(np.float64), borders[0], max(borders[0], borders[-1]))
         if (np.diff(borders) < 0).any() or not borders[0] < borders[-1]:
-            message = "edges must be in increasing order, and the last greater than the first."
-            raise InputError(message)
+            raise InputError("edges must be in increasing order, and the last greater than the first.")
         step = _line_step(float(borders[0]), float(borders[-1]))
         firsts = np.ceil(borders / step).astype(np.int64)
         if firsts[0] == firsts[-1]:
-            message = "The first and the last edge are too close together for numbers of their size."
-            raise InputError(message)
+            raise InputError("The first and the last edge are too close together for numbers of their size.")
         source = source_or_system(source)
         chosen = exponential_choice(rate, gaps, multiplicities=np.diff(firsts), source=source)
         point = int(firsts[chosen]) + integer_below(int(firsts[chosen + 1] - firsts[chosen]), source)
         return Release(value=point * step, event=self.event, guarantee=self.guarantee, seeded=source.seeded)
 
-    def log_masses(self, utilities: Any, outputs: Sequence[Any], /) -> "NDArray[np.float64]":  # noqa: ANN401 - any
+    def log_masses(self, utilities: Any, outputs: Sequence[Any], /) -> "NDArray[np.float64]":
         """Return the natural logarithm of the probability of each index.
 
         >>> Exponential(epsilon=2, sensitivity=1).log_masses([0, 0], [0, 1]).round(3).tolist()

@@ -54,8 +54,7 @@ class NoisyMax(Selection):
         unit: str = "row",
     ) -> None:
         if noise not in ("exponential", "laplace"):
-            message = f'noise must be "exponential" or "laplace", not {noise!r}.'
-            raise ParameterError(message)
+            raise ParameterError(f'noise must be "exponential" or "laplace", not {noise!r}.')
         self._set(noise=noise)
         Selection.__init__(
             self, epsilon=epsilon, sensitivity=sensitivity, monotone=monotone, adjacency=adjacency, unit=unit
@@ -80,7 +79,7 @@ class NoisyMax(Selection):
         # Two-sided noise can lower the best as well as raise another: each stays within the bound of its own.
         return one_sided if self.noise == "exponential" else 2 * one_sided
 
-    def outputs(self, utilities: Any, /) -> Sequence[Any] | None:  # noqa: ANN401 - any utilities
+    def outputs(self, utilities: Any, /) -> Sequence[Any] | None:
         """Return all indices; None for Laplace noise, and for more than a thousand candidates.
 
         >>> list(NoisyMax(epsilon=1, sensitivity=1).outputs([3, 1, 2]))
@@ -88,15 +87,14 @@ class NoisyMax(Selection):
         """
         return range(len(utilities)) if self.noise == "exponential" and len(utilities) <= LARGEST_TABLE else None
 
-    def log_masses(self, utilities: Any, outputs: Sequence[Any], /) -> "NDArray[np.float64]":  # noqa: ANN401 - any
+    def log_masses(self, utilities: Any, outputs: Sequence[Any], /) -> "NDArray[np.float64]":
         """Return the natural logarithm of the probability of each index, for exponential noise.
 
         >>> NoisyMax(epsilon=2, sensitivity=1).log_masses([0, 0], [0, 1]).round(3).tolist()
         [-0.693, -0.693]
         """
         if self.noise != "exponential":
-            message = "There is a table of probabilities for exponential noise only."
-            raise InputError(message)
+            raise InputError("There is a table of probabilities for exponential noise only.")
         return self._pick(flip_log_masses(*self._rate_and_gaps(utilities)), outputs)
 
     def _choose(self, rate: Fraction, gaps: "NDArray[np.int64]", source: "Source") -> int:

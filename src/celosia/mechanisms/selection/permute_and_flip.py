@@ -46,7 +46,7 @@ class PermuteAndFlip(Selection):
     def _choose(self, rate: Fraction, gaps: "NDArray[np.int64]", source: "Source") -> int:
         return permute_and_flip(rate, gaps, source=source)
 
-    def outputs(self, utilities: Any, /) -> Sequence[Any] | None:  # noqa: ANN401 - any utilities
+    def outputs(self, utilities: Any, /) -> Sequence[Any] | None:
         """Return all indices; None for more than a thousand candidates, where the table would be long in the making.
 
         >>> list(PermuteAndFlip(epsilon=1, sensitivity=1).outputs([3, 1, 2]))
@@ -54,7 +54,7 @@ class PermuteAndFlip(Selection):
         """
         return range(len(utilities)) if len(utilities) <= LARGEST_TABLE else None
 
-    def log_masses(self, utilities: Any, outputs: Sequence[Any], /) -> "NDArray[np.float64]":  # noqa: ANN401 - any
+    def log_masses(self, utilities: Any, outputs: Sequence[Any], /) -> "NDArray[np.float64]":
         """Return the natural logarithm of the probability of each index.
 
         >>> PermuteAndFlip(epsilon=2, sensitivity=1).log_masses([0, 0], [0, 1]).round(3).tolist()

@@ -99,8 +99,7 @@ class StableKeys(Described):
     ) -> None:
         chance = exact_positive(delta, name="delta")
         if chance >= 1:
-            message = f"delta must be less than 1, not {quote(delta)}."
-            raise ParameterError(message)
+            raise ParameterError(f"delta must be less than 1, not {quote(delta)}.")
         self._set(
             epsilon=exact_epsilon(epsilon),
             delta=chance,
@@ -109,11 +108,10 @@ class StableKeys(Described):
             unit=exact_text(unit, name="unit"),
         )
         if self._touched / self.epsilon > _WIDEST:
-            message = (
+            raise ParameterError(
                 f"The noise for epsilon={quote(epsilon)} and groups={quote(groups)} does not fit in 64-bit integers: "
                 "use a larger epsilon or fewer groups."
             )
-            raise ParameterError(message)
 
     @property
     def _touched(self) -> int:
@@ -161,8 +159,9 @@ class StableKeys(Described):
         {}
         """
         if not isinstance(counts, Mapping):
-            message = f"counts must map keys to numbers of units, not be a {type(counts).__name__} (see select)."
-            raise InputError(message)
+            raise InputError(
+                f"counts must map keys to numbers of units, not be a {type(counts).__name__} (see select)."
+            )
         source = source_or_system(source)
         names, numbers = list(counts), list(counts.values())
         chosen = self.select(np.asarray(numbers) if numbers else np.empty(0, dtype=np.int64), source=source)
@@ -188,8 +187,7 @@ class StableKeys(Described):
         numbers = np.asarray(counts)
         if numbers.ndim != 1 or numbers.dtype.kind not in "iu":
             if numbers.size or numbers.ndim != 1:
-                message = "counts must be a list of whole numbers, one for each key."
-                raise InputError(message)
+                raise InputError("counts must be a list of whole numbers, one for each key.")
             numbers = numbers.astype(np.int64)
         noise = DiscreteLaplace(self._touched / self.epsilon).sample(numbers.size, source_or_system(source))
         noisy = np.asarray(add_to_array(numbers, noise, None), dtype=np.int64)

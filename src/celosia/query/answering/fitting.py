@@ -80,7 +80,7 @@ class Fitting:
         """Read the data through the engine and return the numbers with noise; the event must have been paid for."""
         return self.inquiry.release(self.exact(engine, secret), source)
 
-    def concluded(self, noisy: "NDArray[np.int64]", *, seeded: bool) -> Any:  # noqa: ANN401 - the estimator, fitted
+    def concluded(self, noisy: "NDArray[np.int64]", *, seeded: bool) -> Any:
         """Hand the noisy numbers to the estimator; what it does with them is post-processing."""
         assert isinstance(self.plan.relation, Base)  # noqa: S101 - for the type checker: a fit reads one table
         facts = Facts(seeded=seeded, table=self.plan.relation.table, where=self.where, schema=self.schema)
@@ -145,31 +145,27 @@ def check_own(estimator: object, session: object) -> None:
     """
     budget = getattr(estimator, "budget", None)
     if budget is not None and door_of(budget) is not door_of(session):
-        message = "budget: a session pays for what is fitted in it; leave budget= out, or give this session."
-        raise ParameterError(message)
+        raise ParameterError(
+            "budget: a session pays for what is fitted in it; leave budget= out, or give this session."
+        )
     if getattr(estimator, "source", None) is not None:
-        message = "source: what is fitted in a session takes its noise from the session; leave source= out."
-        raise ParameterError(message)
+        raise ParameterError("source: what is fitted in a session takes its noise from the session; leave source= out.")
     near, kept = getattr(estimator, "adjacency", None), door_of(session).budget.adjacency
     if near is not None and exact_adjacency(near) is not kept:
-        message = f"adjacency: neighbours are those of the table ({kept.value}); leave adjacency= out."
-        raise ParameterError(message)
+        raise ParameterError(f"adjacency: neighbours are those of the table ({kept.value}); leave adjacency= out.")
 
 
 def _columns(table: "Table", features: object, target: object) -> tuple[tuple[str, ...], tuple[Kind, ...]]:
     """The names of the features and, last, of the target, with their kinds."""
     if isinstance(features, str) or not isinstance(features, Sequence) or not features:
-        message = f"features must be a list of columns, such as features=[{next(iter(table.schema))!r}]."
-        raise QueryError(message)
+        raise QueryError(f"features must be a list of columns, such as features=[{next(iter(table.schema))!r}].")
     names = (*features, *(() if target is None else (target,)))
     for name in names:
         if not isinstance(name, str) or name not in table.schema:
             hint = suggested(name, table.schema) if isinstance(name, str) else "Columns go by their names."
-            message = f"{table.name} has no column {quote(name)} in its schema. {hint}"
-            raise QueryError(message)
+            raise QueryError(f"{table.name} has no column {quote(name)} in its schema. {hint}")
     if len(set(names)) < len(names):
-        message = f"features and target must be different columns, not {quote(names)}."
-        raise QueryError(message)
+        raise QueryError(f"features and target must be different columns, not {quote(names)}.")
     return names, tuple(table.schema[name] for name in names)
 
 
@@ -213,11 +209,10 @@ def _inquiry(
 def _check_noise(inquiry: Inquiry, bounding: Bounding, *, droppable: bool) -> None:
     """Refuse numbers whose noise is not made for as much as one unit can change here."""
     if bounding.unit != "row" and not _bounds_averages(inquiry):
-        message = (
+        raise ParameterError(
             "This method adds up what was averaged for each person, and rounding could then move more than is paid "
             "for: choose another method, or a table with one row for each person and without person=."
         )
-        raise ParameterError(message)
     needed = reached(inquiry.footprint, bounding, droppable=droppable)
     mechanism = inquiry.noise.mechanism
     if isinstance(mechanism, Laplace):
@@ -225,8 +220,9 @@ def _check_noise(inquiry: Inquiry, bounding: Bounding, *, droppable: bool) -> No
     else:
         enough = isinstance(mechanism, Gaussian) and mechanism.event.sensitivity_squared >= needed.l2_squared
     if not enough:
-        message = "The estimator states less noise than what one unit of this table can change: it is not fitted."
-        raise ParameterError(message)
+        raise ParameterError(
+            "The estimator states less noise than what one unit of this table can change: it is not fitted."
+        )
 
 
 def _bounds_averages(inquiry: Inquiry) -> bool:
@@ -248,11 +244,9 @@ def _need(part: Part, names: Sequence[str], kinds: Sequence[Kind]) -> Need:
     if isinstance(part.measure, Bins):
         sizes = [len(kind.domain() or ()) for kind in columns]
         if sizes != [part.measure.count]:
-            message = f"Rows can be counted by value of one column with {part.measure.count} public values."
-            raise QueryError(message)
+            raise QueryError(f"Rows can be counted by value of one column with {part.measure.count} public values.")
     elif len(part.measure.axes) != len(columns):
-        message = f"A measure of {len(part.measure.axes)} columns cannot be taken of {len(columns)}."
-        raise QueryError(message)
+        raise QueryError(f"A measure of {len(part.measure.axes)} columns cannot be taken of {len(columns)}.")
     for place, axis, kind in zip(part.columns, part.measure.axes, columns, strict=False):
         _check_axis(names[place], axis, kind)
     return Need(measure=part.measure, columns=tuple(Column(names[place]) for place in part.columns), serves=())
@@ -262,16 +256,14 @@ def _check_axis(name: str, axis: Axis, kind: Kind) -> None:
     """The axis of a measure must cover the column's own, in steps that are a power of two times as long."""
     fine = Axis(0, max(len(kind.values) - 1, 1), Fraction(1)) if isinstance(kind, Category) else kind.axis
     if fine is None:
-        message = f"{name} is {kind!r}, not a number: leave the column out."
-        raise QueryError(message)
+        raise QueryError(f"{name} is {kind!r}, not a number: leave the column out.")
     factor = axis.grid / fine.grid
     doubled = factor.denominator == 1 and not factor.numerator & (factor.numerator - 1)
     if not doubled or axis.low > fine.low or axis.high < fine.high:
-        message = (
+        raise QueryError(
             f"{name} is {kind!r} in the schema, and the estimator was given other bounds: leave bounds= out, "
             "for a session takes them from the schema."
         )
-        raise QueryError(message)
 
 
 def _worded(estimator: object, rows: "Query", features: Sequence[str], target: str | None) -> str:

@@ -90,8 +90,9 @@ class LimitSuggestion(Release[tuple[Candidate, ...]]):
         <Table visits(sex), unit person: who, 2 groups, 1024 rows in each>
         """
         if table.person is None:
-            message = f"{table.name} has no person=: limits are for tables in which a person has several rows."
-            raise ParameterError(message)
+            raise ParameterError(
+                f"{table.name} has no person=: limits are for tables in which a person has several rows."
+            )
         chosen = self.best if candidate is None else candidate
         return replace(table, max_groups_per_person=chosen.groups, max_rows_per_group=chosen.rows)
 

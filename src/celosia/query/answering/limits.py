@@ -172,14 +172,12 @@ def plan_limits(query: "Query", target: Target, *, planned: Target, most_rows: o
     """
     question = question_of(query.plan, query.session.tables)
     if question.bounding.unit == "row":
-        message = (
+        raise ParameterError(
             "Limits are about persons with several rows, and every row of this table is somebody else's: "
             "give the table person=."
         )
-        raise ParameterError(message)
     if question.cells is None:
-        message = "The groups must be public: list them with keys=, or declare the column as a Category."
-        raise QueryError(message)
+        raise QueryError("The groups must be public: list them with keys=, or declare the column as a Category.")
     groups, rows = _doublings(len(question.cells)), _row_limits(most_rows)
     width = len(groups) * (len(rows) + 1)
     once = Bounding(adjacency=question.bounding.adjacency, unit=question.bounding.unit)
@@ -197,11 +195,12 @@ def _doublings(most: int) -> tuple[int, ...]:
     return (*(2**place for place in range((most - 1).bit_length())), most)
 
 
-def _row_limits(most: Any) -> tuple[int, ...]:  # noqa: ANN401 - whatever the caller passed
+def _row_limits(most: Any) -> tuple[int, ...]:
     number = whole(most, name="most_rows")
     if not 2 <= number < 2 ** (DOUBLINGS - 1) or number & (number - 1):
-        message = f"most_rows must be a power of two from 2 to 2^{DOUBLINGS - 2}, such as 1024, not {quote(most)}."
-        raise ParameterError(message)
+        raise ParameterError(
+            f"most_rows must be a power of two from 2 to 2^{DOUBLINGS - 2}, such as 1024, not {quote(most)}."
+        )
     return _doublings(number)
 
 

@@ -41,11 +41,10 @@ def check_collations(table: "Table", raw: "ir.Table", run: "Callable[[ir.Table],
     import ibis
 
     if _merges(ibis.literal, run):
-        message = (
+        raise SchemaError(
             "The connection has a default collation under which different texts are equal, such as NOCASE: set the "
             "default to binary before its tables are asked about."
         )
-        raise SchemaError(message)
     if table.person is None or not raw[table.person].type().is_string():
         return
     # A text of a fixed length loses its last blanks: they are none of the collation's.

@@ -49,7 +49,7 @@ class DuckDBDialect(Dialect):
     'int64'
     """
 
-    def __init__(self, backend: Any = None) -> None:  # noqa: ANN401 - of Ibis
+    def __init__(self, backend: Any = None) -> None:
         self.backend = backend
         self._small: list[str] = []
 
@@ -186,27 +186,29 @@ class DuckDBEngine(IbisEngine):
             return
         found = self._backend.con.execute("SELECT current_setting('default_collation')").fetchall()[0][0]
         if found.lower() not in _BINARY:
-            message = f"The DuckDB connection has the default collation {quote(found)}: SET default_collation = ''."
-            raise QueryError(message)
+            raise QueryError(
+                f"The DuckDB connection has the default collation {quote(found)}: SET default_collation = ''."
+            )
 
     def forget(self) -> None:
         """Let go of small tables."""
         for dialect in self._dialects:
             dialect.forget()
 
-    def _connected(self) -> Any:  # noqa: ANN401 - a backend of Ibis
+    def _connected(self) -> Any:
         backend = self._opened()
         self._dialects = DuckDBDialect(backend), DuckDBStored(backend)
         return backend
 
-    def _opened(self) -> Any:  # noqa: ANN401 - a backend of Ibis
+    def _opened(self) -> Any:
         import ibis
 
         sources = [table.source for table in self.tables.values() if not table.public]
         given = [source.expression.get_backend() for source in sources if isinstance(source, IbisSource)]
         if len({id(backend) for backend in given}) > 1 or 0 < len(given) < len(sources):
-            message = "The tables are in several DuckDB connections, or some of them in files: they must all be in one."
-            raise QueryError(message)
+            raise QueryError(
+                "The tables are in several DuckDB connections, or some of them in files: they must all be in one."
+            )
         if given:
             return given[0]
         if self._folder is None:
@@ -233,8 +235,7 @@ class DuckDBEngine(IbisEngine):
                 if files.format == "parquet":
                     check_parquet(files.paths, columns_read(table), backend.table(view).columns)
             case _:
-                message = "DuckDB reads files and frames."
-                raise QueryError(message)
+                raise QueryError("DuckDB reads files and frames.")
         self._read_texts(name, table, backend.table(view))
         return backend.table(view)
 

@@ -34,8 +34,9 @@ def reader(source: "CheckedFiles") -> str:
     """
     patterns = [path for path in source.paths if _PATTERN.search(path)]
     if patterns:
-        message = f"The file {quote(patterns[0])} has one of * ? [ in its path, a pattern to DuckDB: rename it."
-        raise SchemaError(message)
+        raise SchemaError(
+            f"The file {quote(patterns[0])} has one of * ? [ in its path, a pattern to DuckDB: rename it."
+        )
     paths = f"[{', '.join(map(quoted_text, source.paths))}]"
     if source.format == "parquet":
         # The statistics of Parquet leave NaN out. DuckDB would believe them, and then what becomes of a NaN, an error
@@ -70,15 +71,15 @@ def check_parquet(paths: tuple[str, ...], wanted: Iterable[str], found: Iterable
     first, *others = (pq.read_schema(path) for path in paths)
     types = dict(zip(first.names, first.types, strict=True))
     if any(types != dict(zip(other.names, other.types, strict=True)) for other in others):
-        message = "The Parquet files must all have the same columns with the same types."
-        raise SchemaError(message)
+        raise SchemaError("The Parquet files must all have the same columns with the same types.")
     renamed = [name for name in wanted if name in set(found) and name not in types]
     if renamed:
-        message = f"The Parquet files have no column {quote(renamed[0])}: names must differ in more than capitals."
-        raise SchemaError(message)
+        raise SchemaError(
+            f"The Parquet files have no column {quote(renamed[0])}: names must differ in more than capitals."
+        )
 
 
-def check_stored(expression: Any, wanted: Iterable[str], connection: Any) -> None:  # noqa: ANN401 - of Ibis and DuckDB
+def check_stored(expression: Any, wanted: Iterable[str], connection: Any) -> None:
     """Refuse columns of an Ibis table that may come from a file by another way than ours.
 
     >>> import ibis
@@ -91,19 +92,18 @@ def check_stored(expression: Any, wanted: Iterable[str], connection: Any) -> Non
     touchy = [name for name in wanted if name in types and _is_touchy(types[name])]
     leaves = expression.op().find(ops.PhysicalTable)
     if touchy and not all(isinstance(leaf, ops.InMemoryTable) or _is_stored(leaf, connection) for leaf in leaves):
-        message = (
+        raise SchemaError(
             f"The column {quote(touchy[0])} has doubles, texts or times, and the Ibis table is a view or a query whose "
             "rows may be in a Parquet file, about whose NaN DuckDB is mistaken, and on some of whose texts and times "
             "it fails: pass the path of the file to celosia.table, or store the rows in a table of the database."
         )
-        raise SchemaError(message)
 
 
-def _is_touchy(type_: Any) -> bool:  # noqa: ANN401 - of Ibis
+def _is_touchy(type_: Any) -> bool:
     return bool(type_.is_floating() or type_.is_string() or type_.is_timestamp())
 
 
-def _is_stored(leaf: Any, connection: Any) -> bool:  # noqa: ANN401 - of Ibis and DuckDB
+def _is_stored(leaf: Any, connection: Any) -> bool:
     """Whether a table is one of DuckDB's own, whose statistics count NaN as the largest number."""
     from ibis.expr import operations as ops
 

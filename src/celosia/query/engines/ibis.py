@@ -67,7 +67,7 @@ def quietly(function: Callable[..., T], message: str = _ASKED) -> Callable[..., 
     """
 
     @functools.wraps(function)
-    def wrapper(*args: Any, **kwargs: Any) -> T:  # noqa: ANN401 - as the function
+    def wrapper(*args: Any, **kwargs: Any) -> T:
         try:
             return function(*args, **kwargs)
         except CelosiaError:
@@ -112,7 +112,7 @@ class IbisEngine(Engine):
                 quietly(check_public_key, OPENED)(name, self, self.run)
 
     @abstractmethod
-    def _connected(self) -> Any:  # noqa: ANN401 - a backend of Ibis
+    def _connected(self) -> Any:
         """Return the backend of Ibis that runs the queries."""
 
     @abstractmethod
@@ -278,12 +278,11 @@ def _of_persons(level: "PersonLevel | RowLevel") -> "PersonLevel":
     from celosia.query.execution.row_level import RowLevel
 
     if isinstance(level, RowLevel):
-        message = "Only the rows of persons have limits."
-        raise QueryError(message)
+        raise QueryError("Only the rows of persons have limits.")
     return level
 
 
-def _exactly(rows: Rows, expression: Any) -> "ir.Value":  # noqa: ANN401 - an expression
+def _exactly(rows: Rows, expression: Any) -> "ir.Value":
     """A key as a label that is only there where it is a value."""
     return rows.value(expression) if kind_of(expression, rows.kinds).axis is None else rows.number(expression)
 

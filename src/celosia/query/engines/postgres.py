@@ -193,7 +193,7 @@ class PostgresEngine(IbisEngine):
                 arrays = [pa.array(column, type=field.type) for column, field in zip(columns, schema, strict=True)]
                 yield pa.record_batch(arrays, schema=schema)
 
-    def _connected(self) -> Any:  # noqa: ANN401 - a backend of Ibis
+    def _connected(self) -> Any:
         require("psycopg", extra="postgres")
         import ibis
 
@@ -201,8 +201,7 @@ class PostgresEngine(IbisEngine):
         given = [source.expression.get_backend() for source in sources if isinstance(source, IbisSource)]
         urls = {source.url for source in sources if isinstance(source, Database)}
         if len(urls) + len({id(backend) for backend in given}) > 1:
-            message = "The tables are in different databases: they must all be in one."
-            raise QueryError(message)
+            raise QueryError("The tables are in different databases: they must all be in one.")
         if given:
             return given[0]
         backend = ibis.connect(urls.pop())
@@ -218,8 +217,7 @@ class PostgresEngine(IbisEngine):
             case Frame(frame=frame):  # of a public table
                 return self._dialect.small_table(to_arrow(frame, list(table.schema)))
             case _:
-                message = "A table in a database can be joined with others there, and with public ones."
-                raise QueryError(message)
+                raise QueryError("A table in a database can be joined with others there, and with public ones.")
 
 
 def _part(iso: "ir.Value", place: int) -> "ir.Value":

@@ -30,7 +30,7 @@ class BinaryString(ops.Unary):  # type: ignore[misc] # Ibis has no types
 class _Compiler(PostgresCompiler):  # type: ignore[misc] # Ibis has no types
     __slots__ = ()
 
-    def visit_BinaryString(self, _op: BinaryString, *, arg: Any) -> Any:  # noqa: ANN401, N802 - Ibis calls it so
+    def visit_BinaryString(self, _op: BinaryString, *, arg: Any) -> Any:  # noqa: N802 - Ibis calls it so
         return sge.Collate(this=self.cast(arg, datatypes.string), expression=sg.to_identifier("C", quoted=True))
 
 

@@ -111,8 +111,7 @@ def list_values(table: "Table", column: str, *, most: int) -> list[str | int] | 
 def _open(table: "Table") -> Iterator[tuple[IbisEngine, Rows]]:
     with open_engine({table.name: table}) as engine:
         if not isinstance(engine, IbisEngine):
-            message = "Only tables in files, frames, DuckDB, PostgreSQL and Spark can be counted."
-            raise QueryError(message)
+            raise QueryError("Only tables in files, frames, DuckDB, PostgreSQL and Spark can be counted.")
         rows = rows_of(Base(table.name), _Unread(engine))
         engine.check_types()
         yield engine, rows

@@ -35,16 +35,14 @@ def open_engine(tables: "Mapping[str, Table]", *, progress: "Callable[[float], N
     'DuckDBEngine'
     """
     if not tables:
-        message = "An engine needs at least one table."
-        raise ParameterError(message)
+        raise ParameterError("An engine needs at least one table.")
     for point in other_engines():
         engine: Engine | None = point.load()(tables)
         if engine is not None:
             return engine
     where = {_place(table) for table in tables.values() if not table.public} or {"duckdb"}
     if len(where) > 1:
-        message = f"The tables {quote(', '.join(tables))} are in different places: they must all be in one."
-        raise QueryError(message)
+        raise QueryError(f"The tables {quote(', '.join(tables))} are in different places: they must all be in one.")
     match where.pop():
         case "postgres":
             from celosia.query.engines.postgres import PostgresEngine
@@ -59,8 +57,7 @@ def open_engine(tables: "Mapping[str, Table]", *, progress: "Callable[[float], N
 
             return DuckDBEngine(tables, progress=progress)
         case other:
-            message = f"There is no engine for {other} here: use DuckDB, PostgreSQL or Spark, or install one."
-            raise QueryError(message)
+            raise QueryError(f"There is no engine for {other} here: use DuckDB, PostgreSQL or Spark, or install one.")
 
 
 @cache

@@ -46,7 +46,7 @@ class SparkDialect(Dialect):
     'int64'
     """
 
-    def __init__(self, backend: Any = None) -> None:  # noqa: ANN401 - of Ibis
+    def __init__(self, backend: Any = None) -> None:
         self._backend = backend
         self._small: list[str] = []
 
@@ -135,16 +135,16 @@ class SparkEngine(IbisEngine):
         self._dialect.forget()
 
     @property
-    def _session(self) -> Any:  # noqa: ANN401 - a session of Spark
+    def _session(self) -> Any:
         return self._backend._session  # noqa: SLF001 - Ibis has no other way to it
 
-    def _connected(self) -> Any:  # noqa: ANN401 - a backend of Ibis
+    def _connected(self) -> Any:
         backend = self._opened()
         self._dialect, self._kept = SparkDialect(backend), SparkDialect(backend)
         self._finally(self._kept.forget)
         return backend
 
-    def _opened(self) -> Any:  # noqa: ANN401 - as above
+    def _opened(self) -> Any:
         require("pyspark", extra="spark")
         import ibis
 
@@ -152,8 +152,7 @@ class SparkEngine(IbisEngine):
         given = [source.expression.get_backend() for source in sources if isinstance(source, IbisSource)]
         sessions = [source.frame.sparkSession for source in sources if isinstance(source, SparkSource)]
         if len({id(one) for one in (*given, *sessions)}) > 1:
-            message = "The tables are in different Spark sessions: they must all be in one."
-            raise QueryError(message)
+            raise QueryError("The tables are in different Spark sessions: they must all be in one.")
         if given:
             return given[0]
         with _settings_kept(sessions[0]):
@@ -167,11 +166,10 @@ class SparkEngine(IbisEngine):
         if table.person in under:
             raise SchemaError(describe_merging(table))
         if under and not isinstance(source, SparkSource):
-            message = (
+            raise SchemaError(
                 f"The column {quote(min(under))} of {quote(table.name)} has a collation: pass a Spark DataFrame, whose "
                 "texts are compared byte by byte, or cast the column to STRING."
             )
-            raise SchemaError(message)
 
     def _table(self, name: str, table: "Table") -> "ir.Table":
         match table.source:
@@ -185,8 +183,7 @@ class SparkEngine(IbisEngine):
             case Frame(frame=frame):  # of a public table
                 return self._kept.small_table(to_arrow(frame, list(table.schema)))
             case _:
-                message = "A Spark DataFrame can be joined with others of its session, and with public tables."
-                raise QueryError(message)
+                raise QueryError("A Spark DataFrame can be joined with others of its session, and with public tables.")
 
 
 def _in_utc(table: "pa.Table") -> "pa.Table":
@@ -202,7 +199,7 @@ def _in_utc(table: "pa.Table") -> "pa.Table":
     return table.cast(pa.schema(fields))
 
 
-def _as_instants(frame: Any) -> Any:  # noqa: ANN401 - DataFrames
+def _as_instants(frame: Any) -> Any:
     """The same of a DataFrame."""
     for field in frame.schema.fields:
         if field.dataType.typeName() == "timestamp_ntz":
@@ -212,7 +209,7 @@ def _as_instants(frame: Any) -> Any:  # noqa: ANN401 - DataFrames
     return frame
 
 
-def _as_bytes(frame: Any) -> Any:  # noqa: ANN401 - DataFrames
+def _as_bytes(frame: Any) -> Any:
     """A DataFrame whose texts are compared byte by byte, whatever their collation."""
     for column in _collated(frame):
         name = "`" + column.replace("`", "``") + "`"
@@ -220,20 +217,20 @@ def _as_bytes(frame: Any) -> Any:  # noqa: ANN401 - DataFrames
     return frame
 
 
-def _collated(frame: Any) -> list[str]:  # noqa: ANN401 - a DataFrame
+def _collated(frame: Any) -> list[str]:
     """The names of the columns that have a collation."""
     fields = frame.schema.fields
     return [str(field.name) for field in fields if getattr(field.dataType, "collation", _BINARY) != _BINARY]
 
 
-def _expression(text: str) -> Any:  # noqa: ANN401 - a column of Spark
+def _expression(text: str) -> Any:
     from pyspark.sql.functions import expr
 
     return expr(text)
 
 
 @contextlib.contextmanager
-def _settings_kept(session: Any) -> Iterator[None]:  # noqa: ANN401 - a session of Spark
+def _settings_kept(session: Any) -> Iterator[None]:
     before = {name: session.conf.get(name, None) for name in _SETTINGS}
     try:
         yield

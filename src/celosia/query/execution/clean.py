@@ -133,8 +133,7 @@ def steps(number: "ir.Value", kind: Kind) -> "ir.Value":
     """
     axis = kind.axis
     if axis is None:
-        message = f"{type(kind).__name__} is no number."
-        raise QueryError(message)
+        raise QueryError(f"{type(kind).__name__} is no number.")
     if not isinstance(kind, Real) and axis.grid != 1:
         number = _rounded(number.cast("float64"), axis)
     return number - whole(axis.lowest) if axis.lowest else number
@@ -149,8 +148,9 @@ def coarser(step: "ir.Value", fine: Axis, axis: Axis) -> "ir.Value":
     """
     factor = axis.grid / fine.grid
     if factor.denominator != 1 or factor.numerator & (factor.numerator - 1):
-        message = "A measure must be taken on the column's own axis, or on one that is coarser by a power of two."
-        raise QueryError(message)
+        raise QueryError(
+            "A measure must be taken on the column's own axis, or on one that is coarser by a power of two."
+        )
     if factor == 1 and axis.lowest == fine.lowest:
         return step
     absolute = step + whole(fine.lowest)
@@ -159,7 +159,7 @@ def coarser(step: "ir.Value", fine: Axis, axis: Axis) -> "ir.Value":
     return absolute - whole(axis.lowest)
 
 
-def whole_number(value: Any, kind: Kind) -> int | str:  # noqa: ANN401 - a value of the kind
+def whole_number(value: Any, kind: Kind) -> int | str:
     """Return a public value as the integer that stands for it in the engine; a text as it is.
 
     >>> whole_number(dt.date(1970, 2, 1), Date("1970-01-01", "1971-01-01"))

@@ -74,13 +74,13 @@ def _families(kind: Kind) -> tuple[str, ...]:
     return ("text", "integer", "uuid") if isinstance(kind.values[0], str) else ("integer", "real", "decimal", "text")
 
 
-def _identifies(type_: Any) -> bool:  # noqa: ANN401 - a type of Ibis
+def _identifies(type_: Any) -> bool:
     """Equal values must be one person: 1.0 and 1.00 of a decimal without a fixed scale would be two texts."""
     family = family_of(type_)
     return family in ("integer", "text", "uuid", "real") or (family == "decimal" and type_.scale == 0)
 
 
-def family_of(type_: Any) -> str | None:  # noqa: ANN401 - a type of Ibis
+def family_of(type_: Any) -> str | None:
     """Return the family of an engine's type, or None if it holds no single values.
 
     >>> import ibis

@@ -62,14 +62,12 @@ def compiled(  # noqa: PLR0911 - one for each form
             return _text(name, made(first), [_written(other) for other in others], dialect)
         case Call(name=name, arguments=arguments):
             return _OPERATIONS[name](*map(made, arguments))
-    message = "An expression is a column, a literal or an operation."
-    raise QueryError(message)
+    raise QueryError("An expression is a column, a literal or an operation.")
 
 
 def _written(argument: Expression) -> Scalar:
     if not isinstance(argument, Literal):
-        message = "The edges of a bucket, and what a function of texts or dates needs, are written out."
-        raise QueryError(message)
+        raise QueryError("The edges of a bucket, and what a function of texts or dates needs, are written out.")
     return argument.value
 
 
@@ -89,8 +87,7 @@ def _literal(value: object) -> "ir.Value":
             return whole(int(whole_number(value, _TIME)))
         case dt.date():
             return whole(int(whole_number(value, _DAY)))
-    message = "A literal is a number, a text, a truth value, a date or a time."
-    raise QueryError(message)
+    raise QueryError("A literal is a number, a text, a truth value, a date or a time.")
 
 
 # --------------------------------------------------------------------------------------------------- dates and texts

@@ -165,7 +165,7 @@ class Dialect(ABC):
 
 
 @functools.cache
-def function(name: str, arguments: tuple[str, ...], result: str) -> Any:  # noqa: ANN401 - a function of Ibis
+def function(name: str, arguments: tuple[str, ...], result: str) -> Any:
     """Return a function that an engine has under this name, for use in Ibis expressions.
 
     >>> str(function("md5", ("string",), "string")(whole(7).cast("string")).type())

@@ -30,7 +30,7 @@ class KeyedOrder:
 
     secret: Sequence[int]
 
-    def mixed(self, *parts: Any) -> Any:  # noqa: ANN401 - integers, arrays or expressions
+    def mixed(self, *parts: Any) -> Any:
         """Return a number from 0 to 2^31 - 2 for integers from 0 to 2^32; pass others through :meth:`folded`.
 
         >>> 0 <= KeyedOrder((1, 2)).mixed(108) < 2**31 - 1
@@ -47,7 +47,7 @@ class KeyedOrder:
         return state
 
     @staticmethod
-    def folded(number: Any) -> Any:  # noqa: ANN401 - as above
+    def folded(number: Any) -> Any:
         """Return an integer of any sign and 64 bits as one from 0 to 2^32; remainders may have the dividend's sign.
 
         >>> KeyedOrder.folded(-(2**63)) >= 0
@@ -55,7 +55,7 @@ class KeyedOrder:
         """
         return number % _typed(PRIME, number) + _typed(PRIME, number)
 
-    def ranked(self, cell: Any, *parts: Any) -> Any:  # noqa: ANN401 - as above
+    def ranked(self, cell: Any, *parts: Any) -> Any:
         """Return the rank of a cell among those of one person: different for different cells, whatever the hash.
 
         >>> order = KeyedOrder((1, 2))
@@ -86,6 +86,6 @@ class KeyedOrder:
         return hashlib.sha256(f"celosia contribution order|{words}|{label}".encode()).digest()
 
 
-def _typed(constant: Any, part: Any) -> Any:  # noqa: ANN401 - as above
+def _typed(constant: Any, part: Any) -> Any:
     """Return a constant as a 64-bit literal of the engine where it meets an Ibis expression."""
     return whole(constant) if isinstance(constant, int) and hasattr(part, "cast") else constant

@@ -192,6 +192,5 @@ def counted(request: "Request", rows: "Rows") -> Counted:
     kind = kind_of(column, rows.kinds)
     values = kind.domain()
     if values is None or len(values) != measure.width:
-        message = f"Values can only be counted of a column with {measure.width} public values."
-        raise QueryError(message)
+        raise QueryError(f"Values can only be counted of a column with {measure.width} public values.")
     return Counted(request=request, value=rows.label(column), known=[whole_number(value, kind) for value in values])

@@ -42,8 +42,7 @@ def check_public_key(name: str, engine: "Tables", run: "Callable[[ir.Table], Ite
     counted = known.group_by(list(keys)).aggregate(n=known.count())
     twice = counted.filter(counted.n > whole(1)).limit(1)
     if any(batch.num_rows for batch in run(twice)):
-        message = (
+        raise SchemaError(
             f"The public table {quote(name)} has a key twice in {quote(', '.join(columns))} once its values are "
             "cleaned: a join would multiply rows."
         )
-        raise SchemaError(message)

@@ -115,8 +115,7 @@ class Rows:
             places = Axis(0, max(len(kind.values) - 1, 1), Fraction(1))
             return coarser(self._position(expression, kind), places, axis)
         if kind.axis is None:
-            message = f"{type(kind).__name__} is no number."
-            raise QueryError(message)
+            raise QueryError(f"{type(kind).__name__} is no number.")
         return coarser(steps(self.number(expression), kind), kind.axis, axis)
 
     def label(self, expression: Expression) -> "ir.Value":
@@ -322,10 +321,9 @@ def _joined(relation: Joined, engine: Tables) -> Rows:
     kinds = columns_of(relation, engine.tables)
     old = [*left.names.values(), *right.names.values()]
     if len(kinds) != len(old):
-        message = (
+        raise QueryError(
             "A table is joined with itself, and its columns cannot be told apart: join subqueries with other names."
         )
-        raise QueryError(message)
     if relation.by == "key":
         pairs = [(left.column(a), right.column(b)) for a, b in relation.on]
     else:

@@ -59,11 +59,10 @@ def _divide(args: Sequence[Typed]) -> Typed:
 def _remainder(args: Sequence[Typed]) -> Typed:
     a, b = _operands("%", args)
     if not a.whole or not b.whole or not args[1].literal or b.low <= 0:
-        message = (
+        raise QueryError(
             f"% is for a whole number and a positive whole number that is written out, as in age % 10; "
             f"not for {args[0].described} and {args[1].described}."
         )
-        raise QueryError(message)
     return _numbers("%", intervals.remainder(a, int(b.low)), args)
 
 
@@ -91,10 +90,9 @@ def _integer(args: Sequence[Typed]) -> Typed:
         return replace(_numbers("CAST", whole_between(0, 1), args), label=f"{a.label} as a number")
     if a.family == "number" and a.ends.whole:
         return replace(a, written=None)
-    message = (
+    raise QueryError(
         f"Only what is true or false can be cast to an integer, not {a.described}; for a number use FLOOR or CEIL."
     )
-    raise QueryError(message)
 
 
 def _real(args: Sequence[Typed]) -> Typed:
@@ -107,8 +105,7 @@ def _operands(name: str, args: Sequence[Typed]) -> list[Interval]:
         if a.family == "number":
             continue
         hint = "; CAST(… AS INTEGER) makes it 0 or 1" if a.family == "truth" else ""
-        message = f"{name} computes with numbers, not with {a.described}{hint}."
-        raise QueryError(message)
+        raise QueryError(f"{name} computes with numbers, not with {a.described}{hint}.")
     return [a.ends for a in args]
 
 
@@ -120,13 +117,11 @@ def _numbers(name: str, interval: Interval, args: Sequence[Typed]) -> Typed:
 def _dates(day: Typed, number: Typed) -> Typed:
     """A date or time some whole days later."""
     if not number.ends.whole:
-        message = f"Only whole days can be added to {day.described}, not {number.described}."
-        raise QueryError(message)
+        raise QueryError(f"Only whole days can be added to {day.described}, not {number.described}.")
     unit = _MOMENTS[day.family]
     interval = intervals.added(day.ends, intervals.multiplied(number.ends, whole_between(unit, unit)))
     if interval.low < _EARLIEST * unit or interval.high >= (_LATEST + 1) * unit or not interval.bounded:
-        message = "A date of the query could fall outside the years 1 to 9999: add or subtract fewer days."
-        raise QueryError(message)
+        raise QueryError("A date of the query could fall outside the years 1 to 9999: add or subtract fewer days.")
     label = "the date" if unit == 1 else "the time"
     return Typed(family=day.family, label=label, interval=interval, nullable=day.nullable or number.nullable)
 

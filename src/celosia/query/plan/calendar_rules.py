@@ -71,8 +71,9 @@ def _date(args: Sequence[Typed]) -> Typed:
     if a.family == "date":
         return replace(a, written=None)
     if a.family != "timestamp":
-        message = f"Only a time can be turned into a date, not {a.described}; a date is written DATE '2021-12-31'."
-        raise QueryError(message)
+        raise QueryError(
+            f"Only a time can be turned into a date, not {a.described}; a date is written DATE '2021-12-31'."
+        )
     ends = a.ends
     days = whole_between(int(ends.low) // _SECONDS_A_DAY, int(ends.high) // _SECONDS_A_DAY)
     return Typed(family="date", label=f"the date of {a.label}", interval=days, nullable=a.nullable)
@@ -84,8 +85,9 @@ def _part(name: str, part: Callable[[dt.datetime], int], least: int, most: int, 
     def rule(args: Sequence[Typed]) -> Typed:
         (a,) = args
         if a.family not in ("date", "timestamp") or (name == "HOUR" and a.family == "date"):
-            message = f"{name} is for {'times' if name == 'HOUR' else 'dates and times'}, not for {a.described}."
-            raise QueryError(message)
+            raise QueryError(
+                f"{name} is for {'times' if name == 'HOUR' else 'dates and times'}, not for {a.described}."
+            )
         first, last = _ends(a)
         shared = first.strftime(of) == last.strftime(of)
         interval = whole_between(part(first), part(last)) if shared else whole_between(least, most)
@@ -99,8 +101,7 @@ def _truncate(args: Sequence[Typed]) -> Typed:
     _check_moment("DATE_TRUNC", a)
     known = UNITS if a.family == "timestamp" else UNITS[:-1]
     if unit.written not in known:
-        message = f"DATE_TRUNC of {a.described} takes {', '.join(known)} in quotes, not {unit.label}."
-        raise QueryError(message)
+        raise QueryError(f"DATE_TRUNC of {a.described} takes {', '.join(known)} in quotes, not {unit.label}.")
     return _moved(a, [begin(end, str(unit.written)) for end in _ends(a)], f"DATE_TRUNC of {a.label}")
 
 
@@ -115,8 +116,7 @@ def _add_seconds(args: Sequence[Typed]) -> Typed:
     a, seconds = args
     number = _whole("ADD_SECONDS", seconds, _MOST_SECONDS)
     if a.family != "timestamp":
-        message = f"Hours, minutes and seconds can be added to times only, not to {a.described}."
-        raise QueryError(message)
+        raise QueryError(f"Hours, minutes and seconds can be added to times only, not to {a.described}.")
     return _moved(a, [_later(end, number) for end in _ends(a)], a.label)
 
 
@@ -129,15 +129,15 @@ def _later(end: dt.datetime, seconds: int) -> dt.datetime | None:
 
 def _whole(name: str, a: Typed, most: int) -> int:
     if type(a.written) is not int or abs(a.written) > most:
-        message = f"{name}(x, number) takes a whole number that is written out, at most {most:,}, not {a.label}."
-        raise QueryError(message)
+        raise QueryError(
+            f"{name}(x, number) takes a whole number that is written out, at most {most:,}, not {a.label}."
+        )
     return a.written
 
 
 def _check_moment(name: str, a: Typed) -> None:
     if a.family not in ("date", "timestamp"):
-        message = f"{name} is for dates and times, not for {a.described}; a date is written DATE '2021-12-31'."
-        raise QueryError(message)
+        raise QueryError(f"{name} is for dates and times, not for {a.described}; a date is written DATE '2021-12-31'.")
 
 
 def _ends(a: Typed) -> list[dt.datetime]:
@@ -148,8 +148,7 @@ def _ends(a: Typed) -> list[dt.datetime]:
 def _moved(a: Typed, ends: Sequence[dt.datetime | None], label: str) -> Typed:
     found = [end for end in ends if end is not None]
     if len(found) < len(ends):
-        message = "A date of the query could fall outside the years 1 to 9999: add or subtract less."
-        raise QueryError(message)
+        raise QueryError("A date of the query could fall outside the years 1 to 9999: add or subtract less.")
     unit = dt.timedelta(days=1) if a.family == "date" else dt.timedelta(seconds=1)
     interval = whole_between(*((end - _MIDNIGHT) // unit for end in found))
     return Typed(family=a.family, label=label, interval=interval, nullable=a.nullable)

@@ -37,8 +37,7 @@ def _equal(args: Sequence[Typed]) -> Typed:
 def _member(args: Sequence[Typed]) -> Typed:
     written = all(a.literal for a in args[1:])
     if not written:
-        message = f"{args[0].label} IN (…) needs a list of values that are written out, such as ('F', 'M')."
-        raise QueryError(message)
+        raise QueryError(f"{args[0].label} IN (…) needs a list of values that are written out, such as ('F', 'M').")
     _comparable(args[0], args[1:])
     return _truth(args)
 
@@ -51,8 +50,7 @@ def _compare(args: Sequence[Typed]) -> Typed:
 def _connect(args: Sequence[Typed]) -> Typed:
     wrong = next((a for a in args if a.family != "truth"), None)
     if wrong is not None:
-        message = f"AND, OR and NOT connect conditions such as age < 18, not {wrong.described}."
-        raise QueryError(message)
+        raise QueryError(f"AND, OR and NOT connect conditions such as age < 18, not {wrong.described}.")
     return _truth(args)
 
 
@@ -74,8 +72,7 @@ def _clip(args: Sequence[Typed]) -> Typed:
     _ordered_alike("CLIP", args)
     x, low, high = (a.ends for a in args)
     if low.high > high.low:
-        message = f"CLIP(x, low, high) needs low to be at most high, not {args[1].label} and {args[2].label}."
-        raise QueryError(message)
+        raise QueryError(f"CLIP(x, low, high) needs low to be at most high, not {args[1].label} and {args[2].label}.")
     return _like(args, "the result of CLIP", intervals.least([intervals.greatest([x, low]), high]))
 
 
@@ -95,8 +92,7 @@ def _bucket(args: Sequence[Typed]) -> Typed:
     x, edges = args[0], args[1:]
     ends = [edge.ends.low for edge in edges]
     if not all(edge.literal for edge in edges) or any(a >= b for a, b in pairwise(ends)):
-        message = "BUCKET(x, edge, edge, …) needs edges that are written out, each greater than the one before."
-        raise QueryError(message)
+        raise QueryError("BUCKET(x, edge, edge, …) needs edges that are written out, each greater than the one before.")
     outside = x.ends.low < ends[0] or x.ends.high > ends[-1]
     labels = bucket_labels([edge.written for edge in edges])
     return Typed(family="text", label="the result of BUCKET", values=labels, nullable=x.nullable or outside)
@@ -108,12 +104,10 @@ def _coalesce(args: Sequence[Typed]) -> Typed:
 
 def _case(args: Sequence[Typed]) -> Typed:
     if len(args) % 2 == 0:
-        message = "CASE takes pairs of a condition and a result, and one more result for ELSE."
-        raise QueryError(message)
+        raise QueryError("CASE takes pairs of a condition and a result, and one more result for ELSE.")
     wrong = next((a for a in args[:-1:2] if a.family != "truth"), None)
     if wrong is not None:
-        message = f"CASE WHEN needs a condition such as age < 18, not {wrong.described}."
-        raise QueryError(message)
+        raise QueryError(f"CASE WHEN needs a condition such as age < 18, not {wrong.described}.")
     return _joined("CASE", [*args[1:-1:2], args[-1]])
 
 
@@ -122,16 +116,14 @@ def _joined(name: str, several: Sequence[Typed]) -> Typed:
     label = f"the result of {name}"
     given = [a for a in several if a.family != "null"]
     if not given:
-        message = f"{name} needs at least one value that is not NULL."
-        raise QueryError(message)
+        raise QueryError(f"{name} needs at least one value that is not NULL.")
     nullable = any(a.nullable for a in several)
     families = {a.family for a in given}
     if families == {"code", "number"} and all(a.literal and a.ends.whole for a in given if a.family == "number"):
         given = [a if a.family == "code" else _as_code(a) for a in given]
         families = {"code"}
     if len(families) > 1:
-        message = f"{name} cannot mix {given[0].described} with {_other(given).described}."
-        raise QueryError(message)
+        raise QueryError(f"{name} cannot mix {given[0].described} with {_other(given).described}.")
     family = given[0].family
     if family in _ORDERED:
         interval = intervals.hull([a.ends for a in given])
@@ -159,15 +151,14 @@ def _ordered_alike(name: str, args: Sequence[Typed]) -> None:
     wrong = next((a for a in args if a.family not in _ORDERED), None)
     if wrong is not None and wrong.literal and wrong.family == "text":
         wrong = next((a for a in args if not a.literal), wrong)
-        message = f"{name} cannot order {wrong.described} and a text: a date is written DATE '2021-12-31', a number 18."
-        raise QueryError(message)
+        raise QueryError(
+            f"{name} cannot order {wrong.described} and a text: a date is written DATE '2021-12-31', a number 18."
+        )
     if wrong is not None:
         hint = "; list the values that are meant: x IN (…)" if wrong.family in {"text", "code"} else ""
-        message = f"{name} can order numbers, dates and times, not {wrong.described}{hint}."
-        raise QueryError(message)
+        raise QueryError(f"{name} can order numbers, dates and times, not {wrong.described}{hint}.")
     if len({a.family for a in args}) > 1:
-        message = f"{name} cannot mix {args[0].described} with {_other(args).described}; {_HINT}"
-        raise QueryError(message)
+        raise QueryError(f"{name} cannot mix {args[0].described} with {_other(args).described}; {_HINT}")
 
 
 def _comparable(x: Typed, others: Sequence[Typed]) -> None:
@@ -178,16 +169,14 @@ def _comparable(x: Typed, others: Sequence[Typed]) -> None:
         others = [_as_code(a) if a.literal and a.family == "number" and a.ends.whole else a for a in others]
     wrong = next((a for a in others if a.family != x.family), None)
     if wrong is not None:
-        message = f"{x.described} cannot be compared with {wrong.described}; {_HINT}"
-        raise QueryError(message)
+        raise QueryError(f"{x.described} cannot be compared with {wrong.described}; {_HINT}")
     if x.values is None:
         return
     known = set(x.values)
     unknown = next((a for a in others if a.literal and a.values and a.values[0] not in known), None)
     if unknown is not None and not x.literal:
         value = str(unknown.values[0]) if unknown.values else ""
-        message = f"{x.label} is never {unknown.label}. {suggested(value, x.values)}"
-        raise QueryError(message)
+        raise QueryError(f"{x.label} is never {unknown.label}. {suggested(value, x.values)}")
 
 
 def _as_code(number: Typed) -> Typed:
@@ -196,8 +185,7 @@ def _as_code(number: Typed) -> Typed:
 
 def _no_null(args: Sequence[Typed]) -> None:
     if any(a.family == "null" for a in args):
-        message = "A comparison with NULL is never true: write x IS NULL or x IS NOT NULL."
-        raise QueryError(message)
+        raise QueryError("A comparison with NULL is never true: write x IS NULL or x IS NOT NULL.")
 
 
 COMPARISON: Final[dict[str, Rule]] = {

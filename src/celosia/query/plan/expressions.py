@@ -66,8 +66,7 @@ class Column:
     def __post_init__(self) -> None:
         name: object = self.name
         if not isinstance(name, str) or not 0 < len(name) <= _LONGEST_NAME or not name.isprintable():
-            message = f"The name of a column is a text of printable characters, not {quote(self.name)}."
-            raise QueryError(message)
+            raise QueryError(f"The name of a column is a text of printable characters, not {quote(self.name)}.")
 
     @property
     def depth(self) -> int:
@@ -138,26 +137,22 @@ class Call:
     def __post_init__(self) -> None:
         operation = OPERATIONS.get(str(self.name))
         if operation is None:
-            message = f"There is no operation {quote(self.name)}. {suggested(str(self.name), OPERATIONS)}"
-            raise QueryError(message)
+            raise QueryError(f"There is no operation {quote(self.name)}. {suggested(str(self.name), OPERATIONS)}")
         given = _flattened(self.name, tuple(self.arguments))
         if not all(isinstance(argument, Column | Literal | Call) for argument in given):
-            message = f"The arguments of {self.name} must be expressions, not {quote(self.arguments)}."
-            raise QueryError(message)
+            raise QueryError(f"The arguments of {self.name} must be expressions, not {quote(self.arguments)}.")
         if len(given) < operation.least or (operation.most is not None and len(given) > operation.most):
             written = {"bucket": ", as in BUCKET(age, 0, 18, 65)", "clip": ", as in CLIP(age, 0, 100)"}.get(
                 self.name, ""
             )
             wanted = _arity(operation.least, operation.most)
-            message = f"{self.name.upper()} takes {wanted}{written}, not {len(given)}."
-            raise QueryError(message)
+            raise QueryError(f"{self.name.upper()} takes {wanted}{written}, not {len(given)}.")
         depth, size = 1 + max(a.depth for a in given), 1 + sum(a.size for a in given)
         if depth > MOST_DEPTH or size > MOST_NODES:
-            message = (
+            raise QueryError(
                 f"An expression is too long: at most {MOST_DEPTH} operations inside one another "
                 f"and {MOST_NODES:,} parts in all."
             )
-            raise QueryError(message)
         for name, value in (("arguments", given), ("depth", depth), ("size", size)):
             object.__setattr__(self, name, value)
 
@@ -250,8 +245,7 @@ def _typed(expression: Expression, kinds: Mapping[str, Kind]) -> Typed:
 
 def _declared(column: Column, kinds: Mapping[str, Kind]) -> Kind:
     if column.name not in kinds:
-        message = f"There is no column {quote(column.name)}. {suggested(column.name, kinds)}"
-        raise QueryError(message)
+        raise QueryError(f"There is no column {quote(column.name)}. {suggested(column.name, kinds)}")
     return kinds[column.name]
 
 
@@ -285,8 +279,7 @@ def _checked(value: object) -> Scalar:
             return _text(value)
         case dt.date():
             return _day_or_time(value)
-    message = f"A literal is a number, a text, a truth value, a date or a time, not {quote(value)}."
-    raise QueryError(message)
+    raise QueryError(f"A literal is a number, a text, a truth value, a date or a time, not {quote(value)}.")
 
 
 def _number(value: float) -> float:
@@ -305,17 +298,15 @@ def _day_or_time(value: dt.date) -> dt.date:
 
 def _within(value: _Value, usable: bool, wanted: str) -> _Value:  # noqa: FBT001 - a verdict, not an option
     if not usable:
-        message = f"A literal of the query must be {wanted}, not {quote(value)}."
-        raise QueryError(message)
+        raise QueryError(f"A literal of the query must be {wanted}, not {quote(value)}.")
     return value
 
 
 def _text(value: str) -> str:
     # Half a surrogate pair cannot be sent to an engine, and a NUL cannot be stored by every one.
     if len(value) > _LONGEST_TEXT or "\0" in value or any("\ud800" <= letter <= "\udfff" for letter in value):
-        message = (
+        raise QueryError(
             f"A text of the query must have at most {_LONGEST_TEXT} characters, all of them Unicode and none NUL, "
             f"not {quote(value)}."
         )
-        raise QueryError(message)
     return value

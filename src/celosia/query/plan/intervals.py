@@ -221,8 +221,7 @@ def divided(a: Interval, b: Interval) -> Interval:
     Interval(? to ?)
     """
     if b.low == b.high == 0:
-        message = "A division by zero has no value: divide by something else."
-        raise QueryError(message)
+        raise QueryError("A division by zero has no value: divide by something else.")
     loose = not b.whole
     a, b = real(a), real(b)
     parts = [_product(_ends(a), part) for part in _reciprocals(b, loose=loose)]
@@ -353,28 +352,25 @@ def _around(parts: Sequence[_Bounds]) -> _Bounds:
 
 def _whole(ends: _Bounds) -> Interval:
     if max(abs(ends.low), abs(ends.high)) > LARGEST_WHOLE:
-        message = (
+        raise QueryError(
             "An integer of the query could pass 2^62: make a bound of the schema smaller, "
             "wrap an operand in CLIP(x, low, high), or multiply by 1.0 to compute with reals."
         )
-        raise QueryError(message)
     return Interval(low=ends.low, high=ends.high, whole=True, open_low=ends.open_low, open_high=ends.open_high)
 
 
 def _real(ends: _Bounds, *, tiny: int, quantum: int) -> Interval:
     if max(abs(ends.low), abs(ends.high)) > LARGEST_REAL:
-        message = "A number of the query could pass 1e100: wrap an operand in CLIP(x, low, high)."
-        raise QueryError(message)
+        raise QueryError("A number of the query could pass 1e100: wrap an operand in CLIP(x, low, high).")
     low, high = Fraction(float(ends.low)), Fraction(float(ends.high))
     if low > 0 or high < 0:
         tiny = max(tiny, _exponent(min(abs(low), abs(high))))
         quantum = max(quantum, tiny - _MANTISSA)
     if tiny < _LEAST_EXPONENT:
-        message = (
+        raise QueryError(
             "A number of the query could be nearer to zero than 1e-100 without being zero: "
             "divide by smaller numbers, or declare a coarser grid in the schema."
         )
-        raise QueryError(message)
     return Interval(
         low=low, high=high, whole=False, tiny=tiny, quantum=quantum, open_low=ends.open_low, open_high=ends.open_high
     )

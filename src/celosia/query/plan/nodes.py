@@ -94,11 +94,9 @@ class Joined:
     def __post_init__(self) -> None:
         object.__setattr__(self, "on", tuple((str(left), str(right)) for left, right in self.on))
         if self.how not in ("inner", "left"):
-            message = f"A join is 'inner' or 'left', not {quote(self.how)}."
-            raise QueryError(message)
+            raise QueryError(f"A join is 'inner' or 'left', not {quote(self.how)}.")
         if self.by not in ("key", "person") or (self.by == "key") != bool(self.on):
-            message = "A join is by key, with the columns that are compared, or by person, without any."
-            raise QueryError(message)
+            raise QueryError("A join is by key, with the columns that are compared, or by person, without any.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,11 +133,10 @@ class PerPerson:
         _check_names(name for name, _, _ in self.columns)
         for _, function, argument in self.columns:
             if function not in PER_PERSON or (argument is None and function != "count"):
-                message = (
+                raise QueryError(
                     f"A subquery per person computes {', '.join(PER_PERSON)} of a column (count also of rows), "
                     f"not {quote(function)}{' of nothing' if argument is None else ''}."
                 )
-                raise QueryError(message)
 
 
 Relation: TypeAlias = Base | Joined | Projected | PerPerson
@@ -183,18 +180,17 @@ class Aggregate:
     def __post_init__(self) -> None:
         arities = AGGREGATES.get(self.kind)
         if arities is None:
-            message = f"There is no aggregate {quote(self.kind)}; there are {', '.join(AGGREGATES)}."
-            raise QueryError(message)
+            raise QueryError(f"There is no aggregate {quote(self.kind)}; there are {', '.join(AGGREGATES)}.")
         _check_names([self.name])
         object.__setattr__(self, "columns", tuple(self.columns))
         object.__setattr__(self, "parameters", tuple(self.parameters))
         if len(self.columns) not in arities:
             wanted = " or ".join(map(str, arities))
-            message = f"{self.kind} takes {wanted} column(s), not {len(self.columns)}."
-            raise QueryError(message)
+            raise QueryError(f"{self.kind} takes {wanted} column(s), not {len(self.columns)}.")
         if not _are_parameters(self.kind, self.parameters):
-            message = f"{self.kind} takes {_PARAMETERS.get(self.kind, 'no parameters')}, not {quote(self.parameters)}."
-            raise QueryError(message)
+            raise QueryError(
+                f"{self.kind} takes {_PARAMETERS.get(self.kind, 'no parameters')}, not {quote(self.parameters)}."
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -236,8 +232,7 @@ class Plan:
             object.__setattr__(self, field, tuple(getattr(self, field)))
         _check_size(self.relation)
         if not self.aggregates:
-            message = "A query needs at least one aggregate, such as count()."
-            raise QueryError(message)
+            raise QueryError("A query needs at least one aggregate, such as count().")
         names = [key.name for key in self.keys] + [aggregate.name for aggregate in self.aggregates]
         _check_names(names)
         if not self.outputs:
@@ -271,8 +266,7 @@ def default_name(
 
 def _check_table(name: object) -> None:
     if not isinstance(name, str) or not name:
-        message = f"A table goes by its name, not by {quote(name)}."
-        raise QueryError(message)
+        raise QueryError(f"A table goes by its name, not by {quote(name)}.")
 
 
 def _check_names(names: Iterable[str]) -> None:
@@ -280,8 +274,7 @@ def _check_names(names: Iterable[str]) -> None:
     for name in names:
         _ = Column(name)  # says what a name is
         if name in seen:
-            message = f"Two columns are called {quote(name)}: give one of them another name."
-            raise QueryError(message)
+            raise QueryError(f"Two columns are called {quote(name)}: give one of them another name.")
         seen.add(name)
 
 
@@ -289,24 +282,20 @@ def _check_known(expressions: Iterable[Expression], names: Sequence[str]) -> Non
     """Refuse what is not in the answer now: when it is made, it has been paid for."""
     for expression in expressions:
         if not isinstance(expression, Column | Literal | Call):
-            message = f"The answer is made of expressions, not of {quote(expression)}."
-            raise QueryError(message)
+            raise QueryError(f"The answer is made of expressions, not of {quote(expression)}.")
         unknown = sorted(columns_in(expression) - set(names))
         if unknown:
-            message = f"The answer has no column {quote(unknown[0])}; it has {', '.join(dict.fromkeys(names))}."
-            raise QueryError(message)
+            raise QueryError(f"The answer has no column {quote(unknown[0])}; it has {', '.join(dict.fromkeys(names))}.")
 
 
 def _check_limit(limit: object) -> None:
     if limit is not None and (not isinstance(limit, int) or isinstance(limit, bool) or not 0 <= limit <= _MOST_ROWS):
-        message = f"limit must be a whole number of rows, not {quote(limit)}."
-        raise QueryError(message)
+        raise QueryError(f"limit must be a whole number of rows, not {quote(limit)}.")
 
 
 def _check_cells(cells: "tuple[tuple[Value, ...], ...]", columns: int) -> None:
     if columns == 0 or any(len(row) != columns for row in cells):
-        message = f"Every combination of keys needs {columns} values, one for each column that is grouped by."
-        raise QueryError(message)
+        raise QueryError(f"Every combination of keys needs {columns} values, one for each column that is grouped by.")
 
 
 def _check_size(relation: "Relation") -> None:
@@ -321,12 +310,12 @@ def _check_size(relation: "Relation") -> None:
             case Base():
                 pass
             case other:
-                message = f"The rows of a query come from a table, a join or a subquery, not from {quote(other)}."
-                raise QueryError(message)
+                raise QueryError(
+                    f"The rows of a query come from a table, a join or a subquery, not from {quote(other)}."
+                )
         found += 1
         if found > _MOST_RELATIONS:
-            message = f"A query has at most {_MOST_RELATIONS} tables, joins and subqueries."
-            raise QueryError(message)
+            raise QueryError(f"A query has at most {_MOST_RELATIONS} tables, joins and subqueries.")
 
 
 def _are_parameters(kind: str, parameters: tuple[int | Fraction | str, ...]) -> bool:

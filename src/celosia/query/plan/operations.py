@@ -40,8 +40,9 @@ class Operation:
 
 
 def _round(args: Sequence[Typed]) -> Typed:
-    message = f"ROUND is for answers, outside the aggregates: of {args[0].described} in a row write FLOOR(x + 0.5)."
-    raise QueryError(message)
+    raise QueryError(
+        f"ROUND is for answers, outside the aggregates: of {args[0].described} in a row write FLOOR(x + 0.5)."
+    )
 
 
 OPERATIONS: Final[dict[str, Operation]] = {

@@ -73,12 +73,10 @@ def unit_of(relation: Relation, tables: "Mapping[str, Table]") -> Unit:
     """
     private = [_table(name, tables) for name in tables_of(relation) if not _table(name, tables).public]
     if not private:
-        message = "The query reads public tables only: there is nobody to protect, so ask them directly."
-        raise QueryError(message)
+        raise QueryError("The query reads public tables only: there is nobody to protect, so ask them directly.")
     first = private[0]
     if any((table.person is None) != (first.person is None) for table in private):
-        message = "The query joins a table of persons with one of rows: both need a person column."
-        raise QueryError(message)
+        raise QueryError("The query joins a table of persons with one of rows: both need a person column.")
     groups, rows = (1, 1) if first.person is None else limits_of(relation, tables)
     return Unit(table=first, groups=min(groups, _LARGEST_LIMIT), rows=min(rows, _LARGEST_LIMIT))
 
@@ -173,8 +171,7 @@ def columns_of(relation: Relation, tables: "Mapping[str, Table]") -> dict[str, K
         case PerPerson(relation=inner, columns=made):
             kinds = columns_of(inner, tables)
             if not _has_person(inner, tables):
-                message = "A subquery per person needs a table with a person column."
-                raise QueryError(message)
+                raise QueryError("A subquery per person needs a table with a person column.")
             return {
                 name: _per_person(function, None if expression is None else kind_of(expression, kinds))
                 for name, function, expression in made
@@ -186,8 +183,9 @@ def _joined(relation: Joined, tables: "Mapping[str, Table]") -> dict[str, Kind]:
     if relation.by == "key":
         _check_key_join(relation, left, right, tables)
     elif not all(_has_person(side, tables) for side in (relation.left, relation.right)):
-        message = "A join on the person needs a person column on both sides; a public table is joined by its key."
-        raise QueryError(message)
+        raise QueryError(
+            "A join on the person needs a person column on both sides; a public table is joined by its key."
+        )
     both = left.keys() & right.keys()
     names = (_label(relation.left), _label(relation.right))
     joined = {f"{names[0]}.{name}" if name in both else name: kind for name, kind in left.items()}
@@ -198,23 +196,21 @@ def _check_key_join(
     relation: Joined, left: Mapping[str, Kind], right: Mapping[str, Kind], tables: "Mapping[str, Table]"
 ) -> None:
     if not isinstance(relation.right, Base) or not _table(relation.right.table, tables).public:
-        message = "Only a public table can be joined by its key; two private tables are joined on the person."
-        raise QueryError(message)
+        raise QueryError("Only a public table can be joined by its key; two private tables are joined on the person.")
     table = _table(relation.right.table, tables)
     if {column for _, column in relation.on} != set(table.key or ()):
-        message = f"The public table {quote(table.name)} is joined by its whole key: {', '.join(table.key or ())}."
-        raise QueryError(message)
+        raise QueryError(
+            f"The public table {quote(table.name)} is joined by its whole key: {', '.join(table.key or ())}."
+        )
     for column, other in relation.on:
         if column not in left or other not in right:
-            message = f"The join compares {quote(column)} with {quote(other)}, and one of them is not there."
-            raise QueryError(message)
+            raise QueryError(f"The join compares {quote(column)} with {quote(other)}, and one of them is not there.")
         # A double can be equal to two different keys of 64 bits: then a row would be there twice.
         if _family(left[column]) != _family(right[other]):
-            message = (
+            raise QueryError(
                 f"The join compares {quote(column)}, which is {left[column]!r}, with {quote(other)}, which is "
                 f"{right[other]!r}: both must be whole numbers, texts, truth values or dates."
             )
-            raise QueryError(message)
 
 
 def _family(kind: Kind) -> str:
@@ -243,8 +239,7 @@ def _per_person(function: str, kind: Kind | None) -> Kind:
         return Integer(0, _MOST_ROWS)
     axis = None if kind is None else kind.axis
     if kind is None or axis is None:
-        message = f"{function} per person needs a numeric column."
-        raise QueryError(message)
+        raise QueryError(f"{function} per person needs a numeric column.")
     if function in ("min", "max"):
         return kind
     if isinstance(kind, Integer):
@@ -255,6 +250,5 @@ def _per_person(function: str, kind: Kind | None) -> Kind:
 
 def _table(name: str, tables: "Mapping[str, Table]") -> "Table":
     if name not in tables:
-        message = f"There is no table {quote(name)}; this session has {', '.join(tables)}."
-        raise QueryError(message)
+        raise QueryError(f"There is no table {quote(name)}; this session has {', '.join(tables)}.")
     return tables[name]

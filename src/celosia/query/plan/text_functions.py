@@ -78,8 +78,9 @@ def pattern_parts(pattern: str, escape: str | None = None) -> tuple[str | int, .
         if letter == escape:
             escaped = next(letters, "")
             if escaped not in ("%", "_", escape):
-                message = f"{quote(escape)} is the ESCAPE of {quote(pattern)}: only %, _ or itself may follow it."
-                raise QueryError(message)
+                raise QueryError(
+                    f"{quote(escape)} is the ESCAPE of {quote(pattern)}: only %, _ or itself may follow it."
+                )
             parts.append(escaped)
         elif letter != "%":
             parts.append(ONE if letter == "_" else letter)

@@ -45,8 +45,7 @@ def _trim(name: str) -> Rule:
         text = _text(name, args)
         given = [_written(name, a) for a in args[1:]]
         if "" in given:
-            message = f"{name.upper()}(text, characters) needs the characters to remove, such as ' .'."
-            raise QueryError(message)
+            raise QueryError(f"{name.upper()}(text, characters) needs the characters to remove, such as ' .'.")
         return _mapped(name, text, given)
 
     return rule
@@ -56,11 +55,10 @@ def _replace(args: Sequence[Typed]) -> Typed:
     text = _text("replace", args)
     old, new = (_written("replace", a) for a in args[1:])
     if not old or len(new.encode()) > len(old.encode()):
-        message = (
+        raise QueryError(
             "REPLACE(text, old, new) needs an old text that is not empty, and a new one that is no longer in UTF-8: "
             f"not {args[1].label} and {args[2].label}. Map single values with CASE WHEN instead."
         )
-        raise QueryError(message)
     return _mapped("replace", text, [old, new])
 
 
@@ -77,16 +75,15 @@ def _like(args: Sequence[Typed]) -> Typed:
     text = _text("like", args)
     pattern, *escape = (_written("like", a) for a in args[1:])
     if escape and len(escape[0]) != 1:
-        message = f"ESCAPE takes one character, not {args[2].label}."
-        raise QueryError(message)
+        raise QueryError(f"ESCAPE takes one character, not {args[2].label}.")
     if pattern_parts(pattern, *escape).count(ANY) > MOST_WILD:
-        message = f"A LIKE pattern has at most {MOST_WILD} runs of %, not {args[1].label}: join two patterns with AND."
-        raise QueryError(message)
+        raise QueryError(
+            f"A LIKE pattern has at most {MOST_WILD} runs of %, not {args[1].label}: join two patterns with AND."
+        )
     matches = TEXT_FUNCTIONS["like"]
     if text.values is not None and not text.literal and not any(matches(v, pattern, *escape) for v in text.values):
         shown = ", ".join(repr(value) for value in text.values[:10])
-        message = f"{text.label} is never LIKE {args[1].label}: its values are {shown}."
-        raise QueryError(message)
+        raise QueryError(f"{text.label} is never LIKE {args[1].label}: its values are {shown}.")
     return Typed(family="truth", label="the condition", nullable=text.nullable)
 
 
@@ -94,8 +91,7 @@ def _text(name: str, args: Sequence[Typed]) -> Typed:
     text = args[0]
     if text.family != "text":
         hint = "; its values are compared with = and IN" if text.family == "code" else ""
-        message = f"{name.upper()} is for texts and categories, not for {text.described}{hint}."
-        raise QueryError(message)
+        raise QueryError(f"{name.upper()} is for texts and categories, not for {text.described}{hint}.")
     return text
 
 
@@ -111,8 +107,9 @@ def _mapped(name: str, text: Typed, given: Sequence[str | int]) -> Typed:
 
 def _written(name: str, a: Typed) -> str:
     if not isinstance(a.written, str):
-        message = f"{name.upper()} needs a text in quotes there, which is the same for all rows, not {a.described}."
-        raise QueryError(message)
+        raise QueryError(
+            f"{name.upper()} needs a text in quotes there, which is the same for all rows, not {a.described}."
+        )
     return a.written
 
 
@@ -120,11 +117,10 @@ def _position(name: str, a: Typed, wanted: str) -> int:
     least = 1 if wanted == "start" else 0
     if type(a.written) is not int or not least <= a.written <= _FARTHEST:
         hint = "; RIGHT(text, length) counts from the end" if wanted == "start" else ""
-        message = (
+        raise QueryError(
             f"The {wanted} in {name.upper()} is a whole number from {least} to {_FARTHEST:,} that is written out, "
             f"not {a.label}{hint}."
         )
-        raise QueryError(message)
     return a.written
 
 

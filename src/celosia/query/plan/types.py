@@ -94,8 +94,7 @@ class Typed:
         Interval(3 to 3)
         """
         if self.interval is None:
-            message = f"{self.described} cannot be ordered or computed with."
-            raise QueryError(message)
+            raise QueryError(f"{self.described} cannot be ordered or computed with.")
         return self.interval
 
 
@@ -107,8 +106,7 @@ def of_kind(kind: Kind, label: str) -> Typed:
     """
     family = _FAMILIES.get(type(kind))
     if family is None:
-        message = f"kind must be a column kind such as Integer(0, 120), not {quote(kind)}."
-        raise ParameterError(message)
+        raise ParameterError(f"kind must be a column kind such as Integer(0, 120), not {quote(kind)}.")
     values = kind.values if isinstance(kind, Category) else None
     if values is not None and not isinstance(values[0], str):
         family = "code"
@@ -141,11 +139,10 @@ def to_kind(typed: Typed) -> Kind:
     (Integer(7, 7, null=7), Real(0, 1))
     """
     if typed.interval is not None and not typed.interval.bounded:
-        message = (
+        raise QueryError(
             f"{typed.label} has no bounds that follow from the schema: wrap it in CLIP(…, low, high), "
             "or in LEAST and GREATEST, with numbers that you choose."
         )
-        raise QueryError(message)
     try:
         return _MAKERS[typed.family](typed)
     except ParameterError as error:
@@ -153,8 +150,7 @@ def to_kind(typed: Typed) -> Kind:
         if typed.interval is not None:  # in the words of the query: its bounds are nobody's parameters
             low, high = float(typed.interval.low), float(typed.interval.high)
             why = f"its bounds, {low:.6g} and {high:.6g}, are too large or too close together. Wrap it in CLIP."
-        message = f"{typed.label} cannot be a column of a query: {why}"
-        raise QueryError(message) from None
+        raise QueryError(f"{typed.label} cannot be a column of a query: {why}") from None
 
 
 def _interval(kind: Kind) -> Interval | None:
@@ -202,8 +198,9 @@ def _timestamp(typed: Typed) -> Kind:
 
 
 def _nothing(typed: Typed) -> Kind:
-    message = f"{typed.label} alone has no type: give a value beside it, as in CASE WHEN … THEN 1 ELSE NULL END."
-    raise QueryError(message)
+    raise QueryError(
+        f"{typed.label} alone has no type: give a value beside it, as in CASE WHEN … THEN 1 ELSE NULL END."
+    )
 
 
 def _days(date: dt.date) -> int:

@@ -114,8 +114,7 @@ def question_of(plan: Plan, tables: "Mapping[str, Table]") -> Question:
     kinds = columns_of(plan.relation, tables)
     for condition, known in [*_inner_conditions(plan.relation, tables), (plan.filter, kinds)]:
         if condition is not None and not is_condition(condition, known):
-            message = f"The filter {render(condition)} is not a condition: compare something, such as age < 18."
-            raise QueryError(message)
+            raise QueryError(f"The filter {render(condition)} is not a condition: compare something, such as age < 18.")
     key_kinds = tuple(kind_of(key.expression, kinds) for key in plan.keys)
     domains = [
         key_domain(original(key.expression, plan.relation), kind)
@@ -123,8 +122,7 @@ def question_of(plan: Plan, tables: "Mapping[str, Table]") -> Question:
     ]
     cells = _cells(plan, key_kinds, domains)
     if cells is not None and not len(cells):
-        message = "There is no key to answer for: list at least one."
-        raise QueryError(message)
+        raise QueryError("There is no key to answer for: list at least one.")
     unit = unit_of(plan.relation, tables)
     many = MOST_CELLS if cells is None else len(cells)
     bounding = Bounding(
@@ -175,26 +173,24 @@ def _cells(plan: Plan, kinds: Sequence[Kind], domains: "Sequence[Sequence[Value]
         elif kind.axis is None:
             private = True
         else:
-            message = (
+            raise QueryError(
                 f"{name} has too many values to group by: use a histogram, BUCKET({key.name}, …), or list the keys."
             )
-            raise QueryError(message)
     return None if private else Cells.product(columns)
 
 
-def _read_key(value: Any, name: str, kind: Kind) -> Any:  # noqa: ANN401 - whatever the caller listed
+def _read_key(value: Any, name: str, kind: Kind) -> Any:
     """A key that was listed, as a value that the column can have; what it can never have is a mistake."""
     try:
         found = _read(value, kind)
     except ParameterError:
         found = None
     if found is None:
-        message = f"{name} is never {quote(value)}: it is {kind!r}. List keys that it can have."
-        raise QueryError(message)
+        raise QueryError(f"{name} is never {quote(value)}: it is {kind!r}. List keys that it can have.")
     return found
 
 
-def _read(value: Any, kind: Kind) -> Any:  # noqa: ANN401 - whatever the caller listed
+def _read(value: Any, kind: Kind) -> Any:
     found = _READERS[type(kind)](value, name="key")
     if isinstance(kind, Category):
         return found if found in kind.values else None
@@ -216,7 +212,7 @@ def _samples(plan: Plan, key_kinds: Sequence[Kind], needs: Sequence[Need]) -> "I
             yield name, _sample_answer(need)
 
 
-def _sample(kind: Kind) -> Any:  # noqa: ANN401 - of the kind
+def _sample(kind: Kind) -> Any:
     match kind:
         case Category():
             return kind.values[0]
@@ -231,7 +227,7 @@ def _sample(kind: Kind) -> Any:  # noqa: ANN401 - of the kind
     return 0
 
 
-def _sample_answer(need: Need) -> Any:  # noqa: ANN401 - a number, a category, a list of them, a date
+def _sample_answer(need: Need) -> Any:
     if isinstance(need.measure, PrivateTopK):
         return [""]
     if need.labels is not None:

@@ -67,11 +67,10 @@ def strategy_within(
     low, high = min(_SMALLEST, _most(budget) / 2), _most(budget)
     best = attempt(high)
     if best is None:
-        message = (
+        raise BudgetExceeded(
             f"Not even the whole budget {budget} brings the error down to {quote(error)}: with all of it, "
             f"{least(high)}. Allow a larger one, or ask the owner of the data for more."
         )
-        raise BudgetExceeded(message)
     for _ in range(_STEPS):
         middle = _rounded_up(Fraction(math.sqrt(low * high)))  # halfway in proportion
         if not low < middle < high:
@@ -87,8 +86,7 @@ def _wanted(question: Question, error: "Exact | Mapping[str, Exact]") -> dict[st
     unknown = [name for name in given if name not in names]
     if unknown or not given:
         wrong = quote(unknown[0] if unknown else error)
-        message = f"error must name aggregates of the query ({', '.join(names)}), not {wrong}."
-        raise ParameterError(message)
+        raise ParameterError(f"error must name aggregates of the query ({', '.join(names)}), not {wrong}.")
     return {name: float(exact_positive(value, name="error")) for name, value in given.items()}
 
 
@@ -105,8 +103,9 @@ def _spreads(
                 continue
             spread = spread_of(part, quantity, strategy, rows=rows, level=level)
             if spread is None:
-                message = f"The error of {name} depends on the number of rows: give rows=, a public guess of it."
-                raise ParameterError(message)
+                raise ParameterError(
+                    f"The error of {name} depends on the number of rows: give rows=, a public guess of it."
+                )
             yield name, spread
 
 
@@ -115,8 +114,7 @@ def _most(budget: "Guarantee") -> Fraction:
         return budget.rho
     if isinstance(budget, PureDP | ApproxDP):
         return budget.epsilon
-    message = f"budget must be a PureDP, an ApproxDP or a ZCDP, not {quote(budget)}."
-    raise ParameterError(message)
+    raise ParameterError(f"budget must be a PureDP, an ApproxDP or a ZCDP, not {quote(budget)}.")
 
 
 def _rounded_up(amount: Fraction) -> Fraction:

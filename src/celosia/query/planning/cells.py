@@ -74,16 +74,16 @@ class Cells:
         _check_number(len(combinations))
         rows = list(map(tuple, combinations))
         if any(len(row) != columns for row in rows):
-            message = f"Every combination of keys needs {columns} values, one for each column that is grouped by."
-            raise QueryError(message)
+            raise QueryError(
+                f"Every combination of keys needs {columns} values, one for each column that is grouped by."
+            )
         given = [[row[j] for row in rows] for j in range(columns)]
         values = tuple(_distinct(column, repeated=True) for column in given)
         places = [{value: place for place, value in enumerate(column)} for column in values]
         codes = [[known[value] for value in column] for known, column in zip(places, given, strict=True)]
         chosen = tuple(zip(*codes, strict=True)) if columns else tuple(rows)
         if len(set(chosen)) != len(chosen):
-            message = "A combination of keys is given twice."
-            raise QueryError(message)
+            raise QueryError("A combination of keys is given twice.")
         return cls(values=values, rows=chosen)
 
     def __len__(self) -> int:
@@ -114,8 +114,7 @@ class Cells:
         [2, 3, -1]
         """
         if not codes or len(codes) != len(self.values):
-            message = f"A cell is looked up by {len(self.values)} columns of keys, not by {len(codes)}."
-            raise QueryError(message)
+            raise QueryError(f"A cell is looked up by {len(self.values)} columns of keys, not by {len(codes)}.")
         arrays = [np.asarray(code, dtype=np.int64) for code in codes]
         inside = [(array >= 0) & (array < len(keys)) for array, keys in zip(arrays, self.values, strict=True)]
         known = np.logical_and.reduce(inside)
@@ -150,18 +149,16 @@ class Cells:
         [1, -1, -1, 0]
         """
         if len(keys) != len(self.values):
-            message = f"A cell is looked up by {len(self.values)} columns of keys, not by {len(keys)}."
-            raise QueryError(message)
+            raise QueryError(f"A cell is looked up by {len(self.values)} columns of keys, not by {len(keys)}.")
         return self.places(*(indices(column, values) for column, values in zip(keys, self.values, strict=True)))
 
 
 def _check_number(cells: int) -> None:
     if cells > MOST_CELLS:
-        message = (
+        raise QueryError(
             f"The keys make more than {MOST_CELLS:,} cells: group by fewer columns, or give the combinations "
             "that matter (keys=)."
         )
-        raise QueryError(message)
 
 
 def _distinct(column: "Sequence[Any]", *, repeated: bool = False) -> "tuple[Any, ...]":
@@ -170,12 +167,11 @@ def _distinct(column: "Sequence[Any]", *, repeated: bool = False) -> "tuple[Any,
         different = tuple(dict.fromkeys(column))
         empty = any(value is None or value != value for value in different)  # noqa: PLR0124 - NaN, pandas' NaT
     except TypeError:  # what has no hash, and pandas' NA
-        message = f"A key to group by is a number, a text, a truth value or a date, not {quote(column)}."
-        raise QueryError(message) from None
+        raise QueryError(
+            f"A key to group by is a number, a text, a truth value or a date, not {quote(column)}."
+        ) from None
     if empty:
-        message = "A key to group by cannot be null: rows without a key are in no group."
-        raise QueryError(message)
+        raise QueryError("A key to group by cannot be null: rows without a key are in no group.")
     if not repeated and len(different) < len(column):
-        message = "A key is given twice."
-        raise QueryError(message)
+        raise QueryError("A key is given twice.")
     return tuple(value.item() if isinstance(value, np.generic) else value for value in different)

@@ -74,8 +74,7 @@ class CutOff:
     def __post_init__(self) -> None:
         for field in fields(self)[:-1]:
             if not 0 <= getattr(self, field.name) <= 1:
-                message = f"{field.name} must be between 0 and 1."
-                raise ParameterError(message)
+                raise ParameterError(f"{field.name} must be between 0 and 1.")
 
     def describe(self) -> str:
         """Return one sentence for a reader, its numbers rounded outwards."""

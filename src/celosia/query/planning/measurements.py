@@ -269,7 +269,7 @@ def _of_categories(aggregate: Aggregate, kind: Kind, groups: int) -> Need:
     if isinstance(kind, Text) and aggregate.kind == "top_k" and isinstance(k, int):
         return Need(measure=PrivateTopK(k=k, groups=groups), columns=aggregate.columns, serves=((aggregate.name, "0"),))
     if values is None:
-        message = (
+        raise QueryError(
             f"{aggregate.kind} needs a column whose values are public, such as a Category; "
             f"{render(aggregate.columns[0])} is {kind!r}. The most frequent texts are found by "
             f"TOP_K({render(aggregate.columns[0])}, 1), which needs a delta."
@@ -277,13 +277,11 @@ def _of_categories(aggregate: Aggregate, kind: Kind, groups: int) -> Need:
             else f"{aggregate.kind} needs a column with few public values, such as a Category; "
             f"{render(aggregate.columns[0])} is {kind!r}: use BUCKET."
         )
-        raise QueryError(message)
     serves = ((aggregate.name, "0"),)
     if aggregate.kind == "mode":
         return Need(measure=Mode(candidates=len(values)), columns=aggregate.columns, serves=serves, labels=values)
     if not isinstance(k, int) or not 1 <= k <= len(values):
-        message = f"top_k needs a k between 1 and the number of categories, {len(values)}."
-        raise QueryError(message)
+        raise QueryError(f"top_k needs a k between 1 and the number of categories, {len(values)}.")
     return Need(measure=TopK(candidates=len(values), k=k), columns=aggregate.columns, serves=serves, labels=values)
 
 
@@ -322,9 +320,11 @@ def _axis(column: Expression, kind: Kind) -> "Axis":
     axis = kind.axis
     if axis is None:
         hint = " (its categories are ordered: ask for quantiles)" if isinstance(kind, Category) and kind.ordered else ""
-        message = f"{render(column)} is {type(kind).__name__}, not a number{hint}: it can be counted and grouped by."
-        raise QueryError(message)
+        raise QueryError(
+            f"{render(column)} is {type(kind).__name__}, not a number{hint}: it can be counted and grouped by."
+        )
     if max(abs(axis.low), abs(axis.high)) >= _LARGEST:
-        message = f"{render(column)} has no bounds: put LEAST, GREATEST or CLIP around it, such as CLIP(x, 0, 100)."
-        raise QueryError(message)
+        raise QueryError(
+            f"{render(column)} has no bounds: put LEAST, GREATEST or CLIP around it, such as CLIP(x, 0, 100)."
+        )
     return axis

@@ -117,12 +117,11 @@ def strategies_for(question: Question, target: Target) -> list[Strategy]:
     ['Laplace', 'Gaussian']
     """
     if _has_texts(question) and target.delta == 0:
-        message = (
+        raise QueryError(
             "TOP_K of a Text finds values that nobody listed, by a noisy threshold, which needs a delta: ask the owner "
             "of the data to list the values in the schema (Category) or for a budget with a delta, "
             "ApproxDP(epsilon=…, delta=…)."
         )
-        raise QueryError(message)
     if question.cells is None and target.delta == 0:
         raise QueryError(PRIVATE_KEYS)
     if target.rho is not None:
@@ -153,8 +152,9 @@ def check_noise(strategy: Strategy) -> Strategy:
                 replace(part.noise, cells=1).release(nothing, Seeded(0))
             except ParameterError:  # noise beyond 64 bits
                 name = "epsilon" if strategy.target.rho is None else "rho"
-                message = f"{name} is too small: the noise would drown every answer. Give a larger one."
-                raise ParameterError(message) from None
+                raise ParameterError(
+                    f"{name} is too small: the noise would drown every answer. Give a larger one."
+                ) from None
     return strategy
 
 

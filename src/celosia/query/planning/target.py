@@ -49,28 +49,26 @@ class Target:
         Fraction(1, 100)
         """
         if not isinstance(budget, PureDP | ApproxDP | ZCDP):
-            message = f"budget must be a PureDP, an ApproxDP or a ZCDP, not {quote(budget)}."
-            raise ParameterError(message)
+            raise ParameterError(f"budget must be a PureDP, an ApproxDP or a ZCDP, not {quote(budget)}.")
         if isinstance(budget, ZCDP):
             if rho is None or epsilon is not None or delta is not None:
                 given = _list_given(epsilon=epsilon, delta=delta)
-                message = (
+                raise ParameterError(
                     f"The budget is a rho, so a query spends one: give rho=, such as rho='0.01', or error={given}."
                 )
-                raise ParameterError(message)
             return cls(rho=_exact_rho(rho))
         if rho is not None or epsilon is None:
-            message = (
+            raise ParameterError(
                 "The budget is an epsilon, so a query spends one: give epsilon=, such as epsilon='0.5', or "
                 f"error={_list_given(rho=rho)}."
             )
-            raise ParameterError(message)
         spent = exact_epsilon(epsilon)
         if isinstance(budget, ApproxDP):
             return cls(epsilon=spent, delta=_share(budget, spent) if delta is None else _exact_delta(delta))
         if delta is not None and exact_non_negative(delta, name="delta") != 0:
-            message = f"The budget has no delta: leave delta={quote(delta)} out, or ask the owner of the data for one."
-            raise ParameterError(message)
+            raise ParameterError(
+                f"The budget has no delta: leave delta={quote(delta)} out, or ask the owner of the data for one."
+            )
         return cls(epsilon=spent)
 
 
@@ -82,8 +80,7 @@ def _list_given(**given: object) -> str:
 
 def _share(budget: ApproxDP, spent: Fraction) -> Fraction:
     if budget.delta >= 1:
-        message = f"A delta of 1 promises nothing: take a budget with a smaller one than {quote(budget)}."
-        raise ParameterError(message)
+        raise ParameterError(f"A delta of 1 promises nothing: take a budget with a smaller one than {quote(budget)}.")
     # More epsilon than there is gets no more delta: the session refuses it anyway.
     share = budget.delta if spent >= budget.epsilon else _short_at_most(budget.delta * spent / budget.epsilon)
     return share if share >= _SMALLEST_DELTA else Fraction(0)
@@ -99,14 +96,12 @@ def _short_at_most(share: Fraction) -> Fraction:
 def _exact_delta(delta: Exact) -> Fraction:
     number = exact_non_negative(delta, name="delta")
     if number >= 1 or 0 < number < _SMALLEST_DELTA:
-        message = f"delta must be 0, or at least 1e-200 and below 1, not {quote(delta)}."
-        raise ParameterError(message)
+        raise ParameterError(f"delta must be 0, or at least 1e-200 and below 1, not {quote(delta)}.")
     return number
 
 
 def _exact_rho(rho: Exact) -> Fraction:
     number = exact_positive(rho, name="rho")
     if number > _LARGEST_RHO:
-        message = f"rho must be at most {_LARGEST_RHO}, not {quote(rho)}: beyond that nothing is promised."
-        raise ParameterError(message)
+        raise ParameterError(f"rho must be at most {_LARGEST_RHO}, not {quote(rho)}: beyond that nothing is promised.")
     return number

@@ -54,8 +54,7 @@ def apply_calendar(name: str, moment: Vector, given: "Sequence[Scalar]") -> Vect
     """
     time = moment.family == "timestamp"
     if not time and (name in ("hour", "add_seconds") or (name == "date_trunc" and given[0] == "hour")):
-        message = f"{name.upper()} of hours or seconds cannot be used on {moment.called} of an answer."
-        raise QueryError(message)
+        raise QueryError(f"{name.upper()} of hours or seconds cannot be used on {moment.called} of an answer.")
     items = moment.items.astype(np.int64)
     days, seconds = np.divmod(items, _SECONDS_A_DAY) if time else (items, np.zeros_like(items))
     if name == "hour":
@@ -68,8 +67,7 @@ def apply_calendar(name: str, moment: Vector, given: "Sequence[Scalar]") -> Vect
         return _truncated(moment, days, seconds, given[0])
     number = given[0]
     if type(number) is not int or abs(number) > _MOST:
-        message = f"{name.upper()} takes a whole number that is written out."
-        raise QueryError(message)
+        raise QueryError(f"{name.upper()} takes a whole number that is written out.")
     if name == "add_months":
         return _joined(moment, _months_later(days, number), seconds)
     return _joined(moment, days, seconds + number)
@@ -77,8 +75,7 @@ def apply_calendar(name: str, moment: Vector, given: "Sequence[Scalar]") -> Vect
 
 def _truncated(moment: Vector, days: "_Days", seconds: "_Days", unit: "Scalar") -> Vector:
     if unit not in UNITS:
-        message = f"DATE_TRUNC takes {', '.join(UNITS)} in quotes."
-        raise QueryError(message)
+        raise QueryError(f"DATE_TRUNC takes {', '.join(UNITS)} in quotes.")
     if unit == "hour":
         return _joined(moment, days, seconds - seconds % 3600)
     if unit == "week":

@@ -69,17 +69,14 @@ def rehearse(plan: "Plan", samples: Mapping[str, Any]) -> None:
     for order in plan.order:
         evaluate(order.expression, known | shown, 1)
     if plan.having is not None and not isinstance(evaluate(plan.having, known | shown, 1)[0], bool | None):
-        message = "HAVING needs a condition, such as COUNT(*) > 100."
-        raise QueryError(message)
+        raise QueryError("HAVING needs a condition, such as COUNT(*) > 100.")
 
 
 def _column(name: str, columns: "Mapping[str, _Values]", rows: int) -> "_Values":
     if name not in columns:
-        message = f"The answer has no column {quote(name)}; it has {', '.join(columns)}."
-        raise QueryError(message)
+        raise QueryError(f"The answer has no column {quote(name)}; it has {', '.join(columns)}.")
     if len(columns[name]) != rows:
-        message = f"The column {quote(name)} of the answer has {len(columns[name])} rows, not {rows}."
-        raise QueryError(message)
+        raise QueryError(f"The column {quote(name)} of the answer has {len(columns[name])} rows, not {rows}.")
     return columns[name]
 
 
@@ -96,19 +93,16 @@ def _evaluated(expression: Expression, columns: "Mapping[str, _Values]", rows: i
         case Call(name=name, arguments=arguments):
             if name not in _OPERATIONS:
                 known = ", ".join([*_OPERATIONS, *sorted(_WITH_WRITTEN)])
-                message = f"{name} cannot be used on an answer; there are {known}."
-                raise QueryError(message)
+                raise QueryError(f"{name} cannot be used on an answer; there are {known}.")
             return _OPERATIONS[name](name, [_evaluated(argument, columns, rows) for argument in arguments])
-    message = f"{quote(expression)} is no expression."
-    raise QueryError(message)
+    raise QueryError(f"{quote(expression)} is no expression.")
 
 
 def _only(name: str, vectors: Sequence[Vector], families: Sequence[str]) -> list[Vector]:
     """Return columns of one family, which must be one of those that the operation knows."""
     wrong = next((vector for vector in vectors if vector.family not in (*families, "null")), None)
     if wrong is not None:
-        message = f"{name.upper()} cannot be used on {wrong.called} of an answer."
-        raise QueryError(message)
+        raise QueryError(f"{name.upper()} cannot be used on {wrong.called} of an answer.")
     return aligned(name, vectors)
 
 
@@ -150,11 +144,9 @@ def _days(name: str, a: Vector, b: Vector) -> Vector:
         return _number(a.items - b.items, a.null | b.null)
     day, number = (b, a) if a.family == "number" else (a, b)
     if number.family != "number" or not number.whole:
-        message = f"{name} of {day.called} takes whole days in an answer, not {number.called}."
-        raise QueryError(message)
+        raise QueryError(f"{name} of {day.called} takes whole days in an answer, not {number.called}.")
     if name == "-" and day is b:
-        message = f"- cannot take {day.called} from a number in an answer."
-        raise QueryError(message)
+        raise QueryError(f"- cannot take {day.called} from a number in an answer.")
     unit = _SECONDS_A_DAY if day.family == "timestamp" else 1
     moved = _ARITHMETIC[name](day.items, np.clip(number.items, -_FARTHEST, _FARTHEST) * unit)
     beyond = (moved < _EARLIEST * unit) | (moved >= (_LATEST + 1) * unit)
@@ -186,8 +178,7 @@ def _one_number(name: str, vectors: Sequence[Vector]) -> Vector:
 def _integer(name: str, vectors: Sequence[Vector]) -> Vector:
     (a,) = _only(name, vectors, ["truth", "number"])
     if a.family == "number" and not a.whole:
-        message = "Only what is true or false can be cast to an integer; for a number use FLOOR or CEIL."
-        raise QueryError(message)
+        raise QueryError("Only what is true or false can be cast to an integer; for a number use FLOOR or CEIL.")
     return Vector("number", a.items.astype(np.int64), a.null)
 
 
@@ -247,8 +238,7 @@ def _is_null(_: str, vectors: Sequence[Vector]) -> Vector:
 
 def _case(name: str, vectors: Sequence[Vector]) -> Vector:
     if len(vectors) % 2 == 0:
-        message = "CASE takes pairs of a condition and a result, and one more result for ELSE."
-        raise QueryError(message)
+        raise QueryError("CASE takes pairs of a condition and a result, and one more result for ELSE.")
     conditions = _only(name, vectors[:-1:2], ["truth"])
     *results, found = aligned(name, [*vectors[1:-1:2], vectors[-1]])
     for condition, result in zip(reversed(conditions), reversed(results), strict=True):
@@ -270,12 +260,10 @@ def _either(first: "NDArray[np.bool_]", a: Vector, b: Vector) -> Vector:
 def _bucket(x: Vector, edges: Sequence[Expression]) -> Vector:
     written = [edge.value for edge in edges if isinstance(edge, Literal)]
     if len(written) != len(edges):
-        message = "BUCKET(x, edge, edge, …) needs edges that are written out."
-        raise QueryError(message)
+        raise QueryError("BUCKET(x, edge, edge, …) needs edges that are written out.")
     x, ends = _only("bucket", [x, vector_of(written)], _ORDERED[:3])
     if ends.null.any() or (np.diff(ends.items) <= 0).any():
-        message = "BUCKET(x, edge, edge, …) needs edges each of which is greater than the one before."
-        raise QueryError(message)
+        raise QueryError("BUCKET(x, edge, edge, …) needs edges each of which is greater than the one before.")
     labels = vector_of(bucket_labels(written)).items
     outside = (x.items < ends.items[0]) | (x.items > ends.items[-1])
     places = np.clip(np.searchsorted(ends.items, x.items, side="right") - 1, 0, len(labels) - 1)
@@ -289,8 +277,7 @@ def _with_written(name: str, a: Vector, others: Sequence[Expression]) -> Vector:
     """Compute an operation on a column whose other arguments are written out."""
     given = [other.value for other in others if isinstance(other, Literal)]
     if len(given) != len(others):
-        message = f"{name.upper()} needs values that are written out beside the column."
-        raise QueryError(message)
+        raise QueryError(f"{name.upper()} needs values that are written out beside the column.")
     _only(name, [a], ["text"] if name in TEXT_FUNCTIONS else ["number"] if name == "round" else ["date", "timestamp"])
     if a.family == "null":
         return a
@@ -301,8 +288,9 @@ def _with_written(name: str, a: Vector, others: Sequence[Expression]) -> Vector:
 
 def _round(a: Vector, decimals: "Scalar" = 0) -> Vector:
     if type(decimals) is not int or not 0 <= decimals <= _MOST_DECIMALS:
-        message = f"ROUND(x, decimals) takes a whole number of decimals from 0 to {_MOST_DECIMALS}, written out."
-        raise QueryError(message)
+        raise QueryError(
+            f"ROUND(x, decimals) takes a whole number of decimals from 0 to {_MOST_DECIMALS}, written out."
+        )
     if a.whole:
         return a
     scale = 10.0**decimals

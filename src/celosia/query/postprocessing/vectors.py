@@ -97,8 +97,7 @@ def vector_of(values: "Sequence[Any] | NDArray[Any]") -> Vector:
     null = np.array([value is None for value in plain], dtype=bool) if missing else np.zeros(len(plain), dtype=bool)
     families = {_family(kind) for kind in types - {type(None)}}
     if len(families) > 1:
-        message = f"A column of the answer mixes {' and '.join(sorted(_WORDS[family] for family in families))}."
-        raise QueryError(message)
+        raise QueryError(f"A column of the answer mixes {' and '.join(sorted(_WORDS[family] for family in families))}.")
     family = next(iter(families), "null")
     if family == "number":
         return _numbers(plain, types, null)
@@ -140,8 +139,7 @@ def aligned(name: str, vectors: Sequence[Vector]) -> list[Vector]:
     given = [vector for vector in vectors if vector.family != "null"]
     other = next((vector for vector in given if vector.family != given[0].family), None)
     if other is not None:
-        message = f"{name.upper()} cannot combine {given[0].called} with {other.called} in an answer."
-        raise QueryError(message)
+        raise QueryError(f"{name.upper()} cannot combine {given[0].called} with {other.called} in an answer.")
     if not given:
         return list(vectors)
     kind = np.result_type(*(vector.items.dtype for vector in given))

@@ -57,17 +57,14 @@ def expression_from_json(value: object) -> Expression:
         found = fields(value, "call", ["call", "arguments"])
         inner = [expression_from_json(item) for item in listed(found["arguments"], "arguments")]
         if not inner:
-            message = "A call needs arguments."
-            raise FormatError(message)
+            raise FormatError("A call needs arguments.")
         return Call(text(found["call"], "call"), tuple(inner))
     if "literal" in given:
         read = value_from_json(value)
         if isinstance(read, Fraction):
-            message = "A literal of an expression is no ratio: write a real."
-            raise FormatError(message)
+            raise FormatError("A literal of an expression is no ratio: write a real.")
         return Literal(read)
-    message = f"An expression is an object with column, literal or call, not {quote(value)}."
-    raise FormatError(message)
+    raise FormatError(f"An expression is an object with column, literal or call, not {quote(value)}.")
 
 
 # ------------------------------------------------------------------------------------------------------------ values
@@ -100,8 +97,7 @@ def value_to_json(value: object) -> dict[str, Any]:
         case dt.date():
             written, word = plain.isoformat(), "date"
         case _:
-            message = f"A listed key is a number, a text, a truth value, a date or a time, not {quote(value)}."
-            raise QueryError(message)
+            raise QueryError(f"A listed key is a number, a text, a truth value, a date or a time, not {quote(value)}.")
     return {"literal": written, "type": word}
 
 
@@ -119,16 +115,14 @@ def value_from_json(value: object) -> "Value | float | None":
 
 def _null(value: object) -> None:
     if value is not None:
-        message = f"A literal of type null must be null, not {quote(value)}."
-        raise FormatError(message)
+        raise FormatError(f"A literal of type null must be null, not {quote(value)}.")
 
 
 def _real(value: object) -> float:
     if isinstance(value, float):
         return value
     if not isinstance(value, str) or not _REAL.fullmatch(value):
-        message = f'A literal of type real must be a text such as "0.5" or "1e-3", not {quote(value)}.'
-        raise FormatError(message)
+        raise FormatError(f'A literal of type real must be a text such as "0.5" or "1e-3", not {quote(value)}.')
     return float(value)
 
 
@@ -136,8 +130,7 @@ def _ratio(value: object) -> Fraction:
     try:
         return exact(text(value, "literal"), name="literal")
     except CelosiaError as error:
-        message = f'A literal of type ratio must be a text such as "1/3": {error}'
-        raise FormatError(message) from None
+        raise FormatError(f'A literal of type ratio must be a text such as "1/3": {error}') from None
 
 
 def _day(value: object) -> dt.date:
@@ -147,8 +140,7 @@ def _day(value: object) -> dt.date:
             return dt.date.fromisoformat(written)
         except ValueError:
             pass
-    message = f'A literal of type date must be a text such as "2021-12-31", not {quote(value)}.'
-    raise FormatError(message)
+    raise FormatError(f'A literal of type date must be a text such as "2021-12-31", not {quote(value)}.')
 
 
 def _moment(value: object) -> dt.datetime:
@@ -158,8 +150,7 @@ def _moment(value: object) -> dt.datetime:
             return dt.datetime.fromisoformat(written)
         except ValueError:
             pass
-    message = f'A literal of type timestamp must be a text such as "2021-12-31T23:59:59Z", not {quote(value)}.'
-    raise FormatError(message)
+    raise FormatError(f'A literal of type timestamp must be a text such as "2021-12-31T23:59:59Z", not {quote(value)}.')
 
 
 _READERS: "Final[dict[str, Callable[[object], Any]]]" = {

@@ -43,7 +43,7 @@ _HALF_A_PAIR: Final = re.compile("[\ud800-\udfff]")  # of surrogates: no such te
 _UNUSUAL: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 
-def parse_json(data: object, *, most: int = 2**24) -> Any:  # noqa: ANN401 - whatever the text says
+def parse_json(data: object, *, most: int = 2**24) -> Any:
     """Read a JSON text of at most ``most`` characters: no field twice, no NaN, no number of very many digits.
 
     >>> parse_json('{"epsilon": "0.1"}')
@@ -54,8 +54,7 @@ def parse_json(data: object, *, most: int = 2**24) -> Any:  # noqa: ANN401 - wha
     celosia.core.errors.FormatError: The text holds the number 'NaN', which is none that is read here.
     """
     if not isinstance(data, str | bytes) or len(data) > most:
-        message = f"JSON is read from a text of at most {most:,} characters."
-        raise FormatError(message)
+        raise FormatError(f"JSON is read from a text of at most {most:,} characters.")
     try:
         return json.loads(
             data, object_pairs_hook=_unique, parse_constant=_refuse, parse_int=_parse_int, parse_float=_parse_float
@@ -63,20 +62,17 @@ def parse_json(data: object, *, most: int = 2**24) -> Any:  # noqa: ANN401 - wha
     except (ValueError, RecursionError) as error:
         if isinstance(error, FormatError):
             raise
-        message = "The text is not JSON, or nested too deeply."
-        raise FormatError(message) from None
+        raise FormatError("The text is not JSON, or nested too deeply.") from None
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found := dict(pairs)) != len(pairs):
-        message = "The text gives a field twice."
-        raise FormatError(message)
+        raise FormatError("The text gives a field twice.")
     return found
 
 
 def _refuse(number: str) -> NoReturn:
-    message = f"The text holds the number {quote(number)}, which is none that is read here."
-    raise FormatError(message)
+    raise FormatError(f"The text holds the number {quote(number)}, which is none that is read here.")
 
 
 def _parse_int(digits: str) -> int:
@@ -103,15 +99,13 @@ def bounded(value: object, *, name: str, most: int, deepest: int, longest: int) 
     for depth in range(deepest + 2):
         parts += len(level)
         if parts > most:
-            message = f"The {name} has more than {most:,} parts."
-            raise FormatError(message)
+            raise FormatError(f"The {name} has more than {most:,} parts.")
         if not level:
             return
         if depth > deepest:
             break
         level = _inside(level, name, most, longest)
-    message = f"The {name} is nested deeper than {deepest} levels."
-    raise FormatError(message)
+    raise FormatError(f"The {name} is nested deeper than {deepest} levels.")
 
 
 def _inside(level: list[object], name: str, most: int, longest: int) -> list[object]:
@@ -163,16 +157,13 @@ def fields(value: object, name: str, needed: Iterable[str], optional: Iterable[s
     required = list(needed)
     allowed = [*required, *optional]
     if not isinstance(value, dict):
-        message = f"A {name} is an object with the fields {', '.join(allowed)}, not {quote(value)}."
-        raise FormatError(message)
+        raise FormatError(f"A {name} is an object with the fields {', '.join(allowed)}, not {quote(value)}.")
     missing = [field for field in required if field not in value]
     if missing:
-        message = f"A {name} needs the field {missing[0]}."
-        raise FormatError(message)
+        raise FormatError(f"A {name} needs the field {missing[0]}.")
     unknown = [field for field in value if field not in allowed]
     if unknown:
-        message = f"A {name} has no field {quote(unknown[0])}; it has {', '.join(allowed)}."
-        raise FormatError(message)
+        raise FormatError(f"A {name} has no field {quote(unknown[0])}; it has {', '.join(allowed)}.")
     return value
 
 
@@ -184,8 +175,9 @@ def versioned(value: object, name: str, version: int) -> dict[str, Any]:
     """
     given = value.get("version") if isinstance(value, dict) else None
     if not isinstance(value, dict) or type(given) is not int or given != version:
-        message = f'A {name} is an object with "version": {version}, not {quote(given)}: is it of a newer release?'
-        raise FormatError(message)
+        raise FormatError(
+            f'A {name} is an object with "version": {version}, not {quote(given)}: is it of a newer release?'
+        )
     return value
 
 
@@ -196,8 +188,7 @@ def text(value: object, name: str) -> str:
     'sex'
     """
     if type(value) is not str:  # a guard reads numbers with a point as texts of a kind of their own
-        message = f"{name} must be a text, not {quote(value)}."
-        raise FormatError(message)
+        raise FormatError(f"{name} must be a text, not {quote(value)}.")
     return value
 
 
@@ -209,8 +200,7 @@ def one_of(value: object, name: str, words: Iterable[str]) -> str:
     """
     known = list(words)
     if not isinstance(value, str) or value not in known:
-        message = f"{name} must be one of {', '.join(known)}, not {quote(value)}."
-        raise FormatError(message)
+        raise FormatError(f"{name} must be one of {', '.join(known)}, not {quote(value)}.")
     return value
 
 
@@ -221,8 +211,7 @@ def truth(value: object, name: str) -> bool:
     True
     """
     if not isinstance(value, bool):
-        message = f"{name} must be true or false, not {quote(value)}."
-        raise FormatError(message)
+        raise FormatError(f"{name} must be true or false, not {quote(value)}.")
     return value
 
 
@@ -233,8 +222,7 @@ def whole_number(value: object, name: str) -> int:
     3
     """
     if not isinstance(value, int) or isinstance(value, bool):
-        message = f"{name} must be a whole number, not {quote(value)}."
-        raise FormatError(message)
+        raise FormatError(f"{name} must be a whole number, not {quote(value)}.")
     return value
 
 
@@ -245,8 +233,7 @@ def listed(value: object, name: str) -> list[Any]:
     [1, 2]
     """
     if not isinstance(value, list):
-        message = f"{name} must be a list, not {quote(value)}."
-        raise FormatError(message)
+        raise FormatError(f"{name} must be a list, not {quote(value)}.")
     return value
 
 
@@ -270,6 +257,5 @@ def number_from_json(value: object, name: str) -> float:
     if isinstance(value, str) and value in _UNUSUAL:
         return _UNUSUAL[value]
     if isinstance(value, bool) or not isinstance(value, int | float):
-        message = f"{name} must be a number, not {quote(value)}."
-        raise FormatError(message)
+        raise FormatError(f"{name} must be a number, not {quote(value)}.")
     return float(value)

@@ -82,8 +82,7 @@ def plan_from_json(value: object) -> Plan:
             limit=None if found.get("limit") is None else whole_number(found["limit"], "limit"),
         )
     except RecursionError:
-        message = "The plan is nested too deeply."
-        raise FormatError(message) from None
+        raise FormatError("The plan is nested too deeply.") from None
 
 
 def canonical(plan: Plan) -> str:
@@ -228,8 +227,7 @@ def _read_joined(value: object) -> Joined:
     for pair in listed(found.get("on", []), "on"):
         columns = listed(pair, "on")
         if len(columns) != 2:
-            message = "on must be a list of pairs of columns."
-            raise FormatError(message)
+            raise FormatError("on must be a list of pairs of columns.")
         on.append((text(columns[0], "on"), text(columns[1], "on")))
     return Joined(
         left=_read_relation(found["left"]),

@@ -97,12 +97,10 @@ def release_from_json(value: object) -> TableRelease:
     columns = [_read_column(item) for item in listed(found["columns"], "columns")]
     names = [name for name, _ in columns]
     if not columns or len(set(names)) != len(names) or len({len(column) for _, column in columns}) != 1:
-        message = "The columns of a release have different names and one length, and there is at least one."
-        raise FormatError(message)
+        raise FormatError("The columns of a release have different names and one length, and there is at least one.")
     keys = _read_texts(found["keys"], "keys")
     if not set(keys) <= set(names):
-        message = "The keys of a release are of its columns."
-        raise FormatError(message)
+        raise FormatError("The keys of a release are of its columns.")
     rows, true = len(columns[0][1]), found["true_intervals"]
     return TableRelease(
         value=pa.table(dict(columns)),
@@ -140,8 +138,7 @@ def record_from_json(kind: type[T], value: object) -> T:
     except (ValueError, TypeError, RecursionError) as error:
         if isinstance(error, FormatError):
             raise
-        message = f"A {kind.__name__} is not JSON."
-        raise FormatError(message) from None
+        raise FormatError(f"A {kind.__name__} is not JSON.") from None
 
 
 # ----------------------------------------------------------------------------------------------------------- columns
@@ -165,8 +162,9 @@ def _types() -> "dict[str, pa.DataType]":
 def _column(name: str, column: "pa.ChunkedArray") -> dict[str, Any]:
     word = next((word for word, kind in _types().items() if kind == column.type), None)
     if word is None:
-        message = f"The column {quote(name)} of a release is of the type {column.type}, which has no JSON form."
-        raise FormatError(message)
+        raise FormatError(
+            f"The column {quote(name)} of a release is of the type {column.type}, which has no JSON form."
+        )
     inner = word.removeprefix("list<").removesuffix(">")
     values: list[Any] = column.to_pylist()
     if word != inner:
@@ -203,15 +201,13 @@ def _read_column(value: object) -> "tuple[str, pa.Array]":
     except (ValueError, TypeError, OverflowError, pa.ArrowException) as error:
         if isinstance(error, FormatError):
             raise
-        message = f"A value of the column {quote(name)} is not of its type {word}."
-        raise FormatError(message) from None
+        raise FormatError(f"A value of the column {quote(name)} is not of its type {word}.") from None
 
 
 def _only(kind: type) -> "Callable[[object], Any]":
     def read(value: object) -> object:
         if type(value) is not kind:
-            message = f"A value of a column must be of the type {kind.__name__}, not {quote(value)}."
-            raise FormatError(message)
+            raise FormatError(f"A value of a column must be of the type {kind.__name__}, not {quote(value)}.")
         return value
 
     return read
@@ -219,16 +215,14 @@ def _only(kind: type) -> "Callable[[object], Any]":
 
 def _whole(value: object) -> int:
     if type(value) is not int or not -_MOST_64 <= value < _MOST_64:
-        message = f"A value of a column must be a whole number of 64 bits, not {quote(value)}."
-        raise FormatError(message)
+        raise FormatError(f"A value of a column must be a whole number of 64 bits, not {quote(value)}.")
     return value
 
 
 def _moment(value: object) -> dt.datetime:
     moment = dt.datetime.fromisoformat(text(value, "A time"))
     if moment.utcoffset() != dt.timedelta(0):
-        message = f"A time of a release is in UTC, not {quote(value)}."
-        raise FormatError(message)
+        raise FormatError(f"A time of a release is in UTC, not {quote(value)}.")
     return moment
 
 
@@ -277,8 +271,7 @@ def _ends(end: "NDArray[Any]", word: str) -> list[Any]:
 def _read_all_intervals(value: object, names: "Sequence[str]", rows: int) -> "dict[str, Callable[[float], Ends]]":
     found = [_read_intervals(item, rows) for item in listed(value, "intervals")]
     if not {name for name, _ in found} <= set(names) or len(dict(found)) != len(found):
-        message = "The intervals of a release are of its columns, each once."
-        raise FormatError(message)
+        raise FormatError("The intervals of a release are of its columns, each once.")
     return dict(found)
 
 
@@ -289,8 +282,7 @@ def _read_cut_off(value: object) -> CutOff:
         numbers = {name: number_from_json(share, name) for name, share in shares}
         return CutOff(**numbers, max_rows_per_person=whole_number(most[1], most[0]))
     except ParameterError as error:
-        message = f"The cut_off of a release is not valid: {error}"
-        raise FormatError(message) from None
+        raise FormatError(f"The cut_off of a release is not valid: {error}") from None
 
 
 def _read_intervals(value: object, rows: int) -> "tuple[str, Callable[[float], Ends]]":
@@ -299,8 +291,7 @@ def _read_intervals(value: object, rows: int) -> "tuple[str, Callable[[float], E
     levels = [_read_level(item, word, rows) for item in listed(found["levels"], "levels")]
     heights = [level for level, _ in levels]
     if not levels or heights != sorted(set(heights)) or not 0 < heights[0] <= heights[-1] < 1:
-        message = "The levels of an interval lie between 0 and 1, the lowest first."
-        raise FormatError(message)
+        raise FormatError("The levels of an interval lie between 0 and 1, the lowest first.")
     return text(found["column"], "column"), functools.partial(_stored, tuple(levels))
 
 
@@ -312,8 +303,7 @@ def _read_level(value: object, word: str, rows: int) -> "tuple[float, Ends]":
     ]
     low, high = ends
     if len(low) != rows or len(high) != rows:
-        message = "An interval has two ends for every row of its release."
-        raise FormatError(message)
+        raise FormatError("An interval has two ends for every row of its release.")
     return number_from_json(found["level"], "level"), (low, high)
 
 
@@ -322,5 +312,6 @@ def _stored(levels: "tuple[tuple[float, Ends], ...]", level: float) -> "Ends":
     for known, ends in levels:
         if known >= level:
             return ends
-    message = f"level must be at most {levels[-1][0]:g} for an answer that was stored or sent, not {quote(level)}."
-    raise ParameterError(message)
+    raise ParameterError(
+        f"level must be at most {levels[-1][0]:g} for an answer that was stored or sent, not {quote(level)}."
+    )

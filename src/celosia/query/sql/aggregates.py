@@ -118,12 +118,10 @@ def _named(node: exp.Expr, reader: ScopeReader) -> Function:
         return Function(kind="top_k", columns=(_argument(node, reader),), parameters=(_number(node.expression),))
     kind = _NAMED.get(str(node.this).upper()) if node.key == "anonymous" else None
     if kind is None:
-        message = f"{spelt(node)} is no aggregate that can be asked for: {_REFUSED.get(node.key, _AVAILABLE)}."
-        raise QueryError(message)
+        raise QueryError(f"{spelt(node)} is no aggregate that can be asked for: {_REFUSED.get(node.key, _AVAILABLE)}.")
     arguments = node.args.get("expressions", [])
     if len(arguments) != (1 if kind == "mean" else 2):
-        message = f"{spelt(node)} is written MEAN(age), TOP_K(cause, 3) or PERCENTILE(age, 0.9)."
-        raise QueryError(message)
+        raise QueryError(f"{spelt(node)} is written MEAN(age), TOP_K(cause, 3) or PERCENTILE(age, 0.9).")
     read = _number if kind == "top_k" else _share
     parameters = tuple(read(argument) for argument in arguments[1:])
     return Function(kind=kind, columns=(reader.read(arguments[0]),), parameters=parameters)
@@ -135,11 +133,9 @@ _AVAILABLE: Final = f"there are {AGGREGATE_NAMES}"
 def _argument(node: exp.Expr, reader: ScopeReader) -> Expression:
     argument = node.args.get("this")
     if argument is None or isinstance(argument, str):
-        message = f"{spelt(node)} needs a column."
-        raise QueryError(message)
+        raise QueryError(f"{spelt(node)} needs a column.")
     if argument.key == "distinct":
-        message = f"DISTINCT goes with COUNT only, not with {spelt(node)}."
-        raise QueryError(message)
+        raise QueryError(f"DISTINCT goes with COUNT only, not with {spelt(node)}.")
     return reader.read(argument)
 
 
@@ -161,8 +157,7 @@ def _count(node: exp.Expr, reader: ScopeReader) -> Function:
 
 def _count_distinct(arguments: list[exp.Expr], reader: ScopeReader) -> Function:
     if len(arguments) != 1:
-        message = "COUNT(DISTINCT …) takes one column."
-        raise QueryError(message)
+        raise QueryError("COUNT(DISTINCT …) takes one column.")
     (argument,) = arguments
     if argument.key == "column" and argument.this.key == "identifier":
         only(argument, "this", "table")
@@ -180,8 +175,9 @@ def _within_group(node: exp.Expr, reader: ScopeReader) -> Function:
     inner, ordered = node.this, node.expression.args.get("expressions", [])
     only(node.expression, "expressions")
     if len(ordered) != 1 or inner.key not in {"percentilecont", "percentiledisc", "mode"}:
-        message = "WITHIN GROUP is for PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY x) and for MODE(), with one column."
-        raise QueryError(message)
+        raise QueryError(
+            "WITHIN GROUP is for PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY x) and for MODE(), with one column."
+        )
     only(ordered[0], "this", "desc")
     column = reader.read(ordered[0].this)
     if inner.key == "mode":
@@ -198,8 +194,7 @@ def _filtered(node: exp.Expr, reader: ScopeReader) -> Function:
     only(node, "this", "expression")
     function, condition = function_of(node.this, reader), reader.read(node.expression.this)
     if function.kind == "count_persons":
-        message = "COUNT(DISTINCT person) cannot have a FILTER: put the condition into WHERE."
-        raise QueryError(message)
+        raise QueryError("COUNT(DISTINCT person) cannot have a FILTER: put the condition into WHERE.")
     columns = function.columns or (Literal(1),)
     kept = tuple(Call("case", (condition, column, Literal(None))) for column in columns)
     return Function(kind=function.kind, columns=kept, parameters=function.parameters)
@@ -215,16 +210,14 @@ def _share(node: exp.Expr | None) -> Fraction:
     text = _written(node)
     share = None if text is None or len(text) > 50 else exact(text, name="quantile")
     if share is None or not 0 <= share <= 1:
-        message = "A quantile is one number between 0 and 1 that is written out, as in QUANTILE(age, 0.9)."
-        raise QueryError(message)
+        raise QueryError("A quantile is one number between 0 and 1 that is written out, as in QUANTILE(age, 0.9).")
     return share
 
 
 def _number(node: exp.Expr | None) -> int:
     text = _written(node)
     if text is None or not text.isascii() or not text.isdigit() or len(text) > 7 or not 1 <= int(text) <= _MOST:
-        message = "The number of values is a whole number that is written out, as in TOP_K(cause, 3)."
-        raise QueryError(message)
+        raise QueryError("The number of values is a whole number that is written out, as in TOP_K(cause, 3).")
     return int(text)
 
 

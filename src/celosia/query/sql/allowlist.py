@@ -214,8 +214,7 @@ def admitted(tokens: Sequence[Token]) -> None:
         before, after = tokens[i - 1] if i else None, tokens[i + 1] if i + 1 < len(tokens) else None
         depth += _DEEPER.get(token.token_type.name, 0)
         if depth > MOST_NESTED:
-            message = f"The text of the query is nested too deeply: at most {MOST_NESTED} parentheses are read."
-            raise QueryError(message)
+            raise QueryError(f"The text of the query is nested too deeply: at most {MOST_NESTED} parentheses are read.")
         if token.token_type.name in WORDS:
             _check_word(token, after)
         elif token.token_type.name in _FUNCTIONS and after is not None and after.token_type.name == "L_PAREN":
@@ -230,8 +229,7 @@ def admitted(tokens: Sequence[Token]) -> None:
 def _check_word(token: Token, after: Token | None) -> None:
     word, following = token.token_type.name, "" if after is None else after.token_type.name
     if word == "NUMBER" and after is not None and after.start == token.end + 1 and following in _ADJOINING:
-        message = f"The number {quote(token.text)} runs into {quote(after.text)}: leave a space between them."
-        raise QueryError(message)
+        raise QueryError(f"The number {quote(token.text)} runs into {quote(after.text)}: leave a space between them.")
     bare = word == "VAR" and token.text.upper() in _BARE and following != "L_PAREN"
     like = word in {"LIKE", "ILIKE"} and following == "L_PAREN"  # of a call the parser turns the arguments round
     if bare or like or (word == "INTERVAL" and following not in {"NUMBER", "STRING"}):
@@ -260,5 +258,4 @@ def _refuse(token: Token) -> None:
     if hint is None and token.text.isidentifier():
         hint = f'if it is the name of a column, put it in double quotes: "{token.text[:60]}"'
     shown = token.text.upper() if token.text.isidentifier() and len(token.text) <= 60 else quote(token.text)
-    message = f"{shown} is not part of what is read: {hint or _LANGUAGE}."
-    raise QueryError(message)
+    raise QueryError(f"{shown} is not part of what is read: {hint or _LANGUAGE}.")

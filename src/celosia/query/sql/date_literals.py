@@ -74,10 +74,9 @@ def _as_date(literal: Literal) -> Literal:
     if not isinstance(value, dt.datetime):
         return literal
     if value.time() != _MIDNIGHT:
-        message = (
+        raise QueryError(
             f"{quote(value.isoformat(sep=' '))} has a time of day and is compared with a date: write the date only."
         )
-        raise QueryError(message)
     return Literal(value.date())
 
 

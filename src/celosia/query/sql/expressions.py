@@ -132,8 +132,7 @@ def parse_expression(text: str) -> Expression:
     try:
         return Reader().read(condition_tree(text))
     except RecursionError:  # the caller's own stack was nearly full
-        message = "The text of the query is nested too deeply: use fewer parentheses."
-        raise QueryError(message) from None
+        raise QueryError("The text of the query is nested too deeply: use fewer parentheses.") from None
 
 
 class Reader:
@@ -152,8 +151,9 @@ class Reader:
         self._depth += 1
         try:
             if self._depth > MOST_DEPTH:
-                message = f"An expression is nested too deeply: at most {MOST_DEPTH} operations inside one another."
-                raise QueryError(message)
+                raise QueryError(
+                    f"An expression is nested too deeply: at most {MOST_DEPTH} operations inside one another."
+                )
             return self._read(node)
         finally:
             self._depth -= 1
@@ -172,8 +172,7 @@ class Reader:
         hint = _HINTS.get(node.key) or _HINTS.get(name)
         if hint is None and (meant := find_close(name, _FUNCTIONS)):
             hint = f"write {meant}, if that was meant"
-        message = f"{name} cannot be used here: {hint or ALLOWED}."
-        raise QueryError(message)
+        raise QueryError(f"{name} cannot be used here: {hint or ALLOWED}.")
 
     def _read(self, node: exp.Expr) -> Expression:
         key = node.key
@@ -223,8 +222,7 @@ class Reader:
 
     def _name(self, node: exp.Expr) -> Expression:
         if not set(parts_given(node)) <= {"this", "table"}:
-            message = "A column goes by its name or by table.name, without a schema or a catalogue before it."
-            raise QueryError(message)
+            raise QueryError("A column goes by its name or by table.name, without a schema or a catalogue before it.")
         table = node.args.get("table")
         if node.this.key != "identifier" or (table is not None and table.key != "identifier"):
             self.refuse(node.this)
@@ -248,8 +246,7 @@ class Reader:
     def _in(self, node: exp.Expr) -> Expression:
         given = parts_given(node)
         if set(given) != {"this", "expressions"}:
-            message = "IN needs a list of values that are written out, such as sex IN ('F', 'M')."
-            raise QueryError(message)
+            raise QueryError("IN needs a list of values that are written out, such as sex IN ('F', 'M').")
         return self._call("in", (node.this, *node.args["expressions"]))
 
     def _is(self, node: exp.Expr) -> Expression:
@@ -259,8 +256,7 @@ class Reader:
         if node.expression.key == "boolean":  # never null itself
             wanted = Literal(bool(node.expression.this))
             return Call("coalesce", (Call("=", (self.read(node.this), wanted)), Literal(False)))  # noqa: FBT003
-        message = "IS goes with NULL, NOT NULL, TRUE or FALSE; other values are compared with =."
-        raise QueryError(message)
+        raise QueryError("IS goes with NULL, NOT NULL, TRUE or FALSE; other values are compared with =.")
 
     def _case(self, node: exp.Expr) -> Expression:
         only(node, "this", "ifs", "default")
@@ -323,8 +319,7 @@ class Reader:
         if text is not None and kind in {"TIMESTAMP", "TIMESTAMPNTZ"}:
             return time_literal(text)
         if kind not in _CASTS:
-            message = f"CAST goes to INTEGER, DOUBLE or DATE only, not to {kind.upper()[:60]}."
-            raise QueryError(message)
+            raise QueryError(f"CAST goes to INTEGER, DOUBLE or DATE only, not to {kind.upper()[:60]}.")
         return Call(_CASTS[kind], (self.read(inner),))
 
     def _extract(self, node: exp.Expr) -> Expression:
@@ -333,16 +328,14 @@ class Reader:
 
     def _part(self, part: str, value: exp.Expr) -> Expression:
         if part.upper() not in _PARTS:
-            message = f"EXTRACT gives {', '.join(_PARTS)}, not {quote(part)}."
-            raise QueryError(message)
+            raise QueryError(f"EXTRACT gives {', '.join(_PARTS)}, not {quote(part)}.")
         return Call(_PARTS[part.upper()], (self.read(value),))
 
     def _difference(self, node: exp.Expr) -> Expression:
         only(node, "this", "expression", "unit", "date_part_boundary")
         unit = node.args.get("unit")
         if unit is None or str(unit.name).upper() not in {"DAY", "DAYS"}:
-            message = "DATE_DIFF counts days only: DATE_DIFF('day', earlier, later)."
-            raise QueryError(message)
+            raise QueryError("DATE_DIFF counts days only: DATE_DIFF('day', earlier, later).")
         return self._call("-", (node.this, node.expression))
 
     def _function(self, node: exp.Expr) -> Expression:

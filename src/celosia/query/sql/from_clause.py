@@ -48,8 +48,7 @@ class Catalogue:
             found = found or [known for known in scopes if same_name(known, name, quoted=quoted)]
             if len(found) == 1:
                 return self.named[found[0]] if scopes is self.named else self._table(found[0])
-        message = f"There is no table {quote(name)}. {suggested(name, [*self.named, *self.tables])}"
-        raise QueryError(message)
+        raise QueryError(f"There is no table {quote(name)}. {suggested(name, [*self.named, *self.tables])}")
 
     def _table(self, name: str) -> Scope:
         table = self.tables[name]
@@ -80,13 +79,11 @@ def source_of(select: exp.Expr, catalogue: Catalogue, subquery: Callable[[exp.Ex
     """
     origin = part(select, "from")
     if origin is None:
-        message = "A SELECT needs a FROM with a table of the session."
-        raise QueryError(message)
+        raise QueryError("A SELECT needs a FROM with a table of the session.")
     only(origin, "this")
     joins = select.args.get("joins") or []
     if len(joins) > _MOST_JOINS:
-        message = f"A SELECT can have at most {_MOST_JOINS} joins, not {len(joins)}."
-        raise QueryError(message)
+        raise QueryError(f"A SELECT can have at most {_MOST_JOINS} joins, not {len(joins)}.")
     scope = _one(origin.this, catalogue, subquery)
     for join in joins:
         scope = _joined(scope, join, catalogue, subquery)
@@ -97,11 +94,9 @@ def _one(node: exp.Expr, catalogue: Catalogue, subquery: Callable[[exp.Expr, Cat
     """A table or a subquery, under its alias."""
     if node.key == "table":
         if node.args.get("db") is not None or node.args.get("catalog") is not None:
-            message = "A table goes by its plain name here, without a schema or a catalogue before it."
-            raise QueryError(message)
+            raise QueryError("A table goes by its plain name here, without a schema or a catalogue before it.")
         if node.this.key != "identifier":
-            message = f"{spelt(node.this)} is no table of the session: nothing else can be read."
-            raise QueryError(message)
+            raise QueryError(f"{spelt(node.this)} is no table of the session: nothing else can be read.")
         only(node, "this", "alias")
         scope = catalogue.find(str(node.this.this), quoted=bool(node.this.args.get("quoted")))
         name = str(node.this.this)
@@ -109,8 +104,9 @@ def _one(node: exp.Expr, catalogue: Catalogue, subquery: Callable[[exp.Expr, Cat
         only(node, "this", "alias")
         scope, name = subquery(node.this, catalogue), ""
     else:
-        message = f"{spelt(node)} cannot stand in FROM: a table of the session or a subquery in parentheses can."
-        raise QueryError(message)
+        raise QueryError(
+            f"{spelt(node)} cannot stand in FROM: a table of the session or a subquery in parentheses can."
+        )
     alias = node.args.get("alias")
     if alias is not None:
         only(alias, "this")
@@ -124,12 +120,10 @@ def _joined(
     only(join, "this", "using", "on", "side", "kind")
     side, kind = str(join.args.get("side") or "").upper(), str(join.args.get("kind") or "").upper()
     if side not in {"", "LEFT"} or kind not in {"", "INNER", "OUTER"} or (kind == "INNER" and side):
-        message = f"A join of this kind is not understood: {_HOW}."
-        raise QueryError(message)
+        raise QueryError(f"A join of this kind is not understood: {_HOW}.")
     right = _one(join.this, catalogue, subquery)
     if {one.table.lower() for one in left.visible} & {one.table.lower() for one in right.visible}:
-        message = "Two tables of the FROM have the same name: give one of them another with AS."
-        raise QueryError(message)
+        raise QueryError("Two tables of the FROM have the same name: give one of them another with AS.")
     pairs, merged = _pairs(left, right, join)
     how = "left" if side else "inner"
     relation: Joined
@@ -148,8 +142,7 @@ def _pairs(left: Scope, right: Scope, join: exp.Expr) -> tuple[list[tuple[Visibl
         found = [(left.find(None, n, quoted=q), right.find(None, n, quoted=q)) for n, q in names]
         return found, frozenset(a.name for a, b in found if a.name == b.name)
     if on is None:
-        message = f"A join needs a condition, or it would put every row beside every other: {_HOW}."
-        raise QueryError(message)
+        raise QueryError(f"A join needs a condition, or it would put every row beside every other: {_HOW}.")
     condition = unwrapped(on)
     parts = chain(condition) if condition.key == "and" else [condition]
     return [_pair(left, right, unwrapped(one)) for one in parts], frozenset()
@@ -158,8 +151,7 @@ def _pairs(left: Scope, right: Scope, join: exp.Expr) -> tuple[list[tuple[Visibl
 def _pair(left: Scope, right: Scope, equality: exp.Expr) -> tuple[Visible, Visible]:
     sides = [unwrapped(equality.this), unwrapped(equality.expression)] if equality.key == "eq" else []
     if not sides or any(side.key != "column" or side.this.key != "identifier" for side in sides):
-        message = f"ON compares columns of the two tables by = and AND only: {_HOW}."
-        raise QueryError(message)
+        raise QueryError(f"ON compares columns of the two tables by = and AND only: {_HOW}.")
     both = Scope(relation=left.relation, visible=(*left.visible, *right.visible))
     found = []
     for side in sides:
@@ -169,22 +161,19 @@ def _pair(left: Scope, right: Scope, equality: exp.Expr) -> tuple[Visible, Visib
         found.append(both.find(None if table is None else str(table.this), name, quoted=quoted))
     a, b = found if found[0] in left.visible else found[::-1]
     if a not in left.visible or b not in right.visible:
-        message = "ON must compare a column of the one table with a column of the other."
-        raise QueryError(message)
+        raise QueryError("ON must compare a column of the one table with a column of the other.")
     return a, b
 
 
 def _keys(pairs: list[tuple[Visible, Visible]], left: Scope, right: Scope) -> tuple[tuple[str, str], ...]:
     keys = tuple((a.column, b.column) for a, b in pairs if a.column is not None and b.column is not None)
     if len(keys) == len(pairs) and right.persons and not left.persons:
-        message = "The private table comes first: FROM private JOIN public ON private.column = public.key."
-        raise QueryError(message)
+        raise QueryError("The private table comes first: FROM private JOIN public ON private.column = public.key.")
     if len(keys) != len(pairs) or right.persons:
-        message = (
+        raise QueryError(
             "Private tables are joined on the person, and on nothing else: "
             "JOIN t USING (person), or ON a.person = b.person, with the columns that say whose row it is."
         )
-        raise QueryError(message)
     return keys
 
 
@@ -193,8 +182,7 @@ def _renamed(left: Scope, right: Scope, relation: Relation, merged: frozenset[st
     before = [one for scope in (left, right) for one in scope.visible if one.column is not None]
     after = list(columns_of(relation, catalogue.tables))
     if len(before) != len(after):
-        message = "A table cannot be joined with itself."
-        raise QueryError(message)
+        raise QueryError("A table cannot be joined with itself.")
     columns = [replace(one, column=name) for one, name in zip(before, after, strict=True)]
     return Scope(
         relation=relation, visible=(*columns, *left.persons, *right.persons), merged=left.merged | right.merged | merged

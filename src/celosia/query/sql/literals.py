@@ -46,8 +46,7 @@ def number_literal(text: str) -> Literal:
         return Literal(int(text))
     vanished = number is not None and float(text) == 0 and number[1].strip("0.")  # 1e-400 is not zero
     if number is None or vanished:
-        message = f"{quote(text)} is no number that is understood: write 18, 0.5 or 1e-3."
-        raise QueryError(message)
+        raise QueryError(f"{quote(text)} is no number that is understood: write 18, 0.5 or 1e-3.")
     return Literal(float(text))
 
 
@@ -62,11 +61,10 @@ def interval_literal(interval: exp.Expr) -> tuple[str, Literal]:
     amount, unit = ("" if one is None else str(one.name) for one in map(interval.args.get, ("this", "unit")))
     found = _UNITS.get(unit.upper().removesuffix("S"))
     if found is None or not re.fullmatch(r"-?\d{1,12}", amount, re.ASCII):
-        message = (
+        raise QueryError(
             "An INTERVAL is a whole number of years, quarters, months, weeks, days, hours, minutes or seconds: "
             "d + INTERVAL 30 DAY, or d + INTERVAL '1' MONTH."
         )
-        raise QueryError(message)
     return found[0], Literal(int(amount) * found[1])
 
 
@@ -81,8 +79,7 @@ def date_literal(text: str) -> Literal:
             return Literal(dt.date.fromisoformat(text))
         except ValueError:
             pass
-    message = f"A date is written DATE '2021-12-31', not {quote(text)}."
-    raise QueryError(message)
+    raise QueryError(f"A date is written DATE '2021-12-31', not {quote(text)}.")
 
 
 def time_literal(text: str) -> Literal:
@@ -96,5 +93,4 @@ def time_literal(text: str) -> Literal:
             return Literal(dt.datetime.fromisoformat(text).replace(tzinfo=dt.UTC))
         except ValueError:
             pass
-    message = f"A time is written TIMESTAMP '2021-12-31 23:59:59', in UTC, not {quote(text)}."
-    raise QueryError(message)
+    raise QueryError(f"A time is written TIMESTAMP '2021-12-31 23:59:59', in UTC, not {quote(text)}.")

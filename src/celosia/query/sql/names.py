@@ -60,8 +60,7 @@ class Scope:
         here = [one for one in self.visible if table is None or same_name(one.table, table, quoted=False)]
         if not here:
             known = dict.fromkeys(one.table for one in self.visible)
-            message = f"{quote(table)} is none of the tables of this SELECT. {suggested(str(table), known)}"
-            raise QueryError(message)
+            raise QueryError(f"{quote(table)} is none of the tables of this SELECT. {suggested(str(table), known)}")
         found = [one for one in here if one.name == name]
         found = found or [one for one in here if same_name(one.name, name, quoted=quoted)]
         persons = [one for one in found if one.column is None]
@@ -71,11 +70,9 @@ class Scope:
             return next(one for one in here if one.column is None)
         if found:
             choices = " or ".join(f"{one.table}.{one.name}" for one in found)
-            message = f"{quote(name)} stands for two columns: write {choices}."
-            raise QueryError(message)
+            raise QueryError(f"{quote(name)} stands for two columns: write {choices}.")
         hint = " A text is written in single quotes." if quoted else ""
-        message = f"There is no column {quote(name)}. {suggested(name, self._names(here))}{hint}"
-        raise QueryError(message)
+        raise QueryError(f"There is no column {quote(name)}. {suggested(name, self._names(here))}{hint}")
 
     @staticmethod
     def _names(visible: Iterable[Visible]) -> list[str]:
@@ -110,11 +107,10 @@ class ScopeReader(Reader):
         """Return the column of the relation that a name stands for."""
         found = self.scope.find(table, name, quoted=quoted)
         if found.column is None:
-            message = (
+            raise QueryError(
                 f"{quote(name)} says whose row it is: it can be counted, as in COUNT(DISTINCT {name}), joined on, and "
                 "selected and grouped by in a subquery, and not be shown, compared or computed with."
             )
-            raise QueryError(message)
         return Column(found.column)
 
 

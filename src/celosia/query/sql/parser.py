@@ -67,8 +67,7 @@ def parse_sql(text: str, tables: Mapping[str, Table]) -> Plan:
     try:
         return _plan(query_tree(text), Catalogue(tables=tables))
     except RecursionError:  # the caller's own stack was nearly full
-        message = "The text of the query is nested too deeply: use fewer parentheses."
-        raise QueryError(message) from None
+        raise QueryError("The text of the query is nested too deeply: use fewer parentheses.") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +81,7 @@ class _Item:
 
 def _plan(select: exp.Expr, catalogue: Catalogue) -> Plan:
     if select.args.get("distinct") is not None:
-        message = "SELECT DISTINCT would show values as they are: group by them, with COUNT(*) beside."
-        raise QueryError(message)
+        raise QueryError("SELECT DISTINCT would show values as they are: group by them, with COUNT(*) beside.")
     only(select, *_CLAUSES)
     catalogue = named_subqueries(select, catalogue)
     scope = source_of(select, catalogue, subquery_of)
@@ -113,15 +111,13 @@ def _plan(select: exp.Expr, catalogue: Catalogue) -> Plan:
 def _item(node: exp.Expr, reader: ScopeReader) -> _Item:
     inner, alias = select_item(node)
     if inner.key == "star" or (inner.key == "column" and inner.this.key == "star"):
-        message = f"SELECT * would show rows: select keys and aggregates. There are {AGGREGATE_NAMES}."
-        raise QueryError(message)
+        raise QueryError(f"SELECT * would show rows: select keys and aggregates. There are {AGGREGATE_NAMES}.")
     return _Item(inner, alias, None if has_aggregate(inner) else reader.read(inner))
 
 
 def _of_rows(node: exp.Expr, reader: ScopeReader) -> Expression:
     if has_aggregate(node):
-        message = "GROUP BY works on rows, before they are aggregated: an aggregate cannot be a key."
-        raise QueryError(message)
+        raise QueryError("GROUP BY works on rows, before they are aggregated: an aggregate cannot be a key.")
     return reader.read(node)
 
 
@@ -133,14 +129,12 @@ def _keys(group: exp.Expr | None, items: Sequence[_Item], reader: ScopeReader) -
         return []
     only(group, "expressions")
     if not group.args.get("expressions"):
-        message = "GROUP BY needs something to group by."
-        raise QueryError(message)
+        raise QueryError("GROUP BY needs something to group by.")
     keys: dict[Expression, Key] = {}
     for node in group.args["expressions"]:
         expression = _key(unwrapped(node), items, reader)
         if isinstance(expression, Literal):
-            message = "GROUP BY takes columns, expressions over them, or positions in the list after SELECT."
-            raise QueryError(message)
+            raise QueryError("GROUP BY takes columns, expressions over them, or positions in the list after SELECT.")
         alias = next((item.alias for item in items if item.alias and item.plain == expression), None)
         keys[expression] = Key(name=alias or _called(expression), expression=expression)
     return list(keys.values())
@@ -160,8 +154,7 @@ def _key(node: exp.Expr, items: Sequence[_Item], reader: ScopeReader) -> Express
 def _at(node: exp.Expr, items: Sequence[_Item]) -> _Item:
     text = str(node.this)
     if not (text.isascii() and text.isdigit() and len(text) <= 6 and 1 <= int(text) <= len(items)):
-        message = f"{quote(text)} is no position in the list after SELECT, which has {len(items)} items."
-        raise QueryError(message)
+        raise QueryError(f"{quote(text)} is no position in the list after SELECT, which has {len(items)} items.")
     return items[int(text) - 1]
 
 
@@ -210,8 +203,9 @@ class _AnswerReader(Reader):
 
     def column(self, table: str | None, name: str, *, quoted: bool) -> Expression:
         self.rows.column(table, name, quoted=quoted)  # unknown names and the person are refused in their own words
-        message = f"{quote(name)} is neither in GROUP BY nor inside an aggregate: rows are not shown, only aggregates."
-        raise QueryError(message)
+        raise QueryError(
+            f"{quote(name)} is neither in GROUP BY nor inside an aggregate: rows are not shown, only aggregates."
+        )
 
     def aggregate(self, node: exp.Expr, name: str | None = None) -> Column:
         """Return the name of an aggregate, which is measured once however often it is asked for."""
@@ -250,8 +244,9 @@ def _outputs(items: Sequence[_Item], answers: _AnswerReader) -> dict[str, Expres
         made = answers.aggregate(item.node, item.alias) if is_aggregate(item.node) else answers.read(item.node)
         name = item.alias or _called(made if isinstance(made, Column) else substituted(made, keys))
         if name in outputs:
-            message = f"Two columns of the answer are called {quote(name)}: give one of them another name with AS."
-            raise QueryError(message)
+            raise QueryError(
+                f"Two columns of the answer are called {quote(name)}: give one of them another name with AS."
+            )
         outputs[name] = made
     return outputs
 
@@ -262,8 +257,7 @@ def _having(having: exp.Expr | None, answers: _AnswerReader) -> Expression | Non
     only(having, "this")
     condition = answers.read(having.this)
     if not isinstance(condition, Call) or condition.name not in _CONDITIONS:
-        message = "HAVING needs a condition on keys and aggregates, such as COUNT(*) > 100."
-        raise QueryError(message)
+        raise QueryError("HAVING needs a condition on keys and aggregates, such as COUNT(*) > 100.")
     return condition
 
 
@@ -281,8 +275,9 @@ def _order(order: exp.Expr | None, answers: _AnswerReader) -> tuple[Order, ...]:
         else:
             expression = answers.read(node)
         if expression is None or isinstance(expression, Literal):
-            message = "ORDER BY takes keys, aggregates, expressions over them, or positions in the list after SELECT."
-            raise QueryError(message)
+            raise QueryError(
+                "ORDER BY takes keys, aggregates, expressions over them, or positions in the list after SELECT."
+            )
         made.append(Order(expression=expression, descending=bool(ordered.args.get("desc"))))
     return tuple(made)
 
@@ -294,6 +289,5 @@ def _limit(limit: exp.Expr | None) -> int | None:
     node = limit.args["expression"]
     text = str(node.this) if node.key == "literal" and not node.args.get("is_string") else ""
     if not (text.isascii() and text.isdigit() and len(text) <= 7 and 1 <= int(text) <= _LARGEST_LIMIT):
-        message = f"LIMIT takes a whole number from 1 to {_LARGEST_LIMIT:,} that is written out."
-        raise QueryError(message)
+        raise QueryError(f"LIMIT takes a whole number from 1 to {_LARGEST_LIMIT:,} that is written out.")
     return int(text)

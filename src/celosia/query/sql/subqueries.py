@@ -55,8 +55,9 @@ def named_subqueries(select: exp.Expr, catalogue: Catalogue) -> Catalogue:
         only(one.args["alias"], "this")
         name = str(one.args["alias"].this.this)
         if one.this.key != "select" or name in catalogue.named:
-            message = "WITH names subqueries, each of them once: WITH minors AS (SELECT … FROM deaths WHERE age < 18)."
-            raise QueryError(message)
+            raise QueryError(
+                "WITH names subqueries, each of them once: WITH minors AS (SELECT … FROM deaths WHERE age < 18)."
+            )
         scope = subquery_of(one.this, catalogue)
         catalogue = Catalogue(tables=catalogue.tables, named={**catalogue.named, name: scope})
     return catalogue
@@ -73,8 +74,7 @@ def subquery_of(select: exp.Expr, catalogue: Catalogue) -> Scope:
     """
     for name, why in _NO_SHOWING.items():
         if select.args.get(name) is not None:
-            message = f"{why}."
-            raise QueryError(message)
+            raise QueryError(f"{why}.")
     only(select, "expressions", "from", "from_", "joins", "where", "group", "having", "with", "with_")
     catalogue = named_subqueries(select, catalogue)
     scope = source_of(select, catalogue, subquery_of)
@@ -98,13 +98,11 @@ def condition_of(select: exp.Expr, scope: Scope, catalogue: Catalogue) -> Expres
         return None
     only(where, "this")
     if has_aggregate(where.this):
-        message = "WHERE works on rows, before they are aggregated: put a condition on aggregates into HAVING."
-        raise QueryError(message)
+        raise QueryError("WHERE works on rows, before they are aggregated: put a condition on aggregates into HAVING.")
     kinds = columns_of(scope.relation, catalogue.tables)
     condition = ScopeReader(scope, kinds).read(where.this)
     if not is_condition(condition, kinds):
-        message = "WHERE needs a condition that is true or false, such as age < 18."
-        raise QueryError(message)
+        raise QueryError("WHERE needs a condition that is true or false, such as age < 18.")
     return condition
 
 
@@ -124,22 +122,21 @@ def select_item(node: exp.Expr) -> tuple[exp.Expr, str | None]:
 
 def _row_by_row(select: exp.Expr, scope: Scope, condition: Expression | None, kinds: Mapping[str, Kind]) -> Scope:
     if select.args.get("having") is not None:
-        message = "HAVING goes with GROUP BY: put the condition into WHERE."
-        raise QueryError(message)
+        raise QueryError("HAVING goes with GROUP BY: put the condition into WHERE.")
     reader = ScopeReader(scope, kinds)
     columns: dict[str, Expression] = {}
     visible: list[Visible] = []
     for node in select.args["expressions"]:
         for name, expression in _columns(node, scope, reader):
             if name in columns or any(one.name == name for one in visible):
-                message = f"Two columns of a subquery are called {quote(name)}: give one of them another name with AS."
-                raise QueryError(message)
+                raise QueryError(
+                    f"Two columns of a subquery are called {quote(name)}: give one of them another name with AS."
+                )
             if expression is not None:
                 columns[name] = expression
             visible.append(Visible("", name, None if expression is None else name))
     if not columns:
-        message = f"A subquery needs a column beside the person: {_ROWWISE}."
-        raise QueryError(message)
+        raise QueryError(f"A subquery needs a column beside the person: {_ROWWISE}.")
     relation = Projected(relation=scope.relation, columns=tuple(columns.items()), filter=condition)
     return Scope(relation=relation, visible=_with_person(visible, scope))
 
@@ -153,14 +150,12 @@ def _columns(node: exp.Expr, scope: Scope, reader: ScopeReader) -> list[tuple[st
         table = item.args.get("table")
         return _all_columns(scope, None if table is None else str(table.this))
     if has_aggregate(item):
-        message = f"A subquery with aggregates groups by the person: {_PER_PERSON}."
-        raise QueryError(message)
+        raise QueryError(f"A subquery with aggregates groups by the person: {_PER_PERSON}.")
     found = _plain(item, scope)
     if found is not None and found.column is None:
         return [(alias or found.name, None)]
     if found is None and alias is None:
-        message = f"A computed column of a subquery needs a name: {_ROWWISE}."
-        raise QueryError(message)
+        raise QueryError(f"A computed column of a subquery needs a name: {_ROWWISE}.")
     return [(alias or (found.name if found is not None else ""), reader.read(item))]
 
 
@@ -202,16 +197,14 @@ class _PersonReader(Reader):
         return self.aggregate(node) if is_aggregate(node) else super().read(node)
 
     def column(self, table: str | None, name: str, *, quoted: bool) -> Expression:  # noqa: ARG002 - as Reader says
-        message = f"{quote(name)} has many values for one person: take SUM, COUNT, AVG, MIN or MAX of it."
-        raise QueryError(message)
+        raise QueryError(f"{quote(name)} has many values for one person: take SUM, COUNT, AVG, MIN or MAX of it.")
 
     def aggregate(self, node: exp.Expr, name: str | None = None) -> Expression:
         function = function_of(node, self.inner)
         if function.kind == "mean":
             return self._mean(function.columns[0])
         if function.kind not in PER_PERSON:
-            message = f"{spelt(node)} cannot be taken of one person's rows: COUNT, SUM, AVG, MIN and MAX can."
-            raise QueryError(message)
+            raise QueryError(f"{spelt(node)} cannot be taken of one person's rows: COUNT, SUM, AVG, MIN and MAX can.")
         return self._add(function, name)
 
     def _add(self, function: Function, name: str | None = None) -> Column:
@@ -221,8 +214,9 @@ class _PersonReader(Reader):
                 return Column(known)
         made = name or default_name(function.kind, function.columns, (), self.made)
         if made in self.made:
-            message = f"Two columns of a subquery are called {quote(made)}: give one of them another name with AS."
-            raise QueryError(message)
+            raise QueryError(
+                f"Two columns of a subquery are called {quote(made)}: give one of them another name with AS."
+            )
         self.made[made] = (function.kind, argument)
         return Column(made)
 
@@ -230,8 +224,7 @@ class _PersonReader(Reader):
         """The mean of one person's values: between their bounds, though neither sum nor count has any."""
         kind = kind_of(column, self._kinds)
         if not isinstance(kind, Integer | Real):
-            message = "AVG of one person's rows needs numbers."
-            raise QueryError(message)
+            raise QueryError("AVG of one person's rows needs numbers.")
         sums, counts = (self._add(Function(kind=name, columns=(column,))) for name in ("sum", "count"))
         bounds = [Literal(float(end)) for end in (kind.low, kind.high)]
         return Call("clip", (Call("/", (sums, counts)), *bounds))
@@ -251,15 +244,13 @@ def _per_person(select: exp.Expr, scope: Scope, condition: Expression | None, ca
         expression = reader.aggregate(item, alias) if is_aggregate(item) else reader.read(item)
         name = alias or (expression.name if isinstance(expression, Column) else None)
         if name is None or name in outputs:
-            message = f"Each column of a subquery needs a name of its own: {_PER_PERSON}."
-            raise QueryError(message)
+            raise QueryError(f"Each column of a subquery needs a name of its own: {_PER_PERSON}.")
         outputs[name] = expression
         visible.append(Visible("", name, name))
     having = select.args.get("having")
     kept = None if having is None else reader.read(having.this)
     if not outputs:
-        message = f"A subquery needs a column beside the person: {_PER_PERSON}."
-        raise QueryError(message)
+        raise QueryError(f"A subquery needs a column beside the person: {_PER_PERSON}.")
     made = tuple((name, function, argument) for name, (function, argument) in reader.made.items())
     relation: PerPerson | Projected = PerPerson(relation=scope.relation, columns=made, filter=condition)
     plain = [(name, Column(name)) for name in reader.made]
@@ -280,5 +271,4 @@ def _check_group(group: exp.Expr, scope: Scope) -> None:
     items = [unwrapped(item) for item in group.args["expressions"]]
     found = [_plain(item, scope) for item in items]
     if len(found) != 1 or found[0] is None or found[0].column is not None:
-        message = f"A subquery can be grouped by the person only: {_PER_PERSON}."
-        raise QueryError(message)
+        raise QueryError(f"A subquery can be grouped by the person only: {_PER_PERSON}.")

@@ -85,8 +85,7 @@ def only(node: exp.Expr, *known: str) -> None:
     if extra:
         part = extra[0].strip("_").upper().replace("_", " ")
         place = "SELECT" if node.key == "select" else spelt(node)
-        message = f"{part} is not understood in or after {place}: leave it out."
-        raise QueryError(message)
+        raise QueryError(f"{part} is not understood in or after {place}: leave it out.")
 
 
 def unwrapped(node: exp.Expr) -> exp.Expr:
@@ -180,28 +179,22 @@ def _tree(text: str, into: type[exp.Expr], wanted: str) -> exp.Expr:
     _measure(text)
     trees = _parsed(text, into, wanted)
     if len(trees) != 1:
-        message = f"The text holds {len(trees)} statements: {wanted}."
-        raise QueryError(message)
+        raise QueryError(f"The text holds {len(trees)} statements: {wanted}.")
     if sum(1 for _ in nodes(trees[0])) > MOST_PARTS:
-        message = f"The text is too long: at most {MOST_PARTS:,} parts are read."
-        raise QueryError(message)
+        raise QueryError(f"The text is too long: at most {MOST_PARTS:,} parts are read.")
     return trees[0]
 
 
 def _measure(text: object) -> None:
     if not isinstance(text, str):
-        message = f"The text of a query must be a str, not {type(text).__name__}."
-        raise QueryError(message)
+        raise QueryError(f"The text of a query must be a str, not {type(text).__name__}.")
     if not text.strip():
-        message = "The text of the query is empty."
-        raise QueryError(message)
+        raise QueryError("The text of the query is empty.")
     if len(text) > LONGEST_TEXT:
-        message = f"The text of a query must have at most {LONGEST_TEXT:,} characters, not {len(text):,}."
-        raise QueryError(message)
+        raise QueryError(f"The text of a query must have at most {LONGEST_TEXT:,} characters, not {len(text):,}.")
     strange = next((letter for letter in text if _strange(letter)), None)
     if strange is not None:
-        message = f"The text of the query has a character that has no place in one: {quote(strange)}."
-        raise QueryError(message)
+        raise QueryError(f"The text of the query has a character that has no place in one: {quote(strange)}.")
 
 
 def _strange(letter: str) -> bool:
@@ -224,14 +217,12 @@ def _parsed(text: str, into: type[exp.Expr], wanted: str) -> list[exp.Expr]:
     except QueryError:
         raise
     except RecursionError:
-        message = "The text of the query is nested too deeply: use fewer parentheses."
-        raise QueryError(message) from None
+        raise QueryError("The text of the query is nested too deeply: use fewer parentheses.") from None
     except ParseError as error:
         place = _place(error)
     except Exception:  # noqa: BLE001 - whatever a parser does with a hostile text, the caller sees one sentence
         place = ""
-    message = f"The text is not understood{place}: {wanted}."
-    raise QueryError(message)
+    raise QueryError(f"The text is not understood{place}: {wanted}.")
 
 
 def _place(error: object) -> str:

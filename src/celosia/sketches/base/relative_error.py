@@ -51,8 +51,7 @@ def open_unit(value: Exact, *, name: str) -> float:
     """
     number = float(exact(value, name=name))
     if not 0 < number < 1:
-        message = f"{name} must be greater than 0 and less than 1, not {quote(value)}."
-        raise ParameterError(message)
+        raise ParameterError(f"{name} must be greater than 0 and less than 1, not {quote(value)}.")
     return number
 
 
@@ -64,8 +63,7 @@ def standard_deviations(value: Exact) -> float:
     """
     number = float(exact_positive(value, name="deviations"))
     if number > _MOST_DEVIATIONS:
-        message = f"deviations must be at most {_MOST_DEVIATIONS}, not {quote(value)}."
-        raise ParameterError(message)
+        raise ParameterError(f"deviations must be at most {_MOST_DEVIATIONS}, not {quote(value)}.")
     return number
 
 

@@ -78,8 +78,7 @@ def unpack(data: bytes, *, kind: Kind, fields: int) -> tuple[tuple[int, ...], by
     """
     fault = _fault(data, kind, fields)
     if fault is not None:
-        message = f"These bytes are not a sketch: {fault}."
-        raise FormatError(message)
+        raise FormatError(f"These bytes are not a sketch: {fault}.")
     start = _HEAD.size + 8 * fields
     content = bytes(data)
     return struct.unpack_from(f"<{fields}Q", content, _HEAD.size), content[start + 8 : -8]
@@ -128,8 +127,7 @@ def read_array(payload: bytes, dtype: "DTypeLike", shape: tuple[int, ...]) -> "N
     for length in shape:  # in Python's whole numbers: hostile lengths must not wrap around
         expected *= length
     if len(payload) != expected or max(shape) > len(payload):  # also where one length is 0
-        message = "These bytes are not a sketch: their payload does not fit their parameters."
-        raise FormatError(message)
+        raise FormatError("These bytes are not a sketch: their payload does not fit their parameters.")
     return np.frombuffer(payload, dtype=kind.newbyteorder("<")).astype(kind).reshape(shape)
 
 

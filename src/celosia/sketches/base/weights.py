@@ -35,11 +35,9 @@ def read_weights(weights: "ArrayLike | None", count: int) -> "NDArray[np.int64]"
         given = given.astype(np.int64)
     too_large = given.dtype == np.uint64 and given.size and int(given.max()) >= 2**63
     if np.ma.isMaskedArray(given) or given.dtype.kind not in "iu" or too_large:
-        message = "weights must be whole numbers from -2^63 to 2^63 - 1: scale fractions to a unit first."
-        raise InputError(message)
+        raise InputError("weights must be whole numbers from -2^63 to 2^63 - 1: scale fractions to a unit first.")
     if given.shape not in {(), (count,)}:
-        message = "weights must be one whole number, or one for each of the values."
-        raise InputError(message)
+        raise InputError("weights must be one whole number, or one for each of the values.")
     return np.ascontiguousarray(given.reshape(-1), dtype=np.int64)
 
 

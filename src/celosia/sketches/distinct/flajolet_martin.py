@@ -172,8 +172,9 @@ class FlajoletMartin:
         True
         """
         if type(other) is not type(self) or self._parameters() != other._parameters():
-            message = f"Only a sketch with the same parameters can be merged into {self!r}, not {quote(other)}."
-            raise ParameterError(message)
+            raise ParameterError(
+                f"Only a sketch with the same parameters can be merged into {self!r}, not {quote(other)}."
+            )
         self._maps |= other._maps
         return self
 
@@ -197,11 +198,11 @@ class FlajoletMartin:
         try:
             sketch = cls(bitmaps, seed=seed)
         except ParameterError as error:
-            message = "These bytes are not a Flajolet-Martin sketch: its parameters are out of range."
-            raise FormatError(message) from error
+            raise FormatError(
+                "These bytes are not a Flajolet-Martin sketch: its parameters are out of range."
+            ) from error
         if sketch.levels < 64 and np.any(maps >> np.uint64(sketch.levels)):
-            message = "These bytes are not a Flajolet-Martin sketch: bits are set that no value leads to."
-            raise FormatError(message)
+            raise FormatError("These bytes are not a Flajolet-Martin sketch: bits are set that no value leads to.")
         sketch._maps = maps
         return sketch
 
@@ -232,6 +233,5 @@ def _set(digests: "NDArray[np.uint64]", maps: "NDArray[np.uint64]", precision: i
 def _checked(bitmaps: int) -> int:
     number = whole(bitmaps, name="bitmaps", least=2)
     if number > _LARGEST or number & (number - 1):
-        message = f"bitmaps must be a power of two from 2 to 2^21, not {quote(bitmaps)}."
-        raise ParameterError(message)
+        raise ParameterError(f"bitmaps must be a power of two from 2 to 2^21, not {quote(bitmaps)}.")
     return number

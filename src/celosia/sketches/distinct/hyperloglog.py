@@ -168,8 +168,9 @@ class HyperLogLog:
         True
         """
         if type(other) is not type(self) or self._parameters() != other._parameters():
-            message = f"Only a sketch with the same parameters can be merged into {self!r}, not {quote(other)}."
-            raise ParameterError(message)
+            raise ParameterError(
+                f"Only a sketch with the same parameters can be merged into {self!r}, not {quote(other)}."
+            )
         if other._few is not None:
             self._take(_in_any_order(other._few.members()))  # as if it had been read: the history goes on
         elif other is not self:
@@ -212,8 +213,7 @@ class HyperLogLog:
         """
         (precision, seed, form), payload = unpack(data, kind=Kind.HYPERLOGLOG, fields=3)
         if not _LEAST <= precision <= _MOST or form not in (_FEW, _HISTORY, _REGISTERS):
-            message = "These bytes are not a HyperLogLog: its parameters are out of range."
-            raise FormatError(message)
+            raise FormatError("These bytes are not a HyperLogLog: its parameters are out of range.")
         sketch = cls(precision, seed=seed)
         if form == _FEW:
             sketch._read_few(payload)
@@ -224,22 +224,19 @@ class HyperLogLog:
     def _read_few(self, payload: bytes) -> None:
         members = read_array(payload, np.uint64, (len(payload) // 8,))
         if members.size > self._room or np.any(members[1:] <= members[:-1]):
-            message = "These bytes are not a HyperLogLog: its digests are too many, or not in order."
-            raise FormatError(message)
+            raise FormatError("These bytes are not a HyperLogLog: its digests are too many, or not in order.")
         self._few = DigestSet(self._room, members)
 
     def _read_registers(self, payload: bytes, *, history: bool) -> None:
         before = 8 if history else 0
         registers = unpack_registers(payload[before:], 1 << self._precision)
         if registers is None or int(registers.max()) > 65 - self._precision or not registers.any():
-            message = "These bytes are not a HyperLogLog: its registers hold what no value leads to."
-            raise FormatError(message)
+            raise FormatError("These bytes are not a HyperLogLog: its registers hold what no value leads to.")
         self._few, self._registers = None, registers
         if history:
             (estimate,) = struct.unpack("<d", payload[:8])
             if not np.count_nonzero(registers) <= estimate < math.inf:
-                message = "These bytes are not a HyperLogLog: its estimate does not fit its registers."
-                raise FormatError(message)
+                raise FormatError("These bytes are not a HyperLogLog: its estimate does not fit its registers.")
             self._history = np.array([estimate, remaining_chance(registers, self._precision)])
 
     def _parameters(self) -> tuple[int, int]:
@@ -264,8 +261,7 @@ class HyperLogLog:
 def _checked(precision: int) -> int:
     number = whole(precision, name="precision")
     if not _LEAST <= number <= _MOST:
-        message = f"precision must be from {_LEAST} to {_MOST}, not {quote(precision)}."
-        raise ParameterError(message)
+        raise ParameterError(f"precision must be from {_LEAST} to {_MOST}, not {quote(precision)}.")
     return number
 
 

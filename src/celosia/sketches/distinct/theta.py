@@ -142,8 +142,9 @@ class Theta:
         True
         """
         if type(other) is not type(self) or (self._size, self._seed) != (other._size, other._seed):
-            message = f"Only a sketch with the same parameters can be merged into {self!r}, not {quote(other)}."
-            raise ParameterError(message)
+            raise ParameterError(
+                f"Only a sketch with the same parameters can be merged into {self!r}, not {quote(other)}."
+            )
         members, theta = self._union(other)
         self._theta = theta
         self._kept = DigestSet(2 * self._size, members)
@@ -171,8 +172,9 @@ class Theta:
 
     def _common_theta(self, other: Self) -> int:
         if type(other) is not type(self) or self._seed != other._seed:
-            message = f"Only a theta sketch of the same seed can be taken together with {self!r}, not {quote(other)}."
-            raise ParameterError(message)
+            raise ParameterError(
+                f"Only a theta sketch of the same seed can be taken together with {self!r}, not {quote(other)}."
+            )
         self._cut()
         other._cut()
         return min(self._theta, other._theta)
@@ -231,11 +233,9 @@ class Theta:
         (size, seed, below), payload = unpack(data, kind=Kind.THETA, fields=3)
         members = read_array(payload, np.uint64, (len(payload) // 8,))
         if not _LEAST <= size <= _MOST or members.size > size:
-            message = "These bytes are not a theta sketch: its parameters are out of range."
-            raise FormatError(message)
+            raise FormatError("These bytes are not a theta sketch: its parameters are out of range.")
         if np.any(members[1:] <= members[:-1]) or (members.size and int(members[-1]) > below):
-            message = "These bytes are not a theta sketch: its digests are not in order, or beyond theta."
-            raise FormatError(message)
+            raise FormatError("These bytes are not a theta sketch: its digests are not in order, or beyond theta.")
         return cls._of(size, seed, members, below + 1)
 
     def __eq__(self, other: object) -> bool:
@@ -254,8 +254,7 @@ class Theta:
 def _checked(size: int) -> int:
     number = whole(size, name="size", least=_LEAST)
     if number > _MOST:
-        message = f"size must be at most 2^26, not {quote(size)}."
-        raise ParameterError(message)
+        raise ParameterError(f"size must be at most 2^26, not {quote(size)}.")
     return number
 
 

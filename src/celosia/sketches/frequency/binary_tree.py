@@ -29,8 +29,7 @@ def tree_limits(low: int, high: int) -> tuple[int, int]:
     """
     first, last = whole(low, name="low", least=-_FARTHEST), whole(high, name="high", least=-_FARTHEST)
     if not first <= last <= _FARTHEST:
-        message = f"high must be at least low and at most 2^61, not {quote(high)}."
-        raise ParameterError(message)
+        raise ParameterError(f"high must be at least low and at most 2^61, not {quote(high)}.")
     return first, last
 
 

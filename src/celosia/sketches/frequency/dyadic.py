@@ -108,8 +108,7 @@ class DyadicCountMin:
         amounts = read_weights(weights, len(column))
         total, volume = signed_sums(amounts, len(column))
         if self._volume + volume > MOST:
-            message = "The absolute weights of a sketch must sum to at most 2^62: count in a larger unit."
-            raise InputError(message)
+            raise InputError("The absolute weights of a sketch must sum to at most 2^62: count in a larger unit.")
         for level, sketch in enumerate(self._sketches):
             sketch.update(places >> level, amounts if amounts.size == places.size else int(amounts[0]))
         np.add.at(self._exact, places >> self.levels, amounts if places.size else 0)
@@ -137,8 +136,7 @@ class DyadicCountMin:
         """
         first, last = np.atleast_1d(lows), np.atleast_1d(highs)
         if first.ndim != 1 or last.ndim != 1 or (first.size != last.size and 1 not in (first.size, last.size)):
-            message = "lows and highs must be one whole number each, or one for each range."
-            raise InputError(message)
+            raise InputError("lows and highs must be one whole number each, or one for each range.")
         starts, ends = np.broadcast_arrays(self._places(first, "lows"), self._places(last, "highs") + 1)
         ends = np.maximum(ends, starts)
         sums = np.zeros((self._rows if self._sketches else 1, starts.size), dtype=np.int64)
@@ -187,8 +185,7 @@ class DyadicCountMin:
         counts = self._exact[nodes]
         for level, sketch in reversed(list(enumerate(self._sketches))):
             if nodes.size > _MOST_NODES:
-                message = f"share must be larger, for too many values may have {quote(share)} of the total."
-                raise ParameterError(message)
+                raise ParameterError(f"share must be larger, for too many values may have {quote(share)} of the total.")
             nodes = np.concatenate([2 * nodes, 2 * nodes + 1])
             nodes = nodes[nodes <= (self._high - self._low) >> level]  # the tree may go on beyond the largest number
             counts = self._over_rows(self._counts(sketch, nodes))
@@ -205,11 +202,11 @@ class DyadicCountMin:
         [1]
         """
         if type(other) is not type(self) or self._parameters() != other._parameters():
-            message = f"Only a sketch of the same parameters goes together with {self!r}, not {quote(other)}."
-            raise ParameterError(message)
+            raise ParameterError(
+                f"Only a sketch of the same parameters goes together with {self!r}, not {quote(other)}."
+            )
         if self._volume + other._volume > MOST:
-            message = "The absolute weights of a sketch must sum to at most 2^62: count in a larger unit."
-            raise InputError(message)
+            raise InputError("The absolute weights of a sketch must sum to at most 2^62: count in a larger unit.")
         for mine, theirs in zip(self._sketches, other._sketches, strict=True):
             mine.merge(theirs)
         self._exact += other._exact
@@ -250,8 +247,7 @@ class DyadicCountMin:
             numbers = read_array(payload, np.int64, (leaves + levels * rows * width,))
             sketch = cls(first, last, rows=rows, width=width, seed=seed)
         except ParameterError as error:
-            message = "These bytes are not a DyadicCountMin: its parameters are out of range."
-            raise FormatError(message) from error
+            raise FormatError("These bytes are not a DyadicCountMin: its parameters are out of range.") from error
         sketch._restore(numbers, signed_field(total), volume)
         return sketch
 
@@ -263,8 +259,7 @@ class DyadicCountMin:
         ]
         fits = volume <= MOST and int(exact.min()) >= -MOST and exact_sum(np.abs(exact)) <= volume
         if not fits or exact_sum(exact) != total or (volume - total) % 2:
-            message = "These bytes are not a DyadicCountMin: no stream leads to its counters."
-            raise FormatError(message)
+            raise FormatError("These bytes are not a DyadicCountMin: no stream leads to its counters.")
         self._exact, self._total, self._volume = exact, total, volume
 
     @property
@@ -273,11 +268,9 @@ class DyadicCountMin:
 
     def _places(self, numbers: "NDArray[np.int64] | None", name: str) -> "NDArray[np.int64]":
         if numbers is None or (numbers.size and numbers.dtype.kind not in "iu"):
-            message = f"{name} must be whole numbers."
-            raise InputError(message)
+            raise InputError(f"{name} must be whole numbers.")
         if numbers.size and (int(numbers.min()) < self._low or int(numbers.max()) > self._high):
-            message = f"{name} must lie between {self._low} and {self._high}."
-            raise InputError(message)
+            raise InputError(f"{name} must lie between {self._low} and {self._high}.")
         return numbers.astype(np.int64) - self._low
 
     def _counts(self, sketch: CountMin, nodes: "NDArray[np.int64]") -> "NDArray[np.int64]":

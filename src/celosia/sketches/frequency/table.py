@@ -37,8 +37,9 @@ def table_shape(rows: int, width: int) -> tuple[int, int]:
     """
     shape = whole(rows, name="rows"), whole(width, name="width")
     if shape[1] < 2 or shape[0] * shape[1] > _MOST_CELLS:
-        message = f"width must be at least 2, and rows times width at most 2^32, not {quote((rows, width))}."
-        raise ParameterError(message)
+        raise ParameterError(
+            f"width must be at least 2, and rows times width at most 2^32, not {quote((rows, width))}."
+        )
     return shape
 
 
@@ -122,8 +123,7 @@ class CounterTable:
         amounts = read_weights(weights, len(column))
         total, volume = signed_sums(amounts, len(column))
         if self._volume + volume > MOST:
-            message = "The absolute weights of a sketch must sum to at most 2^62: count in a larger unit."
-            raise InputError(message)
+            raise InputError("The absolute weights of a sketch must sum to at most 2^62: count in a larger unit.")
         start = 0
         for digests in digest_chunks(column, self.seed):
             part = amounts if amounts.size == 1 else amounts[start : start + digests.size]
@@ -147,8 +147,7 @@ class CounterTable:
         """
         self._require_alike(other)
         if self._volume + other._volume > MOST:
-            message = "The absolute weights of a sketch must sum to at most 2^62: count in a larger unit."
-            raise InputError(message)
+            raise InputError("The absolute weights of a sketch must sum to at most 2^62: count in a larger unit.")
         self._counters += other._counters
         self._total += other._total
         self._volume += other._volume
@@ -185,17 +184,14 @@ class CounterTable:
         CountMin(2, 2)
         """
         if counters.dtype != np.int64 or counters.ndim != 2:
-            message = "counters must be an array of 64-bit integers in rows."
-            raise FormatError(message)
+            raise FormatError("counters must be an array of 64-bit integers in rows.")
         try:
             table = cls(counters.shape[0], counters.shape[1], seed=seed)
         except ParameterError as error:
-            message = f"These bytes are not a {cls.__name__}: its parameters are out of range."
-            raise FormatError(message) from error
+            raise FormatError(f"These bytes are not a {cls.__name__}: its parameters are out of range.") from error
         table._counters, table._total, table._volume = counters.copy(), total, volume
         if not table._consistent():
-            message = f"These bytes are not a {cls.__name__}: no stream leads to its counters."
-            raise FormatError(message)
+            raise FormatError(f"These bytes are not a {cls.__name__}: no stream leads to its counters.")
         return table
 
     def _consistent(self) -> bool:
@@ -240,8 +236,9 @@ class CounterTable:
 
     def _require_alike(self, other: Self) -> None:
         if type(other) is not type(self) or self._family != other._family:
-            message = f"Only a sketch of the same kind, shape and seed goes together with {self!r}, not {quote(other)}."
-            raise ParameterError(message)
+            raise ParameterError(
+                f"Only a sketch of the same kind, shape and seed goes together with {self!r}, not {quote(other)}."
+            )
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self) or not isinstance(other, CounterTable):

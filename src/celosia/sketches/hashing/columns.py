@@ -53,8 +53,7 @@ class Column:
             return
         offsets = self.offsets
         if offsets.size == 0 or offsets[0] < 0 or offsets[-1] > self.data.size or np.any(offsets[1:] < offsets[:-1]):
-            message = "The offsets of a column of texts or bytes must not decrease nor leave its data."
-            raise InputError(message)
+            raise InputError("The offsets of a column of texts or bytes must not decrease nor leave its data.")
 
     def __len__(self) -> int:
         return self.offsets.size - 1 if self.integers is None else self.integers.size
@@ -101,8 +100,9 @@ def read_column(values: Values, *, name: str = "values") -> Column:
     if isinstance(values, Column):
         return values
     if isinstance(values, str | bytes | bytearray | int | float | np.generic) or values is None:
-        message = f"{name} must be a list, an array or a column, not one {type(values).__name__}: wrap it in a list."
-        raise InputError(message)
+        raise InputError(
+            f"{name} must be a list, an array or a column, not one {type(values).__name__}: wrap it in a list."
+        )
     if isinstance(values, range):
         values = np.arange(values.start, values.stop, values.step)
     if isinstance(values, np.ndarray):
@@ -129,15 +129,13 @@ def _from_list(values: list[Any] | tuple[Any, ...], name: str) -> Column:
     except OverflowError:
         raise _too_large(name) from None
     except (UnicodeError, pa.ArrowException):  # half a surrogate pair
-        message = f"{name} must be texts that UTF-8 can write."
-        raise InputError(message) from None
+        raise InputError(f"{name} must be texts that UTF-8 can write.") from None
     raise _unreadable(name, "a mixture or another type")
 
 
 def _from_numpy(values: "NDArray[Any]", name: str) -> Column:
     if values.ndim != 1:
-        message = f"{name} must have one dimension, not {values.ndim}."
-        raise InputError(message)
+        raise InputError(f"{name} must have one dimension, not {values.ndim}.")
     if np.ma.isMaskedArray(values):
         raise _unreadable(name, "an array with a mask")
     if values.dtype.kind in "bi":
@@ -155,7 +153,7 @@ def _from_numpy(values: "NDArray[Any]", name: str) -> Column:
     raise _unreadable(name, f"a NumPy array of {values.dtype}")
 
 
-def _from_library(values: Any, name: str) -> Column:  # noqa: ANN401 - any library's column
+def _from_library(values: Any, name: str) -> Column:
     import narwhals as nw
 
     series = nw.from_native(values, allow_series=True, pass_through=True)
@@ -165,7 +163,7 @@ def _from_library(values: Any, name: str) -> Column:  # noqa: ANN401 - any libra
     return _from_arrow(_as_arrow(values, name), name)
 
 
-def _as_arrow(values: Any, name: str) -> "pa.Array":  # noqa: ANN401 - any library's column
+def _as_arrow(values: Any, name: str) -> "pa.Array":
     import narwhals as nw
     import pyarrow as pa
 

@@ -61,8 +61,7 @@ def as_seed(seed: int) -> np.uint64:
     """
     number = whole(seed, name="seed", least=0)
     if number >= 2**64:
-        message = f"seed must be less than 2^64, not {quote(seed)}."
-        raise ParameterError(message)
+        raise ParameterError(f"seed must be less than 2^64, not {quote(seed)}.")
     return np.uint64(number)
 
 

@@ -124,8 +124,7 @@ class HashFamily:
         for name, most in (("rows", _MOST_ROWS), ("width", _WIDEST), ("independence", _MOST_INDEPENDENCE)):
             number = whole(getattr(self, name), name=name)
             if number > most:
-                message = f"{name} must be at most {most}, not {quote(number)}."
-                raise ParameterError(message)
+                raise ParameterError(f"{name} must be at most {most}, not {quote(number)}.")
             object.__setattr__(self, name, number)
         object.__setattr__(self, "seed", int(as_seed(self.seed)))
         object.__setattr__(self, "coefficients", _coefficients(self.rows, self.independence, self.seed))
@@ -177,11 +176,9 @@ class HashFamily:
     def _paired(self, digests: "ArrayLike", rows: "ArrayLike") -> "tuple[NDArray[np.uint64], NDArray[np.int64]]":
         words, where = _words(digests), np.asarray(rows)
         if where.dtype.kind not in "iu" or where.shape not in {(), words.shape}:
-            message = "rows must be one whole number for each digest, or one for all."
-            raise InputError(message)
+            raise InputError("rows must be one whole number for each digest, or one for all.")
         if where.size and (int(where.min()) < 0 or int(where.max()) >= self.rows):
-            message = f"rows must be from 0 to {self.rows - 1}."
-            raise InputError(message)
+            raise InputError(f"rows must be from 0 to {self.rows - 1}.")
         return words, np.ascontiguousarray(np.broadcast_to(where, words.shape), dtype=np.int64)
 
 
@@ -201,8 +198,7 @@ def width_for(chance: float, *, name: str, given: object) -> int:
     1001
     """
     if chance <= 1 / _WIDEST + _GRAIN:
-        message = f"{name} is too small for a table of at most 2^31 columns: {quote(given)}."
-        raise ParameterError(message)
+        raise ParameterError(f"{name} is too small for a table of at most 2^31 columns: {quote(given)}.")
     width = max(2, math.ceil(1 / (chance - _GRAIN)))
     return width if collision_chance(width) <= chance else width + 1  # rounding may miss by one
 
@@ -210,8 +206,7 @@ def width_for(chance: float, *, name: str, given: object) -> int:
 def _words(digests: "ArrayLike") -> "NDArray[np.uint64]":
     words = np.asarray(digests)
     if words.dtype != np.uint64 or words.ndim != 1:
-        message = "digests must be an array of 64-bit unsigned integers, as celosia.sketches.digest returns."
-        raise InputError(message)
+        raise InputError("digests must be an array of 64-bit unsigned integers, as celosia.sketches.digest returns.")
     return np.ascontiguousarray(words)
 
 

@@ -48,13 +48,13 @@ def sign(index: "ArrayLike", column: "ArrayLike") -> "NDArray[np.int64]":
     indices, columns = np.asarray(index), np.asarray(column)
     for name, array in (("index", indices), ("column", columns)):
         if array.dtype.kind not in "iu" or (array.size and int(array.min()) < 0):
-            message = f"{name} must be whole numbers that are not negative."
-            raise InputError(message)
+            raise InputError(f"{name} must be whole numbers that are not negative.")
     try:
         out = np.empty(np.broadcast_shapes(indices.shape, columns.shape), dtype=np.int64)
     except ValueError:
-        message = f"index and column must go together, not the shapes {indices.shape} and {columns.shape}."
-        raise InputError(message) from None
+        raise InputError(
+            f"index and column must go together, not the shapes {indices.shape} and {columns.shape}."
+        ) from None
     left, right = (
         array.astype(np.int64, copy=False)
         if array.shape == out.shape
@@ -77,15 +77,14 @@ def transform(array: "NDArray[_Number]") -> "NDArray[_Number]":
     """
     given: object = array
     if not isinstance(given, np.ndarray) or given.dtype not in {np.dtype(np.int64), np.dtype(np.float64)}:
-        message = "array must be a NumPy array of int64 or float64."
-        raise InputError(message)
+        raise InputError("array must be a NumPy array of int64 or float64.")
     size = array.shape[-1] if array.ndim else 0
     if array.ndim not in {1, 2} or size < 1 or size & (size - 1):
-        message = f"array must have one or two dimensions, the last a power of two, not the shape {array.shape}."
-        raise InputError(message)
+        raise InputError(
+            f"array must have one or two dimensions, the last a power of two, not the shape {array.shape}."
+        )
     if not array.flags.c_contiguous or not array.flags.writeable:
-        message = "array must be contiguous and writable, for it is transformed in place: pass a copy."
-        raise InputError(message)
+        raise InputError("array must be contiguous and writable, for it is transformed in place: pass a copy.")
     _transform_rows(array.reshape(-1, size))
     return array
 

@@ -22,8 +22,8 @@ _P = np.uint64(2**61 - 1)
 
 
 @intrinsic
-def _high_product(typing_context: "Any", a: "Any", b: "Any") -> "Any":  # noqa: ANN401, ARG001 - Numba's own types
-    def build(_context: "Any", builder: "Any", _signature: "Any", args: "Any") -> "Any":  # noqa: ANN401 - likewise
+def _high_product(typing_context: "Any", a: "Any", b: "Any") -> "Any":  # noqa: ARG001 - Numba's own types
+    def build(_context: "Any", builder: "Any", _signature: "Any", args: "Any") -> "Any":
         wide = ir.IntType(128)
         product = builder.mul(builder.zext(args[0], wide), builder.zext(args[1], wide))
         return builder.trunc(builder.lshr(product, ir.Constant(wide, 64)), ir.IntType(64))

@@ -202,8 +202,7 @@ class BloomFilter:
         try:
             shape_of_filter(bits, hashes)
         except ParameterError as error:
-            message = "These bytes are not a Bloom filter: its parameters are out of range."
-            raise FormatError(message) from error
+            raise FormatError("These bytes are not a Bloom filter: its parameters are out of range.") from error
         return cls.from_words(read_array(payload, np.uint64, ((bits + 63) // 64,)), bits, hashes, seed=seed)
 
     @classmethod
@@ -219,16 +218,18 @@ class BloomFilter:
             or words.shape != ((size + 63) // 64,)
             or (size % 64 and int(words[-1]) >> (size % 64))
         ):
-            message = "The words of a Bloom filter must be 64-bit unsigned integers, with no bit set beyond its end."
-            raise FormatError(message)
+            raise FormatError(
+                "The words of a Bloom filter must be 64-bit unsigned integers, with no bit set beyond its end."
+            )
         filled = cls(size, hashes, seed=seed)
         filled._words = words.copy()
         return filled
 
     def _require_alike(self, other: Self) -> None:
         if type(other) is not type(self) or self._parameters() != other._parameters():
-            message = f"Only a filter with the same parameters can be taken together with {self!r}, not {quote(other)}."
-            raise ParameterError(message)
+            raise ParameterError(
+                f"Only a filter with the same parameters can be taken together with {self!r}, not {quote(other)}."
+            )
 
     def _parameters(self) -> tuple[int, int, int]:
         return self._bits, self._hashes, self._seed
@@ -252,11 +253,9 @@ def shape_of_filter(bits: int, hashes: int) -> tuple[int, int]:
     """
     shape = whole(bits, name="bits"), whole(hashes, name="hashes")
     if shape[0] > _MOST_BITS:
-        message = f"bits must be at most 2^32, not {quote(bits)}."
-        raise ParameterError(message)
+        raise ParameterError(f"bits must be at most 2^32, not {quote(bits)}.")
     if shape[1] > _MOST_HASHES:
-        message = f"hashes must be at most {_MOST_HASHES}, not {quote(hashes)}."
-        raise ParameterError(message)
+        raise ParameterError(f"hashes must be at most {_MOST_HASHES}, not {quote(hashes)}.")
     return shape
 
 

@@ -45,8 +45,7 @@ class CountingBloomFilter:
         size, self._hashes = shape_of_filter(counters, hashes)
         self._width = whole(width, name="width")
         if self._width not in _TYPES:
-            message = f"width must be 8 or 16 bits, not {quote(width)}."
-            raise ParameterError(message)
+            raise ParameterError(f"width must be 8 or 16 bits, not {quote(width)}.")
         self._most = 2**self._width - 1
         self._seed = int(as_seed(seed))
         self._counters: NDArray[np.uint8] | NDArray[np.uint16] = np.zeros(size, dtype=_TYPES[self._width])
@@ -107,8 +106,7 @@ class CountingBloomFilter:
         column = read_column(values)
         times, start = read_weights(weights, len(column)), 0
         if times.size and int(times.min()) < 0:
-            message = "weights must be 0 or greater: to take values out, use remove."
-            raise InputError(message)
+            raise InputError("weights must be 0 or greater: to take values out, use remove.")
         for digests in digest_chunks(column, self._seed):
             part = times[start : start + digests.size] if times.size > 1 else times
             add_to_counters(digests, part, self._counters, self._hashes, self._most)
@@ -198,8 +196,9 @@ class CountingBloomFilter:
         [2]
         """
         if type(other) is not type(self) or self._parameters() != other._parameters():
-            message = f"Only a filter with the same parameters can be merged into {self!r}, not {quote(other)}."
-            raise ParameterError(message)
+            raise ParameterError(
+                f"Only a filter with the same parameters can be merged into {self!r}, not {quote(other)}."
+            )
         room = self._counters.dtype.type(self._most) - self._counters
         self._counters += np.minimum(other._counters, room)
         return self
@@ -223,14 +222,14 @@ class CountingBloomFilter:
         """
         (size, hashes, width, seed), payload = unpack(data, kind=Kind.COUNTING_BLOOM, fields=4)
         if width not in _TYPES:
-            message = "These bytes are not a counting Bloom filter: its counters have no width that is known."
-            raise FormatError(message)
+            raise FormatError("These bytes are not a counting Bloom filter: its counters have no width that is known.")
         counters = read_array(payload, _TYPES[width], (size,))
         try:
             filled = cls(size, hashes, width=width, seed=seed)
         except ParameterError as error:
-            message = "These bytes are not a counting Bloom filter: its parameters are out of range."
-            raise FormatError(message) from error
+            raise FormatError(
+                "These bytes are not a counting Bloom filter: its parameters are out of range."
+            ) from error
         filled._counters = counters
         return filled
 

@@ -108,8 +108,7 @@ def histogram(  # noqa: PLR0913 - how to cut, and the terms of a release
     [6, 1]
     """
     if (edges is None) == (categories is None):
-        message = "Give either edges, of bins, or categories."
-        raise ParameterError(message)
+        raise ParameterError("Give either edges, of bins, or categories.")
     if edges is not None:
         cuts = _cuts(edges)
         places, bins = _binned(read_numbers(array), cuts, null), len(cuts) - 1
@@ -127,12 +126,10 @@ def _different(values: NDArray[Any]) -> int:
 
 def _cuts(edges: Sequence[Exact]) -> NDArray[np.float64]:
     if isinstance(edges, str) or not hasattr(edges, "__len__") or not 2 <= len(edges) <= _MOST_EDGES:
-        message = f"edges must be a list of 2 to {_MOST_EDGES} numbers, not {quote(edges)}."
-        raise ParameterError(message)
+        raise ParameterError(f"edges must be a list of 2 to {_MOST_EDGES} numbers, not {quote(edges)}.")
     cuts = np.array([double_at_least(exact(edge, name="edges")) for edge in edges])
     if not np.all(np.diff(cuts) > 0):
-        message = "edges must be in increasing order, each larger than the one before."
-        raise ParameterError(message)
+        raise ParameterError("edges must be in increasing order, each larger than the one before.")
     return cuts
 
 

@@ -81,8 +81,7 @@ def _cross(
     pairs = pair(bounds, "bounds must be ((low, high), (low, high)), one pair for each column")
     columns = [read_numbers(array, name=name) for array, name in zip(arrays, "xy", strict=True)]
     if len(columns[0].values) != len(columns[1].values):
-        message = "x and y must be of one length: each row has a value of both."
-        raise InputError(message)
+        raise InputError("x and y must be of one length: each row has a value of both.")
     kinds = [kind_for(column, ends, grid=None, null=null) for column, ends in zip(columns, pairs, strict=True)]
     measure = CrossMoments(kinds[0].axis, kinds[1].axis, degree=1 if quantity == "covariance" else 2)
     found = [steps_on(axis, column, kind) for axis, column, kind in zip(measure.axes, columns, kinds, strict=True)]

@@ -186,6 +186,5 @@ def _of_one_number(interval: "Interval") -> "Interval":
 
 def _shares(qs: Iterable[Exact]) -> tuple[Exact, ...]:
     if isinstance(qs, str) or not isinstance(qs, Iterable):
-        message = f"qs must be a list of numbers between 0 and 1, not {quote(qs)}."
-        raise ParameterError(message)
+        raise ParameterError(f"qs must be a list of numbers between 0 and 1, not {quote(qs)}.")
     return tuple(qs)

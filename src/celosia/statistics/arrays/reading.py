@@ -67,8 +67,7 @@ def read_column(array: object, *, name: str = "array") -> Column:
     if framed is not None:
         return framed
     if isinstance(array, str | bytes) or not isinstance(array, Sequence) or hasattr(array, "dtype"):
-        message = f"{name} must be an array, a list or a column of a frame, not {type(array).__name__}."
-        raise InputError(message)
+        raise InputError(f"{name} must be an array, a list or a column of a frame, not {type(array).__name__}.")
     items = np.empty(len(array), dtype=object)
     items[:] = list(array)
     return _from_objects(items)
@@ -86,13 +85,11 @@ def read_numbers(array: object, *, name: str = "array") -> Column:
             return _reals(quick)
     column = read_column(array, name=name)
     if column.texts:
-        message = f"{name} must hold numbers, not texts: convert it before."
-        raise InputError(message)
+        raise InputError(f"{name} must hold numbers, not texts: convert it before.")
     if column.values.dtype.kind in "if":
         return column
     if column.values.dtype.kind != "O":
-        message = f"{name} must hold numbers, not {column.values.dtype.name}."
-        raise InputError(message)
+        raise InputError(f"{name} must hold numbers, not {column.values.dtype.name}.")
     return _reals(np.array([_number(item) for item in column.values], dtype=np.float64))
 
 
@@ -111,8 +108,7 @@ def _reals(values: NDArray[np.float64]) -> Column:
 
 def _from_numpy(array: NDArray[Any], name: str) -> Column:
     if array.ndim != 1:
-        message = f"{name} must be one column, not an array of {array.ndim} dimensions."
-        raise InputError(message)
+        raise InputError(f"{name} must be one column, not an array of {array.ndim} dimensions.")
     masked = isinstance(array, np.ma.MaskedArray)
     mask = np.ma.getmaskarray(array) if masked else np.zeros(array.shape, dtype=bool)
     plain = np.asarray(np.ma.getdata(array))
@@ -130,8 +126,7 @@ def _from_numpy(array: NDArray[Any], name: str) -> Column:
             texts = plain.dtype.kind != "O"
             return Column(values=column.values, present=column.present & ~mask, nullable=True, texts=texts)
         case _:
-            message = f"{name} must hold numbers, texts or times, not {plain.dtype.name}."
-            raise InputError(message)
+            raise InputError(f"{name} must hold numbers, texts or times, not {plain.dtype.name}.")
 
 
 def _whole(array: NDArray[Any]) -> NDArray[np.int64]:
@@ -156,7 +151,7 @@ def _is_value(item: object) -> bool:
     return hasattr(item, "isoformat") and item == item  # noqa: PLR0124 - pandas' NaT is unlike itself
 
 
-def _number(item: Any) -> float:  # noqa: ANN401 - whatever a list may hold
+def _number(item: Any) -> float:
     """Return a number, or the number that a text is, as a double; NaN for anything else."""
     try:
         return float(item)
@@ -183,12 +178,13 @@ def _from_frame(array: object, name: str) -> Column | None:
         else:
             arrow = _one_array(array.to_arrow() if is_polars_series(array) else array)
     except Exception:  # noqa: BLE001 - whatever a library raises here may quote values
-        message = f"{name} could not be read: convert the {type(array).__name__} to numbers, texts or times before."
-        raise InputError(message) from None
+        raise InputError(
+            f"{name} could not be read: convert the {type(array).__name__} to numbers, texts or times before."
+        ) from None
     return None if arrow is None else _from_arrow(arrow, name)
 
 
-def _to_arrow(series: Any) -> "pa.Array":  # noqa: ANN401 - a Series of pandas, which need not be installed
+def _to_arrow(series: Any) -> "pa.Array":
     import pyarrow as pa
 
     return pa.array(series, from_pandas=True)
@@ -226,5 +222,4 @@ def _from_arrow(array: "pa.Array", name: str) -> Column:
         return _reals(np.full(len(array), math.nan))
     if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
         return Column(values=array.to_numpy(zero_copy_only=False), present=present, nullable=True, texts=True)
-    message = f"{name} must hold numbers, texts or times, not {kind}."
-    raise InputError(message)
+    raise InputError(f"{name} must hold numbers, texts or times, not {kind}.")

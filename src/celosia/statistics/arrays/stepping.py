@@ -48,8 +48,7 @@ def pair(bounds: object, wanted: str) -> tuple[Any, Any]:
     (0, 120)
     """
     if not isinstance(bounds, tuple | list) or len(bounds) != 2:
-        message = f"{wanted}, not {quote(bounds)}."
-        raise ParameterError(message)
+        raise ParameterError(f"{wanted}, not {quote(bounds)}.")
     return bounds[0], bounds[1]
 
 
@@ -89,7 +88,7 @@ def summary_of(measure: "Measure", steps: Sequence[NDArray[np.int64]], rows: int
     return summary
 
 
-def _exact_sum(feature: Any, rows: int, largest: int) -> int:  # noqa: ANN401 - a constant or an array
+def _exact_sum(feature: Any, rows: int, largest: int) -> int:
     if isinstance(feature, int):
         return feature * rows
     if largest * rows < _FITS:

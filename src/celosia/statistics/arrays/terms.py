@@ -88,7 +88,7 @@ def noise_for(
     return pure if spreads[0] <= spreads[1] else gaussian
 
 
-def _alone(values: NDArray[Any]) -> Any:  # noqa: ANN401 - a number, or an array for a histogram
+def _alone(values: NDArray[Any]) -> Any:
     """Return the one cell's number, or its row of numbers."""
     (only,) = np.asarray(values)
     return only if isinstance(only, np.ndarray) else only.item()

@@ -41,8 +41,7 @@ class Bounding:
         object.__setattr__(self, "adjacency", exact_adjacency(self.adjacency))
         object.__setattr__(self, "unit", exact_text(self.unit, name="unit"))
         if self.groups > self.cells:
-            message = f"groups must be at most the number of cells, {self.cells}, not {quote(self.groups)}."
-            raise ParameterError(message)
+            raise ParameterError(f"groups must be at most the number of cells, {self.cells}, not {quote(self.groups)}.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,11 +85,10 @@ class Footprint:
         Sensitivity(l1=12, l2_squared=36)
         """
         if self.l1 * bounding.rows > _EXACT:
-            message = (
+            raise ParameterError(
                 f"rows must be smaller than {quote(bounding.rows)}: one unit would contribute more than 2^51 steps. "
                 "Allow fewer rows of a unit in a group, or declare a coarser grid."
             )
-            raise ParameterError(message)
         l1, l2_squared = self.l1, self.l2_squared
         if bounding.adjacency is not AddRemove:
             l1, l2_squared = self.across_l1, self.across_l2_squared

@@ -134,23 +134,21 @@ class Inquiry:
         """
         flat = np.concatenate([np.asarray(array).reshape(-1) for array in sums])
         if len(flat) != self.summed:
-            message = f"The sums must be {self.summed} whole numbers."
-            raise InputError(message)
+            raise InputError(f"The sums must be {self.summed} whole numbers.")
         if self.combination is None:
             return flat
         return _product(self.combination, flat)
 
-    def release(self, exact: "NDArray[Any]", source: Any = None) -> "NDArray[np.int64]":  # noqa: ANN401 - a source
+    def release(self, exact: "NDArray[Any]", source: Any = None) -> "NDArray[np.int64]":
         """Return combined numbers with fresh noise; refuse, judging by them, sums that were cut off for their size."""
         noisy: NDArray[np.int64] = self.noise.release(np.asarray(exact).reshape(1, -1), source)[0]
         edge = max(_MOST - 40 * self.noise.variance**0.5, _MOST / 2)  # where a sum that was cut off is found, noisy
         if np.abs(noisy).max(initial=0) >= edge:
-            message = "There are more rows than can be added up exactly: fit a random part of them."
-            raise InputError(message)
+            raise InputError("There are more rows than can be added up exactly: fit a random part of them.")
         return noisy
 
 
-def _product(matrix: Any, numbers: "NDArray[Any]") -> "NDArray[Any]":  # noqa: ANN401 - SciPy's arrays have no common type
+def _product(matrix: Any, numbers: "NDArray[Any]") -> "NDArray[Any]":
     """Return the exact product, in Python's integers: only what is not 0 is multiplied, for most of a matrix is."""
     rows, columns, factors = _entries(matrix)
     exact: NDArray[Any] = np.zeros(matrix.shape[0], dtype=object)
@@ -158,7 +156,7 @@ def _product(matrix: Any, numbers: "NDArray[Any]") -> "NDArray[Any]":  # noqa: A
     return exact
 
 
-def _entries(matrix: Any) -> "tuple[NDArray[Any], NDArray[Any], NDArray[Any]]":  # noqa: ANN401 - as above
+def _entries(matrix: Any) -> "tuple[NDArray[Any], NDArray[Any], NDArray[Any]]":
     """Return rows, columns and values of the entries of a matrix that are not 0."""
     if isinstance(matrix, np.ndarray):
         rows, columns = np.nonzero(matrix)
@@ -250,9 +248,8 @@ def check_learner(estimator: object) -> "Learner":
     celosia.core.errors.ParameterError: int is no estimator of celosia.learn that learns from sums alone: take one, ...
     """
     if not isinstance(estimator, Learner):
-        message = (
+        raise ParameterError(
             f"{type(estimator).__name__} is no estimator of celosia.learn that learns from sums alone: take one, or "
             "fit in memory, with estimator.fit(X, y)."
         )
-        raise ParameterError(message)
     return estimator

@@ -92,7 +92,7 @@ class Measure(ABC):
         return False
 
     @abstractmethod
-    def features(self, *k: Any) -> tuple[Any, ...]:  # noqa: ANN401 - numbers, arrays or expressions
+    def features(self, *k: Any) -> tuple[Any, ...]:
         """Return the ``width`` whole numbers of a row."""
 
     def averaged(self) -> "Measure":
@@ -145,8 +145,7 @@ class Measure(ABC):
 
     def _check(self, quantity: str) -> None:
         if quantity not in self.quantities:
-            message = f"{type(self).__name__} answers {', '.join(self.quantities)}, not {quote(quantity)}."
-            raise ParameterError(message)
+            raise ParameterError(f"{type(self).__name__} answers {', '.join(self.quantities)}, not {quote(quantity)}.")
 
 
 def nearer(axis: Axis, most: int) -> Axis:

@@ -174,13 +174,11 @@ class Noise:
         [[112], [51]]
         """
         if summary.shape != (self.cells, self.width):
-            message = f"The summary must have {self.cells} cells of {self.width} coordinates."
-            raise InputError(message)
+            raise InputError(f"The summary must have {self.cells} cells of {self.width} coordinates.")
         if summary.dtype == object:  # Python's integers, where 64 bits could be too few
             summary = np.minimum(np.maximum(summary, -_MOST), _MOST).astype(np.int64)
         if summary.dtype.kind not in "iu":
-            message = f"The summary must hold whole numbers, not {summary.dtype}."
-            raise InputError(message)
+            raise InputError(f"The summary must hold whole numbers, not {summary.dtype}.")
         noisy: NDArray[np.int64] = self.mechanism.release(summary, source=source).value
         return noisy
 

@@ -30,8 +30,7 @@ def sum_margin(mechanism: Laplace | Gaussian | KNorm, count: int, failure: float
     77.4
     """
     if isinstance(mechanism, KNorm):
-        message = "Sums are known of noises that are drawn one by one, of Laplace or Gaussian mechanisms."
-        raise ParameterError(message)
+        raise ParameterError("Sums are known of noises that are drawn one by one, of Laplace or Gaussian mechanisms.")
     if isinstance(mechanism, Gaussian):
         return math.sqrt(2 * count * float(mechanism.event.variance) * -math.log(failure))
     largest = 1 / float(mechanism.event.scale)

@@ -52,12 +52,14 @@ class Products(Measure):
     def __post_init__(self) -> None:
         for monomial in self.monomials:
             if len(monomial) > 2 or not all(0 <= place < len(self.columns) for place in monomial):
-                message = f"A monomial names at most two of {len(self.columns)} columns, not {quote(monomial)}."
-                raise ParameterError(message)
+                raise ParameterError(
+                    f"A monomial names at most two of {len(self.columns)} columns, not {quote(monomial)}."
+                )
         if self.weights is not None:
             if len(self.weights) != len(self.monomials):
-                message = f"weights must be one for each of {len(self.monomials)} monomials, not {len(self.weights)}."
-                raise ParameterError(message)
+                raise ParameterError(
+                    f"weights must be one for each of {len(self.monomials)} monomials, not {len(self.weights)}."
+                )
             object.__setattr__(self, "weights", tuple(whole(weight, name="weights") for weight in self.weights))
 
     @property
@@ -139,7 +141,7 @@ class Products(Measure):
             across_l2_squared=sum(w * w for w in wide),
         )
 
-    def features(self, *k: Any) -> tuple[Any, ...]:  # noqa: ANN401 - numbers, arrays or expressions
+    def features(self, *k: Any) -> tuple[Any, ...]:
         """Return the products for a row at these steps.
 
         >>> from fractions import Fraction
@@ -170,8 +172,7 @@ class Products(Measure):
         return None
 
     def _check(self, quantity: str) -> None:
-        message = f"Sums of products answer no {quote(quantity)}: an estimator solves for what it wants."
-        raise ParameterError(message)
+        raise ParameterError(f"Sums of products answer no {quote(quantity)}: an estimator solves for what it wants.")
 
 
 def _is_square(monomial: Monomial) -> bool:

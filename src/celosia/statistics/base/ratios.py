@@ -130,7 +130,7 @@ def variance_between(variance: Numbers, mean: Numbers, means: Between, ratio: Ra
     return ratio.between(variance, variance + farthest, failure)
 
 
-def whole_counts(features: NDArray[np.int64], total: int) -> Any:  # noqa: ANN401 - an array
+def whole_counts(features: NDArray[np.int64], total: int) -> Any:
     """Return the nearest whole number of rows, from noisy features that sum to ``total`` in each.
 
     >>> whole_counts(np.array([[119, 122], [-3, 1]]), 120).tolist()

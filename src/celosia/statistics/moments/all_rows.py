@@ -62,7 +62,7 @@ class MomentsOfAll(Measure):
         """Yes: ``features`` takes the step, 0 where there is none, and whether there is one, as 1 or 0."""
         return True
 
-    def features(self, *k: Any) -> tuple[Any, ...]:  # noqa: ANN401 - numbers, arrays or expressions
+    def features(self, *k: Any) -> tuple[Any, ...]:
         """Return the three whole numbers of a row from its step and whether it has one.
 
         >>> from fractions import Fraction

@@ -32,7 +32,7 @@ _NUISANCE = 0.1  # of the failure goes to where the mean may be, when the varian
 _EVEN = 1 / 12  # the variance of values spread evenly over a range of 1
 
 
-def bernstein(k: Any, steps: int, degree: int) -> tuple[Any, ...]:  # noqa: ANN401 - a number, array or expression
+def bernstein(k: Any, steps: int, degree: int) -> tuple[Any, ...]:
     """Return the Bernstein polynomials of degree 1 or 2 at ``k`` of ``steps``: they sum to ``steps ** degree``.
 
     >>> bernstein(3, 10, 1), bernstein(3, 10, 2)
@@ -92,7 +92,7 @@ class Moments(Measure):
             return self._linear(noisy, noise, self._low + self._range * self._line)
         return self._ratio(quantity, noisy / self.total, noise)
 
-    def _linear(self, noisy: NDArray[np.int64], noise: "Noise", weights: Numbers, value: Any = None) -> Estimate:  # noqa: ANN401 - an array
+    def _linear(self, noisy: NDArray[np.int64], noise: "Noise", weights: Numbers, value: Any = None) -> Estimate:
         """Return a weighted sum of the features with its interval."""
         centre = noisy @ weights / self.total
 
@@ -193,7 +193,7 @@ class FirstMoments(Moments):
     def _line(self) -> Numbers:
         return np.array([1.0, 0.0])
 
-    def features(self, *k: Any) -> tuple[Any, ...]:  # noqa: ANN401 - a number, array or expression
+    def features(self, *k: Any) -> tuple[Any, ...]:
         """Return the steps from the lower end and from the upper end.
 
         >>> from fractions import Fraction
@@ -252,7 +252,7 @@ class SecondMoments(Moments):
     def _line(self) -> Numbers:
         return np.array([0.0, 0.5, 1.0])
 
-    def features(self, *k: Any) -> tuple[Any, ...]:  # noqa: ANN401 - a number, array or expression
+    def features(self, *k: Any) -> tuple[Any, ...]:
         """Return the Bernstein polynomials of a row's step.
 
         >>> from fractions import Fraction

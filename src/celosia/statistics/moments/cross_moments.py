@@ -52,8 +52,7 @@ class CrossMoments(Measure):
 
     def __post_init__(self) -> None:
         if self.degree not in (1, 2):
-            message = f"degree must be 1 (covariance) or 2 (correlation too), not {quote(self.degree)}."
-            raise ParameterError(message)
+            raise ParameterError(f"degree must be 1 (covariance) or 2 (correlation too), not {quote(self.degree)}.")
 
     @property
     def axes(self) -> tuple[Axis, ...]:
@@ -89,7 +88,7 @@ class CrossMoments(Measure):
         """Whole numbers of 0 or more that sum to ``total``."""
         return simplex(self.total)
 
-    def features(self, *k: Any) -> tuple[Any, ...]:  # noqa: ANN401 - numbers, arrays or expressions
+    def features(self, *k: Any) -> tuple[Any, ...]:
         """Return the products of both columns' Bernstein polynomials, the second column's running fastest.
 
         >>> from fractions import Fraction

@@ -47,10 +47,9 @@ class CutOffMeasure(Measure):
         """What it can answer."""
         return ("kept",)
 
-    def features(self, *k: Any) -> tuple[Any, ...]:  # noqa: ANN401, ARG002 - no row has features of its own
+    def features(self, *k: Any) -> tuple[Any, ...]:  # noqa: ARG002 - no row has features of its own
         """Raise an error: what is cut off depends on all rows of a person, so engines count it by themselves."""
-        message = "What limits cut off is no sum over rows."
-        raise QueryError(message)
+        raise QueryError("What limits cut off is no sum over rows.")
 
     def answer(self, quantity: str, noisy: "NDArray[np.int64]", noise: "Noise") -> Estimate:
         """Return the share that the limits keep in all cells together, between 0 and 1.

@@ -84,7 +84,7 @@ class HalfHalfMean(Measure):
         more = 4 * bounding.groups if self._unit * bounding.rows >= _AVERAGED_APART else 0
         return Sensitivity(l1=exact.l1 + more, l2_squared=exact.l2_squared + more)
 
-    def features(self, *k: Any) -> tuple[Any, ...]:  # noqa: ANN401 - a number, array or expression
+    def features(self, *k: Any) -> tuple[Any, ...]:
         """Return the step itself, and the unit of the count.
 
         >>> from fractions import Fraction

@@ -42,7 +42,7 @@ class _Counts(Measure):
     def footprint(self) -> Footprint:
         return _ONE
 
-    def features(self, *k: Any) -> tuple[Any, ...]:  # noqa: ARG002, ANN401 - a count looks at no column
+    def features(self, *k: Any) -> tuple[Any, ...]:  # noqa: ARG002 - a count looks at no column
         return (1,)
 
     def answer(self, quantity: str, noisy: "NDArray[np.int64]", noise: "Noise") -> Estimate:
@@ -135,7 +135,7 @@ class Total(Measure):
         far = max(-low, high)
         return Footprint(l1=far, l2_squared=far**2, across_l1=high - low, across_l2_squared=(high - low) ** 2)
 
-    def features(self, *k: Any) -> tuple[Any, ...]:  # noqa: ANN401 - a number, array or expression
+    def features(self, *k: Any) -> tuple[Any, ...]:
         """Return the step itself.
 
         >>> Total(Axis(-5, 3, Fraction(1))).features(2)
@@ -210,7 +210,7 @@ class CentredSum(Measure):
         far = self.axis.steps
         return Footprint(l1=far, l2_squared=far**2, across_l1=2 * far, across_l2_squared=4 * far**2)
 
-    def features(self, *k: Any) -> tuple[Any, ...]:  # noqa: ANN401 - a number, array or expression
+    def features(self, *k: Any) -> tuple[Any, ...]:
         """Return twice the distance from the middle.
 
         >>> CentredSum(Axis(0, 120, Fraction(1)), rows=1000).features(120)
@@ -222,8 +222,9 @@ class CentredSum(Measure):
     def sensitivity(self, bounding: Bounding) -> Sensitivity:
         """Return twice the range in half steps; only under replace-one of single rows is their number public."""
         if bounding.adjacency is AddRemove or (bounding.groups, bounding.rows, bounding.cells) != (1, 1, 1):
-            message = "The number of rows is public only under ReplaceOne, for single rows and without groups."
-            raise ParameterError(message)
+            raise ParameterError(
+                "The number of rows is public only under ReplaceOne, for single rows and without groups."
+            )
         return self.footprint.sensitivity(bounding)
 
     def answer(self, quantity: str, noisy: "NDArray[np.int64]", noise: "Noise") -> Estimate:
@@ -286,7 +287,7 @@ class Bins(Measure):
         moved = min(self.count, 2)
         return Footprint(l1=1, l2_squared=1, across_l1=moved, across_l2_squared=moved)
 
-    def features(self, *k: Any) -> tuple[Any, ...]:  # noqa: ANN401 - a number or an array of them
+    def features(self, *k: Any) -> tuple[Any, ...]:
         """Return one at the bin's index and nothing elsewhere; an engine rather counts rows by bin."""
         (index,) = k
         return tuple((index == each) * 1 for each in range(self.count))

@@ -59,11 +59,9 @@ class SharedMoments(Measure):
 
     def __post_init__(self) -> None:
         if not 1 <= len(self.columns) <= MOST_COLUMNS or len(self.nullable) != len(self.columns):
-            message = f"From 1 to {MOST_COLUMNS} columns can share a measurement, not {len(self.columns)}."
-            raise ParameterError(message)
+            raise ParameterError(f"From 1 to {MOST_COLUMNS} columns can share a measurement, not {len(self.columns)}.")
         if not (self.with_rows or all(self.nullable)):
-            message = "The rows are counted wherever a column never misses a value: with_rows=True."
-            raise ParameterError(message)
+            raise ParameterError("The rows are counted wherever a column never misses a value: with_rows=True.")
 
     @property
     def axes(self) -> tuple[Axis, ...]:
@@ -111,7 +109,7 @@ class SharedMoments(Measure):
         """Yes, if values can be missing: ``features`` then takes, after all steps, whether there is one in each."""
         return any(self.nullable)
 
-    def features(self, *k: Any) -> tuple[Any, ...]:  # noqa: ANN401 - numbers, arrays or expressions
+    def features(self, *k: Any) -> tuple[Any, ...]:
         """Return P, the scaled distances from the middles, and what says whether there is a value.
 
         >>> SharedMoments((Axis(0, 4, Fraction(1)),), (False,)).features(3)
@@ -277,7 +275,7 @@ class SharedMoments(Measure):
         return float(self.axes[place].low) + self._half(place)
 
 
-def _around(centre: NDArray[np.float64], reach: Any) -> Any:  # noqa: ANN401 - functions of a level
+def _around(centre: NDArray[np.float64], reach: Any) -> Any:
     def interval(level: float) -> Between:
         return centre - reach(level), centre + reach(level)
 

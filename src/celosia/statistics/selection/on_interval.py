@@ -82,8 +82,7 @@ def choose(  # noqa: PLR0913 - the interval, the utility and all that a mechanis
     first, last = _bounds(low, high)
     count = whole(pieces, name="pieces")
     if count > _MOST_PIECES:
-        message = f"pieces must be at most {_MOST_PIECES}, not {quote(pieces)}."
-        raise ParameterError(message)
+        raise ParameterError(f"pieces must be at most {_MOST_PIECES}, not {quote(pieces)}.")
     edges, utilities = _asked(utility, first, last, count) if callable(utility) else _given(utility, first, last)
     return mechanism.release_on_line(edges, utilities, source=source)
 
@@ -92,8 +91,7 @@ def _bounds(low: Exact, high: Exact) -> tuple[float, float]:
     """Return the interval in doubles, no wider than it was given."""
     first, last = double_at_least(exact(low, name="low")), double_at_most(exact(high, name="high"))
     if not first < last:
-        message = f"low must be less than high, not {quote(low)} and {quote(high)}."
-        raise ParameterError(message)
+        raise ParameterError(f"low must be less than high, not {quote(low)} and {quote(high)}.")
     return first, last
 
 
@@ -103,21 +101,19 @@ def _asked(
     edges = np.linspace(low, high, pieces + 1)
     utilities = np.asarray(utility((edges[:-1] + edges[1:]) / 2))
     if utilities.shape != (pieces,):
-        message = f"utility must return one number for each of the {pieces} points that it is given."
-        raise InputError(message)
+        raise InputError(f"utility must return one number for each of the {pieces} points that it is given.")
     return edges, utilities
 
 
 def _given(utility: object, low: float, high: float) -> "tuple[NDArray[np.float64], ArrayLike]":
     if not isinstance(utility, tuple) or len(utility) != 2:
-        message = f"utility must be a function of points or (edges, utilities), not {type(utility).__name__}."
-        raise ParameterError(message)
+        raise ParameterError(
+            f"utility must be a function of points or (edges, utilities), not {type(utility).__name__}."
+        )
     try:
         inner = np.asarray(utility[0], dtype=np.float64)
     except (TypeError, ValueError):
-        message = "The edges of a utility must be numbers."
-        raise InputError(message) from None
+        raise InputError("The edges of a utility must be numbers.") from None
     if inner.ndim != 1 or np.isnan(inner).any():
-        message = "The edges of a utility must be a list of numbers, without NaN."
-        raise InputError(message)
+        raise InputError("The edges of a utility must be a list of numbers, without NaN.")
     return np.concatenate([[low], np.clip(inner, low, high), [high]]), utility[1]

@@ -42,8 +42,7 @@ class TopK(Choice):
         object.__setattr__(self, "candidates", whole(self.candidates, name="candidates"))
         object.__setattr__(self, "k", whole(self.k, name="k"))
         if self.k > self.candidates:
-            message = f"k must be at most the number of candidates, {self.candidates}, not {quote(self.k)}."
-            raise ParameterError(message)
+            raise ParameterError(f"k must be at most the number of candidates, {self.candidates}, not {quote(self.k)}.")
 
     @property
     def width(self) -> int:

@@ -67,8 +67,7 @@ class PrivateTopK(Choice):
         15
         """
         if epsilon is None:
-            message = "Texts that nobody listed need an epsilon and a delta."
-            raise ParameterError(message)
+            raise ParameterError("Texts that nobody listed need an epsilon and a delta.")
         return StableKeys(
             epsilon=epsilon, delta=self.delta, groups=self.groups, adjacency=bounding.adjacency, unit=bounding.unit
         )
@@ -127,8 +126,9 @@ class PrivateTopK(Choice):
         return (sentence,) if bounding.unit == "row" else (sentence, limit)
 
     def _choose(self, *_counts: object, **_options: object) -> "NDArray[np.int64]":
-        message = "Texts that nobody listed are no columns of counts: an engine finds them, and best() sorts them."
-        raise QueryError(message)
+        raise QueryError(
+            "Texts that nobody listed are no columns of counts: an engine finds them, and best() sorts them."
+        )
 
     def best(
         self, cells: "NDArray[np.int64]", texts: "list[str]", counts: "NDArray[np.int64]", number: int

@@ -74,12 +74,12 @@ class Quantiles(Choice):
     ) -> None:
         shares = tuple(exact_probability(share, name="quantiles") for share in quantiles)
         if not 1 <= len(shares) <= _MOST_QUANTILES:
-            message = f"quantiles must be 1 to {_MOST_QUANTILES} numbers between 0 and 1, not {len(shares)}."
-            raise ParameterError(message)
+            raise ParameterError(
+                f"quantiles must be 1 to {_MOST_QUANTILES} numbers between 0 and 1, not {len(shares)}."
+            )
         count = bins_for(axis) if bins is None else whole(bins, name="bins", least=2)
         if count > _MOST_COUNTS:
-            message = f"bins must be at most {_MOST_COUNTS}, not {quote(bins)}."
-            raise ParameterError(message)
+            raise ParameterError(f"bins must be at most {_MOST_COUNTS}, not {quote(bins)}.")
         object.__setattr__(self, "axis", axis)
         object.__setattr__(self, "quantiles", shares)
         object.__setattr__(self, "bins", min(count, axis.steps + 1))

@@ -164,8 +164,7 @@ class NoisyCountMin(Described):
 
         if isinstance(values, CountMin):
             if (values.rows, values.width, values.seed) != (self.rows, self.width, self.seed):
-                message = f"The sketch must have rows={self.rows}, width={self.width} and seed={self.seed}."
-                raise InputError(message)
+                raise InputError(f"The sketch must have rows={self.rows}, width={self.width} and seed={self.seed}.")
             return values.counters
         sketch = CountMin(self.rows, self.width, seed=self.seed)
         sketch.update(values)
@@ -183,8 +182,7 @@ class NoisyCountMin(Described):
 
         counters = np.asarray(table)
         if counters.shape != (self.rows, self.width) or counters.dtype.kind not in "iu":
-            message = f"table must be what release gave: whole numbers, {self.rows} by {self.width}."
-            raise InputError(message)
+            raise InputError(f"table must be what release gave: whole numbers, {self.rows} by {self.width}.")
         family = HashFamily(self.rows, self.width, independence=2, seed=self.seed)
         columns = family.table(digest(values, seed=self.seed))
         cells = np.take_along_axis(counters.astype(np.int64), columns, axis=1)

@@ -103,11 +103,11 @@ class NoisyDistinct(Described):
             mergeable=mergeable,
         )
         if self.levels > sketch.levels or self.levels * self.bitmaps > _MOST_BITS:
-            message = f"levels must be at most {sketch.levels}, and levels times bitmaps 2^28, not {quote(levels)}."
-            raise ParameterError(message)
+            raise ParameterError(
+                f"levels must be at most {sketch.levels}, and levels times bitmaps 2^28, not {quote(levels)}."
+            )
         if not isinstance(mergeable, bool):
-            message = f"mergeable must be True or False, not {quote(mergeable)}."
-            raise ParameterError(message)
+            raise ParameterError(f"mergeable must be True or False, not {quote(mergeable)}.")
         self._set(adjacency=adjacency, unit=unit)
         promise = self.guarantee
         self._set(adjacency=promise.adjacency, unit=promise.unit)
@@ -128,8 +128,7 @@ class NoisyDistinct(Described):
         # A set bit becomes a fair coin, which it stays however often it is merged.
         coin = RandomizedResponse(coins=(Fraction(1, 2), exp_at_least(-share) * _WIDER / 2), unit=self.unit)
         if coin.epsilon > share:
-            message = f"epsilon is too small for tables that can be merged: {quote(self.epsilon)}."
-            raise ParameterError(message)
+            raise ParameterError(f"epsilon is too small for tables that can be merged: {quote(self.epsilon)}.")
         return coin
 
     @property
@@ -185,8 +184,7 @@ class NoisyDistinct(Described):
 
         if isinstance(values, FlajoletMartin):
             if (values.bitmaps, values.seed) != (self.bitmaps, self.seed):
-                message = f"The sketch must have bitmaps={self.bitmaps} and seed={self.seed}."
-                raise InputError(message)
+                raise InputError(f"The sketch must have bitmaps={self.bitmaps} and seed={self.seed}.")
             return values.table(self.levels)
         sketch = FlajoletMartin(self.bitmaps, seed=self.seed)
         sketch.update(values)
@@ -204,8 +202,9 @@ class NoisyDistinct(Described):
         True
         """
         if not self.mergeable:
-            message = "Only tables of NoisyDistinct(mergeable=True) can be merged: others flip set bits unevenly."
-            raise ParameterError(message)
+            raise ParameterError(
+                "Only tables of NoisyDistinct(mergeable=True) can be merged: others flip set bits unevenly."
+            )
         merged = np.zeros((self.bitmaps, self.levels), dtype=np.bool_)
         for table in tables:
             merged ^= self._checked(table)
@@ -236,8 +235,9 @@ class NoisyDistinct(Described):
 
         if_set, if_clear = (math.exp(float(self.coin.log_masses(bit, [1])[0])) for bit in (True, False))
         if tables > 1 and not self.mergeable:
-            message = "Only tables of NoisyDistinct(mergeable=True) can be merged: others flip set bits unevenly."
-            raise ParameterError(message)
+            raise ParameterError(
+                "Only tables of NoisyDistinct(mergeable=True) can be merged: others flip set bits unevenly."
+            )
         return BitLikelihood(
             ones=table.sum(axis=0, dtype=np.int64),
             bits=self.bitmaps,
@@ -249,8 +249,7 @@ class NoisyDistinct(Described):
     def _checked(self, table: "NDArray[np.bool_]") -> "NDArray[np.bool_]":
         bits = np.asarray(table)
         if bits.dtype != np.bool_ or bits.shape != (self.bitmaps, self.levels):
-            message = f"A table must be what flip gave: booleans, {self.bitmaps} by {self.levels}."
-            raise InputError(message)
+            raise InputError(f"A table must be what flip gave: booleans, {self.bitmaps} by {self.levels}.")
         return bits
 
 

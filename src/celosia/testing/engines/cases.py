@@ -235,11 +235,11 @@ def _expressions(kinds: "Mapping[str, Kind]") -> list[Need]:
     return found
 
 
-def _need(measure: Any, *columns: str, distinct: str | None = None) -> Need:  # noqa: ANN401 - measure or choice
+def _need(measure: Any, *columns: str, distinct: str | None = None) -> Need:
     return Need(measure=measure, columns=tuple(map(parse_expression, columns)), serves=(), distinct=distinct)
 
 
-def _axis(tables: dict[str, Table], relation: Relation, text: str) -> Any:  # noqa: ANN401 - of a number
+def _axis(tables: dict[str, Table], relation: Relation, text: str) -> Any:
     return kind_of(parse_expression(text), columns_of(relation, tables)).axis
 
 

@@ -50,8 +50,7 @@ def check_engine(open_engine: "Callable[[Mapping[str, Table]], Engine]") -> tupl
                     engine.check(case.plan)
                     found, expected = _answers(engine, case), _answers(reference, case)
                 except CelosiaError as error:
-                    message = f"{name}: the engine raised {type(error).__name__}: {error}"
-                    raise ConformanceError(message) from error
+                    raise ConformanceError(f"{name}: the engine raised {type(error).__name__}: {error}") from error
                 _compare(name, found, expected)
                 passed.append(Check(name=name, found=f"{sum(map(_size, expected))} integers"))
     return tuple(passed)
@@ -69,22 +68,20 @@ def _answers(engine: "Engine", case: Case) -> list[Any]:
 
 def _compare(name: str, found: list[Any], expected: list[Any]) -> None:
     if len(found) != len(expected):
-        message = f"{name}: {len(expected)} arrays were asked for, and {len(found)} came."
-        raise ConformanceError(message)
+        raise ConformanceError(f"{name}: {len(expected)} arrays were asked for, and {len(found)} came.")
     for place, (mine, right) in enumerate(zip(found, expected, strict=True)):
         if isinstance(right, dict):
             equal = mine == right
         else:
             equal = mine.shape == right.shape and mine.dtype.kind in "iO" and bool(np.all(mine == right))
         if not equal:
-            message = f"{name}: request {place} is {_shown(mine)}, but {_shown(right)} is right."
-            raise ConformanceError(message)
+            raise ConformanceError(f"{name}: request {place} is {_shown(mine)}, but {_shown(right)} is right.")
 
 
-def _size(answer: Any) -> int:  # noqa: ANN401 - an array or counts by key
+def _size(answer: Any) -> int:
     return len(answer) if isinstance(answer, dict) else int(answer.size)
 
 
-def _shown(answer: Any) -> str:  # noqa: ANN401 - as above
+def _shown(answer: Any) -> str:
     text = str(answer if isinstance(answer, dict) else answer.tolist())
     return text if len(text) < 500 else f"{text[:500]}…"

@@ -139,12 +139,12 @@ def _chosen(persons: list[Any], cells: list[int], groups: int, order: KeyedOrder
     return found
 
 
-def _first(person: Any, cells: set[int], groups: int, order: KeyedOrder) -> set[int]:  # noqa: ANN401 - number or text
+def _first(person: Any, cells: set[int], groups: int, order: KeyedOrder) -> set[int]:
     ranked = sorted(cells, key=lambda cell: order.ranked(cell, _number(person, order)))
     return {ranked[0], ranked[-1]} if groups == 2 else set(ranked[:groups])
 
 
-def _number(value: Any, order: KeyedOrder) -> int:  # noqa: ANN401 - a number or a text
+def _number(value: Any, order: KeyedOrder) -> int:
     if isinstance(value, str):
         return int(hashlib.md5((order.salt + value).encode(), usedforsecurity=False).hexdigest()[:8], 16)
     return int(order.folded(value))

@@ -37,7 +37,7 @@ _SECOND = dt.timedelta(seconds=1)
 # ------------------------------------------------------------------------------------------------------------ values
 
 
-def clean_value(raw: Any, kind: Kind, text: TextFormat = _PLAIN) -> Any:  # noqa: ANN401 - any value
+def clean_value(raw: Any, kind: Kind, text: TextFormat = _PLAIN) -> Any:
     """Return what a raw value is under the schema, or None; ``text`` says how strings are written.
 
     >>> clean_value(float("nan"), Real(0, 1)), clean_value(7.25, Integer(0, 5))
@@ -55,7 +55,7 @@ def clean_value(raw: Any, kind: Kind, text: TextFormat = _PLAIN) -> Any:  # noqa
     return min(max(value, kind.low), kind.high)  # type: ignore[attr-defined] # whatever else is a number or a date
 
 
-def _said(raw: Any, kind: Kind, text: TextFormat) -> Any:  # noqa: ANN401 - any value
+def _said(raw: Any, kind: Kind, text: TextFormat) -> Any:
     """What a string says; any other value, and the strings of a Text or Category, as they are."""
     if not isinstance(raw, str) or raw in text.null_values:
         return None if isinstance(raw, str) else raw
@@ -64,7 +64,7 @@ def _said(raw: Any, kind: Kind, text: TextFormat) -> Any:  # noqa: ANN401 - any 
     return parse_text(raw, {Boolean: "boolean", Date: "date", Timestamp: "timestamp"}.get(type(kind), "float64"), text)
 
 
-def _read(raw: Any, kind: Kind) -> Any:  # noqa: ANN401, PLR0911 - one line for each kind
+def _read(raw: Any, kind: Kind) -> Any:  # noqa: PLR0911 - one line for each kind
     if raw is None or (isinstance(raw, float | Decimal) and not math.isfinite(raw)):
         return None
     match kind:
@@ -101,7 +101,7 @@ def _step(x: float, kind: Real) -> int:
     return min(max(math.floor(inside / float(kind.axis.grid) + 0.5), kind.axis.lowest), kind.axis.highest)
 
 
-def whole_value(value: Any, kind: Kind) -> Any:  # noqa: ANN401 - any value
+def whole_value(value: Any, kind: Kind) -> Any:
     """Return a clean value as an integer where it is a number, a date or a time; None stays None.
 
     >>> whole_value(dt.date(1970, 1, 31), Date("1970-01-01", "1970-12-31"))
@@ -118,7 +118,7 @@ def whole_value(value: Any, kind: Kind) -> Any:  # noqa: ANN401 - any value
     return int(value)
 
 
-def step_on(value: Any, kind: Kind, axis: Axis) -> int | None:  # noqa: ANN401 - any value
+def step_on(value: Any, kind: Kind, axis: Axis) -> int | None:
     """Return the step of a value on an axis that may be coarser than its own, counted from the low end.
 
     >>> step_on(70, Integer(0, 1000), Integer(0, 1000).axis.coarsened(256))
@@ -168,14 +168,13 @@ class CleanRows:
         return self.taken([place for place, true in enumerate(self.values(condition)) if true is True])
 
 
-def _settled(value: Any, kind: Kind) -> Any:  # noqa: ANN401 - any value
+def _settled(value: Any, kind: Kind) -> Any:
     return value if value is None or not isinstance(kind, Real) else _step(value, kind) * float(kind.axis.grid)
 
 
 def _base(table: "Table") -> CleanRows:
     if not isinstance(table.source, Frame):
-        message = "The reference engine reads frames."
-        raise TypeError(message)
+        raise TypeError("The reference engine reads frames.")
     names = [*table.schema, *(() if table.person is None else (table.person,))]
     raw = to_arrow(table.source.frame, names, kinds=table.schema, person=table.person, text=table.text).to_pydict()
     columns = {
@@ -188,7 +187,7 @@ def _base(table: "Table") -> CleanRows:
     return CleanRows(columns=columns, persons=persons, kinds=table.schema).taken(known)
 
 
-def _person(raw: Any) -> Any:  # noqa: ANN401 - a number or a text
+def _person(raw: Any) -> Any:
     if isinstance(raw, float):
         return int(raw) if math.isfinite(raw) and raw == math.floor(raw) and abs(raw) <= 2**53 else None
     return raw
@@ -233,7 +232,7 @@ def _per_person(relation: PerPerson, rows: CleanRows, kinds: Mapping[str, Kind])
     return CleanRows(columns=made, persons=list(places), kinds=kinds, single=True)
 
 
-def _of_person(function: str, values: list[Any], inner: Kind | None, kind: Kind) -> Any:  # noqa: ANN401 - any value
+def _of_person(function: str, values: list[Any], inner: Kind | None, kind: Kind) -> Any:
     if function == "count":
         return len(values)
     if not values:

@@ -77,7 +77,7 @@ def nasty_rows() -> "pa.Table":
     """
     import pyarrow as pa
 
-    def column(values: "list[Any]", type_: Any, stride: int) -> "pa.Array":  # noqa: ANN401 - a type of Arrow
+    def column(values: "list[Any]", type_: Any, stride: int) -> "pa.Array":
         found = itertools.islice(itertools.cycle(values), 0, _ROWS * stride, stride)
         return pa.array(list(found), type=type_)
 

@@ -93,5 +93,4 @@ def _telling(first: NDArray[np.uint8], second: NDArray[np.uint8]) -> NDArray[np.
 
 
 def _fail(check: str, what: str) -> None:
-    message = f"{check}: {what}"
-    raise ConformanceError(message)
+    raise ConformanceError(f"{check}: {what}")

@@ -89,8 +89,7 @@ def check_protocol(
     """
     whole(samples, name="samples", least=100)
     if not 0 < failure < 1:
-        message = f"failure must be a probability greater than 0 and less than 1, not {quote(failure)}."
-        raise ParameterError(message)
+        raise ParameterError(f"failure must be a probability greater than 0 and less than 1, not {quote(failure)}.")
     source, share = Seeded(seed), failure / _SHARES
     checks = [Check(name="form", found=check_form(protocol))]
     held = _values(protocol, values)
@@ -140,8 +139,7 @@ def _values(protocol: Protocol[Any], values: Sequence[Any] | None) -> Sequence[A
         values = _guess(protocol)
     values = list(values)
     if len(values) < 2 or any(one == two for index, one in enumerate(values) for two in values[:index]):
-        message = "values must be at least two different ones, so that there are neighbours to compare."
-        raise ParameterError(message)
+        raise ParameterError("values must be at least two different ones, so that there are neighbours to compare.")
     return values
 
 
@@ -156,5 +154,4 @@ def _guess(protocol: Protocol[Any]) -> Sequence[Any]:
         except CelosiaError:
             continue
         return values
-    message = f"values must be given: none are known that {type(protocol).__name__} takes."
-    raise ParameterError(message)
+    raise ParameterError(f"values must be given: none are known that {type(protocol).__name__} takes.")

@@ -190,8 +190,9 @@ def check_refusals(protocol: Protocol[Any]) -> str:
             if _SECRET in str(error):
                 _fail("refusals", "an error of the client quotes the value.")
         except Exception as error:
-            message = f"refusals: {type(error).__name__} was raised for values that cannot be taken: use InputError."
-            raise ConformanceError(message) from error
+            raise ConformanceError(
+                f"refusals: {type(error).__name__} was raised for values that cannot be taken: use InputError."
+            ) from error
         else:
             _fail("refusals", f"the client takes a {type(values).__name__} that is no column of its values.")
     return f"{len(bad)} kinds of values refused"
@@ -201,8 +202,7 @@ def _again(protocol: Protocol[Any]) -> Protocol[Any]:
     try:
         return Protocol.from_json(protocol.to_json())
     except CelosiaError as error:
-        message = f"form: the protocol does not come back from its own JSON: {error}"
-        raise ConformanceError(message) from error
+        raise ConformanceError(f"form: the protocol does not come back from its own JSON: {error}") from error
 
 
 def _reports(protocol: Protocol[Any], values: Sequence[Any], source: Source) -> Reports:
@@ -275,14 +275,14 @@ def _accepted(protocol: Protocol[Any], payloads: Bytes) -> np.ndarray[Any, np.dt
     return accepted
 
 
-def _absorb(aggregate: Aggregate[Any], hostile: Any, name: str) -> None:  # noqa: ANN401 - whatever was sent
+def _absorb(aggregate: Aggregate[Any], hostile: Any, name: str) -> None:
     try:
         aggregate.absorb(hostile)
     except Exception as error:
-        message = f"hostile: {name} raised {type(error).__name__}; such reports are counted, never an error."
-        raise ConformanceError(message) from error
+        raise ConformanceError(
+            f"hostile: {name} raised {type(error).__name__}; such reports are counted, never an error."
+        ) from error
 
 
 def _fail(check: str, what: str) -> None:
-    message = f"{check}: {what}"
-    raise ConformanceError(message)
+    raise ConformanceError(f"{check}: {what}")

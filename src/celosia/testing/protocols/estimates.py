@@ -271,11 +271,11 @@ def _contributions(protocol: Protocol[Any], law: Law) -> Floats | None:
     return alone if together is not None and np.allclose(added, together, rtol=0, atol=_TOLERANCE * scale) else None
 
 
-def _absorbed(protocol: Protocol[Any], payload: Any) -> Any:  # noqa: ANN401 - rows, and an aggregate of any kind
+def _absorbed(protocol: Protocol[Any], payload: Any) -> Any:
     return protocol.aggregate().absorb(Reports(protocol=protocol, payload=payload))
 
 
-def _ask(protocol: Protocol[Any], aggregate: Any, values: Sequence[Any]) -> Floats | None:  # noqa: ANN401 - of any kind
+def _ask(protocol: Protocol[Any], aggregate: Any, values: Sequence[Any]) -> Floats | None:
     if _is_mean(protocol):
         return np.array([float(aggregate.estimate().mean)])
     estimate = aggregate.estimate(list(values))
@@ -288,5 +288,4 @@ def _reach(failure: float, tests: int, draws: int) -> float:
 
 
 def _fail(check: str, what: str) -> None:
-    message = f"{check}: {what}"
-    raise ConformanceError(message)
+    raise ConformanceError(f"{check}: {what}")

@@ -44,8 +44,9 @@ def client_draws(protocol: Memoised[Any], payload: Bytes) -> NDArray[np.int64]: 
     >>> int(client_draws(protocol, protocol.outputs()).max())
     191
     """
-    message = f"histories: no law of histories is known for {type(protocol).__name__}; register client_draws."
-    raise ConformanceError(message)
+    raise ConformanceError(
+        f"histories: no law of histories is known for {type(protocol).__name__}; register client_draws."
+    )
 
 
 @singledispatch
@@ -59,8 +60,9 @@ def history_log_masses(protocol: Memoised[Any], history: History, payloads: Byte
     >>> np.exp(history_log_masses(protocol, (0, 0), twice)).round(3).tolist()
     [0.731, 0.0, 0.0, 0.269]
     """
-    message = f"histories: no law of histories is known for {type(protocol).__name__}; register history_log_masses."
-    raise ConformanceError(message)
+    raise ConformanceError(
+        f"histories: no law of histories is known for {type(protocol).__name__}; register history_log_masses."
+    )
 
 
 @client_draws.register
@@ -269,5 +271,4 @@ def _check_draws(protocol: Memoised[Any], law: Law, reports: int, samples: int, 
 
 
 def _fail(what: str) -> None:
-    message = f"histories: {what}"
-    raise ConformanceError(message)
+    raise ConformanceError(f"histories: {what}")

@@ -115,8 +115,7 @@ def check_event(protocol: Protocol[Any], law: Law | None) -> str:
     try:
         price = pure(event)
     except NotPriced as error:
-        message = f"event: {name} cannot be priced as pure differential privacy."
-        raise ConformanceError(message) from error
+        raise ConformanceError(f"event: {name} cannot be priced as pure differential privacy.") from error
     if price > guarantee.epsilon:
         _fail("event", f"{name} is priced at {float(price):.9g}, more than {guarantee!r} says.")
     if law is None:
@@ -141,7 +140,7 @@ def check_sampler(protocol: Protocol[Any], law: Law, samples: int, source: Sourc
     '10000 reports of each value, smallest p-value 0...'
     """
 
-    def drawn(value: Any, count: int) -> Bytes:  # noqa: ANN401 - a value of the domain
+    def drawn(value: Any, count: int) -> Bytes:
         return protocol.privatize(_column(value, count), source=source).payload
 
     least = follow(law, drawn, samples, CHUNK, failure, "sampler")
@@ -159,7 +158,7 @@ def check_scalar(protocol: Protocol[Any], law: Law, samples: int, source: Source
     """
     header = protocol.header
 
-    def drawn(value: Any, count: int) -> Bytes:  # noqa: ANN401 - a value of the domain
+    def drawn(value: Any, count: int) -> Bytes:
         records = [protocol.report(value, source=source) for _ in range(count)]
         if any(record[:HEADER] != header for record in records):
             _fail("scalar", "a record does not begin with the protocol's header.")
@@ -182,7 +181,7 @@ def check_memoised(protocol: Memoised[Any], law: Law, samples: int, source: Sour
     '10000 secrets for each value, smallest p-value 0...'
     """
 
-    def drawn(value: Any, count: int) -> Bytes:  # noqa: ANN401 - a value of the domain
+    def drawn(value: Any, count: int) -> Bytes:
         secrets = source.words(count * KEY_BYTES // 8).view(np.uint8).reshape(count, KEY_BYTES)
         return protocol.privatize(_column(value, count), secrets=secrets, source=source).payload
 
@@ -205,7 +204,7 @@ def row_keys(rows: Bytes) -> NDArray[np.uint64]:
     return digest(Column(offsets=offsets, data=np.ascontiguousarray(rows).reshape(-1)))
 
 
-def follow(law: Law, drawn: Any, samples: int, chunk: int, failure: float, check: str) -> float:  # noqa: ANN401 - a function
+def follow(law: Law, drawn: Any, samples: int, chunk: int, failure: float, check: str) -> float:
     """Return the smallest p-value: of each value's reports, and of all reports sorted by how likely they were.
 
     The latter pools what all values have in common, such as how often the truth was kept: it sees a coin that is a
@@ -243,7 +242,7 @@ def follow(law: Law, drawn: Any, samples: int, chunk: int, failure: float, check
     return _at_least(_by_level(law, pooled), least, failure / tests, check, samples * len(law.values))
 
 
-def _column(value: Any, count: int) -> Any:  # noqa: ANN401 - a value, and a column of it
+def _column(value: Any, count: int) -> Any:
     # A list would be read again, item by item, for every chunk of some million reports.
     if isinstance(value, bool) or not isinstance(value, int | float):
         return [value] * count
@@ -264,5 +263,4 @@ def _at_least(p_value: float, least: float, failure: float, check: str, samples:
 
 
 def _fail(check: str, what: str) -> None:
-    message = f"{check}: {what}"
-    raise ConformanceError(message)
+    raise ConformanceError(f"{check}: {what}")

@@ -14,7 +14,7 @@ from celosia.ledger import Policy, Window
 from celosia.ledger.budgets.advice import describe_refusal
 
 
-def session(budget: cl.Guarantee, **protected: Any) -> cl.Session:  # noqa: ANN401 - as table takes it
+def session(budget: cl.Guarantee, **protected: Any) -> cl.Session:
     schema = cl.Schema(age=cl.Integer(0, 120), income=cl.Integer(0, 10**6), sex=cl.Category("F", "M"), name=cl.Text())
     empty = pa.table(
         {

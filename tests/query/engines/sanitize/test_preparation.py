@@ -206,7 +206,7 @@ CELLS = {
 }
 
 
-def written(form: str, folder: Path) -> Any:  # noqa: ANN401 - a source
+def written(form: str, folder: Path) -> Any:
     """The same cells, as text, in another format."""
     table = pa.table(CELLS)
     if form == "parquet":

@@ -66,7 +66,7 @@ def decimals(values: list[int]) -> pa.Array:
     return pa.Array.from_buffers(pa.decimal128(38, 10), len(values), [None, pa.py_buffer(data)])
 
 
-def rows(unit: str = "us", zone: str | None = None, **last: Any) -> pa.Table:  # noqa: ANN401 - any content
+def rows(unit: str = "us", zone: str | None = None, **last: Any) -> pa.Table:
     """Ordinary rows, and a last one of which some columns are given."""
     rng = np.random.default_rng(5)
     number, second = rng.integers(-3, 12, ORDINARY).tolist(), rng.integers(-99_999, 99_999, ORDINARY).tolist()
@@ -86,7 +86,7 @@ def rows(unit: str = "us", zone: str | None = None, **last: Any) -> pa.Table:  #
     )
 
 
-def twin(**last: Any) -> pa.Table:  # noqa: ANN401 - any content
+def twin(**last: Any) -> pa.Table:
     """The same with a last row that is what the nasty one must be read as."""
     clean = rows("us", None, **({"n": 5} | {name: value for name, value in last.items() if value is not None}))
     for name in (name for name, value in last.items() if value is None):
@@ -99,7 +99,7 @@ def twin(**last: Any) -> pa.Table:  # noqa: ANN401 - any content
 # ---------------------------------------------------------------------------------------------------------- questions
 
 
-def need(measure: Any, *columns: str, distinct: str | None = None) -> Need:  # noqa: ANN401 - measure or choice
+def need(measure: Any, *columns: str, distinct: str | None = None) -> Need:
     return Need(measure=measure, columns=tuple(map(Column, columns)), serves=(), distinct=distinct)
 
 
@@ -131,7 +131,7 @@ def table_of(source: object, person: str | None = None) -> Table:
     return cl.table(source, schema=SCHEMA, name="t", **limits)
 
 
-def found(engine: Any, person: str | None = None, filters: list[Any] = FILTERS) -> list[Any]:  # noqa: ANN401 - an engine
+def found(engine: Any, person: str | None = None, filters: list[Any] = FILTERS) -> list[Any]:
     """The exact answers to all questions."""
     unit: dict[str, Any] = {"unit": "person", "groups": 2, "rows": 3} if person else {}
     answers: list[Any] = []
@@ -155,7 +155,7 @@ def of_reference(frame: pa.Table, person: str | None = None, filters: list[Any] 
     return found(ReferenceEngine({"t": table_of(frame, person)}), person, filters)
 
 
-def in_files(table: pa.Table, folder: Path, **options: Any) -> str:  # noqa: ANN401 - of the writer
+def in_files(table: pa.Table, folder: Path, **options: Any) -> str:
     """Two files of several row groups each."""
     pq.write_table(table.slice(0, 11), folder / "a.parquet", row_group_size=4, **options)
     pq.write_table(table.slice(11), folder / "b.parquet", row_group_size=7, **options)
@@ -179,7 +179,7 @@ FAR = [2**63 - 1, 2**62, LEAST + 1, LEAST, (2**63 - 1) // 1000, 2**63 - 2, LEAST
 def expected() -> Callable[..., list[Any]]:
     known: dict[str, list[Any]] = {}
 
-    def compute(person: str | None = None, filters: list[Any] = FILTERS, **last: Any) -> list[Any]:  # noqa: ANN401 - any
+    def compute(person: str | None = None, filters: list[Any] = FILTERS, **last: Any) -> list[Any]:
         mark = repr((person, len(filters), last))
         if mark not in known:
             known[mark] = of_reference(twin(**last), person, filters)
@@ -192,7 +192,7 @@ BY_TIME, BY_TEXT = FILTERS[:2], FILTERS[2:4]
 
 
 @pytest.mark.parametrize(("unit", "zone"), [("ms", None), ("ms", "UTC"), ("us", None), ("us", "UTC"), ("ns", None)])
-def test_times_far_away_in_parquet(unit: str, zone: str | None, tmp_path: Path, expected: Any) -> None:  # noqa: ANN401 - a function
+def test_times_far_away_in_parquet(unit: str, zone: str | None, tmp_path: Path, expected: Any) -> None:
     for value in FAR if (unit, zone) == ("ms", None) else FAR[::3]:
         source = in_files(rows(unit, zone, t=value), tmp_path)
         assert of_duckdb(source, None, BY_TIME) == expected(None, BY_TIME, t=reads_as(value, unit)), value
@@ -200,13 +200,13 @@ def test_times_far_away_in_parquet(unit: str, zone: str | None, tmp_path: Path, 
 
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("zone", [None, "Asia/Kathmandu"])
-def test_times_far_away_in_frames(unit: str, zone: str | None, expected: Any) -> None:  # noqa: ANN401 - a function
+def test_times_far_away_in_frames(unit: str, zone: str | None, expected: Any) -> None:
     for value in FAR if unit in ("s", "ms") and zone else FAR[::3]:
         right = expected(None, BY_TIME, t=reads_as(value, unit))
         assert of_duckdb(rows(unit, zone, t=value), None, BY_TIME) == right, value
 
 
-def test_times_far_away_in_frames_of_other_libraries(expected: Any) -> None:  # noqa: ANN401 - a function
+def test_times_far_away_in_frames_of_other_libraries(expected: Any) -> None:
     value = 2**62
     for unit in ("ms", "us"):
         frame = rows(unit, "UTC", t=value)
@@ -225,18 +225,18 @@ BROKEN = [b"\xff", b"\xed\xa0\x80", b"\xc0\x80", b"F\xe9", b"\xf4\x90\x80\x80", 
 
 
 @pytest.mark.parametrize("broken", BROKEN, ids=lambda text: text[-4:].hex())
-def test_texts_that_are_not_utf_8(broken: bytes, tmp_path: Path, expected: Any) -> None:  # noqa: ANN401 - a function
+def test_texts_that_are_not_utf_8(broken: bytes, tmp_path: Path, expected: Any) -> None:
     table, right = rows(s=broken, u=broken), expected(None, BY_TEXT, s=None, u=UNREADABLE.encode())
     assert of_duckdb(table, None, BY_TEXT) == right
     assert of_duckdb(in_files(table, tmp_path), None, BY_TEXT) == right
 
 
-def test_texts_in_pages_of_other_kinds(tmp_path: Path, expected: Any) -> None:  # noqa: ANN401 - a function
+def test_texts_in_pages_of_other_kinds(tmp_path: Path, expected: Any) -> None:
     source = in_files(rows(s=b"\xff", u=b"\xff"), tmp_path, use_dictionary=False, write_statistics=False)
     assert of_duckdb(source) == expected(s=None, u=UNREADABLE.encode())
 
 
-def test_texts_in_dictionaries(tmp_path: Path, expected: Any) -> None:  # noqa: ANN401 - a function
+def test_texts_in_dictionaries(tmp_path: Path, expected: Any) -> None:
     table = rows(s=b"\xff", u=b"\xff\xfe")
     for place, name in ((2, "s"), (3, "u")):
         table = table.set_column(place, name, table.column(name).cast(pa.binary()).dictionary_encode())
@@ -249,7 +249,7 @@ def test_texts_in_dictionaries(tmp_path: Path, expected: Any) -> None:  # noqa: 
     assert of_duckdb(in_files(table, tmp_path)) == right
 
 
-def test_a_person_whose_name_is_not_utf_8_is_nobody(tmp_path: Path, expected: Any) -> None:  # noqa: ANN401 - a function
+def test_a_person_whose_name_is_not_utf_8_is_nobody(tmp_path: Path, expected: Any) -> None:
     for broken in (b"\xff", b"p1\xe9"):
         table, right = rows(who=broken), expected("who", FILTERS[:1], who=None)
         assert of_duckdb(in_files(table, tmp_path), "who", FILTERS[:1]) == right
@@ -257,13 +257,13 @@ def test_a_person_whose_name_is_not_utf_8_is_nobody(tmp_path: Path, expected: An
 
 
 @pytest.mark.parametrize("number", [-(2**127), 1 - 2**127, 10**38])
-def test_decimals_beyond_their_precision(number: int, tmp_path: Path, expected: Any) -> None:  # noqa: ANN401 - a function
+def test_decimals_beyond_their_precision(number: int, tmp_path: Path, expected: Any) -> None:
     table, right = rows(x=number), expected(x=10**11 if number > 0 else 0)
     assert of_duckdb(table) == right
     assert of_duckdb(in_files(table, tmp_path)) == right
 
 
-def test_all_at_once(tmp_path: Path, expected: Any) -> None:  # noqa: ANN401 - a function
+def test_all_at_once(tmp_path: Path, expected: Any) -> None:
     everything = rows("ms", "UTC", x=-(2**127), s=b"\xff", u=b"\xff", t=LEAST)
     right = expected(x=0, s=None, u=UNREADABLE.encode(), t=None)
     assert of_duckdb(in_files(everything, tmp_path)) == right
@@ -348,7 +348,7 @@ def test_private_keys_are_counted_in_the_copy(tmp_path: Path) -> None:
 def test_a_copy_is_made_once_and_goes_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[str] = []
 
-    def counted(*args: Any) -> Files:  # noqa: ANN401 - as the function
+    def counted(*args: Any) -> Files:
         calls.append(args[-1])
         return mended_copy(*args)
 

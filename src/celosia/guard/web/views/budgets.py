@@ -46,14 +46,12 @@ def limit_of(form: "Mapping[str, str]") -> Guarantee:
         case "preset":
             return budget_of_preset(form)
         case other:
-            message = f"kind must be preset, pure, approx or zcdp, not {quote(other)}."
-            raise ParameterError(message)
+            raise ParameterError(f"kind must be preset, pure, approx or zcdp, not {quote(other)}.")
 
 
 def _given(numbers: "Mapping[str, str]", name: str) -> str:
     if not numbers[name]:
-        message = f"{name} must be given, such as {'1e-6' if name == 'delta' else '1'}."
-        raise ParameterError(message)
+        raise ParameterError(f"{name} must be given, such as {'1e-6' if name == 'delta' else '1'}.")
     return numbers[name]
 
 
@@ -85,8 +83,7 @@ def _with(limit: Guarantee, name: str, part: str) -> Guarantee:
 
 def _days(text: str) -> int:
     if not (text.isascii() and text.isdigit() and 0 < int(text[:9]) <= _MOST_DAYS):
-        message = f"days must be a whole number from 1 to {_MOST_DAYS}, not {quote(text)}."
-        raise ParameterError(message)
+        raise ParameterError(f"days must be a whole number from 1 to {_MOST_DAYS}, not {quote(text)}.")
     return int(text)
 
 

@@ -69,8 +69,7 @@ def _set_bounds(visit: "Visit") -> "Response":
     try:
         low, high = visit.filled("low"), visit.filled("high")
         if not low or not high:
-            message = "low and high must both be given."
-            raise ParameterError(message)
+            raise ParameterError("low and high must both be given.")
         visit.guard.set_bounds(visit.identity, name, column, low, high)
     except CelosiaError as error:
         return _curated(visit, problem=mendable(error).detail, column=column, status=422)

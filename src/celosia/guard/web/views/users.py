@@ -49,8 +49,7 @@ def _expiry(visit: "Visit") -> dt.datetime | None:
     if not days:
         return None
     if not (days.isascii() and days.isdigit() and 0 < int(days[:9]) <= _MOST_DAYS):
-        message = f"days must be a whole number from 1 to {_MOST_DAYS}, not {quote(days)}."
-        raise ParameterError(message)
+        raise ParameterError(f"days must be a whole number from 1 to {_MOST_DAYS}, not {quote(days)}.")
     return dt.datetime.now(dt.UTC) + dt.timedelta(days=int(days))
 
 

@@ -145,11 +145,10 @@ def _copy(source: str, target: str, columns: Sequence[str], person: str | None) 
                 writer = stack.enter_context(pq.ParquetWriter(target, table.schema))
             writer.write_table(table)
         if others.take(1).num_rows:
-            message = "A file has changed while it was read."
-            raise EngineError(message)
+            raise EngineError("A file has changed while it was read.")
 
 
-def _batches(file: Any, columns: Sequence[str]) -> "Iterator[pa.Table]":  # noqa: ANN401 - a Parquet file
+def _batches(file: Any, columns: Sequence[str]) -> "Iterator[pa.Table]":
     """The batches of a file; one at least, which may be empty."""
     import pyarrow as pa
 
@@ -241,7 +240,7 @@ def _is_least(column: "pa.ChunkedArray") -> "pa.ChunkedArray":
     return pc.equal(column, _decimal(_LEAST, column.type))
 
 
-def _decimal(number: int, type_: "pa.DataType") -> Any:  # noqa: ANN401 - a scalar of Arrow
+def _decimal(number: int, type_: "pa.DataType") -> Any:
     """A decimal whose digits are beyond its type."""
     import pyarrow as pa
 
@@ -271,7 +270,7 @@ def _is_wide(type_: "pa.DataType") -> bool:
     return bool(pa.types.is_decimal128(type_)) and type_.precision > _NARROW
 
 
-def _values(type_: Any) -> Any:  # noqa: ANN401 - a type of Arrow
+def _values(type_: Any) -> Any:
     import pyarrow as pa
 
     return type_.value_type if pa.types.is_dictionary(type_) else type_
