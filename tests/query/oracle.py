@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import celosia as cl
 from celosia.core import CelosiaError
+from celosia.query.plan.comparison import bucket_labels
 from celosia.query.plan.expressions import Call, Column, Expression, Literal, kind_of
-from celosia.query.plan.operations import bucket_labels
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

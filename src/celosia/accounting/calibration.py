@@ -30,8 +30,6 @@ from celosia.core import (
 )
 from celosia.core.exact import Exact, exact_positive, quote
 
-__all__ = ["Calibration", "calibrate"]
-
 _SMALLEST, _LARGEST = 1e-12, 1e15  # amounts of noise that are tried
 _FAR = 50.0  # stands for an excess without a size, as a logarithm
 _LEAST = 1e-300  # a target that is missed by nothing that a double could show

@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     import altair as alt
     from numpy.typing import ArrayLike
 
-__all__ = ["composition_growth", "iteration", "privacy_profile", "renyi_budget", "trade_off"]
-
 _POINTS = 181  # of a curve; from 1 to 10 in steps of 0.05
 _RECORDS = 120  # places of an epoch that are priced
 _LOOKS = ("pld", "renyi", "zcdp", "gdp", "optimal", "advanced", "basic")  # the tightest stands out, in every chart
@@ -64,11 +62,6 @@ def renyi_budget(
         Those of the figures when left out.
     orders
         From 1 to 10 when left out.
-
-    Examples
-    --------
-    >>> renyi_budget("laplace", [1, 2]).to_dict()["title"]["text"]
-    'Rényi budget of Laplace noise'
     """
     if mechanism not in _BUDGETS:
         raise ParameterError(f"mechanism must be one of {', '.join(map(repr, _BUDGETS))}, not {quote(mechanism)}.")
@@ -112,12 +105,6 @@ def privacy_profile(
     """Draw epsilon against delta: one line for each accountant, or for each that can price an event.
 
     For an event, the sum of its epsilons is left out: it does not depend on delta, and would flatten the others.
-
-    >>> from celosia.accounting import PLDAccountant
-    >>> from celosia.core import LaplaceEvent
-    >>> chart = privacy_profile({"one count": PLDAccountant().spend(LaplaceEvent(scale=1, sensitivity=1))})
-    >>> chart.to_dict()["title"]["text"]
-    'Privacy profile'
     """
     at = np.geomspace(1e-12, 1e-2, 41) if deltas is None else vector(deltas, "deltas")
     named = _all_of(accountants) if isinstance(accountants, Event) else accountants
@@ -158,11 +145,6 @@ def composition_growth(event: Event, *, delta: Exact, times: Iterable[int], abou
     """Draw epsilon at ``delta`` against the number of repetitions, all accountants side by side.
 
     ``times`` is gone through once, so that it may be an iterator that shows progress.
-
-    >>> from celosia.core import LaplaceEvent
-    >>> chart = composition_growth(LaplaceEvent(scale=10, sensitivity=1), delta="1e-6", times=[1, 10])
-    >>> chart.to_dict()["title"]["text"]
-    'Epsilon under composition, at δ = 1e-6'
     """
     grown: dict[str, list[tuple[int, float]]] = {name: [] for name in ACCOUNTANTS}
     for number in times:
@@ -185,11 +167,6 @@ def trade_off(guarantees: Mapping[str, Guarantee | Accountant], *, about: str = 
     """Draw how often a test of two neighbours must miss, given how often it may give a false alarm.
 
     The grey region is what no release changes: there a coin, thrown without looking at anything, does as well.
-
-    >>> from celosia.core import GaussianDP, PureDP
-    >>> chart = trade_off({"pure": PureDP(epsilon=1), "Gaussian": GaussianDP(mu=1)})
-    >>> chart.to_dict()["title"]["text"]
-    'Telling neighbours apart: false alarms against misses'
     """
     _few("guarantees", guarantees, Mapping)
     dense = (1 - np.cos(np.linspace(0, np.pi, 2 * _POINTS))) / 2  # towards the ends, where curves bend most
@@ -220,10 +197,6 @@ def iteration(event: PNSGDEvent, *, delta: Exact, about: str = "") -> "alt.Layer
 
     All lines come from Rényi divergences, so that they can be compared; for the run of which every step is released
     other accountants know a little better.
-
-    >>> event = PNSGDEvent(records=100, step_size="0.1", lipschitz=1, smoothness=1, variance=4)
-    >>> iteration(event, delta="1e-6").to_dict()["title"]["text"]
-    'Amplification by iteration, per record, at δ = 1e-6'
     """
     if not isinstance(event, PNSGDEvent):
         raise ParameterError(f"event must be a PNSGDEvent, not {quote(event)}.")

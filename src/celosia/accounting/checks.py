@@ -12,18 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 from celosia.core.errors import ParameterError
 from celosia.core.exact import quote
 
-__all__ = ["Array", "checked_epsilons", "checked_orders", "checked_positive", "checked_probability", "vector"]
-
 Array = NDArray[np.float64]
 """Doubles in an array, mostly of one dimension."""
 
 
 def vector(values: ArrayLike, name: str) -> Array:
-    """Return a copy of ``values`` as a one-dimensional array of doubles.
-
-    >>> vector([1, 2], "masses").tolist()
-    [1.0, 2.0]
-    """
+    """Return a copy of ``values`` as a one-dimensional array of doubles."""
     try:
         given = np.asarray(values)
         array = given.astype(np.float64)
@@ -37,11 +31,7 @@ def vector(values: ArrayLike, name: str) -> Array:
 
 
 def checked_epsilons(epsilons: ArrayLike) -> Array:
-    """Return real numbers as an array, or refuse them.
-
-    >>> checked_epsilons([1, -0.5]).tolist()
-    [1.0, -0.5]
-    """
+    """Return real numbers as an array, or refuse them."""
     values = vector(epsilons, "epsilons")
     if not np.all(np.isfinite(values)):
         raise ParameterError(f"epsilons must be finite, not {quote(epsilons)}.")
@@ -49,11 +39,7 @@ def checked_epsilons(epsilons: ArrayLike) -> Array:
 
 
 def checked_orders(orders: ArrayLike) -> Array:
-    """Return Rényi orders as an array, or refuse them: all must be finite and greater than 1.
-
-    >>> checked_orders([2, 1.5]).tolist()
-    [2.0, 1.5]
-    """
+    """Return Rényi orders as an array, or refuse them: all must be finite and greater than 1."""
     values = vector(orders, "orders")
     if not values.size or not np.all(np.isfinite(values) & (values > 1)):
         raise ParameterError(f"orders must be one or more numbers, finite and greater than 1, not {quote(orders)}.")
@@ -61,22 +47,14 @@ def checked_orders(orders: ArrayLike) -> Array:
 
 
 def checked_probability(probability: float) -> float:
-    """Return a sampling probability: greater than 0 and at most 1.
-
-    >>> checked_probability(0.25)
-    0.25
-    """
+    """Return a sampling probability: greater than 0 and at most 1."""
     if isinstance(probability, bool) or not isinstance(probability, Real) or not 0 < probability <= 1:
         raise ParameterError(f"probability must be greater than 0 and at most 1, not {quote(probability)}.")
     return float(probability)
 
 
 def checked_positive(value: float, name: str) -> float:
-    """Return a finite number greater than 0 as a float.
-
-    >>> checked_positive(2, "mu")
-    2.0
-    """
+    """Return a finite number greater than 0 as a float."""
     if isinstance(value, bool) or not isinstance(value, Real) or not 0 < value < math.inf:
         raise ParameterError(f"{name} must be finite and greater than 0, not {quote(value)}.")
     return float(value)

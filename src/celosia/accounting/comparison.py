@@ -29,18 +29,6 @@ from celosia.core.exact import (
 )
 from celosia.core.guarantees import ApproxDP, Guarantee, PureDP, RenyiDP
 
-__all__ = [
-    "BudgetCurve",
-    "Row",
-    "as_markdown",
-    "as_text",
-    "budget_curves",
-    "comparison_table",
-    "renyi_advanced",
-    "renyi_probability",
-]
-
-
 _SAFE = 1 + 1e-12  # far above the rounding of a few operations
 
 
@@ -68,9 +56,6 @@ def renyi_probability(epsilon: Exact, count: int, probability: Exact) -> float:
     """Return how probable an event can be that has ``probability`` for a neighbour, after ``count`` mechanisms.
 
     It is ``exp(2 epsilon sqrt(count ln(1/probability))) * probability``, for ``epsilon``-private mechanisms.
-
-    >>> round(renyi_probability("0.1", 25, "0.001"), 4)
-    0.0138
     """
     rate, times = double_at_least(exact_positive(epsilon, name="epsilon")), whole(count, name="count")
     chance = double_at_least(exact_probability(probability, name="probability"))
@@ -82,11 +67,7 @@ def renyi_probability(epsilon: Exact, count: int, probability: Exact) -> float:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Row:
-    """One line of the comparison: a property, and what it is worth in both worlds.
-
-    >>> Row(name="post-processing", differential=PureDP(epsilon=1), renyi=None).name
-    'post-processing'
-    """
+    """One line of the comparison: a property, and what it is worth in both worlds."""
 
     name: str
     differential: Guarantee | float
@@ -162,25 +143,14 @@ def _preserved(curve: RenyiDP, chance: Fraction) -> float:
 
 
 def as_text(rows: Sequence[Row]) -> str:
-    """Return the table in columns, to be printed.
-
-    >>> print(as_text([Row(name="two mechanisms", differential=PureDP(epsilon=2), renyi=0.5)]))
-    property        differential privacy  Rényi privacy
-    two mechanisms  2-DP                  0.5
-    """
+    """Return the table in columns, to be printed."""
     cells = _cells(rows)
     widths = [max(len(line[i]) for line in cells) for i in range(2)]
     return "\n".join(f"{a:<{widths[0]}}  {b:<{widths[1]}}  {c}" for a, b, c in cells)
 
 
 def as_markdown(rows: Sequence[Row]) -> str:
-    """Return the table in Markdown.
-
-    >>> print(as_markdown([Row(name="two mechanisms", differential=PureDP(epsilon=2), renyi=None)]))
-    | property | differential privacy | Rényi privacy |
-    | --- | --- | --- |
-    | two mechanisms | 2-DP | – |
-    """
+    """Return the table in Markdown."""
     head, *lines = (f"| {' | '.join(line)} |" for line in _cells(rows))
     return "\n".join([head, "| --- | --- | --- |", *lines])
 
@@ -202,11 +172,7 @@ def _shown(value: Guarantee | float | None) -> str:
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class BudgetCurve:
-    """The Rényi budget of one mechanism with one parameter: an epsilon for each order.
-
-    >>> budget_curves("gaussian", [2], [1, 2])[0].epsilons.round(6).tolist()
-    [0.125, 0.25]
-    """
+    """The Rényi budget of one mechanism with one parameter: an epsilon for each order."""
 
     mechanism: str
     parameter: float

@@ -33,8 +33,6 @@ from celosia.core import (
 from celosia.core.adjacency import refuse_same_changes
 from celosia.core.exact import Exact, exact_positive, quote
 
-__all__ = ["Filter", "Odometer"]
-
 _RUNGS = 80  # up to some forty million times the first epsilon
 _STEP = Fraction(5, 4)  # from one rung to the next
 

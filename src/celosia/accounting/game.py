@@ -30,8 +30,6 @@ from celosia.core.errors import GuaranteeMismatch, ParameterError
 from celosia.core.exact import Exact, double_at_least, double_at_most, exact_probability, quote, whole
 from celosia.core.guarantees import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP
 
-__all__ = ["Game", "game"]
-
 Profile: TypeAlias = Callable[[Array], Array]
 
 _SAFE = 1 + 1e-12  # far above the rounding of a few operations

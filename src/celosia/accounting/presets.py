@@ -10,19 +10,13 @@ from typing import Final
 from celosia.core import AddRemove, Adjacency, ApproxDP, ParameterError
 from celosia.core.exact import quote, whole
 
-__all__ = ["PRESETS", "Preset", "suggest_budget", "suggest_delta"]
-
 _TIMES = 10  # delta is at most one in so many persons
 _LARGEST_DELTA = Fraction(1, 10**5)
 
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """An epsilon for everything that is ever released of a data set, and when it is used.
-
-    >>> PRESETS["usual"].epsilon
-    Fraction(2, 1)
-    """
+    """An epsilon for everything that is ever released of a data set, and when it is used."""
 
     name: str
     epsilon: Fraction

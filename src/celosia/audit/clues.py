@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 
 from celosia.audit.draws import Draws
 
-__all__ = ["Clue", "low_order_clues", "ordinary_clues"]
-
 Flags = NDArray[np.bool_]
 Numbers = NDArray[np.float64]
 
@@ -32,24 +30,13 @@ _SPREAD = 4096
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clue:
-    """A condition on outputs, in words and as a function.
-
-    >>> from celosia.audit.draws import gather
-    >>> clue = Clue(words="output >= 2", holds=lambda draws: draws.numbers[:, 0] >= 2)
-    >>> clue.holds(gather([3, 1, 3])).tolist()
-    [True, False, True]
-    """
+    """A condition on outputs, in words and as a function."""
 
     words: str
     holds: Callable[[Draws], Flags]
 
     def both(self, other: "Clue") -> "Clue":
-        """Return the condition that this one and the other hold.
-
-        >>> zero = Clue(words="output = 0", holds=lambda draws: draws.numbers[:, 0] == 0)
-        >>> zero.both(zero).words
-        'output = 0 and output = 0'
-        """
+        """Return the condition that this one and the other hold."""
         return Clue(
             words=f"{self.words} and {other.words}",
             holds=lambda draws: self.holds(draws) & other.holds(draws),
@@ -63,13 +50,7 @@ class _Feature:
 
 
 def ordinary_clues(first: Draws, second: Draws, a: object, b: object) -> list[Clue]:
-    """Return thresholds, equalities and lengths that the draws of two neighbours suggest.
-
-    >>> from celosia.audit.draws import gather
-    >>> clues = ordinary_clues(gather([0, 1]), gather([1, 2]), 0, 1)
-    >>> {"output >= 1", "output = 2"} <= {clue.words for clue in clues}
-    True
-    """
+    """Return thresholds, equalities and lengths that the draws of two neighbours suggest."""
     clues = list(_equalities(first, second))
     for feature in _features(first, second, a, b):
         clues.extend(_thresholds(feature, first, second))
@@ -78,13 +59,7 @@ def ordinary_clues(first: Draws, second: Draws, a: object, b: object) -> list[Cl
 
 
 def low_order_clues(first: Draws, second: Draws, a: object, b: object) -> list[Clue]:
-    """Return conditions on the last bits of floating-point outputs; none if the outputs are whole numbers.
-
-    >>> from celosia.audit.draws import gather
-    >>> clues = low_order_clues(gather([0.1]), gather([1.1]), 0.0, 1.0)
-    >>> "|output| < 1/4 and not a multiple of 2^-53" in {clue.words for clue in clues}
-    True
-    """
+    """Return conditions on the last bits of floating-point outputs; none if the outputs are whole numbers."""
     if not (first.fractional and second.fractional):
         return []
     clues: list[Clue] = []

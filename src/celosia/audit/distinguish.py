@@ -21,8 +21,6 @@ from celosia.core import Mechanism, ParameterError, Source
 from celosia.core.exact import whole
 from celosia.noise import Seeded
 
-__all__ = ["Distinction", "compare", "distinguish", "lower_bound"]
-
 Families = Literal["all", "low-order bits"]
 Events = Mapping[str, Callable[[Any], ArrayLike]]
 

@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 
 from celosia.core import Mechanism, ParameterError, Source
 
-__all__ = ["Draws", "Runner", "gather", "repeat"]
-
 Runner = Callable[[Any, int, Source], Any]
 """``run(value, count, source)``: ``count`` independent outputs, as an array whose first axis counts them or a list."""
 

@@ -15,8 +15,6 @@ from celosia.core import Mechanism, Source
 from celosia.core.exact import whole
 from celosia.noise import Seeded
 
-__all__ = ["low_order_bits"]
-
 
 def low_order_bits(
     mechanism: Mechanism | Runner,

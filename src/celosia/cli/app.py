@@ -26,8 +26,6 @@ from celosia.cli.startup import start_quickly
 from celosia.cli.terminal import printable
 from celosia.core.errors import CelosiaError
 
-__all__ = ["app", "main"]
-
 _DEMO = "Ask about 200,000 synthetic deaths until the budget is used up, and attack them with and without privacy."
 _SCHEMA = (
     "Ask the owner of FILE about its columns and write a schema; with --no-input, or outside a terminal, a draft.\n\n"

@@ -5,24 +5,9 @@ The lists are those of the packages that define them, imported when a shell asks
 
 from collections.abc import Callable, Iterable
 
-__all__ = [
-    "accountants",
-    "data_sets",
-    "methods",
-    "models",
-    "offer",
-    "presets",
-    "protocols",
-    "roles",
-]
-
 
 def offer(words: Callable[[], Iterable[str]] | Iterable[str]) -> Callable[[str], list[str]]:
-    """Return a function that completes the beginning of a word.
-
-    >>> offer(["add-remove", "replace-one"])("a")
-    ['add-remove']
-    """
+    """Return a function that completes the beginning of a word."""
 
     def complete(incomplete: str) -> list[str]:
         return [word for word in (words() if callable(words) else words) if word.startswith(incomplete)]
@@ -31,77 +16,49 @@ def offer(words: Callable[[], Iterable[str]] | Iterable[str]) -> Callable[[str],
 
 
 def protocols() -> Iterable[str]:
-    """Return the short names of local protocols.
-
-    >>> "hcms" in protocols()
-    True
-    """
+    """Return the short names of local protocols."""
     from celosia.local.catalogue import CATALOGUE
 
     return CATALOGUE
 
 
 def models() -> Iterable[str]:
-    """Return the words for models.
-
-    >>> "logistic" in models()
-    True
-    """
+    """Return the words for models."""
     from celosia.cli.learn_models import MODELS
 
     return MODELS
 
 
 def methods() -> Iterable[str]:
-    """Return the methods of all models.
-
-    >>> "auto" in methods()
-    True
-    """
+    """Return the methods of all models."""
     from celosia.cli.learn_models import MODELS
 
     return sorted({method for model in MODELS.values() for method in model.methods})
 
 
 def data_sets() -> Iterable[str]:
-    """Return the names of the synthetic data sets.
-
-    >>> "exp_distrib_50k" in data_sets()
-    True
-    """
+    """Return the names of the synthetic data sets."""
     from celosia.data.bundled.telemetry import RECIPES
 
     return RECIPES
 
 
 def presets() -> Iterable[str]:
-    """Return the names of the budgets to start from.
-
-    >>> list(presets())
-    ['cautious', 'usual', 'generous']
-    """
+    """Return the names of the budgets to start from."""
     from celosia.accounting.presets import PRESETS
 
     return PRESETS
 
 
 def accountants() -> Iterable[str]:
-    """Return the accountants that may watch over a budget.
-
-    >>> "zcdp" in accountants()
-    True
-    """
+    """Return the accountants that may watch over a budget."""
     from celosia.ledger.budgets.policy import ACCOUNTANTS
 
     return ACCOUNTANTS
 
 
 def roles() -> Iterable[str]:
-    """Return what somebody can be to a guard.
-
-    >>> "analyst" in roles()
-    True
-    """
+    """Return what somebody can be to a guard."""
     from celosia.guard.roles import Role
 
     return [role.value for role in Role]

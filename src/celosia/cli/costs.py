@@ -13,20 +13,11 @@ from celosia.cli.account.events import plain_number
 from celosia.cli.account.show import at_least
 from celosia.core import ZCDP, ApproxDP, Guarantee, PureDP
 
-__all__ = ["cost", "left", "spent"]
-
-
 _LETTERS: Final = (("ε", "epsilon"), ("δ", "delta"), ("ρ", "rho"), ("μ", "mu"))
 
 
 def cost(guarantee: Guarantee) -> str:
-    """Write a guarantee's numbers.
-
-    >>> cost(PureDP(epsilon="0.1")), cost(ApproxDP(epsilon=1, delta="1e-6")), cost(ApproxDP(epsilon=1, delta=0))
-    ('ε = 0.1', 'ε = 1, δ = 1e-6', 'ε = 1')
-    >>> cost(ZCDP(rho="0.5"))
-    'ρ = 0.5'
-    """
+    """Write a guarantee's numbers."""
     match guarantee:
         case PureDP(epsilon=epsilon):
             return _is("ε", epsilon)
@@ -39,11 +30,7 @@ def cost(guarantee: Guarantee) -> str:
 
 
 def left(guarantee: Guarantee) -> str:
-    """Write what is left of a budget: a long number is rounded down, so that what is written can be spent.
-
-    >>> left(PureDP(epsilon="0.1")), left(ApproxDP(epsilon="12345678901/98765432101", delta="1e-6"))
-    ('ε = 0.1', 'ε ≥ 0.124999, δ = 1e-6')
-    """
+    """Write what is left of a budget: a long number is rounded down, so that what is written can be spent."""
     names = [(letter, name) for letter, name in _LETTERS if hasattr(guarantee, name)]
     numbers = [(letter, getattr(guarantee, name)) for letter, name in names]
     if not numbers or not all(isinstance(number, Fraction) for _, number in numbers):
@@ -52,11 +39,7 @@ def left(guarantee: Guarantee) -> str:
 
 
 def spent(guarantee: Guarantee) -> dict[str, float]:
-    """Return a guarantee's numbers by name, for JSON.
-
-    >>> spent(ApproxDP(epsilon=1, delta="1e-6"))
-    {'epsilon': 1.0, 'delta': 1e-06}
-    """
+    """Return a guarantee's numbers by name, for JSON."""
     names = [name for name in ("epsilon", "delta", "rho", "mu") if hasattr(guarantee, name)]
     return {name: _at_least(getattr(guarantee, name)) for name in names}
 

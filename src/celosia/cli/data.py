@@ -24,8 +24,6 @@ from celosia.core.errors import ParameterError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["data", "write_rows"]
-
 data = commands("data", "Make synthetic data sets for experiments, by name.")
 """The sub-command."""
 
@@ -72,15 +70,7 @@ def _watched(batches: "Iterator[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
 
 
 def write_rows(path: Path, batches: "Iterator[pa.RecordBatch]", *, force: bool = False) -> None:
-    """Write a stream of record batches into a CSV or Parquet file, all of it or nothing.
-
-    >>> from celosia.data import generate_batches
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder) / "values.csv"
-    ...     write_rows(file, generate_batches("norm_distrib_50"))
-    ...     file.read_text().splitlines()[0]
-    '"user","value"'
-    """
+    """Write a stream of record batches into a CSV or Parquet file, all of it or nothing."""
     if path.suffix.lower() not in _SUFFIXES:
         raise ParameterError(f"output must end in .csv or .parquet, not {str(path)!r}.")
     check_place(path, name="output", force=force)

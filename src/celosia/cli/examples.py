@@ -7,8 +7,6 @@ from typing import Final
 
 import click
 
-__all__ = ["EXAMPLES", "add_examples"]
-
 _RUN = "--records 1000 --step-size 0.1 --lipschitz 1 --smoothness 1 --sigma 2 --delta 1e-6"
 
 EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
@@ -110,11 +108,7 @@ _MOST_OF_A_GROUP = 3
 
 
 def add_examples(command: click.Command, path: str) -> click.Command:
-    """Write the examples of a command below its help; a group shows some of its commands' own.
-
-    >>> add_examples(click.Command("head"), "ledger head").epilog
-    'Example: celosia ledger head sqlite:///budget.db'
-    """
+    """Write the examples of a command below its help; a group shows some of its commands' own."""
     own = EXAMPLES.get(path, ())
     if isinstance(command, click.Group):
         for name, one in command.commands.items():

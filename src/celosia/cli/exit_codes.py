@@ -26,8 +26,6 @@ from celosia.core.errors import (
     TooManyRequests,
 )
 
-__all__ = ["BUDGET", "EXIT_CODES", "FAILED", "INTERRUPTED", "REFUSED", "USAGE", "exit_code_of"]
-
 FAILED: Final = 1
 """Something failed that was not the caller's doing."""
 
@@ -65,11 +63,7 @@ _NAMED_WRONGLY = (FileNotFoundError, FileExistsError, IsADirectoryError, NotADir
 
 
 def exit_code_of(error: BaseException) -> int:
-    """Return the exit code that an error ends a command with.
-
-    >>> exit_code_of(BudgetExceeded("Too much.")), exit_code_of(QueryError("Not so.")), exit_code_of(OSError("Full."))
-    (4, 3, 1)
-    """
+    """Return the exit code that an error ends a command with."""
     if type(error) is CelosiaError:  # a guard that said no more
         return REFUSED
     for kind in type(error).__mro__:

@@ -10,17 +10,12 @@ from typing import Any, Final, Literal
 from celosia.core.errors import ParameterError
 from celosia.core.exact import quote
 
-__all__ = ["MODELS", "Model", "find_model"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Model:
     """A word, the estimator that it means, what it predicts, and its methods, the default first.
 
     ``sums`` are the methods that learn from sums, and are run where the rows are.
-
-    >>> MODELS["linear"].estimator
-    'LinearRegression'
     """
 
     word: str
@@ -31,11 +26,7 @@ class Model:
     about: str = ""
 
     def make(self, **parameters: Any) -> Any:
-        """Return the estimator; refuse a parameter that it does not have, in words.
-
-        >>> find_model("scaler").make(epsilon="0.5").epsilon
-        '0.5'
-        """
+        """Return the estimator; refuse a parameter that it does not have, in words."""
         from celosia import learn
 
         known: Any = getattr(learn, self.estimator)
@@ -101,13 +92,7 @@ MODELS: Final[dict[str, Model]] = {
 
 
 def find_model(word: str) -> Model:
-    """Return the model that a word means.
-
-    >>> find_model("forest")
-    Traceback (most recent call last):
-    ...
-    celosia.core.errors.ParameterError: model must be one of linear, ridge, logistic, gaussian-nb, ...
-    """
+    """Return the model that a word means."""
     found = MODELS.get(word) or next((model for model in MODELS.values() if model.estimator == word), None)
     if found is None:
         raise ParameterError(f"model must be one of {', '.join(MODELS)}, not {quote(word)}.")

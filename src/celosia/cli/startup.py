@@ -15,8 +15,6 @@ from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import Any
 
-__all__ = ["start_quickly"]
-
 _SHORT = ("query", "limits", "schema")
 _THRESHOLDS = (100_000, 50, 50)
 _COMPILERS = "ibis.backends.sql.compilers"
@@ -73,9 +71,6 @@ def start_quickly(arguments: Sequence[str]) -> bool:
     """Prepare this process for a short command, if its command line is one; return whether it is.
 
     Arrow remembers that there was no pandas, so this is for a process that ends with the command.
-
-    >>> start_quickly(["learn", "models"])
-    False
     """
     if not {*arguments[:1]} & {*_SHORT}:
         return False

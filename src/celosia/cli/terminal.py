@@ -14,39 +14,24 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-__all__ = ["has_width", "print_file", "print_line", "print_whole", "printable"]
-
 _JOINER = "\u200d"  # not printable by itself, but within an emoji
 _WIDEST = 100_000
 
 
 def printable(text: str) -> str:
-    r"""Return a text of one line with what is not printable written out.
-
-    >>> print(printable("bell\a"), printable("turned \u202e back"), printable("café"))
-    bell\x07 turned \u202e back café
-    """
+    r"""Return a text of one line with what is not printable written out."""
     if text.isprintable():
         return text
     return "".join(x if x.isprintable() or x == _JOINER else x.encode("unicode_escape").decode() for x in text)
 
 
 def print_line(words: str, *, style: str = "", stderr: bool = False) -> None:
-    r"""Print words, of one line or several, which the terminal wraps.
-
-    >>> print_line("two\nlines\r")
-    two
-    lines\r
-    """
+    r"""Print words, of one line or several, which the terminal wraps."""
     Console(stderr=stderr, highlight=False).print(Text(_lines(words), style=style), soft_wrap=True)
 
 
 def print_file(text: str) -> None:
-    """Print what could be a file, such as CSV: on a terminal as ``print_line`` does, into a pipe as it is.
-
-    >>> print_file("count,low,high")
-    count,low,high
-    """
+    """Print what could be a file, such as CSV: on a terminal as ``print_line`` does, into a pipe as it is."""
     sys.stdout.write(_lines(text) if sys.stdout.isatty() else text)
     if not text.endswith("\n"):
         sys.stdout.write("\n")
@@ -62,15 +47,6 @@ def print_whole(table: Table, console: Console | None = None) -> None:
     Cells are texts: a ``Text`` of rich has lost some control characters already, others are written out here as well.
     Columns are wrapped between words where the terminal is narrow. Where that is not enough, every row is printed as
     lines of ``title: cell``.
-
-    >>> table = Table("Name", "Age", box=None, pad_edge=False)
-    >>> table.add_row("Ana\x1b", "34")
-    >>> print_whole(table)
-    Name      Age
-    Ana\x1b   34
-    >>> print_whole(table, Console(width=8, force_terminal=True, no_color=True))
-    Name: Ana\x1b
-    Age: 34
     """
     console = console or Console(highlight=False)
     for column in table.columns:
@@ -91,11 +67,7 @@ def print_whole(table: Table, console: Console | None = None) -> None:
 
 
 def has_width(console: Console) -> bool:
-    """Return whether lines have an end: on a terminal, or where ``COLUMNS`` says so.
-
-    >>> has_width(Console(force_terminal=True))
-    True
-    """
+    """Return whether lines have an end: on a terminal, or where ``COLUMNS`` says so."""
     return console.is_terminal or bool(os.environ.get("COLUMNS"))
 
 

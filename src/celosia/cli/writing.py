@@ -8,19 +8,11 @@ from pathlib import Path
 
 from celosia.core.errors import ParameterError
 
-__all__ = ["check_chart", "check_place", "write_whole"]
-
 _CHARTS = (".html", ".png", ".svg")
 
 
 def check_place(path: Path, *, name: str, force: bool = True) -> None:
-    """Refuse a file that cannot be written, or (without ``force``) that is there already.
-
-    >>> check_place(Path("nowhere/schema.toml"), name="output")
-    Traceback (most recent call last):
-    ...
-    celosia.core.errors.ParameterError: output: there is no directory 'nowhere'; make it first.
-    """
+    """Refuse a file that cannot be written, or (without ``force``) that is there already."""
     if not path.parent.is_dir():
         raise ParameterError(f"{name}: there is no directory {str(path.parent)!r}; make it first.")
     if path.is_dir():
@@ -30,27 +22,14 @@ def check_place(path: Path, *, name: str, force: bool = True) -> None:
 
 
 def check_chart(path: Path, *, name: str) -> None:
-    """Refuse a file that a chart cannot be saved to.
-
-    >>> check_chart(Path("chart.bmp"), name="plot")
-    Traceback (most recent call last):
-    ...
-    celosia.core.errors.ParameterError: plot must end in .html, .png or .svg, not 'chart.bmp'.
-    """
+    """Refuse a file that a chart cannot be saved to."""
     if path.suffix.lower() not in _CHARTS:
         raise ParameterError(f"{name} must end in .html, .png or .svg, not {path.name!r}.")
     check_place(path, name=name)
 
 
 def write_whole(path: Path, text: str, *, name: str, force: bool = True) -> None:
-    """Write a text into a file, all of it or nothing.
-
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder) / "schema.toml"
-    ...     write_whole(file, "[columns]", name="output")
-    ...     file.read_text()
-    '[columns]'
-    """
+    """Write a text into a file, all of it or nothing."""
     check_place(path, name=name, force=force)
     try:
         # In the file's own directory, because a rename is atomic only within one file system.

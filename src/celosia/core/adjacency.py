@@ -12,8 +12,6 @@ from typing import Final, Literal
 from celosia.core.errors import GuaranteeMismatch, ParameterError
 from celosia.core.exact import quote
 
-__all__ = ["AddRemove", "Adjacency", "ReplaceOne", "SameChanges", "exact_adjacency", "refuse_same_changes"]
-
 
 class Adjacency(Enum):
     """The neighbouring relation of a guarantee.
@@ -48,9 +46,6 @@ def exact_adjacency(value: Adjacency | str, *, histories: bool = False) -> Adjac
     """Return the adjacency that ``value`` names: AddRemove, ReplaceOne or its text in a record.
 
     ``SameChanges`` is accepted only with ``histories``, which guarantees give: data sets have no such neighbours.
-
-    >>> exact_adjacency("replace-one")
-    ReplaceOne
     """
     try:
         found = Adjacency(value)
@@ -64,14 +59,7 @@ def exact_adjacency(value: Adjacency | str, *, histories: bool = False) -> Adjac
 
 
 def refuse_same_changes(adjacency: Adjacency, what: str) -> None:
-    """Raise ``GuaranteeMismatch`` if a guarantee holds only between histories that change at the same times.
-
-    >>> refuse_same_changes(ReplaceOne, "A budget")
-    >>> refuse_same_changes(SameChanges, "A budget")
-    Traceback (most recent call last):
-    ...
-    celosia.core.errors.GuaranteeMismatch: A budget cannot be for SameChanges: that holds only between histories ...
-    """
+    """Raise ``GuaranteeMismatch`` if a guarantee holds only between histories that change at the same times."""
     if adjacency is SameChanges:
         raise GuaranteeMismatch(
             f"{what} cannot be for SameChanges: that holds only between histories whose memoised answers change at the "

@@ -1,7 +1,5 @@
 """What is said without stopping: that something protects nobody, or that it is paid for again and again."""
 
-__all__ = ["NotPrivateWarning", "TuningWarning"]
-
 
 class NotPrivateWarning(UserWarning):
     """What was asked for does not give the privacy that it seems to: it is there to be compared with.

@@ -26,29 +26,6 @@
 A message names what the caller passed and what to do about it. It never quotes the data.
 """
 
-__all__ = [
-    "BudgetExceeded",
-    "CelosiaError",
-    "ConformanceError",
-    "EngineError",
-    "Exhausted",
-    "FormatError",
-    "GuaranteeMismatch",
-    "GuardUnreachable",
-    "InputError",
-    "LedgerError",
-    "MissingExtra",
-    "NoInterval",
-    "NotAllowed",
-    "NotPriced",
-    "ParameterError",
-    "QueryError",
-    "RequestConflict",
-    "SchemaError",
-    "TooManyRequests",
-    "UnboundedDataError",
-]
-
 
 class CelosiaError(Exception):
     """The root of the tree: catch this to catch everything that Celosía raises on purpose."""

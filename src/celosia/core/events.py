@@ -16,21 +16,6 @@ from celosia.core.errors import ParameterError
 from celosia.core.exact import Exact, exact_non_negative, exact_positive, exact_probability, quote, whole
 from celosia.core.record import Record, exact_text
 
-__all__ = [
-    "AboveThresholdEvent",
-    "Arithmetic",
-    "BoundedLaplaceEvent",
-    "Event",
-    "ExponentialEvent",
-    "GaussianEvent",
-    "KNormEvent",
-    "KeySelectionEvent",
-    "LaplaceEvent",
-    "NoisyMaxEvent",
-    "PermuteAndFlipEvent",
-    "RandomizedResponseEvent",
-]
-
 Arithmetic = Literal["integer", "real"]
 """How the noise is computed: whole grid steps, or (theorems that need it) real numbers, which a ledger may refuse."""
 

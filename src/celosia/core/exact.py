@@ -14,22 +14,6 @@ from typing import SupportsIndex, TypeAlias, cast
 
 from celosia.core.errors import ParameterError
 
-__all__ = [
-    "Exact",
-    "double_at_least",
-    "double_at_most",
-    "exact",
-    "exact_epsilon",
-    "exact_level",
-    "exact_non_negative",
-    "exact_positive",
-    "exact_probability",
-    "quote",
-    "short_at_least",
-    "show",
-    "whole",
-]
-
 Exact: TypeAlias = int | float | Fraction | Decimal | str
 """What a parameter may be given as."""
 
@@ -45,15 +29,7 @@ _LARGEST_EPSILON = 2**16
 
 
 def exact(value: Exact, *, name: str) -> Fraction:
-    """Return the rational number that ``value`` stands for.
-
-    >>> exact("0.1", name="epsilon"), exact(0.5, name="epsilon")
-    (Fraction(1, 10), Fraction(1, 2))
-    >>> exact(float("nan"), name="epsilon")
-    Traceback (most recent call last):
-    ...
-    celosia.core.errors.ParameterError: epsilon must be a finite number, not nan.
-    """
+    """Return the rational number that ``value`` stands for."""
     fraction = value if type(value) is Fraction else _parse(value, name)
     if _bits(fraction) <= _PLAIN_BITS:  # in range whatever the ratio: nothing more to look at
         return fraction
@@ -65,11 +41,7 @@ def exact(value: Exact, *, name: str) -> Fraction:
 
 
 def exact_positive(value: Exact, *, name: str) -> Fraction:
-    """Return ``value`` as a fraction, or refuse it if it is zero or less.
-
-    >>> exact_positive("1/3", name="scale")
-    Fraction(1, 3)
-    """
+    """Return ``value`` as a fraction, or refuse it if it is zero or less."""
     fraction = exact(value, name=name)
     if fraction.numerator <= 0:
         raise ParameterError(f"{name} must be greater than 0, not {quote(value)}.")
@@ -77,11 +49,7 @@ def exact_positive(value: Exact, *, name: str) -> Fraction:
 
 
 def exact_non_negative(value: Exact, *, name: str) -> Fraction:
-    """Return ``value`` as a fraction, or refuse it if it is negative.
-
-    >>> exact_non_negative(0, name="rho")
-    Fraction(0, 1)
-    """
+    """Return ``value`` as a fraction, or refuse it if it is negative."""
     fraction = exact(value, name=name)
     if fraction.numerator < 0:
         raise ParameterError(f"{name} must be 0 or greater, not {quote(value)}.")
@@ -89,11 +57,7 @@ def exact_non_negative(value: Exact, *, name: str) -> Fraction:
 
 
 def exact_epsilon(value: Exact) -> Fraction:
-    """Return a privacy parameter that a mechanism can spend: positive, and small enough to promise anything at all.
-
-    >>> exact_epsilon("0.5")
-    Fraction(1, 2)
-    """
+    """Return a privacy parameter that a mechanism can spend: positive, and small enough to promise anything at all."""
     fraction = exact_positive(value, name="epsilon")
     if fraction > _LARGEST_EPSILON:
         raise ParameterError(
@@ -103,11 +67,7 @@ def exact_epsilon(value: Exact) -> Fraction:
 
 
 def exact_probability(value: Exact, *, name: str) -> Fraction:
-    """Return a number between 0 and 1, both included.
-
-    >>> exact_probability("3/4", name="truth")
-    Fraction(3, 4)
-    """
+    """Return a number between 0 and 1, both included."""
     fraction = exact(value, name=name)
     if not 0 <= fraction <= 1:
         raise ParameterError(f"{name} must be between 0 and 1, not {quote(value)}.")
@@ -115,11 +75,7 @@ def exact_probability(value: Exact, *, name: str) -> Fraction:
 
 
 def exact_level(value: Exact, *, name: str = "level") -> float:
-    """Return a confidence level: greater than 0 and less than 1, as a float.
-
-    >>> exact_level("0.95")
-    0.95
-    """
+    """Return a confidence level: greater than 0 and less than 1, as a float."""
     level = float(exact(value, name=name))
     if not 0 < level < 1:
         raise ParameterError(f"{name} must be greater than 0 and less than 1, not {quote(value)}.")
@@ -127,11 +83,7 @@ def exact_level(value: Exact, *, name: str = "level") -> float:
 
 
 def whole(value: int, *, name: str, least: int = 1) -> int:
-    """Return ``value`` as an ``int`` of at least ``least``; a float, even 2.0, is refused.
-
-    >>> whole(3, name="answers")
-    3
-    """
+    """Return ``value`` as an ``int`` of at least ``least``; a float, even 2.0, is refused."""
     number = _index(value)
     if number is None:
         raise ParameterError(f"{name} must be a whole number, not {quote(value)}.")
@@ -146,9 +98,6 @@ def short_at_least(fraction: Fraction) -> Fraction:
     """Return ``fraction`` if a record can hold it, else the next larger number of 128 significant binary digits.
 
     Sums of exact numbers are exact; but after a hundred unlike denominators nobody could write them down.
-
-    >>> short_at_least(Fraction(1, 3)), float(short_at_least(Fraction(1, 3**5000) + 1))
-    (Fraction(1, 3), 1.0)
     """
     if _bits(fraction) <= _LONGEST_BITS:
         return fraction
@@ -158,11 +107,7 @@ def short_at_least(fraction: Fraction) -> Fraction:
 
 
 def double_at_least(fraction: Fraction) -> float:
-    """Return the least double that is not below a fraction, or refuse what is beyond the doubles.
-
-    >>> double_at_least(Fraction(1, 2)), Fraction(double_at_least(Fraction(1, 3))) > Fraction(1, 3)
-    (0.5, True)
-    """
+    """Return the least double that is not below a fraction, or refuse what is beyond the doubles."""
     try:
         nearest = float(fraction)
     except OverflowError as error:
@@ -173,20 +118,12 @@ def double_at_least(fraction: Fraction) -> float:
 
 
 def double_at_most(fraction: Fraction) -> float:
-    """Return the largest double that is not above a fraction, or refuse what is beyond the doubles.
-
-    >>> double_at_most(Fraction(1, 10)) < 0.1
-    True
-    """
+    """Return the largest double that is not above a fraction, or refuse what is beyond the doubles."""
     return -double_at_least(-fraction)
 
 
 def show(fraction: Fraction) -> str:
-    """Write a fraction as the shortest Python literal that ``exact`` reads back to the same number.
-
-    >>> show(Fraction(2)), show(Fraction(1, 2)), show(Fraction(1, 10)), show(Fraction(1, 3))
-    ('2', '0.5', "'0.1'", "'1/3'")
-    """
+    """Write a fraction as the shortest Python literal that ``exact`` reads back to the same number."""
     if fraction.denominator == 1:
         return str(fraction.numerator)
     if abs(fraction.numerator).bit_length() <= 53 and Fraction(float(fraction)) == fraction:
@@ -247,11 +184,7 @@ def _bits(fraction: Fraction) -> int:
 
 
 def quote(value: object) -> str:
-    """Return the ``repr`` of a parameter for an error message, cut where it is longer than a line.
-
-    >>> quote("0.1"), len(quote("1" * 5000))
-    ("'0.1'", 60)
-    """
+    """Return the ``repr`` of a parameter for an error message, cut where it is longer than a line."""
     try:
         text = repr(value)
     except ValueError:  # Python refuses to write integers of more than 4300 digits

@@ -9,19 +9,9 @@ from types import ModuleType
 
 from celosia.core.errors import MissingExtra
 
-__all__ = ["require"]
-
 
 def require(module: str, *, extra: str) -> ModuleType:
-    """Import ``module``, or say how to install it.
-
-    >>> require("json", extra="none").dumps([1])
-    '[1]'
-    >>> require("no_such_module", extra="spark")
-    Traceback (most recent call last):
-    ...
-    celosia.core.errors.MissingExtra: This needs no_such_module, which is not installed: pip install 'celosia[spark]'.
-    """
+    """Import ``module``, or say how to install it."""
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:

@@ -22,8 +22,6 @@ from celosia.core.errors import GuaranteeMismatch, ParameterError
 from celosia.core.exact import Exact, exact, exact_non_negative, exact_probability, quote, short_at_least, whole
 from celosia.core.record import Record, exact_text
 
-__all__ = ["ZCDP", "ApproxDP", "GaussianDP", "Guarantee", "PureDP", "RenyiDP"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
 class Guarantee(Record, ABC):

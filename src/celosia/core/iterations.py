@@ -16,8 +16,6 @@ from celosia.core.events import Arithmetic, Event
 from celosia.core.exact import Exact, exact_non_negative, exact_positive, quote, whole
 from celosia.core.record import exact_text
 
-__all__ = ["ContractiveIterationEvent", "PNSGDEvent", "Run"]
-
 Run: TypeAlias = tuple[Fraction, Fraction, int]
 """Equal steps of an iteration: how far the two maps are apart, the size of the noise, and the number of steps."""
 

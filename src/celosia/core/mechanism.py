@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Mechanism", "Source", "Tabulated"]
-
 
 @runtime_checkable
 class Source(Protocol):

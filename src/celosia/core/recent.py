@@ -11,18 +11,11 @@ from typing import Generic, TypeVar
 
 from celosia.core.exact import whole
 
-__all__ = ["Recent"]
-
 Found = TypeVar("Found")
 
 
 class Recent(Generic[Found]):
-    """The last so many things that were worked out, by what they were worked out from.
-
-    >>> squares = Recent[int](2)
-    >>> [squares.find(n, lambda: n * n) for n in (3, 3, 4)], len(squares)
-    ([9, 9, 16], 2)
-    """
+    """The last so many things that were worked out, by what they were worked out from."""
 
     __slots__ = ("_known", "_lock", "_most")
 
@@ -32,11 +25,7 @@ class Recent(Generic[Found]):
         self._lock = threading.Lock()
 
     def find(self, key: Hashable, work: Callable[[], Found]) -> Found:
-        """Return what belongs to a key, worked out unless it is known. What raises is not remembered.
-
-        >>> Recent[str](10).find("F", lambda: "female")
-        'female'
-        """
+        """Return what belongs to a key, worked out unless it is known. What raises is not remembered."""
         with self._lock:
             if key in self._known:
                 self._known.move_to_end(key)

@@ -16,8 +16,6 @@ from typing import ClassVar, NoReturn, Self, cast
 from celosia.core.errors import CelosiaError, FormatError, ParameterError
 from celosia.core.exact import quote, show
 
-__all__ = ["Described", "Record", "exact_text"]
-
 _LONGEST = 5_000_000
 _LONGEST_NUMBER = 400
 _DEEPEST = 32
@@ -123,11 +121,7 @@ class Record(Described):
 
 
 def exact_text(value: object, *, name: str) -> str:
-    """Return ``value`` if it is a short, non-empty, printable text.
-
-    >>> exact_text("person", name="unit")
-    'person'
-    """
+    """Return ``value`` if it is a short, non-empty, printable text."""
     if not isinstance(value, str) or not value.isprintable() or not 0 < len(value) <= _LONGEST_NAME:
         raise ParameterError(f"{name} must be a text of 1 to {_LONGEST_NAME} printable characters.")
     return str.__str__(value)  # NumPy's texts are not quite Python's

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     Margin = Callable[[float], Any]
     Interval = Callable[[float], tuple[Any, Any]]
 
-__all__ = ["Release"]
-
 T_co = TypeVar("T_co", covariant=True)
 
 

@@ -15,8 +15,6 @@ from celosia.core.events import Arithmetic, Event
 from celosia.core.exact import Exact, exact, exact_positive, quote
 from celosia.core.record import exact_text
 
-__all__ = ["Distribution", "PrivateSelectionEvent"]
-
 Distribution = Literal["negative binomial", "poisson"]
 """The laws of the number of runs that a theorem is known for."""
 

@@ -16,20 +16,6 @@ from celosia.core.exact import Exact, exact_positive, exact_probability, quote, 
 from celosia.core.guarantees import Guarantee
 from celosia.core.record import exact_text
 
-__all__ = [
-    "CertifiedEvent",
-    "ComposedEvent",
-    "FixedSampledEvent",
-    "GroupEvent",
-    "GuaranteedEvent",
-    "ParallelEvent",
-    "PoissonSampledEvent",
-    "PostProcessedEvent",
-    "RepeatedEvent",
-    "ReplacedEvent",
-    "ShuffledEvent",
-]
-
 _MOST_PARTS = 10_000  # bounds the size of a record; a run of equal events is one RepeatedEvent
 
 

@@ -23,8 +23,6 @@ from celosia.data.sources.text_format import TextFormat
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["check_key", "read_public", "schema_of_public"]
-
 _PLAIN: Final = TextFormat()
 _KEYS: Final = (Boolean, Category, Date, Integer, Text)
 
@@ -33,10 +31,6 @@ def read_public(source: DataSource, schema: Mapping[str, Kind] | None = None, te
     """Return the rows of a public table; texts that look like numbers stay texts where the schema says so.
 
     Texts that are not UTF-8 are replaced here, and dates are in days, so that every engine has the same keys.
-
-    >>> import pyarrow as pa
-    >>> read_public(Frame(pa.table({"code": ["A", "B"]}))).num_rows
-    2
     """
     return _in_days(sanitize_strings(_read(source, schema, text)))
 
@@ -104,10 +98,6 @@ def schema_of_public(table: "pa.Table") -> Schema:
     """Return the schema of a public table, with bounds and categories as they are in its rows.
 
     Columns of types that cannot be asked about, or without a single value, are left out.
-
-    >>> import pyarrow as pa
-    >>> schema_of_public(pa.table({"code": ["A", "B"], "beds": [10, 250]}))
-    Schema(code=Category('A', 'B'), beds=Integer(10, 250))
     """
     kinds: dict[str, Kind] = {}
     for found in column_types(Frame(table)):
@@ -165,14 +155,7 @@ def _texts(values: "pa.ChunkedArray") -> Kind:
 
 
 def check_key(table: "pa.Table", key: tuple[str, ...], schema: Mapping[str, Kind]) -> None:
-    """Refuse a key that is there twice, or would be after its column was cleaned as the schema says.
-
-    >>> import pyarrow as pa
-    >>> check_key(pa.table({"code": ["A", "A"]}), ("code",), Schema(code=Text()))
-    Traceback (most recent call last):
-    ...
-    celosia.core.errors.SchemaError: The public table has a key twice in 'code': a join would multiply rows.
-    """
+    """Refuse a key that is there twice, or would be after its column was cleaned as the schema says."""
     for name in key:
         _check_key_kind(name, schema[name], table.column(name))
     known = table.select(list(key)).drop_null()

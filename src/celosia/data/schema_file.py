@@ -36,8 +36,6 @@ from celosia.data.schema.schema import KINDS, Schema, load_toml, read_columns, w
 from celosia.data.sources.text_format import TextFormat
 from celosia.data.table import Table, table
 
-__all__ = ["SchemaFile", "parse_schema_file", "read_schema_file"]
-
 _FORMAT: Final = ("delimiter", "encoding", "decimal", "date_format", "null_values")
 _LISTS: Final = ("date_format", "null_values")
 _OPTIONS: Final = (

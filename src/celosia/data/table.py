@@ -22,8 +22,6 @@ from celosia.data.sources.classify import Database, DataSource, Frame, classify,
 from celosia.data.sources.column_types import column_types
 from celosia.data.sources.text_format import TextFormat
 
-__all__ = ["Table", "table"]
-
 _LONGEST_NAME = 63  # of PostgreSQL's identifiers
 _LARGEST_LIMIT = 2**31
 _NAME: Final = re.compile(r"[^\W\d]\w*")

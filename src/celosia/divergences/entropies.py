@@ -19,8 +19,6 @@ from celosia.divergences.distributions.pairs import Masses, pair_of
 from celosia.divergences.distributions.samples import Samples
 from celosia.divergences.renyi import kl
 
-__all__ = ["cross_entropy", "entropy"]
-
 
 def entropy(p: object, *, base: float = math.e) -> float:
     """Return the entropy of ``p``: probabilities, a family, a frozen SciPy distribution or samples.

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["chi_square", "f_divergence", "hellinger"]
-
 _Convex: TypeAlias = "Callable[[NDArray[np.float64]], NDArray[np.float64]]"
 
 # Beyond the first of these powers of e that leaves f among the doubles, f is continued as t^b (log t)^c.

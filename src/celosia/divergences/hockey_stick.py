@@ -18,8 +18,6 @@ from celosia.divergences.distributions.pairs import pair_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["hockey_stick", "total_variation"]
-
 
 def hockey_stick(p: object, q: object, epsilon: float) -> float:
     """Return the hockey-stick divergence of ``p`` from ``q`` at ``epsilon``; see `renyi` for what they may be.

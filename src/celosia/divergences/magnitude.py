@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["GaussianNoise", "LaplaceNoise", "Noise", "R"]
-
 _TRIED = np.linspace(-1, 1, 33)
 _LEVELS = 1 / (1 + np.exp(np.linspace(30, -30, 41)))
 _SERIES = 14  # terms: the next one is below 2^-53 of the first where the series is used

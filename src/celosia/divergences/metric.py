@@ -22,8 +22,6 @@ from celosia.divergences.renyi import max_divergence
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["MetricPrivacy", "metric_privacy"]
-
 _SLACK = 1e-12
 
 

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from celosia.core.mechanism import Source
 
-__all__ = ["Counterexample", "obeys_post_processing"]
-
 _GRAIN = 4
 _TOLERANCE = 1e-9
 _SEED = 1

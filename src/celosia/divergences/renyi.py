@@ -25,8 +25,6 @@ from celosia.divergences.hockey_stick import hockey_stick
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["kl", "max_divergence", "renyi"]
-
 _LARGEST = 1e12
 _LEVEL = 1e-13
 _NEAR_ONE = 1e-5  # closer to order 1 than this the quotient by (order - 1) loses too many digits

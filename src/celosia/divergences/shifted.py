@@ -24,8 +24,6 @@ from celosia.divergences.distributions.discrete import exact_masses
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["shifted_distribution", "shifted_renyi", "shifted_renyi_gaussian", "taut_string"]
-
 _MOST_POINTS = 5_000
 
 
@@ -157,9 +155,6 @@ def taut_string(x: Sequence[int], low: Sequence[int], high: Sequence[int]) -> li
     """Return the corners (index, height) of the shortest path from ``low[0]`` to ``low[-1]`` between two bounds.
 
     Its slopes make the sum of ``h(slope) * width`` least for every convex h at once. The bounds are equal at both ends.
-
-    >>> taut_string([0, 1, 2, 3], [0, 0, 0, 6], [0, 1, 9, 6])
-    [(0, 0), (1, 1), (3, 6)]
     """
     corners = [(0, low[0])]
     chains: tuple[deque[tuple[int, int]], deque[tuple[int, int]]] = (deque(), deque())

@@ -9,20 +9,12 @@ from typing import Final
 
 from celosia.core.errors import ParameterError
 
-__all__ = ["expanded", "hidden"]
-
 _VARIABLE: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _SECRET: Final = re.compile(r"(?i)((?:^|(?<=[?&;]))[^?&;=]*(?:pass|secret|key|token)[^?&;=]*)=[^&;]*")
 
 
 def expanded(text: str, *, name: str) -> str:
-    """Return a text in which ``${NAME}`` stands for a variable of the environment.
-
-    >>> expanded("postgresql://ana:${NO_SUCH_NAME}@db.example/registry", name="store")
-    Traceback (most recent call last):
-    ...
-    celosia.core.errors.ParameterError: store needs the environment variable NO_SUCH_NAME, which is not set.
-    """
+    """Return a text in which ``${NAME}`` stands for a variable of the environment."""
     missing = [word for word in _VARIABLE.findall(text) if word not in os.environ]
     if missing:
         raise ParameterError(f"{name} needs the environment variable {missing[0]}, which is not set.")
@@ -30,13 +22,7 @@ def expanded(text: str, *, name: str) -> str:
 
 
 def hidden(text: str) -> str:
-    """Return an address without what may be secret in it; a path stays as it is, and so does the name of a variable.
-
-    >>> hidden("postgresql://ana:secret@db.example:5432/registry?sslpassword=x&sslmode=require")
-    'postgresql://ana:***@db.example:5432/registry?sslpassword=***&sslmode=require'
-    >>> hidden("postgresql://ana:${PASSWORD}@db.example/registry"), hidden("deaths/*.parquet")
-    ('postgresql://ana:${PASSWORD}@db.example/registry', 'deaths/*.parquet')
-    """
+    """Return an address without what may be secret in it; a path stays as it is, and so does the name of a variable."""
     if "://" not in text:
         return text
     scheme, _, rest = text.partition("://")

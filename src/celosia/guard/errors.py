@@ -7,17 +7,9 @@ message speaks only of what the caller passed.
 from celosia.core.errors import QueryError
 from celosia.core.exact import quote
 
-__all__ = ["NotThere"]
-
 
 class NotThere(QueryError):  # noqa: N818 - says what is the matter, as its relatives do
-    """There is no such thing for whoever asks. Over HTTP it is a 404, and goes by the name of its parent.
-
-    >>> raise NotThere(kind="data set", name="deaths")
-    Traceback (most recent call last):
-    ...
-    celosia.guard.errors.NotThere: There is no data set 'deaths' that you may see.
-    """
+    """There is no such thing for whoever asks. Over HTTP it is a 404, and goes by the name of its parent."""
 
     def __init__(self, kind: str, name: object) -> None:
         super().__init__(f"There is no {kind} {quote(name)} that you may see.")

@@ -13,8 +13,6 @@ from celosia.core.exact import quote
 if TYPE_CHECKING:
     from celosia.guard.auth.identity import Identity
 
-__all__ = ["PERMISSIONS", "Permission", "Role", "require"]
-
 
 class Role(StrEnum):
     """What somebody is to the guard.
@@ -99,14 +97,7 @@ PERMISSIONS: Final[dict[Role, frozenset[Permission]]] = {
 
 
 def require(identity: "Identity", *permissions: Permission) -> None:
-    """Refuse whoever has none of the permissions.
-
-    >>> from celosia.guard.auth.identity import Identity
-    >>> require(Identity(name="eva", role=Role.AUDITOR), Permission.ASK)
-    Traceback (most recent call last):
-    ...
-    celosia.core.errors.NotAllowed: An auditor may not ask questions.
-    """
+    """Refuse whoever has none of the permissions."""
     if not PERMISSIONS[identity.role].intersection(permissions):
         article = "An" if identity.role.value[0] in "ao" else "A"
         raise NotAllowed(f"{article} {identity.role} may not {permissions[0]}.")

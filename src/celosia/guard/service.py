@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from celosia.ledger import Ledger, Line, LogLine, Policy, Reservation, Verification
     from celosia.query import Preview
 
-__all__ = ["Guard"]
-
 _LONGEST_KEY: Final = 200
 _MOST_LINES: Final = 10_000
 _LONGEST_TOKEN: Final = 16_384

@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from celosia.learn.naive_bayes.gaussian import GaussianNB
     from celosia.learn.optimize.projections import Ball, Box, Simplex
     from celosia.learn.preprocessing.standard_scaler import StandardScaler
-    from celosia.learn.sgd.pnsgd import PNSGD, PNSGDClassifier, PNSGDRegressor
+    from celosia.learn.sgd.noisy_descent import PNSGD
+    from celosia.learn.sgd.pnsgd import PNSGDClassifier, PNSGDRegressor
 
 __all__ = [
     "PCA",
@@ -76,7 +77,7 @@ _FILES = {
     "LogisticRegression": "linear_model.logistic",
     "Objective": "functional.objective",
     "PCA": "decomposition.pca",
-    "PNSGD": "sgd.pnsgd",
+    "PNSGD": "sgd.noisy_descent",
     "PNSGDClassifier": "sgd.pnsgd",
     "PNSGDRegressor": "sgd.pnsgd",
     "PrivateSearchCV": "model_selection.search",

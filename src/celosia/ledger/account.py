@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from celosia.ledger.ledger import Ledger
     from celosia.ledger.reservations.reservation import Request, Reservation
 
-__all__ = ["Account"]
-
 
 class Account(Indivisible):
     """A ``Door`` in a ledger; ``ledger.account(dataset, analyst)`` opens one.

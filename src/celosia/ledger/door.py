@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from celosia.core.release import Release
     from celosia.ledger.reservations.reservation import Request, Reservation
 
-__all__ = ["Door", "door_of"]
-
 
 @runtime_checkable
 class Door(Protocol):

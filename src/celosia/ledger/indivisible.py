@@ -9,8 +9,6 @@ from typing import NoReturn, Self
 
 from celosia.core.errors import ParameterError
 
-__all__ = ["Indivisible"]
-
 
 class Indivisible:
     """The base of what keeps a budget.

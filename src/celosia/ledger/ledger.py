@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from celosia.ledger.state_reader import Book
     from celosia.ledger.store.store import Store
 
-__all__ = ["Ledger"]
-
 _OWN_KINDS: Final = ("budget", "committed", "failed", "opened", "repeated", "reserved")
 _PAGE: Final = 1_000
 

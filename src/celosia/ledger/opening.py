@@ -11,8 +11,6 @@ from celosia.ledger.reservations.reserving import drawn_id
 from celosia.ledger.state_reader import Book
 from celosia.ledger.store.store import Store
 
-__all__ = ["open_ledger"]
-
 
 def open_ledger(url: str, *, create: bool = True, clock: Callable[[], datetime] | None = None) -> Ledger:
     """Open the ledger at a URL; one that is not there yet begins.

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from celosia.core.events import Event
     from celosia.core.release import Release
 
-__all__ = ["Purse"]
-
 
 class Purse(Indivisible):
     """A door whose budget is kept in memory.

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from celosia.ledger.store.store import Store
 
-__all__ = ["Book", "Page"]
-
 
 @dataclass(frozen=True, slots=True)
 class Page:
@@ -35,12 +33,6 @@ class Page:
 
     The time is taken once, so that what is decided in a window of time is written in the same; it is never before that
     of the last line, whatever the clock says.
-
-    >>> import celosia as cl
-    >>> ledger = cl.ledger("memory://")
-    >>> with ledger.book.reading() as page:
-    ...     page.state.sequence
-    1
     """
 
     connection: "Connection"
@@ -48,37 +40,16 @@ class Page:
     at: datetime
 
     def window(self, scope: Scope) -> Meter | None:
-        """Return what a scope has spent in its window of time, if it has one.
-
-        >>> import celosia as cl
-        >>> ledger = cl.ledger("memory://")
-        >>> ledger.set_budget(cl.PureDP(epsilon=1), dataset="deaths")
-        >>> with ledger.book.reading() as page:
-        ...     page.window(Scope(dataset="deaths")) is None
-        True
-        """
+        """Return what a scope has spent in its window of time, if it has one."""
         return self.state.window(scope, self.at, partial(lines_since, self.connection))
 
     def append(self, kind: str, body: dict[str, JSON]) -> Raw:
-        """Add a line to the log.
-
-        >>> import celosia as cl
-        >>> ledger = cl.ledger("memory://")
-        >>> with ledger.book.writing() as page:
-        ...     page.append("note", {"words": "moved"}).sequence
-        2
-        """
+        """Add a line to the log."""
         return append(self.connection, kind, body, lambda: self.at)
 
 
 class Book:
-    """A store and its state, for the threads of one process.
-
-    >>> import celosia as cl
-    >>> ledger = cl.ledger("memory://")
-    >>> isinstance(ledger.book, Book)
-    True
-    """
+    """A store and its state, for the threads of one process."""
 
     def __init__(self, store: "Store", clock: Callable[[], datetime]) -> None:
         self.store, self.clock = store, clock
@@ -86,25 +57,13 @@ class Book:
 
     @contextmanager
     def writing(self) -> Iterator[Page]:
-        """Hold the write lock, knowing all that was written before.
-
-        >>> import celosia as cl
-        >>> with cl.ledger("memory://").book.writing() as page:
-        ...     page.state.sequence
-        1
-        """
+        """Hold the write lock, knowing all that was written before."""
         with self.store.transaction() as connection, self._guarded():
             yield self._page(connection)
 
     @contextmanager
     def reading(self) -> Iterator[Page]:
-        """Know all that was written up to now, without waiting for writers.
-
-        >>> import celosia as cl
-        >>> with cl.ledger("memory://").book.reading() as page:
-        ...     page.state.policies
-        {}
-        """
+        """Know all that was written up to now, without waiting for writers."""
         with self.store.reading() as connection, self._guarded():
             yield self._page(connection)
 

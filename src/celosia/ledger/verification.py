@@ -22,21 +22,11 @@ from celosia.ledger.store.tables import ANSWERS, REQUESTS, RESERVATIONS
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-__all__ = ["expected_head", "verify"]
-
 _HASH_LENGTH: Final = 64
 
 
 def expected_head(head: Head | str | None) -> Head | str | None:
-    """Return a head that was kept elsewhere, as it was printed or as a value; or its hash alone.
-
-    >>> expected_head("12:" + "ab" * 32).sequence
-    12
-    >>> expected_head("ab")
-    Traceback (most recent call last):
-    ...
-    celosia.core.errors.ParameterError: head must be written as a number, a colon and 64 hexadecimal digits, not 'ab'.
-    """
+    """Return a head that was kept elsewhere, as it was printed or as a value; or its hash alone."""
     if head is None or isinstance(head, Head):
         return head
     if not isinstance(head, str):
@@ -47,13 +37,7 @@ def expected_head(head: Head | str | None) -> Head | str | None:
 
 
 def verify(connection: "Connection", expected: Head | str | None) -> Verification:
-    """Look through a ledger, within one reading; see ``Ledger.verify``.
-
-    >>> import celosia as cl
-    >>> with cl.ledger("memory://").store.reading() as connection:
-    ...     verify(connection, None).lines
-    1
-    """
+    """Look through a ledger, within one reading; see ``Ledger.verify``."""
     replay = _Replay()
     problem = _first_problem(lambda: _walk(connection, replay, expected), lambda: _compare(connection, replay))
     head = Head(sequence=replay.state.sequence, hash=replay.state.hash) if replay.state.sequence else None

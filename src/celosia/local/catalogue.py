@@ -35,8 +35,6 @@ from celosia.local.ranges.hierarchical_histogram import HierarchicalHistogram
 if TYPE_CHECKING:
     from celosia.local.base.protocol import Protocol
 
-__all__ = ["CATALOGUE", "Entry", "Needs", "Task", "build", "find"]
-
 Task: TypeAlias = Literal["counts", "ranges", "words", "mean", "distinct"]
 """What a protocol finds out; ``words`` are values that nobody listed beforehand, and their counts."""
 
@@ -49,11 +47,7 @@ _FEW = 4  # of dBitFlip's buckets
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """A protocol of the catalogue; ``options`` are the parameters besides epsilon that it takes.
-
-    >>> CATALOGUE["hcms"].options, CATALOGUE["hcms"].task
-    (('hashes', 'width', 'seed'), 'counts')
-    """
+    """A protocol of the catalogue; ``options`` are the parameters besides epsilon that it takes."""
 
     name: str
     kind: "type[Protocol[Any]]"
@@ -204,34 +198,14 @@ CATALOGUE: dict[str, Entry] = {entry.name: entry for entry in _ENTRIES}
 
 
 def find(name: str) -> Entry:
-    """Return the protocol of a name.
-
-    >>> find("hcms").kind.__name__
-    'HadamardCountMeanSketch'
-    >>> find("md5")
-    Traceback (most recent call last):
-    ...
-    celosia.core.errors.ParameterError: protocol must be one of cms, hcms, ...; not 'md5'.
-    """
+    """Return the protocol of a name."""
     if name not in tuple(CATALOGUE):  # which looks at any object, hashable or not
         raise ParameterError(f"protocol must be one of {', '.join(CATALOGUE)}; not {quote(name)}.")
     return CATALOGUE[name]
 
 
 def build(name: str, *, epsilon: Exact | None = None, **options: Any) -> "Protocol[Any]":
-    """Return a protocol by its short name; options that are None are left to their defaults.
-
-    >>> build("hcms", epsilon=2, width=256)
-    HadamardCountMeanSketch(epsilon=2, hashes=1024, width=256)
-    >>> build("grr", epsilon=2)
-    Traceback (most recent call last):
-    ...
-    celosia.core.errors.ParameterError: grr must be told the domain of the values.
-    >>> build("duchi", epsilon=2, low=0, high=1, hashes=3)
-    Traceback (most recent call last):
-    ...
-    celosia.core.errors.ParameterError: duchi takes low and high besides epsilon, not hashes.
-    """
+    """Return a protocol by its short name; options that are None are left to their defaults."""
     entry = find(name)
     stated = _STATED[entry.needs]
     known = entry.options or stated

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from celosia.local.base.protocol import Protocol
 
-__all__ = ["Alternative", "Choice", "choose"]
-
 _ALIKE = 1.01
 _TABLE = 1024  # rows and columns of the sketches in the table
 _MOST_KEPT = 32  # epsilon, of answers that are kept
@@ -42,9 +40,6 @@ class Alternative:
     short enough. For protocols that keep their answers, ``lifetime`` is the epsilon of ``life`` reports of all values
     between histories whose answers change at the same times, and ``plain_lifetime`` between any two histories: infinite
     where a change shows for certain.
-
-    >>> choose(100, 1).alternatives[0].name
-    'SubsetSelection'
     """
 
     protocol: "Protocol[Any]"

@@ -18,19 +18,13 @@ from celosia.core.exact import whole
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Group", "Metrics", "compare"]
-
 _GROUPS = 10
 _LARGEST = 1e100  # whose square is a number still
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """The errors of a tenth of the keys, by how frequent they truly are; group 1 has the most frequent.
-
-    >>> compare({"a": 90, "b": 10}, {"a": 80, "b": 12}).groups[0]
-    Group(rank=1, keys=1, mean_count=90.0, mean_error=10.0, relative_error=0.1111111111111111)
-    """
+    """The errors of a tenth of the keys, by how frequent they truly are; group 1 has the most frequent."""
 
     rank: int
     keys: int

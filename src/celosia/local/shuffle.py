@@ -18,8 +18,6 @@ from celosia.local.base.reports import Reports
 if TYPE_CHECKING:
     from fractions import Fraction
 
-__all__ = ["shuffle"]
-
 
 def shuffle(protocol: Protocol[Any], reports: int | Reports, delta: Exact) -> ApproxDP:
     """Return what so many shuffled reports of different people promise together to each of them, at ``delta``.

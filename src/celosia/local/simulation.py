@@ -32,18 +32,12 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["Quantile", "Seconds", "Simulation", "simulate"]
-
 _SHARES = (0.25, 0.5, 0.75)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seconds:
-    """How long the clients, the server's counting and its estimate took.
-
-    >>> Seconds(client=1.0, update=0.5, estimate=0.1).update
-    0.5
-    """
+    """How long the clients, the server's counting and its estimate took."""
 
     client: float
     update: float
@@ -52,11 +46,7 @@ class Seconds:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quantile:
-    """A quantile, what was estimated for it, and its bounds.
-
-    >>> Quantile(share=0.5, true=10, estimated=11, low=9, high=12).estimated
-    11
-    """
+    """A quantile, what was estimated for it, and its bounds."""
 
     share: float
     true: Any

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
-__all__ = ["absorb_batches", "aggregate"]
-
 E = TypeVar("E")
 
 _FAN = 32  # aggregates that one task merges
@@ -66,14 +64,7 @@ def aggregate(frame: "DataFrame", protocol: Protocol[E], column: str = COLUMN) -
 
 
 def absorb_batches(columns: "Iterable[pa.Array]", protocol: Protocol[E]) -> Aggregate[E]:
-    """Absorb binary columns of reports, with or without their headers: what each partition does.
-
-    >>> import pyarrow as pa
-    >>> from celosia.local import DirectEncoding
-    >>> protocol = DirectEncoding(domain=3, epsilon=1)
-    >>> absorb_batches([pa.array([protocol.report(1), protocol.report(2)[4:], b"nonsense", None])], protocol)
-    Aggregate(DirectEncoding(epsilon=1, domain=3), reports=2, rejected=2)
-    """
+    """Absorb binary columns of reports, with or without their headers: what each partition does."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from celosia.core.guarantees import Guarantee
     from celosia.core.mechanism import Source
 
-__all__ = ["AddedNoise", "one_of"]
-
 _WHOLE = Fraction(1)
 _MOST_PLANS = 64
 _OUTSIDE = 1e-13  # probability left outside a table
@@ -224,14 +222,7 @@ class AddedNoise(Described, _Plans, ABC):
 
 
 def one_of(**targets: object) -> None:
-    """Refuse a call that gives none or more than one of the ways to say how much noise is wanted.
-
-    >>> one_of(epsilon=None, scale=2)
-    >>> one_of(epsilon=1, scale=2)
-    Traceback (most recent call last):
-    ...
-    celosia.core.errors.ParameterError: Give exactly one of epsilon and scale.
-    """
+    """Refuse a call that gives none or more than one of the ways to say how much noise is wanted."""
     if sum(target is not None for target in targets.values()) != 1:
         names = list(targets)
         raise ParameterError(f"Give exactly one of {', '.join(names[:-1])} and {names[-1]}.")

@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 
     from celosia.core.mechanism import Source
 
-__all__ = ["BoundedLaplace"]
-
 _LARGEST_TABLE = 2**20
 _MOST = 2**62 - 1  # steps from 0 that an array holds
 

@@ -21,8 +21,6 @@ from celosia.mechanisms.added import AddedNoise, one_of
 from celosia.mechanisms.grid import FINENESS, check_width, fine_step, grid_step
 from celosia.noise.gaussian import DiscreteGaussian
 
-__all__ = ["Gaussian"]
-
 _LARGEST_SHORT = 2**1000
 _SMALLEST_DELTA = Fraction(1, 10**200)  # beyond, doubles could not tell the calibration
 

@@ -22,20 +22,6 @@ from celosia.core.exact import Exact, exact_positive
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = [
-    "FINENESS",
-    "add_steps",
-    "add_to_array",
-    "as_number_or_array",
-    "check_width",
-    "fine_step",
-    "from_steps",
-    "grid_step",
-    "is_integral",
-    "size_of",
-    "to_steps",
-]
-
 Value: TypeAlias = "int | float | Fraction | NDArray[Any]"
 
 FINENESS = 2**10
@@ -51,27 +37,13 @@ _INTEGER_KINDS, _REAL_KINDS = "biu", "f"
 
 
 def check_width(scale: Fraction) -> None:
-    """Refuse noise that is wider than can be drawn, in the words of what was asked for.
-
-    >>> check_width(Fraction(10) ** 300)
-    Traceback (most recent call last):
-    ...
-    celosia.core.errors.ParameterError: The noise is wider than 2^500 steps: use a larger epsilon or rho, or a ...
-    """
+    """Refuse noise that is wider than can be drawn, in the words of what was asked for."""
     if scale > _WIDEST:
         raise ParameterError("The noise is wider than 2^500 steps: use a larger epsilon or rho, or a coarser grid.")
 
 
 def as_number_or_array(value: object) -> Value:
-    """Return a Python number or a NumPy array of numbers; refuse what cannot be released.
-
-    >>> as_number_or_array(np.int8(3)), as_number_or_array([1, 2]).tolist()
-    (3, [1, 2])
-    >>> as_number_or_array(float("nan"))
-    Traceback (most recent call last):
-    ...
-    celosia.core.errors.InputError: A value to release must be finite: impute or drop NaN and infinity before.
-    """
+    """Return a Python number or a NumPy array of numbers; refuse what cannot be released."""
     if isinstance(value, int):  # bool too: a count of one
         return int(value)
     if isinstance(value, Fraction):
@@ -148,31 +120,19 @@ def _with_wide_integers(value: Sequence[object], array: "NDArray[Any]") -> "NDAr
 
 
 def is_integral(value: Value) -> bool:
-    """Return whether a value is a whole number or an array of an integer type.
-
-    >>> is_integral(3), is_integral(3.0), is_integral(np.zeros(2, dtype=np.uint8))
-    (True, False, True)
-    """
+    """Return whether a value is a whole number or an array of an integer type."""
     if isinstance(value, np.ndarray):
         return value.dtype.kind in _INTEGER_KINDS
     return isinstance(value, int)
 
 
 def size_of(value: Value) -> int:
-    """Return the number of coordinates.
-
-    >>> size_of(3), size_of(np.zeros((2, 3)))
-    (1, 6)
-    """
+    """Return the number of coordinates."""
     return value.size if isinstance(value, np.ndarray) else 1
 
 
 def grid_step(grid: Exact | None) -> Fraction | None:
-    """Return a grid given by the caller, which must be a power of two.
-
-    >>> grid_step("1/8"), grid_step(None)
-    (Fraction(1, 8), None)
-    """
+    """Return a grid given by the caller, which must be a power of two."""
     if grid is None:
         return None
     step = exact_positive(grid, name="grid")
@@ -184,22 +144,14 @@ def grid_step(grid: Exact | None) -> Fraction | None:
 
 
 def fine_step(sensitivity: Fraction) -> Fraction:
-    """Return the largest power of two that is at most ``sensitivity``.
-
-    >>> fine_step(Fraction(5)), fine_step(Fraction(1, 3))
-    (Fraction(4, 1), Fraction(1, 4))
-    """
+    """Return the largest power of two that is at most ``sensitivity``."""
     exponent = sensitivity.numerator.bit_length() - sensitivity.denominator.bit_length()
     step = Fraction(2) ** exponent
     return step if step <= sensitivity else step / 2
 
 
 def to_steps(value: Value, step: Fraction) -> "int | NDArray[np.int64]":
-    """Round a value to the grid and return it in steps; a number has any size, an array is clipped at 2^62 - 1.
-
-    >>> to_steps(0.3, Fraction(1, 4)), to_steps(np.array([0.3, 1e30]), Fraction(1, 4)).tolist()
-    (1, [1, 4611686018427387903])
-    """
+    """Round a value to the grid and return it in steps; a number has any size, an array is clipped at 2^62 - 1."""
     exponent = _exponent(step)
     if isinstance(value, np.ndarray):
         return _integers_to_steps(value, exponent) if is_integral(value) else _reals_to_steps(value, exponent)
@@ -244,20 +196,12 @@ def _reals_to_steps(value: "NDArray[Any]", exponent: int) -> "NDArray[np.int64]"
 
 
 def add_steps(steps: "NDArray[np.int64]", noise: "NDArray[np.int64]") -> "NDArray[np.int64]":
-    """Add noise and saturate the sum at 2^62 - 1 steps, without overflow on the way.
-
-    >>> add_steps(np.array([1, 2**62 - 1]), np.array([1, 2**62])).tolist()
-    [2, 4611686018427387903]
-    """
+    """Add noise and saturate the sum at 2^62 - 1 steps, without overflow on the way."""
     return np.clip(noise, -_MOST - steps, _MOST - steps) + steps
 
 
 def from_steps(steps: "int | NDArray[np.int64]", step: Fraction) -> Any:
-    """Return steps as real numbers.
-
-    >>> from_steps(3, Fraction(1, 4)), from_steps(np.array([3]), Fraction(1, 4)).tolist()
-    (0.75, [0.75])
-    """
+    """Return steps as real numbers."""
     exponent = _exponent(step)
     largest = sys.float_info.max
     if isinstance(steps, np.ndarray):
@@ -271,13 +215,7 @@ def from_steps(steps: "int | NDArray[np.int64]", step: Fraction) -> Any:
 
 
 def add_to_array(value: "NDArray[Any]", noise: "NDArray[np.int64]", step: Fraction | None) -> "NDArray[Any]":
-    """Return an array with flat noise of whole steps: integers if ``step`` is None, else reals on that grid.
-
-    >>> add_to_array(np.array([[1, 2]]), np.array([1, -1]), None).tolist()
-    [[2, 1]]
-    >>> add_to_array(np.array([0.3]), np.array([1]), Fraction(1, 4)).tolist()
-    [0.5]
-    """
+    """Return an array with flat noise of whole steps: integers if ``step`` is None, else reals on that grid."""
     few = value.size <= _FEW and "numba" not in sys.modules
     if step is None and few:
         return add_steps(_clipped(value), noise.reshape(value.shape))

@@ -26,8 +26,6 @@ from celosia.noise.source import source_or_system
 if TYPE_CHECKING:
     from celosia.core.mechanism import Source
 
-__all__ = ["KNorm"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
 class KNorm(Described):

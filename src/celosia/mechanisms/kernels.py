@@ -12,8 +12,6 @@ from numba import njit
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["add_to_integers", "add_to_reals"]
-
 _MOST = 2**62 - 1
 
 
@@ -24,13 +22,7 @@ def _saturated(steps: int, noise: int) -> int:
 
 @njit(cache=True, nogil=True)
 def add_to_integers(values: "NDArray[np.int64]", noise: "NDArray[np.int64]") -> None:
-    """Replace each noise by value plus noise, both flat and of one size, saturated at 2^62 - 1.
-
-    >>> noise = np.array([1, -(2**63) + 2])
-    >>> add_to_integers(np.array([5, 2**63 - 1]), noise)
-    >>> noise.tolist()
-    [6, -4611686018427387903]
-    """
+    """Replace each noise by value plus noise, both flat and of one size, saturated at 2^62 - 1."""
     for i in range(values.size):
         noise[i] = _saturated(min(max(values[i], -_MOST), _MOST), noise[i])
 
@@ -39,13 +31,7 @@ def add_to_integers(values: "NDArray[np.int64]", noise: "NDArray[np.int64]") -> 
 def add_to_reals(
     values: "NDArray[np.float64]", noise: "NDArray[np.int64]", step: float, per_step: float, out: "NDArray[np.float64]"
 ) -> None:
-    """Write value plus noise, with the value rounded to steps; ``step`` and its inverse are powers of two.
-
-    >>> out = np.empty(2)
-    >>> add_to_reals(np.array([0.3, 1.0]), np.array([1, 2]), 0.25, 4.0, out)
-    >>> out.tolist()
-    [0.5, 1.5]
-    """
+    """Write value plus noise, with the value rounded to steps; ``step`` and its inverse are powers of two."""
     for i in range(values.size):
         scaled = np.rint(values[i] * per_step)
         # Below 2^62 a double is at most 2^62 - 512: only what is clipped needs care.

@@ -17,8 +17,6 @@ from celosia.mechanisms.added import AddedNoise, one_of
 from celosia.mechanisms.grid import FINENESS, check_width, fine_step, grid_step
 from celosia.noise.laplace import DiscreteLaplace
 
-__all__ = ["Laplace"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
 class Laplace(AddedNoise):

@@ -20,8 +20,6 @@ from celosia.core.exact import Exact, exact_level
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Proportions"]
-
 _REACH = 12.0  # standard deviations beyond which a binomial number is not looked at: less than 1e-30
 
 

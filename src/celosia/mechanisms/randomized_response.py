@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
     from celosia.core.mechanism import Source
 
-__all__ = ["RandomizedResponse"]
-
 _SHORT = 2**48
 
 

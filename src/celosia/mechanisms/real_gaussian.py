@@ -21,19 +21,12 @@ if TYPE_CHECKING:
 
     from celosia.core.mechanism import Source
 
-__all__ = ["RealGaussian"]
-
 _FINENESS = 48  # binary digits of sigma, in steps: 32 sigma are then still whole in a double
 
 
 @dataclass(frozen=True, slots=True, init=False)
 class RealGaussian:
-    """Normal noise of standard deviation ``sigma``, to 48 binary digits: part of an event that says ``"real"``.
-
-    >>> from celosia.noise import Seeded
-    >>> RealGaussian("0.5").sample(3, source=Seeded(7)).round(3).tolist()
-    [1.337, 0.219, -0.288]
-    """
+    """Normal noise of standard deviation ``sigma``, to 48 binary digits: part of an event that says ``"real"``."""
 
     sigma: Fraction
 
@@ -42,21 +35,13 @@ class RealGaussian:
 
     @property
     def step(self) -> Fraction:
-        """The distance of neighbouring values: a power of two, between sigma / 2^49 and sigma / 2^48.
-
-        >>> RealGaussian(1).step == Fraction(1, 2**48)
-        True
-        """
+        """The distance of neighbouring values: a power of two, between sigma / 2^49 and sigma / 2^48."""
         power = Fraction(2) ** (self.sigma.numerator.bit_length() - self.sigma.denominator.bit_length())
         step: Fraction = (power if power <= self.sigma else power / 2) / 2**_FINENESS
         return step
 
     def sample(self, shape: int | tuple[int, ...], *, source: "Source | None" = None) -> "NDArray[np.float64]":
-        """Draw independent numbers, in an array of this shape.
-
-        >>> RealGaussian(2).sample((1000, 3)).shape
-        (1000, 3)
-        """
+        """Draw independent numbers, in an array of this shape."""
         sizes = (shape,) if not isinstance(shape, tuple) else shape
         sizes = tuple(whole(size, name="shape", least=0) for size in sizes)
         steps = DiscreteGaussian((self.sigma / self.step) ** 2).sample(math.prod(sizes), source)

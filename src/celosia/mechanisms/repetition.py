@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from celosia.core.events import Event
     from celosia.core.mechanism import Source
 
-__all__ = ["Repetitions", "coin_split", "one_of"]
-
 _STEPS = 200  # of a bisection for gamma
 _DIGITS = 40  # binary places of a gamma that was searched for
 _BLOCK = 64  # coins that are flipped at once
@@ -41,12 +39,6 @@ class Repetitions(Described):
 
     ``eta`` belongs to the negative binomial law: 1, the geometric law, has many short searches and some long ones; 0
     has more of both and costs less; a large eta comes near to a fixed number, which costs most.
-
-    >>> search = Repetitions(mean=10)
-    >>> search
-    Repetitions(mean=10)
-    >>> search.gamma
-    Fraction(1, 10)
     """
 
     mean: Fraction
@@ -71,31 +63,17 @@ class Repetitions(Described):
 
     @property
     def gamma(self) -> Fraction | None:
-        """The parameter of the negative binomial law that has the mean; None for the poisson law.
-
-        >>> round(float(Repetitions(mean=10, eta=0).gamma), 4)
-        0.0269
-        """
+        """The parameter of the negative binomial law that has the mean; None for the poisson law."""
         return None if self.distribution == "poisson" else _gamma(self.mean, self.eta)
 
     def event(self, event: "Event") -> PrivateSelectionEvent:
-        """Return the event of a search whose single run is ``event``.
-
-        >>> from celosia.core import LaplaceEvent
-        >>> Repetitions(mean=10).event(LaplaceEvent(scale=10, sensitivity=1)).gamma
-        Fraction(1, 10)
-        """
+        """Return the event of a search whose single run is ``event``."""
         if self.distribution == "poisson":
             return PrivateSelectionEvent(event=event, distribution=self.distribution, mean=self.mean)
         return PrivateSelectionEvent(event=event, distribution=self.distribution, eta=self.eta, gamma=self.gamma)
 
     def draw(self, source: "Source | None" = None) -> int:
-        """Draw the number of runs, which nobody is to know.
-
-        >>> from celosia.noise import Seeded
-        >>> Repetitions(mean=10).draw(Seeded(7)) >= 1
-        True
-        """
+        """Draw the number of runs, which nobody is to know."""
         source = source_or_system(source)
         gamma = self.gamma
         if gamma is None:
@@ -109,12 +87,7 @@ _LARGEST_ETA = 1_000
 
 
 def one_of(count: int, source: "Source | None" = None) -> int:
-    """Draw which of ``count`` candidates a run takes, all equally likely.
-
-    >>> from celosia.noise import Seeded
-    >>> one_of(3, Seeded(7)) in range(3)
-    True
-    """
+    """Draw which of ``count`` candidates a run takes, all equally likely."""
     return integer_below(whole(count, name="count"), source)
 
 
@@ -122,10 +95,6 @@ def coin_split(share: Exact, count: int, source: "Source | None" = None) -> "NDA
     """Flip a coin of its own for every record: True, with probability ``share``, holds it out.
 
     Whether one record is there does not change the coins of the others, so that adding it touches one part only.
-
-    >>> from celosia.noise import Seeded
-    >>> int(coin_split("0.25", 1000, Seeded(7)).sum())
-    262
     """
     return bernoulli(exact_probability(share, name="share"), count, source)
 

@@ -15,22 +15,12 @@ if TYPE_CHECKING:
 
     from celosia.core.mechanism import Source
 
-__all__ = ["secret_permutation", "secret_stop"]
-
 
 def secret_permutation(records: int, *, source: "Source | None" = None) -> "NDArray[np.int64]":
-    """Return the numbers from 0 to ``records - 1`` in uniformly random order.
-
-    >>> sorted(secret_permutation(5).tolist())
-    [0, 1, 2, 3, 4]
-    """
+    """Return the numbers from 0 to ``records - 1`` in uniformly random order."""
     return permutation(whole(records, name="records"), source)
 
 
 def secret_stop(records: int, *, source: "Source | None" = None) -> int:
-    """Return a number of steps, uniform from 1 to ``records``.
-
-    >>> 1 <= secret_stop(5) <= 5
-    True
-    """
+    """Return a number of steps, uniform from 1 to ``records``."""
     return integer_below(whole(records, name="records"), source) + 1

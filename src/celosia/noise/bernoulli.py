@@ -18,18 +18,6 @@ if TYPE_CHECKING:
 
     from celosia.core.mechanism import Source
 
-__all__ = [
-    "bernoulli",
-    "bernoulli_exp",
-    "bernoulli_logistic",
-    "bernoulli_odds",
-    "coins_exp",
-    "flip",
-    "flip_exp",
-    "flip_logistic",
-    "flip_odds",
-]
-
 _BYTE, _WORD = 8, 64
 _COIN = 52  # bits of a coin that is compared in floating point: exact in a double
 _SLACK = 2.0**-36

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from celosia.core.mechanism import Source
 
-__all__ = ["BoundedDiscreteLaplace"]
-
 _MOST = 2**62 - 1
 _WORD, _COIN = 64, 52  # a coin of 52 bits is exact in a double
 _SLACK = 2.0**-36

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     from celosia.core.mechanism import Source
 
-__all__ = ["Cells", "cells_for"]
-
 _SLOT_BITS = 12
 _SLOTS = 1 << _SLOT_BITS
 _SIGN = 1 << _SLOT_BITS
@@ -51,10 +49,6 @@ class Cells:
 
     A number of a cell is proposed with probability ``share / (4096 * 2**width)`` and accepted with
     ``rate * 2**width / share * exp(-f)``: the product is the same multiple of the weight everywhere.
-
-    >>> from celosia.noise import Seeded
-    >>> cells_for(Fraction(1, 10), Fraction(0), signed=True).draw(Seeded(7))
-    53
     """
 
     linear: Fraction
@@ -76,10 +70,6 @@ class Cells:
         """Draw one number.
 
         From the system's source, draws are made some calls ahead: the time of a call then says nothing of its number.
-
-        >>> from celosia.noise import Seeded
-        >>> cells_for(Fraction(1), Fraction(0), signed=False).draw(Seeded(7)) >= 0
-        True
         """
         if not isinstance(source, System):
             return self._draw(source)
@@ -101,11 +91,7 @@ class Cells:
                 return number
 
     def propose(self, word: int, offset: int, coin: int) -> tuple[int | None, bool]:
-        """Return the number of a proposal, or None if it is rejected; and whether ``settle`` has to decide.
-
-        >>> cells_for(Fraction(1), Fraction(0), signed=True).propose(word=0, offset=0, coin=0)
-        (0, False)
-        """
+        """Return the number of a proposal, or None if it is rejected; and whether ``settle`` has to decide."""
         one = 1 << self.coin_bits
         cell = self.slots[word & (_SLOTS - 1)]
         magnitude = self.starts[cell] + (offset & ((1 << self.widths[cell]) - 1))
@@ -128,13 +114,7 @@ class Cells:
         return offset, coin
 
     def settle(self, word: int, offset: int, coin: int, source: "Source") -> int | None:
-        """Finish a proposal in integers: return the number, or None if it is rejected.
-
-        >>> from celosia.noise import Seeded
-        >>> cells = cells_for(Fraction(1), Fraction(0), signed=True)
-        >>> cells.settle(word=0, offset=0, coin=0, source=Seeded(7))
-        0
-        """
+        """Finish a proposal in integers: return the number, or None if it is rejected."""
         cell = self.slots[word & (_SLOTS - 1)]
         width = self.widths[cell]
         doublings = 0
@@ -156,12 +136,7 @@ class Cells:
         return -magnitude if self.signed and word & _SIGN else magnitude
 
     def sample(self, count: int, source: "Source") -> "NDArray[np.int64]":
-        """Draw ``count`` independent numbers.
-
-        >>> from celosia.noise import Seeded
-        >>> cells_for(Fraction(1, 10), Fraction(0), signed=True).sample(3, Seeded(7)).tolist()
-        [53, 19, -6]
-        """
+        """Draw ``count`` independent numbers."""
         from celosia.noise.compiled.cells import fill
 
         if self.offset_bits > _LARGEST_ARRAY_BITS:
@@ -176,11 +151,7 @@ class Cells:
 
 @lru_cache(maxsize=512)
 def cells_for(linear: Fraction, quadratic: Fraction, *, signed: bool) -> Cells:
-    """Build the tables for weights ``exp(-linear*m - quadratic*m*m)``, with random sign if ``signed``.
-
-    >>> cells_for(Fraction(1), Fraction(0), signed=True).coin_bits
-    51
-    """
+    """Build the tables for weights ``exp(-linear*m - quadratic*m*m)``, with random sign if ``signed``."""
     slope, curvature = float(linear), float(quadratic)
     fits = slope + math.sqrt(curvature) > 2.0 ** -(2 * _LARGEST_BITS)  # else starts would leave the range of doubles
     starts, widths = _cut(slope, curvature, signed=signed) if fits else ([], [])

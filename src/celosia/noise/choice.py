@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from celosia.core.mechanism import Source
 
-__all__ = ["categorical", "exponential_choice", "permute_and_flip"]
-
 _LARGEST_TOTAL = 2**63 - 1
 _COVER_BITS = 61  # the sum of all covers stays below 2^62
 _SLACK = 2.0**-36

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from celosia.core.mechanism import Source
 
-__all__ = ["Decaying"]
-
 
 @dataclass(frozen=True, slots=True, init=False)
 class Decaying:

@@ -16,8 +16,6 @@ from celosia.core.enclosure import exp_negative
 if TYPE_CHECKING:
     from celosia.core.mechanism import Source
 
-__all__ = ["Enclosure", "below", "certain", "exp_enclosure", "leading", "logistic_enclosure", "ratio_enclosure"]
-
 Enclosure = Callable[[int], tuple[int, int]]
 """A probability p: ``enclosure(bits)`` returns ``(low, high)`` with ``low <= p * 2**bits <= high``."""
 
@@ -25,12 +23,7 @@ _WORD = 64
 
 
 def below(prefix: int, bits: int, probability: Enclosure, source: "Source") -> bool:
-    """Decide whether a uniform number whose first ``bits`` bits are ``prefix`` is below ``probability``.
-
-    >>> from celosia.noise import Seeded
-    >>> below(0b01, 2, ratio_enclosure(Fraction(1, 2)), Seeded(7))
-    True
-    """
+    """Decide whether a uniform number whose first ``bits`` bits are ``prefix`` is below ``probability``."""
     while True:
         low, high = probability(bits + _WORD)
         if (prefix + 1) << _WORD <= low:
@@ -42,11 +35,7 @@ def below(prefix: int, bits: int, probability: Enclosure, source: "Source") -> b
 
 @lru_cache(maxsize=1024)
 def ratio_enclosure(probability: Fraction) -> Enclosure:
-    """Return the enclosure of a rational probability.
-
-    >>> ratio_enclosure(Fraction(1, 3))(2)
-    (1, 2)
-    """
+    """Return the enclosure of a rational probability."""
 
     @lru_cache(maxsize=8)
     def enclose(bits: int) -> tuple[int, int]:
@@ -57,11 +46,7 @@ def ratio_enclosure(probability: Fraction) -> Enclosure:
 
 
 def exp_enclosure(x: Fraction, factor: Fraction = Fraction(1)) -> Enclosure:
-    """Return the enclosure of ``factor * exp(-x)``. Nothing is remembered between calls: ``x`` may be private.
-
-    >>> exp_enclosure(Fraction(1))(8)
-    (94, 95)
-    """
+    """Return the enclosure of ``factor * exp(-x)``. Nothing is remembered between calls: ``x`` may be private."""
     numerator, denominator = factor.numerator, factor.denominator
     # Enough extra digits of exp(-x) that the factor does not widen the enclosure.
     extra = max(numerator.bit_length() - denominator.bit_length() + 2, 2)
@@ -78,10 +63,6 @@ def logistic_enclosure(x: Fraction, others: int | Fraction) -> Enclosure:
     """Return the enclosure of ``1 / (1 + others * exp(-x))``: the truth probability of randomized response.
 
     ``others`` is a rational number greater than 0: how much the lies weigh together where ``x`` is 0.
-
-    >>> low, high = logistic_enclosure(Fraction(1), 1)(20)
-    >>> low / 2**20 <= 0.7310585786300049 <= high / 2**20
-    True
     """
     lies, truth = others.numerator, others.denominator
     extra = math.ceil(others).bit_length() + 2
@@ -97,11 +78,7 @@ def logistic_enclosure(x: Fraction, others: int | Fraction) -> Enclosure:
 
 
 def certain(probability: Enclosure, bits: int) -> tuple[int, int]:
-    """Return ``(yes, no)``: a number of ``bits`` bits below ``yes`` is surely below, one from ``no`` on surely not.
-
-    >>> certain(ratio_enclosure(Fraction(1, 3)), 8)
-    (85, 86)
-    """
+    """Return ``(yes, no)``: a number of ``bits`` bits below ``yes`` is surely below, one from ``no`` on surely not."""
     low, high = probability(bits + _WORD)
     return low >> _WORD, -(-high >> _WORD)
 
@@ -112,9 +89,6 @@ def leading(probability: Enclosure, bits: int) -> tuple[int, bool]:
     Where the enclosure leaves the digits open (a probability a little above or below a short one) it is narrowed. That
     ends: an exponential of a rational number other than 0 is irrational (Lindemann 1882), so no short number can hide
     in all enclosures, and the rational probabilities are enclosed between neighbouring integers from the beginning.
-
-    >>> leading(ratio_enclosure(Fraction(1, 3)), 4), leading(ratio_enclosure(Fraction(5, 8)), 4)
-    ((5, False), (10, True))
     """
     further = _WORD
     while True:

@@ -17,8 +17,6 @@ from celosia.noise.decaying import Decaying
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Geometric"]
-
 
 @dataclass(frozen=True, slots=True, init=False)
 class Geometric(Decaying):

@@ -19,8 +19,6 @@ from celosia.noise.source import _Keystream
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["KEY_BYTES", "Keyed", "derive", "derive_keys", "keyed_words"]
-
 KEY_BYTES = 32
 """The length of a secret and of a key."""
 
@@ -31,9 +29,6 @@ class Keyed:
     """A source whose words are the ChaCha20 keystream of a key (nonce 0, counter from 0), little-endian.
 
     ``word`` and ``words`` read one and the same stream, so that a client in another language can follow it.
-
-    >>> hex(Keyed(bytes(32)).word()) == hex(Keyed(bytes(32)).words(3)[0])
-    True
     """
 
     __slots__ = ("_keystream", "_lock", "_pool")
@@ -48,27 +43,15 @@ class Keyed:
 
     @property
     def seeded(self) -> bool:
-        """True: whoever knows the key knows the draws.
-
-        >>> Keyed(bytes(32)).seeded
-        True
-        """
+        """True: whoever knows the key knows the draws."""
         return True
 
     def word(self) -> int:
-        """Return the next 64 bits of the stream.
-
-        >>> hex(Keyed(bytes(32)).word())
-        '0x903df1a0ade0b876'
-        """
+        """Return the next 64 bits of the stream."""
         return int(self.words(1)[0])
 
     def words(self, count: int) -> "NDArray[np.uint64]":
-        """Return the next ``count`` words of the stream.
-
-        >>> Keyed(bytes(32)).words(3).shape
-        (3,)
-        """
+        """Return the next ``count`` words of the stream."""
         count = whole(count, name="count", least=0)
         with self._lock:
             if count > self._pool.size:
@@ -90,21 +73,12 @@ class Keyed:
 
 
 def derive(secret: bytes, message: bytes) -> bytes:
-    """Return HMAC-SHA256 of a message under a secret: 32 bytes, the key of a ``Keyed`` source.
-
-    >>> derive(b"Jefe", b"what do ya want for nothing?").hex()[:16]
-    '5bdcc146bf60754e'
-    """
+    """Return HMAC-SHA256 of a message under a secret: 32 bytes, the key of a ``Keyed`` source."""
     return hmac.digest(_octets(secret, "secret"), _octets(message, "message"), "sha256")
 
 
 def derive_keys(secrets: "NDArray[np.uint8]", messages: "NDArray[np.uint8]") -> "NDArray[np.uint8]":
-    r"""Return ``derive`` of each row: secrets of 32 bytes, messages of one length.
-
-    >>> keys = derive_keys(np.zeros((2, 32), dtype=np.uint8), np.array([[1], [2]], dtype=np.uint8))
-    >>> [bytes(key) for key in keys] == [derive(bytes(32), b"\x01"), derive(bytes(32), b"\x02")]
-    True
-    """
+    r"""Return ``derive`` of each row: secrets of 32 bytes, messages of one length."""
     from celosia.noise.compiled.ciphers import hmac_sha256
 
     secrets, messages = _bytes(secrets, "secrets"), _bytes(messages, "messages")
@@ -118,11 +92,7 @@ def derive_keys(secrets: "NDArray[np.uint8]", messages: "NDArray[np.uint8]") -> 
 
 
 def keyed_words(keys: "NDArray[np.uint8]", count: int) -> "NDArray[np.uint64]":
-    """Return the first ``count`` words of ``Keyed`` for each row of ``keys``.
-
-    >>> keyed_words(np.zeros((2, 32), dtype=np.uint8), 3)[1].tolist() == Keyed(bytes(32)).words(3).tolist()
-    True
-    """
+    """Return the first ``count`` words of ``Keyed`` for each row of ``keys``."""
     from celosia.noise.compiled.ciphers import chacha20
 
     keys = _bytes(keys, "keys")

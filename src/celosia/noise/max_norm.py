@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from celosia.core.mechanism import Source
 
-__all__ = ["MOST_COORDINATES", "DiscreteMaxNorm", "eulerian"]
-
 MOST_COORDINATES: Final = 16
 """Coordinates of one vector: beyond, the Eulerian numbers would pass 2^63."""
 
@@ -91,11 +89,7 @@ class DiscreteMaxNorm:
 
 
 def eulerian(dimension: int) -> tuple[int, ...]:
-    """Return the Eulerian numbers of type B: ``sum of (2R + 1)^d x^R`` is their polynomial over ``(1 - x)^(d + 1)``.
-
-    >>> eulerian(1), eulerian(2), eulerian(3)
-    ((1, 1), (1, 6, 1), (1, 23, 23, 1))
-    """
+    """Return the Eulerian numbers of type B: ``sum of (2R + 1)^d x^R`` is their polynomial over ``(1 - x)^(d + 1)``."""
     return tuple(
         sum((-1) ** i * math.comb(dimension + 1, i) * (2 * (j - i) + 1) ** dimension for i in range(j + 1))
         for j in range(dimension + 1)

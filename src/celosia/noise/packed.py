@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from celosia.core.mechanism import Source
 
-__all__ = ["packed_bernoulli", "packed_logistic"]
-
 _WORD = 64
 _DIGITS = 32  # of the probability that the kernel compares with; one coin in 2^32 is still tied then
 _CHUNK = 1 << 14  # random words at a time: 128 KiB stay in the cache
@@ -34,9 +32,6 @@ def packed_bernoulli(probability: Exact, rows: int, bits: int, source: "Source |
     """Flip ``bits`` coins in each of ``rows`` rows; a bit is 1 with exactly ``probability``.
 
     The answer has ``ceil(bits / 64)`` words a row, the least significant bit first; what is left of the last is 0.
-
-    >>> packed_bernoulli(1, 2, 66).tolist()
-    [[18446744073709551615, 3], [18446744073709551615, 3]]
     """
     return _packed(ratio_enclosure(exact_probability(probability, name="probability")), rows, bits, source)
 
@@ -53,11 +48,6 @@ def packed_logistic(
     """Flip coins as ``packed_bernoulli`` does; a bit is 1 with probability ``1 / (1 + odds * exp(-epsilon))``.
 
     With ``complement`` it is 0 with that probability: 1 is the lie of randomized response and not the truth.
-
-    >>> from celosia.noise import Seeded
-    >>> truths = packed_logistic(1, 1000, 64, source=Seeded(7))
-    >>> float(np.unpackbits(truths.view(np.uint8)).mean().round(2))
-    0.73
     """
     odds_ = exact_positive(odds, name="odds")
     if not isinstance(complement, bool):

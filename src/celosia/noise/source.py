@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from celosia.core.mechanism import Source
 
-__all__ = ["SYSTEM", "Seeded", "System", "source_or_system"]
-
 _KEY = 32
 _NONCE = bytes(16)
 _ZEROS = bytes(1 << 16)
@@ -227,11 +225,7 @@ SYSTEM = System()
 
 
 def source_or_system(source: "Source | None") -> "Source":
-    """Return ``source``, or the system's when there is none.
-
-    >>> source_or_system(None)
-    System()
-    """
+    """Return ``source``, or the system's when there is none."""
     if source is None:
         return SYSTEM
     if not (hasattr(source, "words") and hasattr(source, "word") and hasattr(source, "seeded")):

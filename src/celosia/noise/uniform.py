@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from celosia.core.mechanism import Source
 
-__all__ = ["integer_below", "permutation", "subset", "subsets", "uniform_below"]
-
 _LARGEST = 2**63
 _MOST_MARKS = 1 << 26
 _LARGEST_DIGIT = 1 << 32

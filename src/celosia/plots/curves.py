@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     import altair as alt
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Curve", "curves"]
-
 _WIDTH, _HEIGHT = 560, 360
 _SUBTITLE = 100  # characters a line, about as wide as the chart
 _NEARLY = 1e-9

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     import altair as alt
     from numpy.typing import ArrayLike
 
-__all__ = ["Panel", "densities"]
-
 _WIDTH, _HEIGHT = 360, 280
 
 

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     import altair as alt
     from numpy.typing import ArrayLike
 
-__all__ = ["intervals"]
-
 _WIDTH, _HEIGHT = 640, 320
 _LETTER = 7  # pixels, about
 

@@ -17,8 +17,6 @@ from celosia.core.errors import ParameterError
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["render", "save", "write"]
-
 _SUFFIXES = (".html", ".png", ".svg")
 _PNG_SCALE = 2.0  # pixels per point: sharp on today's screens
 
@@ -61,11 +59,7 @@ def save(chart: "alt.TopLevelMixin", path: str | os.PathLike[str]) -> Path:
 
 
 def render(spec: dict[str, Any], suffix: str) -> bytes:
-    """Return a Vega-Lite specification drawn as SVG or PNG, or as a page that needs no network.
-
-    >>> render({"data": {"values": [{"x": 1}]}, "mark": "point"}, ".svg")[:4]
-    b'<svg'
-    """
+    """Return a Vega-Lite specification drawn as SVG or PNG, or as a page that needs no network."""
     import altair as alt
     import vl_convert
 
@@ -87,13 +81,7 @@ def _title(spec: dict[str, Any]) -> str:
 
 
 def write(target: Path, content: bytes) -> None:
-    """Write a file as a whole, or not at all.
-
-    >>> write(Path("no such directory/chart.svg"), b"")
-    Traceback (most recent call last):
-    ...
-    celosia.core.errors.ParameterError: There is no directory 'no such directory' to save 'chart.svg' in: make it first.
-    """
+    """Write a file as a whole, or not at all."""
     if not target.parent.is_dir():
         raise ParameterError(f"There is no directory {str(target.parent)!r} to save {target.name!r} in: make it first.")
     try:

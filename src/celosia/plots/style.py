@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     Chart = TypeVar("Chart", bound=alt.TopLevelMixin)
 
-__all__ = ["BLUE", "DASHES", "FONT", "GREY", "INK", "PALETTE", "VERMILION", "Labels", "styled"]
-
 BLUE = "#0072b2"
 """The first series."""
 
@@ -51,12 +49,7 @@ class Labels:
 
 
 def styled(chart: "Chart") -> "Chart":
-    """Return a whole chart with the common look; parts of a chart cannot carry it.
-
-    >>> import altair
-    >>> styled(altair.Chart(altair.Data(values=[])).mark_point()).to_dict()["config"]["font"] == FONT
-    True
-    """
+    """Return a whole chart with the common look; parts of a chart cannot carry it."""
     axis = {
         "labelColor": INK,
         "labelFontSize": 12,

@@ -20,16 +20,9 @@ if TYPE_CHECKING:
     from celosia.query.planning.preview import Preview
     from celosia.query.release import TableRelease
 
-__all__ = ["Asking", "begin", "begin_sql", "draw_session"]
-
 
 class Asking(Protocol):
-    """What a ``Session`` and a connection to a guard have in common.
-
-    >>> import celosia as cl
-    >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
-    >>> session: Asking = cl.Session(deaths, budget=cl.PureDP(epsilon=1))
-    """
+    """What a ``Session`` and a connection to a guard have in common."""
 
     @property
     def tables(self) -> "Mapping[str, Table]":
@@ -53,13 +46,7 @@ class Asking(Protocol):
 
 
 def begin(asked: Asking, table: str | None = None) -> Query:
-    """Begin a question about a table; the name may be left out if there is only one private table.
-
-    >>> import celosia as cl
-    >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
-    >>> begin(cl.Session(deaths, budget=cl.PureDP(epsilon=1))).mean("age")
-    <Query SELECT AVG(age) FROM deaths>
-    """
+    """Begin a question about a table; the name may be left out if there is only one private table."""
     private = [name for name, known in asked.tables.items() if not known.public]
     if table is None and len(private) != 1:
         raise ParameterError(f"The session has several tables: say which, such as query({private[0]!r}).")
@@ -70,21 +57,11 @@ def begin(asked: Asking, table: str | None = None) -> Query:
 
 
 def begin_sql(asked: Asking, text: str) -> Query:
-    """Read a question in SQL.
-
-    >>> import celosia as cl
-    >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
-    >>> begin_sql(cl.Session(deaths, budget=cl.PureDP(epsilon=1)), "SELECT AVG(age) FROM deaths")
-    <Query SELECT AVG(age) FROM deaths>
-    """
+    """Read a question in SQL."""
     return Query.of_plan(asked, parse_sql(text, asked.tables))
 
 
 def draw_session(title: str, budgets: "Mapping[str, Guarantee]", tables: "Iterable[Table]") -> str:
-    """Return what a notebook shows of a session: its budget, and its tables as they were declared.
-
-    >>> draw_session("Session on nothing", {}, [])
-    '<p><b>Session on nothing</b></p><table><tbody></tbody></table>'
-    """
+    """Return what a notebook shows of a session: its budget, and its tables as they were declared."""
     known = draw_table((), [(name, str(guarantee)) for name, guarantee in budgets.items()], title=title)
     return known + "".join(table._repr_html_() for table in tables)

@@ -30,28 +30,12 @@ if TYPE_CHECKING:
 
     Plans = Callable[..., Strategy]
 
-__all__ = ["BatchLine", "BatchPlan", "BatchPreview", "plan_batch", "read_queries"]
-
 _MOST_QUESTIONS: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchPlan:
-    """The strategies of all questions, and their shares of the target.
-
-    >>> import celosia as cl
-    >>> from celosia.query.planning.analysis import question_of
-    >>> from celosia.query.planning.strategy import strategy_for
-    >>> from celosia.query.planning.target import Target
-    >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
-    >>> session = cl.Session(deaths, budget=cl.PureDP(epsilon=1))
-    >>> plans = [session.query().count().plan, session.query().median("age").plan]
-    >>> def strategy(plan, epsilon):
-    ...     return strategy_for(question_of(plan, session.tables), Target.of(session.budget, epsilon=epsilon))
-    >>> batch = plan_batch(plans, Target(epsilon=Fraction(1)), strategy)
-    >>> batch.shares, sum(batch.shares)
-    ((Fraction(...), Fraction(...)), Fraction(1, 1))
-    """
+    """The strategies of all questions, and their shares of the target."""
 
     strategies: tuple[Strategy, ...]
     shares: tuple[Fraction, ...]
@@ -137,15 +121,7 @@ class BatchPreview:
 
 
 def read_queries(session: "Asking", queries: object) -> "list[Plan]":
-    """Return the plans of queries and SQL texts; refuse what is neither, by its place.
-
-    >>> import celosia as cl
-    >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
-    >>> read_queries(cl.Session(deaths, budget=cl.PureDP(epsilon=1)), "SELECT COUNT(*) FROM deaths")
-    Traceback (most recent call last):
-    ...
-    celosia.core.errors.ParameterError: queries must be a list of 1 to 1,000 queries or SQL texts, not 'SELECT ...'.
-    """
+    """Return the plans of queries and SQL texts; refuse what is neither, by its place."""
     if not isinstance(queries, list | tuple) or not 1 <= len(queries) <= _MOST_QUESTIONS:
         raise ParameterError(
             f"queries must be a list of 1 to {_MOST_QUESTIONS:,} queries or SQL texts, not {quote(queries)}."
@@ -167,16 +143,7 @@ def _read_query(session: "Asking", query: object, place: int) -> "Plan":
 def plan_batch(
     plans: "Sequence[Plan]", target: "Target", strategy: "Plans", *, weights: "Sequence[Exact] | None" = None
 ) -> BatchPlan:
-    """Divide a target among questions; ``strategy(plan, epsilon=…)`` (or rho, delta) says how one would be answered.
-
-    >>> import celosia as cl
-    >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
-    >>> session = cl.Session(deaths, budget=cl.PureDP(epsilon=1))
-    >>> session.preview_batch(["SELECT COUNT(*) FROM deaths"], epsilon=1, weights=[0])
-    Traceback (most recent call last):
-    ...
-    celosia.core.errors.ParameterError: weights must be greater than 0, not 0.
-    """
+    """Divide a target among questions; ``strategy(plan, epsilon=…)`` (or rho, delta) says how one would be answered."""
     values = _read_weights(weights, len(plans))
     total, power = (target.epsilon, 2 / 3) if target.rho is None else (target.rho, 1.0)
 

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from celosia.query.planning.preview import Preview
     from celosia.query.release import TableRelease
 
-__all__ = ["Query", "Scalar"]
-
 Scalar: TypeAlias = "str | Expression"
 """A column by its name, or an expression."""
 

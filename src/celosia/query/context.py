@@ -28,21 +28,11 @@ if TYPE_CHECKING:
     from celosia.query.plan.nodes import Plan
     from celosia.query.planning.strategy import Strategy
 
-__all__ = ["Desk"]
-
 _MOST_CHECKED: Final = 1_000  # plans that the engine has agreed to
 
 
 class Desk:
-    """Tables that were prepared, and an engine that is opened with the first question.
-
-    >>> import celosia as cl
-    >>> from celosia.noise import System
-    >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
-    >>> desk = Desk({"deaths": deaths}, System())
-    >>> len(desk.secret), desk.engine is None
-    (4, True)
-    """
+    """Tables that were prepared, and an engine that is opened with the first question."""
 
     def __init__(
         self,
@@ -65,27 +55,11 @@ class Desk:
         self._prepared = quietly(Prepared, OPENED)(self.tables)
 
     def is_current(self) -> bool:
-        """Return whether the files are as they were when the tables were given.
-
-        >>> from celosia.noise import System
-        >>> Desk({}, System()).is_current()
-        True
-        """
+        """Return whether the files are as they were when the tables were given."""
         return all(data_version(table) == self._states[name] for name, table in self.tables.items())
 
     def check(self, plan: "Plan") -> "Engine":
-        """Return the engine, once it has said that it can run a plan; it looks at the types of columns, not at rows.
-
-        >>> import celosia as cl
-        >>> from celosia.noise import System
-        >>> from celosia.query.plan.nodes import Aggregate, Base, Plan
-        >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
-        >>> desk = Desk({"deaths": deaths}, System())
-        >>> plan = Plan(relation=Base("deaths"), aggregates=(Aggregate(kind="count", name="count"),))
-        >>> type(desk.check(plan)).__name__
-        'DuckDBEngine'
-        >>> desk.close()
-        """
+        """Return the engine, once it has said that it can run a plan; it looks at the types of columns, not at rows."""
         if not self.is_current():
             raise EngineError("The files have changed since the session was opened: open a new session on them.")
         with self._lock:
@@ -106,11 +80,7 @@ class Desk:
         return fingerprint(plan, self.tables, strategy.event, promise, version=self._version, contents=self._contents)
 
     def close(self) -> None:
-        """Let go of files and connections; the next question opens them again.
-
-        >>> from celosia.noise import System
-        >>> Desk({}, System()).close()
-        """
+        """Let go of files and connections; the next question opens them again."""
         with self._lock:
             engine, self.engine = self.engine, None
         if engine is not None:

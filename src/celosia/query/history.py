@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from celosia.ledger.reservations.reservation import Reservation
     from celosia.query.release import TableRelease
 
-__all__ = ["Asked", "Entry", "entry_of"]
-
 _WORDS: Final = {"committed": "answered"}
 
 
@@ -58,15 +56,7 @@ class Asked:
 
 
 def entry_of(reservation: "Reservation", cost: "Guarantee") -> Entry:
-    """Return the line of a history that a reservation makes.
-
-    >>> import celosia as cl
-    >>> from celosia.ledger.purse import Purse
-    >>> purse = Purse(cl.PureDP(epsilon=1))
-    >>> reservation = purse.reserve(cl.mechanisms.Laplace(epsilon=1, sensitivity=1).event, question="How many?")
-    >>> entry_of(reservation, purse.cost(reservation.event)).state
-    'reserved'
-    """
+    """Return the line of a history that a reservation makes."""
     return Entry(
         question=reservation.question,
         event=reservation.event,

@@ -21,17 +21,9 @@ if TYPE_CHECKING:
     from celosia.ledger.door import Door
     from celosia.ledger.ledger import Ledger
 
-__all__ = ["open_door", "scoped_budget", "tables_by_name"]
-
 
 def tables_by_name(tables: object) -> dict[str, Table]:
-    """Return one table or several by name; refuse those that cannot be asked about together.
-
-    >>> import celosia as cl
-    >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
-    >>> tables_by_name(deaths)
-    {'deaths': <Table deaths(age), unit row>}
-    """
+    """Return one table or several by name; refuse those that cannot be asked about together."""
     given = [tables] if isinstance(tables, Table) else list(tables) if isinstance(tables, Sequence) else []
     if not given or not all(isinstance(table, Table) for table in given):
         raise ParameterError(
@@ -51,14 +43,7 @@ def tables_by_name(tables: object) -> dict[str, Table]:
 
 
 def scoped_budget(budget: object, table: Table) -> Guarantee:
-    """Return a budget for the neighbours and the unit of a table; refuse one that was meant for others.
-
-    >>> import celosia as cl
-    >>> schema = cl.Schema(age=cl.Integer(0, 120))
-    >>> deaths = cl.table(cl.data.deaths(), schema=schema, adjacency=cl.ReplaceOne)
-    >>> scoped_budget(cl.PureDP(epsilon=1), deaths)
-    PureDP(epsilon=1, adjacency=ReplaceOne)
-    """
+    """Return a budget for the neighbours and the unit of a table; refuse one that was meant for others."""
     if not isinstance(budget, PureDP | ApproxDP | ZCDP):
         raise ParameterError(
             f"budget must be a PureDP, an ApproxDP or a ZCDP, such as PureDP(epsilon=1), not {quote(budget)}."
@@ -84,13 +69,7 @@ def open_door(
     analyst: str | None = None,
     dataset: str | None = None,
 ) -> "Door":
-    """Return who keeps the budget: a purse, or the account of an analyst on a data set of a ledger.
-
-    >>> import celosia as cl
-    >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
-    >>> open_door({"deaths": deaths}, budget=cl.PureDP(epsilon=1))
-    <Purse: PureDP(epsilon=1) of PureDP(epsilon=1) left>
-    """
+    """Return who keeps the budget: a purse, or the account of an analyst on a data set of a ledger."""
     private = [table for table in tables.values() if not table.public]
     if ledger is None:
         given = [name for name, value in (("analyst", analyst), ("dataset", dataset)) if value is not None]

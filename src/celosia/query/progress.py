@@ -11,18 +11,11 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
 
-__all__ = ["Bar"]
-
 _PATIENCE = 2.0  # seconds
 
 
 class Bar:
-    """Draw a bar on the terminal; a call says which share is done, and 1 takes the bar away.
-
-    >>> bar = Bar()
-    >>> bar(0.25)
-    >>> bar(1.0)
-    """
+    """Draw a bar on the terminal; a call says which share is done, and 1 takes the bar away."""
 
     def __init__(self, console: "Console | None" = None, clock: Callable[[], float] = time.monotonic) -> None:
         self._console, self._clock = console, clock

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
     Interval = Callable[[float], "tuple[NDArray[Any], NDArray[Any]]"]
 
-__all__ = ["TableRelease"]
-
 _MOST_SHOWN = 20
 _MOST_BARS = 200
 _SHOWN_LEVEL = 0.95

@@ -52,8 +52,6 @@ if TYPE_CHECKING:
     from celosia.query.engines.base import Engine
     from celosia.query.release import TableRelease
 
-__all__ = ["Session"]
-
 L = TypeVar("L")
 T = TypeVar("T")
 

@@ -15,6 +15,7 @@ from celosia.statistics.base.choice import Choice
 from celosia.statistics.base.contribution import Bounding, Footprint, Sensitivity
 from celosia.statistics.base.estimate import Estimate
 from celosia.statistics.base.inquiry import Facts, Inquiry, Learner, Part, check_learner, reached
+from celosia.statistics.base.measure import Measure
 from celosia.statistics.base.noise import Noise
 from celosia.statistics.base.products import Products, moments_up_to
 from celosia.statistics.moments.all_rows import MomentsOfAll
@@ -22,7 +23,7 @@ from celosia.statistics.moments.bernstein import FirstMoments, SecondMoments
 from celosia.statistics.moments.cross_moments import CrossMoments
 from celosia.statistics.moments.cut_off import CutOffMeasure, CutPersons, CutRows
 from celosia.statistics.moments.half_half import HalfHalfMean
-from celosia.statistics.moments.measures import Bins, CentredSum, Distinct, Measure, RowCount, Total
+from celosia.statistics.moments.measures import Bins, CentredSum, Distinct, RowCount, Total
 from celosia.statistics.moments.shared_moments import MOST_COLUMNS, SharedMoments
 from celosia.statistics.selection.most_common import Mode
 from celosia.statistics.selection.on_interval import choose

@@ -33,8 +33,6 @@ from celosia.core.exact import quote
 from celosia.testing.mechanism import Check
 from celosia.testing.witnesses import Witness, divergence, witnesses
 
-__all__ = ["check_accountant"]
-
 _DELTAS = (0.1, 1e-3, 1e-6, 1e-9)
 _EPSILONS = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 _TIMES = 3

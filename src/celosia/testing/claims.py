@@ -16,8 +16,6 @@ from celosia.accounting.prices.renyi import renyi_epsilon
 from celosia.accounting.prices.trade_off import gaussian_epsilon, gaussian_profile
 from celosia.core import ZCDP, ApproxDP, GaussianDP, Guarantee, ParameterError, PureDP, RenyiDP
 
-__all__ = ["claims", "excess"]
-
 Logs = NDArray[np.float64]
 
 _DELTAS = (1e-2, 1e-4)  # what samples of a hundred thousand can contradict

@@ -17,8 +17,6 @@ from celosia.core import CelosiaError, ConformanceError, Event, Guarantee, Mecha
 from celosia.noise import Seeded
 from celosia.testing.streams import check_fork_safety, check_thread_safety
 
-__all__ = ["check_extremes", "check_forks", "check_protocol", "check_seeding", "check_threads", "enough_releases"]
-
 _LEVEL = 0.95
 _CHANCE = 1e-12
 _MOST_RELEASES = 4096
@@ -26,12 +24,7 @@ _LARGE = 2**62
 
 
 def check_protocol(mechanism: Mechanism, a: Any, b: Any) -> str:
-    """Check members, types, JSON and exactness, and that what surrounds the noisy value is the same for neighbours.
-
-    >>> from celosia.mechanisms import Laplace
-    >>> check_protocol(Laplace(epsilon=1, sensitivity=1), 0, 1)
-    'LaplaceEvent, PureDP(epsilon=1)'
-    """
+    """Check members, types, JSON and exactness, and that what surrounds the noisy value is the same for neighbours."""
     if not isinstance(mechanism, Mechanism):
         _fail("protocol", f"{type(mechanism).__name__} needs the members event, guarantee and release.")
     stated: tuple[object, object] = mechanism.event, mechanism.guarantee
@@ -60,10 +53,6 @@ def check_seeding(mechanism: Mechanism, value: Any, releases: int) -> str:
 
     ``releases`` is how many it takes for two independent runs to differ (see ``enough_releases``); 0 asks only for
     what holds of any mechanism.
-
-    >>> from celosia.mechanisms import Laplace
-    >>> check_seeding(Laplace(epsilon=1, sensitivity=1), 0, 40)
-    '40 releases repeat with a seed and not without'
     """
     count = max(releases, 8)
     sources = Seeded(11), Seeded(11), Seeded(12), None, None
@@ -82,12 +71,7 @@ def check_seeding(mechanism: Mechanism, value: Any, releases: int) -> str:
 
 
 def check_forks(mechanism: Mechanism, value: Any, releases: int, *, processes: int) -> str:
-    """Check that forked processes release different noise.
-
-    >>> from celosia.mechanisms import Laplace
-    >>> check_forks(Laplace(epsilon=1, sensitivity=1), 0, 40, processes=2)
-    '3 processes, no equal streams'
-    """
+    """Check that forked processes release different noise."""
     if not releases:
         return "not checked: the output hardly varies"
     streams = check_fork_safety(_stream(mechanism, value, releases), processes=processes)
@@ -95,12 +79,7 @@ def check_forks(mechanism: Mechanism, value: Any, releases: int, *, processes: i
 
 
 def check_threads(mechanism: Mechanism, value: Any, releases: int, *, threads: int) -> str:
-    """Check that threads release different noise.
-
-    >>> from celosia.mechanisms import Laplace
-    >>> check_threads(Laplace(epsilon=1, sensitivity=1), 0, 40, threads=2)
-    '2 threads, no equal streams'
-    """
+    """Check that threads release different noise."""
     if not releases:
         return "not checked: the output hardly varies"
     check_thread_safety(_stream(mechanism, value, releases), threads=threads, rounds=1)
@@ -119,10 +98,6 @@ def enough_releases(draws: Draws, pairs: int) -> int:
     """Return how many releases two runs need to differ but for a chance of 1e-12, among ``pairs`` pairs of runs.
 
     0 if not even some thousands are enough, because the output hardly varies.
-
-    >>> from celosia.audit import gather
-    >>> enough_releases(gather([0, 1] * 500), 1), enough_releases(gather([0] * 1_000), 1)
-    (51, 0)
     """
     counts = np.unique(draws.keys, return_counts=True)[1].astype(np.float64)
     equal = float((counts**2).sum()) / len(draws) ** 2
@@ -138,10 +113,6 @@ def check_extremes(mechanism: Mechanism, value: Any) -> str:
 
     Each must be answered without NaN and in the ordinary type, or refused by a ``ValueError`` (ours is ``InputError``)
     or ``TypeError`` whose message does not quote it.
-
-    >>> from celosia.mechanisms import Laplace
-    >>> check_extremes(Laplace(epsilon=1, sensitivity=1), 0)
-    '5 extreme values: 5 answered, 0 refused'
     """
     ordinary = mechanism.release(value, source=Seeded(21)).value
     extremes = _extremes(value)

@@ -13,8 +13,6 @@ from scipy import special
 
 from celosia.core import ConformanceError, ParameterError
 
-__all__ = ["check_distribution", "chi_square"]
-
 _FEWEST = 25.0  # expected draws in a cell
 _CELLS = 200
 _WIDEST = 1 << 27

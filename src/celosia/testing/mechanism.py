@@ -27,8 +27,6 @@ from celosia.testing.conduct import (
 )
 from celosia.testing.table import check_table, check_table_draws
 
-__all__ = ["Check", "Report", "check_mechanism"]
-
 _AGREEMENT = 2_000
 
 

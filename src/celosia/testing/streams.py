@@ -18,8 +18,6 @@ from celosia.audit import gather
 from celosia.core import ConformanceError
 from celosia.core.exact import whole
 
-__all__ = ["check_fork_safety", "check_thread_safety"]
-
 _DIGEST = 16
 
 

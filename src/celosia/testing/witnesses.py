@@ -41,8 +41,6 @@ from celosia.core import (
 )
 from celosia.core.events import KeySelectionEvent, KNormEvent
 
-__all__ = ["Witness", "divergence", "witnesses"]
-
 Table: TypeAlias = NDArray[np.float64]
 
 _MOST = 1_000_000  # outputs of a composition: some megabytes

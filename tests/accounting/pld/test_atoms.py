@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from celosia.accounting.pld.atoms import (
-    Atoms,
     approximate,
     bounded_range,
     coins,
@@ -21,6 +20,7 @@ from celosia.accounting.pld.atoms import (
     discrete_laplace,
     randomized_response,
 )
+from celosia.accounting.pld.loss_atoms import Atoms
 from celosia.accounting.prices.gaussian import discrete_gaussian_delta
 from celosia.core import ParameterError
 

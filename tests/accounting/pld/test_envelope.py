@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from celosia.accounting.pld.atoms import Atoms, approximate, coins, discrete_laplace, randomized_response
+from celosia.accounting.pld.atoms import approximate, coins, discrete_laplace, randomized_response
 from celosia.accounting.pld.envelope import envelope
+from celosia.accounting.pld.loss_atoms import Atoms
 
 EPSILONS = np.linspace(-4, 4, 401)
 probabilities = st.floats(0.001, 0.999)

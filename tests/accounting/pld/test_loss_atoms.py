@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from celosia.accounting.checks import Array
-from celosia.accounting.pld.atoms import Atoms, approximate, discrete_laplace, randomized_response
-from celosia.accounting.pld.loss_atoms import from_logs
+from celosia.accounting.pld.atoms import approximate, discrete_laplace, randomized_response
+from celosia.accounting.pld.loss_atoms import Atoms, from_logs
 from celosia.core import ParameterError
 
 mp = mpmath.mp.clone()

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from celosia.accounting import dominating
-from celosia.accounting.pld.atoms import Atoms
+from celosia.accounting.pld.loss_atoms import Atoms
 from celosia.accounting.pld.normal import Normal, SampledNormal
 from celosia.accounting.prices.dominating import loss_distribution, normal, sampled
 from celosia.core import (

@@ -17,7 +17,7 @@ def declared(name: str) -> tuple[list[str], str]:
     return [str(option.default), *(option.param_decls or ())], option.help or ""  # Typer keeps the first name apart
 
 
-@pytest.mark.parametrize("name", [name for name in account_options.__all__ if name.endswith("Option")])
+@pytest.mark.parametrize("name", [name for name in vars(account_options) if name.endswith("Option")])
 def test_every_option_has_a_name_and_says_what_it_is(name: str) -> None:
     names, words = declared(name)
     assert all(given.startswith("--") for given in names)

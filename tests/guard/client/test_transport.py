@@ -146,7 +146,7 @@ def test_a_question_that_is_being_answered_is_waited_for() -> None:
         Far(waiting).wire(timeout=0.5).post("/v1/queries", {}, key="k1")
 
 
-@pytest.mark.parametrize("name", errors.__all__)
+@pytest.mark.parametrize("name", [name for name, value in vars(errors).items() if isinstance(value, type)])
 def test_every_error_of_the_house_comes_back_as_itself(name: str) -> None:
     with pytest.raises(getattr(errors, name), match="Because"):
         Far(problem(422, name)).wire().get("/v1/datasets")

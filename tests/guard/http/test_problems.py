@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 SILENT = {"ConformanceError", "GuardUnreachable"}  # never raised by a server
 
 
-@pytest.mark.parametrize("name", sorted(set(errors.__all__) - SILENT))
+@pytest.mark.parametrize(
+    "name", sorted({name for name, value in vars(errors).items() if isinstance(value, type)} - SILENT)
+)
 def test_every_error_of_the_tree_has_a_status(name: str) -> None:
     assert name in STATUSES
     problem = problem_of(getattr(errors, name)("Epsilon must be positive."))

@@ -17,7 +17,8 @@ from sklearn.preprocessing import FunctionTransformer
 import celosia.learn
 from celosia.core import ApproxDP, InputError, ReplaceOne, UnboundedDataError
 from celosia.learn.optimize.projections import Ball, Box, OwnSet, Simplex
-from celosia.learn.sgd.pnsgd import PNSGD, PNSGDClassifier, PNSGDRegressor
+from celosia.learn.sgd.noisy_descent import PNSGD
+from celosia.learn.sgd.pnsgd import PNSGDClassifier, PNSGDRegressor
 from celosia.noise import Seeded
 
 INF = float("inf")

@@ -21,8 +21,9 @@ from celosia.query.execution.calendar import PARTS
 from celosia.query.execution.clean import whole_number
 from celosia.query.execution.compile import compiled
 from celosia.query.plan.calendar_rules import CALENDAR, UNITS
+from celosia.query.plan.comparison import bucket_labels
 from celosia.query.plan.expressions import Call, Column, Expression, Literal, kind_of
-from celosia.query.plan.operations import OPERATIONS, bucket_labels
+from celosia.query.plan.operations import OPERATIONS
 from celosia.query.plan.text_functions import CAPITALS, SMALL, TEXT_FUNCTIONS
 from celosia.query.plan.to_sql import render
 from celosia.query.postprocessing.evaluate import evaluate

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from celosia.core.errors import CelosiaError, QueryError
 from celosia.data.schema.columns import Boolean, Category, Date, Integer, Kind, Real, Text, Timestamp
+from celosia.query.plan.comparison import bucket_labels
 from celosia.query.plan.expressions import (
     MOST_DEPTH,
     MOST_NODES,
@@ -28,7 +29,7 @@ from celosia.query.plan.expressions import (
     kind_of,
     substituted,
 )
-from celosia.query.plan.operations import OPERATIONS, bucket_labels
+from celosia.query.plan.operations import OPERATIONS
 from celosia.query.plan.text_functions import TEXT_FUNCTIONS
 
 if TYPE_CHECKING:

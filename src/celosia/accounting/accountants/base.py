@@ -22,14 +22,6 @@ from celosia.core.adjacency import refuse_same_changes
 from celosia.core.exact import Exact, exact, exact_non_negative, quote, show, whole
 from celosia.core.record import Record
 
-__all__ = [
-    "Accountant",
-    "AdaptiveAccountant",
-    "exact_bound",
-    "exact_delta",
-    "least_epsilon",
-]
-
 _LARGEST = 1e18  # an epsilon beyond which nothing is looked for
 _SMALLEST, _HUGEST = Fraction(2) ** -500, Fraction(2) ** 200  # parameters whose squares and quotients are doubles
 _MOST_TIMES = 2**62  # of one event: beyond, neither doubles nor anybody's patience would hold
@@ -211,11 +203,7 @@ class AdaptiveAccountant(Accountant):
 
 
 def exact_delta(delta: Exact, *, positive: bool = True) -> Fraction:
-    """Return a delta for which an epsilon can be asked: less than 1 and, unless pure privacy is meant, above 0.
-
-    >>> exact_delta("1e-6")
-    Fraction(1, 1000000)
-    """
+    """Return a delta for which an epsilon can be asked: less than 1 and, unless pure privacy is meant, above 0."""
     value = exact(delta, name="delta")
     if not (0 < value < 1 or (value == 0 and not positive)):
         least = "greater than 0" if positive else "0 or greater"
@@ -224,22 +212,14 @@ def exact_delta(delta: Exact, *, positive: bool = True) -> Fraction:
 
 
 def exact_bound(epsilon: Exact | None) -> Fraction:
-    """Return an epsilon for which a delta can be asked: 0 or greater.
-
-    >>> exact_bound("0.5")
-    Fraction(1, 2)
-    """
+    """Return an epsilon for which a delta can be asked: 0 or greater."""
     if epsilon is None:
         raise ParameterError("epsilon must be a number, not None.")
     return exact_non_negative(epsilon, name="epsilon")
 
 
 def least_epsilon(delta_at: Callable[[float], float], delta: float) -> float:
-    """Return nearly the least epsilon whose delta is at most ``delta``, for a delta that falls with epsilon.
-
-    >>> round(least_epsilon(lambda epsilon: 2.0**-epsilon, 0.25), 6)
-    2.0
-    """
+    """Return nearly the least epsilon whose delta is at most ``delta``, for a delta that falls with epsilon."""
     if delta_at(0.0) <= delta:
         return 0.0
     high = 1.0

@@ -16,8 +16,6 @@ from celosia.accounting.accountants.sums import GDPAccountant, RenyiAccountant, 
 from celosia.core import ApproxDP, ComposedEvent, Event, NotPriced, ParameterError
 from celosia.core.exact import Exact, quote
 
-__all__ = ["ACCOUNTANTS", "Best", "best"]
-
 ACCOUNTANTS: Mapping[str, type[Accountant]] = {
     "basic": BasicAccountant,
     "optimal": PureAccountant,

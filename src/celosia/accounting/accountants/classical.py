@@ -14,8 +14,6 @@ from celosia.accounting.prices.basic import advanced_epsilon, basic, optimal_del
 from celosia.core import ApproxDP, Event, Guarantee, NotPriced, PureDP
 from celosia.core.exact import Exact, double_at_least, double_at_most, short_at_least
 
-__all__ = ["AdvancedAccountant", "BasicAccountant", "PureAccountant"]
-
 
 class PureAccountant(AdaptiveAccountant):
     """Pure events: the sum of their epsilons, or with a delta the optimal composition of equal ones.

@@ -23,8 +23,6 @@ from celosia.accounting.prices.simplify import leaves
 from celosia.core import ApproxDP, CertifiedEvent, Event, Guarantee, NotPriced, ParameterError
 from celosia.core.exact import Exact, double_at_least, double_at_most, short_at_least
 
-__all__ = ["CombinedAccountant"]
-
 OWN: Final = Fraction(1, 5)
 """The part of delta for the deltas of events, while the sum of epsilons has room."""
 

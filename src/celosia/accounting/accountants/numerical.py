@@ -19,8 +19,6 @@ from celosia.core.exact import Exact, double_at_most, quote
 if TYPE_CHECKING:
     from celosia.accounting.pld.discretise import Pair
 
-__all__ = ["PLDAccountant"]
-
 
 class PLDAccountant(Accountant):
     """Privacy-loss distributions of the dominating pairs, composed.

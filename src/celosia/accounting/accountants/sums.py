@@ -29,9 +29,6 @@ from celosia.core import ZCDP, ApproxDP, Event, GaussianDP, Guarantee, NotPriced
 from celosia.core.enclosure import root_at_most
 from celosia.core.exact import Exact, double_at_least, double_at_most, exact, quote, short_at_least
 
-__all__ = ["GDPAccountant", "RenyiAccountant", "ZCDPAccountant", "exact_orders"]
-
-
 _REFINED = 41  # orders that are tried around the best one
 _ZOOMS = 5  # each narrows the search twentyfold
 _TINY = 1e-300  # more than what underflow takes away
@@ -220,11 +217,7 @@ class RenyiAccountant(AdaptiveAccountant):
 
 
 def exact_orders(orders: Sequence[Exact]) -> Array:
-    """Return orders as an increasing array, rounded up, or refuse those that are not above 1.
-
-    >>> exact_orders([2, "2.5", 8])
-    array([2. , 2.5, 8. ])
-    """
+    """Return orders as an increasing array, rounded up, or refuse those that are not above 1."""
     if isinstance(orders, str) or not hasattr(orders, "__len__") or not len(orders):
         raise ParameterError(f"orders must be a list of numbers greater than 1, not {quote(orders)}.")
     plain = all(type(order) is float for order in orders)  # hundreds of them, in the usual case

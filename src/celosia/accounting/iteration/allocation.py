@@ -22,8 +22,6 @@ from celosia.core.iterations import Run
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["gaussian_allocation", "gaussian_rho", "laplace_allocation", "laplace_price"]
-
 _FEW = 100  # runs up to which sums of fractions stay short
 _BITS = 64  # that are kept of a fraction when there are more runs
 _BEYOND = "The price is beyond the doubles: use smaller shifts or more noise."
@@ -34,19 +32,12 @@ def gaussian_rho(steps: Sequence[Run], start: Fraction = Fraction(0)) -> Fractio
     """Return the rho for which D_alpha <= rho * alpha at every order, for runs of (shift, variance, count).
 
     Exact for up to a hundred runs; for more, shifts are rounded up and variances down, by less than one part in 2^63.
-
-    >>> gaussian_rho([(Fraction(2), Fraction(1), 1), (Fraction(0), Fraction(1), 99)])
-    Fraction(1, 50)
     """
     return sum((shift * shift / (2 * variance) for shift, variance, _ in _minorant(steps, start)), Fraction(0))
 
 
 def gaussian_allocation(steps: Sequence[Run], start: Fraction = Fraction(0)) -> tuple[Fraction, ...]:
-    """Return for each run of (shift, variance, count) what each of its steps hides; the same for every order.
-
-    >>> gaussian_allocation([(Fraction(3), Fraction(1), 1), (Fraction(0), Fraction(2), 1)])
-    (Fraction(1, 1), Fraction(2, 1))
-    """
+    """Return for each run of (shift, variance, count) what each of its steps hides; the same for every order."""
     runs = _short(steps)
     slopes = [shift / variance for shift, variance, count in _minorant(steps, start) for _ in range(count)]
     return tuple(slope * run[1] for slope, run in zip(slopes, runs, strict=True))
@@ -80,12 +71,7 @@ def _round_down(number: Fraction) -> Fraction:
 
 
 def laplace_price(alpha: float, steps: Sequence[Run], start: Fraction = Fraction(0)) -> float:
-    """Return an upper bound of D_alpha for runs of (shift, scale, count), by the best allocation for this order.
-
-    >>> steps = [(Fraction(1), Fraction(1), 1), (Fraction(0), Fraction(1), 1)]
-    >>> round(laplace_price(2.0, steps), 6), round(laplace_price(2.0, steps[:1]), 6)
-    (0.400608, 0.619124)
-    """
+    """Return an upper bound of D_alpha for runs of (shift, scale, count), by the best allocation for this order."""
     from celosia.divergences.magnitude import LaplaceNoise  # imports much, and is seldom used
 
     runs = _short(steps)
@@ -101,11 +87,7 @@ def laplace_price(alpha: float, steps: Sequence[Run], start: Fraction = Fraction
 
 
 def laplace_allocation(alpha: float, steps: Sequence[Run], start: Fraction = Fraction(0)) -> tuple[Fraction, ...]:
-    """Return for each run of (shift, scale, count) what each of its steps hides, best for the order ``alpha``.
-
-    >>> laplace_allocation(2.0, [(Fraction(3), Fraction(1), 1), (Fraction(0), Fraction(1), 2)])
-    (Fraction(1, 1), Fraction(1, 1))
-    """
+    """Return for each run of (shift, scale, count) what each of its steps hides, best for the order ``alpha``."""
     runs = _short(steps)
     if len({scale for _, scale, _ in runs}) == 1:  # one convex price for all: the minorant is best for every order
         return gaussian_allocation(steps, start)

@@ -28,19 +28,12 @@ from celosia.core.structure import ComposedEvent, RepeatedEvent
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["PNSGD", "ContractiveIteration", "iteration_curve", "plain"]
-
 _SAFE = 1 + 1e-12  # far above the rounding of a product
 _FINENESS = 2**10  # steps of the grid per shift and coordinate: rounding costs less than 0.1 %
 
 
 def iteration_curve(event: Event, orders: "ArrayLike") -> "NDArray[np.float64]":
-    """Return upper bounds of the Rényi divergence of an iteration at these orders, all above 1.
-
-    >>> event = ContractiveIterationEvent(steps=[(1, 1, 1), (0, 1, 99)])
-    >>> iteration_curve(event, [2, 4]).round(6)
-    array([0.01, 0.02])
-    """
+    """Return upper bounds of the Rényi divergence of an iteration at these orders, all above 1."""
     return _finite(_curve(event, checked_orders(orders)))
 
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from celosia.core.iterations import PNSGDEvent
 
-__all__ = ["pnsgd_curve", "pnsgd_rho", "record_rhos"]
-
 _SAFE = 1 + 1e-12  # far above the rounding of sums and powers, far below what anybody would notice
 _ONE_BY_ONE = 4_096  # numbers of noises that are priced one by one
 _GROWTH = 256  # blocks of further ones are this part of their first
@@ -37,22 +35,14 @@ def pnsgd_rho(event: "PNSGDEvent") -> float:
     """Return the rho, rounded up, for which D_alpha <= rho alpha at every order, whatever the record's place.
 
     For a secret order or stop this is a valid bound too, but a coarse one: see `pnsgd_curve`.
-
-    >>> from celosia.core.iterations import PNSGDEvent
-    >>> event = PNSGDEvent(records=1000, step_size="0.1", lipschitz=1, smoothness=1, variance=4)
-    >>> round(pnsgd_rho(event), 6)
-    0.5
     """
     return float(_rhos(event, np.array([1.0]))[0])  # fewer noises after the last use never cost less
 
 
 def record_rhos(event: "PNSGDEvent", positions: "ArrayLike") -> "NDArray[np.float64]":
-    """Return the rho, rounded up, of the records used at these places of an epoch (the first is 1), in a fixed order.
+    """Return the rho, rounded up, of the records used at these places of an epoch (the first is 1).
 
-    >>> from celosia.core.iterations import PNSGDEvent
-    >>> event = PNSGDEvent(records=1000, step_size="0.1", lipschitz=1, smoothness=1, variance=4)
-    >>> record_rhos(event, [1, 501, 1000]).round(6)
-    array([0.0005, 0.001 , 0.5   ])
+    In a fixed order.
     """
     places = np.asarray(positions)
     if places.ndim != 1 or not places.size or places.dtype.kind not in "iu":
@@ -64,15 +54,7 @@ def record_rhos(event: "PNSGDEvent", positions: "ArrayLike") -> "NDArray[np.floa
 
 
 def pnsgd_curve(event: "PNSGDEvent", orders: "NDArray[np.float64]") -> "NDArray[np.float64]":
-    """Return upper bounds of the Rényi divergence at these orders, for every record.
-
-    >>> from celosia.core.iterations import PNSGDEvent
-    >>> event = PNSGDEvent(
-    ...     records=1000, step_size="0.1", lipschitz=1, smoothness=1, variance=4, order="secret permutation"
-    ... )
-    >>> pnsgd_curve(event, np.array([2.0, 8.0])).round(6)
-    array([0.008527, 3.013178])
-    """
+    """Return upper bounds of the Rényi divergence at these orders, for every record."""
     with np.errstate(over="ignore"):
         worst = orders * (pnsgd_rho(event) * _SAFE)
     if event.order == "fixed" and event.stop == "fixed":

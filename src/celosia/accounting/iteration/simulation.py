@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from celosia.core.mechanism import Source
     from celosia.divergences.magnitude import Noise
 
-__all__ = ["contractive_iteration"]
-
 _Map: TypeAlias = "Callable[[NDArray[np.float64]], NDArray[np.float64]]"
 
 

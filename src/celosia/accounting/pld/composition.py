@@ -22,8 +22,6 @@ from celosia.accounting.pld.loss_atoms import Atoms
 from celosia.core.errors import ParameterError
 from celosia.core.exact import quote, whole
 
-__all__ = ["LossDistribution"]
-
 _UNIT = 2.0**-53
 _FEWEST_CELLS, _MOST_CELLS = 2**14, 2**24  # from what is still tight to what memory holds
 _MOST_TIMES = 2**50  # the relative rounding of 2^-46 a step is then a factor of e^16
@@ -31,15 +29,7 @@ _MOST_TIMES = 2**50  # the relative rounding of 2^-46 a step is then a factor of
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class LossDistribution:
-    """The privacy-loss distribution of a composition, in both directions, on a grid of losses.
-
-    >>> coin = Atoms(losses=np.array([-0.1, 0.1]), masses=1 / (1 + np.exp([0.1, -0.1])))
-    >>> composed = LossDistribution.of([(coin, coin, 1000)])
-    >>> round(composed.epsilon(1e-5), 3)
-    17.787
-    >>> round(composed.delta(20.0) * 1e7, 2)
-    3.46
-    """
+    """The privacy-loss distribution of a composition, in both directions, on a grid of losses."""
 
     forward: Curve
     backward: Curve
@@ -58,10 +48,6 @@ class LossDistribution:
             Distance of the grid points; chosen when left out.
         cells
             About the most grid points that a chosen interval may need.
-
-        >>> from celosia.accounting.pld.normal import Normal
-        >>> round(LossDistribution.of([(Normal(mu=1.0), Normal(mu=1.0), 100)]).epsilon(1e-5), 2)
-        91.82
         """
         counted = _counted(pairs)
         _check_grid(interval, cells)
@@ -74,53 +60,28 @@ class LossDistribution:
 
     @property
     def interval(self) -> float:
-        """The distance of the grid points.
-
-        >>> coin = Atoms(losses=np.zeros(1), masses=np.ones(1))
-        >>> LossDistribution.of([(coin, coin, 1)], interval=0.5).interval
-        0.5
-        """
+        """The distance of the grid points."""
         return self.forward.cells.interval
 
     @property
     def floor(self) -> float:
-        """The smallest delta that can be certified.
-
-        >>> coin = Atoms(losses=np.zeros(1), masses=np.array([0.9]), infinity=0.1, missing=0.1)
-        >>> round(LossDistribution.of([(coin, coin, 2)]).floor, 6)
-        0.19
-        """
+        """The smallest delta that can be certified."""
         return max(self.forward.floor, self.backward.floor)
 
     def profile(self, epsilons: ArrayLike) -> Array:
-        """Return an upper bound of delta at each epsilon, the larger of both directions.
-
-        >>> coin = Atoms(losses=np.array([-1.0, 1.0]), masses=1 / (1 + np.exp([1.0, -1.0])))
-        >>> LossDistribution.of([(coin, coin, 1)]).profile([0.0, 0.5]).round(4).tolist()
-        [0.4621, 0.2876]
-        """
+        """Return an upper bound of delta at each epsilon, the larger of both directions."""
         values = checked_epsilons(epsilons)
         forward = self.forward.delta(values)
         return forward if self.backward is self.forward else np.maximum(forward, self.backward.delta(values))
 
     def delta(self, epsilon: float) -> float:
-        """Return an upper bound of delta at ``epsilon``.
-
-        >>> coin = Atoms(losses=np.array([-1.0, 1.0]), masses=1 / (1 + np.exp([1.0, -1.0])))
-        >>> round(LossDistribution.of([(coin, coin, 1)]).delta(0.0), 4)
-        0.4621
-        """
+        """Return an upper bound of delta at ``epsilon``."""
         if isinstance(epsilon, bool) or not math.isfinite(epsilon):
             raise ParameterError(f"epsilon must be a finite number, not {quote(epsilon)}.")
         return float(self.profile(np.array([float(epsilon)]))[0])
 
     def epsilon(self, delta: float) -> float:
-        """Return an upper bound of the smallest epsilon, at least 0, for ``delta``.
-
-        >>> coin = Atoms(losses=np.array([-1.0, 1.0]), masses=1 / (1 + np.exp([1.0, -1.0])))
-        >>> round(LossDistribution.of([(coin, coin, 1)]).epsilon(0.2877), 3)
-        0.5
-        """
+        """Return an upper bound of the smallest epsilon, at least 0, for ``delta``."""
         if isinstance(delta, bool) or not 0 < delta < 1:
             raise ParameterError(f"delta must be greater than 0 and less than 1, not {quote(delta)}.")
         forward = self.forward.epsilon(float(delta))
@@ -131,11 +92,6 @@ class LossDistribution:
 
         Losses above 0 have the masses of the forward distribution, those below 0 of the backward one, each where it is
         precise. What is left in the middle is split between its two ends, which only raises the profile: it is convex.
-
-        >>> coin = Atoms(losses=np.array([-1.0, 1.0]), masses=1 / (1 + np.exp([1.0, -1.0])))
-        >>> both = LossDistribution.of([(coin, coin, 2)], interval=1.0).atoms()[0]
-        >>> both.profile([0.0, 1.0]).round(4).tolist()
-        [0.4621, 0.3378]
         """
         if (found := self._merged(0)) is None:
             narrow, width = 0, 1

@@ -16,8 +16,6 @@ import numpy as np
 from celosia.accounting.checks import Array
 from celosia.accounting.pld.discretise import Cells
 
-__all__ = ["convolved"]
-
 _UNIT = 2.0**-53
 _PER_STEP = 2.0**-46  # relative: rounding of a mass on the grid, of its tilt and of the sum that it is divided by
 _TAIL = 1e-20  # of the tilted distribution: what the window of a transform may leave out
@@ -46,13 +44,7 @@ class _Tilted:
 
 
 def convolved(parts: Sequence[tuple[Cells, int]], tilt: float) -> Cells:
-    """Return a distribution that dominates the composition of all parts, each repeated a number of times.
-
-    >>> coin = Cells(interval=1.0, first=-1, masses=np.array([0.25, 0.0, 0.75]), infinity=0.0)
-    >>> both = convolved([(coin, 2)], tilt=0.5)
-    >>> both.first, np.round(both.masses, 9).tolist()
-    (-2, [0.0625, 0.0, 0.375, 0.0, 0.5625])
-    """
+    """Return a distribution that dominates the composition of all parts, each repeated a number of times."""
     interval = parts[0][0].interval
     infinity = -math.expm1(math.fsum(times * math.log1p(-min(cells.infinity, 1.0 - _UNIT)) for cells, times in parts))
     if any(not cells.masses.sum() > _NOTHING for cells, _ in parts):

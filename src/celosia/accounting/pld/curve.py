@@ -15,22 +15,13 @@ from celosia.accounting.pld.discretise import Cells
 from celosia.core.errors import ParameterError
 from celosia.core.exact import quote
 
-__all__ = ["Curve"]
-
 _UNIT = 2.0**-53
 _TINY = 1e-300  # more than what the rounding of numbers too small for all their digits takes away
 _REPAIRS = 64  # steps, each twice the last: the first one or two pass the rounding
 
 
 class Curve:
-    """delta(epsilon) of a distribution on a grid, rounded up, and back.
-
-    >>> curve = Curve(Cells(interval=1.0, first=-1, masses=np.array([0.25, 0.0, 0.75]), infinity=0.0))
-    >>> curve.delta(np.array([0.0, 1.0])).round(6).tolist()
-    [0.47409, 0.0]
-    >>> round(curve.epsilon(0.3), 6)
-    0.489174
-    """
+    """delta(epsilon) of a distribution on a grid, rounded up, and back."""
 
     __slots__ = ("_above", "_divergence", "_safe", "cells")
 
@@ -46,19 +37,14 @@ class Curve:
 
     @property
     def floor(self) -> float:
-        """The smallest delta of which anything can be said: what lies at infinity, and numerical error counted there.
+        """The smallest delta of which anything can be said.
 
-        >>> Curve(Cells(interval=1.0, first=0, masses=np.array([0.9]), infinity=0.1)).floor > 0.1
-        True
+        What lies at infinity, and numerical error counted there.
         """
         return min(1.0, self.cells.infinity * self._safe)
 
     def delta(self, epsilons: Array) -> Array:
-        """Return an upper bound of delta at each epsilon.
-
-        >>> Curve(Cells(interval=1.0, first=0, masses=np.array([1.0]), infinity=0.0)).delta(np.zeros(1)).tolist()
-        [0.0]
-        """
+        """Return an upper bound of delta at each epsilon."""
         size, interval = len(self._above), self.cells.interval
         place = np.clip(np.ceil(epsilons / interval) - self.cells.first, 0, size)
         index = np.minimum(place, size - 1).astype(np.intp)
@@ -70,11 +56,7 @@ class Curve:
         return np.minimum((np.where(place < size, finite, 0.0) + self.cells.infinity) * self._safe, 1.0)
 
     def epsilon(self, delta: float) -> float:
-        """Return an epsilon of at least 0 at which this curve is at most ``delta``.
-
-        >>> Curve(Cells(interval=1.0, first=0, masses=np.array([1.0]), infinity=0.0)).epsilon(0.5)
-        0.0
-        """
+        """Return an epsilon of at least 0 at which this curve is at most ``delta``."""
         if delta < self.floor:
             raise ParameterError(
                 f"delta must be at least {self.floor:.3g}, not {quote(delta)}: so much, failures of the mechanisms and "

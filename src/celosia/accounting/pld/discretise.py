@@ -19,8 +19,6 @@ from celosia.accounting.pld.normal import Normal, SampledNormal
 from celosia.core.errors import ParameterError
 from celosia.core.exact import quote
 
-__all__ = ["Cells", "Pair", "coarsened", "discretise", "outline"]
-
 Pair: TypeAlias = Atoms | Normal | SampledNormal
 """A pair of distributions that dominates an event."""
 
@@ -34,11 +32,7 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(5)
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Cells:
-    """A privacy-loss distribution on a grid: ``masses[i]`` at loss ``(first + i) * interval``, the rest at infinity.
-
-    >>> Cells(interval=0.1, first=-1, masses=np.array([0.475, 0.0, 0.525]), infinity=0.0).first
-    -1
-    """
+    """A privacy-loss distribution on a grid: ``masses[i]`` at loss ``(first + i) * interval``, the rest at infinity."""
 
     interval: float
     first: int
@@ -47,35 +41,20 @@ class Cells:
 
 
 def discretise(pair: Pair, interval: float) -> Cells:
-    """Return a distribution on the multiples of ``interval`` that dominates the pair (but for 2^-46 of each mass).
-
-    >>> coin = Atoms(losses=np.array([-1.0, 1.0]), masses=1 / (1 + np.exp([1.0, -1.0])))
-    >>> discretise(coin, 0.5).masses.round(4)[:5].tolist()
-    [0.2689, 0.0, 0.0, 0.0, 0.7311]
-    """
+    """Return a distribution on the multiples of ``interval`` that dominates the pair (but for 2^-46 of each mass)."""
     losses, masses, infinity = _points(pair, interval)
     return _split(losses, masses, infinity, interval)
 
 
 def coarsened(cells: Cells, interval: float) -> Cells:
-    """Return a distribution on another grid that dominates one that is on a grid already.
-
-    >>> fine = Cells(interval=0.5, first=1, masses=np.array([0.5, 0.5]), infinity=0.0)
-    >>> coarsened(fine, 1.0).masses.round(4).tolist()
-    [0.1888, 0.8112, 0.0]
-    """
+    """Return a distribution on another grid that dominates one that is on a grid already."""
     index = np.flatnonzero(cells.masses)
     losses: Array = (cells.first + index).astype(np.float64) * cells.interval
     return _split(_raised(losses), cells.masses[index], cells.infinity, interval)
 
 
 def outline(pair: Pair, *, count: int = 4096) -> tuple[Array, Array]:
-    """Return some losses and their masses, about ``count``, that resemble the pair; good for choosing a grid only.
-
-    >>> losses, masses = outline(Normal(mu=1.0))
-    >>> round(float(losses @ masses), 9)
-    0.5
-    """
+    """Return some losses and their masses, about ``count``, that resemble the pair; good for choosing a grid only."""
     losses, masses, _ = _points(pair, None)
     losses, masses = losses[masses > 0], masses[masses > 0]
     if len(losses) <= count:

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from celosia.accounting.checks import Array
     from celosia.accounting.pld.loss_atoms import Atoms
 
-__all__ = ["envelope"]
-
 _TIE = 1e-13  # relative: profiles that differ by less differ by rounding
 
 
@@ -23,10 +21,6 @@ def envelope(first: "Atoms", second: "Atoms") -> "tuple[Array, Array]":
 
     Losses below 0 are found from the other side: there profiles of (P, Q) are 1 but for what doubles cannot hold, while
     those of (Q, P) have all their digits.
-
-    >>> from celosia.accounting.pld.atoms import coins
-    >>> envelope(coins(0.5, 0.25), coins(0.6, 0.4))[0].round(6).tolist()
-    [-0.693147, -0.405465, 0.0, 0.405465, 0.693147]
     """
     zero, back, other = np.zeros(1), first.swapped(), second.swapped()
     # At 0 both sides have one height but for rounding; they must agree on it, lest the profiles cross twice.

@@ -18,8 +18,6 @@ from celosia.accounting.pld.convolution import convolved
 from celosia.accounting.pld.discretise import Cells, Pair, coarsened, discretise, outline
 from celosia.accounting.pld.loss_atoms import Atoms
 
-__all__ = ["Grid", "chosen_grid", "composed"]
-
 _SPREADING = 1e-5  # by how much, relatively, a grid may raise the variance of the composed loss
 _FEW_STEPS = 500  # compositions so short that fewer cells are enough
 _FEW_CELLS = 2**14  # over the width of the composition, for few steps
@@ -35,11 +33,7 @@ _Part = tuple[Array, Array, int]  # losses, masses, repetitions
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grid:
-    """A fine interval, and, where there are blocks, how many and the coarse interval on which they are composed.
-
-    >>> Grid.plain(0.5)
-    Grid(fine=0.5, blocks=1, interval=0.5)
-    """
+    """A fine interval, and, where there are blocks, how many and the coarse interval on which they are composed."""
 
     fine: float
     blocks: int
@@ -47,21 +41,12 @@ class Grid:
 
     @classmethod
     def plain(cls, interval: float) -> "Grid":
-        """Return a grid for composing all at once.
-
-        >>> Grid.plain(0.25).blocks
-        1
-        """
+        """Return a grid for composing all at once."""
         return cls(fine=interval, blocks=1, interval=interval)
 
 
 def chosen_grid(ways: Sequence[Sequence[tuple[Pair, int]]], cells: int) -> Grid:
-    """Choose one grid, of about ``cells`` cells at most, for pairs with their repetitions, given for each direction.
-
-    >>> coin = Atoms(losses=np.array([-1.0, 1.0]), masses=1 / (1 + np.exp([1.0, -1.0])))
-    >>> chosen_grid([[(coin, 10)]], 2**20).blocks, chosen_grid([[(coin, 10**6)]], 2**20).blocks
-    (1, 1000)
-    """
+    """Choose one grid, of about ``cells`` cells at most, for pairs with their repetitions, given for each direction."""
     outlines = [_outlines(way) for way in ways]
     steps = sum(times for _, times in ways[0])
     fine = max(_interval(parts, steps, cells) for parts in outlines)
@@ -78,12 +63,7 @@ def chosen_grid(ways: Sequence[Sequence[tuple[Pair, int]]], cells: int) -> Grid:
 
 
 def composed(parts: Sequence[tuple[Pair, int]], grid: Grid) -> Cells:
-    """Return a distribution on the grid that dominates the composition of all pairs.
-
-    >>> coin = Atoms(losses=np.array([-1.0, 1.0]), masses=1 / (1 + np.exp([1.0, -1.0])))
-    >>> composed([(coin, 2)], Grid.plain(1.0)).masses[:5].round(4).tolist()
-    [0.0723, 0.0, 0.3932, 0.0, 0.5344]
-    """
+    """Return a distribution on the grid that dominates the composition of all pairs."""
     tilt = _tilt(_outlines(parts))
     steps = [(discretise(pair, grid.fine), times) for pair, times in parts]
     if grid.blocks == 1:

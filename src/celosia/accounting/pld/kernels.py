@@ -16,8 +16,6 @@ from numba import njit
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["atoms_matched", "atoms_profile", "atoms_renyi", "best_restarts", "sampled_normal_renyi"]
-
 _LARGE = 600.0  # exponents beyond are summed relative to the largest
 _SERIES = 0.5  # order times loss (or change) below which a power series keeps the digits
 _SMALL = 0.1  # change of the ratio below which its binomial series is short
@@ -40,11 +38,7 @@ def atoms_profile(
     infinity: float,
     epsilons: "NDArray[np.float64]",
 ) -> "NDArray[np.float64]":
-    """Return the sums of p (1 - e^(epsilon - loss))_+ over all losses; both ``losses`` and ``epsilons`` increase.
-
-    >>> atoms_profile(np.array([-1.0, 1.0]), np.log([0.25, 0.75]), 0.0, np.array([0.0])).round(6).tolist()
-    [0.47409]
-    """
+    """Return the sums of p (1 - e^(epsilon - loss))_+ over all losses; both ``losses`` and ``epsilons`` increase."""
     out = np.empty(epsilons.size)
     above, matched, last = infinity, 0.0, 0.0  # matched = e^epsilon Q(loss > epsilon), at the last epsilon
     i = losses.size - 1
@@ -66,11 +60,7 @@ def atoms_profile(
 def atoms_matched(
     losses: "NDArray[np.float64]", log_masses: "NDArray[np.float64]", epsilons: "NDArray[np.float64]"
 ) -> "NDArray[np.float64]":
-    """Return e^epsilon Q(loss > epsilon) for each epsilon; both ``losses`` and ``epsilons`` increase.
-
-    >>> atoms_matched(np.array([-1.0, 1.0]), np.log([0.25, 0.75]), np.array([0.0])).round(6).tolist()
-    [0.27591]
-    """
+    """Return e^epsilon Q(loss > epsilon) for each epsilon; both ``losses`` and ``epsilons`` increase."""
     out = np.empty(epsilons.size)
     matched, last = 0.0, 0.0
     i = losses.size - 1
@@ -107,11 +97,7 @@ def _excess(order: float, loss: float, log_mass: float) -> float:
 def atoms_renyi(
     losses: "NDArray[np.float64]", log_masses: "NDArray[np.float64]", missing: float, orders: "NDArray[np.float64]"
 ) -> "NDArray[np.float64]":
-    """Return the Rényi divergences of finite losses; ``missing`` is what Q has where P has nothing.
-
-    >>> atoms_renyi(np.array([-1.0, 1.0]), np.log([1, math.e]) - math.log(1 + math.e), 0.0, np.array([2.0])).round(6)
-    array([0.735326])
-    """
+    """Return the Rényi divergences of finite losses; ``missing`` is what Q has where P has nothing."""
     out = np.empty(orders.size)
     for j in range(orders.size):
         over = orders[j] - 1.0
@@ -338,11 +324,7 @@ def _divergence(total: float, shift: float, order: float) -> float:
 
 @njit(cache=True, nogil=True)
 def sampled_normal_renyi(mu: float, share: float, orders: "NDArray[np.float64]", kind: int) -> "NDArray[np.float64]":
-    """Return Rényi divergences of a sampled normal pair, rounded up; kinds: 0 remove, 1 add, 2 fixed.
-
-    >>> sampled_normal_renyi(1.0, 0.01, np.array([2.0]), 0).round(9).tolist()
-    [0.000171813]
-    """
+    """Return Rényi divergences of a sampled normal pair, rounded up; kinds: 0 remove, 1 add, 2 fixed."""
     out = np.empty(orders.size)
     for j in range(orders.size):
         if kind == _ADD:
@@ -372,13 +354,7 @@ def best_restarts(
     covered: "NDArray[np.float64]",
     best: "NDArray[np.float64]",
 ) -> None:
-    """Lower the prices in ``best`` to those of plans of ``pnsgd`` that restart, where the first row gets smaller.
-
-    >>> best = np.full((2, 1), 9.0)
-    >>> best_restarts(10.0, 2.0, np.array([1.0, 2.0]), np.array([[1.0], [4.0]]), best)
-    >>> best.round(3).tolist()
-    [[1.444], [0.694]]
-    """
+    """Lower the prices in ``best`` to those of plans of ``pnsgd`` that restart, where the first row gets smaller."""
     for column in range(best.shape[1]):
         for use in uses:
             price = _restarted(n, width, use, covered[0, column])

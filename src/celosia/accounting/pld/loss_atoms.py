@@ -18,8 +18,6 @@ from celosia.accounting.checks import Array, checked_epsilons, checked_orders, c
 from celosia.core.errors import ParameterError
 from celosia.core.exact import quote, whole
 
-__all__ = ["Atoms", "from_logs"]
-
 _NOTICED = 1e-9  # probabilities that do not sum to 1 within this are a mistake, not rounding
 _LOSS_ERROR = 4e-15  # relative: how far a computed loss may be from the true one
 _SAFE = 1e-12  # far above the error of the sums
@@ -44,12 +42,6 @@ class Atoms:
         What Q has where P has nothing.
     log_masses
         The logarithms of ``masses``, for those who know them better than doubles that may underflow; else left out.
-
-    >>> half = Atoms(losses=np.array([-np.log(3), np.log(3)]), masses=np.array([0.25, 0.75]))
-    >>> half.profile(np.array([0.0, 0.5])).round(6).tolist()
-    [0.5, 0.33782]
-    >>> half.renyi(np.array([2.0])).round(6).tolist()
-    [0.847298]
     """
 
     losses: Array
@@ -74,12 +66,7 @@ class Atoms:
             object.__setattr__(self, name, value)
 
     def profile(self, epsilons: ArrayLike) -> Array:
-        """Return the hockey-stick divergence of P from Q at each e^epsilon, rounded up; epsilon may be negative.
-
-        >>> approximate = Atoms(losses=np.zeros(1), masses=np.array([0.9]), infinity=0.1, missing=0.1)
-        >>> approximate.profile([0.0, 5.0]).round(9).tolist()
-        [0.1, 0.1]
-        """
+        """Return the hockey-stick divergence of P from Q at each e^epsilon, rounded up; epsilon may be negative."""
         from celosia.accounting.pld.kernels import atoms_profile
 
         values = checked_epsilons(epsilons)
@@ -91,11 +78,7 @@ class Atoms:
         return np.where(out > 0, np.minimum(out * safe + _TINY, 1.0), 0.0)
 
     def renyi(self, orders: ArrayLike) -> Array:
-        """Return the Rényi divergence of P from Q at each order, rounded up; infinite where P has what Q has not.
-
-        >>> Atoms(losses=np.zeros(1), masses=np.ones(1)).renyi([2.0, 10.0]).tolist()
-        [0.0, 0.0]
-        """
+        """Return the Rényi divergence of P from Q at each order, rounded up; infinite where P has what Q has not."""
         from celosia.accounting.pld.kernels import atoms_renyi
 
         values = checked_orders(orders)
@@ -104,22 +87,12 @@ class Atoms:
         return atoms_renyi(self.losses, self.log_masses, self.missing, values) * (1 + _SAFE_RENYI)
 
     def swapped(self) -> "Atoms":
-        """Return the pair (Q, P).
-
-        >>> Atoms(losses=np.array([1.0]), masses=np.array([1.0]), missing=1 - np.exp(-1)).swapped().losses.tolist()
-        [-1.0]
-        """
+        """Return the pair (Q, P)."""
         logs = (self.log_masses - self.losses)[::-1]
         return from_logs(-self.losses[::-1], logs, infinity=self.missing, missing=self.infinity)
 
     def poisson(self, probability: float) -> tuple["Atoms", "Atoms"]:
-        """Return (R, Q) and (Q, R) for R = (1 - probability) Q + probability P: Poisson sampling under add-remove.
-
-        >>> from celosia.accounting.pld.atoms import randomized_response
-        >>> more, less = randomized_response(1.0).poisson(0.5)
-        >>> more.losses.round(6).tolist(), less.losses.round(6).tolist()
-        ([-0.379885, 0.620115], [-0.620115, 0.379885])
-        """
+        """Return (R, Q) and (Q, R) for R = (1 - probability) Q + probability P: Poisson sampling under add-remove."""
         share = checked_probability(probability)
         if share == 1:
             return self, self.swapped()
@@ -137,10 +110,6 @@ class Atoms:
         """Return the pair for samples of fixed size under replace-one; ``probability`` is size over population.
 
         A pair that is not symmetric is first made so: neighbours under replace-one come in both orders.
-
-        >>> from celosia.accounting.pld.atoms import randomized_response
-        >>> randomized_response(1.0).fixed(0.5).losses.round(6).tolist()
-        [-0.620115, 0.0, 0.620115]
         """
         base = self if self._symmetric() else self.worse(self.swapped())
         sampled, _ = base.poisson(probability)
@@ -158,10 +127,6 @@ class Atoms:
 
         Each loss is replaced by its two neighbours on an even grid, such that its probabilities under P and under Q are
         both kept: the profile becomes its chord between grid points (Doroshenko and others 2022).
-
-        >>> from celosia.accounting.pld.atoms import discrete_laplace
-        >>> discrete_laplace(100.0, 1000).coarsened(50).losses.size
-        50
         """
         most = whole(count, name="count", least=2)
         if self.losses.size <= most:
@@ -178,12 +143,7 @@ class Atoms:
         return from_logs(losses[order], logs[order], infinity=self.infinity, missing=self.missing)
 
     def worse(self, other: "Atoms") -> "Atoms":
-        """Return the pair whose profile is the larger of both at every epsilon.
-
-        >>> from celosia.accounting.pld.atoms import approximate, randomized_response
-        >>> randomized_response(1.0).worse(approximate(0.5, 0.1)).profile([0.0, 2.0]).round(6).tolist()
-        [0.462117, 0.1]
-        """
+        """Return the pair whose profile is the larger of both at every epsilon."""
         from celosia.accounting.pld.envelope import envelope
 
         losses, logs = envelope(self, other)
@@ -201,11 +161,7 @@ class Atoms:
 
 
 def from_logs(losses: Array, logs: Array, *, infinity: float, missing: float) -> Atoms:
-    """Build a pair from losses that do not decrease and the logarithms of their masses; equal losses become one.
-
-    >>> from_logs(np.zeros(2), np.log([0.25, 0.75]), infinity=0.0, missing=0.0).masses.tolist()
-    [1.0]
-    """
+    """Build a pair from losses that do not decrease and the logarithms of their masses; equal losses become one."""
     starts = np.flatnonzero(np.append(True, losses[1:] > losses[:-1]))
     if starts.size < losses.size:
         losses, logs = losses[starts], np.logaddexp.reduceat(logs, starts)

@@ -50,8 +50,6 @@ from celosia.core.events import (
 )
 from celosia.core.exact import short_at_least
 
-__all__ = ["advanced_epsilon", "basic", "not_priced", "optimal_delta", "pure", "steps"]
-
 _SAFE = 1 + 1e-12  # far above the rounding of a few operations
 _LONG = 1_000  # an epsilon whose exponential is not written down any more
 _MOST_TERMS = 2**18  # of a binomial sum, held in memory at once
@@ -59,11 +57,7 @@ _REACH = 40.0  # standard deviations of a binomial beyond which nothing is left 
 
 
 def not_priced(event: Event, by: str) -> NotPriced:
-    """Return the error for an event that an accountant has no theorem for.
-
-    >>> not_priced(LaplaceEvent(scale=1, sensitivity=1), "nobody")
-    NotPriced('A LaplaceEvent cannot be priced by nobody; celosia.accounting.best asks every accountant.')
-    """
+    """Return the error for an event that an accountant has no theorem for."""
     return NotPriced(
         f"A {type(event).__name__} cannot be priced by {by}; celosia.accounting.best asks every accountant."
     )
@@ -82,11 +76,7 @@ def basic(event: Event) -> tuple[Fraction, Fraction]:
 
 
 def pure(event: Event, by: str = "pure differential privacy") -> Fraction:
-    """Return the epsilon of an event that needs no delta, or say by whom it cannot be priced otherwise.
-
-    >>> pure(RandomizedResponseEvent(epsilon=1))
-    Fraction(1, 1)
-    """
+    """Return the epsilon of an event that needs no delta, or say by whom it cannot be priced otherwise."""
     try:
         epsilon, delta = basic(event)
     except NotPriced as error:
@@ -97,11 +87,7 @@ def pure(event: Event, by: str = "pure differential privacy") -> Fraction:
 
 
 def steps(event: LaplaceEvent | KNormEvent) -> Fraction:
-    """Return by how much neighbours differ: a whole number of grid steps, unless the noise is real-valued.
-
-    >>> steps(LaplaceEvent(scale=10, sensitivity="2.5"))
-    Fraction(2, 1)
-    """
+    """Return by how much neighbours differ: a whole number of grid steps, unless the noise is real-valued."""
     return event.sensitivity if event.arithmetic == "real" else Fraction(math.floor(event.sensitivity))
 
 
@@ -197,11 +183,7 @@ def _(event: GroupEvent | ReplacedEvent | PostProcessedEvent) -> tuple[Fraction,
 
 
 def advanced_epsilon(parts: Iterable[tuple[Fraction, int]], slack: float) -> float:
-    """Return the epsilon of advanced composition at an additional delta of ``slack``, for parts (epsilon, number).
-
-    >>> round(advanced_epsilon([(Fraction(1, 10), 1000)], 1e-5), 2)
-    25.69
-    """
+    """Return the epsilon of advanced composition at an additional delta of ``slack``, for parts (epsilon, number)."""
     drift = squares = 0.0
     for epsilon, times in parts:
         rate = float(epsilon) * _SAFE
@@ -218,9 +200,6 @@ def optimal_delta(epsilon0: float, times: int, epsilon: float) -> float:
     binomial count of agreeing minus disagreeing answers. Every term of the sum is positive, so that doubles lose no
     more than a factor that is put back; what lies beyond the summed range is added whole. Where even the summed range
     is too long (beyond some ten million answers), the bound of concentrated privacy takes its place.
-
-    >>> round(optimal_delta(1.0, 1, 0.0), 6), round(math.tanh(0.5), 6)
-    (0.462117, 0.462117)
     """
     if epsilon0 == 0:
         return 0.0

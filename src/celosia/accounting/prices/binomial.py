@@ -12,15 +12,9 @@ import scipy
 
 from celosia.accounting.checks import Array
 
-__all__ = ["binomial_masses"]
-
 
 def binomial_masses(count: float | Array, probability: float, successes: Array) -> Array:
-    """Return the probabilities of numbers of successes; relative error below 1e-13 + 1e-15 times the deviation.
-
-    >>> binomial_masses(4.0, 0.5, np.arange(5.0)) * 16
-    array([1., 4., 6., 4., 1.])
-    """
+    """Return the probabilities of numbers of successes; relative error below 1e-13 + 1e-15 times the deviation."""
     count, successes = np.broadcast_arrays(np.asarray(count, dtype=np.float64), successes)
     failures = count - successes
     probability = max(probability, 1e-300)

@@ -12,8 +12,6 @@ from functools import lru_cache
 
 from celosia.core.exact import double_at_most
 
-__all__ = ["bounded_laplace_loss", "smallest_bounded_scale"]
-
 _SAFE = 1 + 1e-12  # far above the rounding of a few operations
 _STEPS = 60
 
@@ -23,9 +21,6 @@ def bounded_laplace_loss(scale: Fraction, sensitivity: int, reach: int, dimensio
     """Return the largest privacy loss of bounded Laplace noise, rounded up.
 
     The worst neighbours have all coordinates at an end and move as many of them as possible, equally far.
-
-    >>> round(bounded_laplace_loss(Fraction(1), 1, 10), 3), round(bounded_laplace_loss(Fraction(10), 10, 10), 3)
-    (1.209, 1.0)
     """
     moved = min(sensitivity, reach * dimension)
     parts = min(dimension, moved)
@@ -43,12 +38,7 @@ def _loss(scale: float, moved: int, reach: int) -> float:
 
 @lru_cache(maxsize=1024)
 def smallest_bounded_scale(epsilon: Fraction, sensitivity: int, reach: int, dimension: int = 1) -> Fraction:
-    """Return nearly the smallest scale with a loss of at most epsilon; the returned one was tried.
-
-    >>> scale = smallest_bounded_scale(Fraction(1), 1, 10)
-    >>> round(float(scale), 3), bounded_laplace_loss(scale, 1, 10) <= 1
-    (1.285, True)
-    """
+    """Return nearly the smallest scale with a loss of at most epsilon; the returned one was tried."""
     low = float(Fraction(min(sensitivity, reach * dimension)) / epsilon) * (1 - 1e-9)
     high = 2 * low * (1 + 1e-6)  # normalisers differ by no more than the noise does
     for _ in range(_STEPS):

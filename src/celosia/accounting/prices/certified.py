@@ -27,8 +27,6 @@ from celosia.accounting.prices.trade_off import gaussian_mu_for, gaussian_profil
 from celosia.core import CertifiedEvent, Event, GaussianEvent, NotPriced, ParameterError
 from celosia.core.exact import double_at_least, double_at_most
 
-__all__ = ["certificate_holds", "certified_rho", "certified_rhos"]
-
 _MARGIN = 1 - 1e-9  # for the rounding of sums of squares
 _PARTS = (Fraction(9999, 10000), Fraction(997, 1000), Fraction(98, 100), Fraction(95, 100))
 
@@ -73,9 +71,6 @@ def certified_rhos(epsilon: Fraction, delta: Fraction) -> Iterator[Fraction]:
 
     The first is what real noise may spend, exactly. Noise on a grid spends a little more than it says, so some smaller
     ones follow. The last is implied by concentrated privacy and always holds.
-
-    >>> [round(float(rho), 4) for rho in certified_rhos(Fraction(1), Fraction(1, 10**6))]
-    [0.028, 0.0279, 0.0275, 0.0266, 0.0244]
     """
     least, square = largest_rho(epsilon, delta), _largest_square(epsilon, delta)
     if square is not None:
@@ -99,10 +94,6 @@ def certified_rho(
 
     Noises whose shares add up to one are certified together, each given the answers before: squares of mu add up (Dong,
     Roth and Su 2022, theorem 4), and each keeps to its share of the largest.
-
-    >>> third = certified_rho(Fraction(1), Fraction(1, 10**6), Fraction(2**40), 7, Fraction(1, 3))
-    >>> round(float(third), 4), round(float(certified_rho(Fraction(1), Fraction(1, 10**6), Fraction(1), 7)), 4)
-    (0.028, 0.0275)
     """
     square, found = _largest_square(epsilon, delta), largest_rho(epsilon, delta)
     if square is None:

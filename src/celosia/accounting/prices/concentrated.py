@@ -36,8 +36,6 @@ from celosia.core import (
 from celosia.core.enclosure import exp_at_most
 from celosia.core.exact import short_at_least
 
-__all__ = ["rho"]
-
 _LONG = 1_000  # beyond, exp(-epsilon) is 0 in hundreds of digits, and is taken for 0
 
 

@@ -12,8 +12,6 @@ from statistics import NormalDist
 from celosia.core.errors import ParameterError
 from celosia.core.exact import Exact, exact_non_negative, exact_positive, quote, whole
 
-__all__ = ["gaussian_dp"]
-
 _LARGEST = 1e300  # beyond, quotients would leave the doubles
 _SAFE = 1e-12  # far above the rounding of a dozen operations
 _TRIED = 120  # variances of the rounding
@@ -31,9 +29,6 @@ def gaussian_dp(variance: Exact, sensitivity_squared: Exact, dimension: int) -> 
         The largest squared length of a shift, in steps; shifts are whole.
     dimension
         The number of coordinates.
-
-    >>> round(gaussian_dp(100, 1, 1), 5), round(gaussian_dp(10**6, 9, 4), 8)
-    (0.10019, 0.003)
     """
     square = float(exact_positive(variance, name="variance")) * (1 - 1e-15)
     longest = math.floor(exact_non_negative(sensitivity_squared, name="sensitivity_squared"))

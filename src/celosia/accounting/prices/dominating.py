@@ -12,7 +12,6 @@ from functools import lru_cache, singledispatch
 from itertools import combinations
 
 from celosia.accounting.pld.atoms import (
-    Atoms,
     approximate,
     bounded_range,
     coins,
@@ -22,6 +21,7 @@ from celosia.accounting.pld.atoms import (
 )
 from celosia.accounting.pld.composition import LossDistribution
 from celosia.accounting.pld.discretise import Pair
+from celosia.accounting.pld.loss_atoms import Atoms
 from celosia.accounting.pld.normal import Normal, SampledNormal
 from celosia.accounting.prices.basic import not_priced, pure, steps
 from celosia.accounting.prices.gdp import mu
@@ -49,8 +49,6 @@ from celosia.core import (
 from celosia.core.events import KeySelectionEvent
 from celosia.core.exact import double_at_least, double_at_most
 
-__all__ = ["dominating", "loss_distribution", "normal", "sampled"]
-
 _FINE = 4096  # steps of a grid that stands for real-valued Laplace noise; a coarser grid dominates a finer one
 _SMALLEST_MU, _LARGEST_MU = 1e-8, 1e8  # of a normal pair
 _SUMMED = 1_000_000  # variance up to which discrete Gaussian noise is summed term by term
@@ -70,12 +68,7 @@ def dominating(event: Event) -> Pair:
 
 
 def loss_distribution(parts: "list[tuple[Pair, int]]") -> LossDistribution:
-    """Return the composition of pairs, each a number of times.
-
-    >>> step = dominating(LaplaceEvent(scale=10, sensitivity=1))
-    >>> round(loss_distribution([(step, 1000)]).epsilon(1e-5), 2)
-    17.79
-    """
+    """Return the composition of pairs, each a number of times."""
     return LossDistribution.of([(pair, pair.swapped(), times) for pair, times in parts])
 
 
@@ -99,11 +92,7 @@ def _(event: GaussianEvent) -> Pair:
 
 
 def normal(distance: float) -> Pair:
-    """Return the normal pair of a mu, rounded up where it is tiny; a mu of 0 tells nothing apart.
-
-    >>> normal(0.5), normal(1e-30).mu, normal(0.0).losses.tolist()
-    (Normal(mu=0.5), 1e-08, [0.0])
-    """
+    """Return the normal pair of a mu, rounded up where it is tiny; a mu of 0 tells nothing apart."""
     if distance > _LARGEST_MU:
         raise NotPriced(f"A mu of {distance:.3g} promises nothing that a privacy-loss distribution could hold.")
     return Normal(max(distance, _SMALLEST_MU)) if distance > 0 else randomized_response(0.0)
@@ -191,12 +180,7 @@ def _(event: PoissonSampledEvent | FixedSampledEvent) -> Pair:
 
 
 def sampled(pair: Pair, event: PoissonSampledEvent | FixedSampledEvent) -> Pair:
-    """Return the pair of an event on a sample, from the pair of the event on everybody.
-
-    >>> sample = PoissonSampledEvent(event=LaplaceEvent(scale=1, sensitivity=1), probability="0.01")
-    >>> sampled(dominating(sample.event), sample).losses.round(4)
-    array([-0.0063,  0.017 ])
-    """
+    """Return the pair of an event on a sample, from the pair of the event on everybody."""
     base = _atoms(pair) if isinstance(pair, SampledNormal) else pair
     share = min(double_at_least(event.probability), 1.0)
     if share == 0:

@@ -17,8 +17,6 @@ import numpy as np
 from celosia.core.errors import ParameterError
 from celosia.noise.gaussian import log_normaliser
 
-__all__ = ["concentrated_delta", "discrete_gaussian_delta", "largest_rho", "smallest_variance"]
-
 _SUMMED = 1_000.0  # standard deviations up to which the profile is summed term by term
 _REACH = 38.0  # standard deviations; the probability beyond them is below the next number
 _BEYOND = 1e-300
@@ -33,9 +31,6 @@ def discrete_gaussian_delta(variance: float, shift: int, epsilon: float) -> floa
     """Return the smallest delta (rounded up) for discrete Gaussian noise and inputs ``shift`` steps apart.
 
     The reason for this function: the continuous calibration would promise 1e-6 here.
-
-    >>> round(discrete_gaussian_delta(4.2247**2, 1, 1.0) * 1e6, 3)
-    1.02
     """
     if shift == 0:
         return 0.0
@@ -88,11 +83,7 @@ def _upper_tail(z: float) -> float:
 
 
 def concentrated_delta(rho: float, epsilon: float) -> float:
-    """Return the delta (rounded up) that rho-zCDP implies at ``epsilon``, by the best order alpha.
-
-    >>> round(concentrated_delta(0.02, 1.0) * 1e6, 2)
-    0.09
-    """
+    """Return the delta (rounded up) that rho-zCDP implies at ``epsilon``, by the best order alpha."""
 
     def log_delta(log_order: float) -> float:
         over = math.exp(log_order)  # alpha - 1
@@ -111,9 +102,6 @@ def smallest_variance(epsilon: Fraction, delta: Fraction, shift: int) -> Fractio
 
     Smallest on the last stretch: the profile is not monotone where the noise is hardly one step wide, so that a much
     smaller variance may by chance do as well. The returned one was itself checked to be enough.
-
-    >>> round(math.sqrt(smallest_variance(Fraction(1), Fraction(1, 10**6), 1)), 4)
-    4.2308
     """
     target = float(delta) * (1 - 1e-15)
     rate = float(epsilon)
@@ -123,11 +111,7 @@ def smallest_variance(epsilon: Fraction, delta: Fraction, shift: int) -> Fractio
 
 @lru_cache(maxsize=1024)
 def largest_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """Return the largest rho for which rho-zCDP implies (epsilon, delta)-privacy.
-
-    >>> round(float(largest_rho(Fraction(1), Fraction(1, 10**6))), 5)
-    0.02436
-    """
+    """Return the largest rho for which rho-zCDP implies (epsilon, delta)-privacy."""
     target = float(delta) * (1 - 1e-15)
     rate = float(epsilon)
     inverse = _least(lambda inverse: concentrated_delta(1 / inverse, rate) <= target, start=1 / rate)

@@ -34,8 +34,6 @@ from celosia.core import (
 from celosia.core.enclosure import root_at_least
 from celosia.core.exact import double_at_least
 
-__all__ = ["grid_gaussian_mu", "mu"]
-
 _SAFE = 1 + 1e-13  # far above the rounding of a few operations
 
 
@@ -66,11 +64,7 @@ def _(event: GaussianEvent) -> float:
 
 @lru_cache(maxsize=256)  # 120 roundings are tried; a training run asks for the same noise again and again
 def grid_gaussian_mu(event: GaussianEvent) -> float:
-    """Return the mu of noise on the grid, or say that nothing is known where the noise is hardly a step wide.
-
-    >>> round(grid_gaussian_mu(GaussianEvent(variance=100, sensitivity_squared=1)), 5)
-    0.10019
-    """
+    """Return the mu of noise on the grid, or say that nothing is known where the noise is hardly a step wide."""
     try:
         return gaussian_dp(event.variance, Fraction(math.floor(event.sensitivity_squared)), event.dimension)
     except ParameterError as error:

@@ -13,17 +13,14 @@ from fractions import Fraction
 
 from celosia.core.enclosure import exp_at_least, exp_at_most, log_at_least
 
-__all__ = ["least_threshold", "tail_at_least"]
-
 _LONG = 1_000  # an exponent beyond which a probability is rounded up to exp(-1000), far below any delta
 _BITS = 96  # of a rounded probability: sums of such numbers stay short
 
 
 def tail_at_least(scale: Fraction, threshold: int) -> Fraction:
-    """Return the probability that a key with one unit reaches ``threshold``, rounded up by less than 2^-60 of itself.
+    """Return the probability that a key with one unit reaches ``threshold``.
 
-    >>> float(tail_at_least(Fraction(1), 15))
-    6.078962034778829e-07
+    Rounded up by less than 2^-60 of itself.
     """
     exponent = min((threshold - 1) / scale, Fraction(_LONG))
     ratio = exp_at_most(-1 / scale) if 1 / scale < _LONG else Fraction(0)
@@ -32,11 +29,7 @@ def tail_at_least(scale: Fraction, threshold: int) -> Fraction:
 
 
 def least_threshold(scale: Fraction, tail: Fraction) -> int:
-    """Return the smallest threshold that a key with one unit reaches with probability ``tail`` at most.
-
-    >>> least_threshold(Fraction(1), Fraction(1, 10**6))
-    15
-    """
+    """Return the smallest threshold that a key with one unit reaches with probability ``tail`` at most."""
     ratio = exp_at_most(-1 / scale) if 1 / scale < _LONG else Fraction(0)
     guess = max(1, 1 + math.ceil(scale * log_at_least(1 / (tail * (1 + ratio)))))
     while tail_at_least(scale, guess) > tail:

@@ -44,9 +44,6 @@ from celosia.core import (
 from celosia.core.exact import double_at_most
 from celosia.core.iterations import ContractiveIterationEvent, PNSGDEvent
 
-__all__ = ["ORDERS", "epsilons_by_order", "largest_divergences", "renyi", "renyi_delta", "renyi_epsilon"]
-
-
 ORDERS: Array = 1 + np.geomspace(0.01, 1e6, 200)
 """The orders of the Rényi accountant: from nearly 1, where delta is large, to a million, where epsilon is tiny."""
 ORDERS.flags.writeable = False
@@ -174,21 +171,12 @@ def _(event: GroupEvent | ReplacedEvent | PostProcessedEvent, orders: Array) -> 
 
 
 def renyi_epsilon(orders: Array, curve: Array, delta: float) -> float:
-    """Return the smallest epsilon at ``delta`` that a Rényi curve implies, over the orders given.
-
-    >>> orders = np.linspace(1.5, 64, 500)
-    >>> round(renyi_epsilon(orders, orders / 200, 1e-5), 3)
-    0.375
-    """
+    """Return the smallest epsilon at ``delta`` that a Rényi curve implies, over the orders given."""
     return float(np.nanmin(epsilons_by_order(orders, curve, delta)))
 
 
 def epsilons_by_order(orders: Array, curve: Array, delta: float) -> Array:
-    """Return the epsilon at ``delta`` that each order of a Rényi curve implies by itself.
-
-    >>> epsilons_by_order(np.array([2.0, 8.0]), np.array([0.25, 1.0]), 1e-5).round(3)
-    array([10.377,  2.214])
-    """
+    """Return the epsilon at ``delta`` that each order of a Rényi curve implies by itself."""
     shrink, slack = -np.log1p(1 / (orders - 1)), (math.log(delta) + np.log(orders)) / (orders - 1)
     # Rounding is a part of the terms, which may be larger than their sum.
     values = curve + shrink - slack + 1e-15 * (curve + np.abs(shrink) + np.abs(slack))
@@ -196,22 +184,16 @@ def epsilons_by_order(orders: Array, curve: Array, delta: float) -> Array:
 
 
 def largest_divergences(orders: Array, epsilon: float, delta: Array | float) -> Array:
-    """Return the largest divergence of each order that by itself implies ``epsilon`` and its ``delta``, rounded down.
+    """Return the largest divergence of each order that by itself implies ``epsilon`` and its ``delta``.
 
-    >>> largest_divergences(np.array([2.0, 8.0]), 2.214, 1e-5).round(2)
-    array([-7.91,  1.  ])
+    Rounded down.
     """
     grown, slack = -np.log1p(-1 / orders), (np.log(delta) + np.log(orders)) / (orders - 1)
     return np.asarray((epsilon + grown + slack) - 1e-12 * (epsilon + grown + np.abs(slack)))
 
 
 def renyi_delta(orders: Array, curve: Array, epsilon: float) -> float:
-    """Return the smallest delta at ``epsilon`` that a Rényi curve implies, over the orders given.
-
-    >>> orders = np.linspace(1.5, 64, 500)
-    >>> renyi_delta(orders, orders / 200, 0.376) < 1e-5
-    True
-    """
+    """Return the smallest delta at ``epsilon`` that a Rényi curve implies, over the orders given."""
     over = orders - 1
     logs = over * (curve - epsilon) - np.log(over) - orders * np.log1p(1 / over)
     logs = logs + 1e-15 * (over * (curve + epsilon) + np.abs(np.log(over)) + 10)

@@ -25,8 +25,6 @@ from celosia.core import Event, NotPriced, PrivateSelectionEvent
 from celosia.core.enclosure import exp_at_least, log_at_least, root_at_least
 from celosia.core.exact import double_at_least, double_at_most, short_at_least
 
-__all__ = ["chances", "expected_runs"]
-
 _SAFE = 1 + 1e-12  # far above the rounding of a few operations
 _UNIT = 4e-15  # relative to the terms of a difference
 _LONG = 500  # an epsilon whose exponential is not written down any more
@@ -61,11 +59,6 @@ def chances(event: Event) -> tuple[Array, Array]:
 
     From the Rényi curve of the event: at every order, ``b <= (a exp(epsilon))^(1 - 1/order)``, and the same for the
     opposite outcome with the two data sets exchanged. Both grow.
-
-    >>> from celosia.core import LaplaceEvent
-    >>> a, b = chances(LaplaceEvent(scale=1, sensitivity=1))
-    >>> round(float(np.interp(0.1, a, b)), 3), float(b[-1])
-    (0.272, 1.0)
     """
     a: Array = np.geomspace(_FIRST, 1.0, _CELLS)
     a[-1] = 1.0

@@ -15,13 +15,10 @@ import scipy
 from numpy.typing import ArrayLike
 
 from celosia.accounting.checks import Array, checked_epsilons
-from celosia.accounting.pld.atoms import Atoms
+from celosia.accounting.pld.loss_atoms import Atoms
 from celosia.accounting.prices.binomial import binomial_masses
 from celosia.core.errors import ParameterError
 from celosia.core.exact import Exact, double_at_least, double_at_most, exact_positive, quote, whole
-
-__all__ = ["shuffled_atoms", "shuffled_closed_form", "shuffled_epsilon", "shuffled_profile"]
-
 
 _SAFE = 1 + 1e-9  # far above the rounding of the sums, far below what anybody would notice
 _BEYOND = 1e-33  # the probability of a number of clones outside the window (Bernstein's inequality gives e^-78)
@@ -93,10 +90,6 @@ def shuffled_atoms(epsilon0: Exact, reports: int, *, categories: int | None = No
 
     Its profile is the bound of ``shuffled_profile`` at chosen points and linear in ``exp(epsilon)`` between them. The
     true profile is convex there, so it lies below (Doroshenko, Ghazi, Kamath, Kumar and Manurangsi 2022).
-
-    >>> atoms = shuffled_atoms(1, 1000)
-    >>> float(atoms.losses[0]), float(atoms.losses[-1])
-    (-1.0, 1.0)
     """
     local, count, _ = _parameters(epsilon0, reports, "1/2")
     reach = shuffled_epsilon(epsilon0, reports, "1e-24", categories=categories)

@@ -41,8 +41,6 @@ from celosia.core import (
 from celosia.core.adjacency import refuse_same_changes
 from celosia.core.events import KeySelectionEvent, KNormEvent
 
-__all__ = ["inner", "leaves", "plain_guarantee", "simplified", "touched"]
-
 _WRAPPED = (
     CertifiedEvent,
     FixedSampledEvent,
@@ -77,12 +75,7 @@ def simplified(event: Event) -> Event:
 
 
 def leaves(event: Event) -> tuple[tuple[Event, int], ...]:
-    """Return the simplified events that a composition consists of, each with its number.
-
-    >>> count = LaplaceEvent(scale=10, sensitivity=1)
-    >>> leaves(ComposedEvent(events=(count, RepeatedEvent(event=count, times=9))))
-    ((LaplaceEvent(scale=10, sensitivity=1), 10),)
-    """
+    """Return the simplified events that a composition consists of, each with its number."""
     counted: dict[Event, int] = {}
     _count(event, 1, counted)
     return tuple(counted.items())
@@ -94,11 +87,6 @@ def inner(event: PoissonSampledEvent | FixedSampledEvent | ShuffledEvent) -> Eve
     They compare a sample with one in which *another* unit stands in the place of the one that matters, and that unit
     may be in another part: inside, no partition counts as fixed. They speak of one unit, too: of a group, more than one
     may be in the sample, so that a group is refused inside and belongs outside.
-
-    >>> count = LaplaceEvent(scale=10, sensitivity=1, adjacency=ReplaceOne)
-    >>> cells = ParallelEvent(events=(count, count), fixed=True)
-    >>> inner(FixedSampledEvent(event=cells, size=10, population=100)) == ParallelEvent(events=(count, count))
-    True
     """
     return simplified(_of_one_unit(event.event))
 
@@ -107,20 +95,14 @@ def touched(event: ParallelEvent) -> int:
     """Return how many parts of a partition a change of one unit can reach.
 
     A unit is in one part; a replaced one leaves a part and enters another, unless public identifiers fix the parts.
-
-    >>> count = LaplaceEvent(scale=10, sensitivity=1, adjacency=ReplaceOne)
-    >>> touched(ParallelEvent(events=(count, count))), touched(ParallelEvent(events=(count, count), fixed=True))
-    (2, 1)
     """
     return 1 if event.adjacency is AddRemove or event.fixed else 2
 
 
 def plain_guarantee(event: GuaranteedEvent) -> Guarantee:
-    """Return the guarantee of an event, or refuse one that holds only between histories that change at the same times.
+    """Return the guarantee of an event.
 
-    >>> from celosia.core import PureDP
-    >>> plain_guarantee(GuaranteedEvent(guarantee=PureDP(epsilon=1)))
-    PureDP(epsilon=1)
+    Or refuse one that holds only between histories that change at the same times.
     """
     refuse_same_changes(event.adjacency, "An event that is priced")
     return event.guarantee

@@ -18,19 +18,6 @@ from celosia.accounting.checks import Array, checked_epsilons, vector
 from celosia.core.errors import ParameterError
 from celosia.core.exact import Exact, double_at_least, double_at_most, exact_non_negative, exact_probability, quote
 
-__all__ = [
-    "approximate_trade_off",
-    "checked_errors",
-    "gaussian_epsilon",
-    "gaussian_mu_for",
-    "gaussian_profile",
-    "gaussian_trade_off",
-    "profile_points",
-    "pure_trade_off",
-    "trade_off",
-]
-
-
 _SAFE = 1 + 1e-11  # far above the error of the quadrature, far below what anybody would notice
 _TINY = 1e-300  # more than what underflow can take away
 _LEAST_DELTA = 1e-290  # well above _TINY, which is added to every delta
@@ -40,11 +27,7 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(64)
 
 
 def gaussian_profile(mu: Exact, epsilons: ArrayLike) -> Array:
-    """Return delta (rounded up) at each epsilon, also below 0, for ``mu``-Gaussian privacy.
-
-    >>> gaussian_profile(1, [0, 1, 5])
-    array([3.82924923e-01, 1.26936738e-01, 5.79372169e-07])
-    """
+    """Return delta (rounded up) at each epsilon, also below 0, for ``mu``-Gaussian privacy."""
     distance = _double(mu, "mu")
     epsilon = checked_epsilons(epsilons)
     size = np.abs(epsilon)
@@ -81,11 +64,7 @@ def _integral(mu: float, z: Array) -> Array:
 
 
 def gaussian_epsilon(mu: Exact, delta: Exact) -> float:
-    """Return the smallest epsilon (rounded up) at which ``mu``-Gaussian privacy has ``delta``.
-
-    >>> round(gaussian_epsilon(1, "1e-5"), 6)
-    4.377178
-    """
+    """Return the smallest epsilon (rounded up) at which ``mu``-Gaussian privacy has ``delta``."""
     distance, target = _double(mu, "mu"), _target(delta)
     if gaussian_profile(distance, [0.0])[0] <= target:
         return 0.0
@@ -96,11 +75,7 @@ def gaussian_epsilon(mu: Exact, delta: Exact) -> float:
 
 
 def gaussian_mu_for(epsilon: Exact, delta: Exact) -> float:
-    """Return the largest mu (rounded down) for which ``mu``-Gaussian privacy implies (epsilon, delta)-privacy.
-
-    >>> round(gaussian_mu_for(1, "1e-6"), 6), round(1 / gaussian_mu_for(1, "1e-6"), 4)
-    (0.236704, 4.2247)
-    """
+    """Return the largest mu (rounded down) for which ``mu``-Gaussian privacy implies (epsilon, delta)-privacy."""
     rate, target = double_at_most(exact_non_negative(epsilon, name="epsilon")), _target(delta)
     high = 1.0
     while gaussian_profile(high, [rate])[0] <= target:
@@ -129,31 +104,19 @@ def _least(enough: Callable[[Array], NDArray[np.bool_]], low: float, high: float
 
 
 def pure_trade_off(epsilon: Exact, errors: ArrayLike) -> Array:
-    """Return the least probability of a miss at each probability of a false alarm, under pure privacy.
-
-    >>> pure_trade_off(1, [0, 0.25, 1]).round(6)
-    array([1.     , 0.32043, 0.     ])
-    """
+    """Return the least probability of a miss at each probability of a false alarm, under pure privacy."""
     return approximate_trade_off(epsilon, 0, errors)
 
 
 def approximate_trade_off(epsilon: Exact, delta: Exact, errors: ArrayLike) -> Array:
-    """Return the least probability of a miss at each probability of a false alarm, under (epsilon, delta)-privacy.
-
-    >>> approximate_trade_off(1, "0.1", [0, 0.25, 1]).round(6)
-    array([0.9     , 0.239122, 0.      ])
-    """
+    """Return the least probability of a miss at each probability of a false alarm, under (epsilon, delta)-privacy."""
     rate = _double(epsilon, "epsilon")
     share = double_at_least(exact_probability(delta, name="delta"))
     return _polygon(np.array([rate]), np.array([share]), checked_errors(errors))
 
 
 def gaussian_trade_off(mu: Exact, errors: ArrayLike) -> Array:
-    """Return the least probability of a miss at each probability of a false alarm, under Gaussian privacy.
-
-    >>> gaussian_trade_off(1, [0, 0.5, 1]).round(6)
-    array([1.      , 0.158655, 0.      ])
-    """
+    """Return the least probability of a miss at each probability of a false alarm, under Gaussian privacy."""
     distance = _double(mu, "mu")
     with np.errstate(under="ignore"):
         return np.maximum(
@@ -179,11 +142,7 @@ def trade_off(profile: Callable[[Array], Array], errors: ArrayLike, epsilons: Ar
 
 
 def profile_points(profile: Callable[[Array], Array]) -> Array:
-    """Return epsilons from 0 to where the profile has nearly vanished, denser near 0.
-
-    >>> profile_points(lambda epsilons: gaussian_profile(1, epsilons))[[0, -1]]
-    array([0., 8.])
-    """
+    """Return epsilons from 0 to where the profile has nearly vanished, denser near 0."""
     reaches = np.exp2(np.arange(-20.0, 17.0))
     low = np.asarray(profile(reaches)) <= 1e-10
     reach = float(reaches[np.argmax(low)]) if low.any() else _LARGEST_EPSILON
@@ -203,11 +162,7 @@ def _polygon(epsilons: Array, deltas: Array, errors: Array) -> Array:
 
 
 def checked_errors(errors: ArrayLike, name: str = "errors") -> Array:
-    """Return probabilities of error as an array, or refuse them.
-
-    >>> checked_errors([0, 0.5]).tolist()
-    [0.0, 0.5]
-    """
+    """Return probabilities of error as an array, or refuse them."""
     values = vector(errors, name)
     if not ((values >= 0) & (values <= 1)).all():
         raise ParameterError(f"{name} must be between 0 and 1, not {quote(errors)}.")

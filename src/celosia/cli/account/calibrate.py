@@ -22,8 +22,6 @@ from celosia.core.exact import exact_positive, exact_probability, quote
 if TYPE_CHECKING:
     from celosia.accounting import Best
 
-__all__ = ["calibrate"]
-
 calibrate = commands("calibrate", "Find the smallest noise for a target.")
 """The sub-command."""
 

@@ -30,8 +30,6 @@ from celosia.cli.account.plot import plot
 from celosia.cli.account.presets import presets
 from celosia.cli.account.show import print_price, waiting
 
-__all__ = ["account"]
-
 account = commands("account", "Price mechanisms: what would they cost?")
 """The sub-command."""
 

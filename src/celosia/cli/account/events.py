@@ -30,8 +30,6 @@ from celosia.core import (
 )
 from celosia.core.exact import exact_positive, exact_probability, quote, show, whole
 
-__all__ = ["Priced", "Sampling", "amount", "gaussian", "laplace", "one_epsilon", "plain_number", "read", "shuffle"]
-
 _POWER = re.compile(r"2\^-(\d{1,2})", re.ASCII)
 _SHORT = 12
 _SMALLEST, _LARGEST = Fraction(1, 10**100), Fraction(10**100)
@@ -42,11 +40,7 @@ _FINEST = 2**99
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Priced:
-    """An event and what it is in words.
-
-    >>> Priced(event=ExponentialEvent(epsilon=1), sentence="Exponential mechanism of epsilon 1, once, add-remove").event
-    ExponentialEvent(epsilon=1)
-    """
+    """An event and what it is in words."""
 
     event: Event
     sentence: str
@@ -54,22 +48,14 @@ class Priced:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sampling:
-    """How the records of each step are sampled, as given on the command line; nothing given is no sampling.
-
-    >>> Sampling(probability="0.01").adjacency(None)
-    AddRemove
-    """
+    """How the records of each step are sampled, as given on the command line; nothing given is no sampling."""
 
     probability: SamplingOption = None
     size: SampleSizeOption = None
     population: PopulationOption = None
 
     def adjacency(self, given: str | None) -> Adjacency:
-        """Return the neighbours that the sampling goes with, or those that were asked for.
-
-        >>> Sampling(size=100, population=10_000).adjacency(None)
-        ReplaceOne
-        """
+        """Return the neighbours that the sampling goes with, or those that were asked for."""
         if self.probability is not None and (self.size is not None or self.population is not None):
             raise ParameterError(
                 "sampling: give either --sampling (Poisson, add-remove) or --sample-size with --population (fixed "
@@ -88,11 +74,7 @@ class Sampling:
         return asked
 
     def of(self, event: Event) -> tuple[Event, str]:
-        """Return the sampled event and the words for it.
-
-        >>> Sampling().of(ExponentialEvent(epsilon=1))
-        (ExponentialEvent(epsilon=1), '')
-        """
+        """Return the sampled event and the words for it."""
         if self.probability is not None:
             probability = exact_probability(self.probability, name="sampling")
             if probability == 0:
@@ -117,11 +99,7 @@ def _adjacency(given: str) -> Adjacency:
 
 
 def gaussian(sigma: Fraction, options: NoiseOptions, sampling: Sampling) -> Priced:
-    """Return Gaussian noise of ``sigma`` times the L2 sensitivity, on a sample if there is one, as often as asked.
-
-    >>> gaussian(Fraction(2), NoiseOptions(grid="1"), Sampling()).event
-    GaussianEvent(variance=4, sensitivity_squared=1)
-    """
+    """Return Gaussian noise of ``sigma`` times the L2 sensitivity, on a sample if there is one, as often as asked."""
     steps = _steps(options.grid)
     noise = GaussianEvent(
         variance=(sigma * steps) ** 2,
@@ -135,11 +113,7 @@ def gaussian(sigma: Fraction, options: NoiseOptions, sampling: Sampling) -> Pric
 
 
 def laplace(scale: Fraction, options: NoiseOptions, *, by_scale: bool = False) -> Priced:
-    """Return Laplace noise of ``scale`` times the L1 sensitivity, as often as asked, named by its epsilon or scale.
-
-    >>> laplace(Fraction(10), NoiseOptions(grid="1")).sentence
-    'Laplace noise of epsilon 0.1 on whole counts (one step is the sensitivity), once, add-remove'
-    """
+    """Return Laplace noise of ``scale`` times the L1 sensitivity, as often as asked, named by its epsilon or scale."""
     steps = _steps(options.grid)
     noise = LaplaceEvent(
         scale=scale * steps,
@@ -154,11 +128,7 @@ def laplace(scale: Fraction, options: NoiseOptions, *, by_scale: bool = False) -
 
 
 def one_epsilon(kind: str, *, epsilon: str, times: int, adjacency: str | None = None, categories: int = 2) -> Priced:
-    """Return a mechanism whose privacy has one parameter: ``randomized-response``, ``exponential`` or ``pure``.
-
-    >>> one_epsilon("pure", epsilon="0.1", times=2).sentence
-    'Any mechanism of pure epsilon 0.1, 2 times, add-remove'
-    """
+    """Return a mechanism whose privacy has one parameter: ``randomized-response``, ``exponential`` or ``pure``."""
     value = amount(epsilon, name="epsilon")
     number = plain_number(value)
     if kind == "randomized-response":
@@ -174,11 +144,7 @@ def one_epsilon(kind: str, *, epsilon: str, times: int, adjacency: str | None = 
 
 
 def shuffle(*, epsilon: str, reports: int, times: int, categories: int | None) -> Priced:
-    """Return shuffled reports of a local randomizer: randomized response if ``categories`` are given, else any.
-
-    >>> shuffle(epsilon="1", reports=1000, times=1, categories=None).sentence
-    '1,000 shuffled reports of any local randomizer of epsilon 1, once, replace-one'
-    """
+    """Return shuffled reports of a local randomizer: randomized response if ``categories`` are given, else any."""
     value = amount(epsilon, name="epsilon")
     if categories is None:
         local: Event = GuaranteedEvent(guarantee=PureDP(epsilon=value, adjacency=ReplaceOne))
@@ -192,13 +158,7 @@ def shuffle(*, epsilon: str, reports: int, times: int, categories: int | None) -
 
 
 def read(path: Path, *, times: int = 1) -> Priced:
-    """Return the event whose JSON is in a file, or on standard input if the path is ``-``.
-
-    >>> read(Path("nowhere.json"))
-    Traceback (most recent call last):
-    ...
-    celosia.core.errors.ParameterError: The file 'nowhere.json' cannot be read: No such file or directory.
-    """
+    """Return the event whose JSON is in a file, or on standard input if the path is ``-``."""
     import sys
 
     import celosia.core.iterations  # noqa: F401 - its kinds are known once it is imported
@@ -235,11 +195,7 @@ def _repeated(event: Event, what: str, times: int) -> Priced:
 
 
 def amount(text: str, *, name: str) -> Fraction:
-    """Read an amount of noise or privacy: positive, and of a size that leaves room for its square.
-
-    >>> amount("0.1", name="sigma")
-    Fraction(1, 10)
-    """
+    """Read an amount of noise or privacy: positive, and of a size that leaves room for its square."""
     number = exact_positive(text, name=name)
     if not _SMALLEST <= number <= _LARGEST:
         raise ParameterError(f"{name} must be between 1e-100 and 1e100, not {quote(text)}.")
@@ -274,13 +230,7 @@ def _grid(steps: int) -> str:
 
 
 def plain_number(number: Fraction) -> str:
-    """Write a number for a sentence: exact if it is short, else rounded.
-
-    >>> plain_number(Fraction(1, 10)), plain_number(Fraction(2, 3)), plain_number(Fraction(1, 10**6))
-    ('0.1', '2/3', '1e-6')
-    >>> plain_number(Fraction(10**100)), plain_number(Fraction(10**12, 3))
-    ('1e100', '≈3.33333e11')
-    """
+    """Write a number for a sentence: exact if it is short, else rounded."""
     text = show(number).strip("'").replace("e-0", "e-")
     if len(text) <= _SHORT:
         return text

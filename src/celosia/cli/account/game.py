@@ -22,17 +22,11 @@ from celosia.core.exact import exact_non_negative, exact_probability, quote
 if TYPE_CHECKING:
     from celosia.accounting.game import Game
 
-__all__ = ["game", "guarantee_of"]
-
 _FALSE_ALARMS = (0.001, 0.01, 0.05, 0.1, 0.25, 0.5)
 
 
 def guarantee_of(*, epsilon: str | None, delta: str | None, mu: str | None, rho: str | None) -> tuple[Guarantee, str]:
-    """Return the guarantee that the options describe, and its words.
-
-    >>> guarantee_of(epsilon="1", delta=None, mu=None, rho=None)
-    (PureDP(epsilon=1), 'pure, ε = 1')
-    """
+    """Return the guarantee that the options describe, and its words."""
     given = {"epsilon": epsilon, "mu": mu, "rho": rho}
     chosen = [name for name, value in given.items() if value is not None]
     if len(chosen) != 1:
@@ -68,13 +62,7 @@ def game(
     ] = "1/2",
     as_json: JsonOption = False,
 ) -> None:
-    """Print what an adversary can learn who knows two neighbouring data sets and sees the release.
-
-    >>> game(epsilon="1", as_json=True)
-    {
-      "guarantee": "pure, ε = 1",
-    ...
-    """
+    """Print what an adversary can learn who knows two neighbouring data sets and sees the release."""
     guarantee, words = guarantee_of(epsilon=epsilon, delta=delta, mu=mu, rho=rho)
     belief = exact_probability(prior, name="prior")
     from celosia.accounting.game import game as play

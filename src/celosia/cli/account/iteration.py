@@ -21,17 +21,10 @@ from celosia.core.iterations import PNSGDEvent
 if TYPE_CHECKING:
     from celosia.accounting import Best
 
-__all__ = ["Run", "described", "iteration"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """A run of projected noisy SGD, as given on the command line.
-
-    >>> run = Run(records=9, step_size="0.1", lipschitz="1", smoothness="1", sigma="2")
-    >>> run.event().variance
-    Fraction(4, 1)
-    """
+    """A run of projected noisy SGD, as given on the command line."""
 
     records: Annotated[int, typer.Option(metavar="N", help="How many records there are, one a step.")]
     step_size: Annotated[str, typer.Option(metavar="NUMBER", help="How far a step goes: at most 2 / smoothness.")]
@@ -54,11 +47,7 @@ class Run:
     ] = False
 
     def event(self) -> PNSGDEvent:
-        """Return the run as an event.
-
-        >>> Run(records=9, step_size="1", lipschitz="1", smoothness="1", sigma="2", secret_order=True).event().order
-        'secret permutation'
-        """
+        """Return the run as an event."""
         if self.secret_stop and self.epochs != 1:
             raise ParameterError(
                 f"epochs must be 1 with --secret-stop, not {self.epochs}: the theorem is about one pass."
@@ -87,13 +76,7 @@ _NO_GAIN = (
 
 
 def described(event: PNSGDEvent, sigma: str) -> str:
-    """Return a run in words, all that its price depends on.
-
-    >>> run = Run(records=9, step_size="1", lipschitz="1", smoothness="1", sigma="2")
-    >>> print(described(run.event(), run.sigma))
-    Projected noisy SGD over 9 records, 1 epoch, step size 1, Lipschitz constant 1, smoothness 1, noise of sigma 2 on
-    each gradient, replace-one, real-valued noise
-    """
+    """Return a run in words, all that its price depends on."""
     ways = [
         _several(event.records, "record"),
         _several(event.epochs, "epoch"),
@@ -120,13 +103,7 @@ def _plain(number: Exact) -> str:
 
 @spread
 def iteration(run: Run, delta: DeltaOption, *, as_json: JsonOption = False) -> None:
-    """Print the price of projected noisy SGD of which only the last weights are released (real-valued noise).
-
-    >>> iteration(records=9, step_size="1", lipschitz="1", smoothness="1", sigma="2", delta="1e-6", as_json=True)
-    {
-      "delta": 1e-06,
-    ...
-    """
+    """Print the price of projected noisy SGD of which only the last weights are released (real-valued noise)."""
     event = run.event()
     priced = Priced(event=event, sentence=f"{described(event, run.sigma)}, of which only the last weights are released")
     from celosia.accounting import best

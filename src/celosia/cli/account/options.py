@@ -14,23 +14,6 @@ import typer
 
 from celosia.cli.completion import offer
 
-__all__ = [
-    "AdjacencyOption",
-    "CategoriesOption",
-    "DeltaOption",
-    "EpsilonOption",
-    "GridOption",
-    "JsonOption",
-    "NoiseOptions",
-    "PopulationOption",
-    "SampleSizeOption",
-    "SamplingOption",
-    "SigmaOption",
-    "TimesOption",
-    "commands",
-    "spread",
-]
-
 EpsilonOption: TypeAlias = Annotated[
     str, typer.Option("--epsilon", metavar="NUMBER", help="The epsilon of one release, such as 1, 0.1 or 1/3.")
 ]
@@ -100,11 +83,7 @@ JsonOption: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON,
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoiseOptions:
-    """How often noise is added, on which grid, and for which neighbours.
-
-    >>> NoiseOptions().grid
-    '2^-20'
-    """
+    """How often noise is added, on which grid, and for which neighbours."""
 
     times: TimesOption = 1
     grid: GridOption = "2^-20"
@@ -112,15 +91,7 @@ class NoiseOptions:
 
 
 def spread(command: Callable[..., None]) -> Callable[..., None]:
-    """Return a command in which the fields of every dataclass among the parameters are options of their own.
-
-    >>> def show(noise: NoiseOptions, *, as_json: JsonOption = False) -> None:
-    ...     print(noise.times, as_json)
-    >>> list(inspect.signature(spread(show)).parameters)
-    ['times', 'grid', 'adjacency', 'as_json']
-    >>> spread(show)(times=3, as_json=True)
-    3 True
-    """
+    """Return a command in which the fields of every dataclass among the parameters are options of their own."""
     hints = get_type_hints(command, include_extras=True)
     groups: dict[str, type] = {
         name: hint for name, hint in hints.items() if isinstance(hint, type) and is_dataclass(hint)
@@ -151,11 +122,7 @@ def spread(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def commands(name: str, words: str) -> typer.Typer:
-    """Return a group of commands that shows its help when none of them is asked for.
-
-    >>> commands("account", "Price mechanisms.").info.name
-    'account'
-    """
+    """Return a group of commands that shows its help when none of them is asked for."""
 
     def show_help(context: typer.Context) -> None:
         if context.invoked_subcommand is None:

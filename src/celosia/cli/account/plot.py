@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 
     from celosia.accounting import Accountant
 
-__all__ = ["plot"]
-
 plot = commands("plot", "Draw what things cost, into a file.")
 """The sub-command."""
 

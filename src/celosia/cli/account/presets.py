@@ -11,8 +11,6 @@ from celosia.cli.account.options import JsonOption
 from celosia.cli.account.show import at_least, print_json
 from celosia.cli.terminal import print_line, print_whole
 
-__all__ = ["presets"]
-
 
 def presets(
     persons: Annotated[
@@ -20,16 +18,7 @@ def presets(
     ],
     as_json: JsonOption = False,
 ) -> None:
-    """Print three budgets to start from, with a delta for so many persons, and what each means.
-
-    >>> presets(30_000, as_json=True)
-    {
-      "presets": [
-        {
-          "preset": "cautious",
-          "epsilon": 0.5,
-    ...
-    """
+    """Print three budgets to start from, with a delta for so many persons, and what each means."""
     from celosia.accounting.game import game
     from celosia.accounting.presets import PRESETS, suggest_budget
 

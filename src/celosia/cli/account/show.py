@@ -25,8 +25,6 @@ from celosia.core import Event
 if TYPE_CHECKING:
     from celosia.accounting import Best
 
-__all__ = ["at_least", "at_most", "event_object", "finite", "price_object", "print_json", "print_price", "waiting"]
-
 _NOTES = {
     "basic": "epsilons added up; needs no delta",
     "optimal": "optimal composition of pure mechanisms",
@@ -41,16 +39,7 @@ _UNPRINTABLE = re.compile(r"[^ -~\n]")
 
 
 def print_price(priced: Priced, answer: "Best", *, as_json: bool) -> None:
-    """Print what all accountants say about an event.
-
-    >>> from celosia.accounting import best
-    >>> from celosia.core import ExponentialEvent
-    >>> event = ExponentialEvent(epsilon=1)
-    >>> print_price(Priced(event=event, sentence="A choice"), best(event, "1e-6"), as_json=True)
-    {
-      "delta": 1e-06,
-    ...
-    """
+    """Print what all accountants say about an event."""
     if as_json:
         print_json(price_object(answer) | {"priced": priced.sentence, "event": event_object(priced.event)})
         return
@@ -68,13 +57,7 @@ def print_price(priced: Priced, answer: "Best", *, as_json: bool) -> None:
 
 
 def price_object(answer: "Best") -> dict[str, object]:
-    """Return the JSON object of a price: the delta, every accountant's epsilon, and who has the smallest.
-
-    >>> from celosia.accounting import best
-    >>> from celosia.core import ExponentialEvent
-    >>> price_object(best(ExponentialEvent(epsilon=1), "1e-6"))["delta"]
-    1e-06
-    """
+    """Return the JSON object of a price: the delta, every accountant's epsilon, and who has the smallest."""
     return {
         "delta": float(answer.delta),
         "epsilon": {name: finite(epsilon) for name, epsilon in answer.epsilons.items()},
@@ -83,32 +66,17 @@ def price_object(answer: "Best") -> dict[str, object]:
 
 
 def finite(number: float | None) -> float | None:
-    """Return a number that JSON can hold, or None.
-
-    >>> finite(1.5), finite(math.inf)
-    (1.5, None)
-    """
+    """Return a number that JSON can hold, or None."""
     return number if number is not None and math.isfinite(number) else None
 
 
 def event_object(event: Event) -> object:
-    """Return an event as the object of its own JSON.
-
-    >>> from celosia.core import ExponentialEvent
-    >>> event_object(ExponentialEvent(epsilon=1))["kind"]
-    'ExponentialEvent'
-    """
+    """Return an event as the object of its own JSON."""
     return json.loads(event.to_json())
 
 
 def print_json(thing: dict[str, object]) -> None:
-    """Print an object as JSON, one field a line.
-
-    >>> print_json({"delta": 1e-5})
-    {
-      "delta": 1e-05
-    }
-    """
+    """Print an object as JSON, one field a line."""
     text = json.dumps(thing, indent=2, ensure_ascii=False, allow_nan=False)
     print(_UNPRINTABLE.sub(_escape, text))  # noqa: T201 - what --json is for
 
@@ -134,20 +102,12 @@ def _table(answer: "Best") -> Table:
 
 
 def at_least(number: float) -> str:
-    """Write a number with six digits, rounded up.
-
-    >>> at_least(17.42361234), at_least(100.0), at_least(1e-9)
-    ('17.4237', '100', '1e-9')
-    """
+    """Write a number with six digits, rounded up."""
     return _digits(number, ROUND_CEILING)
 
 
 def at_most(number: float) -> str:
-    """Write a number with six digits, rounded down.
-
-    >>> at_most(17.42361234)
-    '17.4236'
-    """
+    """Write a number with six digits, rounded down."""
     return _digits(number, ROUND_FLOOR)
 
 
@@ -158,11 +118,7 @@ def _digits(number: float, rounding: str) -> str:
 
 @contextmanager
 def waiting(what: str) -> Iterator[Callable[[str], None]]:
-    """Show a moving bar while something is computed, if somebody watches; yield a function that changes its words.
-
-    >>> with waiting("Pricing") as say:
-    ...     say("Still pricing")
-    """
+    """Show a moving bar while something is computed, if somebody watches; yield a function that changes its words."""
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:

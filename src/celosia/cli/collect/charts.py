@@ -16,20 +16,12 @@ if TYPE_CHECKING:
 
     from celosia.local.simulation import Simulation
 
-__all__ = ["chart"]
-
 _MOST_BARS = 40
 _LONGEST = 40  # letters of a label
 
 
 def chart(runs: "Sequence[Simulation]", *, top: int) -> "alt.LayerChart":
-    """Draw true and estimated numbers with their intervals; of several epsilons, the errors instead.
-
-    >>> from celosia.local import DirectEncoding
-    >>> from celosia.local.simulation import simulate
-    >>> chart([simulate(DirectEncoding(domain=2, epsilon=2), [0, 1, 1])], top=9).to_dict()["title"]["text"]
-    'DirectEncoding: 3 simulated reports'
-    """
+    """Draw true and estimated numbers with their intervals; of several epsilons, the errors instead."""
     run = runs[0]
     name = type(run.protocol).__name__
     if len(runs) > 1 and run.metrics is not None:

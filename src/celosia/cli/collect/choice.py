@@ -20,19 +20,12 @@ if TYPE_CHECKING:
     from celosia.local.base.protocol import Protocol
     from celosia.local.choose import Choice
 
-__all__ = ["choice_object", "print_choice"]
-
 _CROWD = 10_000
 _LONGEST = 40  # letters of a domain that is written out
 
 
 def print_choice(choice: "Choice") -> None:
-    """Print a protocol, why it was chosen, and what else there is.
-
-    >>> from celosia.local import choose
-    >>> print_choice(choose(10, 1, bits=4))
-    DirectEncoding...
-    """
+    """Print a protocol, why it was chosen, and what else there is."""
     console = Console(highlight=False)
     say(console, Text(printable(repr(choice.protocol)), "bold"))
     say(console, Text(choice.reason))
@@ -77,12 +70,7 @@ def _command(protocol: "Protocol[Any]") -> str | None:
 
 
 def choice_object(choice: "Choice") -> dict[str, object]:
-    """Return a choice for JSON.
-
-    >>> from celosia.local import choose
-    >>> sorted(choice_object(choose(10, 1)))
-    ['alternatives', 'protocol', 'reason']
-    """
+    """Return a choice for JSON."""
     return {
         "protocol": json.loads(choice.protocol.to_json()),
         "reason": choice.reason,

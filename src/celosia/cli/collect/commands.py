@@ -32,19 +32,13 @@ if TYPE_CHECKING:
 
     from celosia.local.simulation import Simulation
 
-__all__ = ["Output", "collect"]
-
 collect = commands("collect", "Collect in the local model: simulate protocols, and choose one.")
 """The sub-command."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Output:
-    """What a simulation prints and writes, as given on the command line.
-
-    >>> Output(top=5).top
-    5
-    """
+    """What a simulation prints and writes, as given on the command line."""
 
     top: Annotated[int, typer.Option(metavar="N", help="How many of the largest values are shown.")] = 20
     confidence: Annotated[str, typer.Option(metavar="LEVEL", help="The probability of each interval.")] = "0.95"

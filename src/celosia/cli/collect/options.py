@@ -21,19 +21,13 @@ if TYPE_CHECKING:
     from celosia.core.mechanism import Source
     from celosia.local.catalogue import Entry
 
-__all__ = ["Parameters", "SimulatedData", "Stated", "read_values", "stated"]
-
 _MOST_RANGE = 1 << 16  # buckets that are filled in between the least and the greatest whole number
 _LONGEST = 10  # letters of words, where nothing is said
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameters:
-    """The parameters of protocols, as given on the command line; each protocol takes some of them.
-
-    >>> Parameters(hashes=64).given()
-    {'hashes': 64}
-    """
+    """The parameters of protocols, as given on the command line; each protocol takes some of them."""
 
     domain: Annotated[
         str | None, typer.Option(metavar="VALUES", help="The values: a number K for 0 to K - 1, or a,b,c in order.")
@@ -74,11 +68,7 @@ class Parameters:
     functions: Annotated[int | None, typer.Option(metavar="N", help="loloha: how many hash functions.")] = None
 
     def given(self) -> dict[str, Any]:
-        """Return the parameters that were given, by the names that protocols have for them.
-
-        >>> Parameters(domain="a,b", width="least", hash_seed=3).given()
-        {'domain': ('a', 'b'), 'width': 'least', 'seed': 3}
-        """
+        """Return the parameters that were given, by the names that protocols have for them."""
         found = {field.name: getattr(self, field.name) for field in fields(self)}
         found = {name: value for name, value in found.items() if value is not None}
         if "hash_seed" in found:
@@ -106,11 +96,7 @@ def _domain(text: str) -> int | tuple[str, ...] | tuple[int, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimulatedData:
-    """The values of a simulation, and where its coins come from, as given on the command line.
-
-    >>> SimulatedData(data="exp_distrib_50k").source() is None
-    True
-    """
+    """The values of a simulation, and where its coins come from, as given on the command line."""
 
     data: Annotated[
         str,
@@ -137,11 +123,7 @@ class SimulatedData:
 
 
 def read_values(data: str, column: str | None) -> "pa.Array":
-    """Return a column of a file, or of a data set that is made by name.
-
-    >>> len(read_values("norm_distrib_300", None))
-    300
-    """
+    """Return a column of a file, or of a data set that is made by name."""
     from celosia.data.bundled.telemetry import RECIPES, generate
 
     made = data in RECIPES and not Path(data).exists()
@@ -202,24 +184,14 @@ def _plain(values: "pa.Array") -> "pa.Array":
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stated:
-    """What a protocol was told about the values, and the remarks that this deserves.
-
-    >>> Stated(options={"domain": 3}, remarks=()).options
-    {'domain': 3}
-    """
+    """What a protocol was told about the values, and the remarks that this deserves."""
 
     options: dict[str, Any]
     remarks: tuple[str, ...]
 
 
 def stated(entry: "Entry", values: "pa.Array", given: dict[str, Any]) -> Stated:
-    """Return the parameters with what a simulation may read from its data, where it was not given.
-
-    >>> from celosia.local.catalogue import find
-    >>> import pyarrow as pa
-    >>> stated(find("duchi"), pa.array([2.0, 5.0]), {"low": "0"}).options
-    {'low': '0', 'high': 5.0}
-    """
+    """Return the parameters with what a simulation may read from its data, where it was not given."""
     options, remarks = dict(given), []
     if entry.needs == "domain" and "domain" not in options:
         options["domain"], words = _domain_of(values, ordered=entry.task == "ranges")

@@ -23,21 +23,6 @@ if TYPE_CHECKING:
     from celosia.local.base.protocol import Protocol
     from celosia.local.simulation import Simulation
 
-__all__ = [
-    "SIMULATED",
-    "brief",
-    "bytes_text",
-    "csv_text",
-    "described",
-    "epsilon_text",
-    "key_text",
-    "largest",
-    "print_run",
-    "print_sweep",
-    "run_object",
-    "say",
-]
-
 SIMULATED = "Simulation: true values are shown, which no collector has."
 """What every output of a simulation says."""
 
@@ -47,13 +32,7 @@ _LONGEST = 40
 
 
 def print_run(run: "Simulation", *, top: int) -> None:
-    """Print the largest numbers of one simulation, true and estimated, and how far apart all of them are.
-
-    >>> from celosia.local import DirectEncoding
-    >>> from celosia.local.simulation import simulate
-    >>> print_run(simulate(DirectEncoding(domain=2, epsilon=2), [0, 1, 1]), top=5)
-    Value ...
-    """
+    """Print the largest numbers of one simulation, true and estimated, and how far apart all of them are."""
     console = Console(highlight=False)
     order = largest(run)
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1))
@@ -136,13 +115,7 @@ def _measured(run: "Simulation") -> list[tuple[str, str]]:
 
 
 def print_sweep(runs: "Sequence[Simulation]") -> None:
-    """Print one column for each epsilon, in as many tables as the terminal is too narrow for.
-
-    >>> from celosia.local import DirectEncoding
-    >>> from celosia.local.simulation import simulate
-    >>> print_sweep([simulate(DirectEncoding(domain=2, epsilon=epsilon), [0, 1, 1]) for epsilon in (1, 2)])
-    Epsilon ...
-    """
+    """Print one column for each epsilon, in as many tables as the terminal is too narrow for."""
     console = Console(highlight=False)
     columns = [_counts_cells(run) if run.metrics is not None else _number_cells(run) for run in runs]
     widest = max(len(cell) for column in columns for cell in column.values())
@@ -199,13 +172,7 @@ def _times(run: "Simulation") -> dict[str, str]:
 
 
 def run_object(run: "Simulation", *, top: int) -> dict[str, object]:
-    """Return one simulation for JSON; the rows are the largest ones.
-
-    >>> from celosia.local import DirectEncoding
-    >>> from celosia.local.simulation import simulate
-    >>> sorted(run_object(simulate(DirectEncoding(domain=2, epsilon=2), [0, 1, 1]), top=1))[:4]
-    ['bytes_per_report', 'covered', 'epsilon', 'expected_rmse']
-    """
+    """Return one simulation for JSON; the rows are the largest ones."""
     rows = run.to_arrow().take(largest(run)[:top].tolist()).to_pylist()
     times = run.seconds
     return {
@@ -230,13 +197,7 @@ def run_object(run: "Simulation", *, top: int) -> dict[str, object]:
 
 
 def csv_text(runs: "Sequence[Simulation]") -> str:
-    r"""Return all rows of all simulations as CSV.
-
-    >>> from celosia.local import DirectEncoding
-    >>> from celosia.local.simulation import simulate
-    >>> csv_text([simulate(DirectEncoding(domain=2, epsilon=2), [0, 1, 1])]).partition("\n")[0]
-    'epsilon,value,true,estimated,low,high'
-    """
+    r"""Return all rows of all simulations as CSV."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["epsilon", *runs[0].to_arrow().column_names])
@@ -255,31 +216,17 @@ def largest(run: "Simulation") -> "np.ndarray[Any, np.dtype[np.int64]]":
     """Return the places of the rows, those with the largest true values first.
 
     Of equal ones the first come first: were it those with the largest estimates, the largest errors would be shown.
-
-    >>> from celosia.local import DirectEncoding
-    >>> from celosia.local.simulation import simulate
-    >>> int(largest(simulate(DirectEncoding(domain=2, epsilon=2), [0, 1, 1]))[0])
-    1
     """
     return np.argsort(-run.true, kind="stable")
 
 
 def say(console: Console, text: Text) -> None:
-    """Print a sentence: wrapped at words on a terminal, one line where it goes to a file.
-
-    >>> say(Console(), Text("One line."))
-    One line.
-    """
+    """Print a sentence: wrapped at words on a terminal, one line where it goes to a file."""
     console.print(text, soft_wrap=not console.is_terminal)
 
 
 def described(protocols: "Sequence[Protocol[Any]]") -> str:
-    """Return a protocol with its parameters, those that all have the same; long ones are not written out.
-
-    >>> from celosia.local import DirectEncoding
-    >>> described([DirectEncoding(domain=("no", "yes"), epsilon=2)])
-    'DirectEncoding(domain of 2 values, epsilon=2)'
-    """
+    """Return a protocol with its parameters, those that all have the same; long ones are not written out."""
     all_of = [json.loads(one.to_json()) for one in protocols]
     same = {name: value for name, value in all_of[0].items() if all(other[name] == value for other in all_of)}
     told = [_parameter(name, value) for name, value in same.items() if name not in ("kind", "version")]
@@ -297,25 +244,13 @@ def _parameter(name: str, value: Any) -> str:
 
 
 def epsilon_text(run: "Simulation") -> str:
-    """Return what a report spends, exactly where that is short.
-
-    >>> from celosia.local import DirectEncoding
-    >>> from celosia.local.simulation import simulate
-    >>> epsilon_text(simulate(DirectEncoding(domain=2, epsilon="0.1"), [0, 1, 1]))
-    '0.1'
-    """
+    """Return what a report spends, exactly where that is short."""
     exact = show(run.protocol.guarantee.epsilon).strip("'")
     return exact if len(exact) <= 8 else f"{float(run.protocol.guarantee.epsilon):.4g}"
 
 
 def bytes_text(run: "Simulation") -> str:
-    """Return the size of a report in words.
-
-    >>> from celosia.local import DirectEncoding
-    >>> from celosia.local.simulation import simulate
-    >>> bytes_text(simulate(DirectEncoding(domain=2, epsilon=2), [0, 1, 1]))
-    '1 byte'
-    """
+    """Return the size of a report in words."""
     size = run.protocol.bytes_per_report
     return f"{size:,} byte{'s'[: size != 1]}"
 
@@ -347,11 +282,7 @@ def _time(seconds: float) -> str:
 
 
 def brief(number: float) -> str:
-    """Return three digits, or all of a number above a thousand.
-
-    >>> brief(1 / 3), brief(1000.0)
-    ('0.333', '1,000')
-    """
+    """Return three digits, or all of a number above a thousand."""
     return f"{number:.3g}" if abs(number) < 999.5 or abs(number) >= 1e9 else f"{number:,.0f}"
 
 
@@ -364,11 +295,7 @@ def _number(number: float, *, counted: bool) -> str:
 
 
 def key_text(key: Any) -> str:
-    r"""Return a value as it is shown: what is not printable is written out, and what is blank is quoted.
-
-    >>> print(key_text("bell\a"), key_text(""))
-    bell\x07 ""
-    """
+    r"""Return a value as it is shown: what is not printable is written out, and what is blank is quoted."""
     text = printable(str(key))
     return text if text.strip() else f'"{text}"'
 

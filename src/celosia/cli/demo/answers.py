@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from celosia.query import Query, Session
     from celosia.query.release import TableRelease
 
-__all__ = ["DECADES", "QUESTIONS", "Answer", "Bars", "Columns", "Ranks", "open_session", "share_of_women"]
-
 _LEVEL = 0.95
 _ADULT = 18
 _EDGES = (*range(0, 120, 10), 120)
@@ -37,12 +35,7 @@ DECADES: Final = (*(f"{start}–{start + 9}" for start in range(0, 110, 10)), "1
 
 
 def open_session(deaths: "pa.Table", budget: Fraction, source: Source | None = None) -> "Session":
-    """Return a session on the synthetic deaths, in which every row is one person's.
-
-    >>> from celosia.data import deaths
-    >>> open_session(deaths(), Fraction(3)).remaining
-    PureDP(epsilon=3)
-    """
+    """Return a session on the synthetic deaths, in which every row is one person's."""
     from celosia.query import Session
 
     schema = Schema(age=Integer(*AGES), sex=Category(*SEXES), cause=Category(*CAUSES), state=Category(*STATES))
@@ -51,12 +44,7 @@ def open_session(deaths: "pa.Table", budget: Fraction, source: Source | None = N
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Columns:
-    """The columns of the table as whole numbers: ages, and positions within the public domains.
-
-    >>> from celosia.data import deaths
-    >>> Columns.of(deaths()).ages.shape
-    (200000,)
-    """
+    """The columns of the table as whole numbers: ages, and positions within the public domains."""
 
     ages: "NDArray[np.int64]"
     sexes: "NDArray[np.int64]"
@@ -64,12 +52,7 @@ class Columns:
 
     @classmethod
     def of(cls, table: "pa.Table") -> "Columns":
-        """Read the columns of the synthetic deaths.
-
-        >>> from celosia.data import deaths
-        >>> int(Columns.of(deaths()).sexes.max())
-        1
-        """
+        """Read the columns of the synthetic deaths."""
         return cls(
             ages=np.from_dlpack(table["age"].combine_chunks()).astype(np.int64),
             sexes=_positions(table["sex"], SEXES),
@@ -77,24 +60,14 @@ class Columns:
         )
 
     def caused_by(self, codes: tuple[str, ...]) -> "NDArray[np.bool_]":
-        """Mark the deaths by one of ``codes``.
-
-        >>> from celosia.data import DIABETES, deaths
-        >>> columns = Columns.of(deaths())
-        >>> int((columns.caused_by(DIABETES) & (columns.ages < 18)).sum())
-        108
-        """
+        """Mark the deaths by one of ``codes``."""
         wanted = np.array([code in codes for code in CAUSES])
         return wanted[self.causes]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bars:
-    """A private histogram, ready to draw.
-
-    >>> Bars(names=("a",), values=np.array([1]), low=np.array([0]), high=np.array([2]), true=np.array([1])).names
-    ('a',)
-    """
+    """A private histogram, ready to draw."""
 
     names: tuple[str, ...]
     values: "NDArray[np.int64]"
@@ -105,11 +78,7 @@ class Bars:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ranks:
-    """Private quantiles, ready to draw: the shares in percent, and the ages below which that share died.
-
-    >>> Ranks(shares=(50,), values=(66,), true=(66,)).shares
-    (50,)
-    """
+    """Private quantiles, ready to draw: the shares in percent, and the ages below which that share died."""
 
     shares: tuple[int, ...]
     values: tuple[float, ...]
@@ -122,11 +91,6 @@ class Answer:
 
     An answer of several numbers has a line for each, in all of its texts. ``asked`` is the question as the session
     understood it and ``mechanism`` how it was answered.
-
-    >>> promise = PureDP(epsilon=1)
-    >>> texts = {"question": "Women\nMen", "true": "3\n4", "private": "2\n4", "interval": "0 – 4\n2 – 6"}
-    >>> Answer(title="By sex", guarantee=promise, mechanism="", **texts).lines[1]
-    ('Men', '4', '4', '2 – 6')
     """
 
     title: str
@@ -249,12 +213,7 @@ def _quantiles_of_age(session: "Session", columns: Columns, epsilon: Fraction) -
 
 
 def share_of_women(columns: Columns, epsilon: Fraction, source: Source | None = None) -> Answer:
-    """Ask everybody for their sex by randomized response: each reply is private before anybody sees it.
-
-    >>> from celosia.data import deaths
-    >>> share_of_women(Columns.of(deaths()), Fraction(1)).true
-    '41.99%'
-    """
+    """Ask everybody for their sex by randomized response: each reply is private before anybody sees it."""
     truth = columns.sexes == SEXES.index("F")
     mechanism = RandomizedResponse(epsilon=epsilon)
     release: Release[Any] = mechanism.release(truth, source=source)

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from celosia.query import Session
 
-__all__ = ["TRIES", "Attack", "Try", "attack", "attack_plain"]
-
 TRIES: Final = 5
 """How often the attacker asks the session."""
 
@@ -30,11 +28,7 @@ _ALL_BUT_ONE = "SELECT AVG(age) FROM deaths WHERE NOT (sex = 'F' AND cause = 'G4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Try:
-    """What the attacker works out from two answers of the session, and the ends between which it would lie.
-
-    >>> Try(age=-71.5, low=-600.0, high=400.0).age
-    -71.5
-    """
+    """What the attacker works out from two answers of the session, and the ends between which it would lie."""
 
     age: float
     low: float
@@ -46,12 +40,6 @@ class Attack:
     """The victim, the two questions, what they reveal on the plain database, and what they reveal in a session.
 
     ``cost`` is what one try spends. ``guess`` is how far off is whoever asks nothing and takes the average.
-
-    >>> from celosia.core import PureDP
-    >>> tries = (Try(age=100.0, low=-300.0, high=500.0), Try(age=-50.0, low=-450.0, high=350.0))
-    >>> found = Attack(plain=(61.9, 61.9), rows=200_000, revealed=24.0, tries=tries, cost=PureDP(epsilon=2))
-    >>> found.error, found.guess
-    (75.0, 37.9)
     """
 
     plain: tuple[float, float]
@@ -83,13 +71,9 @@ class Attack:
 
 
 def attack(deaths: "pa.Table", session: "Session", epsilon: Fraction) -> Attack:
-    """Run the attack on the plain table once, and on a session as often as ``TRIES`` says, at ``epsilon`` a question.
+    """Run the attack on the plain table once, and on a session as often as ``TRIES`` says.
 
-    >>> from celosia.cli.demo.answers import open_session
-    >>> from celosia.data import deaths
-    >>> found = attack(deaths(), open_session(deaths(), Fraction(10)), Fraction(1))
-    >>> found.revealed, len(found.tries)
-    (24.0, 5)
+    At ``epsilon`` a question.
     """
     averages, rows = attack_plain(deaths)
     found = [_try(session, rows, epsilon) for _ in range(TRIES)]
@@ -104,13 +88,7 @@ def attack(deaths: "pa.Table", session: "Session", epsilon: Fraction) -> Attack:
 
 
 def attack_plain(deaths: "pa.Table") -> tuple[tuple[float, float], int]:
-    """Ask both averages of a plain DuckDB, which answers exactly; return them and the number of rows.
-
-    >>> from celosia.data import deaths
-    >>> (everybody, but_one), rows = attack_plain(deaths())
-    >>> rows * everybody - (rows - 1) * but_one
-    24.0...
-    """
+    """Ask both averages of a plain DuckDB, which answers exactly; return them and the number of rows."""
     import duckdb
 
     with duckdb.connect() as connection:

@@ -21,18 +21,12 @@ from celosia.plots import Curve, Labels, Panel, curves, densities, intervals
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["age_histogram", "age_quantiles", "attacked", "drawn", "laplace_neighbours"]
-
 _NEIGHBOURS = (108, 107)
 _SETTINGS = (("1", 9), ("0.1", 45))  # epsilon, and how far from the true values the panel reaches
 
 
 def laplace_neighbours() -> "alt.HConcatChart":
-    """Draw what may be released for 108 and for 107 deaths, with epsilon 1 and 0.1.
-
-    >>> len(laplace_neighbours().to_dict()["hconcat"])
-    2
-    """
+    """Draw what may be released for 108 and for 107 deaths, with epsilon 1 and 0.1."""
     return densities(
         [_panel(epsilon, reach) for epsilon, reach in _SETTINGS],
         values=_NEIGHBOURS,
@@ -58,13 +52,7 @@ def _panel(epsilon: str, reach: int) -> Panel:
 
 
 def age_histogram(bars: Bars, *, promise: str) -> "alt.LayerChart":
-    """Draw the private number of deaths by violence in each decade of age; ``promise`` says what was guaranteed.
-
-    >>> one = np.array([1])
-    >>> bars = Bars(names=("0–9",), values=one, low=one - 1, high=one + 1, true=one)
-    >>> age_histogram(bars, promise="ε = 1").to_dict()["title"]["text"]
-    'Deaths by violence, by age: a private histogram'
-    """
+    """Draw the private number of deaths by violence in each decade of age; ``promise`` says what was guaranteed."""
     return intervals(
         bars.names,
         bars.values,
@@ -80,12 +68,7 @@ def age_histogram(bars: Bars, *, promise: str) -> "alt.LayerChart":
 
 
 def age_quantiles(ranks: Ranks, *, promise: str) -> "alt.LayerChart":
-    """Draw private quantiles of age beside the true ones; ``promise`` says what was guaranteed.
-
-    >>> ranks = Ranks(shares=(25, 75), values=(51, 78), true=(51, 77))
-    >>> age_quantiles(ranks, promise="ε = 1").to_dict()["title"]["text"]
-    'Quantiles of the age at death'
-    """
+    """Draw private quantiles of age beside the true ones; ``promise`` says what was guaranteed."""
     return curves(
         [
             Curve(name="private", x=ranks.shares, y=ranks.values),
@@ -102,15 +85,7 @@ def age_quantiles(ranks: Ranks, *, promise: str) -> "alt.LayerChart":
 
 
 def attacked(attack: Attack) -> "alt.LayerChart":
-    """Draw which ages the attacker found, with their intervals, and the age that was looked for.
-
-    >>> from celosia.cli.demo.attack import Try
-    >>> from celosia.core import PureDP
-    >>> once = (Try(age=90.0, low=1.0, high=99.0),)
-    >>> found = Attack(plain=(61.9, 61.9), rows=9, revealed=24.0, tries=once, cost=PureDP(epsilon=2))
-    >>> attacked(found).to_dict()["title"]["text"]
-    'What two averages say about one age, in a session'
-    """
+    """Draw which ages the attacker found, with their intervals, and the age that was looked for."""
     return intervals(
         [f"try {number}" for number in range(1, len(attack.tries) + 1)],
         [attempt.age for attempt in attack.tries],
@@ -126,13 +101,7 @@ def attacked(attack: Attack) -> "alt.LayerChart":
 
 
 def drawn(story: Story) -> "dict[str, alt.TopLevelMixin]":
-    """Draw all charts of the demonstration, by the names of their files.
-
-    >>> from fractions import Fraction
-    >>> from celosia.cli.demo.story import tell
-    >>> list(drawn(tell(Fraction(1), None, lambda words: None)))
-    ['laplace-neighbours', 'age-histogram', 'age-quantiles', 'attack']
-    """
+    """Draw all charts of the demonstration, by the names of their files."""
     charts: dict[str, alt.TopLevelMixin] = {"laplace-neighbours": laplace_neighbours()}
     for answer in story.answers:
         promise = cost(answer.guarantee)

@@ -20,8 +20,6 @@ from celosia.core.exact import exact_epsilon
 if TYPE_CHECKING:
     from celosia.cli.demo.story import Story
 
-__all__ = ["demo"]
-
 _STEPS = 15  # loading, nine of the story, four charts and a report
 
 _SEEDED = "Warning: with --seed {seed} anybody can repeat the noise and take it away: these answers protect nobody."
@@ -52,11 +50,6 @@ def demo(
         Draw no charts and write no report.
     seed
         Repeats the noise of this seed, for teaching; ``None`` takes the operating system's randomness.
-
-    >>> demo(epsilon="-1")
-    Traceback (most recent call last):
-    ...
-    celosia.core.errors.ParameterError: epsilon must be greater than 0, not '-1'.
     """
     each = exact_epsilon(epsilon)
     source = _source(seed)

@@ -16,8 +16,6 @@ from celosia.cli.demo.report_style import STYLE
 from celosia.cli.demo.show import SYNTHETIC, WHAT, share_left
 from celosia.cli.demo.story import Story
 
-__all__ = ["report"]
-
 _PAGE: Final = """<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -56,14 +54,7 @@ _TWO_AVERAGES: Final = (
 
 
 def report(story: Story, pictures: Mapping[str, str]) -> str:
-    """Return the page; ``pictures`` are the SVG texts of the charts, by name.
-
-    >>> from fractions import Fraction
-    >>> from celosia.cli.demo.story import tell
-    >>> page = report(tell(Fraction(1), None, lambda words: None), {"attack": "<svg></svg>"})
-    >>> page.count("<h2"), "http" in page.replace("http-equiv", "")
-    (5, False)
-    """
+    """Return the page; ``pictures`` are the SVG texts of the charts, by name."""
     sections = [
         _section("The idea", _figure(pictures, "laplace-neighbours", _NEIGHBOURS)),
         _section("The answers", _answers(story), f"<p>{_text(SYNTHETIC)}</p>", *_answer_figures(story, pictures)),

@@ -5,8 +5,6 @@ Type faces are those of the reader's system, so that nothing is loaded. Charts a
 
 from typing import Final
 
-__all__ = ["STYLE"]
-
 STYLE: Final = """
 :root {
   --paper: #ffffff; --ink: #1f2328; --quiet: #59636e; --line: #d1d9e0; --stripe: #f6f8fa; --mark: #0072b2;

@@ -19,8 +19,6 @@ from celosia.cli.demo.story import Story
 from celosia.cli.terminal import print_line, print_whole
 from celosia.core import Guarantee, PureDP
 
-__all__ = ["SYNTHETIC", "WHAT", "print_story", "share_left"]
-
 WHAT: Final = (
     "Eight questions about a table of {rows:,} deaths. Each answer is computed exactly and then blurred with noise, so "
     "that it would be almost as likely had any one person been left out: at most exp(ε) times more or less likely. The "
@@ -39,13 +37,7 @@ _BAR = 24
 
 
 def print_story(story: Story, files: list[Path]) -> None:
-    """Print all of it, to standard output.
-
-    >>> from fractions import Fraction
-    >>> from celosia.cli.demo.story import tell
-    >>> print_story(tell(Fraction(1), None, lambda words: None), [])
-    Eight questions about a table of 200,000 deaths...
-    """
+    """Print all of it, to standard output."""
     console = Console(highlight=False)
     console.print(Text(WHAT.format(rows=story.rows)))
     console.print()
@@ -62,11 +54,7 @@ def print_story(story: Story, files: list[Path]) -> None:
 
 
 def share_left(budget: Guarantee, left: Guarantee | None) -> float:
-    """Return which part of a pure budget is left.
-
-    >>> share_left(PureDP(epsilon=4), PureDP(epsilon=3))
-    0.75
-    """
+    """Return which part of a pure budget is left."""
     if not isinstance(budget, PureDP) or not isinstance(left, PureDP) or not budget.epsilon:
         return 0.0
     return float(left.epsilon / budget.epsilon)

@@ -11,8 +11,6 @@ from celosia.cli.demo.answers import QUESTIONS, Answer, Columns, open_session, s
 from celosia.cli.demo.attack import TRIES, Attack, attack
 from celosia.core import BudgetExceeded, Guarantee, Source
 
-__all__ = ["STEPS", "Story", "tell"]
-
 STEPS = len(QUESTIONS) + 2
 """How often ``tell`` announces what it does next."""
 
@@ -25,10 +23,6 @@ class Story:
 
     ``refused`` is the question that did not fit into the budget any more, and what the session said to it; ``survey``
     is answered outside of the session, by replies that were randomized one by one.
-
-    >>> from dataclasses import fields
-    >>> [field.name for field in fields(Story)]
-    ['rows', 'budget', 'answers', 'refused', 'survey', 'attack']
     """
 
     rows: int
@@ -40,12 +34,7 @@ class Story:
 
 
 def tell(epsilon: Fraction, source: Source | None, step: Callable[[str], None]) -> Story:
-    """Ask all questions at ``epsilon`` each; ``step`` is told what comes next.
-
-    >>> story = tell(Fraction(1), None, lambda words: None)
-    >>> story.answers[0].true, story.attack.revealed
-    ('108', 24.0)
-    """
+    """Ask all questions at ``epsilon`` each; ``step`` is told what comes next."""
     from celosia.data import deaths
 
     table = deaths()

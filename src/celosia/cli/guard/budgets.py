@@ -20,8 +20,6 @@ from celosia.core.exact import exact_non_negative
 if TYPE_CHECKING:
     from celosia.ledger import Line, Policy
 
-__all__ = ["Amount", "budget"]
-
 budget = commands("budget", "Set and show budgets.")
 """The sub-command."""
 
@@ -30,13 +28,7 @@ _DAY = 86_400
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Amount:
-    """What may be spent, as given on the command line.
-
-    >>> Amount(epsilon="3", delta="1e-6").policy().limit
-    ApproxDP(epsilon=3, delta='1e-06')
-    >>> Amount(epsilon="3", window_days=30, window_epsilon="1").policy().window.limit
-    PureDP(epsilon=1)
-    """
+    """What may be spent, as given on the command line."""
 
     epsilon: Annotated[str | None, typer.Option(metavar="NUMBER", help="All the epsilon there is, such as 3.")] = None
     delta: Annotated[str | None, typer.Option(metavar="NUMBER", help="All the delta beside it, such as 1e-6.")] = None

@@ -23,8 +23,6 @@ from celosia.cli.guard.users import print_key, user
 from celosia.cli.terminal import print_file, printable
 from celosia.core.errors import ParameterError
 
-__all__ = ["guard"]
-
 guard = commands("guard", "Stand between analysts and data: a server that answers with noise and keeps the budget.")
 """The sub-command."""
 

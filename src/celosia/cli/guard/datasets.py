@@ -21,21 +21,13 @@ if TYPE_CHECKING:
     from celosia.guard.datasets.cards import ColumnCard, DatasetCard, TableCard
     from celosia.guard.datasets.dataset import PublicTable
 
-__all__ = ["Added", "dataset", "print_card"]
-
 dataset = commands("dataset", "Add, list and check data sets.")
 """The sub-command."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Added:
-    """A data set as given on the command line.
-
-    >>> Added(name="deaths", source="deaths.parquet", schema=Path("schema.toml"), public=["codes.csv"]).tables()
-    Traceback (most recent call last):
-    ...
-    celosia.core.errors.ParameterError: key must be given once for each --public, in the same order: there are 1 ...
-    """
+    """A data set as given on the command line."""
 
     name: Annotated[str, typer.Argument(metavar="NAME", help="What it is called, in SQL too: deaths.")]
     source: Annotated[
@@ -169,13 +161,7 @@ def _share(
 
 
 def print_card(card: "DatasetCard") -> None:
-    """Print what analysts see of a data set.
-
-    >>> from celosia.guard.datasets.cards import DatasetCard, _deaths, card_of_table
-    >>> print_card(DatasetCard(name="deaths", title="", version="1", tables=(card_of_table(_deaths()),)))
-    deaths: one row is protected (add-remove)
-    ...
-    """
+    """Print what analysts see of a data set."""
     for table in card.tables:
         print_line(f"{table.name}: {_protects(table)}", style="bold")
         rows = [[column.name, column.kind, _fields(column), _null(column)] for column in table.columns]

@@ -18,8 +18,6 @@ from celosia.cli.terminal import print_line, print_whole, printable
 if TYPE_CHECKING:
     from celosia.guard.service import Guard
 
-__all__ = ["ConfigOption", "opened", "print_table", "said"]
-
 ConfigOption: TypeAlias = Annotated[
     Path, typer.Option("--config", metavar="FILE", envvar="CELOSIA_GUARD", help="The guard's configuration.")
 ]
@@ -28,14 +26,7 @@ ConfigOption: TypeAlias = Annotated[
 
 @contextmanager
 def opened(config: Path) -> "Iterator[Guard]":
-    """Open the guard that a configuration describes.
-
-    >>> with opened(Path("nowhere.toml")):
-    ...     pass
-    Traceback (most recent call last):
-    ...
-    celosia.core.errors.ParameterError: There is no configuration 'nowhere.toml': celosia guard init writes one.
-    """
+    """Open the guard that a configuration describes."""
     from celosia.guard.config.settings import Config
     from celosia.guard.service import Guard
 
@@ -44,21 +35,12 @@ def opened(config: Path) -> "Iterator[Guard]":
 
 
 def said(words: str) -> None:
-    """Tell something on standard error.
-
-    >>> said("Done.")
-    """
+    """Tell something on standard error."""
     print_line(words, style="dim", stderr=True)
 
 
 def print_table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print a table; what comes from users is shown as it is, whatever brackets it has, and never cut.
-
-    >>> print_table(["Name"], [["ana"]])
-    Name
-    ────
-    ana
-    """
+    """Print a table; what comes from users is shown as it is, whatever brackets it has, and never cut."""
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1))
     for title in titles:
         table.add_column(Text(title))

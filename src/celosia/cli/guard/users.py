@@ -15,8 +15,6 @@ from celosia.cli.completion import offer, roles
 from celosia.cli.guard.opening import ConfigOption, opened, print_table, said
 from celosia.core.errors import ParameterError
 
-__all__ = ["print_key", "user"]
-
 user = commands("user", "Add and list users, give and revoke keys.")
 """The sub-command."""
 
@@ -89,11 +87,7 @@ def _revoke(
 
 
 def print_key(key: str) -> None:
-    """Print a key alone on standard output.
-
-    >>> print_key("celosia_…")
-    celosia_…
-    """
+    """Print a key alone on standard output."""
     print(key)  # noqa: T201 - so that it can be piped into a vault
 
 

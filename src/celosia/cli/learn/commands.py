@@ -18,7 +18,7 @@ from celosia.cli.costs import cost, left
 from celosia.cli.guard.opening import print_table, said
 from celosia.cli.learn_models import MODELS, Model, find_model
 from celosia.cli.query.commands import Remembered, Spending
-from celosia.cli.query.schema import refuse_nameless
+from celosia.cli.query.schema_check import refuse_nameless
 from celosia.cli.terminal import print_file, print_line
 from celosia.cli.writing import check_place, write_whole
 from celosia.core.errors import ParameterError
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from celosia.data import Table
     from celosia.query import Session
 
-__all__ = ["Learned", "Price", "learn"]
-
 learn = commands("learn", "Learn privately: fit models, predict with them, and show their cards.")
 """The sub-command."""
 
@@ -39,11 +37,7 @@ _FORGETFUL = "Nothing is remembered between calls: every fit spends anew, and wh
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Learned:
-    """What is learned of which columns, as given on the command line.
-
-    >>> Learned(file="deaths.csv", model="linear", schema=Path("schema.toml"), setting=["alpha=0.5"]).settings()
-    {'alpha': 0.5}
-    """
+    """What is learned of which columns, as given on the command line."""
 
     file: Annotated[
         str, typer.Argument(metavar="FILE", help="A path or glob of Parquet or CSV files, or a postgresql:// URL.")
@@ -107,11 +101,7 @@ class Learned:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Price:
-    """What a fit may cost, as given on the command line.
-
-    >>> Price(epsilon="0.5").parameters(), Price(rho="0.1").parameters()
-    ({'epsilon': '0.5'}, {'epsilon': None, 'rho': '0.1'})
-    """
+    """What a fit may cost, as given on the command line."""
 
     epsilon: Annotated[str | None, typer.Option(metavar="NUMBER", help="What the fit may cost, such as 1.")] = None
     delta: Annotated[

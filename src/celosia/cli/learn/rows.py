@@ -17,22 +17,9 @@ if TYPE_CHECKING:
     from celosia.data import Table
     from celosia.data.schema.columns import Kind
 
-__all__ = ["check_in_memory", "clean_rows", "new_rows"]
-
 
 def check_in_memory(table: "Table", names: Sequence[str]) -> None:
-    """Refuse a table whose promise a fit in memory, row by row, would not keep.
-
-    >>> import celosia as cl, pyarrow as pa
-    >>> visits = cl.table(
-    ...     pa.table({"who": [1], "age": [34]}), schema=cl.Schema(age=cl.Integer(0, 120)),
-    ...     name="visits", person="who", max_groups_per_person=1, max_rows_per_group=2,
-    ... )
-    >>> check_in_memory(visits, ["age"])
-    Traceback (most recent call last):
-    ...
-    celosia.core.errors.ParameterError: This model is fitted row by row, and the table protects persons ...
-    """
+    """Refuse a table whose promise a fit in memory, row by row, would not keep."""
     if table.person is not None:
         raise ParameterError(
             "This model is fitted row by row, and the table protects persons with all their rows: choose a model that "
@@ -47,14 +34,7 @@ def check_in_memory(table: "Table", names: Sequence[str]) -> None:
 
 
 def clean_rows(table: "Table", names: Sequence[str]) -> "pa.Table":
-    """Return some columns of all rows in which they have values, cleaned as the schema says.
-
-    >>> import celosia as cl, pyarrow as pa
-    >>> ages = pa.table({"age": [34, None, 180]})
-    >>> deaths = cl.table(ages, schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
-    >>> clean_rows(deaths, ["age"]).to_pydict()
-    {'age': [34, 120]}
-    """
+    """Return some columns of all rows in which they have values, cleaned as the schema says."""
     import pyarrow as pa
 
     from celosia.query.engines.ibis import IbisEngine, quietly
@@ -76,15 +56,7 @@ def clean_rows(table: "Table", names: Sequence[str]) -> "pa.Table":
 
 
 def new_rows(path: str, kinds: "Mapping[str, Kind | None]") -> "pa.Table":
-    r"""Return columns of a CSV or Parquet file as they are: texts for categories of texts, else numbers.
-
-    >>> import pathlib, tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = pathlib.Path(folder) / "new.csv"
-    ...     _ = file.write_text("age,sex\n34,F\n,M\n")
-    ...     new_rows(str(file), {"age": None}).to_pydict()
-    {'age': [34.0, None]}
-    """
+    r"""Return columns of a CSV or Parquet file as they are: texts for categories of texts, else numbers."""
     import pyarrow as pa
 
     from celosia.data.sources.files import find_files

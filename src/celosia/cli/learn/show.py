@@ -13,18 +13,9 @@ if TYPE_CHECKING:
 
     from celosia.data.schema.columns import Kind
 
-__all__ = ["kinds_of", "predictions_csv"]
-
 
 def kinds_of(model: Any) -> "dict[str, Kind | None]":
-    """Return the columns that a model predicts from, with their kinds where the model knows them.
-
-    >>> from celosia.learn import StandardScaler
-    >>> kinds_of(StandardScaler(bounds=(0, 1)).fit([[0.2], [0.7]]))
-    Traceback (most recent call last):
-    ...
-    celosia.core.errors.ParameterError: The model does not know the names of its columns: fit it on a frame ...
-    """
+    """Return the columns that a model predicts from, with their kinds where the model knows them."""
     from celosia.data.schema.columns import Kind
     from celosia.data.schema.schema import Schema
 
@@ -39,14 +30,7 @@ def kinds_of(model: Any) -> "dict[str, Kind | None]":
 
 
 def predictions_csv(model: Any, rows: "pa.Table") -> str:
-    """Return predictions as CSV, one line for each row; empty where a row lacks a value.
-
-    >>> import pyarrow as pa
-    >>> from celosia.learn import StandardScaler
-    >>> scaler = StandardScaler(epsilon=float("inf")).fit(pa.table({"age": [0.0, 2.0]}))
-    >>> predictions_csv(scaler, pa.table({"age": [1.0, None]})).split()
-    ['age', '0.0', '""']
-    """
+    """Return predictions as CSV, one line for each row; empty where a row lacks a value."""
     present = np.ones(rows.num_rows, dtype=bool)
     for column in rows.columns:
         present &= column.is_valid().to_numpy()

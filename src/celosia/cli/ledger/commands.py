@@ -23,8 +23,6 @@ from celosia.core.adjacency import exact_adjacency
 if TYPE_CHECKING:
     from celosia.ledger import Ledger, Policy, Window
 
-__all__ = ["BudgetOptions", "ledger"]
-
 ledger = commands("ledger", "Keep budgets: set them, see what is left, verify the log.")
 """The sub-command."""
 
@@ -42,11 +40,7 @@ _Analyst: TypeAlias = Annotated[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BudgetOptions:
-    """What a budget allows, as it is given on a command line.
-
-    >>> BudgetOptions(epsilon="1", delta="1e-6").policy().limit
-    ApproxDP(epsilon=1, delta='1e-06')
-    """
+    """What a budget allows, as it is given on a command line."""
 
     epsilon: Annotated[str | None, typer.Option(metavar="NUMBER", help="May be spent in all: 3, 0.1 or 1/3.")] = None
     delta: Annotated[str | None, typer.Option(metavar="NUMBER", help="With --epsilon: the delta of it, 1e-6.")] = None
@@ -86,13 +80,7 @@ class BudgetOptions:
     ] = False
 
     def policy(self) -> "Policy":
-        """Return the policy that the options describe.
-
-        >>> BudgetOptions().policy()
-        Traceback (most recent call last):
-        ...
-        celosia.core.errors.ParameterError: Give --epsilon (with or without --delta), --rho or --preset.
-        """
+        """Return the policy that the options describe."""
         from celosia.ledger import Policy
 
         limit = self._limit(self.epsilon, self.delta, self.rho, "") if self.preset is None else self._preset_limit()

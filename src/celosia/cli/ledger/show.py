@@ -19,30 +19,16 @@ if TYPE_CHECKING:
 
     from celosia.ledger import Line
 
-__all__ = ["line_object", "print_statement", "shown"]
-
 
 def shown(guarantee: Guarantee) -> str:
-    """Write a guarantee's numbers on one line.
-
-    >>> from celosia import PureDP
-    >>> shown(PureDP(epsilon="0.1"))
-    'ε = 0.1'
-    """
+    """Write a guarantee's numbers on one line."""
     if isinstance(guarantee, RenyiDP):
         return f"a curve of {len(guarantee.orders)} orders"
     return cost(guarantee)
 
 
 def line_object(line: "Line") -> dict[str, Any]:
-    """Return a line of a statement for JSON.
-
-    >>> import celosia as cl
-    >>> ledger = cl.ledger("memory://")
-    >>> ledger.set_budget(cl.PureDP(epsilon=1), dataset="deaths")
-    >>> line_object(ledger.statement()[0])["remaining"]["epsilon"]
-    '1'
-    """
+    """Return a line of a statement for JSON."""
     window = line.policy.window
     return {
         "dataset": line.scope.dataset,
@@ -69,16 +55,7 @@ def _record(guarantee: Guarantee | None) -> Any:
 
 
 def print_statement(lines: "Sequence[Line]") -> None:
-    """Print budgets as a table.
-
-    >>> import celosia as cl
-    >>> ledger = cl.ledger("memory://")
-    >>> ledger.set_budget(cl.PureDP(epsilon=1), dataset="deaths")
-    >>> print_statement(ledger.statement())
-      data set   analyst   limit   spent   left    accountant
-     ─────────────────────────────────────────────────────────
-      deaths     any       ε = 1   ε = 0   ε = 1   pure
-    """
+    """Print budgets as a table."""
     table = Table(box=SIMPLE_HEAD, show_edge=False)
     for name in ("data set", "analyst", "limit", "spent", "left", "accountant"):
         table.add_column(name)

@@ -16,7 +16,7 @@ import typer
 from celosia.cli.account.options import spread
 from celosia.cli.account.show import waiting
 from celosia.cli.costs import cost, left
-from celosia.cli.query.schema import refuse_nameless
+from celosia.cli.query.schema_check import refuse_nameless
 from celosia.cli.terminal import print_file, print_line
 from celosia.cli.writing import check_chart, check_place, write_whole
 from celosia.core import ZCDP, ApproxDP, Guarantee, ParameterError, PureDP
@@ -29,19 +29,13 @@ if TYPE_CHECKING:
     from celosia.query.planning.preview import Preview
     from celosia.query.release import TableRelease
 
-__all__ = ["FORGETFUL", "Asked", "Remembered", "Shown", "Spending", "query"]
-
 FORGETFUL = "Nothing is remembered between calls: every call spends anew, and what they spend adds up."
 """What is said where no ledger keeps the budget."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """The question and the tables that it is about, as given on the command line.
-
-    >>> Asked(file="deaths.parquet", sql="SELECT COUNT(*) FROM deaths", schema=Path("schema.toml")).public is None
-    True
-    """
+    """The question and the tables that it is about, as given on the command line."""
 
     file: Annotated[
         str, typer.Argument(metavar="FILE", help="A path or glob of Parquet or CSV files, or a postgresql:// URL.")
@@ -86,13 +80,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spending:
-    """What the answer may cost, or how good it has to be, as given on the command line.
-
-    >>> Spending(epsilon="0.5").budget(), Spending(epsilon="0.5", delta="1e-6").target()
-    (PureDP(epsilon=0.5), {'epsilon': '0.5', 'delta': '1e-6'})
-    >>> Spending(epsilon="1", error=["50"]).target()
-    {'error': '50', 'confidence': '0.95'}
-    """
+    """What the answer may cost, or how good it has to be, as given on the command line."""
 
     epsilon: Annotated[
         str | None,
@@ -160,13 +148,7 @@ class Spending:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remembered:
-    """Who keeps the budget, as given on the command line.
-
-    >>> Remembered(analyst="ana").check()
-    Traceback (most recent call last):
-    ...
-    celosia.core.errors.ParameterError: analyst goes with --ledger: without one nobody is remembered.
-    """
+    """Who keeps the budget, as given on the command line."""
 
     ledger: Annotated[
         str | None,
@@ -199,13 +181,7 @@ class Remembered:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
-    """What is made of the answer, as given on the command line.
-
-    >>> Shown(as_json=True, csv=Path("-")).check()
-    Traceback (most recent call last):
-    ...
-    celosia.core.errors.ParameterError: json and csv cannot both be printed: name a file for --csv, or choose one.
-    """
+    """What is made of the answer, as given on the command line."""
 
     preview: Annotated[
         bool, typer.Option("--preview", help="Say what it would cost and how far off it would be; spend nothing.")
@@ -240,13 +216,7 @@ class Shown:
 
 @spread
 def query(asked: Asked, spending: Spending, remembered: Remembered, shown: Shown) -> None:
-    """Ask a file or database a question in SQL and print the private answer with its intervals.
-
-    >>> query(file="deaths.parquet", sql="SELECT COUNT(*) FROM deaths", schema=Path("schema.toml"))
-    Traceback (most recent call last):
-    ...
-    celosia.core.errors.ParameterError: Give --epsilon or --rho, one of them: what may the answer cost? ...
-    """
+    """Ask a file or database a question in SQL and print the private answer with its intervals."""
     shown.check()
     remembered.check()
     if remembered.ledger is None:

@@ -20,16 +20,10 @@ from celosia.cli.writing import check_chart
 if TYPE_CHECKING:
     from celosia.query import LimitSuggestion
 
-__all__ = ["About", "Paid", "limits"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class About:
-    """The table and the groups that limits are for, as given on the command line.
-
-    >>> About(file="visits.parquet", schema=Path("schema.toml"), by=["sex"]).most_rows
-    1024
-    """
+    """The table and the groups that limits are for, as given on the command line."""
 
     file: Annotated[
         str, typer.Argument(metavar="FILE", help="A path or glob of Parquet or CSV files, or a postgresql:// URL.")
@@ -58,11 +52,7 @@ class About:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Paid:
-    """What the measurement may cost, and what is made of it, as given on the command line.
-
-    >>> Paid(epsilon="0.5").spending().budget()
-    PureDP(epsilon=0.5)
-    """
+    """What the measurement may cost, and what is made of it, as given on the command line."""
 
     epsilon: Annotated[
         str | None, typer.Option(metavar="NUMBER", help="What the measurement may cost, such as 0.5.")
@@ -83,13 +73,7 @@ class Paid:
 
 @spread
 def limits(about: About, paid: Paid, remembered: Remembered) -> None:
-    """Suggest limits of groups and rows for each person, and print the expected errors of each choice.
-
-    >>> limits(file="visits.parquet", schema=Path("schema.toml"))
-    Traceback (most recent call last):
-    ...
-    celosia.core.errors.ParameterError: Give --epsilon or --rho, one of them: what may the answer cost? ...
-    """
+    """Suggest limits of groups and rows for each person, and print the expected errors of each choice."""
     if paid.chart is not None:
         check_chart(paid.chart, name="chart")
     remembered.check()

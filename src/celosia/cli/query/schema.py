@@ -19,8 +19,6 @@ from celosia.cli.terminal import print_file, print_line
 from celosia.cli.writing import check_place, write_whole
 from celosia.core.errors import ParameterError, SchemaError
 
-__all__ = ["refuse_nameless", "schema"]
-
 _ASKED = """\
 # Bounds and categories are public. What lies outside the bounds is clipped to them; what is no value at all is left
 # out, unless the column has a line such as null = 0.
@@ -54,11 +52,6 @@ def schema(
 
     Without ``output`` a draft is printed. With ``check`` nothing is drafted: the cells of the columns are read as a
     schema file says, and those that cannot be are counted. The counts have no noise: they are for the owner alone.
-
-    >>> schema("nowhere.parquet")
-    Traceback (most recent call last):
-    ...
-    celosia.core.errors.ParameterError: source: there is no file 'nowhere.parquet'.
     """
     if check is not None:
         _refuse_beside_check(output, force=force)

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from celosia.data import Table
     from celosia.query.engines.readability import CellCounts
 
-__all__ = ["check_schema", "refuse_nameless"]
-
 _MOST_SHOWN = 10
 _DECLARE = (
     "Look at kinds and values, and at delimiter, encoding, decimal, date_format and null_values of [table]; "
@@ -28,13 +26,7 @@ _DECLARE = (
 
 
 def check_schema(check: Path, file: str, table: str | None, at_most: float) -> None:
-    """Print how the cells of ``file`` can be read as the schema file ``check`` says; refuse too many that cannot.
-
-    >>> check_schema(Path("nowhere.toml"), "deaths.csv", None, 0.01)
-    Traceback (most recent call last):
-    ...
-    celosia.core.errors.SchemaError: There is no schema file 'nowhere.toml'.
-    """
+    """Print how the cells of ``file`` can be read as the schema file ``check`` says; refuse too many that cannot."""
     from celosia.data.schema_file import read_schema_file
     from celosia.query.engines.readability import count_cells
 
@@ -51,13 +43,7 @@ def check_schema(check: Path, file: str, table: str | None, at_most: float) -> N
 
 
 def refuse_nameless(file: str) -> None:
-    """Refuse a database of which no table was named.
-
-    >>> refuse_nameless("postgresql://db.example/registry")
-    Traceback (most recent call last):
-    ...
-    celosia.core.errors.ParameterError: table must be given for a database, such as --table deaths.
-    """
+    """Refuse a database of which no table was named."""
     if "://" in file:
         raise ParameterError("table must be given for a database, such as --table deaths.")
 

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from celosia.data.schema_file import SchemaFile
     from celosia.data.sources.text_format import TextFormat
 
-__all__ = ["ask_place", "ask_schema"]
-
 T = TypeVar("T")
 
 _NONE: Final = "-"
@@ -49,12 +47,9 @@ _LIMITS_LATER = "celosia limits estimates, privately, what other limits would cu
 
 
 def ask_schema(file: str, name: str | None) -> "SchemaFile":
-    """Ask the owner of a file about its format, persons and columns, and return the schema file that the answers make.
+    """Ask the owner of a file about its format, persons and columns.
 
-    >>> ask_schema("nowhere.parquet", None)
-    Traceback (most recent call last):
-    ...
-    celosia.core.errors.ParameterError: source: there is no file 'nowhere.parquet'.
+    And return the schema file that the answers make.
     """
     from celosia.data.drafting.inspection import inspect_source
     from celosia.data.schema.schema import Schema
@@ -76,11 +71,7 @@ def ask_schema(file: str, name: str | None) -> "SchemaFile":
 
 
 def ask_place(file: str) -> Path:
-    """Ask where the schema is to be written; a file that is there already is not replaced.
-
-    >>> ask_place.__name__
-    'ask_place'
-    """
+    """Ask where the schema is to be written; a file that is there already is not replaced."""
     stem = Path(file).name.partition(".")[0] if "://" not in file else "schema"
 
     def read(answer: str) -> Path:

@@ -31,21 +31,11 @@ if TYPE_CHECKING:
 
     Interval = Callable[[float], tuple[Any, Any]]
 
-__all__ = ["answer_object", "csv_text", "preview_object", "print_table"]
-
 _MOST_DECIMALS = 9
 
 
 def print_table(release: "TableRelease", level: str) -> None:
-    """Print an answer as a table, each number with its interval.
-
-    >>> import celosia as cl
-    >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)))
-    >>> session = cl.Session(deaths, budget=cl.PureDP(epsilon=1))
-    >>> print_table(session.query().count().release(epsilon=1), "0.95")
-      count       95 % interval
-    ...
-    """
+    """Print an answer as a table, each number with its interval."""
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1))
     columns: list[list[str]] = []
     for name in release.value.column_names:
@@ -80,14 +70,7 @@ def _with_interval(values: list[Any], ends: tuple[Any, Any]) -> tuple[list[str],
 
 
 def csv_text(release: "TableRelease", level: str) -> str:
-    r"""Return an answer as CSV; ``count`` has ``count_low`` and ``count_high`` beside it.
-
-    >>> import celosia as cl
-    >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)))
-    >>> session = cl.Session(deaths, budget=cl.PureDP(epsilon=1))
-    >>> csv_text(session.query().count().release(epsilon=1), "0.95").partition("\n")[0]
-    'count,count_low,count_high'
-    """
+    r"""Return an answer as CSV; ``count`` has ``count_low`` and ``count_high`` beside it."""
     table = release.to_arrow(level)
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -98,14 +81,9 @@ def csv_text(release: "TableRelease", level: str) -> str:
 
 
 def answer_object(question: "Query", release: "TableRelease", level: str) -> dict[str, object]:
-    """Return an answer for JSON: the rows, the intervals of each number in the same order, the promise and the event.
+    """Return an answer for JSON.
 
-    >>> import celosia as cl
-    >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)))
-    >>> session = cl.Session(deaths, budget=cl.PureDP(epsilon=1))
-    >>> query = session.query().count()
-    >>> sorted(answer_object(query, query.release(epsilon=1), "0.95"))
-    ['cut_off', 'event', 'guarantee', 'intervals', 'level', 'notes', 'question', 'rows', 'spent', 'true_intervals']
+    The rows, the intervals of each number in the same order, the promise and the event.
     """
     certain = exact_level(level)
     return {
@@ -133,15 +111,7 @@ def _intervals_object(intervals: "Mapping[str, Interval]", level: float) -> dict
 
 
 def preview_object(question: "Query", told: "Preview") -> dict[str, object]:
-    """Return a preview for JSON.
-
-    >>> import celosia as cl
-    >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)))
-    >>> session = cl.Session(deaths, budget=cl.PureDP(epsilon=1))
-    >>> query = session.query().count()
-    >>> preview_object(query, query.preview(epsilon=1))["affordable"]
-    True
-    """
+    """Return a preview for JSON."""
     promise = {"spends": spent(told.cost), "guarantee": json.loads(told.cost.to_json())}
     return {"question": _rendered(question), **told.to_dict(), **promise}
 

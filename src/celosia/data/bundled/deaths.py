@@ -15,8 +15,6 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["AGES", "CAUSES", "DIABETES", "SEXES", "STATES", "VIOLENCE", "deaths"]
-
 AGES: Final = (0, 120)
 """The least and the greatest age, both included."""
 

@@ -7,8 +7,6 @@ about how often anybody uses them.
 
 from typing import Final
 
-__all__ = ["LOAN_WORDS"]
-
 LOAN_WORDS: Final = tuple(
     """
     chat email wifi selfie hashtag marketing show online ranking streaming

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from celosia.core import Source
 
-__all__ = ["make_deaths"]
-
 _ROWS: Final = 200_000
 _MINORS_BY_DIABETES: Final = 108
 _ADULT: Final = 18

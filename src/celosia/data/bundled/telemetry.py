@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
     Weights: TypeAlias = NDArray[np.int64]
 
-__all__ = ["RECIPES", "Recipe", "generate", "generate_batches"]
-
 _BATCH: Final = 1 << 16  # rows; part of the recipe, because a batch's values are drawn before its users
 _TOTAL_BITS: Final = 60  # weights sum up to about 2^60: what is rarer than that does not happen
 _SERIES_BITS: Final = 256  # the series of the normal integral loses 80 of them to cancellation

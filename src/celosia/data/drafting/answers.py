@@ -16,17 +16,6 @@ from celosia.data.schema.columns import Boolean, Category, Date, Integer, Kind, 
 from celosia.data.schema.schema import KINDS
 from celosia.data.sources.text_format import TextFormat
 
-__all__ = [
-    "LIMITS",
-    "change_format",
-    "has_bounds",
-    "parse_bounds",
-    "parse_kind",
-    "parse_list",
-    "parse_values",
-    "suggest_kind",
-]
-
 LIMITS: Final[Mapping[str, tuple[int | None, str]]] = {
     "max_groups_per_person": (4, "In how many groups of a query may one person count"),
     "max_rows_per_group": (8, "With how many rows in each group"),
@@ -47,22 +36,12 @@ _NO_WORDS: Final = "none"
 
 
 def has_bounds(kind: str) -> bool:
-    """Whether a kind of column needs public bounds.
-
-    >>> has_bounds("date"), has_bounds("text")
-    (True, False)
-    """
+    """Whether a kind of column needs public bounds."""
     return kind in _BOUNDED
 
 
 def suggest_kind(column: InspectedColumn) -> Kind | None:
-    """Return a column as its name and type suggest, or None if its owner has to say more.
-
-    >>> suggest_kind(InspectedColumn(name="edad", kind="integer"))
-    Integer(0, 120)
-    >>> suggest_kind(InspectedColumn(name="importe", kind="real")) is None
-    True
-    """
+    """Return a column as its name and type suggest, or None if its owner has to say more."""
     domain = column.domain
     if column.kind in _BOUNDED:
         complete = domain is not None and domain.high is not None
@@ -71,11 +50,7 @@ def suggest_kind(column: InspectedColumn) -> Kind | None:
 
 
 def parse_kind(text: str) -> str:
-    """Return the name of a kind, also from its first letters.
-
-    >>> parse_kind("Integer"), parse_kind("cat")
-    ('integer', 'category')
-    """
+    """Return the name of a kind, also from its first letters."""
     wanted = text.strip().lower()
     found = [kind for kind in KINDS if wanted and kind.startswith(wanted)]
     if wanted in KINDS or len(found) == 1:
@@ -84,11 +59,7 @@ def parse_kind(text: str) -> str:
 
 
 def parse_bounds(kind: str, text: str) -> Kind:
-    """Return a column of a kind between the bounds of a text, ``LOW..HIGH``; a number alone is ``0..HIGH``.
-
-    >>> parse_bounds("integer", "0..120"), parse_bounds("real", "2,5"), parse_bounds("date", "2021-01-01..2021-12-31")
-    (Integer(0, 120), Real(0, 2.5), Date('2021-01-01', '2021-12-31'))
-    """
+    """Return a column of a kind between the bounds of a text, ``LOW..HIGH``; a number alone is ``0..HIGH``."""
     low, dots, high = (part.strip() for part in text.partition(".."))
     numeric = kind in ("integer", "real")
     if not dots and numeric:
@@ -117,11 +88,7 @@ def _bound(kind: str, text: str, name: str) -> Any:
 
 
 def parse_list(text: str) -> list[str]:
-    """Return the texts between commas; quotes keep a comma inside of one.
-
-    >>> parse_list('F, M, "not known, or refused"')
-    ['F', 'M', 'not known, or refused']
-    """
+    """Return the texts between commas; quotes keep a comma inside of one."""
     try:
         [row] = csv.reader([text], skipinitialspace=True, strict=True)
     except (csv.Error, ValueError):
@@ -132,11 +99,7 @@ def parse_list(text: str) -> list[str]:
 
 
 def parse_values(text: str, *, whole: bool = False) -> Category:
-    """Return a category of the values between commas; ``whole`` makes them integers, for a column of integers.
-
-    >>> parse_values("F, M"), parse_values("1, 2", whole=True)
-    (Category('F', 'M'), Category(1, 2))
-    """
+    """Return a category of the values between commas; ``whole`` makes them integers, for a column of integers."""
     values = parse_list(text)
     if whole and not all(re.fullmatch("[+-]?[0-9]{1,18}", value) for value in values):
         raise ParameterError(
@@ -146,11 +109,7 @@ def parse_values(text: str, *, whole: bool = False) -> Category:
 
 
 def change_format(form: TextFormat, name: str, text: str) -> TextFormat:
-    """Return a format in which one thing is as the owner writes it: ``tab``, ``dd/mm/yyyy``, ``NA, -``.
-
-    >>> change_format(TextFormat(), "date_format", "dd/mm/yyyy hh:mm").date_format
-    ('%d/%m/%Y %H:%M',)
-    """
+    """Return a format in which one thing is as the owner writes it: ``tab``, ``dd/mm/yyyy``, ``NA, -``."""
     value: Any = text.strip()
     match name:
         case "delimiter":

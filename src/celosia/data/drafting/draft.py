@@ -12,8 +12,6 @@ from celosia.data.schema.schema import KINDS, write_key, write_value
 from celosia.data.sources.column_types import ColumnType
 from celosia.data.sources.text_format import TextFormat
 
-__all__ = ["draft_schema"]
-
 _HEAD: Final = """\
 # A draft, made from the types of the columns. Fill in every line with a "?" and take away the sign before it.
 # Write what is publicly known: a form, a law, a code book. Do not look it up in the data: the least and the greatest

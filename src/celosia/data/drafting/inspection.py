@@ -15,8 +15,6 @@ from celosia.data.sources.files import Files
 from celosia.data.sources.sniffing import Suggestion, sniff_file
 from celosia.data.sources.text_format import TextFormat
 
-__all__ = ["InspectedColumn", "Inspection", "inspect_source"]
-
 _PLAIN: Final = TextFormat()
 
 
@@ -25,9 +23,6 @@ class InspectedColumn:
     """A column: its declared type (None in a CSV file), the kind and the bounds that are suggested for it.
 
     ``identifying`` columns seem to name persons by their own name: they are better not asked about.
-
-    >>> InspectedColumn(name="email", kind="text").identifying
-    True
     """
 
     name: str
@@ -50,11 +45,6 @@ class Inspection:
     """What a source seems to be: its name in SQL, its columns, and how its texts are written.
 
     ``left_out`` are columns that cannot be asked about, ``untyped`` tells that the source declares no types.
-
-    >>> import pyarrow as pa
-    >>> found = inspect_source(pa.table({"patient_id": [7], "age": [34]}))
-    >>> found.person, [column.kind for column in found.columns]
-    ('patient_id', ['integer', 'integer'])
     """
 
     source: DataSource
@@ -76,10 +66,6 @@ def inspect_source(
     """Return what a source seems to be; ``delimiter`` and ``encoding`` of a CSV file are guessed unless given.
 
     ``source`` is what ``table`` takes, ``name`` the table of a database, or what SQL calls another source.
-
-    >>> import pyarrow as pa
-    >>> inspect_source(pa.table({"age": [34, 71]})).columns[0].domain
-    Domain(low='0', high='120', meaning='years')
     """
     found, seems = classify(source, name=name), Suggestion()
     untyped = isinstance(found, Files) and found.format == "csv"

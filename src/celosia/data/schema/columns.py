@@ -18,20 +18,6 @@ from celosia.core.exact import Exact, exact, quote, show
 from celosia.data.schema.axis import Axis, axis_between, whole_axis
 from celosia.data.schema.values import as_categories, as_category, as_date, as_moment, as_text, as_truth, as_whole
 
-__all__ = [
-    "DROP",
-    "MOST_KEYS",
-    "Boolean",
-    "Category",
-    "Date",
-    "Integer",
-    "Kind",
-    "Real",
-    "Text",
-    "Timestamp",
-    "Value",
-]
-
 Value: TypeAlias = "int | Fraction | str | bool | dt.date | dt.datetime"
 """A clean value of a column, a key to group by, or what is put in the place of nulls."""
 

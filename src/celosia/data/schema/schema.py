@@ -26,8 +26,6 @@ from celosia.core.exact import quote
 from celosia.core.html_table import draw_table
 from celosia.data.schema.columns import Boolean, Category, Date, Integer, Kind, Real, Text, Timestamp
 
-__all__ = ["KINDS", "Schema", "load_toml", "read_columns", "write_key", "write_value"]
-
 KINDS: Final[dict[str, type[Kind]]] = {
     "integer": Integer,
     "real": Real,
@@ -133,11 +131,7 @@ class Schema(Mapping[str, Kind]):
 
 
 def load_toml(text: object) -> dict[str, Any]:
-    """Parse the text of a schema; numbers that are not whole stay decimals.
-
-    >>> load_toml("grid = 0.1")
-    {'grid': Decimal('0.1')}
-    """
+    """Parse the text of a schema; numbers that are not whole stay decimals."""
     if not isinstance(text, str):
         raise SchemaError(f"from_toml takes the text of a file, not {quote(text)}.")
     try:
@@ -147,11 +141,7 @@ def load_toml(text: object) -> dict[str, Any]:
 
 
 def read_columns(document: Mapping[str, Any]) -> Schema:
-    """Return the columns of a schema's text; sections other than ``[table]`` and ``[columns.NAME]`` are refused.
-
-    >>> read_columns({"columns": {"hale": {"kind": "boolean"}}})
-    Schema(hale=Boolean())
-    """
+    """Return the columns of a schema's text; sections other than ``[table]`` and ``[columns.NAME]`` are refused."""
     unknown = sorted(document.keys() - {"table", "columns"})
     if unknown:
         raise SchemaError(f"The schema has a section {quote(unknown[0])}; there are only [table] and [columns.NAME].")
@@ -230,11 +220,7 @@ def _section(name: str, kind: Kind) -> str:
 
 
 def write_key(name: str) -> str:
-    """Return the name of a column as a key of TOML, in quotes where it needs them.
-
-    >>> write_key("age"), write_key("cause of death")
-    ('age', '"cause of death"')
-    """
+    """Return the name of a column as a key of TOML, in quotes where it needs them."""
     bare = name.isascii() and name.replace("-", "_").isidentifier()
     return name if bare else _text(name)
 
@@ -245,11 +231,7 @@ def _text(text: str) -> str:
 
 
 def write_value(value: object) -> str:
-    """Return a value of a schema as TOML writes it.
-
-    >>> write_value(120), write_value(["NA", "-"]), write_value(dt.date(2021, 12, 31))
-    ('120', '["NA", "-"]', '"2021-12-31"')
-    """
+    """Return a value of a schema as TOML writes it."""
     match value:
         case bool() | int():
             return str(value).lower()

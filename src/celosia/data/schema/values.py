@@ -13,19 +13,13 @@ from typing import Final
 from celosia.core.errors import ParameterError
 from celosia.core.exact import quote, whole
 
-__all__ = ["as_categories", "as_category", "as_date", "as_moment", "as_text", "as_truth", "as_whole"]
-
 _LARGEST = 2**62
 _MOST_CATEGORIES: Final = 1_000_000
 _LONGEST_TEXT: Final = 1_000
 
 
 def as_whole(value: object, *, name: str) -> int:
-    """Return a whole number of at most 2^62 in magnitude; a float, even 2.0, and a truth value are none.
-
-    >>> as_whole(120, name="high")
-    120
-    """
+    """Return a whole number of at most 2^62 in magnitude; a float, even 2.0, and a truth value are none."""
     number = int(whole(value, name=name, least=-_LARGEST))  # type: ignore[arg-type] # looks at the type itself
     if number > _LARGEST:
         raise ParameterError(f"{name} must be at most 2^62, not {quote(value)}.")
@@ -33,11 +27,7 @@ def as_whole(value: object, *, name: str) -> int:
 
 
 def as_truth(value: object, *, name: str) -> bool:
-    """Return True or False, also if they are NumPy's.
-
-    >>> as_truth(True, name="null")
-    True
-    """
+    """Return True or False, also if they are NumPy's."""
     plain = _plain(value)
     if not isinstance(plain, bool):
         raise ParameterError(f"{name} must be True or False, not {quote(value)}.")
@@ -45,11 +35,7 @@ def as_truth(value: object, *, name: str) -> bool:
 
 
 def as_text(value: object, *, name: str) -> str:
-    """Return a text that every engine can hold.
-
-    >>> as_text("año", name="null")
-    'año'
-    """
+    """Return a text that every engine can hold."""
     if not isinstance(value, str):
         raise ParameterError(f"{name} must be a text, not {quote(value)}.")
     text = str.__str__(value)  # of an enumeration the value, not its name
@@ -62,11 +48,7 @@ def as_text(value: object, *, name: str) -> str:
 
 
 def as_category(value: object, *, name: str) -> str | int:
-    """Return a value of a category: a text or a whole number.
-
-    >>> as_category("F", name="null"), as_category(7, name="null")
-    ('F', 7)
-    """
+    """Return a value of a category: a text or a whole number."""
     if isinstance(value, str):
         return as_text(value, name=name)
     try:
@@ -81,9 +63,6 @@ def as_categories(given: tuple[object, ...]) -> tuple[str | int, ...]:
     """Return the values of a category, given one by one or as one list: all texts or all whole numbers, all different.
 
     One text is one value, not its letters.
-
-    >>> as_categories(("F", "M")), as_categories((["F", "M"],)), as_categories(("FM",))
-    (('F', 'M'), ('F', 'M'), ('FM',))
     """
     values = tuple(as_category(value, name="A value of Category") for value in _listed(given))
     if not values:
@@ -102,11 +81,7 @@ def as_categories(given: tuple[object, ...]) -> tuple[str | int, ...]:
 
 
 def as_date(value: object, *, name: str) -> dt.date:
-    """Return a date, given as one or as a text; a time of day is refused rather than cut off.
-
-    >>> as_date("2021-12-31", name="high")
-    datetime.date(2021, 12, 31)
-    """
+    """Return a date, given as one or as a text; a time of day is refused rather than cut off."""
     plain = _plain(value)
     if isinstance(plain, str):
         try:
@@ -119,13 +94,7 @@ def as_date(value: object, *, name: str) -> dt.date:
 
 
 def as_moment(value: object, *, name: str) -> dt.datetime:
-    """Return a time in UTC, cut to the second; a time without a zone is taken as UTC, a date as its first second.
-
-    >>> as_moment("2021-12-31 23:59:59.5", name="high").isoformat()
-    '2021-12-31T23:59:59+00:00'
-    >>> as_moment("2021-12-31T23:00-05:00", name="high").isoformat()
-    '2022-01-01T04:00:00+00:00'
-    """
+    """Return a time in UTC, cut to the second; a time without a zone is taken as UTC, a date as its first second."""
     plain = _plain(value)
     try:
         if isinstance(plain, str):

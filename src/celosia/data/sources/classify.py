@@ -16,8 +16,6 @@ from celosia.core.exact import quote
 from celosia.data.sources.files import ENDINGS, Files, find_files
 from celosia.data.sources.text_format import TextFormat
 
-__all__ = ["DataSource", "Database", "Frame", "IbisSource", "SparkSource", "classify", "suggested_name"]
-
 _SCHEMES: Final = ("postgresql", "postgres")
 _LONGEST_NAME = 63  # of PostgreSQL's identifiers
 _PLAIN: Final = TextFormat()
@@ -29,12 +27,7 @@ _ACCEPTED: Final = (
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Frame:
-    """A frame in memory, of any library; two are equal only if they are the same object.
-
-    >>> import pyarrow as pa
-    >>> Frame(pa.table({"age": [108]}))
-    <Frame: pyarrow Table>
-    """
+    """A frame in memory, of any library; two are equal only if they are the same object."""
 
     frame: Any
 
@@ -44,11 +37,7 @@ class Frame:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Database:
-    """A table of a PostgreSQL database; the password is part of ``url`` and of nothing that is shown.
-
-    >>> Database("postgresql://ana:secret@db.example/registry", "deaths", "public")
-    Database('postgresql://ana:***@db.example/registry', 'deaths', 'public')
-    """
+    """A table of a PostgreSQL database; the password is part of ``url`` and of nothing that is shown."""
 
     url: str
     table: str
@@ -61,12 +50,7 @@ class Database:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class IbisSource:
-    """An Ibis table, on whatever backend it has.
-
-    >>> import ibis
-    >>> IbisSource(ibis.table({"age": "int64"}, name="deaths"))
-    <IbisSource>
-    """
+    """An Ibis table, on whatever backend it has."""
 
     expression: Any
 
@@ -76,11 +60,7 @@ class IbisSource:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class SparkSource:
-    """A Spark DataFrame, in its own Spark session.
-
-    >>> SparkSource(None)
-    <SparkSource>
-    """
+    """A Spark DataFrame, in its own Spark session."""
 
     frame: Any
 
@@ -96,14 +76,6 @@ def classify(source: object, *, name: str | None = None, text: TextFormat = _PLA
     """Return what the caller passed as one of the kinds of sources; ``name`` is the table of a database.
 
     ``text`` may declare the delimiter and the encoding of CSV files.
-
-    >>> classify("postgresql://db.example/registry", name="public.deaths")
-    Database('postgresql://db.example/registry', 'deaths', 'public')
-    >>> classify(3)
-    Traceback (most recent call last):
-    ...
-    celosia.core.errors.ParameterError: source must be a path or glob of Parquet or CSV files, a DataFrame (pandas,
-    Polars, Arrow ...), an Ibis table, a Spark DataFrame, or "postgresql://..." with name=, not a builtins int.
     """
     if isinstance(source, DataSource):
         return source
@@ -121,11 +93,7 @@ def classify(source: object, *, name: str | None = None, text: TextFormat = _PLA
 
 
 def suggested_name(source: object) -> str:
-    """Return the name that a table goes by when none was given: the file's stem made an identifier, or ``data``.
-
-    >>> suggested_name("registers/deaths-2021.parquet"), suggested_name("deaths_*.csv.gz"), suggested_name(None)
-    ('deaths_2021', 'deaths', 'data')
-    """
+    """Return the name that a table goes by when none was given: the file's stem made an identifier, or ``data``."""
     if isinstance(source, Database):
         return _identifier(source.table)
     if isinstance(source, Files):

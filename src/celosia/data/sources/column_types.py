@@ -18,8 +18,6 @@ from celosia.data.sources.text_format import TextFormat
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["ColumnType", "ask_database", "column_types"]
-
 T = TypeVar("T")
 
 _SPARK: Final = {
@@ -42,11 +40,7 @@ _SPARK: Final = {
 
 @dataclass(frozen=True, slots=True)
 class ColumnType:
-    """A column's name, its type as its library writes it (None if unknown), and the kind that the type suggests.
-
-    >>> ColumnType("age", "uint8", "integer").kind
-    'integer'
-    """
+    """A column's name, its type as its library writes it (None if unknown), and the kind that the type suggests."""
 
     name: str
     type: str | None
@@ -54,12 +48,7 @@ class ColumnType:
 
 
 def column_types(source: DataSource) -> tuple[ColumnType, ...]:
-    """Return the columns of a source, in order; only a database is opened for it.
-
-    >>> import pyarrow as pa
-    >>> column_types(Frame(pa.table({"age": pa.array([34], pa.uint8())})))
-    (ColumnType(name='age', type='uint8', kind='integer'),)
-    """
+    """Return the columns of a source, in order; only a database is opened for it."""
     match source:
         case Files(paths=paths, format="parquet"):
             return _of_parquet(paths)
@@ -150,11 +139,6 @@ def ask_database(source: Database, question: Callable[[Any], T]) -> T:
     """Return what ``question`` finds out of a database's table, which it gets as an Ibis table; then disconnect.
 
     For what is public of a table, such as its types. Whatever the driver says against it is kept back.
-
-    >>> ask_database(Database("postgresql://nobody@127.0.0.1:1/none", "deaths"), lambda table: table.schema())
-    Traceback (most recent call last):
-    ...
-    celosia.core.errors.EngineError: The database could not be opened, or has no table 'deaths'.
     """
     require("psycopg", extra="postgres")
     import ibis

@@ -16,8 +16,6 @@ from celosia.core.errors import ParameterError, SchemaError
 from celosia.core.exact import quote
 from celosia.data.sources.text_format import TextFormat
 
-__all__ = ["ENDINGS", "Files", "csv_header", "find_files"]
-
 _PARQUET: Final = (".parquet", ".pq")
 _CSV: Final = (".csv.gz", ".tsv.gz", ".csv", ".tsv")
 
@@ -31,11 +29,7 @@ _PLAIN: Final = TextFormat()
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Files:
-    """Files of one format: Parquet, or CSV with a header.
-
-    >>> Files(("deaths.csv",), "csv", ";")
-    Files(('deaths.csv',), 'csv', ';')
-    """
+    """Files of one format: Parquet, or CSV with a header."""
 
     paths: tuple[str, ...]
     format: Literal["parquet", "csv"]
@@ -52,11 +46,6 @@ def find_files(pattern: str, text: TextFormat = _PLAIN) -> Files:
     """Return the files that a path or a glob names, now; those that appear later are not part of it.
 
     ``text`` may declare the delimiter and the encoding of CSV files.
-
-    >>> find_files("nowhere/*.parquet")
-    Traceback (most recent call last):
-    ...
-    celosia.core.errors.ParameterError: source: there is no file 'nowhere/*.parquet'.
     """
     place = str(Path(pattern).expanduser()) if pattern.startswith("~") else pattern
     found = [place] if Path(place).is_file() else sorted(glob.glob(place, recursive=True))  # noqa: PTH207 - any path
@@ -82,15 +71,7 @@ def _common_delimiter(pattern: str, paths: tuple[str, ...], text: TextFormat) ->
 
 
 def csv_header(path: str, text: TextFormat = _PLAIN) -> tuple[str, tuple[str, ...]]:
-    r"""Return the delimiter and the column names of a CSV file, from its first line alone.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder) / "deaths.csv"
-    ...     _ = file.write_text("age;sex\n34;F\n")
-    ...     csv_header(str(file))
-    (';', ('age', 'sex'))
-    """
+    r"""Return the delimiter and the column names of a CSV file, from its first line alone."""
     line = _first_line(path, "utf-8-sig" if text.encoding == "utf-8" else text.encoding)
     if text.delimiter is not None:
         return text.delimiter, tuple(next(csv.reader([line], delimiter=text.delimiter)))

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
-__all__ = ["to_arrow", "to_pandas", "to_polars"]
-
 _PLAIN: Final = TextFormat()
 
 
@@ -37,10 +35,6 @@ def to_arrow(
 
     ``kinds`` and ``person`` are what the schema says of columns of Python objects, ``text`` how strings among them are
     written. Without ``kinds`` their values decide, which is for public frames alone.
-
-    >>> import pandas as pd
-    >>> to_arrow(pd.DataFrame({"age": [34, 71], "sex": ["F", "M"]}), ["age"]).to_pydict()
-    {'age': [34, 71]}
     """
     try:
         return cast_views(_to_arrow(frame, columns, kinds, person, text))
@@ -107,22 +101,12 @@ def _from_pandas(
 
 
 def to_pandas(table: "pa.Table") -> "pd.DataFrame":
-    """Return an Arrow table as a pandas DataFrame.
-
-    >>> import pyarrow as pa
-    >>> to_pandas(pa.table({"age": [34, 71]})).shape
-    (2, 1)
-    """
+    """Return an Arrow table as a pandas DataFrame."""
     require("pandas", extra="frames")
     frame: pd.DataFrame = table.to_pandas()
     return frame
 
 
 def to_polars(table: "pa.Table") -> "pl.DataFrame":
-    """Return an Arrow table as a Polars DataFrame.
-
-    >>> import pyarrow as pa
-    >>> to_polars(pa.table({"age": [34, 71]})).shape
-    (2, 1)
-    """
+    """Return an Arrow table as a Polars DataFrame."""
     return require("polars", extra="frames").from_arrow(table)  # type: ignore[no-any-return]

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-__all__ = ["read_ids", "read_objects", "read_strings"]
-
 _LIMIT: Final = 2**63
 _PLAIN: Final = TextFormat()
 
@@ -38,12 +36,6 @@ def read_objects(
     """Return objects as booleans, dates or timestamps where ``kind`` says so, else as strings.
 
     With ``infer`` the values decide; only the values of public columns may. ``text`` says how strings are written.
-
-    >>> import pandas as pd
-    >>> read_objects(pd.Series([True, None, "x", "no"], dtype=object), Boolean()).to_pylist()
-    [True, None, None, False]
-    >>> read_objects(pd.Series([True, None, "x"], dtype=object), None).to_pylist()
-    ['True', None, 'x']
     """
     import pyarrow as pa
 
@@ -58,12 +50,7 @@ def read_objects(
 
 
 def read_strings(column: "pd.Series[Any]", *, person: bool = False) -> "pa.Array":
-    """Return objects as strings; half a surrogate pair, which UTF-8 cannot hold, is treated as in ``strings``.
-
-    >>> import pandas as pd
-    >>> read_strings(pd.Series(["F", chr(0xD800)], dtype=object), person=True).to_pylist()
-    ['F', None]
-    """
+    """Return objects as strings; half a surrogate pair, which UTF-8 cannot hold, is treated as in ``strings``."""
     import pyarrow as pa
 
     instead = None if person else UNREADABLE
@@ -71,14 +58,7 @@ def read_strings(column: "pd.Series[Any]", *, person: bool = False) -> "pa.Array
 
 
 def read_ids(column: "pd.Series[Any]", name: str) -> "pa.Array":
-    """Return person ids that are all integers, all floats, all strings or all UUIDs; refuse any other column.
-
-    >>> import pandas as pd
-    >>> read_ids(pd.Series([1, True], dtype=object), "who")
-    Traceback (most recent call last):
-    ...
-    celosia.core.errors.InputError: The person column 'who' is of Python objects that are not all integers, ...
-    """
+    """Return person ids that are all integers, all floats, all strings or all UUIDs; refuse any other column."""
     import pyarrow as pa
 
     values = _values(column)

@@ -18,8 +18,6 @@ from celosia.data.sources.files import Files
 from celosia.data.sources.text_format import TextFormat
 from celosia.data.sources.text_values import FALSE, ISO_DATE, TRUE, date_rewrites, number
 
-__all__ = ["Suggestion", "sniff_file"]
-
 _SAMPLE: Final = 2**20
 _MOST = 0.9  # of the cells of a column, to be taken for its kind
 _NULL_WORDS: Final = (
@@ -45,11 +43,7 @@ _ISO: Final = ("%Y-%m-%d", "%Y/%m/%d", "%Y-%m-%d %H:%M:%S")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suggestion:
-    """A format that seems to fit, and the kind that each column seems to have.
-
-    >>> Suggestion().text.declared()
-    {}
-    """
+    """A format that seems to fit, and the kind that each column seems to have."""
 
     text: TextFormat = field(default_factory=TextFormat)
     kinds: Mapping[str, str] = field(default_factory=dict)
@@ -60,12 +54,6 @@ def sniff_file(files: Files, *, delimiter: str | None = None, encoding: str | No
 
     ``delimiter`` and ``encoding`` are what its owner knows already. Words such as ``NA`` are suggested as nulls where
     they stand among numbers, dates or booleans.
-
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder) / "visits.csv"
-    ...     _ = file.write_bytes("edad;peso;día\n34;60,5;31/12/2021\n71;80,1;1/2/2021\n".encode("latin-1"))
-    ...     sniff_file(Files((str(file),), "csv"))
-    Suggestion(text=TextFormat(delimiter=';', encoding='latin-1', decimal=',', date_format=('%d/%m/%Y',), ...
     """
     if files.format != "csv":
         return Suggestion()

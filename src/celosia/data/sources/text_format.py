@@ -13,8 +13,6 @@ from typing import Any, Final
 from celosia.core.errors import ParameterError
 from celosia.core.exact import quote
 
-__all__ = ["DIRECTIVES", "ENCODINGS", "TextFormat", "split_format"]
-
 ENCODINGS: Final = (
     *("utf-8", "utf-16", "utf-16-le", "utf-16-be", "latin-1", "iso-8859-15"),
     *("windows-1250", "windows-1251", "windows-1252", "windows-1253", "windows-1254", "cp437", "cp850", "mac-roman"),
@@ -119,11 +117,7 @@ def _check_date_format(text: str) -> None:
 
 
 def split_format(text: str) -> list[str]:
-    """Return the directives and the separators of a date format, in order.
-
-    >>> split_format("%d/%m/%Y")
-    ['%d', '/', '%m', '/', '%Y']
-    """
+    """Return the directives and the separators of a date format, in order."""
     found, place = [], 0
     while place < len(text):
         size = 2 if text[place] == "%" else 1

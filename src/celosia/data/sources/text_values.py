@@ -16,18 +16,6 @@ from typing import Final
 
 from celosia.data.sources.text_format import TextFormat, split_format
 
-__all__ = [
-    "FALSE",
-    "ISO_DATE",
-    "LONGEST_NUMBER",
-    "TRUE",
-    "DateRewrite",
-    "date_patterns",
-    "date_rewrites",
-    "number",
-    "parse_text",
-]
-
 _YES: Final = "[yY][eE][sS]|[yY]|[sS][iI]|[sS][iI]\u0301|[sS]í|[sS]Í|[sS]"  # no class with í, which can be two bytes
 TRUE: Final = f"^[ ]*([tT][rR][uU][eE]|[tT]|[vV][eE][rR][dD][aA][dD][eE][rR][oO]|[vV]|{_YES}|1)[ ]*$"
 """Texts that say true, in English or Spanish."""
@@ -57,30 +45,18 @@ ISO_DATE: Final = f"^[ ]*{_ISO_DAY}(?:{_ISO_TIME}{_ISO_ZONE}?)?[ ]*$"
 
 
 def number(decimal: str) -> str:
-    """Return the pattern of numbers with a decimal point or a decimal comma.
-
-    >>> re.search(number(","), "-1,5e3") is not None, re.search(number(","), "1.5") is not None
-    (True, False)
-    """
+    """Return the pattern of numbers with a decimal point or a decimal comma."""
     return f"^[ ]*[+-]?([0-9]+[{decimal}]?[0-9]*|[{decimal}][0-9]+)([eE][+-]?[0-9]{{1,3}})?[ ]*$"
 
 
 def date_patterns() -> tuple[str, str, str]:
-    """Return the patterns of ISO texts: a date alone, one with a time, one with a time and a zone.
-
-    >>> [re.search(pattern, "2021-12-31 10:30Z") is not None for pattern in date_patterns()]
-    [False, False, True]
-    """
+    """Return the patterns of ISO texts: a date alone, one with a time, one with a time and a zone."""
     return f"^[ ]*{_ISO_DAY}[ ]*$", f"^[ ]*{_ISO_DAY}{_ISO_TIME}[ ]*$", f"^[ ]*{_ISO_DAY}{_ISO_TIME}{_ISO_ZONE}[ ]*$"
 
 
 @functools.cache
 def date_rewrites(formats: tuple[str, ...]) -> tuple[DateRewrite, ...]:
-    """Return the patterns of declared formats, each with the ISO texts that its groups make.
-
-    >>> date_rewrites(("%d/%m/%Y",))[0][1:]
-    ('{3}-{2}-{1}', '{3}-{2}-{1} 00:00:00Z')
-    """
+    """Return the patterns of declared formats, each with the ISO texts that its groups make."""
     return tuple(
         _rewrite(signs, century)
         for signs in map(split_format, formats)
@@ -110,13 +86,7 @@ def _rewrite(signs: list[str], century: str) -> DateRewrite:
 
 
 def parse_text(text: str, wanted: str, form: TextFormat) -> float | bool | dt.date | dt.datetime | None:
-    """Return what a text says as ``float64``, ``boolean``, ``date`` or ``timestamp``, or None: as every engine does.
-
-    >>> parse_text("31/12/2021", "date", TextFormat(date_format="%d/%m/%Y"))
-    datetime.date(2021, 12, 31)
-    >>> parse_text("1,5", "float64", TextFormat()) is None
-    True
-    """
+    """Return what a text says as ``float64``, ``boolean``, ``date`` or ``timestamp``, or None: as every engine does."""
     if text in form.null_values:
         return None
     match wanted:

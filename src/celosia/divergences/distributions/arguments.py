@@ -16,19 +16,11 @@ from celosia.core.exact import quote
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["as_array", "as_number", "as_order", "as_probabilities"]
-
 _SUM = 1e-9  # how far probabilities may be from summing to one: rounding of a million doubles, not of single precision
 
 
 def as_number(value: object, *, name: str, least: float = -math.inf, above: float = -math.inf) -> float:
-    """Return a finite real number of at least ``least`` and greater than ``above``.
-
-    >>> as_number("2", name="epsilon")
-    Traceback (most recent call last):
-    ...
-    celosia.core.errors.ParameterError: epsilon must be a number, not '2'.
-    """
+    """Return a finite real number of at least ``least`` and greater than ``above``."""
     number = _real(value, name)
     if not math.isfinite(number):
         raise ParameterError(f"{name} must be finite, not {quote(value)}.")
@@ -39,11 +31,7 @@ def as_number(value: object, *, name: str, least: float = -math.inf, above: floa
 
 
 def as_order(value: object, *, least: float = 0.0, name: str = "order") -> float:
-    """Return the order of a divergence or of a norm, or a divergence: a number of at least ``least``, or infinity.
-
-    >>> as_order(2), as_order(float("inf"))
-    (2.0, inf)
-    """
+    """Return the order of a divergence or of a norm, or a divergence: a number of at least ``least``, or infinity."""
     number = _real(value, name)
     if not number >= least:
         raise ParameterError(f"{name} must be at least {least:g} (infinity is allowed), not {quote(value)}.")
@@ -51,11 +39,7 @@ def as_order(value: object, *, least: float = 0.0, name: str = "order") -> float
 
 
 def as_array(value: object, *, name: str, dimensions: tuple[int, ...] = (1,)) -> "NDArray[np.float64]":
-    """Return a non-empty array of finite doubles with one of the given numbers of dimensions.
-
-    >>> as_array([1, 2], name="points")
-    array([1., 2.])
-    """
+    """Return a non-empty array of finite doubles with one of the given numbers of dimensions."""
     if np.ma.is_masked(value):
         raise ParameterError(f"{name} must have no masked entries: drop them, or fill them in.")
     try:
@@ -76,15 +60,7 @@ def as_array(value: object, *, name: str, dimensions: tuple[int, ...] = (1,)) ->
 
 
 def as_probabilities(value: object, *, name: str) -> "NDArray[np.float64]":
-    """Return probabilities: at least 0, with sum 1 up to rounding, which is then taken out.
-
-    >>> as_probabilities([0.25, 0.75], name="p")
-    array([0.25, 0.75])
-    >>> as_probabilities([1, 3], name="p")
-    Traceback (most recent call last):
-    ...
-    celosia.core.errors.ParameterError: p must sum to 1, but sums to 4.0: divide the weights by their sum.
-    """
+    """Return probabilities: at least 0, with sum 1 up to rounding, which is then taken out."""
     array = as_array(value, name=name)
     if (array < 0).any():
         raise ParameterError(f"{name} must have no negative probability, but holds {array.min():g}.")

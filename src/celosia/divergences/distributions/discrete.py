@@ -16,8 +16,6 @@ from celosia.divergences.distributions.arguments import as_array, as_probabiliti
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Discrete", "align", "exact_masses", "same_dimension"]
-
 
 @dataclass(frozen=True, slots=True, init=False, eq=False)
 class Discrete:
@@ -63,12 +61,7 @@ class Discrete:
 
 
 def align(p: Discrete, q: Discrete) -> "tuple[Discrete, Discrete]":
-    """Return both distributions on the union of their points, sorted, each point once.
-
-    >>> p, q = Discrete(points=[2, 1], probabilities=[0.25, 0.75]), Discrete(points=[3, 1], probabilities=[0.5, 0.5])
-    >>> [side.probabilities.tolist() for side in align(p, q)]
-    [[0.75, 0.25, 0.0], [0.5, 0.0, 0.5]]
-    """
+    """Return both distributions on the union of their points, sorted, each point once."""
     same_dimension(p, q)
     union, place = np.unique(np.concatenate([p.rows, q.rows]), axis=0, return_inverse=True)
     place = place.reshape(-1)
@@ -81,24 +74,14 @@ def align(p: Discrete, q: Discrete) -> "tuple[Discrete, Discrete]":
 
 
 def same_dimension(p: Discrete, q: Discrete) -> int:
-    """Return the dimension in which both live, or refuse.
-
-    >>> same_dimension(Discrete(points=[1], probabilities=[1]), Discrete(points=[[1, 2]], probabilities=[1]))
-    Traceback (most recent call last):
-    ...
-    celosia.core.errors.ParameterError: p and q must have points of the same dimension: 1 is not 2.
-    """
+    """Return the dimension in which both live, or refuse."""
     if p.dimension != q.dimension:
         raise ParameterError(f"p and q must have points of the same dimension: {p.dimension} is not {q.dimension}.")
     return p.dimension
 
 
 def exact_masses(masses: "NDArray[np.float64]") -> list[int]:
-    """Return the masses exactly, as multiples of a power of two: sums of them lose nothing in the tails.
-
-    >>> exact_masses(np.array([0.25, 0.5]))
-    [1, 2]
-    """
+    """Return the masses exactly, as multiples of a power of two: sums of them lose nothing in the tails."""
     ratios = [mass.as_integer_ratio() for mass in masses.tolist()]
     finest = max(bottom for _, bottom in ratios)
     return [top * (finest // bottom) for top, bottom in ratios]

@@ -18,8 +18,6 @@ from celosia.divergences.distributions.arguments import as_array, as_number
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Bernoulli", "Laplace", "MultivariateNormal", "Normal"]
-
 
 @dataclass(frozen=True, slots=True)
 class Bernoulli:

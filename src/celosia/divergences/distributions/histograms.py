@@ -12,8 +12,6 @@ import numpy as np
 
 from celosia.core.errors import InputError, ParameterError
 
-__all__ = ["distance", "histogram"]
-
 
 def histogram(dataset: object, universe: Iterable[Hashable] | None = None) -> dict[Any, int]:
     """Count the records of ``dataset``: an array, an Arrow or pandas column, or a sequence of hashable values.

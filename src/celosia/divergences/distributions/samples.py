@@ -21,8 +21,6 @@ from celosia.divergences.distributions.discrete import Discrete
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Samples", "neighbour_renyi"]
-
 
 @dataclass(frozen=True, slots=True, init=False, eq=False, repr=False)
 class Samples:
@@ -76,14 +74,7 @@ class Samples:
 
 
 def neighbour_renyi(p: Samples, q: Samples, order: float) -> float:
-    """Estimate the Rényi divergence of continuous distributions from the distances to the k-th nearest draws.
-
-    >>> from scipy import special
-    >>> normal = special.ndtri(np.arange(0.5, 500) / 500)  # evenly spread quantiles, in place of draws
-    >>> p, q = Samples(normal, neighbours=20), Samples(normal + 1, neighbours=20)
-    >>> round(neighbour_renyi(p, q, 1.0), 1)  # in truth 0.5
-    0.4
-    """
+    """Estimate the Rényi divergence of continuous distributions from the distances to the k-th nearest draws."""
     from scipy import spatial, special
 
     k = p.neighbours

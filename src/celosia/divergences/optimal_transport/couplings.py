@@ -23,17 +23,6 @@ from celosia.divergences.optimal_transport.transport import distances, transport
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = [
-    "Coupling",
-    "as_discrete",
-    "maximal_coupling",
-    "monotone_coupling",
-    "optimal_coupling",
-    "product_coupling",
-    "quantile_cells",
-    "witness",
-]
-
 _ROUNDING = 4 * float(np.finfo(np.float64).eps)
 _SLACK = 1e-12  # relative to the radius: distances are rounded too
 _STEEP = 64.0  # an order at which the farthest way decides alone
@@ -215,11 +204,7 @@ def witness(p: object, q: object, radius: float, *, norm: float = 2.0) -> Coupli
 def quantile_cells(
     p: "NDArray[np.float64]", q: "NDArray[np.float64]"
 ) -> "tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]":
-    """Cut the unit interval at the levels of both sums: the cell of p, the cell of q and the width of each part.
-
-    >>> [part.tolist() for part in quantile_cells(np.array([0.5, 0.5]), np.array([0.25, 0.75]))]
-    [[0, 0, 1], [0, 1, 1], [0.25, 0.25, 0.5]]
-    """
+    """Cut the unit interval at the levels of both sums: the cell of p, the cell of q and the width of each part."""
     # Levels of the two sums that are closer than the sums' rounding are the same level, rounded twice.
     sliver = _ROUNDING * (len(p) + len(q))
     if min(side[side > 0].min() for side in (p, q)) <= 8 * sliver:
@@ -266,11 +251,7 @@ def _snapped(levels: list[int], onto: list[int], within: int) -> list[int]:
 
 
 def as_discrete(side: object, name: str) -> Discrete:
-    """Return a distribution on finitely many points; an array of probabilities stands on 0, 1, 2 and so on.
-
-    >>> as_discrete([0.5, 0.5], "p").points.tolist()
-    [0.0, 1.0]
-    """
+    """Return a distribution on finitely many points; an array of probabilities stands on 0, 1, 2 and so on."""
     if isinstance(side, Discrete):
         return side
     if isinstance(side, Samples):

@@ -18,8 +18,6 @@ from celosia.divergences.distributions.discrete import Discrete, same_dimension
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Transport", "distances", "transport"]
-
 _MOST_PAIRS = 4_000_000
 
 
@@ -65,12 +63,7 @@ def transport(costs: "ArrayLike", p: "ArrayLike", q: "ArrayLike") -> Transport:
 
 
 def distances(p: Discrete, q: Discrete, norm: float = 2.0) -> "NDArray[np.float64]":
-    """Return the distances between the points of p (rows) and of q (columns) in the l_norm norm.
-
-    >>> two = Discrete(points=[[0, 0], [3, 4]], probabilities=[0.5, 0.5])
-    >>> distances(two, two).tolist(), distances(two, two, norm=1)[0, 1]
-    ([[0.0, 5.0], [5.0, 0.0]], np.float64(7.0))
-    """
+    """Return the distances between the points of p (rows) and of q (columns) in the l_norm norm."""
     from scipy.spatial import distance
 
     same_dimension(p, q)

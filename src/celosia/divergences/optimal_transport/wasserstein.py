@@ -24,8 +24,6 @@ from celosia.divergences.optimal_transport.transport import distances
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["wasserstein"]
-
 _EXACT = 1 << 62
 
 

@@ -26,8 +26,6 @@ from celosia.query.serial.preview import preview_to_json
 if TYPE_CHECKING:
     from celosia.guard.queries.requests import Answer
 
-__all__ = ["ROUTER", "wait_preferred"]
-
 _READING: Final = (401, 403, 422, 429, 500, 503)
 _FINDING: Final = (*_READING, 404)
 _WRITING: Final = (*_FINDING, 400, 408, 413, 415)
@@ -63,11 +61,7 @@ ROUTER = APIRouter(
 
 
 def wait_preferred(prefer: str | None) -> float:
-    """Return the seconds that a client is ready to wait for an answer that is under way.
-
-    >>> wait_preferred(None), wait_preferred("respond-async, wait=5"), wait_preferred("wait=3600")
-    (20.0, 5.0, 20.0)
-    """
+    """Return the seconds that a client is ready to wait for an answer that is under way."""
     found = _WAIT.search(prefer or "")
     return min(_LONGEST_WAIT, float(found[1])) if found else _LONGEST_WAIT
 

@@ -15,16 +15,6 @@ from celosia.core.guarantees import ZCDP, ApproxDP, GaussianDP, Guarantee, PureD
 from celosia.guard.queries.requests import Ask
 from celosia.ledger.budgets.policy import Policy, Window
 
-__all__ = [
-    "AskBody",
-    "BoundsBody",
-    "KeyBody",
-    "LimitBody",
-    "NewUserBody",
-    "PolicyBody",
-    "WindowBody",
-]
-
 _LONGEST_NUMBER = 400
 _LONGEST_NAME = 200
 
@@ -54,11 +44,7 @@ class _Incoming(BaseModel):
 
 
 class AskBody(_Incoming):
-    """A question: what is asked, of which data set, and what it may cost or how far off it may be.
-
-    >>> AskBody(dataset="deaths", sql="SELECT COUNT(*) FROM deaths", epsilon="0.1").ask().epsilon
-    '0.1'
-    """
+    """A question: what is asked, of which data set, and what it may cost or how far off it may be."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -79,20 +65,12 @@ class AskBody(_Incoming):
     level: Exactly | None = None
 
     def ask(self) -> Ask:
-        """Return the question as the guard takes it.
-
-        >>> AskBody(dataset="deaths", sql="SELECT COUNT(*) FROM deaths", rho="0.01").ask().target()
-        {'rho': '0.01'}
-        """
+        """Return the question as the guard takes it."""
         return Ask(**{name: getattr(self, name) for name in self.model_fields_set})
 
 
 class LimitBody(_Incoming):
-    """A limit: epsilon (with a delta or without), rho or mu.
-
-    >>> LimitBody(epsilon="1", delta="1e-6").guarantee()
-    ApproxDP(epsilon=1, delta='1e-06')
-    """
+    """A limit: epsilon (with a delta or without), rho or mu."""
 
     epsilon: Exactly | None = None
     delta: Exactly | None = None
@@ -100,11 +78,7 @@ class LimitBody(_Incoming):
     mu: Exactly | None = None
 
     def guarantee(self) -> Guarantee:
-        """Return the guarantee that is meant.
-
-        >>> LimitBody(rho="0.5").guarantee()
-        ZCDP(rho=0.5)
-        """
+        """Return the guarantee that is meant."""
         match (self.epsilon, self.delta, self.rho, self.mu):
             case (str(epsilon), None, None, None):
                 return PureDP(epsilon=epsilon)
@@ -118,29 +92,17 @@ class LimitBody(_Incoming):
 
 
 class WindowBody(LimitBody):
-    """A limit for every stretch of time.
-
-    >>> WindowBody(seconds=604800, epsilon="0.5").window().seconds
-    604800
-    """
+    """A limit for every stretch of time."""
 
     seconds: Annotated[int, Field(ge=1)]
 
     def window(self) -> Window:
-        """Return the window that is meant.
-
-        >>> WindowBody(seconds=60, epsilon="0.5").window().limit
-        PureDP(epsilon=0.5)
-        """
+        """Return the window that is meant."""
         return Window(seconds=self.seconds, limit=self.guarantee())
 
 
 class PolicyBody(LimitBody):
-    """A budget to be set: for a data set, an analyst, or an analyst on a data set.
-
-    >>> PolicyBody(dataset="deaths", epsilon="3").policy().accountant
-    'pure'
-    """
+    """A budget to be set: for a data set, an analyst, or an analyst on a data set."""
 
     model_config = ConfigDict(json_schema_extra={"anyOf": [{"required": ["dataset"]}, {"required": ["analyst"]}]})
 
@@ -151,32 +113,20 @@ class PolicyBody(LimitBody):
     allow_real: bool = False
 
     def policy(self) -> Policy:
-        """Return the policy that is meant.
-
-        >>> PolicyBody(analyst="ana", rho="1", window=WindowBody(seconds=60, rho="0.1")).policy().window.limit
-        ZCDP(rho='0.1')
-        """
+        """Return the policy that is meant."""
         window = None if self.window is None else self.window.window()
         return Policy(limit=self.guarantee(), accountant=self.accountant, window=window, allow_real=self.allow_real)
 
 
 class BoundsBody(_Incoming):
-    """New bounds of a column.
-
-    >>> BoundsBody(low="0", high="110").high
-    '110'
-    """
+    """New bounds of a column."""
 
     low: Exactly
     high: Exactly
 
 
 class NewUserBody(_Incoming):
-    """A user to be added, whose first key lasts so many days.
-
-    >>> NewUserBody(name="ana", role="analyst", days=90).role
-    'analyst'
-    """
+    """A user to be added, whose first key lasts so many days."""
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._@+-]{0,63}$")]
     role: Literal["owner", "curator", "analyst", "auditor"]
@@ -184,18 +134,10 @@ class NewUserBody(_Incoming):
 
 
 class KeyBody(_Incoming):
-    """A key to be added, which lasts so many days.
-
-    >>> KeyBody(days=90).expires(dt.datetime(2026, 1, 1, tzinfo=dt.UTC)).isoformat()
-    '2026-04-01T00:00:00+00:00'
-    """
+    """A key to be added, which lasts so many days."""
 
     days: Annotated[int, Field(ge=1, le=3660)] | None = None
 
     def expires(self, at: dt.datetime) -> dt.datetime | None:
-        """Return when a key that is given now ends.
-
-        >>> KeyBody().expires(dt.datetime(2026, 1, 1, tzinfo=dt.UTC)) is None
-        True
-        """
+        """Return when a key that is given now ends."""
         return None if self.days is None else at + dt.timedelta(days=self.days)

@@ -17,8 +17,6 @@ from celosia.guard.http.problems import STATUSES
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
-__all__ = ["STYLE", "document", "render"]
-
 _ABOUT: Final = (
     "Questions about data sets of people, answered with noise and within a budget. Send a key with every request "
     "(Authorization: Bearer …), and an Idempotency-Key with every question. Numbers are read as they are written: "
@@ -40,12 +38,7 @@ dt { font-weight: bold; margin-top: .6rem; }
 
 
 def document(app: "FastAPI") -> dict[str, Any]:
-    """Return the OpenAPI document of an application, made once.
-
-    >>> from fastapi import FastAPI
-    >>> document(FastAPI())["openapi"][:2]
-    '3.'
-    """
+    """Return the OpenAPI document of an application, made once."""
     if app.openapi_schema is None:
         made = get_openapi(title=app.title, version=app.version, description=_ABOUT, routes=app.routes)
         schemas = made.setdefault("components", {}).setdefault("schemas", {})
@@ -57,11 +50,7 @@ def document(app: "FastAPI") -> dict[str, Any]:
 
 
 def render(made: dict[str, Any]) -> str:
-    """Return the page of an OpenAPI document.
-
-    >>> "<script" in render({"info": {"title": "<script>"}})
-    False
-    """
+    """Return the page of an OpenAPI document."""
     title = escape(made["info"]["title"])
     operations = "".join(
         _operation(path, method, operation)

@@ -8,28 +8,6 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-__all__ = [
-    "AnswerReply",
-    "AnswersReply",
-    "BudgetLine",
-    "BudgetReply",
-    "ColumnReply",
-    "DatasetReply",
-    "DatasetsReply",
-    "HealthReply",
-    "KeyReply",
-    "LogLineReply",
-    "LogReply",
-    "NewKeyReply",
-    "PreviewReply",
-    "ProblemReply",
-    "TableReply",
-    "UserReply",
-    "UsersReply",
-    "VerificationReply",
-    "WindowReply",
-]
-
 _Record = Annotated[dict[str, Any], Field(description="A record: a kind, a version, and exact numbers as texts.")]
 _Moment = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
 _Role = Literal["owner", "curator", "analyst", "auditor"]
@@ -42,11 +20,7 @@ class _Reply(BaseModel):
 
 
 class ProblemReply(_Reply):
-    """What went wrong (RFC 9457). ``error`` is the class that the Python client raises.
-
-    >>> ProblemReply(type="", title="", status=401, detail="", error="NotAllowed", request="-").status
-    401
-    """
+    """What went wrong (RFC 9457). ``error`` is the class that the Python client raises."""
 
     type: str
     title: str
@@ -57,21 +31,13 @@ class ProblemReply(_Reply):
 
 
 class HealthReply(_Reply):
-    """Whether the server can reach its store.
-
-    >>> HealthReply(status="ok").status
-    'ok'
-    """
+    """Whether the server can reach its store."""
 
     status: str
 
 
 class ColumnReply(_Reply):
-    """A column: its kind, what was declared of it, and what becomes of nulls.
-
-    >>> ColumnReply(name="age", kind="integer", fields={"low": 0, "high": 120}, null="drop").kind
-    'integer'
-    """
+    """A column: its kind, what was declared of it, and what becomes of nulls."""
 
     name: str
     kind: str
@@ -80,11 +46,7 @@ class ColumnReply(_Reply):
 
 
 class TableReply(_Reply):
-    """A table: whom it protects, how much of one person counts, its columns.
-
-    >>> "schema_toml" in TableReply.model_fields
-    True
-    """
+    """A table: whom it protects, how much of one person counts, its columns."""
 
     name: str
     unit: str
@@ -100,11 +62,7 @@ class TableReply(_Reply):
 
 
 class DatasetReply(_Reply):
-    """A data set, as its owner declared it; nothing in it was counted.
-
-    >>> DatasetReply(name="deaths", title="", version="1", tables=[]).version
-    '1'
-    """
+    """A data set, as its owner declared it; nothing in it was counted."""
 
     name: str
     title: str
@@ -116,9 +74,6 @@ class DatasetsReply(_Reply):
     """The data sets that whoever asks may see.
 
     ``formats`` are the versions of plans, previews and releases that the guard reads and writes.
-
-    >>> DatasetsReply(datasets=[], formats={"plan": 1}).datasets
-    []
     """
 
     datasets: list[DatasetReply]
@@ -126,11 +81,7 @@ class DatasetsReply(_Reply):
 
 
 class PreviewReply(_Reply):
-    """What a question would cost, and how far off it would be.
-
-    >>> "cost" in PreviewReply.model_fields
-    True
-    """
+    """What a question would cost, and how far off it would be."""
 
     version: Literal[1]
     cost: _Record
@@ -144,11 +95,7 @@ class PreviewReply(_Reply):
 
 
 class AnswerReply(_Reply):
-    """What became of a question; all three states are paid for. ``release`` is there once it is committed.
-
-    >>> "release" in AnswerReply.model_fields
-    True
-    """
+    """What became of a question; all three states are paid for. ``release`` is there once it is committed."""
 
     id: str
     state: Literal["committed", "reserved", "failed"]
@@ -161,21 +108,13 @@ class AnswerReply(_Reply):
 
 
 class AnswersReply(_Reply):
-    """The own questions, the latest first, without releases.
-
-    >>> AnswersReply(queries=[]).queries
-    []
-    """
+    """The own questions, the latest first, without releases."""
 
     queries: list[AnswerReply]
 
 
 class WindowReply(_Reply):
-    """What may be spent in a stretch of time, and what is left of it until it begins anew.
-
-    >>> WindowReply(seconds=60, limit={}, spent={}, remaining={}, renews=None).seconds
-    60
-    """
+    """What may be spent in a stretch of time, and what is left of it until it begins anew."""
 
     seconds: int
     limit: _Record
@@ -185,11 +124,7 @@ class WindowReply(_Reply):
 
 
 class BudgetLine(_Reply):
-    """A budget: of a data set, of an analyst, or of an analyst on a data set.
-
-    >>> "remaining" in BudgetLine.model_fields
-    True
-    """
+    """A budget: of a data set, of an analyst, or of an analyst on a data set."""
 
     dataset: str | None
     analyst: str | None
@@ -202,21 +137,13 @@ class BudgetLine(_Reply):
 
 
 class BudgetReply(_Reply):
-    """The budgets that whoever asks may see.
-
-    >>> BudgetReply(lines=[]).lines
-    []
-    """
+    """The budgets that whoever asks may see."""
 
     lines: list[BudgetLine]
 
 
 class LogLineReply(_Reply):
-    """A line of the log, with the hash of the one before and its own.
-
-    >>> LogLineReply(sequence=1, at="", kind="opened", body={}, previous="", hash="").sequence
-    1
-    """
+    """A line of the log, with the hash of the one before and its own."""
 
     sequence: int
     at: _Moment
@@ -227,21 +154,13 @@ class LogLineReply(_Reply):
 
 
 class LogReply(_Reply):
-    """Lines of the log, the oldest first.
-
-    >>> LogReply(lines=[]).lines
-    []
-    """
+    """Lines of the log, the oldest first."""
 
     lines: list[LogLineReply]
 
 
 class VerificationReply(_Reply):
-    """Whether the log is as it was written.
-
-    >>> VerificationReply(ok=True, lines=1, head=None, problem=None).ok
-    True
-    """
+    """Whether the log is as it was written."""
 
     ok: bool
     lines: int
@@ -250,11 +169,7 @@ class VerificationReply(_Reply):
 
 
 class KeyReply(_Reply):
-    """A key without its secret.
-
-    >>> KeyReply(id="0123456789ab", created="", expires=None, revoked=None).id
-    '0123456789ab'
-    """
+    """A key without its secret."""
 
     id: str
     created: _Moment
@@ -263,11 +178,7 @@ class KeyReply(_Reply):
 
 
 class UserReply(_Reply):
-    """A user, with all keys there have been.
-
-    >>> UserReply(name="ana", role="analyst", keys=[]).role
-    'analyst'
-    """
+    """A user, with all keys there have been."""
 
     name: str
     role: _Role
@@ -275,21 +186,13 @@ class UserReply(_Reply):
 
 
 class UsersReply(_Reply):
-    """All users.
-
-    >>> UsersReply(users=[]).users
-    []
-    """
+    """All users."""
 
     users: list[UserReply]
 
 
 class NewKeyReply(_Reply):
-    """A new key, which is shown this once.
-
-    >>> NewKeyReply(name="ana", key="celosia_…").name
-    'ana'
-    """
+    """A new key, which is shown this once."""
 
     name: str
     key: str

@@ -11,23 +11,13 @@ if TYPE_CHECKING:
     from celosia.guard.auth.directory import UserCard
     from celosia.ledger import Line, LogLine, Verification
 
-__all__ = ["budget_line", "log_line", "user", "verification"]
-
 
 def _record(guarantee: "Guarantee | None") -> Any:
     return None if guarantee is None else json.loads(guarantee.to_json())
 
 
 def budget_line(line: "Line") -> dict[str, Any]:
-    """Return a line of a statement as JSON.
-
-    >>> import celosia as cl
-    >>> with cl.ledger("memory://") as ledger:
-    ...     ledger.set_budget(cl.PureDP(epsilon=1), dataset="deaths")
-    ...     [line] = ledger.statement()
-    >>> budget_line(line)["remaining"]["epsilon"]
-    '1'
-    """
+    """Return a line of a statement as JSON."""
     window = line.policy.window
     return {
         "dataset": line.scope.dataset,
@@ -49,37 +39,19 @@ def budget_line(line: "Line") -> dict[str, Any]:
 
 
 def log_line(line: "LogLine") -> dict[str, Any]:
-    """Return a line of the log as JSON.
-
-    >>> import celosia as cl
-    >>> with cl.ledger("memory://") as ledger:
-    ...     log_line(next(iter(ledger.entries())))["sequence"]
-    1
-    """
+    """Return a line of the log as JSON."""
     written: dict[str, Any] = json.loads(line.to_json())
     return written
 
 
 def verification(found: "Verification") -> dict[str, Any]:
-    """Return the outcome of a verification as JSON.
-
-    >>> import celosia as cl
-    >>> with cl.ledger("memory://") as ledger:
-    ...     verification(ledger.verify())["ok"]
-    True
-    """
+    """Return the outcome of a verification as JSON."""
     head = None if found.head is None else str(found.head)
     return {"ok": found.ok, "lines": found.lines, "head": head, "problem": found.problem}
 
 
 def user(card: "UserCard") -> dict[str, Any]:
-    """Return a user as JSON.
-
-    >>> from celosia.guard.auth.directory import UserCard
-    >>> from celosia.guard.roles import Role
-    >>> user(UserCard(name="ana", role=Role.ANALYST, keys=()))
-    {'name': 'ana', 'role': 'analyst', 'keys': []}
-    """
+    """Return a user as JSON."""
     keys = [
         {
             "id": key.id,

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from celosia.core import Source
     from celosia.ledger import Ledger
 
-__all__ = ["INVALID", "Directory", "KeyCard", "UserCard", "hexadecimal", "is_user_name", "now"]
-
 INVALID: Final = "The key or token is not valid: it is mistyped, expired or revoked. The owner can give a new one."
 """What is said to everybody who is not let in, whatever the reason."""
 
@@ -80,17 +78,7 @@ class UserCard:
 
 
 class Directory:
-    """The users of a store.
-
-    >>> import celosia as cl
-    >>> from celosia.guard.storage.tables import create_tables
-    >>> with cl.ledger("memory://") as ledger:
-    ...     create_tables(ledger)
-    ...     directory = Directory(ledger)
-    ...     key = directory.add("ana", "analyst", by="local")
-    ...     directory.check(key).name
-    'ana'
-    """
+    """The users of a store."""
 
     def __init__(
         self, ledger: "Ledger", *, source: "Source" = SYSTEM, clock: "Callable[[], dt.datetime] | None" = None
@@ -201,11 +189,7 @@ class Directory:
 
 
 def is_user_name(name: object) -> bool:
-    """Tell whether a user may have this name: it has no colon, as names from elsewhere have.
-
-    >>> is_user_name("ana"), is_user_name("oidc:ana"), is_user_name("local")
-    (True, False, False)
-    """
+    """Tell whether a user may have this name: it has no colon, as names from elsewhere have."""
     return isinstance(name, str) and name != LOCAL and _NAME.fullmatch(name) is not None
 
 
@@ -216,21 +200,13 @@ def _is_there(connection: "Connection", name: object) -> bool:
 
 
 def hexadecimal(digits: int, source: "Source" = SYSTEM) -> str:
-    """Return random hexadecimal digits, four bits each.
-
-    >>> len(hexadecimal(64)), hexadecimal(12) == hexadecimal(12)
-    (64, False)
-    """
+    """Return random hexadecimal digits, four bits each."""
     words = source.words(-(-digits // 16)).tolist()
     return "".join(f"{word:016x}" for word in words)[:digits]
 
 
 def now() -> dt.datetime:
-    """Return this moment, in UTC.
-
-    >>> now().tzinfo
-    datetime.timezone.utc
-    """
+    """Return this moment, in UTC."""
     return dt.datetime.now(dt.UTC)
 
 

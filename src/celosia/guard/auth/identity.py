@@ -11,8 +11,6 @@ from typing import Final
 
 from celosia.guard.roles import PERMISSIONS, Permission, Role, require
 
-__all__ = ["LOCAL", "OIDC_PREFIX", "Identity"]
-
 LOCAL: Final = "local"
 """The name of whoever works on the machine itself; no user can have it."""
 

@@ -21,8 +21,6 @@ from celosia.guard.auth.identity import OIDC_PREFIX, Identity
 from celosia.guard.config.settings import Oidc
 from celosia.guard.roles import Role
 
-__all__ = ["ALGORITHMS", "PublicKeys", "TokenChecker", "fetch"]
-
 ALGORITHMS: Final[dict[str, tuple[str, ...]]] = {
     "RSA": ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),
     "EC": ("ES256", "ES384", "ES512"),
@@ -45,12 +43,7 @@ _LEAST_RSA_BITS: Final = 2_048
 
 
 class PublicKeys:
-    """The public keys of a provider, from an address or a file, kept for a while.
-
-    >>> keys = PublicKeys("keys.json", read=lambda _: '{"keys": [{"kty": "EC", "kid": "1", "crv": "P-256"}]}')
-    >>> keys.find("1", "ES256")["crv"], keys.find("1", "HS256"), keys.find("2", "ES256")
-    ('P-256', None, None)
-    """
+    """The public keys of a provider, from an address or a file, kept for a while."""
 
     def __init__(
         self, place: str, *, read: "Callable[[str], str] | None" = None, clock: Callable[[], float] = time.monotonic
@@ -100,13 +93,7 @@ class PublicKeys:
 
 
 def fetch(place: str) -> str:
-    """Return the text at an address or in a file: no redirects, not for long, and not more than a megabyte.
-
-    >>> fetch("nowhere.json")
-    Traceback (most recent call last):
-    ...
-    FileNotFoundError: [Errno 2] No such file or directory: 'nowhere.json'
-    """
+    """Return the text at an address or in a file: no redirects, not for long, and not more than a megabyte."""
     if "://" not in place:
         with Path(place).open("rb") as stream:
             return stream.read(_LARGEST).decode("utf-8")
@@ -137,14 +124,7 @@ def _signs(key: Mapping[str, Any]) -> bool:
 
 
 class TokenChecker:
-    """Tells who a token speaks of, as the configuration reads its claims.
-
-    >>> oidc = Oidc(issuer="https://login.example", audience="celosia", jwks="keys.json", roles={"team": "analyst"})
-    >>> TokenChecker(oidc).check("not.a.token")
-    Traceback (most recent call last):
-    ...
-    celosia.core.errors.NotAllowed: The key or token is not valid: it is mistyped, expired or revoked. ...
-    """
+    """Tells who a token speaks of, as the configuration reads its claims."""
 
     def __init__(self, oidc: Oidc, *, keys: PublicKeys | None = None) -> None:
         self._oidc = oidc

@@ -22,25 +22,12 @@ if TYPE_CHECKING:
 
     from celosia.ledger import Ledger
 
-__all__ = ["Visits"]
-
 _ENDED: Final = "You are not signed in, or no longer: sign in with your key."
 _SECRET: Final = re.compile(r"[0-9a-f]{64}", re.ASCII)
 
 
 class Visits:
-    """The visits of a store.
-
-    >>> import celosia as cl
-    >>> from celosia.guard.storage.tables import create_tables
-    >>> with cl.ledger("memory://") as ledger:
-    ...     create_tables(ledger)
-    ...     directory = Directory(ledger)
-    ...     ana = directory.check(directory.add("ana", "analyst", by="local"))
-    ...     visits = Visits(ledger, directory)
-    ...     visits.visitor(visits.open(ana, hours=12)).name
-    'ana'
-    """
+    """The visits of a store."""
 
     def __init__(
         self, ledger: "Ledger", directory: Directory, *, clock: "Callable[[], dt.datetime] | None" = None

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from celosia.query.planning.preview import Preview
     from celosia.query.release import TableRelease
 
-__all__ = ["Connection", "connect"]
-
 _MOST_LISTED: Final = 1_000
 _LONGEST_KEY: Final = 200
 _NUMBERS: Final = ("epsilon", "delta", "rho", "confidence", "rows", "level")
@@ -87,12 +85,7 @@ def connect(
 
 
 class Connection:
-    """Ask a guard about a data set. Made by ``connect``; see ``celosia.Session`` for what the methods do.
-
-    >>> with Connection(Wire("https://guard.example", key="celosia_0123456789ab_0123"), dataset="deaths") as guard:
-    ...     guard.dataset("births")
-    <Connection to https://guard.example, data set births>
-    """
+    """Ask a guard about a data set. Made by ``connect``; see ``celosia.Session`` for what the methods do."""
 
     def __init__(self, wire: Wire, *, dataset: str | None = None) -> None:
         self._wire = wire

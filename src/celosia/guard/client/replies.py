@@ -22,8 +22,6 @@ from celosia.data.table import Table
 from celosia.query.serial.json_fields import FORMATS, listed, text, truth, whole_number
 from celosia.query.serial.release import record_from_json
 
-__all__ = ["Budget", "PastQuestion", "read_budget", "read_formats", "read_past", "read_tables"]
-
 _STATES: Final = {"committed": "answered"}
 
 
@@ -33,9 +31,6 @@ class PastQuestion:
 
     ``state`` is ``"answered"``, ``"repeated"`` (from the store, at no cost to the data set), ``"failed"``, or
     ``"reserved"`` while it is being answered; all are paid for.
-
-    >>> at = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
-    >>> PastQuestion(id="0f", dataset="deaths", question="SELECT COUNT(*) FROM deaths", at=at, state="failed").cost
     """
 
     id: str
@@ -48,12 +43,7 @@ class PastQuestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
-    """What a data set may spend, has spent, and what is left to whoever asks.
-
-    >>> from celosia import PureDP
-    >>> Budget(limit=PureDP(epsilon=1), spent=PureDP(epsilon=0), remaining=PureDP(epsilon=1)).remaining
-    PureDP(epsilon=1)
-    """
+    """What a data set may spend, has spent, and what is left to whoever asks."""
 
     limit: Guarantee
     spent: Guarantee
@@ -61,13 +51,7 @@ class Budget:
 
 
 def read_formats(reply: object, url: str) -> None:
-    """Check that a guard writes plans, previews and releases as they are read here.
-
-    >>> read_formats({"datasets": [], "formats": {"plan": 0}}, "https://guard.example")
-    Traceback (most recent call last):
-    ...
-    celosia.core.errors.FormatError: The guard at https://guard.example is of another version (plan 0, here 1): ...
-    """
+    """Check that a guard writes plans, previews and releases as they are read here."""
     if not isinstance(reply, dict) or not isinstance(reply.get("datasets"), list):
         raise GuardUnreachable(f"What answers at {url} is no guard: check the address.")
     found = reply.get("formats")
@@ -81,15 +65,7 @@ def read_formats(reply: object, url: str) -> None:
 
 
 def read_tables(card: object) -> dict[str, Table]:
-    r"""Return the tables of a data set by name, with their schemas and without rows.
-
-    >>> column = "[columns.age]\nkind = 'integer'\nlow = 0\nhigh = 120"
-    >>> table = {"name": "deaths", "person": None, "max_groups_per_person": None, "max_rows_per_group": None,
-    ...          "max_rows_per_person": None, "adjacency": "add-remove", "public": False, "key": [],
-    ...          "schema_toml": column}
-    >>> read_tables({"tables": [table]})
-    {'deaths': <Table deaths(age), unit row>}
-    """
+    r"""Return the tables of a data set by name, with their schemas and without rows."""
     tables = [_table(item) for item in listed(_field(card, "tables"), "tables")]
     named = {table.name: table for table in tables}
     if not named or len(named) != len(tables):
@@ -118,15 +94,7 @@ def _table(value: object) -> Table:
 
 
 def read_budget(reply: object, dataset: str) -> Budget:
-    """Return the budget of a data set from what a guard says of all that bear on it.
-
-    >>> from celosia import PureDP
-    >>> from celosia.query.serial.release import record_to_json
-    >>> half = record_to_json(PureDP(epsilon="0.5"))
-    >>> line = {"dataset": "deaths", "analyst": None, "limit": half, "spent": half, "remaining": half, "window": None}
-    >>> read_budget({"lines": [line]}, "deaths").remaining
-    PureDP(epsilon=0.5)
-    """
+    """Return the budget of a data set from what a guard says of all that bear on it."""
     lines = [_fields(line) for line in listed(_field(reply, "lines"), "lines")]
     lines = [line for line in lines if line.get("dataset") in (dataset, None)]
     own = [line for line in lines if line.get("dataset") == dataset and line.get("analyst") is None]
@@ -150,13 +118,7 @@ def _least(one: Guarantee, other: Guarantee) -> Guarantee:
 
 
 def read_past(reply: object) -> PastQuestion:
-    """Return what became of a question.
-
-    >>> reply = {"id": "0f", "dataset": "deaths", "question": "…", "at": "2026-01-01T00:00:00+00:00",
-    ...          "state": "committed", "repeated": True, "cost": None, "release": None}
-    >>> read_past(reply).state
-    'repeated'
-    """
+    """Return what became of a question."""
     state = text(_field(reply, "state"), "state")
     repeated = truth(_field(reply, "repeated"), "repeated")
     moment = text(_field(reply, "at"), "at")

@@ -23,8 +23,6 @@ from celosia.query.serial.json_fields import parse_json
 if TYPE_CHECKING:
     import httpx
 
-__all__ = ["Wire"]
-
 _TRIES: Final = 6
 _FIRST_PAUSE: Final = 0.25
 _LONGEST_PAUSE: Final = 30.0
@@ -40,13 +38,7 @@ _AT_HOME: Final = ("localhost", "127.0.0.1", "::1")
 
 
 class Wire:
-    """A way to one guard, with a key. Safe to share between threads.
-
-    >>> Wire("http://guard.example", key="celosia_0123456789ab_0123")
-    Traceback (most recent call last):
-    ...
-    celosia.core.errors.ParameterError: url must begin with https://: over http:// everybody on the way could read ...
-    """
+    """A way to one guard, with a key. Safe to share between threads."""
 
     def __init__(
         self,
@@ -232,7 +224,9 @@ def _problem(reply: "httpx.Response") -> dict[str, Any] | None:
 
 def _error_of(problem: Mapping[str, Any]) -> CelosiaError:
     name, detail = problem.get("error"), problem.get("detail")
-    known = getattr(errors, name) if isinstance(name, str) and name in errors.__all__ else CelosiaError
+    known = vars(errors).get(name) if isinstance(name, str) else None
+    if not (isinstance(known, type) and issubclass(known, CelosiaError)):
+        known = CelosiaError
     words = detail if isinstance(detail, str) else "The guard refused, and did not say why."
     made: CelosiaError = known(words[:_LONGEST_DETAIL])
     return made

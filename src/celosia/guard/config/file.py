@@ -14,17 +14,9 @@ from celosia.core.exact import quote
 from celosia.guard.config.settings import Config, Limits, Oidc
 from celosia.guard.roles import Role
 
-__all__ = ["config_of", "text_of"]
-
 
 def config_of(document: Mapping[str, Any], folder: Path) -> Config:
-    """Return the configuration that a TOML document holds; paths are relative to ``folder``.
-
-    >>> config_of({"store": "memory://", "prot": 8000}, Path())
-    Traceback (most recent call last):
-    ...
-    celosia.core.errors.ParameterError: The configuration has 'prot'; it knows store, host, port, workers, ...
-    """
+    """Return the configuration that a TOML document holds; paths are relative to ``folder``."""
     given = _known(document, Config, "")
     if not isinstance(given.get("store"), str):
         raise ParameterError('store must be given, such as store = "sqlite:///ledger.db".')
@@ -76,11 +68,7 @@ def _rooted(store: str, folder: Path) -> str:
 
 
 def text_of(config: Config) -> str:
-    """Return the text of a file from which the same configuration is read.
-
-    >>> print(text_of(Config(store="sqlite:///ledger.db")).splitlines()[6:8])
-    ['host = "127.0.0.1"', 'port = 8750']
-    """
+    """Return the text of a file from which the same configuration is read."""
     limits = config.limits
     lines = [
         "# The configuration of a Celosía privacy guard. Paths are relative to this file.",

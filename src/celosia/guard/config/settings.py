@@ -19,8 +19,6 @@ from celosia.core.exact import quote
 from celosia.guard.addresses import hidden
 from celosia.guard.roles import Role
 
-__all__ = ["Config", "Limits", "Oidc"]
-
 _STORES: Final = ("memory://", "sqlite:///", "postgresql://", "postgres://")
 _RANGES: Final = {
     "port": (0, 65_535),

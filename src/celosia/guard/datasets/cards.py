@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from celosia.data.schema.columns import Kind
     from celosia.data.table import Table
 
-__all__ = ["ColumnCard", "DatasetCard", "TableCard", "card_of_table"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnCard:
@@ -90,11 +88,7 @@ class DatasetCard:
 
 
 def card_of_table(table: "Table") -> TableCard:
-    """Return what is shown of a table.
-
-    >>> [column.name for column in card_of_table(_deaths()).columns]
-    ['age', 'sex']
-    """
+    """Return what is shown of a table."""
     return TableCard(
         name=table.name,
         unit=table.unit,

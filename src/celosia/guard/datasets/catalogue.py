@@ -31,22 +31,12 @@ if TYPE_CHECKING:
 
     from celosia.ledger import Ledger
 
-__all__ = ["Catalogue"]
-
 _NAME: Final = re.compile(r"[^\W\d]\w{0,62}")
 _LONGEST: Final = 10_000
 
 
 class Catalogue:
-    """The data sets of a store.
-
-    >>> import celosia as cl
-    >>> from celosia.guard.storage.tables import create_tables
-    >>> with cl.ledger("memory://") as ledger:
-    ...     create_tables(ledger)
-    ...     Catalogue(ledger).find("deaths") is None
-    True
-    """
+    """The data sets of a store."""
 
     def __init__(self, ledger: "Ledger") -> None:
         self._ledger = ledger

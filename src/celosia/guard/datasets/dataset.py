@@ -17,8 +17,6 @@ from celosia.guard.datasets.declarations import declared_table
 from celosia.guard.datasets.places import places_of
 from celosia.guard.roles import Role
 
-__all__ = ["Dataset", "PublicTable"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class PublicTable:
@@ -48,11 +46,7 @@ class PublicTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Dataset:
-    r"""One data set. ``relation`` is the table in a database; ``analysts`` are those who may see it, None for all.
-
-    >>> Dataset(name="people", source="people.parquet", schema='[columns.hale]\nkind = "boolean"').card().version
-    '1'
-    """
+    r"""One data set. ``relation`` is the table in a database; ``analysts`` are those who may see it, None for all."""
 
     name: str
     source: str

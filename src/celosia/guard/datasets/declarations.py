@@ -18,24 +18,11 @@ from celosia.data.sources.classify import Frame
 from celosia.data.table import Table
 from celosia.guard.errors import NotThere
 
-__all__ = ["check_same_unit", "declared_table", "schema_text", "with_bounds"]
-
 _LIMITS: Final = ("person", "max_groups_per_person", "max_rows_per_group", "max_rows_per_person")
 
 
 def schema_text(file: SchemaFile) -> str:
-    r"""Return the canonical text of a schema file, from which the same is read.
-
-    >>> from celosia.data.schema_file import parse_schema_file
-    >>> text = '[table]\nadjacency = "replace-one"\n[columns.b]\nkind = "boolean"'
-    >>> print(schema_text(parse_schema_file(text)))
-    [table]
-    adjacency = "replace-one"
-    <BLANKLINE>
-    [columns.b]
-    kind = "boolean"
-    <BLANKLINE>
-    """
+    r"""Return the canonical text of a schema file, from which the same is read."""
     lines = []
     limits = {name: getattr(file, name) for name in _LIMITS}
     for name, value in {**limits, **file.text.declared()}.items():
@@ -49,12 +36,7 @@ def schema_text(file: SchemaFile) -> str:
 
 
 def declared_table(name: str, file: SchemaFile) -> Table:
-    r"""Return a table that has all that was declared, and no rows.
-
-    >>> from celosia.data.schema_file import parse_schema_file
-    >>> declared_table("people", parse_schema_file('[columns.b]\nkind = "boolean"'))
-    <Table people(b), unit row>
-    """
+    r"""Return a table that has all that was declared, and no rows."""
     return Table(
         name=name,
         source=Frame(None),
@@ -69,27 +51,13 @@ def declared_table(name: str, file: SchemaFile) -> Table:
 
 
 def check_same_unit(old: SchemaFile, new: SchemaFile) -> None:
-    r"""Refuse a schema that protects somebody else than the one before: the budget was set for those.
-
-    >>> from celosia.data.schema_file import parse_schema_file
-    >>> rows = parse_schema_file('[columns.b]\nkind = "boolean"')
-    >>> check_same_unit(rows, replace(rows, person="id"))
-    Traceback (most recent call last):
-    ...
-    celosia.core.errors.SchemaError: The schema must keep person and adjacency: the budget was set for ...
-    """
+    r"""Refuse a schema that protects somebody else than the one before: the budget was set for those."""
     if (old.person, old.adjacency) != (new.person, new.adjacency):
         raise SchemaError("The schema must keep person and adjacency: the budget was set for whom they protect.")
 
 
 def with_bounds(file: SchemaFile, column: str, low: object, high: object) -> SchemaFile:
-    r"""Return a schema in which one column has other bounds.
-
-    >>> from celosia.data.schema_file import parse_schema_file
-    >>> ages = parse_schema_file('[columns.age]\nkind = "integer"\nlow = 0\nhigh = 120')
-    >>> with_bounds(ages, "age", "0", 100).schema
-    Schema(age=Integer(0, 100))
-    """
+    r"""Return a schema in which one column has other bounds."""
     if column not in file.schema:
         raise NotThere(kind="column", name=column)
     kind = file.schema[column]

@@ -15,18 +15,11 @@ from celosia.data.sources.classify import Database, DataSource, classify
 from celosia.data.sources.files import Files, find_files
 from celosia.guard.addresses import expanded
 
-__all__ = ["places_of"]
-
 _HERE: Final = "this machine"
 
 
 def places_of(source: str, relation: str | None = None) -> frozenset[str]:
-    """Return the names of the places that a source reads now; none if it cannot be found.
-
-    >>> a = places_of("postgresql://ana:secret@localhost/registry", "deaths")
-    >>> a == places_of("postgres://eva@127.0.0.1:5432/registry?sslmode=require", "public.deaths"), sorted(a)
-    (True, ['postgresql://this machine:5432/registry public.deaths'])
-    """
+    """Return the names of the places that a source reads now; none if it cannot be found."""
     try:
         text = expanded(source, name="source")
         found: DataSource = classify(text, name=relation) if "://" in text else find_files(text)

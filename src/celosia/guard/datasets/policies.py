@@ -19,17 +19,9 @@ if TYPE_CHECKING:
     from celosia.data.table import Table
     from celosia.ledger import Policy
 
-__all__ = ["scoped_policy"]
-
 
 def scoped_policy(policy: "Guarantee | Policy", datasets: Sequence[Dataset]) -> "Policy":
-    r"""Return a policy whose limits protect what the tables of some data sets protect.
-
-    >>> from celosia.core import PureDP
-    >>> text = '[table]\nadjacency = "replace-one"\n[columns.b]\nkind = "boolean"'
-    >>> scoped_policy(PureDP(epsilon=1), [Dataset(name="people", source="people.csv", schema=text)]).limit
-    PureDP(epsilon=1, adjacency=ReplaceOne)
-    """
+    r"""Return a policy whose limits protect what the tables of some data sets protect."""
     from celosia.ledger import Policy
 
     if isinstance(policy, Guarantee):

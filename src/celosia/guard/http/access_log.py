@@ -26,8 +26,6 @@ from celosia.noise.source import SYSTEM
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-__all__ = ["Journal", "Journalled", "Quiet", "keep_quiet", "where"]
-
 _METHODS = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"})
 _ATOMIC = 512  # bytes that POSIX writes into a pipe in one piece
 _HOUSE = Path(__file__).parents[2]
@@ -50,14 +48,7 @@ def _has_room(file: int) -> bool:
 
 
 class Journal:
-    """Writes lines; by default to standard output, where a service manager collects them.
-
-    >>> lines = []
-    >>> journal = Journal(lines.append, clock=lambda: datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC))
-    >>> journal.request("POST", "/v1/queries", 200, request="8f0c")
-    >>> print(lines[0].strip())
-    2026-01-02T03:04:05Z POST /v1/queries 200 8f0c
-    """
+    """Writes lines; by default to standard output, where a service manager collects them."""
 
     def __init__(
         self, write: Callable[[str], None] = _to_stdout, *, clock: Callable[[], datetime] = lambda: datetime.now(UTC)
@@ -66,36 +57,20 @@ class Journal:
         self._clock = clock
 
     def request(self, method: str, route: str, status: int, *, request: str) -> None:
-        """Write the line of a request.
-
-        >>> Journal(lambda line: print(line[21:].strip())).request("BREW", "-", 405, request="8f0c")
-        OTHER - 405 8f0c
-        """
+        """Write the line of a request."""
         self.line(f"{method if method in _METHODS else 'OTHER'} {route} {status} {request}")
 
     def unforeseen(self, error: BaseException, *, request: str = "-") -> None:
-        """Write the type of an exception and where it rose.
-
-        >>> Journal(lambda line: print(line[21:].strip())).unforeseen(ValueError("a name from the data"))
-        unforeseen ValueError at - -
-        """
+        """Write the type of an exception and where it rose."""
         self.line(f"unforeseen {type(error).__name__} at {where(error.__traceback__)} {request}")
 
     def line(self, text: str) -> None:
-        """Write a line of fixed words.
-
-        >>> Journal(lambda line: print(line[21:].strip())).line("worker 1 began")
-        worker 1 began
-        """
+        """Write a line of fixed words."""
         self._write(f"{self._clock():%Y-%m-%dT%H:%M:%SZ} {text}\n")
 
 
 def where(trace: TracebackType | None) -> str:
-    """Return the file and the line of the innermost frame of ours, or of the innermost frame of all.
-
-    >>> where(None)
-    '-'
-    """
+    """Return the file and the line of the innermost frame of ours, or of the innermost frame of all."""
     frames = [(Path(frame.f_code.co_filename), line) for frame, line in traceback.walk_tb(trace)]
     ours = [(file, line) for file, line in frames if file.is_relative_to(_HOUSE)]
     if not frames:
@@ -105,17 +80,7 @@ def where(trace: TracebackType | None) -> str:
 
 
 class Journalled:
-    """Number every request, and write its line when its reply leaves (ASGI).
-
-    >>> import anyio
-    >>> async def app(scope, receive, send):
-    ...     await send({"type": "http.response.start", "status": 200, "headers": []})
-    >>> async def send(message):
-    ...     pass
-    >>> journal = Journal(lambda line: print(line[21:-17].strip()))
-    >>> anyio.run(Journalled(app, journal=journal), {"type": "http", "method": "GET", "path": "/x"}, None, send)
-    GET - 200
-    """
+    """Number every request, and write its line when its reply leaves (ASGI)."""
 
     def __init__(self, app: "ASGIApp", *, journal: Journal, routes: Sequence[BaseRoute] = ()) -> None:
         self._app = app
@@ -144,13 +109,9 @@ class Journalled:
 
 
 class Quiet(logging.Handler):
-    """Puts what libraries log into the journal, without their words: the logger, the level, the type of an exception.
+    """Puts what libraries log into the journal, without their words.
 
-    >>> lines = []
-    >>> handler = Quiet(Journal(lines.append))
-    >>> handler.emit(logging.LogRecord("asyncio", logging.ERROR, "f.py", 1, "a value: %s", (7,), None))
-    >>> print(lines[0][21:].strip())
-    library asyncio ERROR
+    The logger, the level, the type of an exception.
     """
 
     def __init__(self, journal: Journal) -> None:
@@ -168,9 +129,6 @@ def keep_quiet(journal: Journal) -> None:
     """Send everything that this process would print by itself (logs, warnings, tracebacks) into the journal.
 
     For the server's processes only.
-
-    >>> callable(keep_quiet)
-    True
     """
     logging.root.handlers[:] = [Quiet(journal)]
     logging.root.setLevel(logging.WARNING)

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from celosia.guard.http.access_log import Journal
 
-__all__ = ["MEDIA_TYPE", "STATUSES", "Problem", "Problems", "Refused", "problem_of", "request_number", "unforeseen"]
-
 MEDIA_TYPE = "application/problem+json"
 """The media type of every reply that is no answer."""
 
@@ -71,12 +69,7 @@ class Refused(HTTPException):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """One problem, ready to be sent.
-
-    >>> problem = Problem(status=404, title="Not Found", detail="There is nothing here.", error="CelosiaError")
-    >>> problem.response("8f0c").status_code, problem.json("8f0c")["request"]
-    (404, '8f0c')
-    """
+    """One problem, ready to be sent."""
 
     status: int
     title: str
@@ -85,11 +78,7 @@ class Problem:
     headers: Mapping[str, str] | None = None
 
     def json(self, request: str) -> dict[str, str | int]:
-        """Return the fields of RFC 9457, and our two: the class of the error, and the number of the request.
-
-        >>> Problem(status=404, title="Not Found", detail="Nothing.", error="CelosiaError").json("8f0c")["type"]
-        '/v1/docs#CelosiaError'
-        """
+        """Return the fields of RFC 9457, and our two: the class of the error, and the number of the request."""
         return {
             "type": f"/v1/docs#{self.error}",
             "title": self.title,
@@ -100,24 +89,13 @@ class Problem:
         }
 
     def response(self, request: str) -> Response:
-        """Return the reply.
-
-        >>> Problem(status=404, title="Not Found", detail="Nothing.", error="CelosiaError").response("8f0c").media_type
-        'application/problem+json'
-        """
+        """Return the reply."""
         body = json.dumps(self.json(request)).encode("ascii")
         return Response(body, status_code=self.status, headers=dict(self.headers or {}), media_type=MEDIA_TYPE)
 
 
 def problem_of(error: Exception) -> Problem | None:
-    """Return what a client is told about an error, or None if nobody foresaw it.
-
-    >>> from celosia.core.errors import BudgetExceeded
-    >>> problem_of(BudgetExceeded("Nothing is left.")).status
-    403
-    >>> problem_of(KeyError("a name from the data")) is None
-    True
-    """
+    """Return what a client is told about an error, or None if nobody foresaw it."""
     if isinstance(error, Refused):
         return Problem(
             status=error.status_code,
@@ -155,11 +133,7 @@ def _title(error: str, status: int) -> str:
 
 
 def unforeseen() -> Problem:
-    """Return the problem of which nothing is told.
-
-    >>> unforeseen().status
-    500
-    """
+    """Return the problem of which nothing is told."""
     return Problem(status=500, title="Internal Server Error", detail=_UNFORESEEN, error="CelosiaError")
 
 
@@ -168,9 +142,6 @@ class Problems:
 
     Starlette's own net stands outside of everything and hands the exception on to the server, which would print it.
     ``shown`` may give a page instead of the problem details.
-
-    >>> Problems.__init__.__name__
-    '__init__'
     """
 
     def __init__(
@@ -210,10 +181,6 @@ class Problems:
 
 
 def request_number(scope: "MutableMapping[str, Any]") -> str:
-    """Return the number that the journal gave to a request.
-
-    >>> request_number({"celosia.request": "8f0c"}), request_number({})
-    ('8f0c', '-')
-    """
+    """Return the number that the journal gave to a request."""
     number = scope.get("celosia.request", "-")
     return number if isinstance(number, str) else "-"

@@ -13,22 +13,12 @@ from celosia.guard.http.problems import Refused
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-__all__ = ["Unambiguous"]
-
 _ONCE: Final = (b"authorization", b"content-type", b"host", b"idempotency-key")
 _UNSEEN: Final = frozenset({"Cc", "Cs", "Zl", "Zp"})  # controls, halves of pairs, separators of lines and paragraphs
 
 
 class Unambiguous:
-    """Let only requests through that can be read in one way (ASGI).
-
-    >>> import anyio
-    >>> scope = {"type": "http", "path": "/v1/queries" + chr(10), "headers": []}
-    >>> anyio.run(Unambiguous(None), scope, None, None)
-    Traceback (most recent call last):
-    ...
-    celosia.guard.http.problems.Refused: 404: There is nothing at this address; /v1/docs says what there is.
-    """
+    """Let only requests through that can be read in one way (ASGI)."""
 
     def __init__(self, app: "ASGIApp") -> None:
         self._app = app

@@ -23,18 +23,12 @@ from celosia.guard.http.problems import MEDIA_TYPE, Refused
 from celosia.guard.http.strict_json import read_json
 from celosia.guard.service import Guard
 
-__all__ = ["BEARER", "Shared", "StrictRoute", "Threads", "Who", "problems", "shared"]
-
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
 class Threads:
-    """Where blocking calls run.
-
-    >>> anyio.run(Threads().read, len, "four")
-    4
-    """
+    """Where blocking calls run."""
 
     def __init__(self) -> None:
         self._asking = anyio.CapacityLimiter(256)
@@ -42,35 +36,22 @@ class Threads:
         self._reading = anyio.CapacityLimiter(16)
 
     async def ask(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run a question: most of its time it waits, for its turn to read data and for the clock.
-
-        >>> anyio.run(Threads().ask, len, "four")
-        4
-        """
+        """Run a question: most of its time it waits, for its turn to read data and for the clock."""
         return await to_thread.run_sync(lambda: call(*args, **kwargs), limiter=self._asking)
 
     async def work(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run what may take long.
-
-        >>> anyio.run(Threads().work, len, "four")
-        4
-        """
+        """Run what may take long."""
         return await to_thread.run_sync(lambda: call(*args, **kwargs), limiter=self._working)
 
     async def read(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run what is quick.
-
-        >>> anyio.run(Threads().read, len, "four")
-        4
-        """
+        """Run what is quick."""
         return await to_thread.run_sync(lambda: call(*args, **kwargs), limiter=self._reading)
 
 
 class Shared:
-    """What the routes of one application share: the guard, the table of rates, the places for questions, the threads.
+    """What the routes of one application share.
 
-    >>> Shared(None, rates=Rates()).guard is None
-    True
+    The guard, the table of rates, the places for questions, the threads.
     """
 
     __slots__ = ("guard", "rates", "shares", "threads")
@@ -83,11 +64,7 @@ class Shared:
 
 
 def shared(request: Request) -> Shared:
-    """Return what the routes share.
-
-    >>> callable(shared)
-    True
-    """
+    """Return what the routes share."""
     found: Shared = request.app.state.shared
     return found
 
@@ -103,11 +80,7 @@ class _StrictRequest(Request):
 
 
 class StrictRoute(APIRoute):
-    """A route for those who show a valid key, which takes JSON and nothing else.
-
-    >>> issubclass(StrictRoute, APIRoute)
-    True
-    """
+    """A route for those who show a valid key, which takes JSON and nothing else."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Return what serves the route."""
@@ -178,11 +151,7 @@ _MEANINGS: Final = {
 
 
 def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Return the entries of the document for what can go wrong.
-
-    >>> list(problems(401)[401]["content"])
-    ['application/problem+json']
-    """
+    """Return the entries of the document for what can go wrong."""
     schema = {"$ref": "#/components/schemas/ProblemReply"}
     retry = {"headers": {"Retry-After": {"description": "Seconds to wait.", "schema": {"type": "integer"}}}}
     return {

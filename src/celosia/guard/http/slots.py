@@ -19,17 +19,11 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-__all__ = ["Slots", "next_tick"]
-
 _NANOSECONDS = 1_000_000
 
 
 def next_tick(now: int, slot: int) -> int:
-    """Return the first multiple of ``slot`` after ``now``, counted from the request; never ``now`` itself.
-
-    >>> next_tick(130, 100), next_tick(200, 100)
-    (200, 300)
-    """
+    """Return the first multiple of ``slot`` after ``now``, counted from the request; never ``now`` itself."""
     return (now // slot + 1) * slot
 
 
@@ -44,20 +38,6 @@ class Slots:
         The length of a slot; 0 lets replies leave when they are ready.
     kept
         Tells of a request, by its scope, whether its reply waits.
-
-    Examples
-    --------
-    >>> import anyio
-    >>> async def app(scope, receive, send):
-    ...     await send({"type": "http.response.start", "status": 200, "headers": []})
-    ...     await send({"type": "http.response.body", "body": b"7"})
-    >>> sent = []
-    >>> async def send(message):
-    ...     sent.append(message["type"])
-    >>> slots = Slots(app, milliseconds=5, kept=lambda scope: True)
-    >>> anyio.run(slots, {"type": "http", "method": "POST", "path": "/v1/queries"}, None, send)
-    >>> sent
-    ['http.response.start', 'http.response.body']
     """
 
     def __init__(self, app: "ASGIApp", *, milliseconds: int, kept: "Callable[[Scope], bool]") -> None:

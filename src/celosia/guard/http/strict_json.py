@@ -12,8 +12,6 @@ from typing import Final, NoReturn
 
 from celosia.core.errors import FormatError
 
-__all__ = ["Number", "read_json"]
-
 _DEEPEST: Final = 300
 _LONGEST_NUMBER: Final = 400
 _STRING: Final = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)
@@ -21,25 +19,13 @@ _STEP: Final = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
 
 
 class Number(str):
-    """A number that is not whole, by the text that was sent.
-
-    >>> read_json(b'{"epsilon": 0.10}')["epsilon"]
-    '0.10'
-    """
+    """A number that is not whole, by the text that was sent."""
 
     __slots__ = ()
 
 
 def read_json(body: bytes) -> object:
-    """Return what a JSON text says, or refuse it.
-
-    >>> read_json(b'{"dataset": "deaths", "epsilon": 1e-3}')
-    {'dataset': 'deaths', 'epsilon': '1e-3'}
-    >>> read_json(b'{"epsilon": 1, "epsilon": 2}')
-    Traceback (most recent call last):
-    ...
-    celosia.core.errors.FormatError: The body is no JSON that is read here: it gives a field twice.
-    """
+    """Return what a JSON text says, or refuse it."""
     if _depth(body) > _DEEPEST:
         _refuse(f"it is nested deeper than {_DEEPEST} levels")
     try:

@@ -27,21 +27,11 @@ if TYPE_CHECKING:
     from celosia.query import Session
     from celosia.query.plan.nodes import Plan
 
-__all__ = ["Sessions", "count_nodes", "plan_of"]
-
 _MOST_PLANS: Final = 1_000
 
 
 class Sessions:
-    """The open sessions of a process, one for each data set.
-
-    >>> import celosia as cl
-    >>> with cl.ledger("memory://") as ledger:
-    ...     Sessions(ledger).session(Dataset(name="deaths", source="deaths.parquet", schema=""))
-    Traceback (most recent call last):
-    ...
-    celosia.core.errors.BudgetExceeded: The data set 'deaths' has no budget yet: its owner or curator sets one.
-    """
+    """The open sessions of a process, one for each data set."""
 
     def __init__(
         self,
@@ -130,14 +120,9 @@ def _no_progress(_: float) -> None:
 
 
 def plan_of(ask: Ask, tables: "Mapping[str, Table]", limits: Limits) -> "Plan":
-    """Read a question as a plan, and refuse one that is too long or has too many cells, before anything else is done.
+    """Read a question as a plan, and refuse one that is too long or has too many cells.
 
-    >>> from celosia.guard.datasets.cards import _deaths
-    >>> ask = Ask(dataset="deaths", sql="SELECT age, COUNT(*) FROM deaths GROUP BY age")
-    >>> plan_of(ask, {"deaths": _deaths()}, Limits(cells=100))
-    Traceback (most recent call last):
-    ...
-    celosia.core.errors.QueryError: The answer would have 121 cells, and 100 are allowed: group by less, or list keys.
+    Before anything else is done.
     """
     from celosia.query.planning.analysis import question_of
     from celosia.query.serial.plan import plan_from_json, plan_to_json
@@ -166,11 +151,7 @@ _PLAIN: Final = (str, int, float, bool, type(None))
 
 
 def count_nodes(plan: object, *, most: int) -> int:
-    """Return how many objects a plan's JSON has, literals and all; counting stops beyond ``most``.
-
-    >>> count_nodes({"relation": {"kind": "base"}, "aggregates": [{"kind": "count"}]}, most=100)
-    3
-    """
+    """Return how many objects a plan's JSON has, literals and all; counting stops beyond ``most``."""
     found, waiting = 0, [plan]
     while waiting and found <= most:
         one = waiting.pop()

@@ -14,8 +14,6 @@ from celosia.guard.queries.requests import Answer
 if TYPE_CHECKING:
     from celosia.ledger import Ledger, Reservation
 
-__all__ = ["answer_of"]
-
 
 def answer_of(
     reservation: "Reservation",
@@ -28,13 +26,6 @@ def answer_of(
 
     One that was made before ``since`` and has no answer yet is told as failed: whatever worked on it is most likely
     dead. Should there be an answer after all, it is told from then on.
-
-    >>> import celosia as cl
-    >>> with cl.ledger("memory://") as ledger:
-    ...     ledger.set_budget(cl.PureDP(epsilon=1), dataset="deaths")
-    ...     event = cl.mechanisms.Laplace(epsilon="0.1", sensitivity=1).event
-    ...     answer_of(ledger.reserve(event, dataset="deaths"), ledger).state
-    'reserved'
     """
     release = json.loads(reservation.answer) if whole and reservation.answer is not None else None
     repeated = reservation.state == "repeated"

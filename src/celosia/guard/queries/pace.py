@@ -15,17 +15,11 @@ from contextlib import ExitStack, contextmanager
 
 from celosia.core.exact import whole
 
-__all__ = ["Pace", "visible_after"]
-
 _NANOSECONDS = 1_000_000
 
 
 def visible_after(took: int, slot: int) -> int:
-    """Return when the end of work that took so long is visible: half a slot doubled as often as needed.
-
-    >>> [visible_after(took, 100) for took in (1, 50, 51, 100, 101, 201)]
-    [50, 50, 100, 100, 200, 400]
-    """
+    """Return when the end of work that took so long is visible: half a slot doubled as often as needed."""
     half = max(1, slot // 2)
     return half << (max(1, -(-took // half)) - 1).bit_length()
 
@@ -42,12 +36,6 @@ class Pace:
         The length of a slot; 0 lets states change when they do.
     places
         How many may read at a time; by default one for each processor, four at least.
-
-    Examples
-    --------
-    >>> pace = Pace(milliseconds=0)
-    >>> with pace.reading("deaths"):
-    ...     pass
     """
 
     def __init__(self, *, milliseconds: int, places: int | None = None) -> None:

@@ -16,8 +16,6 @@ from typing import Any, Final
 from celosia.core.errors import FormatError
 from celosia.core.exact import quote
 
-__all__ = ["Answer", "Ask"]
-
 _LONGEST_NUMBER: Final = 400
 _LONGEST_NAME: Final = 200
 _LONGEST_SQL: Final = 100_000

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 
     from celosia.guard.service import Guard
 
-__all__ = ["create_app"]
-
 
 def create_app(guard: "Guard", *, rates: Rates | None = None, journal: Journal | None = None) -> FastAPI:
     """Return the application that serves a guard.

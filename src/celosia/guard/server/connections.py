@@ -17,8 +17,6 @@ try:
 except ImportError:  # a system without it does not serve either
     resource = None  # type: ignore[assignment]
 
-__all__ = ["HEAD_SECONDS", "Connection", "most_connections"]
-
 HEAD_SECONDS: Final = 10.0
 """How long the head of a request may take."""
 
@@ -27,11 +25,7 @@ _MANY: Final = 1 << 16
 
 
 def most_connections() -> int:
-    """Return how many connections a process holds: half of the files that it may open.
-
-    >>> most_connections() >= 64
-    True
-    """
+    """Return how many connections a process holds: half of the files that it may open."""
     files = 2 * _FEW
     if resource is not None:
         files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -51,11 +45,6 @@ class Connection(H11Protocol):
         How many one address holds; behind a proxy, which is one address, as many as all.
     held
         How many each address has, counted for all connections of the process.
-
-    Examples
-    --------
-    >>> issubclass(Connection, asyncio.Protocol)
-    True
     """
 
     def __init__(

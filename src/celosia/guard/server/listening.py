@@ -13,18 +13,11 @@ from celosia.core.errors import ParameterError
 from celosia.core.exact import quote
 from celosia.guard.config.settings import Config
 
-__all__ = ["announce", "listen"]
-
 _BACKLOG = 512
 
 
 def listen(config: Config) -> socket.socket:
-    """Return a socket that listens where a configuration says; port 0 takes a free one.
-
-    >>> with listen(Config(store="memory://", port=0)) as listening:
-    ...     listening.getsockname()[1] > 0
-    True
-    """
+    """Return a socket that listens where a configuration says; port 0 takes a free one."""
     if config.certificate is not None and config.private_key is not None:
         try:
             ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(config.certificate, config.private_key)
@@ -50,11 +43,7 @@ def listen(config: Config) -> socket.socket:
 
 
 def announce(config: Config, listening: socket.socket) -> None:
-    """Say on standard error where the server serves: the one line that it prints by itself.
-
-    >>> with listen(Config(store="memory://", port=0)) as listening:
-    ...     announce(Config(store="memory://", port=0), listening)
-    """
+    """Say on standard error where the server serves: the one line that it prints by itself."""
     scheme = "https" if config.certificate is not None else "http"
     host, port = listening.getsockname()[:2]
     sys.stderr.write(f"Serving at {scheme}://{f'[{host}]' if ':' in host else host}:{port}\n")

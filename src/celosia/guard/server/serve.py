@@ -21,8 +21,6 @@ from celosia.guard.server.worker import serve_here
 from celosia.guard.service import Guard
 from celosia.mechanisms import Gaussian, Laplace
 
-__all__ = ["serve"]
-
 _HEAVY = (
     "duckdb",
     "ibis.backends.duckdb",

@@ -24,18 +24,12 @@ from celosia.guard.http.limits import Rates
 from celosia.guard.server.listening import announce
 from celosia.guard.server.worker import GRACE, READY, run_worker
 
-__all__ = ["Supervisor", "pause_after"]
-
 _MOST_FAILURES = 5
 _LONGEST_PAUSE = 30.0
 
 
 def pause_after(failures: int) -> float:
-    """Return the seconds to wait before the next worker, when so many in a row ended before they served.
-
-    >>> pause_after(0), pause_after(2), pause_after(3), pause_after(100)
-    (0.0, 0.0, 0.5, 30.0)
-    """
+    """Return the seconds to wait before the next worker, when so many in a row ended before they served."""
     return 0.0 if failures < 3 else min(_LONGEST_PAUSE, 0.5 * 2 ** min(failures - 3, 10))
 
 
@@ -51,14 +45,7 @@ class _Worker:
 
 @dataclass(slots=True)
 class Supervisor:
-    """Starts workers, and starts them again.
-
-    >>> from celosia.guard.server.listening import listen
-    >>> config = Config(store="memory://", port=0)
-    >>> with listen(config) as listening:
-    ...     Supervisor("guard.toml", config, listening).config.workers
-    2
-    """
+    """Starts workers, and starts them again."""
 
     path: str | os.PathLike[str]
     config: Config

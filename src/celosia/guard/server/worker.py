@@ -27,8 +27,6 @@ from celosia.guard.server.app import create_app
 from celosia.guard.server.connections import HEAD_SECONDS, Connection, most_connections
 from celosia.guard.service import Guard
 
-__all__ = ["GRACE", "READY", "run_worker", "serve_here"]
-
 GRACE = 30
 """Seconds that replies under way are given when the server stops."""
 
@@ -52,11 +50,7 @@ class _Server(uvicorn.Server):
 def serve_here(
     config: Config, listening: socket.socket, *, rates: Rates, journal: Journal, ready: Callable[[], None]
 ) -> None:
-    """Open the guard and serve in this process, until a signal ends it.
-
-    >>> callable(serve_here)
-    True
-    """
+    """Open the guard and serve in this process, until a signal ends it."""
     with Guard.open(config, create=False) as guard:
         guard.open_datasets()
         app = create_app(guard, rates=rates, journal=journal)
@@ -99,11 +93,6 @@ def run_worker(
         The pipe to write into: ``READY``, or what is wrong.
     alive
         The pipe that closes when the supervisor is gone.
-
-    Examples
-    --------
-    >>> callable(run_worker)
-    True
     """
     code = 1
     try:

@@ -12,8 +12,6 @@ import sqlalchemy as sa
 if TYPE_CHECKING:
     from celosia.ledger import Ledger
 
-__all__ = ["DATASETS", "KEYS", "USERS", "VISITS", "create_tables", "moment", "written"]
-
 _METADATA = sa.MetaData()
 
 USERS = sa.Table(
@@ -66,30 +64,16 @@ DATASETS = sa.Table(
 
 
 def create_tables(ledger: "Ledger") -> None:
-    """Make the tables that are not there yet.
-
-    >>> import celosia as cl
-    >>> with cl.ledger("memory://") as ledger:
-    ...     create_tables(ledger)
-    ...     create_tables(ledger)
-    """
+    """Make the tables that are not there yet."""
     with ledger.store.transaction() as connection:  # one process at a time: another may be doing the same
         _METADATA.create_all(connection)
 
 
 def written(at: dt.datetime) -> str:
-    """Return a moment as it is stored.
-
-    >>> written(dt.datetime(2026, 1, 1, tzinfo=dt.UTC))
-    '2026-01-01T00:00:00.000000+00:00'
-    """
+    """Return a moment as it is stored."""
     return at.astimezone(dt.UTC).isoformat(timespec="microseconds")
 
 
 def moment(text: str | None) -> dt.datetime | None:
-    """Return a stored moment.
-
-    >>> moment("2026-01-01T00:00:00.000000+00:00").year, moment(None)
-    (2026, None)
-    """
+    """Return a stored moment."""
     return None if text is None else dt.datetime.fromisoformat(text)

@@ -21,8 +21,6 @@ from celosia.ledger.store.tables import LOG
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-__all__ = ["DATASET_LINES", "find_tampering", "last_digest", "row_digest"]
-
 DATASET_LINES: Final = ("dataset added", "schema changed", "bounds changed", "version changed", "dataset shared")
 """The kinds of lines that tell of a data set, each with the digest of its row."""
 
@@ -31,13 +29,7 @@ _COLUMNS: Final = ("name", "title", "source", "relation", "schema", "public", "a
 
 
 def row_digest(row: Mapping[str, Any]) -> str:
-    """Return the SHA-256 of a data set's row, without passwords.
-
-    >>> row = {"name": "a", "title": "", "source": "a.csv", "relation": None, "schema": "", "public": "[]",
-    ...        "analysts": None, "version": 1, "revision": 1}
-    >>> row_digest(row) == row_digest(row | {"source": "b.csv"})
-    False
-    """
+    """Return the SHA-256 of a data set's row, without passwords."""
     told = {name: row[name] for name in _COLUMNS}
     public = [one | {"source": hidden(one["source"])} for one in json.loads(row["public"])]
     told |= {"source": hidden(row["source"]), "public": public}
@@ -45,13 +37,7 @@ def row_digest(row: Mapping[str, Any]) -> str:
 
 
 def last_digest(connection: "Connection", dataset: str) -> str | None:
-    """Return the digest that the last line about a data set has.
-
-    >>> import celosia as cl
-    >>> with cl.ledger("memory://").store.reading() as connection:
-    ...     last_digest(connection, "deaths") is None
-    True
-    """
+    """Return the digest that the last line about a data set has."""
     for _, body in _lines(connection, *DATASET_LINES, latest_first=True):
         if body.get("dataset") == dataset:
             return str(body.get("digest"))
@@ -59,16 +45,7 @@ def last_digest(connection: "Connection", dataset: str) -> str | None:
 
 
 def find_tampering(connection: "Connection") -> str | None:
-    """Return what is not as the log says, the first that is found; None if all is.
-
-    >>> import celosia as cl
-    >>> from celosia.guard.storage.tables import create_tables
-    >>> ledger = cl.ledger("memory://")
-    >>> create_tables(ledger)
-    >>> with ledger.store.reading() as connection:
-    ...     find_tampering(connection) is None
-    True
-    """
+    """Return what is not as the log says, the first that is found; None if all is."""
     expected = _expected(connection)
     found: dict[str, dict[str, tuple[Any, ...]]] = {
         "user": {row.name: (row.role,) for row in connection.execute(sa.select(USERS))},

@@ -17,18 +17,12 @@ from celosia.guard.web.i18n.numerals import decimals_for, numeral
 if TYPE_CHECKING:
     from celosia.query.release import TableRelease
 
-__all__ = ["AnswerTable", "Heading", "answer_csv", "answer_table"]
-
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heading:
-    """The head of a column: a key, a number with an interval, what has none, or the interval for a true value.
-
-    >>> Heading(name="sex", key=True).number
-    False
-    """
+    """The head of a column: a key, a number with an interval, what has none, or the interval for a true value."""
 
     name: str
     key: bool = False
@@ -39,34 +33,19 @@ class Heading:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerTable:
-    """Headings, and rows of pairs: what stands in a cell, and its interval or nothing.
-
-    >>> AnswerTable(headings=(Heading(name="count"),), rows=((("7", ""),),)).rows[0][0][0]
-    '7'
-    """
+    """Headings, and rows of pairs: what stands in a cell, and its interval or nothing."""
 
     headings: tuple[Heading, ...]
     rows: tuple[tuple[tuple[str, str], ...], ...]
 
     @property
     def stacked(self) -> bool:
-        """Whether intervals go below their numbers, because beside them they would not fit.
-
-        >>> AnswerTable(headings=(Heading(name="count", interval=True),), rows=()).stacked
-        False
-        """
+        """Whether intervals go below their numbers, because beside them they would not fit."""
         return sum(heading.interval for heading in self.headings) > 1
 
 
 def answer_table(release: "TableRelease", code: str, level: float) -> AnswerTable:
-    """Return an answer with intervals of a level, in the numerals of a language.
-
-    >>> import celosia as cl
-    >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(sex=cl.Category("F", "M")), name="deaths")
-    >>> release = cl.Session(deaths, budget=cl.PureDP(epsilon=1)).query().group_by("sex").count().release(epsilon=1)
-    >>> [heading.name for heading in answer_table(release, "en", 0.95).headings]
-    ['sex', 'count']
-    """
+    """Return an answer with intervals of a level, in the numerals of a language."""
     headings, columns = [], []
     for name in release.value.column_names:
         values = release.value[name].to_pylist()
@@ -124,14 +103,7 @@ def _shown(value: object, code: str, *, key: bool) -> str:
 
 
 def answer_csv(release: "TableRelease", level: float) -> str:
-    r"""Return an answer as CSV; ``count`` has ``count_low`` and ``count_high`` beside it.
-
-    >>> import celosia as cl
-    >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)))
-    >>> release = cl.Session(deaths, budget=cl.PureDP(epsilon=1)).query().count().release(epsilon=1)
-    >>> answer_csv(release, 0.95).partition("\r\n")[0]
-    'count,count_low,count_high'
-    """
+    r"""Return an answer as CSV; ``count`` has ``count_low`` and ``count_high`` beside it."""
     table = release.to_arrow(level)
     text = io.StringIO()
     writer = csv.writer(text)

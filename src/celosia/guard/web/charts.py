@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from celosia.guard.web.i18n.language import Language
     from celosia.query.release import TableRelease
 
-__all__ = ["chart_columns", "chart_picture", "chart_specification"]
-
 _MOST_BARS: Final = 200
 _MOST_CHARTS: Final = 4
 _DARK: Final = {
@@ -33,13 +31,7 @@ _LOCALES: Final[dict[str, dict[str, Any]]] = {
 
 
 def chart_columns(release: "TableRelease") -> list[str]:
-    """Return the columns of an answer that can be drawn; none if there are too many bars or a number is missing.
-
-    >>> import celosia as cl
-    >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)))
-    >>> chart_columns(cl.Session(deaths, budget=cl.PureDP(epsilon=1)).query().count().release(epsilon=1))
-    ['count']
-    """
+    """Return the columns of an answer that can be drawn; none if there are too many bars or a number is missing."""
     if not 0 < release.value.num_rows <= _MOST_BARS:
         return []
     return [name for name in release.intervals if _finite(release, name)][:_MOST_CHARTS]
@@ -55,15 +47,7 @@ def _finite(release: "TableRelease", name: str) -> bool:
 def chart_specification(
     release: "TableRelease", column: str, *, level: float, language: "Language", dark: bool = False
 ) -> dict[str, Any]:
-    """Return the chart of a column, as wide as its place on the page.
-
-    >>> import celosia as cl
-    >>> from celosia.guard.web.i18n.language import language
-    >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)))
-    >>> release = cl.Session(deaths, budget=cl.PureDP(epsilon=1)).query().count().release(epsilon=1)
-    >>> chart_specification(release, "count", level=0.95, language=language("es"))["width"]
-    'container'
-    """
+    """Return the chart of a column, as wide as its place on the page."""
     spec: dict[str, Any] = release.plot(column, level=level, title=column).to_dict()
     rows = {name: spec.pop(name) for name in ("data", "datasets") if name in spec}
     words = {
@@ -98,15 +82,7 @@ def _changed(part: Any, words: dict[str, str], colours: dict[str, str]) -> Any:
 
 
 def chart_picture(spec: dict[str, Any]) -> str:
-    """Return a chart as SVG.
-
-    >>> import celosia as cl
-    >>> from celosia.guard.web.i18n.language import language
-    >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)))
-    >>> release = cl.Session(deaths, budget=cl.PureDP(epsilon=1)).query().count().release(epsilon=1)
-    >>> chart_picture(chart_specification(release, "count", level=0.95, language=language("en")))[:4]
-    '<svg'
-    """
+    """Return a chart as SVG."""
     fixed = {name: value for name, value in spec.items() if name != "autosize"} | {"width": 720}
     return _drawn(json.dumps(fixed, sort_keys=True))
 

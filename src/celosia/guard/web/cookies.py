@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from celosia.core.mechanism import Source
 
-__all__ = ["SIGNED_IN", "VISITOR", "forget", "form_token", "fresh_secret", "from_here", "keep", "secret_in"]
-
 SIGNED_IN: Final = "__Host-celosia"
 """The cookie of somebody who is signed in."""
 
@@ -35,30 +33,18 @@ _LIVES: Final = {SIGNED_IN: 12 * 3600, VISITOR: 3600, LANGUAGE_COOKIE: 365 * 86_
 
 
 def fresh_secret(source: "Source | None" = None, *, words: int = 4) -> str:
-    """Return 64 random bits for each word, as hexadecimal digits.
-
-    >>> len(fresh_secret()), fresh_secret() == fresh_secret()
-    (64, False)
-    """
+    """Return 64 random bits for each word, as hexadecimal digits."""
     return "".join(f"{int(word):016x}" for word in (source or SYSTEM).words(words))
 
 
 def secret_in(cookies: Mapping[str, str], name: str) -> str | None:
-    """Return the secret that a cookie holds, or None: what does not look like one never reaches the store.
-
-    >>> secret_in({VISITOR: "0" * 64}, VISITOR) == "0" * 64, secret_in({VISITOR: "x"}, VISITOR)
-    (True, None)
-    """
+    """Return the secret that a cookie holds, or None: what does not look like one never reaches the store."""
     value = cookies.get(name, "")
     return value if _SECRET.fullmatch(value) else None
 
 
 def form_token(secret: str) -> str:
-    """Return the token that forms of this visit carry.
-
-    >>> form_token("0" * 64) == form_token("0" * 64), form_token("0" * 64) == form_token("1" * 64)
-    (True, False)
-    """
+    """Return the token that forms of this visit carry."""
     return hmac.new(secret.encode(), b"celosia.guard.pages/form/1", hashlib.sha256).hexdigest()
 
 
@@ -67,13 +53,6 @@ def from_here(headers: Mapping[str, str]) -> bool:
 
     Browsers say so in two ways; some leave out the one, and referrer policies blank the other. What is said must be
     right, and one of them must be said.
-
-    >>> from_here({"host": "guard.example", "origin": "https://guard.example"})
-    True
-    >>> from_here({"host": "guard.example", "origin": "https://elsewhere.example"})
-    False
-    >>> from_here({"host": "guard.example"})
-    False
     """
     origin, site = headers.get("origin", "null"), headers.get("sec-fetch-site")
     if site is not None and site != "same-origin":
@@ -84,24 +63,10 @@ def from_here(headers: Mapping[str, str]) -> bool:
 
 
 def keep(response: "Response", name: str, value: str) -> None:
-    """Put a cookie on a reply: for this host, over a safe connection, out of reach for scripts and other sites.
-
-    >>> from starlette.responses import Response
-    >>> reply = Response()
-    >>> keep(reply, VISITOR, "0")
-    >>> reply.headers["set-cookie"]
-    '__Host-celosia-visitor=0; HttpOnly; Max-Age=3600; Path=/; SameSite=strict; Secure'
-    """
+    """Put a cookie on a reply: for this host, over a safe connection, out of reach for scripts and other sites."""
     response.set_cookie(name, value, max_age=_LIVES[name], path="/", secure=True, httponly=True, samesite="strict")
 
 
 def forget(response: "Response", name: str) -> None:
-    """Take a cookie back.
-
-    >>> from starlette.responses import Response
-    >>> reply = Response()
-    >>> forget(reply, VISITOR)
-    >>> "Max-Age=0" in reply.headers["set-cookie"]
-    True
-    """
+    """Take a cookie back."""
     response.delete_cookie(name, path="/", secure=True, httponly=True, samesite="strict")

@@ -18,22 +18,13 @@ if TYPE_CHECKING:
     from celosia.ledger import Line, Scope
     from celosia.query import Preview
 
-__all__ = ["Part", "Tightest", "percents", "shares_of", "tightest_of"]
-
 _NUMBERS: Final = ("epsilon", "delta", "rho", "mu")
 _SHARED: Final = " come from one measurement and share its noise."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tightest:
-    """The budget that a question fits into worst: of a scope, for good or in its ``window``.
-
-    >>> from celosia.core.guarantees import PureDP
-    >>> from celosia.ledger import Scope
-    >>> one, half = PureDP(epsilon=1), PureDP(epsilon="0.5")
-    >>> Tightest(scope=Scope(dataset="deaths"), window=True, limit=one, spent=half, left=half).spent_share
-    0.5
-    """
+    """The budget that a question fits into worst: of a scope, for good or in its ``window``."""
 
     scope: "Scope"
     window: bool
@@ -48,12 +39,7 @@ class Tightest:
 
 
 def tightest_of(lines: "Iterable[Line]", cost: Guarantee) -> Tightest | None:
-    """Return the budget of which a cost takes the largest part; None if it is of another kind than all of them.
-
-    >>> from celosia.core.guarantees import PureDP
-    >>> tightest_of([], PureDP(epsilon=1)) is None
-    True
-    """
+    """Return the budget of which a cost takes the largest part; None if it is of another kind than all of them."""
     alike = [one for line in lines for one in _limits(line) if type(one.left) is type(cost)]
     return max(alike, key=lambda one: (_part(cost, one.left), one.spent_share or 0.0), default=None)
 
@@ -75,25 +61,14 @@ def _part(cost: Guarantee, left: Guarantee) -> Fraction | float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """The part of the cost that an aggregate has, in percent; ``shared`` names one that has the same measurement.
-
-    >>> Part(percent=59).shared
-    ''
-    """
+    """The part of the cost that an aggregate has, in percent; ``shared`` names one that has the same measurement."""
 
     percent: int
     shared: str = ""
 
 
 def shares_of(preview: "Preview") -> tuple[tuple[Part, ...], int]:
-    """Return the part of each aggregate of a preview, and that of the keys: with each measurement once, 100 in all.
-
-    >>> import celosia as cl
-    >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
-    >>> session = cl.Session(deaths, budget=cl.PureDP(epsilon=1))
-    >>> shares_of(session.sql("SELECT COUNT(*), AVG(age) FROM deaths").preview(epsilon=1))
-    ((Part(percent=100, shared=''), Part(percent=0, shared='count')), 0)
-    """
+    """Return the part of each aggregate of a preview, and that of the keys: with each measurement once, 100 in all."""
     groups = [note.removesuffix(_SHARED).split(", ") for note in preview.notes if note.endswith(_SHARED)]
     shown: dict[str, str] = {}
     for line in preview.lines:
@@ -107,11 +82,7 @@ def shares_of(preview: "Preview") -> tuple[tuple[Part, ...], int]:
 
 
 def percents(shares: "Sequence[Fraction]") -> list[int]:
-    """Return whole percents of the total that add up to 100, by the largest remainders (Hamilton 1792).
-
-    >>> percents([Fraction(1, 3)] * 3)
-    [34, 33, 33]
-    """
+    """Return whole percents of the total that add up to 100, by the largest remainders (Hamilton 1792)."""
     total = sum(shares)
     if not total:
         return [0 for _ in shares]

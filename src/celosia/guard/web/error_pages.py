@@ -20,18 +20,9 @@ if TYPE_CHECKING:
     from celosia.guard.http.problems import Problem
     from celosia.guard.service import Guard
 
-__all__ = ["mishap"]
-
 
 def mishap(guard: "Guard", scope: "Scope", problem: "Problem") -> "Response | None":
-    """Return a page about a problem, in the visitor's language; None for whoever did not ask for a page.
-
-    >>> from celosia.guard.http.problems import Problem
-    >>> problem = Problem(status=404, title="Not Found", detail="There is nothing here.", error="CelosiaError")
-    >>> browser = {"type": "http", "path": "/nowhere", "query_string": b"", "headers": [(b"accept", b"text/html")]}
-    >>> mishap(None, browser, problem).status_code, mishap(None, browser | {"path": "/v1/nowhere"}, problem)
-    (404, None)
-    """
+    """Return a page about a problem, in the visitor's language; None for whoever did not ask for a page."""
     request = Request(scope)
     if scope["path"].startswith("/v1") or "text/html" not in request.headers.get("accept", "").lower():
         return None

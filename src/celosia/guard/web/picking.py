@@ -15,8 +15,6 @@ from celosia.core.exact import quote
 if TYPE_CHECKING:
     from celosia.guard.datasets.cards import ColumnCard, TableCard
 
-__all__ = ["AGGREGATES", "OPERATORS", "Choices"]
-
 AGGREGATES: Final[dict[str, str]] = {
     "count": "COUNT(*)",
     "mean": "AVG({})",
@@ -39,13 +37,7 @@ _FIELDS: Final = ("aggregate", "column", "group", "group2", "where", "operator",
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choices:
-    """What was picked; empty texts for what was not.
-
-    >>> from celosia.guard.datasets.cards import _deaths, card_of_table
-    >>> choices = Choices(aggregate="mean", column="age", group="sex", where="age", operator="<", value="18")
-    >>> choices.sql(card_of_table(_deaths()))
-    'SELECT sex, AVG(age) FROM deaths WHERE age < 18 GROUP BY sex'
-    """
+    """What was picked; empty texts for what was not."""
 
     aggregate: str = "count"
     column: str = ""
@@ -57,22 +49,11 @@ class Choices:
 
     @classmethod
     def of(cls, form: Mapping[str, str]) -> "Choices":
-        """Return the choices in a form.
-
-        >>> Choices.of({"aggregate": "sum", "column": "age", "other": "1"}).column
-        'age'
-        """
+        """Return the choices in a form."""
         return cls(**{name: form[name].strip() for name in _FIELDS if form.get(name, "").strip()})
 
     def sql(self, table: "TableCard") -> str:
-        """Return the question as SQL, or say what is missing.
-
-        >>> from celosia.guard.datasets.cards import _deaths, card_of_table
-        >>> Choices(aggregate="sum").sql(card_of_table(_deaths()))
-        Traceback (most recent call last):
-        ...
-        celosia.core.errors.QueryError: Choose a column for this aggregate.
-        """
+        """Return the question as SQL, or say what is missing."""
         columns = {column.name: column for column in table.columns}
         groups = [_known(name, columns).name for name in dict.fromkeys((self.group, self.group2)) if name]
         names = [_name(group) for group in groups]

@@ -16,8 +16,6 @@ from celosia.core.errors import ParameterError
 from celosia.core.exact import quote
 from celosia.core.guarantees import ApproxDP, Guarantee
 
-__all__ = ["PresetRow", "best_guess", "budget_of_preset", "preset_rows"]
-
 _DELTA: Final = "1e-6"  # of the rows; no delta below it changes a digit that is shown
 _MOST_PERSONS: Final = 10**12
 _LONGEST: Final = 13  # digits of that
@@ -25,11 +23,7 @@ _LONGEST: Final = 13  # digits of that
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PresetRow:
-    """A preset as the pages show it: its name, its epsilon, and how often the best guess against it is right.
-
-    >>> preset_rows()[1].name
-    'usual'
-    """
+    """A preset as the pages show it: its name, its epsilon, and how often the best guess against it is right."""
 
     name: str
     epsilon: Fraction
@@ -38,11 +32,7 @@ class PresetRow:
 
 @cache
 def preset_rows() -> tuple[PresetRow, ...]:
-    """Return the presets, the smallest epsilon first.
-
-    >>> [(row.name, float(row.epsilon), round(row.guess, 3)) for row in preset_rows()]
-    [('cautious', 0.5, 0.622), ('usual', 2.0, 0.881), ('generous', 8.0, 1.0)]
-    """
+    """Return the presets, the smallest epsilon first."""
     budgets = {name: ApproxDP(epsilon=one.epsilon, delta=_DELTA) for name, one in PRESETS.items()}
     return tuple(
         PresetRow(name=name, epsilon=PRESETS[name].epsilon, guess=best_guess(budget))
@@ -51,21 +41,15 @@ def preset_rows() -> tuple[PresetRow, ...]:
 
 
 def best_guess(guarantee: Guarantee) -> float:
-    """Return how often the best guess is right, of an adversary who knows everybody else; a coin is half of the time.
+    """Return how often the best guess is right, of an adversary who knows everybody else.
 
-    >>> from celosia.core.guarantees import PureDP
-    >>> round(best_guess(PureDP(epsilon="0.1")), 3)
-    0.525
+    A coin is half of the time.
     """
     return game(guarantee).success
 
 
 def budget_of_preset(form: Mapping[str, str]) -> ApproxDP:
-    """Return the budget that a form asks for: a ``preset`` and a public number of ``persons``.
-
-    >>> budget_of_preset({"preset": "usual", "persons": "30000"})
-    ApproxDP(epsilon=2, delta='1e-06')
-    """
+    """Return the budget that a form asks for: a ``preset`` and a public number of ``persons``."""
     text = form.get("persons", "").strip()
     if not (text.isascii() and text.isdigit() and len(text) <= _LONGEST and 0 < int(text) <= _MOST_PERSONS):
         raise ParameterError(f"persons must be a whole number from 1 to 10^12, not {quote(text)}.")

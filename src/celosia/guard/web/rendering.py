@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from celosia.guard.http.problems import Problem
     from celosia.guard.web.visit import Visit
 
-__all__ = ["HTMX", "day", "error_title", "mendable", "moment", "page", "redirect"]
-
 HTMX: Final = json.dumps(
     {
         "allowEval": False,
@@ -71,33 +69,17 @@ def _environment() -> "Environment":
 
 
 def moment(at: dt.datetime) -> str:
-    """Return a time as every language reads it: the day, the hour and the minute, in UTC.
-
-    >>> moment(dt.datetime(2026, 11, 16, 5, 30, 59, tzinfo=dt.UTC))
-    '2026-11-16 05:30 UTC'
-    """
+    """Return a time as every language reads it: the day, the hour and the minute, in UTC."""
     return at.astimezone(dt.UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
 def day(at: dt.datetime) -> str:
-    """Return the day of a time, in UTC.
-
-    >>> day(dt.datetime(2026, 11, 16, 5, 30, 59, tzinfo=dt.UTC))
-    '2026-11-16'
-    """
+    """Return the day of a time, in UTC."""
     return at.astimezone(dt.UTC).strftime("%Y-%m-%d")
 
 
 def page(visit: "Visit", template: str, *, status: int = 200, **values: object) -> HTMLResponse:
-    """Return a page, or a part of one, in the visitor's language.
-
-    >>> from celosia.guard.web.i18n.language import language
-    >>> from celosia.guard.web.visit import Visit
-    >>> visit = Visit(guard=None, path="/sign-in", language=language("es"))
-    >>> reply = page(visit, "sign_in.html", failed=False)
-    >>> b'<html lang="es">' in reply.body
-    True
-    """
+    """Return a page, or a part of one, in the visitor's language."""
     return HTMLResponse(_environment().get_template(template).render(_common(visit), **values), status_code=status)
 
 
@@ -132,26 +114,13 @@ def _hidden(token: str) -> "Markup":
 
 
 def error_title(visit: "Visit", problem: "Problem") -> str:
-    """Return in a few words what kind of problem it is, in the visitor's language.
-
-    >>> from celosia.core.errors import BudgetExceeded
-    >>> from celosia.guard.web.i18n.language import language
-    >>> from celosia.guard.web.visit import Visit
-    >>> from celosia.guard.http.problems import problem_of
-    >>> error_title(Visit(guard=None, path="/", language=language("en")), problem_of(BudgetExceeded("No.")))
-    'The budget does not allow this'
-    """
+    """Return in a few words what kind of problem it is, in the visitor's language."""
     name = f"error.{problem.error}"
     return visit.text(name if visit.language.has(name) else "error.title")
 
 
 def mendable(error: CelosiaError) -> "Problem":
-    """Return what to tell about an error beside the form that caused it, or raise it if the form cannot mend it.
-
-    >>> from celosia.core.errors import BudgetExceeded
-    >>> mendable(BudgetExceeded("Nothing is left.")).detail
-    'Nothing is left.'
-    """
+    """Return what to tell about an error beside the form that caused it, or raise it if the form cannot mend it."""
     problem = problem_of(error)
     if problem is None or not (problem.status in _MENDABLE or isinstance(error, BudgetExceeded)):
         raise error
@@ -163,9 +132,5 @@ def _address(path: str, query: Mapping[str, str]) -> str:
 
 
 def redirect(path: str, **query: str) -> "Response":
-    """Return a reply that sends the browser to another page of this host, by GET.
-
-    >>> redirect("/datasets", done="bounds").headers["location"]
-    '/datasets?done=bounds'
-    """
+    """Return a reply that sends the browser to another page of this host, by GET."""
     return RedirectResponse(_address(path, query) if query else path, status_code=303)

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from celosia.guard.service import Guard
     from celosia.guard.web.visit import Page
 
-__all__ = ["PAGES", "router"]
-
 PAGES: "Final[tuple[Page, ...]]" = (
     *SIGN_IN_PAGES,
     *DATASET_PAGES,
@@ -36,11 +34,7 @@ PAGES: "Final[tuple[Page, ...]]" = (
 
 
 def router(guard: "Guard") -> "APIRouter":
-    """Return the routes of all pages and of their files; none of them is part of the API's document.
-
-    >>> sorted({route.path for route in router(None).routes})[:4]
-    ['/', '/answers', '/answers/{id}', '/answers/{id}/answer.csv']
-    """
+    """Return the routes of all pages and of their files; none of them is part of the API's document."""
     from fastapi import APIRouter
 
     made = APIRouter()

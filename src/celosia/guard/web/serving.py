@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from celosia.guard.service import Guard
     from celosia.guard.web.visit import Page
 
-__all__ = ["endpoint"]
-
 _MOST_FIELDS: Final = 200
 _FORM: Final = "application/x-www-form-urlencoded"
 
@@ -63,12 +61,7 @@ class _Arrival:
 
 
 def endpoint(one: "Page", guard: "Guard") -> Callable[[Request], Awaitable[Response]]:
-    """Return what serves a page.
-
-    >>> from celosia.guard.web.visit import Page
-    >>> endpoint(Page(path="/", view=lambda visit: None), None).__name__
-    'serve'
-    """
+    """Return what serves a page."""
 
     async def serve(request: Request) -> Response:
         arrival = _Arrival(

@@ -14,19 +14,13 @@ from typing import Final
 from starlette.requests import Request
 from starlette.responses import Response
 
-__all__ = ["StaticFile", "address_of_file", "serve_file", "static_files"]
-
 _TYPES: Final = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 _FOLDERS: Final = ("", "vendor/")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StaticFile:
-    """A file, also packed, with its media type and the hash of its content.
-
-    >>> static_files()["pages.css"].media_type
-    'text/css'
-    """
+    """A file, also packed, with its media type and the hash of its content."""
 
     content: bytes = field(repr=False)
     packed: bytes = field(repr=False)
@@ -36,11 +30,7 @@ class StaticFile:
 
 @cache
 def static_files() -> dict[str, StaticFile]:
-    """Return the files by their names.
-
-    >>> sorted(static_files())[:3]
-    ['icon.svg', 'lattice.svg', 'pages.css']
-    """
+    """Return the files by their names."""
     root = resources.files("celosia.guard.web").joinpath("static")
     found = {}
     for folder in _FOLDERS:
@@ -58,20 +48,12 @@ def static_files() -> dict[str, StaticFile]:
 
 
 def address_of_file(name: str) -> str:
-    """Return where a page finds a file.
-
-    >>> address_of_file("pages.css").startswith("/static/pages.css?v=")
-    True
-    """
+    """Return where a page finds a file."""
     return f"/static/{name}?v={static_files()[name].digest[:16]}"
 
 
 async def serve_file(request: Request) -> Response:
-    """Return a file, or nothing but 304 to a browser that has it.
-
-    >>> serve_file.__name__
-    'serve_file'
-    """
+    """Return a file, or nothing but 304 to a browser that has it."""
     file = static_files().get(request.path_params["name"])
     if file is None:
         return Response(status_code=404)

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from celosia.guard.auth.identity import Identity
     from celosia.guard.service import Guard
 
-__all__ = ["Page", "Visit"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Visit:
@@ -26,11 +24,6 @@ class Visit:
 
     ``names`` are the parts of the path that stand for something, ``token`` is what forms must carry, ``fragment`` says
     that a part of a page is wanted, not a whole one.
-
-    >>> from celosia.guard.web.i18n.language import language
-    >>> visit = Visit(guard=None, path="/datasets", language=language("en"), query={"done": " bounds "})
-    >>> visit.asked("done"), visit.asked("lang"), visit.text("nav.datasets")
-    ('bounds', '', 'Data sets')
     """
 
     guard: "Guard"
@@ -46,14 +39,7 @@ class Visit:
 
     @property
     def identity(self) -> "Identity":
-        """Whoever is signed in.
-
-        >>> from celosia.guard.web.i18n.language import language
-        >>> Visit(guard=None, path="/", language=language("en")).identity
-        Traceback (most recent call last):
-        ...
-        celosia.core.errors.NotAllowed: Sign in first.
-        """
+        """Whoever is signed in."""
         if self.signed_in is None:
             raise NotAllowed("Sign in first.")
         return self.signed_in
@@ -77,9 +63,6 @@ class Page:
 
     ``public`` pages are for those who are not signed in, too; ``costly`` ones may take long; one that ``spends`` reads
     data, so that its reply must leave on a tick of the clock.
-
-    >>> Page(path="/sign-in", view=lambda visit: None, public=True).method
-    'GET'
     """
 
     path: str

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from celosia.statistics.base.estimate import Estimate
     from celosia.statistics.base.noise import Noise
 
-__all__ = ["UNIT", "ClassMoments", "NoisyMoments", "moments_inquiry", "moments_of"]
-
 UNIT: Final = 2**34
 """About how long one column of one row is, in whole numbers: whole weights then come within a third of the best."""
 
@@ -42,13 +40,6 @@ class ClassMoments(Measure):
 
     ``norm`` says for which noise the weights are best: ``"l1"`` for Laplace, ``"l2"`` for Gaussian noise. ``crowd`` is
     the weight of the count, in ``UNIT``s for 1; by default the fourth root of half the number of columns.
-
-    >>> from fractions import Fraction
-    >>> moments = ClassMoments((Axis(0, 2, Fraction(1)),) * 2, "l2", crowd=UNIT)
-    >>> [feature / UNIT for feature in moments.features(2, 1)]
-    [1.0, 1.0, 0.0, 0.0, 1.0]
-    >>> moments.footprint.l2_squared / UNIT**2
-    3.0
     """
 
     columns: tuple[Axis, ...]
@@ -81,10 +72,6 @@ class ClassMoments(Measure):
 
         With ``first * r <= UNIT`` and ``second * r <= first`` (half of that for the L1 norm) a row's two numbers are
         never longer than ``first * r``.
-
-        >>> from fractions import Fraction
-        >>> ClassMoments((Axis(0, 2**16, Fraction(1)),), "l1", UNIT).weights
-        (17179869184, (262144,), (2,))
         """
         reaches = self.products.reaches
         part = 2 if self.norm == "l1" else 1
@@ -110,13 +97,7 @@ class ClassMoments(Measure):
         return self.footprint_of(1)
 
     def footprint_of(self, classes: int) -> Footprint:
-        """Return the footprint where rows are summed class by class: a replaced row can leave its class for another.
-
-        >>> from fractions import Fraction
-        >>> moments = ClassMoments((Axis(0, 2**16, Fraction(1)),), "l1", UNIT)
-        >>> moments.footprint.across_l1 // UNIT, moments.footprint_of(2).across_l1 // UNIT
-        (2, 4)
-        """
+        """Return the footprint where rows are summed class by class: a replaced row can leave its class for another."""
         crowd, lengths = self.weights[0], self.lengths
         # Weights for the L2 norm reach further in L1: at most 5/4 from none, 9/4 across.
         quarters = (4, 8) if self.norm == "l1" else (5, 9)
@@ -145,13 +126,7 @@ class ClassMoments(Measure):
         )
 
     def weighed(self, powers: "NDArray[np.int64]") -> "NDArray[Any]":
-        """Return the exact sums from sums of 1, z and z^2, class by class: whole numbers of any size.
-
-        >>> from fractions import Fraction
-        >>> moments = ClassMoments((Axis(0, 2, Fraction(1)),), "l2", UNIT)
-        >>> (moments.weighed(np.array([[3, 2**16, 2**33]])) / UNIT).tolist()
-        [[3.0, 1.0, 1.0]]
-        """
+        """Return the exact sums from sums of 1, z and z^2, class by class: whole numbers of any size."""
         crowd, firsts, seconds = (np.array(weight, dtype=object) for weight in self.weights)
         squared = np.array([r * r for r in self.products.reaches], dtype=object)
         exact = powers.astype(object)
@@ -160,15 +135,7 @@ class ClassMoments(Measure):
         return found
 
     def read(self, noisy: "NDArray[np.int64]", noise: "Noise") -> "NoisyMoments":
-        """Return what noisy sums, class after class, say in units of rows and of half ranges.
-
-        >>> from fractions import Fraction
-        >>> from celosia.statistics import Bounding, Noise
-        >>> moments = ClassMoments((Axis(0, 2, Fraction(1)),), "l1", UNIT)
-        >>> noise = Noise.laplace(1, moments.footprint.sensitivity(Bounding()), 1, 3, Bounding())
-        >>> round(moments.read(np.array([3 * UNIT, UNIT, UNIT]), noise).count_noise, 2)
-        2.83
-        """
+        """Return what noisy sums, class after class, say in units of rows and of half ranges."""
         crowd, firsts, seconds = self.weights
         table, deviation, d = noisy.reshape(-1, self.width).astype(np.float64), math.sqrt(noise.variance), len(firsts)
         lengths = np.array(self.lengths, dtype=np.float64)
@@ -201,12 +168,6 @@ class NoisyMoments:
     """Noisy numbers of rows, sums of z and sums of 1 - z^2, classes by columns, with the deviations of their noise.
 
     z is a column counted from the middle of its range, in half ranges: between -1 and 1.
-
-    >>> one = np.ones((1, 1))
-    >>> NoisyMoments(
-    ...     counts=one[0], sums=one, shortfalls=one, count_noise=0.5, sum_noise=one[0], shortfall_noise=one[0]
-    ... ).count_noise
-    0.5
     """
 
     counts: "NDArray[np.float64]"
@@ -218,16 +179,7 @@ class NoisyMoments:
 
 
 def moments_inquiry(design: "Design") -> Inquiry:
-    """Return the inquiry for moments of all columns, by class, with whichever noise leaves the columns clearer.
-
-    >>> from celosia.data.schema.columns import Real
-    >>> from celosia.learn.base.summaries import Design
-    >>> from celosia.learn.privacy.target import Target
-    >>> privacy = Target.of(epsilon=1, delta="1e-6")
-    >>> design = Design(features=(Real(0, 1),) * 3, privacy=privacy, bounding=privacy.bounding, classes=("a", "b"))
-    >>> moments_inquiry(design).noise.kind
-    'Laplace'
-    """
+    """Return the inquiry for moments of all columns, by class, with whichever noise leaves the columns clearer."""
     axes = tuple(axis_of(kind) for kind in design.features)
     classes = 1 if design.classes is None else len(design.classes)
     norms: tuple[Literal["l1", "l2"], ...] = ("l2",)
@@ -244,13 +196,7 @@ def moments_inquiry(design: "Design") -> Inquiry:
 
 
 def moments_of(inquiry: Inquiry) -> ClassMoments:
-    """Return the moments that an inquiry of ``moments_inquiry`` asks for.
-
-    >>> import celosia as cl
-    >>> from celosia.learn import StandardScaler
-    >>> moments_of(StandardScaler(epsilon=1).inquire({"age": cl.Real(0, 120)})).width > 1
-    True
-    """
+    """Return the moments that an inquiry of ``moments_inquiry`` asks for."""
     moments = inquiry.parts[0].measure
     assert isinstance(moments, ClassMoments)  # noqa: S101 - for the type checker: it was made here
     return moments

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from celosia.learn.base.class_moments import NoisyMoments
 
-__all__ = ["Normals", "class_normals", "column_normals", "least_count"]
-
 _EVEN: Final = 1 / 3
 """The variance of what is spread evenly between -1 and 1: what is supposed where nothing is known."""
 
@@ -33,11 +31,7 @@ _NARROW: Final = 0.01
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Normals:
-    """The share of every class, and means and variances of z, classes by columns.
-
-    >>> Normals(shares=np.ones(1), means=np.zeros((1, 2)), variances=np.ones((1, 2))).means.shape
-    (1, 2)
-    """
+    """The share of every class, and means and variances of z, classes by columns."""
 
     shares: "NDArray[np.float64]"
     means: "NDArray[np.float64]"
@@ -45,25 +39,12 @@ class Normals:
 
 
 def least_count(noise: float) -> float:
-    """Return the smallest number of rows that a class is supposed to have: below, a quotient would be noise alone.
-
-    >>> least_count(0.1), least_count(4.0)
-    (1.0, 12.0)
-    """
+    """Return the smallest number of rows that a class is supposed to have: below, a quotient would be noise alone."""
     return max(1.0, _SURE * noise)
 
 
 def class_normals(moments: "NoisyMoments") -> Normals:
-    """Return shares, means and variances of the classes.
-
-    >>> sure = {"count_noise": 1e-9, "sum_noise": np.full(1, 1e-9), "shortfall_noise": np.full(1, 1e-9)}
-    >>> from celosia.learn.base.class_moments import NoisyMoments
-    >>> found = class_normals(NoisyMoments(
-    ...     counts=np.array([10.0, 30.0]), sums=np.array([[5.0], [-15.0]]), shortfalls=np.array([[7.0], [21.0]]), **sure
-    ... ))
-    >>> found.shares.tolist(), found.means.round(3).tolist(), found.variances.round(3).tolist()
-    ([0.25, 0.75], [[0.5], [-0.5]], [[0.05], [0.05]])
-    """
+    """Return shares, means and variances of the classes."""
     counts = np.maximum(moments.counts, least_count(moments.count_noise))[:, None]
     shares = counts / counts.sum()
     rough = np.clip(moments.sums / counts, -1.0, 1.0)
@@ -124,14 +105,6 @@ def column_normals(moments: "NoisyMoments") -> Normals:
     """Return means and variances of columns without classes, each by itself.
 
     A variance that is less than the noise might have made it is set to that, or to what an evenly spread column has.
-
-    >>> from celosia.learn.base.class_moments import NoisyMoments
-    >>> sure = {"count_noise": 1e-9, "sum_noise": np.full(1, 1e-9), "shortfall_noise": np.full(1, 1e-9)}
-    >>> found = column_normals(
-    ...     NoisyMoments(counts=np.array([10.0]), sums=np.array([[5.0]]), shortfalls=np.array([[7.0]]), **sure)
-    ... )
-    >>> found.means.round(3).tolist(), found.variances.round(3).tolist()
-    ([[0.5]], [[0.05]])
     """
     counts = np.maximum(moments.counts, least_count(moments.count_noise))[:, None]
     means = np.clip(moments.sums / counts, -1.0, 1.0)

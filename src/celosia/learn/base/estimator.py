@@ -31,17 +31,14 @@ if TYPE_CHECKING:
     from celosia.core.exact import Exact
     from celosia.core.guarantees import Guarantee
 
-__all__ = ["Lineage", "PrivateEstimator", "one_of_the_methods"]
-
 _SEVERAL = 2
 
 
 @dataclass(slots=True)
 class Lineage:
-    """How many clones of one estimator there are, and how often they were fitted; ``quiet`` if that is accounted for.
+    """How many clones of one estimator there are, and how often they were fitted.
 
-    >>> Lineage().fits
-    0
+    ``quiet`` if that is accounted for.
     """
 
     fits: int = 0
@@ -228,11 +225,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn ship
 
 
 def one_of_the_methods(method: object, methods: tuple[str, ...]) -> str:
-    """Return a method that an estimator knows; refuse any other.
-
-    >>> one_of_the_methods("auto", ("auto", "functional"))
-    'auto'
-    """
+    """Return a method that an estimator knows; refuse any other."""
     if not isinstance(method, str) or method not in methods:
         raise ParameterError(f"method must be one of {', '.join(map(repr, methods))}, not {quote(method)}.")
     return method

@@ -23,22 +23,12 @@ from celosia.statistics.moments.measures import Bins
 if TYPE_CHECKING:
     from celosia.data.schema.axis import Axis
 
-__all__ = ["Held", "Stepping", "stepping_of"]
-
 _BLOCK: Final = 8192  # rows: their products stay below 2^53, and a block of some tens of columns in the cache
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stepping:
-    """How columns of doubles become centred whole numbers: see ``kernels`` for what the nine rows are.
-
-    >>> from celosia.data.schema.columns import Real
-    >>> from celosia.statistics import Products, moments_up_to
-    >>> kind = Real(0, 1)
-    >>> stepping = stepping_of([kind], Products((kind.axis,), moments_up_to(1, 1)))
-    >>> stepping.centred(np.array([[0.0], [0.5], [7.0]])).tolist()
-    [[-65536.0], [0.0], [65536.0]]
-    """
+    """How columns of doubles become centred whole numbers: see ``kernels`` for what the nine rows are."""
 
     reading: NDArray[np.float64]
 
@@ -52,13 +42,7 @@ class Stepping:
 
 
 def stepping_of(kinds: Sequence[Kind], measure: Products) -> Stepping:
-    """Return how columns of these kinds are read for a measure.
-
-    >>> from celosia.data.schema.columns import Real
-    >>> kind = Real(0, 1)
-    >>> stepping_of([kind, kind], Products((kind.axis, kind.axis), ((0, 1),))).reading.shape
-    (9, 2)
-    """
+    """Return how columns of these kinds are read for a measure."""
     rows = [
         _one(kind, axis_of(kind), axis, factor)
         for kind, axis, factor in zip(kinds, measure.axes, measure.multipliers, strict=True)
@@ -78,13 +62,6 @@ class Held:
     """Exact sums that are not noised yet: they are held back, shown to nobody, and cannot be stored.
 
     ``add`` takes rows by columns, the target of a regression as the last column, and the places of the classes.
-
-    >>> import celosia as cl
-    >>> from celosia.learn import StandardScaler
-    >>> held = Held(StandardScaler(epsilon=1).inquire({"age": cl.Real(0, 120)}), (cl.Real(0, 120),))
-    >>> held.add(np.array([[34.0], [71.0]]))
-    >>> held, held.rows
-    (<Held: exact sums that are not released>, 2)
     """
 
     inquiry: Inquiry

@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from celosia.core.guarantees import Guarantee
 
-__all__ = ["Forecast"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forecast:

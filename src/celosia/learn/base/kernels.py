@@ -8,8 +8,6 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["add_powers", "centre"]
-
 
 @nb.njit("f8(f8, f8[:, ::1], i8)", cache=True, inline="always")
 def _centred(value: float, reading: NDArray[np.float64], j: int) -> float:
@@ -24,14 +22,7 @@ def _centred(value: float, reading: NDArray[np.float64], j: int) -> float:
 
 @nb.njit("void(f8[:, ::1], f8[:, ::1], f8[:, ::1])", cache=True)
 def centre(values: NDArray[np.float64], reading: NDArray[np.float64], out: NDArray[np.float64]) -> None:
-    """Write centred whole numbers, as doubles, into the first columns of ``out``.
-
-    >>> reading = np.array([[0.0], [10.0], [1.0], [0.0], [10.0], [1.0], [0.0], [10.0], [1.0]])
-    >>> out = np.empty((3, 1))
-    >>> centre(np.array([[0.0], [7.2], [99.0]]), reading, out)
-    >>> out.ravel().tolist()
-    [-10.0, 4.0, 10.0]
-    """
+    """Write centred whole numbers, as doubles, into the first columns of ``out``."""
     for i in range(values.shape[0]):
         for j in range(values.shape[1]):
             out[i, j] = _centred(values[i, j], reading, j)
@@ -41,14 +32,7 @@ def centre(values: NDArray[np.float64], reading: NDArray[np.float64], out: NDArr
 def add_powers(
     values: NDArray[np.float64], codes: NDArray[np.int64], reading: NDArray[np.float64], table: NDArray[np.int64]
 ) -> None:
-    """Add the count, the columns and their squares to the row of each record's class.
-
-    >>> reading = np.array([[0.0], [10.0], [1.0], [0.0], [10.0], [1.0], [0.0], [10.0], [1.0]])
-    >>> table = np.zeros((2, 3), dtype=np.int64)
-    >>> add_powers(np.array([[0.0], [7.2], [99.0]]), np.array([0, 1, 1]), reading, table)
-    >>> table.tolist()
-    [[1, -10, 100], [2, 14, 116]]
-    """
+    """Add the count, the columns and their squares to the row of each record's class."""
     width = values.shape[1]
     for i in range(values.shape[0]):
         cell = codes[i]

@@ -23,8 +23,6 @@ from celosia.ledger.door import door_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["InputTypeError", "public_classes", "read_features", "read_labels", "read_target", "read_values"]
-
 _RAGGED: Final = "setting an array element with a sequence"
 _SAID: Final = re.compile(
     r"Expected |Found array with|Complex data|Input ([Xy] )?contains|y should be|X has \d+ feature|The feature names"
@@ -41,24 +39,11 @@ _SHOWN: Final = re.compile(r":?\s*\narray=.*(?=Reshape your data)|(?<=Complex da
 
 
 class InputTypeError(InputError, TypeError):
-    """What was given is of a type that cannot be read, such as a sparse matrix.
-
-    >>> issubclass(InputTypeError, TypeError) and issubclass(InputTypeError, ValueError)
-    True
-    """
+    """What was given is of a type that cannot be read, such as a sparse matrix."""
 
 
 def read_features(estimator: Any, X: Any, *, reset: bool, least: int = 1) -> NDArray[np.float64]:  # noqa: N803 - scikit-learn's
-    """Return the features as doubles, rows by columns; ``reset`` remembers their number and names.
-
-    >>> from sklearn.base import BaseEstimator
-    >>> read_features(BaseEstimator(), [[1, 2], [3, 4]], reset=True).shape
-    (2, 2)
-    >>> read_features(BaseEstimator(), [[1, float("nan")]], reset=True)
-    Traceback (most recent call last):
-    ...
-    celosia.core.errors.InputError: Input X contains NaN. Impute or drop what is missing before: ...
-    """
+    """Return the features as doubles, rows by columns; ``reset`` remembers their number and names."""
     rows = _least(estimator, least, reset=reset)
     found: NDArray[np.float64] = _quietly(
         lambda: validate_data(
@@ -79,12 +64,7 @@ def _least(estimator: object, least: int, *, reset: bool) -> int:
 
 
 def read_values(estimator: Any, X: Any, *, reset: bool) -> NDArray[Any]:  # noqa: N803 - scikit-learn's
-    """Return the features as they are, numbers, texts or both, rows by columns; like ``read_features`` otherwise.
-
-    >>> from sklearn.base import BaseEstimator
-    >>> read_values(BaseEstimator(), [["F", 1], ["M", 2]], reset=True).shape
-    (2, 2)
-    """
+    """Return the features as they are, numbers, texts or both, rows by columns; like ``read_features`` otherwise."""
     found: NDArray[Any] = _quietly(
         lambda: validate_data(
             estimator,
@@ -100,11 +80,7 @@ def read_values(estimator: Any, X: Any, *, reset: bool) -> NDArray[Any]:  # noqa
 
 
 def read_target(y: Any, rows: int, estimator: Any = None) -> NDArray[np.float64]:
-    """Return a target of numbers, one for each row.
-
-    >>> read_target([1, 2], 2).tolist()
-    [1.0, 2.0]
-    """
+    """Return a target of numbers, one for each row."""
     _there(y, estimator)
 
     def read() -> NDArray[np.float64]:
@@ -120,11 +96,7 @@ def read_target(y: Any, rows: int, estimator: Any = None) -> NDArray[np.float64]
 
 
 def read_labels(y: Any, rows: int, estimator: Any = None) -> NDArray[Any]:
-    """Return labels, one for each row: numbers, texts or truth values.
-
-    >>> read_labels(["no", "yes"], 2).tolist()
-    ['no', 'yes']
-    """
+    """Return labels, one for each row: numbers, texts or truth values."""
     _there(y, estimator)
 
     def read() -> NDArray[Any]:
@@ -148,13 +120,6 @@ def public_classes(classes: Any, y: Any, labels: NDArray[Any]) -> NDArray[Any]:
 
     ``classes`` is a list of them, or ``"public"``: then those that occur are declared to be known to everybody. Truth
     values and categories of a frame have theirs in their type.
-
-    >>> public_classes(["yes", "no"], None, np.array(["no", "no"])).tolist()
-    ['no', 'yes']
-    >>> public_classes(None, None, np.array([0, 1]))
-    Traceback (most recent call last):
-    ...
-    celosia.core.errors.UnboundedDataError: classes must be given, from public knowledge: classes=[...], or ...
     """
     known = _declared(classes, y, labels)
     if len(known) < 2:

@@ -27,19 +27,12 @@ from celosia.statistics.base.inquiry import Facts, Inquiry, Part, reached
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Design", "SummaryEstimator"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Design:
     """All that is public about a fit: the kinds of the columns, the classes, the promise, and who is protected.
 
     ``target`` is the kind of a target that is a number. ``droppable``: a row may be left out for what it holds.
-
-    >>> from celosia.data.schema.columns import Real
-    >>> design = Design(features=(Real(0, 1),), privacy=Target.of(epsilon=1), bounding=Bounding())
-    >>> design.kinds
-    (Real(0, 1),)
     """
 
     features: tuple[Kind, ...]

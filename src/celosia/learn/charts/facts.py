@@ -14,20 +14,6 @@ from celosia.learn.linear_model.noisy_moments import Moments
 from celosia.learn.privacy.bounds import axis_of, feature_kinds
 from celosia.plots import Labels
 
-__all__ = [
-    "axis_titles",
-    "band_of",
-    "belonging",
-    "check_fitted",
-    "drawn_bounds",
-    "feature_name",
-    "height_of",
-    "promise_of",
-    "records_of",
-    "targets_of",
-    "two_places",
-]
-
 Numbers = NDArray[np.float64]
 
 _PLACES = 25  # at which a band is computed
@@ -38,9 +24,6 @@ def band_of(model: Any, grid: Numbers, level: float) -> tuple[Numbers, Numbers, 
 
     The ends are those of confidence intervals, with sampling error and noise in them. Between the places they bend
     away from the line, so that straight pieces between them hold too much rather than too little.
-
-    >>> band_of(None, np.linspace(0, 1, 5), 0.95) is None
-    True
     """
     if getattr(model, "guarantee_", None) is None or not hasattr(model, "noisy_moments_"):
         return None
@@ -66,12 +49,7 @@ def band_of(model: Any, grid: Numbers, level: float) -> tuple[Numbers, Numbers, 
 
 
 def height_of(model: Any, grid: Numbers) -> Numbers:
-    """Return what a model says along one feature: its prediction, or the probability of the second of two classes.
-
-    >>> from sklearn.linear_model import LinearRegression
-    >>> height_of(LinearRegression().fit([[0], [1]], [0, 2]), np.array([0.5])).round(6).tolist()
-    [1.0]
-    """
+    """Return what a model says along one feature: its prediction, or the probability of the second of two classes."""
     if not hasattr(model, "classes_"):
         return np.asarray(model.predict(grid[:, None]), dtype=np.float64)
     if len(model.classes_) != 2:
@@ -80,12 +58,7 @@ def height_of(model: Any, grid: Numbers) -> Numbers:
 
 
 def belonging(model: Any, places: Numbers) -> tuple[list[int], Numbers]:
-    """Return the cluster of each place and how strongly it belongs to it, from 0 to 1.
-
-    >>> from sklearn.cluster import KMeans
-    >>> belonging(KMeans(1).fit([[0.0], [1.0]]), np.array([[0.5]]))[0]
-    [0]
-    """
+    """Return the cluster of each place and how strongly it belongs to it, from 0 to 1."""
     if hasattr(model, "predict_membership"):
         shares = np.asarray(model.predict_membership(places))
         return np.argmax(shares, axis=1).tolist(), shares.max(axis=1)
@@ -93,13 +66,7 @@ def belonging(model: Any, places: Numbers) -> tuple[list[int], Numbers]:
 
 
 def check_fitted(model: Any, attribute: str, features: int | None = None) -> None:
-    """Refuse what is not fitted, has no such attribute, or has another number of features.
-
-    >>> check_fitted(3, "predict")
-    Traceback (most recent call last):
-    ...
-    celosia.core.errors.ParameterError: This picture needs a fitted model with predict, not 3.
-    """
+    """Refuse what is not fitted, has no such attribute, or has another number of features."""
     if not hasattr(model, attribute) or not hasattr(model, "n_features_in_"):
         raise ParameterError(f"This picture needs a fitted model with {attribute}, not {quote(model)}.")
     if features is not None and model.n_features_in_ != features:
@@ -107,13 +74,7 @@ def check_fitted(model: Any, attribute: str, features: int | None = None) -> Non
 
 
 def drawn_bounds(model: Any, X: Any) -> tuple[Numbers, Numbers]:  # noqa: N803 - a model and records
-    """Return the public bounds of the features; without any, those of the records, as nothing is promised then.
-
-    >>> from types import SimpleNamespace
-    >>> low, high = drawn_bounds(SimpleNamespace(n_features_in_=2, bounds=(0, [1, 5])), None)
-    >>> low.tolist(), high.tolist()
-    ([0.0, 0.0], [1.0, 5.0])
-    """
+    """Return the public bounds of the features; without any, those of the records, as nothing is promised then."""
     count = int(model.n_features_in_)
     if getattr(model, "bounds", None) is not None:
         axes = [axis_of(kind) for kind in feature_kinds(model.bounds, count, getattr(model, "feature_names_in_", None))]
@@ -125,11 +86,7 @@ def drawn_bounds(model: Any, X: Any) -> tuple[Numbers, Numbers]:  # noqa: N803 -
 
 
 def records_of(X: Any, features: int) -> Numbers:  # noqa: N803 - scikit-learn's
-    """Return the records to draw.
-
-    >>> records_of([[1, 2]], 2).tolist()
-    [[1.0, 2.0]]
-    """
+    """Return the records to draw."""
     values = None if X is None else np.asarray(X, dtype=np.float64)
     if values is None or values.ndim != 2 or values.shape[1] != features or not len(values):
         raise InputError(f"show_points needs records to draw: rows of {features} number(s).")
@@ -137,11 +94,7 @@ def records_of(X: Any, features: int) -> Numbers:  # noqa: N803 - scikit-learn's
 
 
 def targets_of(y: Any, rows: int, classes: Any) -> Numbers:
-    """Return the target as numbers: for classes, their places.
-
-    >>> targets_of(["no", "yes"], 2, np.array(["no", "yes"])).tolist()
-    [0.0, 1.0]
-    """
+    """Return the target as numbers: for classes, their places."""
     values = None if y is None else np.asarray(y)
     if values is None or values.shape != (rows,):
         raise InputError("show_points needs a target for each of the records.")
@@ -153,42 +106,26 @@ def targets_of(y: Any, rows: int, classes: Any) -> Numbers:
 
 
 def two_places(columns: Any, count: int) -> list[int]:
-    """Return the two columns that a picture shows.
-
-    >>> two_places((0, 2), 3)
-    [0, 2]
-    """
+    """Return the two columns that a picture shows."""
     if count < 2 or len(set(columns)) != 2 or not all(place in range(count) for place in columns):
         raise ParameterError(f"columns must be two different places of {count} features, not {quote(columns)}.")
     return [int(place) for place in columns]
 
 
 def axis_titles(model: Any, both: list[int], labels: Labels | None) -> tuple[str, str]:
-    """Return the names of two axes: those given, else those of the features.
-
-    >>> axis_titles(None, [0, 1], Labels(title="", y="Income"))
-    ('Feature 1', 'Income')
-    """
+    """Return the names of two axes: those given, else those of the features."""
     given = ("", "") if labels is None else (labels.x, labels.y)
     return given[0] or feature_name(model, both[0]), given[1] or feature_name(model, both[1])
 
 
 def feature_name(model: Any, place: int) -> str:
-    """Return the name of a feature, or its number.
-
-    >>> feature_name(None, 0)
-    'Feature 1'
-    """
+    """Return the name of a feature, or its number."""
     names = getattr(model, "feature_names_in_", None)
     return f"Feature {place + 1}" if names is None else str(names[place])
 
 
 def promise_of(model: Any, *, records: bool = False) -> str:
-    """Return what a model promises, as text; of a picture with records, that they are not meant.
-
-    >>> promise_of(None)
-    'Without privacy'
-    """
+    """Return what a model promises, as text; of a picture with records, that they are not meant."""
     guarantee = getattr(model, "guarantee_", None)
     promise = "Without privacy" if guarantee is None else repr(guarantee)
     return promise + ("; the dots are records, and not private" if records else "")

@@ -16,8 +16,6 @@ from celosia.plots.style import GREY, INK, PALETTE, styled
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["Frame", "cloud", "ellipses", "ground", "marks", "middles", "together", "with_loose_axis", "words"]
-
 Numbers = NDArray[np.float64]
 
 _TILES = 40  # along each side of the ground: more would only make the picture slow
@@ -29,12 +27,7 @@ _MOST_DRAWN = 2000  # records in one picture: more would only be ink
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Frame:
-    """Two columns, their public bounds and names, and the names of what is told apart by colour.
-
-    >>> frame = Frame(low=np.zeros(2), high=np.ones(2), titles=("x", "y"), names=("a", "b"))
-    >>> frame.grid.shape
-    (1600, 2)
-    """
+    """Two columns, their public bounds and names, and the names of what is told apart by colour."""
 
     low: Numbers
     high: Numbers
@@ -81,12 +74,7 @@ class Frame:
 
 
 def ground(frame: Frame, places: Sequence[int], strength: Numbers) -> "alt.Chart":
-    """Return tiles in the colours of what they belong to, the paler the weaker.
-
-    >>> frame = Frame(low=np.zeros(2), high=np.ones(2), titles=("x", "y"), names=("a",))
-    >>> ground(frame, [0] * 1600, np.ones(1600)).to_dict()["mark"]["type"]
-    'rect'
-    """
+    """Return tiles in the colours of what they belong to, the paler the weaker."""
     import altair as alt
 
     sides = 0.56 * frame.step  # they overlap a little, so that no seams are seen
@@ -103,12 +91,7 @@ def ground(frame: Frame, places: Sequence[int], strength: Numbers) -> "alt.Chart
 
 
 def words(frame: Frame, positions: Numbers) -> "list[alt.Chart]":
-    """Return the names a little above their positions, dark on a light edge.
-
-    >>> frame = Frame(low=np.zeros(2), high=np.ones(2), titles=("x", "y"), names=("a",))
-    >>> [row["name"] for row in words(frame, np.array([[0.5, 0.5]]))[1].data["values"]]
-    ['a']
-    """
+    """Return the names a little above their positions, dark on a light edge."""
     import altair as alt
 
     rows = [
@@ -122,12 +105,7 @@ def words(frame: Frame, positions: Numbers) -> "list[alt.Chart]":
 
 
 def middles(frame: Frame, places: Sequence[int]) -> Numbers:
-    """Return, for each name, the tile nearest to the middle of its tiles: inside, also where a region bends.
-
-    >>> frame = Frame(low=np.zeros(2), high=np.ones(2), titles=("x", "y"), names=("a", "b"))
-    >>> middles(frame, [0] * 1600).round(1).tolist()
-    [[0.5, 0.5], [nan, nan]]
-    """
+    """Return, for each name, the tile nearest to the middle of its tiles: inside, also where a region bends."""
     found = np.full((len(frame.names), 2), np.nan)
     for place in set(places):
         tiles = frame.grid[np.asarray(places) == place]
@@ -148,11 +126,7 @@ def _pale(colours: NDArray[np.int64], strength: Numbers) -> list[str]:
 
 
 def cloud(columns: Mapping[str, Any], frame: Frame | None = None) -> "alt.Chart":
-    """Return records as dots, some thousands at the most, spread evenly over all; ``name`` colours them.
-
-    >>> cloud({"x": [0.0, 1.0], "y": [1.0, 2.0]}).to_dict()["mark"]["type"]
-    'circle'
-    """
+    """Return records as dots, some thousands at the most, spread evenly over all; ``name`` colours them."""
     import altair as alt
 
     size = len(columns["x"])
@@ -172,12 +146,7 @@ def cloud(columns: Mapping[str, Any], frame: Frame | None = None) -> "alt.Chart"
 
 
 def marks(frame: Frame, centres: Numbers, plain: Numbers | None = None) -> "alt.Chart":
-    """Return centres as crosses and, as hollow diamonds, those that are not private.
-
-    >>> frame = Frame(low=np.zeros(2), high=np.ones(2), titles=("x", "y"), names=("a",))
-    >>> marks(frame, np.array([[0.5, 0.5]])).to_dict()["encoding"]["shape"]["scale"]["range"]
-    ['cross']
-    """
+    """Return centres as crosses and, as hollow diamonds, those that are not private."""
     import altair as alt
 
     series = {"private centre": centres} | ({} if plain is None else {"centre without privacy": plain})
@@ -207,12 +176,7 @@ def marks(frame: Frame, centres: Numbers, plain: Numbers | None = None) -> "alt.
 
 
 def ellipses(frame: Frame, means: Numbers, variances: Numbers) -> "alt.Chart":
-    """Return ellipses of one and two standard deviations around every mean.
-
-    >>> frame = Frame(low=np.zeros(2), high=np.ones(2), titles=("x", "y"), names=("a",))
-    >>> ellipses(frame, np.array([[0.5, 0.5]]), np.array([[0.01, 0.04]])).to_dict()["mark"]["type"]
-    'line'
-    """
+    """Return ellipses of one and two standard deviations around every mean."""
     import altair as alt
 
     rows = [
@@ -236,12 +200,7 @@ def ellipses(frame: Frame, means: Numbers, variances: Numbers) -> "alt.Chart":
 
 
 def together(layers: "Sequence[alt.Chart]", title: str, subtitle: str) -> "alt.LayerChart":
-    """Return layers as one square picture.
-
-    >>> frame = Frame(low=np.zeros(2), high=np.ones(2), titles=("x", "y"), names=("a",))
-    >>> together([marks(frame, np.array([[0.5, 0.5]]))], "Centres", "").to_dict()["title"]["text"]
-    'Centres'
-    """
+    """Return layers as one square picture."""
     import altair as alt
 
     from celosia.plots.offline import LayerChart
@@ -253,13 +212,7 @@ def together(layers: "Sequence[alt.Chart]", title: str, subtitle: str) -> "alt.L
 
 
 def with_loose_axis(chart: "alt.LayerChart") -> "alt.LayerChart":
-    """Return a chart of curves whose vertical axis need not begin at 0: a line has no area.
-
-    >>> from celosia.plots import Curve, Labels, curves
-    >>> chart = curves([Curve(name="a", x=[0, 1], y=[7, 8])], labels=Labels(title="High up"))
-    >>> with_loose_axis(chart).to_dict()["layer"][0]["encoding"]["y"]["scale"]["zero"]
-    False
-    """
+    """Return a chart of curves whose vertical axis need not begin at 0: a line has no area."""
     import altair as alt
 
     for layer in chart.layer:

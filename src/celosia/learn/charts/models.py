@@ -42,8 +42,6 @@ from celosia.plots.style import PALETTE
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["accuracy_chart", "clusters_chart", "fit_chart", "regions_chart"]
-
 _POINTS = 121  # of a curve
 
 

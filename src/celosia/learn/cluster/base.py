@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from celosia.core.exact import Exact
     from celosia.learn.cluster.passes import Add
 
-__all__ = ["Clusterer"]
-
 _REFINING = 3
 _MOST_MORE = 5
 _MOST_BY_DEFAULT = 15

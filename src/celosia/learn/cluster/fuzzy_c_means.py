@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from celosia.core.exact import Exact
     from celosia.learn.cluster.passes import Add
 
-__all__ = ["FuzzyCMeans"]
-
 _GRID = Fraction(1, 2**20)
 _ITERATIONS = 10  # of the method of Algorithm 6 in its source, which names no number
 _MOST_ITERATIONS = 10_000

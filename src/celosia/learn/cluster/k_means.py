@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from celosia.core.exact import Exact
     from celosia.learn.cluster.passes import Add
 
-__all__ = ["KMeans"]
-
 
 class KMeans(Clusterer):
     """Find ``n_clusters`` centres with a small sum of squared distances to the nearest.

@@ -10,8 +10,6 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["add_fuzzy", "add_nearest"]
-
 _FAR = 2.0**200
 _BELOW = 1.0 - 2.0**-40  # rounding to doubles must not lift a scaled displacement above the reach
 
@@ -118,13 +116,6 @@ def add_nearest(
 
     ``centres`` are features by clusters, ``box`` the lower and upper bounds, ``slopes`` steps per unit; ``patterns``
     are directions, features by number. ``votes`` without columns are not counted.
-
-    >>> counts, sums, bins = np.zeros(2, np.int64), np.zeros((2, 1), np.int64), np.zeros(2, np.int64)
-    >>> rows, box, centres = np.array([[1.0], [7.0], [99.0]]), np.array([[0.0], [10.0]]), np.array([[0.0, 10.0]])
-    >>> none, votes = np.zeros((1, 0)), np.zeros((2, 0), np.int64)
-    >>> add_nearest(rows, box, centres, np.ones(1), 2, False, np.array([2.0]), none, 1, counts, sums, bins, votes)
-    >>> counts.tolist(), sums.tolist(), bins.tolist()
-    ([1, 2], [[1], [-1]], [2, 1])
     """
     inside, distances = np.empty(values.shape[1]), np.empty(centres.shape[1])
     steps, along = np.empty(values.shape[1], np.int64), np.empty(patterns.shape[1])
@@ -185,18 +176,7 @@ def add_fuzzy(
     m: float,
     whole: int,
 ) -> None:
-    """Add every row to every centre by its membership to the power ``m``, in parts of ``whole``.
-
-    >>> counts, sums, bins = np.zeros(2, np.int64), np.zeros((2, 1), np.int64), np.zeros(2, np.int64)
-    >>> rows, box, centres = np.array([[5.0], [0.0]]), np.array([[0.0], [10.0]]), np.array([[0.0, 10.0]])
-    >>> none, votes = np.zeros((1, 0)), np.zeros((2, 1), np.int64)
-    >>> edges = np.array([2.0])
-    >>> add_fuzzy(rows, box, centres, np.ones(1), 9, False, edges, none, 9, counts, sums, bins, votes, 2.0, 100)
-    >>> counts.tolist(), sums.tolist(), bins.tolist()
-    ([125, 25], [[125], [-125]], [100, 50])
-    >>> votes.tolist()
-    [[125], [125]]
-    """
+    """Add every row to every centre by its membership to the power ``m``, in parts of ``whole``."""
     inside, distances = np.empty(values.shape[1]), np.empty(centres.shape[1])
     steps, shares = np.empty(values.shape[1], np.int64), np.empty(centres.shape[1], np.int64)
     along = np.empty(patterns.shape[1])

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from celosia.learn.privacy.target import Target
     from celosia.statistics.base.noise import Noise
 
-__all__ = ["BIN", "COUNT", "EDGES", "REACH", "VOTE", "Add", "Extent", "Passes", "check_rows", "sensitivity_of"]
-
 REACH: Final = 2**17
 """Steps of the longest displacement."""
 
@@ -60,14 +58,7 @@ Add = Callable[..., None]
 def sensitivity_of(
     *, features: int, clusters: int, whole: int, euclidean: bool, votes: bool, adjacency: Adjacency
 ) -> Sensitivity:
-    """Return how far the sums of neighbours are apart: of shares, displacements, distances and votes, all together.
-
-    >>> found = sensitivity_of(
-    ...     features=2, clusters=3, whole=1, euclidean=False, votes=False, adjacency=AddRemove
-    ... )
-    >>> found.l1 == COUNT + REACH + BIN
-    True
-    """
+    """Return how far the sums of neighbours are apart: of shares, displacements, distances and votes, all together."""
     longest = math.isqrt(features * REACH**2) if euclidean else REACH
     vote = VOTE if votes else 0
     beside_l1, beside_squared = BIN + vote, BIN**2 + vote**2
@@ -87,9 +78,6 @@ class Extent:
 
     A feature of half range h gets noise in proportion to h/w for its weight w; the sum of squares is least for weights
     h^(2/3) where displacements are measured in L1 (Laplace noise), and h^(1/2) in L2 (Gaussian).
-
-    >>> Extent(np.array([0.0, 0.0]), np.array([2.0, 16.0]), euclidean=False).weights.round(9).tolist()
-    [1.0, 4.0]
     """
 
     low: "NDArray[np.float64]"
@@ -131,15 +119,6 @@ class Passes:
     """All that is public about the passes of one fit, and how they are run.
 
     ``whole`` is what the shares of a record in all clusters sum to at the most: 1 where it belongs to one of them.
-
-    >>> from celosia.learn.cluster.kernels import add_nearest
-    >>> from celosia.learn.privacy.target import Target
-    >>> from celosia.noise import Seeded
-    >>> box = Extent(np.zeros(1), np.full(1, 10.0), euclidean=False)
-    >>> passes = Passes.plan(Target.of(epsilon=1), box, clusters=2, whole=1, refining=3)
-    >>> rows = np.repeat([[2.0], [9.0]], 500, axis=0)
-    >>> np.sort(passes.run(rows, add_nearest, Seeded(7)).ravel()).round().tolist()
-    [2.0, 9.0]
     """
 
     box: Extent
@@ -162,15 +141,6 @@ class Passes:
         """Return the passes that spend a promise: in equal parts, and two of them for the last.
 
         ``more`` refining passes share the parts of the others that refine; what finds the clusters keeps its parts.
-
-        >>> from celosia.learn.privacy.target import Target
-        >>> box = Extent(np.zeros(2), np.ones(2), euclidean=False)
-        >>> passes = Passes.plan(Target.of(epsilon=1), box, clusters=4, whole=1, refining=2)
-        >>> passes.sizes, [str(noise.mechanism.epsilon) for noise in passes.noises]
-        ((1, 2, 4, 4), ['1/5', '1/5', '1/5', '2/5'])
-        >>> passes = Passes.plan(Target.of(epsilon=1), box, clusters=4, whole=1, refining=2, more=1)
-        >>> passes.sizes, [str(noise.mechanism.epsilon) for noise in passes.noises]
-        ((1, 2, 4, 4, 4), ['1/5', '1/5', '3/20', '3/20', '3/10'])
         """
         numbers = sizes(clusters, refining + more)
         part = Fraction(1, len(numbers) - more + 1)
@@ -212,12 +182,6 @@ class Passes:
 
         Half of the room that noise leaves, in logarithms, goes to passes, the other half to less noise in the last: so
         more of epsilon, or of records, is never worse.
-
-        >>> from celosia.learn.privacy.target import Target
-        >>> box = Extent(np.zeros(2), np.ones(2), euclidean=False)
-        >>> passes = Passes.plan(Target.of(epsilon=1), box, clusters=4, whole=1, refining=2)
-        >>> [passes.bears(2, rows) for rows in (50, 500, 5000)]
-        [1, 6, 24]
         """
         farthest = float(np.sqrt((self.box.half**2).sum()))
         room = _LITTLE * farthest * rows / self.push
@@ -358,9 +322,6 @@ class _Seen:
 
 
 def check_rows(rows: int) -> None:
-    """Refuse more records than whole numbers can be summed over; the number itself is not told.
-
-    >>> check_rows(10**6)
-    """
+    """Refuse more records than whole numbers can be summed over; the number itself is not told."""
     if rows > _MOST_ROWS:
         raise InputError("At most 2^28 records can be clustered.")

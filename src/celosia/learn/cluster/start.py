@@ -13,8 +13,6 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["PATTERNS", "chosen", "grown", "middle", "patterns", "sizes", "swapped"]
-
 PATTERNS: Final = 8
 """Directions across the box that records can vote for, besides the axes."""
 
@@ -26,21 +24,13 @@ _REPEAT = 8  # features after which the signs repeat
 
 
 def sizes(clusters: int, refining: int) -> tuple[int, ...]:
-    """Return how many centres there are in each pass: doubled until there are enough, then ``refining`` passes.
-
-    >>> sizes(6, 2), sizes(1, 1)
-    ((1, 2, 4, 6, 6), (1,))
-    """
+    """Return how many centres there are in each pass: doubled until there are enough, then ``refining`` passes."""
     growing = [2**level for level in range(max(clusters - 1, 0).bit_length())]
     return (*growing, *[clusters] * refining)
 
 
 def middle(low: "NDArray[np.float64]", high: "NDArray[np.float64]") -> "NDArray[np.float64]":
-    """Return the middle of the box, as one centre.
-
-    >>> middle(np.array([0.0, 20.0]), np.array([10.0, 90.0])).tolist()
-    [[5.0, 55.0]]
-    """
+    """Return the middle of the box, as one centre."""
     return (low + (high - low) / 2)[None, :]
 
 
@@ -48,9 +38,6 @@ def patterns(half: "NDArray[np.float64]") -> "NDArray[np.float64]":
     """Return directions across the box, features by number, of length 1: with the signs of a Hadamard matrix.
 
     In the first all signs are plus: large records lie on one side, small ones on the other.
-
-    >>> patterns(np.array([3.0, 4.0]))[:, :2].tolist()
-    [[0.6, 0.6], [0.8, -0.8]]
     """
     common = np.bitwise_count(np.arange(len(half))[:, None] % _REPEAT & np.arange(PATTERNS)[None, :])
     return np.asarray((1.0 - 2.0 * (common % 2)) * (half / np.sqrt((half**2).sum()))[:, None])
@@ -62,9 +49,6 @@ def chosen(votes: "NDArray[np.float64]", noise: float, half: "NDArray[np.float64
     Where votes are few against their noise, the pattern of all plus is preferred, and an axis the less the shorter it
     is: what is expected of data that nobody has looked at. Where they are many, directions are tilted a little: on even
     data, equal splits across each other would leave the centres in a saddle, which passes leave slowly.
-
-    >>> chosen(np.array([[4.5] + [0.0] * 9, [0.0] * 9 + [3.5]]), 1.0, np.array([3.0, 4.0])).tolist()
-    [[0.6, 0.8], [0.0, 1.0]]
     """
     directions = np.hstack([patterns(half), np.eye(len(half))])
     expected = np.concatenate([[0.0], np.full(PATTERNS - 1, -_PRIOR), 4 * np.log(half / half.max()) - _PRIOR])
@@ -86,11 +70,7 @@ def _tilted(directions: "NDArray[np.float64]", half: "NDArray[np.float64]") -> "
 def grown(
     centres: "NDArray[np.float64]", counts: "NDArray[np.float64]", wanted: int, offsets: "NDArray[np.float64]"
 ) -> "NDArray[np.float64]":
-    """Split the centres with the largest noisy counts in two, one offset to each side, until there are ``wanted``.
-
-    >>> grown(np.array([[5.0], [9.0]]), np.array([80.0, 20.0]), 3, np.array([[0.5], [0.7]])).tolist()
-    [[4.5], [9.0], [5.5]]
-    """
+    """Split the centres with the largest noisy counts in two, one offset to each side, until there are ``wanted``."""
     split = np.argsort(-counts, kind="stable")[: wanted - len(centres)]
     moved = centres.copy()
     moved[split] -= offsets[split]
@@ -103,12 +83,7 @@ def swapped(
     gains: "NDArray[np.float64]",
     offsets: "NDArray[np.float64]",
 ) -> "NDArray[np.float64]":
-    """Merge the two centres that are missed least, and split the one with the most to gain, if that is clearly more.
-
-    >>> centres, gains = np.array([[1.0], [2.0], [8.0]]), np.array([0.0, 0.0, 900.0])
-    >>> swapped(centres, np.array([30.0, 10.0, 40.0]), gains, np.full((3, 1), 0.5)).tolist()
-    [[1.25], [8.5], [7.5]]
-    """
+    """Merge the two centres that are missed least, and split the one with the most to gain, if that is clearly more."""
     rows = np.maximum(counts, 1.0)
     apart = ((centres[:, None, :] - centres[None, :, :]) ** 2).sum(axis=-1)
     cost = apart * rows[:, None] * rows[None, :] / (rows[:, None] + rows[None, :])

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from celosia.core.adjacency import Adjacency
     from celosia.core.exact import Exact
 
-__all__ = ["PCA", "triangle_footprint"]
-
 
 class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SummaryEstimator):  # type: ignore[misc] # no types
     """Principal components, learned with differential privacy.
@@ -254,9 +252,6 @@ def triangle_footprint(reaches: tuple[int, ...], rows: int, sums: int) -> Footpr
 
     The proof is in ``proofs/pca.md``. Between two rows the count does not move; the largest distances are
     (sum of squares + sums^2)^2 squared, and one that is attained where rows differ a little more than from 0.
-
-    >>> triangle_footprint((1, 1), rows=1, sums=1)
-    Footprint(l1=6, l2_squared=6, across_l1=5, across_l2_squared=9)
     """
     reach, squares, count = sum(reaches), sum(far**2 for far in reaches), len(reaches)
     triangle = (reach**2 + squares) // 2

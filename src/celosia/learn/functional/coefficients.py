@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from celosia.learn.privacy.target import Target
     from celosia.statistics.base.noise import Noise
 
-__all__ = ["Coefficients"]
-
 _BLOCK: Final = 65_536  # records whose coefficients are in memory together
 _LARGEST: Final = Fraction(2**38)  # steps of one record's largest coefficient: sums of millions of records fit 62 bits
 _LARGEST_L1: Final = Fraction(2**46)
@@ -37,11 +35,6 @@ class Coefficients:
 
     ``step`` is what one of them is worth. ``noised`` says which coefficients are: those that are the same for every
     record are known where the number of records is.
-
-    >>> from celosia.learn.functional.objective import linear_objective
-    >>> coefficients = Coefficients.of(linear_objective(1), AddRemove)
-    >>> coefficients.steps(np.array([[1.0]]), np.array([0.5])) * float(coefficients.step)
-    array([[-0.5,  1. ]])
     """
 
     objective: Objective

@@ -16,8 +16,6 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Extent", "Places", "RecordPolynomial", "extent_of", "range_of"]
-
 Places: TypeAlias = tuple[int, ...]
 """The columns of a record that are multiplied, in order; a square names its column twice."""
 
@@ -33,10 +31,9 @@ _SAFE = 2**61
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extent:
-    """How far a vector of polynomials can be from 0, and how far apart for two records: L1 norms and squared L2 norms.
+    """How far a vector of polynomials can be from 0, and how far apart for two records.
 
-    >>> Extent(l1=Fraction(1), l2_squared=Fraction(1), across_l1=Fraction(2), across_l2_squared=Fraction(4)).l1
-    Fraction(1, 1)
+    L1 norms and squared L2 norms.
     """
 
     l1: Fraction
@@ -45,14 +42,7 @@ class Extent:
     across_l2_squared: Fraction
 
     def within(self, other: "Extent") -> "Extent":
-        """Return the smaller of two bounds, each by itself: what is bounded by both is bounded by it.
-
-        >>> from dataclasses import replace
-        >>> wide = Extent(l1=Fraction(2), l2_squared=Fraction(4), across_l1=Fraction(4), across_l2_squared=Fraction(9))
-        >>> narrow = replace(wide, across_l1=Fraction(3))
-        >>> wide.within(narrow).across_l1
-        Fraction(3, 1)
-        """
+        """Return the smaller of two bounds, each by itself: what is bounded by both is bounded by it."""
         return Extent(
             l1=min(self.l1, other.l1),
             l2_squared=min(self.l2_squared, other.l2_squared),
@@ -62,11 +52,7 @@ class Extent:
 
 
 def extent_of(polynomials: Sequence[RecordPolynomial]) -> Extent:
-    """Return an upper bound of how far the values of polynomials reach, together, for records in [0, 1] everywhere.
-
-    >>> extent_of([{(0,): Fraction(1, 2), (0, 1): Fraction(-1)}]).across_l1  # (1/2 - y) x
-    Fraction(1, 1)
-    """
+    """Return an upper bound of how far the values of polynomials reach, together, for records in [0, 1] everywhere."""
     separate = _separate(polynomials)
     points = _points(polynomials)
     bound = separate if points is None else separate.within(_joint(*points))
@@ -80,11 +66,7 @@ def extent_of(polynomials: Sequence[RecordPolynomial]) -> Extent:
 
 
 def range_of(polynomial: RecordPolynomial) -> tuple[Fraction, Fraction]:
-    """Return bounds of a polynomial's values on [0, 1] everywhere: exact where no column is squared.
-
-    >>> range_of({(0,): Fraction(1), (0, 0): Fraction(-1)})  # x - x^2 is at most 1/4
-    (Fraction(0, 1), Fraction(1, 2))
-    """
+    """Return bounds of a polynomial's values on [0, 1] everywhere: exact where no column is squared."""
     low = sum((min(number, Fraction(0)) for places, number in polynomial.items() if places), Fraction(0))
     high = sum((max(number, Fraction(0)) for places, number in polynomial.items() if places), Fraction(0))
     constant = polynomial.get((), Fraction(0))

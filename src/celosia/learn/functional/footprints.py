@@ -10,16 +10,11 @@ from collections.abc import Sequence
 
 from celosia.statistics.base.contribution import Footprint
 
-__all__ = ["linear_footprint", "logistic_footprint", "softmax_footprint"]
-
 
 def linear_footprint(reaches: Sequence[int], target: int, intercept: int | None = None) -> Footprint:
     """Return the footprint of the products of columns, each pair once, and of every column with the target.
 
     The square of the intercept is the same for every record, so no two records differ in it.
-
-    >>> linear_footprint([1, 1, 1], 1).across_l1, linear_footprint([1, 1, 1], 1, intercept=1).across_l1
-    (9, 13)
     """
     columns = [*([] if intercept is None else [intercept]), *reaches]
     largest = [a * b for place, a in enumerate(columns) for b in columns[place:]]
@@ -36,9 +31,6 @@ def logistic_footprint(reaches: Sequence[int], unit: int) -> Footprint:
 
     They are 4u(1 - 2y)v for a column v, v v for its square and 2 v v' for a product, u being the ``unit`` that no reach
     exceeds. An intercept is one of the columns, with the unit as its reach.
-
-    >>> logistic_footprint([1, 1], 1).across_l1 / 8  # d^2/8 + d/2 + 1/2
-    2.0
     """
     along = sum(reaches)
     l1 = along * along + 4 * unit * along
@@ -57,9 +49,6 @@ def softmax_footprint(reaches: Sequence[int], unit: int, classes: int, *, fit_in
 
     They are 2Ku v in the record's own class (2Ku u for an intercept), v v for the square of a column, and 2 v v' for a
     product.
-
-    >>> softmax_footprint([1], 1, 3, fit_intercept=False).l1
-    7
     """
     along, weight = sum(reaches), 2 * classes * unit
     ones = unit if fit_intercept else 0

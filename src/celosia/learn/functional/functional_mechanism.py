@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from celosia.core.exact import Exact
     from celosia.data.schema.columns import Kind
 
-__all__ = ["FunctionalMechanism"]
-
 Range: TypeAlias = tuple[NDArray[np.float64], NDArray[np.float64]]
 """The lower and the upper bounds of columns."""
 

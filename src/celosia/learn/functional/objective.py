@@ -22,14 +22,6 @@ from celosia.learn.functional.footprints import linear_footprint, logistic_footp
 from celosia.learn.functional.polynomial import Polynomial, Powers, variables
 from celosia.statistics.base.contribution import Footprint
 
-__all__ = [
-    "Loss",
-    "Objective",
-    "linear_objective",
-    "logistic_objective",
-    "objective_of",
-]
-
 Loss: TypeAlias = Callable[..., Any]
 """A function of the weights ``w``, the features ``x`` and the target ``y``: what one record adds to the objective."""
 
@@ -149,11 +141,6 @@ def objective_of(
     """Return a Python function of ``w``, ``x`` and ``y``, made of ``+ - * **`` and numbers, as an objective.
 
     With ``fit_intercept``, ``x[0]`` is 1 and ``w[0]`` its weight.
-
-    >>> def squares(w, x, y):
-    ...     return (y - w[0] * x[0] - w[1] * x[1]) ** 2
-    >>> objective_of(squares, features=2) == objective_of(lambda w, x, y: squares(w, x, y) + 3 * y, features=2)
-    True
     """
     count = whole(features, name="features")
     ones = (Polynomial.of({(): Fraction(1)}),) if fit_intercept else ()
@@ -231,11 +218,7 @@ def _split(powers: Powers, features: int) -> tuple[Places, Places]:
 
 
 def linear_objective(features: int, *, fit_intercept: bool = False) -> Objective:
-    """Return least squares, (y - w x)^2; what is noised are the entries of X'X and X'y, each once.
-
-    >>> linear_objective(3, fit_intercept=True).extent.across_l1  # d (d + 1) / 2 + 2 d + 1
-    Fraction(13, 1)
-    """
+    """Return least squares, (y - w x)^2; what is noised are the entries of X'X and X'y, each once."""
     terms = objective_of(_squares, features, fit_intercept=fit_intercept)
     units = tuple(Fraction(1 if len(set(m)) < len(m) else 2) for m in terms.monomials)
     known = _extent(linear_footprint([1] * features, 1, 1 if fit_intercept else None), 1)
@@ -243,11 +226,7 @@ def linear_objective(features: int, *, fit_intercept: bool = False) -> Objective
 
 
 def logistic_objective(features: int, *, degree: int = 2, fit_intercept: bool = False) -> Objective:
-    """Return the logistic loss log(1 + exp(w x)) - y w x, by its Taylor polynomial at 0.
-
-    >>> [str(number) for number in logistic_objective(1).coefficients(np.array([[1.0]]), np.array([0.0]))[0]]
-    ['0.5', '0.125']
-    """
+    """Return the logistic loss log(1 + exp(w x)) - y w x, by its Taylor polynomial at 0."""
     if degree not in _TAYLOR:
         raise ParameterError(
             f"degree must be one of {', '.join(map(str, _TAYLOR))} for the logistic loss, not {quote(degree)}."

@@ -13,8 +13,6 @@ from typing import Literal, TypeAlias
 from celosia.core.errors import ParameterError
 from celosia.core.exact import Exact, exact, quote, show, whole
 
-__all__ = ["Polynomial", "Powers", "Variable", "variables"]
-
 Letter: TypeAlias = Literal["w", "x", "y"]
 
 Variable: TypeAlias = tuple[str, int]
@@ -30,22 +28,13 @@ _HIGHEST = 64
 
 @dataclass(frozen=True, slots=True)
 class Polynomial:
-    """A sum of products of variables, each with an exact coefficient; made with ``variables`` and ``+ - * **``.
-
-    >>> (w,), (x,), (y,) = variables("w", 1), variables("x", 1), variables("y", 1)
-    >>> (y - w * x) ** 2
-    Polynomial('y^2 - 2 w0 x0 y + w0^2 x0^2')
-    """
+    """A sum of products of variables, each with an exact coefficient; made with ``variables`` and ``+ - * **``."""
 
     terms: tuple[tuple[Powers, Fraction], ...]
 
     @classmethod
     def of(cls, terms: Mapping[Powers, Fraction]) -> "Polynomial":
-        """Return the sum of the terms that are not 0, in a fixed order.
-
-        >>> Polynomial.of({(("x", 0),): Fraction(1, 2), (): Fraction(0)})
-        Polynomial('0.5 x0')
-        """
+        """Return the sum of the terms that are not 0, in a fixed order."""
         kept = {powers: number for powers, number in terms.items() if number}
         if len(kept) > _MOST_TERMS:
             raise ParameterError(f"A polynomial may have {_MOST_TERMS} terms: take fewer features, or a lower degree.")
@@ -53,12 +42,7 @@ class Polynomial:
 
     @property
     def degree(self) -> int:
-        """The largest number of variables that are multiplied.
-
-        >>> (x,) = variables("x", 1)
-        >>> (x * x + x + 1).degree
-        2
-        """
+        """The largest number of variables that are multiplied."""
         return max((len(powers) for powers, _ in self.terms), default=0)
 
     def __add__(self, other: "Polynomial | Exact") -> "Polynomial":
@@ -126,11 +110,7 @@ class Polynomial:
 
 
 def variables(letter: Letter, count: int) -> tuple[Polynomial, ...]:
-    """Return ``count`` variables of one letter.
-
-    >>> variables("x", 2)
-    (Polynomial('x0'), Polynomial('x1'))
-    """
+    """Return ``count`` variables of one letter."""
     return tuple(Polynomial((((((letter, place),)), Fraction(1)),)) for place in range(count))
 
 

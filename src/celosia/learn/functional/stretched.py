@@ -18,8 +18,6 @@ from celosia.data.schema.columns import Kind
 from celosia.learn.privacy.bounds import axis_of
 from celosia.statistics.base.products import Monomial, Products
 
-__all__ = ["Affine", "Stretched", "times"]
-
 Affine: TypeAlias = Mapping[Monomial, int]
 """A sum of products of centred columns, with whole numbers before them."""
 
@@ -33,11 +31,6 @@ class Stretched:
 
     ``unit`` is what no reach exceeds, and what an intercept is. Without an intercept the line goes through the caller's
     origin, and if that is not where all bounds begin, sums with a one are needed all the same.
-
-    >>> from celosia.data.schema.columns import Integer
-    >>> columns = Stretched.of([Integer(0, 10)], fit_intercept=True)
-    >>> columns.reaches, columns.affine
-    ((262120,), [{(): 262144}, {(0,): 2, (): 131060}])
     """
 
     axes: tuple[Axis, ...]
@@ -111,11 +104,7 @@ class Stretched:
 
 
 def times(a: Affine, b: Affine) -> dict[Monomial, int]:
-    """Return the product of two sums of products of columns.
-
-    >>> times({(0,): 2, (): 1}, {(0,): 3})
-    {(0, 0): 6, (0,): 3}
-    """
+    """Return the product of two sums of products of columns."""
     found: dict[Monomial, int] = {}
     for first, factor in a.items():
         for second, number in b.items():

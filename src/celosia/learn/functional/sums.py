@@ -27,8 +27,6 @@ from celosia.statistics.base.products import Monomial, Products, moments_up_to
 if TYPE_CHECKING:
     from celosia.learn.base.summaries import Design
 
-__all__ = ["Line", "linear_inquiry", "logistic_inquiry", "solve_linear", "solve_logistic"]
-
 Sense: TypeAlias = Literal["tight", "seed"]
 
 _FURTHEST = 2**51  # beyond, the rows of one unit could not be averaged exactly in doubles
@@ -36,10 +34,9 @@ _FURTHEST = 2**51  # beyond, the rows of one unit could not be averaged exactly 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Line:
-    """What was learned, in the caller's units, and the standard deviation of the noise of one normalised coefficient.
+    """What was learned, in the caller's units.
 
-    >>> Line(coef=np.array([2.0]), intercept=1.0, noise_scale=0.5).coef.tolist()
-    [2.0]
+    And the standard deviation of the noise of one normalised coefficient.
     """
 
     coef: NDArray[np.float64]
@@ -48,19 +45,7 @@ class Line:
 
 
 def linear_inquiry(design: "Design", *, fit_intercept: bool, sensitivity: Sense = "tight") -> Inquiry:
-    """Return what least squares sums: the products of the columns, each pair once, and of each with the target.
-
-    >>> from celosia.data.schema.columns import Real
-    >>> from celosia.learn.base.summaries import Design
-    >>> from celosia.learn.privacy.target import Target
-    >>> from celosia.statistics import Bounding
-    >>> design = Design(
-    ...     features=(Real(0, 1), Real(0, 1)), target=Real(0, 1), privacy=Target.of(epsilon=1), bounding=Bounding()
-    ... )
-    >>> inquiry = linear_inquiry(design, fit_intercept=False)
-    >>> inquiry.width, inquiry.event.sensitivity / 2**36  # d (d + 1) / 2 + d
-    (5, Fraction(5, 1))
-    """
+    """Return what least squares sums: the products of the columns, each pair once, and of each with the target."""
     columns, features = _columns(design, fit_intercept, sensitivity), len(design.features)
     monomials = tuple(m for m in moments_up_to(2, features + 1) if m != (features, features))
     *inputs, target = columns.affine
@@ -82,17 +67,6 @@ def solve_linear(
 
     The diagonal is raised by four standard deviations of the noise, and what still bends downwards is trimmed. With
     ``sensitivity="seed"`` nothing is repaired, as in the source document: the gradient is 0 there, and that is all.
-
-    >>> from celosia.data.schema.columns import Real
-    >>> from celosia.learn.base.summaries import Design
-    >>> from celosia.learn.privacy.target import Target
-    >>> from celosia.statistics import Bounding
-    >>> privacy = Target.of(epsilon=60_000)
-    >>> design = Design(features=(Real(0, 2),), target=Real(0, 1), privacy=privacy, bounding=Bounding())
-    >>> inquiry = linear_inquiry(design, fit_intercept=False)
-    >>> noisy = np.array([400, 200]) * 2**36  # sums of x x and x y, of columns between 0 and 1
-    >>> solve_linear(noisy, inquiry, fit_intercept=False).coef.round(4).tolist()
-    [0.25]
     """
     columns = _columns(_design_of(inquiry), fit_intercept, sensitivity)
     sizes, count = columns.sizes[:-1], len(columns.sizes) - 1
@@ -117,19 +91,6 @@ def logistic_inquiry(design: "Design", *, fit_intercept: bool, sensitivity: Sens
     """Return what the Taylor polynomial of the logistic loss sums: columns class by class, products of all records.
 
     Of two classes the difference of the columns is noised, of more the columns of every class.
-
-    >>> from celosia.data.schema.columns import Real
-    >>> from celosia.learn.base.summaries import Design
-    >>> from celosia.learn.privacy.target import Target
-    >>> from celosia.core import ReplaceOne
-    >>> from celosia.statistics import Bounding
-    >>> design = Design(
-    ...     features=(Real(0, 1), Real(0, 1)), classes=(0, 1), bounding=Bounding(adjacency=ReplaceOne),
-    ...     privacy=Target.of(epsilon=1, adjacency=ReplaceOne),
-    ... )
-    >>> inquiry = logistic_inquiry(design, fit_intercept=False)
-    >>> inquiry.width, inquiry.event.sensitivity / 2**36 / 8  # d^2/8 + d/2 + 1/2
-    (5, Fraction(2, 1))
     """
     columns, features = _columns(design, fit_intercept, sensitivity), len(design.features)
     classes = _class_count(design, sensitivity)
@@ -158,17 +119,6 @@ def solve_logistic(
 
     ``coef`` has one row for two classes, for the second of them, and one for each of more than two; ``intercept``
     likewise has one number for each row. The polynomial is repaired as in ``solve_linear``.
-
-    >>> from celosia.data.schema.columns import Real
-    >>> from celosia.learn.base.summaries import Design
-    >>> from celosia.learn.privacy.target import Target
-    >>> from celosia.statistics import Bounding
-    >>> privacy = Target.of(epsilon=60_000)
-    >>> design = Design(features=(Real(0, 2),), classes=("no", "yes"), privacy=privacy, bounding=Bounding())
-    >>> inquiry = logistic_inquiry(design, fit_intercept=False)
-    >>> noisy = np.array([-400, 100]) * 2**36  # 8 times the sums of (1/2 - y) x and x x / 8
-    >>> solve_logistic(noisy, inquiry, fit_intercept=False).coef.round(3).tolist()
-    [[1.0]]
     """
     design = _design_of(inquiry)
     columns = _columns(design, fit_intercept, sensitivity)

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from celosia.learn.base.estimator import PrivateEstimator
     from celosia.learn.base.forecast import Forecast
 
-__all__ = ["card"]
-
 _STATED: Final = (1_000, 10_000, 100_000)  # rows, where nothing public says how many there were
 _DELTA: Final = Fraction(1, 10**6)
 _LONGEST: Final = 16  # characters of an exact number
@@ -77,12 +75,6 @@ def card(model: "PrivateEstimator", format: str = "markdown", *, rows: int | Non
 
     ``rows`` is a number of rows that is public, for the forecast of what the noise costs; without it the model's own
     noisy or public one is taken, if it has one.
-
-    >>> from celosia.learn import StandardScaler
-    >>> from celosia.noise import Seeded
-    >>> scaler = StandardScaler(bounds=(0, 1), source=Seeded(7)).fit([[0.2], [0.7]])
-    >>> print(card(scaler).splitlines()[0])
-    # StandardScaler, fitted with differential privacy
     """
     if format not in ("markdown", "html"):
         raise ParameterError(f"format must be 'markdown' or 'html', not {quote(format)}.")

@@ -29,8 +29,6 @@ from celosia.learn.privacy.paying import check_price
 if TYPE_CHECKING:
     from celosia.learn.base.estimator import PrivateEstimator
 
-__all__ = ["MODELS", "load", "save"]
-
 MODELS: Final = (
     "CategoricalNB",
     "FunctionalMechanism",
@@ -61,16 +59,7 @@ _TRACED: Final = ("celosia", "schema", "scikit_learn", "table", "where", "writte
 
 
 def save(model: "PrivateEstimator", path: str | Path) -> None:
-    """Write a fitted model to a file; the file is whole or not there, and replaces one of the same name.
-
-    >>> import pathlib, tempfile
-    >>> from celosia.learn import StandardScaler
-    >>> scaler = StandardScaler(bounds=(0, 1)).fit([[0.2], [0.7]])
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     save(scaler, pathlib.Path(folder) / "scaler.json")
-    ...     load(pathlib.Path(folder) / "scaler.json").mean_ == scaler.mean_
-    array([ True])
-    """
+    """Write a fitted model to a file; the file is whole or not there, and replaces one of the same name."""
     text, path = _text(model), Path(path)
     # In the file's own directory, because a rename is atomic only within one file system.
     with tempfile.TemporaryDirectory(dir=path.parent, prefix=".celosia-") as folder:

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-__all__ = ["JSON", "decoded", "encoded"]
-
 JSON: TypeAlias = dict[str, Any] | list[Any] | str | int | float | bool | None
 """What JSON can say."""
 
@@ -46,15 +44,7 @@ _RECORD_BATCH: Final = "record batch"
 
 
 def encoded(value: object, name: str) -> JSON:  # noqa: PLR0911 - one for each kind of value
-    """Return a value as JSON; refuse what is no value, such as a function, by the ``name`` that it goes by.
-
-    >>> encoded((1, Fraction(1, 3)), "weights")
-    {'tuple': [1, {'fraction': '1/3'}]}
-    >>> encoded(print, "objective")
-    Traceback (most recent call last):
-    ...
-    celosia.core.errors.ParameterError: objective: a builtin_function_or_method cannot be stored in a model file.
-    """
+    """Return a value as JSON; refuse what is no value, such as a function, by the ``name`` that it goes by."""
     if isinstance(value, np.generic):
         value = value.item()
     match value:
@@ -108,15 +98,7 @@ def _unusual(value: float) -> str:
 
 
 def decoded(value: Any, name: str, depth: int = 0) -> Any:
-    """Return the value that JSON stands for; ``FormatError`` if it is none that ``encoded`` writes.
-
-    >>> decoded({"tuple": [1, {"fraction": "1/3"}]}, "weights")
-    (1, Fraction(1, 3))
-    >>> decoded({"call": "exit"}, "weights")
-    Traceback (most recent call last):
-    ...
-    celosia.core.errors.FormatError: weights: the file holds an object that is no value.
-    """
+    """Return the value that JSON stands for; ``FormatError`` if it is none that ``encoded`` writes."""
     if depth > _DEEPEST:
         raise FormatError(f"{name}: the file is nested too deeply.")
     if isinstance(value, list):

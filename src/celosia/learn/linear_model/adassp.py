@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from celosia.learn.base.summaries import Design
     from celosia.statistics.base.noise import Noise
 
-__all__ = ["Thirds", "least_eigenvalue", "thirds_for"]
-
 Numbers = NDArray[np.float64]
 
 _FAILURE = 0.05  # Wang's: how often the ridge may be too small
@@ -41,14 +39,6 @@ class Thirds(Inquiry):
     """The sums of X'X (each entry once) and X'y, in this order; noised with the least eigenvalue of X'X after them.
 
     The first column of X is a constant; all are whole numbers up to ``reaches``, the target's being the last.
-
-    >>> from celosia.data.schema.columns import Real
-    >>> from celosia.learn.base.summaries import Design
-    >>> from celosia.learn.privacy.target import Target
-    >>> privacy = Target.of(rho=1)
-    >>> design = Design(features=(Real(0, 1),), target=Real(0, 1), privacy=privacy, bounding=privacy.bounding)
-    >>> thirds_for(design).reaches
-    (65536, 65536, 65536)
     """
 
     noises: "tuple[Noise, Noise, Noise]"
@@ -115,16 +105,7 @@ class Thirds(Inquiry):
 
 
 def thirds_for(design: "Design") -> Thirds:
-    """Return the inquiry for a design, each part with a third of the rho.
-
-    >>> from celosia.data.schema.columns import Real
-    >>> from celosia.learn.base.summaries import Design
-    >>> from celosia.learn.privacy.target import Target
-    >>> privacy = Target.of(rho=1)
-    >>> design = Design(features=(Real(0, 1),), target=Real(0, 1), privacy=privacy, bounding=privacy.bounding)
-    >>> [noise.guarantee for noise in thirds_for(design).noises]
-    [ZCDP(rho='1/3'), ZCDP(rho='1/3'), ZCDP(rho='1/3')]
-    """
+    """Return the inquiry for a design, each part with a third of the rho."""
     privacy, guarantee = design.privacy, design.privacy.guarantee
     if privacy.kind == "pure" or guarantee is None:
         raise ParameterError('method="adassp" has Gaussian noise: give a delta or a rho, or take method="auto".')
@@ -181,11 +162,7 @@ def _footprints(reaches: tuple[int, ...]) -> tuple[Footprint, Footprint, Footpri
 
 
 def least_eigenvalue(matrix: list[list[int]]) -> int:
-    """Return the least eigenvalue of a matrix of whole numbers without negative ones, less 1 and rounded up.
-
-    >>> least_eigenvalue([[5, 0], [0, 9]]), least_eigenvalue([[5, 2], [2, 5]]), least_eigenvalue([[1, 1], [1, 1]])
-    (4, 2, 0)
-    """
+    """Return the least eigenvalue of a matrix of whole numbers without negative ones, less 1 and rounded up."""
     guess = float(np.linalg.eigvalsh(np.array(matrix, dtype=np.float64))[0])
     low, step = max(math.floor(guess), 0), 1
     while low > 0 and not _is_positive(matrix, low):

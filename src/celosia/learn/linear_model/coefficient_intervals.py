@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from celosia.learn.linear_model.noisy_moments import Moments
 
-__all__ = ["coefficient_intervals"]
-
 Numbers = NDArray[np.float64]
 
 _FAR = 1e6  # slopes beyond, between columns of the same width, are none
@@ -38,12 +36,6 @@ def coefficient_intervals(
     """Return the lowest and highest values of combinations of (constant, slopes), in columns between -1 and 1.
 
     ``combinations`` has a row for each interval. Of a line ``through`` a given point the slopes alone are combined.
-
-    >>> from celosia.learn.linear_model.noisy_moments import Moments
-    >>> moments = Moments(values=np.array([[102.0, 0, 0], [0, 30, 15], [0, 15, 10]]), variance=np.zeros((3, 3)))
-    >>> low, high = coefficient_intervals(moments, np.array([[0.0, 1.0]]))
-    >>> print(low.round(3), high.round(3))
-    [0.443] [0.557]
     """
     failure = float(1 - exact_level(level))
     test = _Test.of(moments, through)

@@ -12,8 +12,6 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["add_gradient", "add_moments", "add_softmax_gradient", "write_rows", "write_scores"]
-
 _BELOW = 1.0 - 2.0**-40  # so that rounding to doubles almost never lifts a scaled row above its bound
 
 
@@ -36,11 +34,6 @@ def add_moments(
     """Add, for each record, ``weight * grid`` to its class, its columns in steps, and its square, cut to that weight.
 
     ``scaling`` has two rows, the middles and the half ranges of the columns.
-
-    >>> sums = np.zeros(4, dtype=np.int64)
-    >>> add_moments(np.array([[7.5]]), np.array([1]), np.array([[5.0], [5.0]]), 1024, 2, 2, sums)
-    >>> sums.tolist()
-    [0, 2048, 512, 512]
     """
     width = values.shape[1]
     for i in range(values.shape[0]):
@@ -68,11 +61,6 @@ def write_rows(
 
     ``scaling`` has three rows, the middles, the half ranges and the centres between -1 and 1; a feature has ``unit``
     steps. ``sizes`` gets the sum of magnitudes of each row, if ``manhattan``, and of squares otherwise.
-
-    >>> rows, sizes = np.empty((1, 2), dtype=np.int16), np.empty(1, dtype=np.int64)
-    >>> write_rows(np.array([[7.5]]), np.array([[5.0], [5.0], [0.0]]), 100.0, 1000, 100, True, rows, sizes)
-    >>> rows.tolist(), sizes.tolist()
-    ([[50, 100]], [150])
     """
     width = values.shape[1]
     bound = reach if manhattan else reach * reach
@@ -123,13 +111,7 @@ def write_scores(
     out: NDArray[np.int16],
     sizes: NDArray[np.int64],
 ) -> None:
-    """Write rows of two: the product with the weights, cut to ``reach`` and rounded towards zero, and ``ones``.
-
-    >>> rows, out, sizes = np.array([[50, 100]], dtype=np.int16), np.empty((1, 2), np.int16), np.empty(1, np.int64)
-    >>> write_scores(rows, np.array([1.0, 0.5]), 80, 7, out, sizes)
-    >>> out.tolist(), sizes.tolist()
-    ([[80, 7]], [87])
-    """
+    """Write rows of two: the product with the weights, cut to ``reach`` and rounded towards zero, and ``ones``."""
     for i in range(rows.shape[0]):
         step = np.int64(min(max(_score(rows, i, weights), -float(reach)), float(reach)))
         if abs(step) > reach or step < -reach:  # no number
@@ -148,14 +130,7 @@ def add_gradient(
     unit: float,
     gradient: NDArray[np.int64],
 ) -> None:
-    """Add (chance - truth) times the row, for two classes; the residual is whole, and at most the row's limit.
-
-    >>> gradient = np.zeros((1, 2), dtype=np.int64)
-    >>> rows, limits, codes = np.array([[50, 100]], dtype=np.int16), np.array([30]), np.array([1])
-    >>> add_gradient(rows, limits, codes, np.zeros((1, 2)), 40.0, gradient)
-    >>> gradient.tolist()
-    [[-1000, -2000]]
-    """
+    """Add (chance - truth) times the row, for two classes; the residual is whole, and at most the row's limit."""
     width = rows.shape[1]
     for i in range(rows.shape[0]):
         score = min(max(_score(rows, i, weights[0]), -40.0), 40.0)
@@ -175,14 +150,7 @@ def add_softmax_gradient(
     manhattan: bool,  # noqa: FBT001 - likewise
     gradient: NDArray[np.int64],
 ) -> None:
-    """Add (chances - truth) times the row, for several classes; limits are of squares unless ``manhattan``.
-
-    >>> gradient = np.zeros((3, 1), dtype=np.int64)
-    >>> rows, limits, codes = np.array([[50]], dtype=np.int16), np.array([1000]), np.array([0])
-    >>> add_softmax_gradient(rows, limits, codes, np.zeros((3, 1)), 40.0, True, gradient)
-    >>> gradient.ravel().tolist()
-    [-1300, 650, 650]
-    """
+    """Add (chances - truth) times the row, for several classes; limits are of squares unless ``manhattan``."""
     classes, width = gradient.shape
     chances = np.empty(classes)
     whole = np.empty(classes, dtype=np.int64)

@@ -22,8 +22,6 @@ from celosia.noise.source import Seeded
 from celosia.statistics.base.contribution import Sensitivity
 from celosia.statistics.base.noise import Noise
 
-__all__ = ["GRID", "LARGEST_STEP", "ROW_UNIT", "GradientPlan"]
-
 GRID = 2**10
 """Steps from the middle of a feature's range to its end, where moments are taken."""
 
@@ -39,12 +37,7 @@ _MOST_STEPS = 10_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GradientPlan:
-    """The questions of one fit: ``features`` columns, ``classes`` labels, ``steps`` gradients.
-
-    >>> plan = GradientPlan.of(Target.of(epsilon=1, delta="1e-5"), features=7, classes=2)
-    >>> plan.steps, plan.curved, plan.width
-    (50, True, 8)
-    """
+    """The questions of one fit: ``features`` columns, ``classes`` labels, ``steps`` gradients."""
 
     target: Target
     features: int
@@ -56,11 +49,7 @@ class GradientPlan:
     def of(
         cls, target: Target, *, features: int, classes: int, steps: int | None = None, intercept: bool = True
     ) -> "GradientPlan":
-        """Return the plan for a promise; a pure one affords few steps, as its epsilons add up.
-
-        >>> GradientPlan.of(Target.of(epsilon=1), features=7, classes=2).steps
-        5
-        """
+        """Return the plan for a promise; a pure one affords few steps, as its epsilons add up."""
         if steps is None:
             steps = 50 if target.epsilon is None or target.kind != "pure" else min(max(5, int(target.epsilon)), 50)
         steps = whole(steps, name="steps")
@@ -72,11 +61,7 @@ class GradientPlan:
 
     @property
     def manhattan(self) -> bool:
-        """Whether norms are sums of magnitudes: under Laplace noise.
-
-        >>> GradientPlan.of(Target.of(epsilon=1), features=7, classes=2).manhattan
-        True
-        """
+        """Whether norms are sums of magnitudes: under Laplace noise."""
         return self.target.kind == "pure"
 
     @property
@@ -200,11 +185,7 @@ class GradientPlan:
 
     @property
     def event(self) -> Event:
-        """All that is run, as one event.
-
-        >>> len(GradientPlan.of(Target.of(rho="0.1"), features=7, classes=2).event.events)
-        3
-        """
+        """All that is run, as one event."""
         return self.target.event(
             *(
                 noise.event if times == 1 else RepeatedEvent(event=noise.event, times=times)

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from celosia.learn.base.summaries import Design
     from celosia.statistics.base.noise import Noise
 
-__all__ = ["LeastSquares", "Plan", "Sizes", "expected_sums", "plan_for"]
-
 _UNIT = 2**35  # how far a weight of 1 reaches: tens of millions of rows stay below 2^62
 _MOST = 2**61
 
@@ -44,10 +42,6 @@ class Sizes:
     ``feature`` and ``target`` are columns themselves, ``pair`` products of two features, ``cross`` of a feature and the
     target: they lie as far to either side of 0. ``squared_feature`` and ``squared_target`` say how far apart the
     squares of two rows can be.
-
-    >>> one = Sizes(features=3, feature=1, target=1, pair=1, cross=1, squared_feature=1, squared_target=1)
-    >>> one.across_l1, one.across_l2_squared
-    (15, 24)
     """
 
     features: int
@@ -94,11 +88,7 @@ class Sizes:
 
 
 def _least_in_box(curve: Fraction, slope: int, both: int, other: int, other_slope: int, reach: int) -> Fraction:
-    """Return the least curve m^2 + slope m + both m t + other t^2 + other_slope t, |m| <= reach, |t| <= 1.
-
-    >>> _least_in_box(Fraction(1), 0, 0, 1, -1, 5)
-    Fraction(-1, 4)
-    """
+    """Return the least curve m^2 + slope m + both m t + other t^2 + other_slope t, |m| <= reach, |t| <= 1."""
 
     def value(m: Fraction, t: Fraction) -> Fraction:
         return curve * m * m + slope * m + both * m * t + other * t * t + other_slope * t
@@ -128,11 +118,6 @@ class Plan:
 
     ``steps`` multiply the sums: of the count, the columns (if ``linear``), the products of two, the squares. Squares
     that are not ``centred`` are summed as they are.
-
-    >>> from celosia.data.schema.axis import axis_between
-    >>> plan = Plan.of([axis_between(0, 1)] * 2)
-    >>> plan.combine(np.zeros(6, dtype=np.int64)).tolist(), plan.footprint.l1 == sum(plan.largest)
-    ([0, 0, 0, 0, 0, 0], True)
     """
 
     products: Products
@@ -240,10 +225,9 @@ class Plan:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LeastSquares(Inquiry):
-    """An inquiry whose sums are combined by its plan: a matrix for that would be as wide as there are sums, and empty.
+    """An inquiry whose sums are combined by its plan.
 
-    >>> issubclass(LeastSquares, Inquiry)
-    True
+    A matrix for that would be as wide as there are sums, and empty.
     """
 
     plan: Plan
@@ -258,14 +242,6 @@ def plan_for(design: "Design", *, linear: bool = True) -> Plan:
 
     Where the rows of a person were averaged, and so rounded, every sum must stand for itself; and what two persons
     can differ by is counted from 0, so that the count is not free.
-
-    >>> from celosia.data.schema.columns import Real
-    >>> from celosia.learn.base.summaries import Design
-    >>> from celosia.learn.privacy.target import Target
-    >>> privacy = Target.of(epsilon=1)
-    >>> design = Design(features=(Real(0, 1),), target=Real(0, 1), privacy=privacy, bounding=privacy.bounding)
-    >>> len(plan_for(design).steps)
-    6
     """
     norm = 1 if design.privacy.kind == "pure" else 2
     axes = [axis_of(kind) for kind in design.kinds]
@@ -275,12 +251,7 @@ def plan_for(design: "Design", *, linear: bool = True) -> Plan:
 
 
 def expected_sums(products: Products, values: NDArray[np.float64]) -> NDArray[Any]:
-    """Return the whole numbers that rows with these moments of (1, columns between -1 and 1) would add up to.
-
-    >>> from celosia.data.schema.axis import axis_between
-    >>> expected_sums(Products((axis_between(0, 1),), ((), (0,))), np.array([[3.0, 1.5], [1.5, 2.0]])).tolist()
-    [3, 98304]
-    """
+    """Return the whole numbers that rows with these moments of (1, columns between -1 and 1) would add up to."""
     found = values[_places(products)] * np.array(products.largest, dtype=np.float64)
     return np.array([round(number) for number in found.tolist()], dtype=object)
 

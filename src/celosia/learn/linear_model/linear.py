@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from celosia.core.adjacency import Adjacency
     from celosia.core.exact import Exact
 
-__all__ = ["LinearRegression", "Ridge"]
-
 
 class LinearRegression(PrivateLine):
     """Private least squares, used like scikit-learn's.

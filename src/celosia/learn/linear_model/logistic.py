@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from celosia.learn.privacy.target import Target
     from celosia.statistics.base.inquiry import Inquiry
 
-__all__ = ["LogisticRegression"]
-
 _METHODS = ("auto", "gradient", "functional", "seed", "objective")
 
 

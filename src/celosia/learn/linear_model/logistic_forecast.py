@@ -30,16 +30,6 @@ if TYPE_CHECKING:
     from celosia.core import Source
     from celosia.learn.base.summaries import Design
 
-__all__ = [
-    "SUPPOSED",
-    "Choice",
-    "choose_method",
-    "errors_of_methods",
-    "functional_error",
-    "gradient_error",
-    "objective_error",
-]
-
 SUPPOSED = 300
 """Records that methods are compared for, because how many there are is private."""
 
@@ -51,12 +41,7 @@ _STRENGTH = 3.0  # the length of the true weights, for features from -1 to 1
 
 
 def gradient_error(plan: GradientPlan, records: int, penalty: float = 0.0, *, repeated: int = _REPEATED) -> float:
-    """Return the root mean square of how far noisy gradient descent puts a coefficient, for features from -1 to 1.
-
-    >>> plan = GradientPlan.of(Target.of(epsilon=1, delta="1e-5"), features=4, classes=2)
-    >>> gradient_error(plan, 1_000) > 3 * gradient_error(plan, 100_000)
-    True
-    """
+    """Return the root mean square of how far noisy gradient descent puts a coefficient, for features from -1 to 1."""
     scaling = Scaling.of(np.full(plan.features, -1.0), np.ones(plan.features), intercept=plan.intercept)
 
     def learn(
@@ -70,16 +55,7 @@ def gradient_error(plan: GradientPlan, records: int, penalty: float = 0.0, *, re
 
 
 def functional_error(design: "Design", records: int, *, fit_intercept: bool, sensitivity: Sense) -> float:
-    """Return the same for the functional mechanism; the features of the design run from -1 to 1.
-
-    >>> from celosia.data.schema.columns import Real
-    >>> from celosia.learn.base.summaries import Design
-    >>> privacy = Target.of(epsilon=1)
-    >>> design = Design(features=(Real(-1, 1),), privacy=privacy, bounding=privacy.bounding, classes=(0, 1))
-    >>> few, many = (functional_error(design, n, fit_intercept=True, sensitivity="tight") for n in (100, 10_000))
-    >>> few > many
-    True
-    """
+    """Return the same for the functional mechanism; the features of the design run from -1 to 1."""
 
     def learn(
         values: "NDArray[np.float64]", codes: "NDArray[np.int64]", times: Fraction, source: "Source"
@@ -97,13 +73,7 @@ def functional_error(design: "Design", records: int, *, fit_intercept: bool, sen
 def objective_error(
     perturbation: Perturbation, records: int, features: int, *, fit_intercept: bool, repeated: int = _REPEATED
 ) -> float:
-    """Return the same for objective perturbation.
-
-    >>> perturbation = Perturbation.of(Target.of(epsilon=1))
-    >>> few, many = (objective_error(perturbation, n, 3, fit_intercept=True) for n in (100, 10_000))
-    >>> few > many
-    True
-    """
+    """Return the same for objective perturbation."""
     width = features + int(fit_intercept)
 
     def learn(
@@ -120,11 +90,7 @@ def objective_error(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """A method, and why it was chosen where that was not said.
-
-    >>> Choice(method="gradient", reason="the budget refuses real arithmetic").sentence
-    'Method "gradient": the budget refuses real arithmetic.'
-    """
+    """A method, and why it was chosen where that was not said."""
 
     method: str
     reason: str = ""
@@ -138,13 +104,7 @@ class Choice:
 def choose_method(
     target: Target, features: int, *, intercept: bool, penalty: float = 0.0, allows_real: bool = True
 ) -> Choice:
-    """Return the method with the smaller forecast for two classes and a pure target: it reads no records.
-
-    >>> choose_method(Target.of(epsilon=1), 7, intercept=True).method
-    'objective'
-    >>> choose_method(Target.of(epsilon=1), 7, intercept=True, allows_real=False)
-    Choice(method='gradient', reason='the budget refuses real arithmetic')
-    """
+    """Return the method with the smaller forecast for two classes and a pure target: it reads no records."""
     if not allows_real:
         return Choice(method="gradient", reason="the budget refuses real arithmetic")
     gradient, objective = errors_of_methods(target, features, intercept=intercept, penalty=penalty)
@@ -160,12 +120,7 @@ def choose_method(
 
 @lru_cache(maxsize=256)
 def errors_of_methods(target: Target, features: int, *, intercept: bool, penalty: float = 0.0) -> tuple[float, float]:
-    """Return the errors of noisy gradient descent and of objective perturbation, for two classes and few records.
-
-    >>> gradient, objective = errors_of_methods(Target.of(epsilon=1), 7, intercept=True)
-    >>> objective < gradient
-    True
-    """
+    """Return the errors of noisy gradient descent and of objective perturbation, for two classes and few records."""
     plan = GradientPlan.of(target, features=features, classes=2, intercept=intercept)
     perturbation = Perturbation.of(target, stiffness=penalty / (features + int(intercept)))
     return (

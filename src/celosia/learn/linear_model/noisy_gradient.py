@@ -27,17 +27,6 @@ from celosia.learn.linear_model.gradient_kernels import (
 from celosia.learn.linear_model.gradient_plan import GRID, LARGEST_STEP, ROW_UNIT, GradientPlan
 from celosia.statistics.base.noise import Noise
 
-__all__ = [
-    "Moments",
-    "Rows",
-    "Scaling",
-    "Weights",
-    "descend",
-    "gradient_sum",
-    "moments_sum",
-    "product_sum",
-]
-
 _BLOCK = 2**14
 _FEWEST = 20.0  # rows below which a noisy count is not believed
 _SPREAD = 0.06  # the variance that a feature from -1 to 1 is taken to have while noise tells nothing
@@ -49,11 +38,7 @@ _RAISED = (0.5, 0.35)  # times the noise of a square and the root of the width: 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Scaling:
-    """The public bounds: middles and half ranges of the features. Without an intercept the middle is 0.
-
-    >>> Scaling.of(np.array([0.0]), np.array([10.0]), intercept=True).table.tolist()
-    [[5.0], [5.0]]
-    """
+    """The public bounds: middles and half ranges of the features. Without an intercept the middle is 0."""
 
     table: NDArray[np.float64]
 
@@ -70,9 +55,6 @@ class Moments:
     """What noisy moments tell: how many records, the shares of the classes, where features lie and how far they reach.
 
     Centres are shrunk to the middle of the bounds, and the typical norm to a guess, as far as the noise asks for.
-
-    >>> Moments(count=100.0, shares=np.array([0.3, 0.7]), centre=np.zeros(2), norm=1.0).count
-    100.0
     """
 
     count: float
@@ -103,16 +85,7 @@ class Moments:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Rows:
-    """Records as whole numbers of a bounded norm, their classes, and the sizes of their norms.
-
-    >>> from celosia.learn.privacy.target import Target
-    >>> plan = GradientPlan.of(Target.of(epsilon=1, delta="1e-6"), features=1, classes=2)
-    >>> scaling = Scaling.of(np.zeros(1), np.full(1, 10.0), intercept=True)
-    >>> moments = Moments(count=1.0, shares=np.array([0.5, 0.5]), centre=np.zeros(1), norm=1.0)
-    >>> rows = Rows.of(np.array([[7.5]]), np.array([1]), plan, scaling, moments)
-    >>> rows.steps[0, 0] == ROW_UNIT // 2
-    np.True_
-    """
+    """Records as whole numbers of a bounded norm, their classes, and the sizes of their norms."""
 
     steps: NDArray[np.int16]
     sizes: NDArray[np.int64]
@@ -149,9 +122,6 @@ class Weights:
     """Noisy weights of features in the caller's units, a row for each output, their intercepts, and the noise's size.
 
     ``noise_scale`` is the standard deviation of the noise of one gradient, in parts of a record's largest gradient.
-
-    >>> Weights(coef=np.array([[0.5]]), intercept=np.zeros(1), noise_scale=12.0).noise_scale
-    12.0
     """
 
     coef: NDArray[np.float64]
@@ -162,14 +132,7 @@ class Weights:
 def moments_sum(
     values: NDArray[np.float64], codes: NDArray[np.int64], plan: GradientPlan, scaling: Scaling
 ) -> NDArray[np.int64]:
-    """Return the exact moments: classes, columns and the square, in steps.
-
-    >>> from celosia.learn.privacy.target import Target
-    >>> plan = GradientPlan.of(Target.of(epsilon=1, delta="1e-6"), features=1, classes=2)
-    >>> scaling = Scaling.of(np.zeros(1), np.full(1, 10.0), intercept=True)
-    >>> (moments_sum(np.array([[7.5]]), np.array([1]), plan, scaling)[:3] / GRID).tolist() == [0, plan.weight, 0.5]
-    True
-    """
+    """Return the exact moments: classes, columns and the square, in steps."""
     sums = np.zeros(plan.classes + plan.features + 1, dtype=np.int64)
     for block in _blocks(len(values)):
         part = np.require(values[block], requirements=["C", "W"])
@@ -178,15 +141,7 @@ def moments_sum(
 
 
 def product_sum(rows: Rows, plan: GradientPlan) -> NDArray[np.int64]:
-    """Return the exact products of columns, each pair once and weighted: whole numbers, in doubles without rounding.
-
-    >>> from celosia.learn.privacy.target import Target
-    >>> plan = GradientPlan.of(Target.of(epsilon=1, delta="1e-6"), features=1, classes=2)
-    >>> rows = Rows(steps=np.array([[3, 2]], dtype=np.int16), sizes=np.array([13]), codes=np.array([1]))
-    >>> squares, others = plan.product_weights
-    >>> product_sum(rows, plan).tolist() == [9 * squares, 6 * others, 4 * squares]
-    True
-    """
+    """Return the exact products of columns, each pair once and weighted: whole numbers, in doubles without rounding."""
     matrix = np.zeros((plan.width, plan.width), dtype=np.int64)
     for block in _blocks(len(rows.steps)):
         part = rows.steps[block].astype(np.float64)
@@ -201,11 +156,6 @@ def gradient_sum(rows: Rows, weights: NDArray[np.float64], cut: float, *, manhat
     """Return the exact gradient at weights of steps: each record's part has a norm of at most ``LARGEST_STEP``.
 
     That norm stands for a gradient of ``cut`` times ``ROW_UNIT``.
-
-    >>> rows = Rows(steps=np.array([[3, 2]], dtype=np.int16), sizes=np.array([13]), codes=np.array([1]))
-    >>> first, second = gradient_sum(rows, np.zeros((1, 2)), 1.0, manhattan=False)[0].tolist()
-    >>> first < 0, 2 * first == 3 * second, first**2 + second**2 <= LARGEST_STEP**2
-    (True, True, True)
     """
     gradient = np.zeros(weights.shape, dtype=np.int64)
     unit, sizes = LARGEST_STEP / (cut * ROW_UNIT), np.maximum(rows.sizes, 1)
@@ -232,14 +182,6 @@ def descend(
     """Ask all that is planned, and return the weights; ``records`` is their number where it is public.
 
     ``penalty`` is half of what the squared weights cost, for features from -1 to 1, on top of what noise asks for.
-
-    >>> from celosia.noise.source import Seeded
-    >>> from celosia.learn.privacy.target import Target
-    >>> plan = GradientPlan.of(Target.of(epsilon=1, delta="1e-6"), features=1, classes=2)
-    >>> scaling = Scaling.of(np.zeros(1), np.full(1, 10.0), intercept=True)
-    >>> values = np.linspace(0, 10, 1000)[:, None]
-    >>> descend(values, (values[:, 0] > 5).astype(np.int64), plan, scaling, Seeded(7)).coef.shape
-    (1, 1)
     """
     noise = plan.moments_noise()
     noisy = noise.release(moments_sum(values, codes, plan, scaling)[None], source)[0]

@@ -13,8 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Line", "Moments"]
-
 Numbers = NDArray[np.float64]
 
 _MEANS = 0.15  # how far means are from the middle of public bounds: the variance that is supposed
@@ -25,11 +23,7 @@ _STEADIEST = 0.02  # and the target by this much
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Line:
-    """Slopes and a constant in columns between -1 and 1, and the floor below which an eigenvalue counts as noise.
-
-    >>> Line(slopes=np.array([0.5]), constant=0.1, floor=0.0).constant
-    0.1
-    """
+    """Slopes and a constant in columns between -1 and 1, and the floor below which an eigenvalue counts as noise."""
 
     slopes: Numbers
     constant: float
@@ -41,10 +35,6 @@ class Moments:
     """Sums of the products of (1, features, target), noisy; ``variance`` is that of each entry's own noise.
 
     The noise of the count is also part of every square, ``carried`` times. Anything else is independent.
-
-    >>> exact = np.array([[4.0, 0, 0], [0, 2, 1], [0, 1, 3]])
-    >>> Moments(values=exact, variance=np.zeros((3, 3))).fit().slopes
-    array([0.5])
     """
 
     values: Numbers
@@ -58,11 +48,7 @@ class Moments:
         return max(float(self.values[0, 0]), math.sqrt(self.variance[0, 0]), 1.0)
 
     def means(self) -> Numbers:
-        """The noisy means of all columns, drawn to the middle by as much as they are noise.
-
-        >>> Moments(values=np.array([[4.0, 2], [2, 2]]), variance=np.zeros((2, 2))).means()
-        array([0.5])
-        """
+        """The noisy means of all columns, drawn to the middle by as much as they are noise."""
         off = self.variance[0, 1:] / self.rows**2
         means: Numbers = np.clip(self.values[0, 1:] / self.rows / (1 + off / _MEANS), -1, 1)
         return means
@@ -75,12 +61,7 @@ class Moments:
         return spread
 
     def error(self, direction: Numbers) -> Numbers:
-        """Return the covariance of the noise in ``values @ direction``.
-
-        >>> Moments(values=np.zeros((2, 2)), variance=np.array([[1.0, 2], [2, 3]])).error(np.array([1.0, 0]))
-        array([[1., 0.],
-               [0., 2.]])
-        """
+        """Return the covariance of the noise in ``values @ direction``."""
         own = self.variance.copy()
         own[0, 0] = 0
         covariance = own * np.outer(direction, direction)

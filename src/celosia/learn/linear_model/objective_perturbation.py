@@ -25,8 +25,6 @@ from celosia.mechanisms.real_gaussian import RealGaussian
 if TYPE_CHECKING:
     from celosia.core.mechanism import Source
 
-__all__ = ["Perturbation", "minimiser"]
-
 _CURVATURE = 0.25  # the logistic loss curves by no more, for rows no longer than 1
 _FOR_PENALTY = 0.2  # part of epsilon that the determinant may take
 _MOST_FOR_PENALTY = 10.0  # beyond, the penalty would be nothing beside rounding
@@ -41,9 +39,6 @@ class Perturbation:
 
     For a pure promise the vector has a density falling like exp(-length / scale); for an (epsilon, delta) it is normal
     with standard deviation ``scale``.
-
-    >>> Perturbation.of(Target.of(epsilon=1)).scale
-    1.25...
     """
 
     target: Target
@@ -52,12 +47,7 @@ class Perturbation:
 
     @classmethod
     def of(cls, target: Target, *, stiffness: float = 0.0) -> "Perturbation":
-        """Return what a promise asks for; a larger penalty leaves more of epsilon to the noise.
-
-        >>> loose, stiff = (Perturbation.of(Target.of(epsilon=1), stiffness=s) for s in (0, 100))
-        >>> loose.scale > stiff.scale
-        True
-        """
+        """Return what a promise asks for; a larger penalty leaves more of epsilon to the noise."""
         if target.kind not in {"pure", "approximate"} or target.epsilon is None:
             raise ParameterError(
                 'method="objective" needs an epsilon, with or without a delta: its theorem knows no rho.'
@@ -71,22 +61,13 @@ class Perturbation:
 
     @property
     def event(self) -> Event:
-        """What is promised, for real arithmetic.
-
-        >>> Perturbation.of(Target.of(epsilon=1)).event
-        GuaranteedEvent(guarantee=PureDP(epsilon=1), arithmetic='real')
-        """
+        """What is promised, for real arithmetic."""
         guarantee = self.target.guarantee
         assert guarantee is not None  # noqa: S101 - for the type checker: seen when it was made
         return GuaranteedEvent(guarantee=guarantee, arithmetic="real")
 
     def draw(self, width: int, source: "Source") -> NDArray[np.float64]:
-        """Draw the random vector.
-
-        >>> from celosia.noise import Seeded
-        >>> Perturbation.of(Target.of(epsilon=1)).draw(2, Seeded(7)).shape
-        (2,)
-        """
+        """Draw the random vector."""
         normal = RealGaussian(1)
         direction = normal.sample(width, source=source)
         if self.target.kind == "approximate":
@@ -108,10 +89,9 @@ def _normal_scale(epsilon: float, delta: float, records: int) -> float:
 def minimiser(
     rows: NDArray[np.float64], codes: NDArray[np.int64], stiffness: float, vector: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the minimum of the sum of losses, the penalty and the linear term, by Newton's method with shorter steps.
+    """Return the minimum of the sum of losses, the penalty and the linear term.
 
-    >>> minimiser(np.array([[1.0], [-1.0]]), np.array([1, 0]), 0.5, np.zeros(1)).round(6)
-    array([1.042597])
+    By Newton's method with shorter steps.
     """
     weights = np.zeros(rows.shape[1])
     value = _objective(rows, codes, stiffness, vector, weights)

@@ -28,8 +28,6 @@ from celosia.statistics.base.products import Products
 if TYPE_CHECKING:
     from celosia.core.exact import Exact
 
-__all__ = ["PrivateLine"]
-
 Numbers = NDArray[np.float64]
 
 _DRAWS = 64

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from celosia.core.adjacency import Adjacency
     from celosia.statistics.base.noise import Noise
 
-__all__ = ["SCORES", "Scoring", "scoring_for"]
-
 SCORES = ("accuracy", "brier", "squared error", "absolute error")
 """What models are compared by; each is 1 for a perfect answer and 0 for the worst one."""
 
@@ -32,11 +30,7 @@ _FINE = 2**10  # steps of a score that is not just right or wrong
 
 
 def scoring_for(scoring: object, kind: Literal["classifier", "regressor"]) -> "Scoring":
-    """Return the score that was asked for, or the usual one of classifiers and regressors.
-
-    >>> scoring_for("auto", "classifier").name, scoring_for("auto", "regressor").name
-    ('accuracy', 'squared error')
-    """
+    """Return the score that was asked for, or the usual one of classifiers and regressors."""
     fitting = SCORES[:2] if kind == "classifier" else SCORES[2:]
     if isinstance(scoring, str) and scoring in ("auto", *fitting):
         return Scoring(name=fitting[0] if scoring == "auto" else scoring)
@@ -47,11 +41,7 @@ def scoring_for(scoring: object, kind: Literal["classifier", "regressor"]) -> "S
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scoring:
-    """One of the ``SCORES``.
-
-    >>> Scoring(name="accuracy").steps, Scoring(name="brier").steps
-    (1, 1024)
-    """
+    """One of the ``SCORES``."""
 
     name: str
 
@@ -62,29 +52,15 @@ class Scoring:
 
     @property
     def sensitivity(self) -> Sensitivity:
-        """How far one record can move the sums, whichever way it changes.
-
-        >>> Scoring(name="accuracy").sensitivity
-        Sensitivity(l1=1, l2_squared=1)
-        """
+        """How far one record can move the sums, whichever way it changes."""
         return Sensitivity(l1=self.steps, l2_squared=self.steps**2)
 
     def width(self, adjacency: "Adjacency") -> int:
-        """Return how many sums there are: two where the number of records is private.
-
-        >>> Scoring(name="accuracy").width(AddRemove)
-        2
-        """
+        """Return how many sums there are: two where the number of records is private."""
         return 2 if adjacency is AddRemove else 1
 
     def of_records(self, model: Any, rows: Any, target: NDArray[Any]) -> NDArray[np.int64]:
-        """Return the score of each record in whole steps; what is no number counts as the worst answer.
-
-        >>> from sklearn.dummy import DummyClassifier
-        >>> model = DummyClassifier().fit([[0]], ["a"])
-        >>> Scoring(name="accuracy").of_records(model, [[1], [2]], np.array(["a", "b"])).tolist()
-        [1, 0]
-        """
+        """Return the score of each record in whole steps; what is no number counts as the worst answer."""
         if not len(target):
             return np.zeros(0, dtype=np.int64)
         with np.errstate(all="ignore"):  # a model may be anything, and a warning would speak of the data
@@ -103,33 +79,17 @@ class Scoring:
         return np.asarray(1 - off**2 if self.name == "squared error" else 1 - off)
 
     def release(self, scores: NDArray[np.int64], noise: "Noise", source: "Source") -> NDArray[np.int64]:
-        """Return the noisy sums: of the scores and, where there are two, of what they fall short of the best.
-
-        >>> from celosia.learn.privacy.target import Target
-        >>> from celosia.noise import Seeded
-        >>> accuracy, target = Scoring(name="accuracy"), Target.of(epsilon=1)
-        >>> noise = target.noise(accuracy.sensitivity, 2)
-        >>> accuracy.release(np.array([1, 1, 0]), noise, Seeded(7)).shape
-        (2,)
-        """
+        """Return the noisy sums: of the scores and, where there are two, of what they fall short of the best."""
         total = int(scores.sum())
         sums = [total] if noise.width == 1 else [total, self.steps * scores.size - total]
         noisy: NDArray[np.int64] = noise.release(np.array([sums], dtype=np.int64), source)[0]
         return noisy
 
     def rank(self, noisy: NDArray[np.int64]) -> int:
-        """Return what models are ordered by: the larger, the better.
-
-        >>> Scoring(name="accuracy").rank(np.array([80, 20]))
-        60
-        """
+        """Return what models are ordered by: the larger, the better."""
         return int(noisy[0]) if noisy.size == 1 else int(noisy[0]) - int(noisy[1])
 
     def mean(self, noisy: NDArray[np.int64], records: int) -> float:
-        """Return the noisy mean score; ``records`` counts where it is public.
-
-        >>> Scoring(name="accuracy").mean(np.array([80, 20]), 0)
-        0.8
-        """
+        """Return the noisy mean score; ``records`` counts where it is public."""
         whole = self.steps * records if noisy.size == 1 else int(noisy.sum())
         return float(np.clip(noisy[0] / max(whole, 1), 0.0, 1.0))

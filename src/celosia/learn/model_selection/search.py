@@ -50,8 +50,6 @@ if TYPE_CHECKING:
     from celosia.core import Source
     from celosia.learn.base.forecast import Forecast
 
-__all__ = ["PrivateSearchCV"]
-
 
 def _the_best_has(name: str) -> Callable[[Any], bool]:
     return lambda search: hasattr(getattr(search, "best_estimator_", search.estimator), name)

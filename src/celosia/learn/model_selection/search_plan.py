@@ -24,17 +24,6 @@ from celosia.learn.privacy.bounds import target_kind
 from celosia.learn.privacy.target import Target
 from celosia.mechanisms.repetition import Repetitions, coin_split
 
-__all__ = [
-    "Plan",
-    "candidates_of",
-    "exact_repetitions",
-    "exact_share",
-    "made_up",
-    "made_up_target",
-    "no_records",
-    "with_settings",
-]
-
 _SPOKEN_FOR = ("epsilon", "delta", "rho", "adjacency", "budget", "source",
                "bounds", "bounds_y", "classes", "categories")  # fmt: skip
 _ROWS = 64  # made-up records
@@ -42,11 +31,7 @@ _ROWS = 64  # made-up records
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Plan:
-    """A search that was checked: nothing was spent yet.
-
-    >>> Plan.__name__
-    'Plan'
-    """
+    """A search that was checked: nothing was spent yet."""
 
     privacy: Target
     candidates: list[dict[str, Any]]
@@ -84,11 +69,9 @@ def _take(rows: Any, places: NDArray[np.intp]) -> Any:
 
 
 def candidates_of(estimator: Any, grid: Any) -> list[dict[str, Any]]:
-    """Return the settings that a grid stands for; refuse what an estimator does not have, or what is not to be chosen.
+    """Return the settings that a grid stands for.
 
-    >>> from sklearn.linear_model import Ridge
-    >>> candidates_of(Ridge(), {"alpha": [1, 2]})
-    [{'alpha': 1}, {'alpha': 2}]
+    Refuse what an estimator does not have, or what is not to be chosen.
     """
     try:
         found = list(ParameterGrid(grid))
@@ -106,22 +89,14 @@ def candidates_of(estimator: Any, grid: Any) -> list[dict[str, Any]]:
 
 
 def exact_repetitions(repetitions: Any, candidates: int) -> Repetitions:
-    """Return how often a search runs: as given, or twice the number of candidates on average.
-
-    >>> exact_repetitions(None, 5)
-    Repetitions(mean=10)
-    """
+    """Return how often a search runs: as given, or twice the number of candidates on average."""
     if isinstance(repetitions, Repetitions):
         return repetitions
     return Repetitions(mean=max(2 * candidates, 4) if repetitions is None else repetitions)
 
 
 def exact_share(holdout: Any) -> Fraction:
-    """Return the share of records that are held out.
-
-    >>> exact_share("0.25")
-    Fraction(1, 4)
-    """
+    """Return the share of records that are held out."""
     share = exact(holdout, name="holdout")
     if not 0 < share < 1:
         raise ParameterError(f"holdout must be between 0 and 1, not {quote(holdout)}.")
@@ -129,12 +104,7 @@ def exact_share(holdout: Any) -> Fraction:
 
 
 def made_up(kinds: Sequence[Kind], names: Sequence[str] | None) -> Any:
-    """Return made-up records, evenly between the bounds, or every category in turn.
-
-    >>> from celosia.data.schema.columns import Real
-    >>> made_up([Real(0, 63), Real(-1, 1)], None)[[0, 63]].tolist()
-    [[0.0, -1.0], [63.0, 1.0]]
-    """
+    """Return made-up records, evenly between the bounds, or every category in turn."""
     columns = [_evenly(kind) for kind in kinds]
     if names is None:
         return np.column_stack(columns)
@@ -144,11 +114,7 @@ def made_up(kinds: Sequence[Kind], names: Sequence[str] | None) -> Any:
 
 
 def made_up_target(classes: Sequence[Any] | None, bounds_y: Any) -> NDArray[Any]:
-    """Return made-up targets: every class in turn, or numbers evenly between the bounds.
-
-    >>> made_up_target(["a", "b"], None)[:3].tolist()
-    ['a', 'b', 'a']
-    """
+    """Return made-up targets: every class in turn, or numbers evenly between the bounds."""
     if classes is None:
         return _evenly(target_kind(bounds_y))
     return np.array(classes)[np.arange(_ROWS) % len(classes)]
@@ -166,15 +132,7 @@ def _evenly(kind: Kind) -> NDArray[Any]:
 
 @contextmanager
 def no_records(model: Any) -> Iterator[None]:
-    """Let a model fit none of the records that it is shown: it learns their shape, and noise.
-
-    >>> import numpy as np
-    >>> from celosia.learn import GaussianNB
-    >>> model = GaussianNB(epsilon=60_000, bounds=(0, 1), classes=[0, 1])
-    >>> with no_records(model):
-    ...     bool(model.fit(np.eye(2), [0, 1]).class_count_.max() < 0.1)
-    True
-    """
+    """Let a model fit none of the records that it is shown: it learns their shape, and noise."""
     validated = model._validated  # noqa: SLF001 - our family
 
     def none(*given: Any, **named: Any) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -189,10 +147,5 @@ def no_records(model: Any) -> Iterator[None]:
 
 
 def with_settings(estimator: Any, settings: Mapping[str, Any]) -> Any:
-    """Return an unfitted estimator with other settings; no clone, for here the fits are accounted for.
-
-    >>> from sklearn.linear_model import Ridge
-    >>> with_settings(Ridge(alpha=1), {"alpha": 2})
-    Ridge(alpha=2)
-    """
+    """Return an unfitted estimator with other settings; no clone, for here the fits are accounted for."""
     return type(estimator)(**(estimator.get_params(deep=False) | dict(settings)))

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from celosia.mechanisms.repetition import Repetitions
     from celosia.statistics.base.noise import Noise
 
-__all__ = ["Run", "affordable"]
-
 _PLACES = 40  # binary places of what a run spends, relative to the whole
 _STEPS = 14  # of the bisection: a run is at most one part in some ten thousand smaller than it could be
 
@@ -34,11 +32,6 @@ class Run:
     """One run: what its fit spends, the noise of its score, and the event of the whole search.
 
     ``real`` says that a fit may add its noise in real numbers.
-
-    >>> from celosia.learn.model_selection.held_out import Scoring
-    >>> from celosia.mechanisms.repetition import Repetitions
-    >>> affordable(Target.of(rho="0.5"), Repetitions(mean=10), Scoring(name="accuracy")).spending["rho"] is None
-    True
     """
 
     target: Target
@@ -60,14 +53,7 @@ class Run:
 
 @lru_cache(maxsize=64)
 def affordable(privacy: Target, repetitions: "Repetitions", scoring: "Scoring", *, real: bool = False) -> Run:
-    """Return the largest run whose search keeps the promise of ``privacy``.
-
-    >>> from celosia.learn.model_selection.held_out import Scoring
-    >>> from celosia.mechanisms.repetition import Repetitions
-    >>> run = affordable(Target.of(epsilon=1), Repetitions(mean=10), Scoring(name="accuracy"))
-    >>> round(float(run.target.epsilon), 3)
-    0.38
-    """
+    """Return the largest run whose search keeps the promise of ``privacy``."""
 
     def run(amount: Fraction) -> Run:
         # Concentrated privacy says little about a search; pure runs keep a rho far better.

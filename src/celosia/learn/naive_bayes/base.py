@@ -19,8 +19,6 @@ from celosia.learn.base.summaries import SummaryEstimator
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["NaiveBayes", "checked_priors"]
-
 
 class NaiveBayes(ClassifierMixin, SummaryEstimator):  # type: ignore[misc] # scikit-learn ships no types
     """The base of the naive Bayes classifiers; a subclass gives the joint log likelihood.
@@ -66,11 +64,7 @@ class NaiveBayes(ClassifierMixin, SummaryEstimator):  # type: ignore[misc] # sci
 
 
 def checked_priors(priors: Any, classes: int, *, name: str = "priors") -> "NDArray[np.float64]":
-    """Return given probabilities of the classes; refuse what are none.
-
-    >>> checked_priors([0.25, 0.75], 2).tolist()
-    [0.25, 0.75]
-    """
+    """Return given probabilities of the classes; refuse what are none."""
     try:
         given = np.asarray(priors, dtype=np.float64)
     except (TypeError, ValueError):

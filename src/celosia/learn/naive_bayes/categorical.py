@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from celosia.core.adjacency import Adjacency
     from celosia.core.exact import Exact
 
-__all__ = ["CategoricalNB"]
-
 _NUMBERS = int | float | np.integer | np.floating
 _LEAST_ALPHA = 1e-10  # below, the logarithm of a count of 0 would not be a number
 _HALF = 0.5  # of the noise's deviation: what every category gets from those of all classes, before logarithms

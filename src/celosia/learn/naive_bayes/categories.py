@@ -18,17 +18,11 @@ from celosia.learn.privacy.bounds import feature_kinds
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["category_kinds", "places_in"]
-
 
 def category_kinds(
     categories: object, bounds: object, count: int, names: "Sequence[str] | None" = None
 ) -> tuple[Kind, ...]:
-    """Return the kind of each of ``count`` features from lists of categories, one number for all, or a schema.
-
-    >>> category_kinds([["F", "M"], 3], None, 2)
-    (Category('F', 'M'), Category(0, 1, 2))
-    """
+    """Return the kind of each of ``count`` features from lists of categories, one number for all, or a schema."""
     if categories is None and bounds is None:
         raise UnboundedDataError(
             "categories must be given, from public knowledge and not from the data: categories=[...], a list of values "
@@ -76,11 +70,6 @@ def places_in(values: "NDArray[Any]", domains: "Sequence[Sequence[Any] | None]")
     """Return where in its domain each value is, column by column, as doubles; -1 for what is not in it.
 
     Without a domain, or where it is a list of texts and the values are numbers, they are places already.
-
-    >>> places_in(np.array([["b", "x"], ["a", "?"]]), [["a", "b"], ["x", "y"]]).tolist()
-    [[1.0, 0.0], [0.0, -1.0]]
-    >>> places_in(np.array([[1990, 1], [2000, 7]]), [[2000, 1990], ["x", "y"]]).tolist()
-    [[1.0, 1.0], [0.0, -1.0]]
     """
     numeric = values.dtype.kind in "biuf"
     if numeric and all(_is_counted(domain) for domain in domains):

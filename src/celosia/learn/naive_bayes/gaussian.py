@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from celosia.core.adjacency import Adjacency
     from celosia.core.exact import Exact
 
-__all__ = ["GaussianNB"]
-
 _NUMBERS = int | float | np.integer | np.floating
 
 

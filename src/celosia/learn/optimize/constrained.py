@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from celosia.learn.optimize.losses import Loss
     from celosia.learn.optimize.projections import ConvexSet
 
-__all__ = ["constrained_minimum"]
-
 _STEPS = 20_000
 _CLOSE = 1e-13
 
@@ -26,13 +24,7 @@ _CLOSE = 1e-13
 def constrained_minimum(
     rows: "NDArray[np.float64]", targets: "NDArray[np.float64]", loss: "Loss", projection: "ConvexSet"
 ) -> "NDArray[np.float64]":
-    """Return the weights of a set at which the mean loss of rows is least.
-
-    >>> from celosia.learn.optimize.losses import SquaredLoss
-    >>> from celosia.learn.optimize.projections import Ball
-    >>> constrained_minimum(np.eye(2), np.array([3.0, 4.0]), SquaredLoss(), Ball(1)).round(6).tolist()
-    [0.6, 0.8]
-    """
+    """Return the weights of a set at which the mean loss of rows is least."""
     curvature = float(np.linalg.eigvalsh(rows.T @ rows / len(rows))[-1]) * float(loss.smoothness)
     step = 1.0 / max(curvature, np.finfo(np.float64).tiny)
     weights = projection.project(np.zeros(rows.shape[1]))

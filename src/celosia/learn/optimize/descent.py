@@ -17,18 +17,12 @@ from numba import njit
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Run", "descend", "project_onto", "rounded_gradient", "slope_of", "writing"]
-
 
 _SHRINKINGS = 64  # one is enough where rounding made a gradient too long
 
 
 class Run(NamedTuple):
-    """What stays the same from step to step; ``most`` is the bound in whole steps, or 0 for real numbers.
-
-    >>> Run(0.5, 2.0, 0, np.array([0.0]), np.array([0.0, 1.0])).bound
-    2.0
-    """
+    """What stays the same from step to step; ``most`` is the bound in whole steps, or 0 for real numbers."""
 
     step_size: float
     bound: float
@@ -39,11 +33,7 @@ class Run(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def slope_of(prediction: float, target: float, loss: "NDArray[np.float64]") -> float:
-    """Return the derivative of a loss at a prediction: ``loss`` is 0 for squares, 1 for the logistic loss.
-
-    >>> slope_of(0.5, 1.0, np.array([0.0])), slope_of(0.0, -1.0, np.array([1.0]))
-    (-0.5, 0.5)
-    """
+    """Return the derivative of a loss at a prediction: ``loss`` is 0 for squares, 1 for the logistic loss."""
     if loss[0] == 0.0:
         return prediction - target
     return -target / (1.0 + math.exp(min(target * prediction, 700.0)))
@@ -51,13 +41,7 @@ def slope_of(prediction: float, target: float, loss: "NDArray[np.float64]") -> f
 
 @njit(cache=True, nogil=True)
 def project_onto(weights: "NDArray[np.float64]", shape: "NDArray[np.float64]") -> None:
-    """Move weights, in place, to the nearest point of a set: a ball (0), a box (1) or a simplex (2), then its sizes.
-
-    >>> weights = np.array([3.0, 4.0])
-    >>> project_onto(weights, np.array([0.0, 1.0]))
-    >>> weights.round(6).tolist()
-    [0.6, 0.8]
-    """
+    """Move weights, in place, to the nearest point of a set: a ball (0), a box (1) or a simplex (2), then its sizes."""
     size = weights.size
     if shape[0] == 0.0:
         scale = 0.0
@@ -97,11 +81,6 @@ def rounded_gradient(row: "NDArray[np.float64]", steepness: float, run: Run, out
     """Write a gradient in steps of ``bound / most``: whole numbers, towards 0, together no longer than ``most``.
 
     Squares of at most 2^20 steps are added without rounding: the comparison is exact, whatever the row was.
-
-    >>> out = np.zeros(2)
-    >>> rounded_gradient(np.array([0.6, 0.8]), 2.0, Run(0.5, 1.0, 10, np.zeros(1), np.zeros(2)), out)
-    >>> out.tolist()
-    [6.0, 8.0]
     """
     most = np.float64(run.most)
     scale = steepness / run.bound * most  # from -most to most, however small the bound is
@@ -202,12 +181,6 @@ def descend(  # noqa: PLR0913 - plain arrays, one by one
     """Make a step for each entry of ``order``, with a row of ``noise`` each; ``weights`` are changed in place.
 
     ``slope`` and ``project`` are compiled functions of the caller's own; they are compiled in anew in every process.
-
-    >>> weights = np.zeros(1)
-    >>> run = Run(0.5, 2.0, 0, np.array([0.0]), np.array([0.0, 1.0]))
-    >>> descend(np.ones((1, 1)), np.ones(1), np.zeros(3, dtype=np.int64), np.zeros((3, 1)), weights, run)
-    >>> weights.tolist()
-    [0.875]
     """
     if slope is None and project is None:
         _descend(rows, targets, order, noise, weights, run)
@@ -217,13 +190,7 @@ def descend(  # noqa: PLR0913 - plain arrays, one by one
 
 @lru_cache(maxsize=64)
 def writing(project: Callable[..., Any]) -> Any:
-    """Return a compiled function that overwrites weights with what a projection of the caller's makes of them.
-
-    >>> weights = np.array([-1.0, 2.0])
-    >>> writing(lambda w: np.maximum(w, 0.0))(weights, np.zeros(1))
-    >>> weights.tolist()
-    [0.0, 2.0]
-    """
+    """Return a compiled function that overwrites weights with what a projection of the caller's makes of them."""
     compiled = project if hasattr(project, "py_func") else njit(project)
 
     @njit(nogil=True)

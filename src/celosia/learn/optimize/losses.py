@@ -23,17 +23,11 @@ from celosia.learn.optimize.descent import slope_of
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["LogisticLoss", "Loss", "OwnLoss", "SquaredLoss"]
-
 _PROBES = np.linspace(-8.0, 8.0, 65)  # predictions at which a loss of the caller's own is tried out
 
 
 class Loss(ABC):
-    """What every loss can tell.
-
-    >>> isinstance(SquaredLoss(), Loss)
-    True
-    """
+    """What every loss can tell."""
 
     __slots__ = ()
 
@@ -57,21 +51,13 @@ class Loss(ABC):
         return None
 
     def slope(self, prediction: float, target: float) -> float:
-        """Return the derivative at a prediction.
-
-        >>> SquaredLoss().slope(0.5, 1.0)
-        -0.5
-        """
+        """Return the derivative at a prediction."""
         return float((self.compiled or slope_of)(float(prediction), float(target), self.numbers))
 
 
 @dataclass(frozen=True, slots=True)
 class SquaredLoss(Loss):
-    """Half the squared residual: least squares. In a ball of radius R no gradient is longer than R + 1.
-
-    >>> SquaredLoss().lipschitz(Fraction(2)), SquaredLoss().smoothness
-    (Fraction(3, 1), Fraction(1, 1))
-    """
+    """Half the squared residual: least squares. In a ball of radius R no gradient is longer than R + 1."""
 
     @property
     def smoothness(self) -> Fraction:
@@ -88,22 +74,14 @@ class SquaredLoss(Loss):
         return np.array([0.0])
 
     def value(self, predictions: "ArrayLike", targets: "ArrayLike") -> "NDArray[np.float64]":
-        """Return the losses of predictions.
-
-        >>> SquaredLoss().value([0.5], [1.0]).tolist()
-        [0.125]
-        """
+        """Return the losses of predictions."""
         residuals = np.asarray(predictions, dtype=np.float64) - np.asarray(targets, dtype=np.float64)
         return np.asarray(residuals**2 / 2)
 
 
 @dataclass(frozen=True, slots=True)
 class LogisticLoss(Loss):
-    """The logarithm of 1 + exp(-target * prediction), for targets -1 and 1.
-
-    >>> LogisticLoss().lipschitz(Fraction(2)), LogisticLoss().smoothness
-    (Fraction(1, 1), Fraction(1, 4))
-    """
+    """The logarithm of 1 + exp(-target * prediction), for targets -1 and 1."""
 
     @property
     def smoothness(self) -> Fraction:
@@ -120,11 +98,7 @@ class LogisticLoss(Loss):
         return np.array([1.0])
 
     def value(self, predictions: "ArrayLike", targets: "ArrayLike") -> "NDArray[np.float64]":
-        """Return the losses of predictions.
-
-        >>> LogisticLoss().value([0.0], [1.0]).round(6).tolist()
-        [0.693147]
-        """
+        """Return the losses of predictions."""
         margins = np.asarray(predictions, dtype=np.float64) * np.asarray(targets, dtype=np.float64)
         return np.asarray(-special.log_expit(margins))
 
@@ -137,10 +111,6 @@ class OwnLoss(Loss):
     are cut, so that constant always holds. That the slope never falls as the prediction rises, and rises no faster than
     ``smoothness``, is for you to know: a few points are tried, and what contradicts the claim is refused. It sees
     predictions of weights that must stay secret: it must only compute, and neither print nor keep anything.
-
-    >>> huber = OwnLoss(lambda p, y: min(max(p - y, -0.5), 0.5), lipschitz=0.5, smoothness=1)
-    >>> huber.slope(3.0, 1.0)
-    0.5
     """
 
     function: Callable[..., Any]

@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from celosia.learn.functional.control_points import Places
 
-__all__ = ["PENALTY", "ball_minimum", "quadratic_of", "quadratic_on_ball", "stationary_point", "trimmed_minimum"]
-
 PENALTY: Final = 4.0
 """Standard deviations of the noise by which a noisy diagonal is raised."""
 
@@ -26,12 +24,7 @@ _HALVINGS = 200
 def quadratic_of(
     monomials: "tuple[Places, ...]", coefficients: NDArray[Any], weights: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the symmetric matrix M and the vector a of the polynomial w'Mw + a'w, of degree 2 at the most.
-
-    >>> matrix, vector = quadratic_of(((0,), (0, 0), (0, 1)), np.array([1.0, 2.0, 6.0]), 2)
-    >>> matrix.tolist(), vector.tolist()
-    ([[2.0, 3.0], [3.0, 0.0]], [1.0, 0.0])
-    """
+    """Return the symmetric matrix M and the vector a of the polynomial w'Mw + a'w, of degree 2 at the most."""
     matrix, vector = np.zeros((weights, weights)), np.zeros(weights)
     for monomial, number in zip(monomials, coefficients, strict=True):
         if len(monomial) == 1:
@@ -49,9 +42,6 @@ def trimmed_minimum(
 
     ``free``: the first weight is an intercept. It is not drawn towards 0, and is solved for last, its own square being
     taken for at least as large as its noise.
-
-    >>> trimmed_minimum(np.diag([2.0, -1.0]), np.array([-4.0, 1.0]), 0.0).tolist()
-    [1.0, 0.0]
     """
     if free:
         own = max(float(matrix[0, 0]), PENALTY * deviation, np.finfo(float).tiny)
@@ -68,21 +58,13 @@ def trimmed_minimum(
 
 
 def stationary_point(matrix: NDArray[Any], vector: NDArray[Any]) -> NDArray[np.float64]:
-    """Return where the gradient of w'Mw + a'w is 0, or nearest to it: a minimum only if M bends upwards.
-
-    >>> stationary_point(np.diag([2.0, -1.0]), np.array([-4.0, 1.0])).tolist()
-    [1.0, 0.5]
-    """
+    """Return where the gradient of w'Mw + a'w is 0, or nearest to it: a minimum only if M bends upwards."""
     found: NDArray[np.float64] = np.linalg.lstsq(matrix + matrix.T, -vector, rcond=None)[0]
     return found
 
 
 def quadratic_on_ball(matrix: NDArray[Any], vector: NDArray[Any], radius: float) -> NDArray[np.float64]:
-    """Return the weights of length ``radius`` or less at which w'Mw + a'w is least, however M bends.
-
-    >>> quadratic_on_ball(np.diag([-1.0, 2.0]), np.array([1.0, 0.0]), 2.0).round(6).tolist()
-    [-2.0, 0.0]
-    """
+    """Return the weights of length ``radius`` or less at which w'Mw + a'w is least, however M bends."""
     values, directions = np.linalg.eigh((matrix + matrix.T) / 2)
     along = directions.T @ np.asarray(vector, dtype=np.float64)
 
@@ -108,12 +90,7 @@ def quadratic_on_ball(matrix: NDArray[Any], vector: NDArray[Any], radius: float)
 def ball_minimum(
     monomials: "tuple[Places, ...]", coefficients: NDArray[Any], weights: int, radius: float
 ) -> NDArray[np.float64]:
-    """Return weights of length ``radius`` or less at which a polynomial is low: the lowest of several descents.
-
-    >>> quartic = ((0, 0), (0, 0, 0, 0))
-    >>> abs(ball_minimum(quartic, np.array([-1.0, 1.0]), 1, 2.0)).round(3).tolist()
-    [0.707]
-    """
+    """Return weights of length ``radius`` or less at which a polynomial is low: the lowest of several descents."""
     from scipy.optimize import minimize
 
     size = max(float(np.abs(coefficients).max(initial=0.0)), np.finfo(float).tiny)

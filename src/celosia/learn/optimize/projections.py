@@ -23,8 +23,6 @@ from celosia.learn.optimize.descent import project_onto, writing
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Ball", "Box", "ConvexSet", "OwnSet", "Simplex"]
-
 _SAFE = 1 + 1e-9  # far above the rounding of a length
 _PROBES = 32  # axes, and points beside them, on which a set of the caller's own is tried out
 
@@ -176,9 +174,6 @@ class OwnSet(ConvexSet):
     The function is compiled with Numba. That it is a Euclidean projection onto a convex set is for you to know; a few
     points are tried, and what contradicts the claim is refused. It sees weights that must stay secret: it must only
     compute, and neither print nor keep anything.
-
-    >>> OwnSet(lambda w: np.minimum(np.maximum(w, -1.0), 1.0), diameter="2.83").project([3, 0]).tolist()
-    [1.0, 0.0]
     """
 
     function: Callable[..., Any]

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from celosia.core.exact import Exact
     from celosia.statistics.base.inquiry import Inquiry
 
-__all__ = ["StandardScaler"]
-
 
 class StandardScaler(OneToOneFeatureMixin, TransformerMixin, SummaryEstimator):  # type: ignore[misc] # scikit-learn ships no types
     """Private standardisation, used like scikit-learn's.

@@ -17,21 +17,11 @@ from celosia.core.exact import quote
 from celosia.data.schema.axis import Axis
 from celosia.data.schema.columns import Category, Kind, Real
 
-__all__ = ["axis_of", "ends_of", "feature_kinds", "known_count", "target_kind"]
-
 _WANTED = "bounds must be (low, high), two numbers or an array each, or a Schema"
 
 
 def feature_kinds(bounds: object, count: int, names: Sequence[str] | None = None) -> tuple[Kind, ...]:
-    """Return the kind of each of ``count`` features: numbers between public bounds, or what a schema says.
-
-    >>> feature_kinds((0, [1, 120]), 2)
-    (Real(0, 1), Real(0, 120))
-    >>> feature_kinds(None, 2)
-    Traceback (most recent call last):
-    ...
-    celosia.core.errors.UnboundedDataError: bounds must be given, from public knowledge and not from the data: ...
-    """
+    """Return the kind of each of ``count`` features: numbers between public bounds, or what a schema says."""
     if bounds is None:
         raise UnboundedDataError(
             "bounds must be given, from public knowledge and not from the data: bounds=(low, high), two numbers or an "
@@ -50,11 +40,7 @@ def feature_kinds(bounds: object, count: int, names: Sequence[str] | None = None
 
 
 def target_kind(bounds_y: object) -> Kind:
-    """Return the kind of a target that is a number.
-
-    >>> target_kind((0, 50))
-    Real(0, 50)
-    """
+    """Return the kind of a target that is a number."""
     if bounds_y is None:
         raise UnboundedDataError(
             "bounds_y must be given, from public knowledge and not from the data: bounds_y=(low, high) of the target."
@@ -66,11 +52,7 @@ def target_kind(bounds_y: object) -> Kind:
 
 
 def known_count(bounds: object) -> int | None:
-    """Return how many features bounds speak of; None if they are the same for all.
-
-    >>> known_count((0, [1, 120])), known_count((0, 1))
-    (2, None)
-    """
+    """Return how many features bounds speak of; None if they are the same for all."""
     if isinstance(bounds, Mapping):
         return len(bounds)
     if bounds is None:
@@ -80,11 +62,7 @@ def known_count(bounds: object) -> int | None:
 
 
 def axis_of(kind: Kind) -> Axis:
-    """Return the axis of a kind that is a number; refuse any other.
-
-    >>> axis_of(Real(0, 1)).steps == 2**30
-    True
-    """
+    """Return the axis of a kind that is a number; refuse any other."""
     axis = _axis(kind)
     if axis is None:
         raise ParameterError(f"{type(kind).__name__} is no number: encode it before, or leave the column out.")
@@ -98,11 +76,7 @@ def _axis(kind: Kind) -> Axis | None:
 
 
 def ends_of(kind: Kind) -> tuple[float, float]:
-    """Return what numbers in a column of this kind are clipped to; for categories, nothing.
-
-    >>> ends_of(Real(0, 1)), ends_of(Category("a", "b"))
-    ((0.0, 1.0), (-inf, inf))
-    """
+    """Return what numbers in a column of this kind are clipped to; for categories, nothing."""
     if kind.axis is None:
         return -math.inf, math.inf
     low, high = getattr(kind, "low", None), getattr(kind, "high", None)

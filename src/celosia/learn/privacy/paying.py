@@ -25,19 +25,12 @@ if TYPE_CHECKING:
     from celosia.core.events import Event
     from celosia.core.guarantees import Guarantee
 
-__all__ = ["Payment", "check_price", "paid", "price_event"]
-
 _ROUNDING: Final = Fraction(101, 100)  # noise is rounded up, and a search stops close below what it may spend
 
 
 @dataclass(slots=True, kw_only=True)
 class Payment:
-    """What was paid for, and the source of the noise; ``deliver`` what was learned before the block ends.
-
-    >>> from celosia.noise import Seeded
-    >>> Payment(source=Seeded(7)).source.seeded
-    True
-    """
+    """What was paid for, and the source of the noise; ``deliver`` what was learned before the block ends."""
 
     source: "Source"
     value: Any = field(default=None, repr=False)
@@ -51,17 +44,7 @@ class Payment:
 def paid(
     budget: object, source: "Source | None", event: "Event", guarantee: "Guarantee", *, question: str
 ) -> Iterator[Payment]:
-    """Reserve an event with whoever keeps the budget, run the block, and commit; without a budget only draw.
-
-    >>> import celosia as cl
-    >>> from celosia.ledger import Purse
-    >>> purse = Purse(cl.PureDP(epsilon=1))
-    >>> laplace = cl.mechanisms.Laplace(epsilon="0.4", sensitivity=1)
-    >>> with paid(purse, None, laplace.event, laplace.guarantee, question="A mean") as payment:
-    ...     payment.deliver(laplace.release(108, source=payment.source).value)
-    >>> purse.remaining, purse.history[0].state
-    (PureDP(epsilon='0.6'), 'committed')
-    """
+    """Reserve an event with whoever keeps the budget, run the block, and commit; without a budget only draw."""
     drawn = source_or_system(source)
     payment = Payment(source=drawn)
     if budget is None:
@@ -92,10 +75,6 @@ def price_event(event: "Event", guarantee: "Guarantee") -> "Guarantee":
     """Return what an event promises by itself, in the kind of a guarantee that is stated for it.
 
     An event that has no price of this kind, or is for other neighbours or another unit, is refused.
-
-    >>> import celosia as cl
-    >>> price_event(cl.mechanisms.Laplace(epsilon="0.4", sensitivity=1).event, cl.PureDP(epsilon=3))
-    PureDP(epsilon='0.4')
     """
     policy = Policy(limit=guarantee)
     policy.open().count(event)  # refuses other neighbours, and another unit
@@ -103,14 +82,7 @@ def price_event(event: "Event", guarantee: "Guarantee") -> "Guarantee":
 
 
 def check_price(event: "Event", guarantee: "Guarantee") -> None:
-    """Refuse a guarantee that is not what the event costs: rounding aside, neither less nor more.
-
-    >>> import celosia as cl
-    >>> check_price(cl.mechanisms.Laplace(epsilon="0.4", sensitivity=1).event, cl.PureDP(epsilon="0.1"))
-    Traceback (most recent call last):
-    ...
-    celosia.core.errors.FormatError: The file states PureDP(epsilon='0.1'), and its event costs ...
-    """
+    """Refuse a guarantee that is not what the event costs: rounding aside, neither less nor more."""
     try:
         price = price_event(event, guarantee)
     except CelosiaError:

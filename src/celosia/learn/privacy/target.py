@@ -23,8 +23,6 @@ from celosia.statistics.base.noise import Noise
 if TYPE_CHECKING:
     from celosia.ledger.door import Door
 
-__all__ = ["Target", "is_infinite"]
-
 _WHOLE = Fraction(1)
 _LARGEST_RHO = 2**16
 _SMALLEST_DELTA = Fraction(1, 10**200)
@@ -33,13 +31,7 @@ _SMALLEST = Fraction(1, 10**100)  # of epsilon or rho: no noise that can be draw
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """An epsilon, an epsilon with a delta, a rho, or none of them.
-
-    >>> Target.of(epsilon="0.5", delta=1e-5).kind
-    'approximate'
-    >>> Target.of(epsilon=float("inf")).guarantee is None
-    True
-    """
+    """An epsilon, an epsilon with a delta, a rho, or none of them."""
 
     epsilon: Fraction | None = None
     delta: Fraction = Fraction(0)
@@ -63,9 +55,6 @@ class Target:
         """Return the target that an estimator's parameters name; neighbours and unit are the budget's if there is one.
 
         ``exact``: whether who pays takes an (epsilon, delta) as such, and not as a rho.
-
-        >>> Target.of(rho="0.1").guarantee
-        ZCDP(rho='0.1')
         """
         if door is not None:
             unit = door.budget.unit
@@ -90,11 +79,7 @@ class Target:
 
     @property
     def kind(self) -> Literal["pure", "approximate", "concentrated", "none"]:
-        """Which promise is made.
-
-        >>> Target.of(epsilon=1).kind
-        'pure'
-        """
+        """Which promise is made."""
         if self.rho is not None:
             return "concentrated"
         if self.epsilon is None:
@@ -108,11 +93,7 @@ class Target:
 
     @property
     def guarantee(self) -> Guarantee | None:
-        """The promise; None if there is none.
-
-        >>> Target.of(epsilon=1, delta="1e-6").guarantee
-        ApproxDP(epsilon=1, delta='1e-06')
-        """
+        """The promise; None if there is none."""
         if self.rho is not None:
             return ZCDP(rho=self.rho, adjacency=self.adjacency, unit=self.unit)
         if self.epsilon is None:
@@ -123,11 +104,9 @@ class Target:
 
     @property
     def total_rho(self) -> Fraction:
-        """The rho that Gaussian noise may spend: given, or the largest under an exact certificate, or that implies it.
+        """The rho that Gaussian noise may spend.
 
-        >>> target = Target.of(epsilon=1, delta="1e-6")
-        >>> round(float(target.total_rho), 5), round(float(replace(target, exact=False).total_rho), 5)
-        (0.02801, 0.02436)
+        Given, or the largest under an exact certificate, or that implies it.
         """
         if self.rho is not None:
             return self.rho
@@ -150,9 +129,6 @@ class Target:
         """Return noise for ``width`` whole numbers that spends a share: of epsilon if pure, else of rho.
 
         The whole of an (epsilon, delta) goes to whichever noise is smaller.
-
-        >>> Target.of(epsilon=1).noise(Sensitivity(l1=2, l2_squared=2), 3).event
-        LaplaceEvent(scale=2, sensitivity=2, dimension=3)
         """
         bounding = self.bounding
         if self.kind == "pure":
@@ -170,13 +146,7 @@ class Target:
         return Bounding(adjacency=self.adjacency, unit=self.unit)
 
     def event(self, *events: Event) -> Event:
-        """Return one event of all that is run, with the pair (epsilon, delta) that was meant where there is a delta.
-
-        >>> target = Target.of(epsilon=1, delta="1e-6")
-        >>> noise = target.noise(Sensitivity(l1=90, l2_squared=90), 90)
-        >>> type(target.event(noise.event)).__name__
-        'CertifiedEvent'
-        """
+        """Return one event of all that is run, with the pair (epsilon, delta) that was meant where there is a delta."""
         together = events[0] if len(events) == 1 else ComposedEvent(events=events)
         if self.kind != "approximate":
             return together
@@ -187,11 +157,7 @@ class Target:
         return CertifiedEvent(event=together, epsilon=self.epsilon or 0, delta=self.delta)
 
     def with_epsilon(self, epsilon: Exact | None, delta: Exact | None = None, rho: Exact | None = None) -> "Target":
-        """Return the same target with another amount, where one is given: what a forecast is made for.
-
-        >>> Target.of(epsilon=1).with_epsilon(2).epsilon
-        Fraction(2, 1)
-        """
+        """Return the same target with another amount, where one is given: what a forecast is made for."""
         if rho is not None:
             return replace(self, epsilon=None, delta=Fraction(0), rho=_exact_rho(rho))
         found = self
@@ -202,11 +168,7 @@ class Target:
 
 
 def is_infinite(epsilon: object) -> bool:
-    """Tell whether an epsilon asks for no privacy at all.
-
-    >>> is_infinite(float("inf")), is_infinite(65536)
-    (True, False)
-    """
+    """Tell whether an epsilon asks for no privacy at all."""
     return isinstance(epsilon, float) and math.isinf(epsilon) and epsilon > 0
 
 

@@ -34,8 +34,6 @@ from celosia.ledger.door import door_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["PNSGDModel"]
-
 _EVEN = 1 / 3  # the mean square of what is spread evenly from -1 to 1
 
 

@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from celosia.core import Source
     from celosia.core.events import Event
 
-__all__ = ["PNSGD"]
-
 _STEPS: Final = 2**20  # of a gradient as long as the bound: rounding it moves nothing that could be seen
 _WIDEST: Final = 2**20  # noise, in bounds, that is still a whole number of steps in a double
 _DRAWN: Final = 2**18  # noises at a time: memory stays flat

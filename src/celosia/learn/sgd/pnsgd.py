@@ -18,7 +18,6 @@ from celosia.learn.base.reading import public_classes, read_features, read_label
 from celosia.learn.optimize.losses import LogisticLoss, SquaredLoss
 from celosia.learn.privacy.bounds import target_kind
 from celosia.learn.sgd.model import PNSGDModel
-from celosia.learn.sgd.noisy_descent import PNSGD
 from celosia.learn.sgd.unit_rows import interval_of
 
 if TYPE_CHECKING:
@@ -27,8 +26,6 @@ if TYPE_CHECKING:
     from celosia.core.exact import Exact
     from celosia.core.guarantees import RenyiDP
     from celosia.learn.optimize.projections import ConvexSet
-
-__all__ = ["PNSGD", "PNSGDClassifier", "PNSGDRegressor"]
 
 
 class PNSGDRegressor(RegressorMixin, PNSGDModel):  # type: ignore[misc] # scikit-learn ships no types

@@ -20,29 +20,18 @@ from celosia.core.structure import CertifiedEvent
 if TYPE_CHECKING:
     from celosia.core.events import Event
 
-__all__ = ["epsilon_of", "keeps", "least_noise", "promised", "record_guarantee"]
-
 _LEAST: Final = 2.0**-40
 
 
 def promised(event: "Event") -> ZCDP:
-    """Return the rho of a run: of the record that fares worst, wherever it stands.
-
-    >>> promised(PNSGDEvent(records=100, step_size=1, lipschitz=2, smoothness=1, variance=16)).rho < 0.51
-    True
-    """
+    """Return the rho of a run: of the record that fares worst, wherever it stands."""
     from celosia.accounting.prices.concentrated import rho
 
     return ZCDP(rho=rho(event), adjacency=event.adjacency, unit=event.unit)
 
 
 def record_guarantee(event: "Event", position: int) -> ZCDP:
-    """Return what a run promises to the record at a place of its order, the first being 1 (theorem 5.4).
-
-    >>> event = PNSGDEvent(records=100, step_size=1, lipschitz=2, smoothness=1, variance=16)
-    >>> round(float(record_guarantee(event, 91).rho), 6)
-    0.05
-    """
+    """Return what a run promises to the record at a place of its order, the first being 1 (theorem 5.4)."""
     from celosia.accounting.iteration.pnsgd import record_rhos
 
     inside = event.event if isinstance(event, CertifiedEvent) else event
@@ -57,12 +46,7 @@ def record_guarantee(event: "Event", position: int) -> ZCDP:
 
 
 def keeps(event: "Event", target: Guarantee) -> bool:
-    """Tell whether a run promises a target: an (epsilon, delta), a rho or a Rényi curve.
-
-    >>> event = PNSGDEvent(records=100, step_size=1, lipschitz=2, smoothness=1, variance=16)
-    >>> keeps(event, ZCDP(rho=1, adjacency=event.adjacency))
-    True
-    """
+    """Tell whether a run promises a target: an (epsilon, delta), a rho or a Rényi curve."""
     from celosia.accounting.prices.certified import certificate_holds
     from celosia.accounting.prices.renyi import renyi
 
@@ -76,12 +60,7 @@ def keeps(event: "Event", target: Guarantee) -> bool:
 
 
 def epsilon_of(event: "Event", delta: Fraction) -> Fraction:
-    """Return the epsilon, rounded up until accountants certify it, that a run promises together with a delta.
-
-    >>> event = PNSGDEvent(records=100, step_size=1, lipschitz=1, smoothness=1, variance=100)
-    >>> round(float(epsilon_of(event, Fraction(1, 10**6))), 3)
-    0.9
-    """
+    """Return the epsilon, rounded up until accountants certify it, that a run promises together with a delta."""
     from celosia.accounting.accountants.sums import ZCDPAccountant
     from celosia.accounting.prices.certified import certificate_holds
     from celosia.accounting.prices.renyi import ORDERS, renyi, renyi_epsilon
@@ -97,13 +76,7 @@ def epsilon_of(event: "Event", delta: Fraction) -> Fraction:
 
 
 def least_noise(event: Callable[[float], "Event"], target: Guarantee, most: float) -> float:
-    """Return the least noise whose event keeps a target: to a thousandth, or a millionth where that is quick.
-
-    >>> def run(sigma):
-    ...     return PNSGDEvent(records=100, step_size=1, lipschitz=1, smoothness=1, variance=Fraction(sigma) ** 2)
-    >>> round(least_noise(run, ZCDP(rho="0.5", adjacency=run(1).adjacency), 2**40), 4)
-    2.0
-    """
+    """Return the least noise whose event keeps a target: to a thousandth, or a millionth where that is quick."""
     low, high = 0.5, 1.0
     while not keeps(event(high), target):
         low, high = high, 2 * high

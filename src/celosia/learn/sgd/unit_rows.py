@@ -19,19 +19,12 @@ if TYPE_CHECKING:
 
     from celosia.data.schema.columns import Kind
 
-__all__ = ["UnitRows", "interval_of"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class UnitRows:
     """How rows are scaled, and how weights are scaled back.
 
     ``norm`` is what centred rows are divided by; longer ones are then still longer than 1, and shortened.
-
-    >>> from celosia.data.schema.columns import Real
-    >>> unit = UnitRows.of([Real(0, 10)], intercept=True)
-    >>> unit.rows(np.array([[10.0], [5.0]])).round(3).tolist()
-    [[0.707, 0.707], [0.0, 0.707]]
     """
 
     middles: "NDArray[np.float64]"
@@ -41,12 +34,7 @@ class UnitRows:
 
     @classmethod
     def of(cls, kinds: "Sequence[Kind]", *, intercept: bool, norm: float | None = None) -> "UnitRows":
-        """Return the scaling for columns of these kinds.
-
-        >>> from celosia.data.schema.columns import Real
-        >>> UnitRows.of([Real(0, 1)] * 3, intercept=True).norm
-        2.0
-        """
+        """Return the scaling for columns of these kinds."""
         ends = np.array([interval_of(kind) for kind in kinds], dtype=np.float64).reshape(-1, 2)
         size = len(ends) + intercept
         return cls(
@@ -71,12 +59,7 @@ class UnitRows:
         return centred / self.norm
 
     def coefficients(self, weights: "NDArray[np.float64]") -> "tuple[NDArray[np.float64], float]":
-        """Return the coefficients and the intercept, for features in the caller's units.
-
-        >>> from celosia.data.schema.columns import Real
-        >>> UnitRows.of([Real(0, 10)], intercept=False).coefficients(np.array([5.0]))
-        (array([1.]), -5.0)
-        """
+        """Return the coefficients and the intercept, for features in the caller's units."""
         size = len(self.middles)
         coefficients = weights[:size] / (self.norm * self.halves)
         constant = weights[size] / self.norm if self.intercept else 0.0
@@ -84,11 +67,6 @@ class UnitRows:
 
 
 def interval_of(kind: "Kind") -> tuple[float, float]:
-    """Return the two ends of what a column can be.
-
-    >>> from celosia.data.schema.columns import Real
-    >>> interval_of(Real(0, 120))
-    (0.0, 120.0)
-    """
+    """Return the two ends of what a column can be."""
     axis = axis_of(kind)
     return float(getattr(kind, "low", axis.low)), float(getattr(kind, "high", axis.high))

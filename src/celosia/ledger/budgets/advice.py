@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from celosia.core.events import Event
 
-__all__ = ["describe_refusal"]
-
 _DIGITS: Final = 3
 _POWERS: Final = range(-8, 3)  # of ten, for numbers from 1e-6 to 99,900
 _OR_ASK: Final = "ask the owner of the data for more"
@@ -31,10 +29,6 @@ def describe_refusal(
 
     ``admits`` tells whether an event fits: of some budgets more can be had than the number that is left. ``until`` is
     when more will be left.
-
-    >>> from celosia.core import PureDP
-    >>> describe_refusal(PureDP(epsilon=1), PureDP(epsilon="0.5"), "the budget", lambda event: False)[77:]
-    'left: ask for an epsilon of at most 0.5, or ask the owner of the data for more.'
     """
     time, wait = ("", "") if until is None else (f" until {until}", ", or wait")
     advice = _advise(cost, left, admits)

@@ -17,23 +17,13 @@ if TYPE_CHECKING:
     from celosia.core.events import Event
     from celosia.core.guarantees import Guarantee
 
-__all__ = ["Meter"]
-
 _EXACT: Final = ("basic", "pure", "zcdp")
 _MOST: Final = 64  # different events, before they are added up
 _MOST_ASKED: Final = 10_000  # prices that an accountant may remember for questions that were never paid
 
 
 class Meter:
-    """A filter that was opened by a policy.
-
-    >>> from celosia.core import LaplaceEvent, PureDP
-    >>> from celosia.ledger.budgets.policy import Policy
-    >>> meter = Meter(Policy(limit=PureDP(epsilon=1)).open, "pure")
-    >>> meter.count(LaplaceEvent(scale=10, sensitivity=1), 3)
-    >>> meter.remaining
-    PureDP(epsilon='0.7')
-    """
+    """A filter that was opened by a policy."""
 
     __slots__ = ("_accountant", "_asked", "_filter", "_open")
 
@@ -43,15 +33,7 @@ class Meter:
         self._asked = 0
 
     def count(self, event: "Event", times: int = 1) -> None:
-        """Count what has happened, also beyond the limit.
-
-        >>> from celosia.core import LaplaceEvent, PureDP
-        >>> from celosia.ledger.budgets.policy import Policy
-        >>> meter = Meter(Policy(limit=PureDP(epsilon=1)).open, "pure")
-        >>> meter.count(LaplaceEvent(scale=1, sensitivity=9))
-        >>> meter.spent
-        PureDP(epsilon=9)
-        """
+        """Count what has happened, also beyond the limit."""
         self._filter.count(event, times)
         if len(self._filter.events) > _MOST and not self._filter.forget() and self._accountant in _EXACT:
             self._add_up()
@@ -63,13 +45,7 @@ class Meter:
             return
 
     def admits(self, event: "Event") -> bool:
-        """Tell whether an event fits into what is left.
-
-        >>> from celosia.core import LaplaceEvent, PureDP
-        >>> from celosia.ledger.budgets.policy import Policy
-        >>> Meter(Policy(limit=PureDP(epsilon=1)).open, "pure").admits(LaplaceEvent(scale=1, sensitivity=2))
-        False
-        """
+        """Tell whether an event fits into what is left."""
         self._asked += 1
         if self._asked > _MOST_ASKED:
             self._asked = 0
@@ -80,13 +56,7 @@ class Meter:
         return self._filter.admits(event)
 
     def charge(self, event: "Event") -> "Guarantee":
-        """Return what an event would take of what is left.
-
-        >>> from celosia.core import LaplaceEvent, PureDP
-        >>> from celosia.ledger.budgets.policy import Policy
-        >>> Meter(Policy(limit=PureDP(epsilon=1)).open, "pure").charge(LaplaceEvent(scale=1, sensitivity=2))
-        PureDP(epsilon=2)
-        """
+        """Return what an event would take of what is left."""
         return self._filter.charge(event)
 
     @property

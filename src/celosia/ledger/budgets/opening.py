@@ -18,19 +18,9 @@ from celosia.ledger.budgets.statement import Line
 if TYPE_CHECKING:
     from celosia.ledger.state_reader import Page
 
-__all__ = ["bears_on", "line_of", "open_policy", "set_policy"]
-
 
 def set_policy(page: "Page", scope: Scope, limit: Guarantee | Policy, by: str) -> None:
-    """Write a policy into the log, unless it is the one that holds; see ``Ledger.set_budget``.
-
-    >>> import celosia as cl
-    >>> ledger = cl.ledger("memory://")
-    >>> with ledger.book.writing() as page:
-    ...     set_policy(page, Scope(dataset="deaths"), cl.PureDP(epsilon=1), "owner")
-    >>> ledger.budgets[Scope(dataset="deaths")].limit
-    PureDP(epsilon=1)
-    """
+    """Write a policy into the log, unless it is the one that holds; see ``Ledger.set_budget``."""
     policy = limit if isinstance(limit, Policy) else Policy(limit=limit)
     author = exact_text(by, name="by")
     before = page.state.policies.get(scope)
@@ -52,12 +42,6 @@ def open_policy(page: "Page", scope: Scope, limit: Guarantee | Policy, by: str) 
     """Write a policy where a scope has none, and return the one that holds; see ``Ledger.open_budget``.
 
     A page that is written holds the lock of the whole ledger: no other budget can be opened between the two steps.
-
-    >>> import celosia as cl
-    >>> ledger = cl.ledger("memory://")
-    >>> with ledger.book.writing() as page:
-    ...     open_policy(page, Scope(dataset="deaths"), cl.PureDP(epsilon=1), "owner").limit
-    PureDP(epsilon=1)
     """
     policy = limit if isinstance(limit, Policy) else Policy(limit=limit)
     if scope in page.state.policies:
@@ -75,26 +59,14 @@ def _same_watcher(one: Policy, other: Policy) -> bool:
 
 
 def bears_on(scope: Scope, dataset: str | None, analyst: str | None) -> bool:
-    """Tell whether a scope has a say in what an analyst asks of a data set; None stands for any.
-
-    >>> bears_on(Scope(analyst="ana"), "deaths", "ana"), bears_on(Scope(dataset="births"), "deaths", None)
-    (True, False)
-    """
+    """Tell whether a scope has a say in what an analyst asks of a data set; None stands for any."""
     return (dataset is None or scope.dataset in (None, dataset)) and (
         analyst is None or scope.analyst in (None, analyst)
     )
 
 
 def line_of(page: "Page", scope: Scope) -> Line:
-    """Return what a statement says of a scope.
-
-    >>> import celosia as cl
-    >>> ledger = cl.ledger("memory://")
-    >>> ledger.set_budget(cl.PureDP(epsilon=1), dataset="deaths")
-    >>> with ledger.book.reading() as page:
-    ...     line_of(page, Scope(dataset="deaths")).spent
-    PureDP(epsilon=0)
-    """
+    """Return what a statement says of a scope."""
     policy, meter, window = page.state.policies[scope], page.state.meter(scope), page.window(scope)
     return Line(
         scope=scope,

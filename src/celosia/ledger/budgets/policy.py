@@ -23,8 +23,6 @@ from celosia.core.guarantees import ZCDP, ApproxDP, GaussianDP, Guarantee, PureD
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["ACCOUNTANTS", "Policy", "Window"]
-
 ACCOUNTANTS: Final = ("basic", "combined", "gdp", "pure", "renyi", "zcdp")
 """The accountants that may watch over a budget, by name."""
 

@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from celosia.core.errors import ParameterError
 from celosia.core.record import exact_text
 
-__all__ = ["Scope", "scopes_of"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
@@ -43,11 +41,7 @@ class Scope:
 
 
 def scopes_of(dataset: str, analyst: str | None) -> Iterator[Scope]:
-    """Return the scopes that a question falls into, the data set's own first.
-
-    >>> [str(scope) for scope in scopes_of("deaths", "ana")]
-    ["data set 'deaths'", "analyst 'ana'", "analyst 'ana' on data set 'deaths'"]
-    """
+    """Return the scopes that a question falls into, the data set's own first."""
     yield Scope(dataset=dataset)
     if analyst is not None:
         yield Scope(analyst=analyst)

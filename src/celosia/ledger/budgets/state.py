@@ -21,8 +21,6 @@ from celosia.ledger.budgets.scope import Scope
 from celosia.ledger.log.chain import GENESIS, JSON, canonical, moment
 from celosia.ledger.log.lines import Raw
 
-__all__ = ["FORMAT", "Charge", "State", "charge_of"]
-
 FORMAT: Final = 1
 """The version of the log's lines that is written here."""
 
@@ -34,10 +32,6 @@ class Charge:
     """Who pays for a line: the data set and the analyst, or for an answer that is repeated the analyst alone.
 
     ``event`` is the event's canonical JSON: equal events are equal texts.
-
-    >>> charge = Charge("deaths", "ana", "{}", whole=False)
-    >>> charge.falls_into(Scope(dataset="deaths")), charge.falls_into(Scope(analyst="ana"))
-    (False, True)
     """
 
     dataset: str
@@ -46,28 +40,14 @@ class Charge:
     whole: bool
 
     def falls_into(self, scope: Scope) -> bool:
-        """Tell whether a scope is charged.
-
-        >>> charge = Charge("deaths", None, "{}", whole=True)
-        >>> charge.falls_into(Scope(dataset="deaths")), charge.falls_into(Scope(dataset="births"))
-        (True, False)
-        """
+        """Tell whether a scope is charged."""
         if scope.analyst is None:
             return self.whole and scope.dataset == self.dataset
         return scope.analyst == self.analyst and scope.dataset in (None, self.dataset)
 
 
 class State:
-    """The log up to a line.
-
-    >>> import celosia as cl
-    >>> ledger = cl.ledger("memory://")
-    >>> state = State()
-    >>> with ledger.store.reading() as connection:
-    ...     state.feed(cl.ledger.log.lines_after(connection, state.sequence))
-    >>> state.sequence
-    1
-    """
+    """The log up to a line."""
 
     def __init__(self) -> None:
         self.sequence = 0
@@ -81,13 +61,7 @@ class State:
         self._events: dict[str, Event] = {}
 
     def feed(self, lines: Iterable[Raw]) -> None:
-        """Take in the lines that follow; one that does not follow is refused.
-
-        >>> State().feed([Raw(1, "2026-01-01T00:00:00.000000Z", "opened", "{}", GENESIS, "ab")])
-        Traceback (most recent call last):
-        ...
-        celosia.core.errors.LedgerError: Line 1 of the log was changed, or does not follow from the one before.
-        """
+        """Take in the lines that follow; one that does not follow is refused."""
         for line in lines:
             self._check(line)
             try:
@@ -119,12 +93,7 @@ class State:
             self._count(charge, line.at)
 
     def event(self, text: str) -> Event:
-        """Return the event that the log wrote down; one that is not understood cannot be priced.
-
-        >>> from celosia.core import LaplaceEvent
-        >>> State().event(LaplaceEvent(scale=10, sensitivity=1).to_json())
-        LaplaceEvent(scale=10, sensitivity=1)
-        """
+        """Return the event that the log wrote down; one that is not understood cannot be priced."""
         event = self._events.get(text)
         if event is None:
             if len(self._events) >= _MOST_EVENTS:
@@ -164,11 +133,7 @@ class State:
                 meter.count(self.event(charge.event))
 
     def charged(self, scope: Scope) -> Mapping[str, int]:
-        """Return what a scope was charged with: events as JSON, each with its number.
-
-        >>> State().charged(Scope(dataset="deaths"))
-        {}
-        """
+        """Return what a scope was charged with: events as JSON, each with its number."""
         counted: dict[str, int] = {}
         for (dataset, analyst, whole), spent in self._spent.items():
             if Charge(dataset, analyst, "", whole).falls_into(scope):
@@ -177,22 +142,13 @@ class State:
         return counted
 
     def meter(self, scope: Scope) -> Meter:
-        """Return what a scope that has a policy spent for good.
-
-        >>> State().policies
-        {}
-        """
+        """Return what a scope that has a policy spent for good."""
         if scope not in self._meters:
             self._meters[scope] = self.fresh_meter(scope, self.policies[scope])
         return self._meters[scope]
 
     def fresh_meter(self, scope: Scope, policy: Policy) -> Meter:
-        """Return what a scope has spent, under a policy that it may get.
-
-        >>> from celosia.core import PureDP
-        >>> State().fresh_meter(Scope(dataset="deaths"), Policy(limit=PureDP(epsilon=1))).remaining
-        PureDP(epsilon=1)
-        """
+        """Return what a scope has spent, under a policy that it may get."""
         # A limit may be changed later; orders that are chosen anew by a limit would use parts of delta twice.
         meter = Meter(partial(policy.open, self._first_policy(scope, policy).limit), str(policy.accountant))
         for event, times in self.charged(scope).items():
@@ -200,14 +156,7 @@ class State:
         return meter
 
     def window(self, scope: Scope, at: datetime, since: Callable[[datetime], Iterator[Raw]]) -> Meter | None:
-        """Return what a scope has spent in the window that holds a moment; ``since`` gives the lines from one on.
-
-        >>> from celosia.core import PureDP
-        >>> state = State()
-        >>> state.policies[Scope(dataset="deaths")] = Policy(limit=PureDP(epsilon=1))
-        >>> state.window(Scope(dataset="deaths"), datetime(2026, 1, 1), lambda at: iter(())) is None
-        True
-        """
+        """Return what a scope has spent in the window that holds a moment; ``since`` gives the lines from one on."""
         policy = self.policies[scope]
         if policy.window is None:
             return None
@@ -225,11 +174,7 @@ class State:
 
 
 def charge_of(line: Raw) -> Charge | None:
-    """Return what a line charges, if anything.
-
-    >>> charge_of(Raw(2, "", "note", "{}", "", "")) is None
-    True
-    """
+    """Return what a line charges, if anything."""
     if line.kind not in ("reserved", "repeated"):
         return None
     body = json.loads(line.body)

@@ -7,8 +7,6 @@ from celosia.core.guarantees import Guarantee
 from celosia.ledger.budgets.policy import Policy
 from celosia.ledger.budgets.scope import Scope
 
-__all__ = ["Line"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:

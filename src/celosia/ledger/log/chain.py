@@ -18,8 +18,6 @@ from celosia.core.exact import quote
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["GENESIS", "JSON", "Head", "LogLine", "Verification", "canonical", "line_hash", "moment", "read_moment"]
-
 JSON: TypeAlias = "bool | int | float | str | Sequence[JSON] | Mapping[str, JSON] | None"
 """What the body of a line may hold."""
 
@@ -116,11 +114,7 @@ class Verification:
 
 
 def canonical(value: JSON) -> str:
-    r"""Return the one way to write a value as JSON: sorted keys, no spaces, ASCII, no NaN.
-
-    >>> print(canonical({"b": 1, "a": [None, "é"]}))
-    {"a":[null,"\u00e9"],"b":1}
-    """
+    r"""Return the one way to write a value as JSON: sorted keys, no spaces, ASCII, no NaN."""
     try:
         return _WRITER.encode(value)
     except (TypeError, ValueError, RecursionError):
@@ -131,30 +125,18 @@ def canonical(value: JSON) -> str:
 
 
 def line_hash(*, sequence: int, at: str, kind: str, body: str, previous: str) -> str:
-    """Return the hash of a line whose ``body`` is canonical JSON already.
-
-    >>> line_hash(sequence=1, at="2026-01-01T00:00:00.000000Z", kind="note", body="{}", previous=GENESIS)[:16]
-    '...'
-    """
+    """Return the hash of a line whose ``body`` is canonical JSON already."""
     text = f"[{sequence:d},{_quoted(at)},{_quoted(kind)},{body},{_quoted(previous)}]"
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def moment(at: datetime) -> str:
-    """Write a moment to the microsecond, in UTC: texts are in order when moments are.
-
-    >>> moment(datetime(2026, 1, 1, tzinfo=UTC))
-    '2026-01-01T00:00:00.000000Z'
-    """
+    """Write a moment to the microsecond, in UTC: texts are in order when moments are."""
     return at.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 def read_moment(text: str) -> datetime:
-    """Read a moment back; what was not written by ``moment`` is refused.
-
-    >>> read_moment("2026-01-01T00:00:00.000000Z").year
-    2026
-    """
+    """Read a moment back; what was not written by ``moment`` is refused."""
     try:
         at = datetime.fromisoformat(text)
     except (TypeError, ValueError):

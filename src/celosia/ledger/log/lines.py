@@ -17,8 +17,6 @@ from celosia.ledger.store.tables import HEAD, LOG
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-__all__ = ["Raw", "append", "begin", "head_of", "line_at", "lines_after", "lines_since", "read_line", "system_clock"]
-
 _PAGE: Final = 2_000
 
 _COLUMNS: Final = (LOG.c.sequence, LOG.c.at, LOG.c.kind, LOG.c.body, LOG.c.previous, LOG.c.hash)
@@ -33,11 +31,7 @@ _MOVE: Final = update(HEAD).where(HEAD.c.id == 1)
 
 
 class Raw(NamedTuple):
-    """A line as the database has it.
-
-    >>> Raw(1, "2026-01-01T00:00:00.000000Z", "note", "{}", GENESIS, "").kind
-    'note'
-    """
+    """A line as the database has it."""
 
     sequence: int
     at: str
@@ -55,20 +49,12 @@ class Raw(NamedTuple):
 
 
 def system_clock() -> datetime:
-    """Return the time of the system's clock.
-
-    >>> system_clock().tzinfo is UTC
-    True
-    """
+    """Return the time of the system's clock."""
     return datetime.now(UTC)
 
 
 def begin(connection: "Connection", body: dict[str, JSON], clock: Callable[[], datetime]) -> None:
-    """Write the first line and the head. The example is that of ``append``.
-
-    >>> begin.__name__
-    'begin'
-    """
+    """Write the first line and the head. The example is that of ``append``."""
     at, text = moment(clock()), canonical(body)
     first = Raw(
         1, at, "opened", text, GENESIS, line_hash(sequence=1, at=at, kind="opened", body=text, previous=GENESIS)
@@ -78,14 +64,7 @@ def begin(connection: "Connection", body: dict[str, JSON], clock: Callable[[], d
 
 
 def head_of(connection: "Connection") -> tuple[Head, str]:
-    """Return the last line's number and hash, and its time.
-
-    >>> import celosia as cl
-    >>> ledger = cl.ledger("memory://")
-    >>> with ledger.store.reading() as connection:
-    ...     head_of(connection)[0].sequence
-    1
-    """
+    """Return the last line's number and hash, and its time."""
     row = connection.execute(_HEAD).first()
     if row is None:
         raise LedgerError("The ledger has lost its head: the table celosia_head is empty.")
@@ -93,14 +72,7 @@ def head_of(connection: "Connection") -> tuple[Head, str]:
 
 
 def append(connection: "Connection", kind: str, body: dict[str, JSON], clock: Callable[[], datetime]) -> Raw:
-    """Add a line, within a write transaction.
-
-    >>> import celosia as cl
-    >>> ledger = cl.ledger("memory://")
-    >>> with ledger.store.transaction() as connection:
-    ...     append(connection, "note", {"words": "moved"}, system_clock).sequence
-    2
-    """
+    """Add a line, within a write transaction."""
     head, last = head_of(connection)
     at, text = max(moment(clock()), last), canonical(body)
     sequence = head.sequence + 1
@@ -112,13 +84,7 @@ def append(connection: "Connection", kind: str, body: dict[str, JSON], clock: Ca
 
 
 def lines_after(connection: "Connection", after: int, most: int | None = None) -> Iterator[Raw]:
-    """Return the lines behind a number, page by page.
-
-    >>> import celosia as cl
-    >>> with cl.ledger("memory://").store.reading() as connection:
-    ...     [line.kind for line in lines_after(connection, 0)]
-    ['opened']
-    """
+    """Return the lines behind a number, page by page."""
     while most is None or most > 0:
         page = _PAGE if most is None else min(most, _PAGE)
         rows = connection.execute(_AFTER, {"after": after, "most": page}).all()
@@ -130,35 +96,19 @@ def lines_after(connection: "Connection", after: int, most: int | None = None) -
 
 
 def lines_since(connection: "Connection", at: datetime) -> Iterator[Raw]:
-    """Return the lines from a moment on.
-
-    >>> import celosia as cl
-    >>> with cl.ledger("memory://").store.reading() as connection:
-    ...     len(list(lines_since(connection, datetime(2020, 1, 1, tzinfo=UTC))))
-    1
-    """
+    """Return the lines from a moment on."""
     first = connection.execute(_SINCE, {"at": moment(at)}).scalar()
     return iter(()) if first is None else lines_after(connection, first - 1)
 
 
 def line_at(connection: "Connection", number: int) -> Raw | None:
-    """Return one line.
-
-    >>> import celosia as cl
-    >>> with cl.ledger("memory://").store.reading() as connection:
-    ...     line_at(connection, 1).kind, line_at(connection, 2)
-    ('opened', None)
-    """
+    """Return one line."""
     row = connection.execute(_ONE, {"number": number}).first()
     return None if row is None else Raw._make(row)
 
 
 def read_line(raw: Raw) -> LogLine:
-    """Read a line as a value.
-
-    >>> read_line(Raw(1, "2026-01-01T00:00:00.000000Z", "note", '{"words":"moved"}', GENESIS, "")).body
-    {'words': 'moved'}
-    """
+    """Read a line as a value."""
     try:
         body = json.loads(raw.body)
     except (ValueError, RecursionError):

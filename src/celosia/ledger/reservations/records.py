@@ -22,19 +22,6 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-__all__ = [
-    "Found",
-    "answer_digest",
-    "bytes_digest",
-    "close",
-    "find",
-    "find_answers",
-    "find_request",
-    "listing",
-    "remember",
-    "store_answer",
-]
-
 _LINE: Final = (LOG.c.sequence, LOG.c.at, LOG.c.kind, LOG.c.body, LOG.c.previous, LOG.c.hash)
 _ROWS: Final[Select[tuple[object, ...]]] = select(
     RESERVATIONS.c.id, RESERVATIONS.c.state, RESERVATIONS.c.fingerprint, RESERVATIONS.c.source, *_LINE
@@ -57,11 +44,7 @@ _CLOSE: Final = update(RESERVATIONS).where(RESERVATIONS.c.id == bindparam("wante
 
 
 class Found(NamedTuple):
-    """A reservation as it is stored: with its fingerprint, and the reservation whose answer it repeats.
-
-    >>> Found._fields
-    ('reservation', 'fingerprint', 'source')
-    """
+    """A reservation as it is stored: with its fingerprint, and the reservation whose answer it repeats."""
 
     reservation: Reservation
     fingerprint: str | None
@@ -69,20 +52,12 @@ class Found(NamedTuple):
 
 
 def answer_digest(text: str) -> str:
-    """Return the digest by which the log knows an answer.
-
-    >>> answer_digest("42")[:8]
-    '73475cb4'
-    """
+    """Return the digest by which the log knows an answer."""
     return bytes_digest(_bytes(text))
 
 
 def bytes_digest(stored: bytes) -> str:
-    """Return the digest of an answer as it is stored.
-
-    >>> bytes_digest(b"42") == answer_digest("42")
-    True
-    """
+    """Return the digest of an answer as it is stored."""
     return hashlib.sha256(stored).hexdigest()
 
 
@@ -99,11 +74,7 @@ def remember(
     request: Request | None,
     source: str | None = None,
 ) -> None:
-    """Write a reservation, and the request that it answers, beside its line of the log; see ``Ledger.reserve``.
-
-    >>> remember.__name__
-    'remember'
-    """
+    """Write a reservation, and the request that it answers, beside its line of the log; see ``Ledger.reserve``."""
     connection.execute(
         insert(RESERVATIONS),
         {
@@ -130,43 +101,23 @@ def remember(
 
 
 def close(connection: "Connection", wanted: str, *, state: str, closed: int) -> None:
-    """Write how a reservation ended; see ``Ledger.commit``.
-
-    >>> close.__name__
-    'close'
-    """
+    """Write how a reservation ended; see ``Ledger.commit``."""
     connection.execute(_CLOSE, {"wanted": wanted, "state": state, "closed": closed})
 
 
 def store_answer(connection: "Connection", wanted: str, text: str) -> None:
-    """Keep the text of an answer; see ``Ledger.commit``.
-
-    >>> store_answer.__name__
-    'store_answer'
-    """
+    """Keep the text of an answer; see ``Ledger.commit``."""
     connection.execute(insert(ANSWERS), {"id": wanted, "digest": answer_digest(text), "text": _bytes(text)})
 
 
 def find(connection: "Connection", wanted: str) -> Found | None:
-    """Return a reservation by its id, with the answer if there is one.
-
-    >>> import celosia as cl
-    >>> with cl.ledger("memory://").store.reading() as connection:
-    ...     find(connection, "00") is None
-    True
-    """
+    """Return a reservation by its id, with the answer if there is one."""
     row = connection.execute(_BY_ID, {"wanted": wanted}).first()
     return None if row is None else _found(connection, row)
 
 
 def find_request(connection: "Connection", analyst: str | None, key: str) -> tuple[Request, Found] | None:
-    """Return what was sent with a key before, and the reservation that paid for it.
-
-    >>> import celosia as cl
-    >>> with cl.ledger("memory://").store.reading() as connection:
-    ...     find_request(connection, "ana", "7f3a") is None
-    True
-    """
+    """Return what was sent with a key before, and the reservation that paid for it."""
     row = connection.execute(_BY_KEY, {"analyst_": analyst or "", "key_": key}).first()
     found = None if row is None else find(connection, row.reservation)
     return None if row is None or found is None else (Request(key=key, digest=row.digest), found)
@@ -175,13 +126,7 @@ def find_request(connection: "Connection", analyst: str | None, key: str) -> tup
 def find_answers(
     connection: "Connection", dataset: str, fingerprint: str, analyst: str | None
 ) -> list[tuple[Found, bool]]:
-    """Return the answers that were given to a question, and whether the analyst has paid for each.
-
-    >>> import celosia as cl
-    >>> with cl.ledger("memory://").store.reading() as connection:
-    ...     find_answers(connection, "deaths", "ab12", "ana")
-    []
-    """
+    """Return the answers that were given to a question, and whether the analyst has paid for each."""
     rows = connection.execute(_BY_FINGERPRINT, {"dataset_": dataset, "fingerprint_": fingerprint}).all()
     found = [_found(connection, row) for row in rows]
     return [(one, _has_paid(connection, one.reservation, analyst)) for one in found]
@@ -202,13 +147,7 @@ def listing(
     state: str | None = None,
     most: int | None = None,
 ) -> tuple[Reservation, ...]:
-    """Return the latest reservations, the earliest of them first, without their answers.
-
-    >>> import celosia as cl
-    >>> with cl.ledger("memory://").store.reading() as connection:
-    ...     listing(connection, dataset="deaths")
-    ()
-    """
+    """Return the latest reservations, the earliest of them first, without their answers."""
     wanted = _ROWS
     if dataset is not None:
         wanted = wanted.where(RESERVATIONS.c.dataset == dataset)

@@ -12,8 +12,6 @@ from typing import Literal, TypeAlias
 from celosia.core.events import Event
 from celosia.core.record import exact_text
 
-__all__ = ["Request", "Reservation", "State"]
-
 State: TypeAlias = Literal["reserved", "committed", "failed", "repeated"]
 """How far a reservation came."""
 

@@ -30,21 +30,12 @@ if TYPE_CHECKING:
     from celosia.ledger.budgets.policy import Policy
     from celosia.ledger.state_reader import Page
 
-__all__ = ["Question", "cost_under", "drawn_id", "has_room", "policy_of", "reserve"]
-
 _LONGEST_QUESTION: Final = 100_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What somebody wants to pay for.
-
-    >>> from celosia.core import LaplaceEvent
-    >>> Question(event=LaplaceEvent(scale=10, sensitivity=1), dataset="")
-    Traceback (most recent call last):
-    ...
-    celosia.core.errors.ParameterError: dataset must be a text of 1 to 200 printable characters.
-    """
+    """What somebody wants to pay for."""
 
     event: Event
     dataset: str
@@ -67,12 +58,7 @@ class Question:
                 object.__setattr__(self, name, exact_text(getattr(self, name), name=name))
 
     def body(self, reservation: str) -> dict[str, JSON]:
-        """Return what the log says of the question.
-
-        >>> from celosia.core import LaplaceEvent
-        >>> sorted(Question(event=LaplaceEvent(scale=10, sensitivity=1), dataset="deaths").body("00"))
-        ['analyst', 'dataset', 'event', 'fingerprint', 'id', 'question', 'request']
-        """
+        """Return what the log says of the question."""
         return {
             "id": reservation,
             "dataset": self.dataset,
@@ -85,16 +71,7 @@ class Question:
 
 
 def reserve(page: "Page", question: Question) -> Reservation:
-    """Decide on a question within a write transaction; see ``Ledger.reserve``.
-
-    >>> import celosia as cl
-    >>> ledger = cl.ledger("memory://")
-    >>> ledger.set_budget(cl.PureDP(epsilon=1), dataset="deaths")
-    >>> event = cl.mechanisms.Laplace(epsilon="0.1", sensitivity=1).event
-    >>> with ledger.book.writing() as page:
-    ...     reserve(page, Question(event=event, dataset="deaths")).state
-    'reserved'
-    """
+    """Decide on a question within a write transaction; see ``Ledger.reserve``."""
     if question.request is not None:
         known = find_request(page.connection, question.analyst, question.request.key)
         if known is not None:
@@ -114,15 +91,7 @@ def _seen(request: Request, before: Request, found: Found) -> Reservation:
 
 
 def policy_of(page: "Page", dataset: str) -> "Policy":
-    """Return the policy of a data set, which must have one.
-
-    >>> import celosia as cl
-    >>> with cl.ledger("memory://").book.reading() as page:
-    ...     policy_of(page, "deaths")
-    Traceback (most recent call last):
-    ...
-    celosia.core.errors.ParameterError: The ledger has no budget for data set 'deaths': open one with ...
-    """
+    """Return the policy of a data set, which must have one."""
     policy = page.state.policies.get(Scope(dataset=dataset))
     if policy is None:
         name = quote(dataset)
@@ -204,23 +173,12 @@ def _reservation(page: "Page", question: Question, *, state: str, answer: str | 
 
 
 def drawn_id() -> str:
-    """Return 128 random bits as text.
-
-    >>> len(drawn_id())
-    32
-    """
+    """Return 128 random bits as text."""
     return "".join(f"{int(word):016x}" for word in SYSTEM.words(2))
 
 
 def has_room(page: "Page", scope: Scope, event: Event) -> bool:
-    """Tell whether a scope has room for an event, for good and in its window; one without a policy always has.
-
-    >>> import celosia as cl
-    >>> event = cl.mechanisms.Laplace(epsilon="0.1", sensitivity=1).event
-    >>> with cl.ledger("memory://").book.reading() as page:
-    ...     has_room(page, Scope(analyst="ana"), event)
-    True
-    """
+    """Tell whether a scope has room for an event, for good and in its window; one without a policy always has."""
     if scope not in page.state.policies:
         return True
     window = page.window(scope)
@@ -257,11 +215,5 @@ def _number(left: Guarantee) -> Fraction:
 
 
 def cost_under(policy: "Policy", event: Event) -> Guarantee:
-    """Return what an event promises on its own, in the kind of a policy's accountant.
-
-    >>> from celosia.core import LaplaceEvent, PureDP
-    >>> from celosia.ledger.budgets.policy import Policy
-    >>> cost_under(Policy(limit=PureDP(epsilon=1)), LaplaceEvent(scale=10, sensitivity=1))
-    PureDP(epsilon='0.1')
-    """
+    """Return what an event promises on its own, in the kind of a policy's accountant."""
     return policy.open().cost(event)

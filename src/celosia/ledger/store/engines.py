@@ -22,8 +22,6 @@ from celosia.core.extras import require
 if TYPE_CHECKING:
     from sqlalchemy import URL, Connection, Engine
 
-__all__ = ["engine_for"]
-
 _PATIENCE: Final = 60_000  # milliseconds that a writer waits for the others
 _IDLE: Final = 60_000  # milliseconds after which a writer that does nothing loses its turn
 _GLANCE: Final = 8  # milliseconds that SQLite itself waits before it is asked again
@@ -34,13 +32,6 @@ def engine_for(url: str, *, create: bool = True) -> "tuple[Engine, str, str]":
     """Return an engine, the kind of store, and a name for it that holds no secret.
 
     Without ``create`` a file must be there.
-
-    >>> engine_for("memory://")[1:]
-    ('memory', 'memory')
-    >>> engine_for("oracle://scott:tiger@db")
-    Traceback (most recent call last):
-    ...
-    celosia.core.errors.ParameterError: url must be memory://, sqlite:///budget.db or postgresql://host/database.
     """
     if url == "memory://":
         engine = create_engine(

@@ -10,22 +10,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-__all__ = ["Gate"]
-
 _PATIENCE: Final = 60.0  # seconds, as long as a writer waits for others
 
 
 class Gate:
-    """Threads pass it to work; a fork holds it shut.
-
-    >>> gate = Gate()
-    >>> with gate.passing():
-    ...     gate.busy
-    1
-    >>> gate.shut()
-    True
-    >>> gate.open()
-    """
+    """Threads pass it to work; a fork holds it shut."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -39,13 +28,7 @@ class Gate:
 
     @contextmanager
     def passing(self) -> Iterator[None]:
-        """Go inside, once nobody forks; a thread that is inside already may go further.
-
-        >>> gate = Gate()
-        >>> with gate.passing(), gate.passing():
-        ...     gate.busy
-        1
-        """
+        """Go inside, once nobody forks; a thread that is inside already may go further."""
         me = threading.get_ident()
         with self._changed:
             self._changed.wait_for(lambda: not self._shut or me in self._inside)
@@ -60,23 +43,14 @@ class Gate:
                 self._changed.notify_all()
 
     def shut(self, patience: float = _PATIENCE) -> bool:
-        """Let nobody in, and wait until all others are out; tell whether they are.
-
-        >>> Gate().shut()
-        True
-        """
+        """Let nobody in, and wait until all others are out; tell whether they are."""
         me = threading.get_ident()
         with self._changed:
             self._shut = True
             return self._changed.wait_for(lambda: not self._inside.keys() - {me}, patience)
 
     def open(self) -> None:
-        """Let them in again.
-
-        >>> gate = Gate()
-        >>> _ = gate.shut()
-        >>> gate.open()
-        """
+        """Let them in again."""
         with self._changed:
             self._shut = False
             self._changed.notify_all()

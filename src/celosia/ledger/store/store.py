@@ -24,22 +24,12 @@ from celosia.ledger.store.tables import HEAD, LOG, METADATA
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine
 
-__all__ = ["Store"]
-
 _ADVISORY = 0x63656C6F736961  # names the lock under which PostgreSQL makes the tables
 _OPEN: "weakref.WeakSet[Store]" = weakref.WeakSet()
 
 
 class Store:
-    """The database of one ledger. The guard keeps its own tables here, changed in the same transactions.
-
-    >>> store = Store("memory://")
-    >>> with store.transaction() as connection:
-    ...     connection.exec_driver_sql("CREATE TABLE notes (words TEXT)").rowcount
-    -1
-    >>> store
-    <Store in memory>
-    """
+    """The database of one ledger. The guard keeps its own tables here, changed in the same transactions."""
 
     def __init__(self, url: str, *, create: bool = True) -> None:
         self._engine, self.kind, self.name = engine_for(url, create=create)
@@ -50,11 +40,7 @@ class Store:
 
     @property
     def engine(self) -> "Engine":
-        """The engine, ready for this process.
-
-        >>> Store("memory://").engine.dialect.name
-        'sqlite'
-        """
+        """The engine, ready for this process."""
         if self._process != os.getpid():
             self._after_fork()
         if self.kind == "memory" and self._process != os.getpid():
@@ -67,12 +53,6 @@ class Store:
         """Make the tables and begin the log unless that was done, and tell whether it was done now.
 
         Many may do it at once: one of them begins, the others wait and find the log.
-
-        >>> def begin(connection):
-        ...     connection.exec_driver_sql("INSERT INTO celosia_head VALUES (1, 1, '', '')")
-        >>> store = Store("memory://")
-        >>> store.create(begin), store.create(begin)
-        (True, False)
         """
         if self.has_begun():
             return False
@@ -86,25 +66,13 @@ class Store:
         return True
 
     def has_begun(self) -> bool:
-        """Tell whether there is a log.
-
-        >>> Store("memory://").has_begun()
-        False
-        """
+        """Tell whether there is a log."""
         with self.reading() as connection:
             return _has_begun(connection)
 
     @contextmanager
     def transaction(self) -> "Iterator[Connection]":
-        """Hold the write lock; all that was done is durable when the block ends, or nothing of it is done.
-
-        >>> store = Store("memory://")
-        >>> with store.transaction(), store.transaction():
-        ...     pass
-        Traceback (most recent call last):
-        ...
-        celosia.core.errors.LedgerError: A transaction is open already: do everything within its connection.
-        """
+        """Hold the write lock; all that was done is durable when the block ends, or nothing of it is done."""
         with self._alone(), self._told(), self._connected(writing=True) as connection:
             if self.kind == "postgresql":
                 connection.execute(select(HEAD.c.id).with_for_update())
@@ -112,12 +80,7 @@ class Store:
 
     @contextmanager
     def reading(self) -> "Iterator[Connection]":
-        """See one moment of the ledger, without waiting for writers.
-
-        >>> with Store("memory://").reading() as connection:
-        ...     connection.exec_driver_sql("SELECT 1").scalar()
-        1
-        """
+        """See one moment of the ledger, without waiting for writers."""
         if self.kind == "memory":  # one connection serves all threads
             with self._alone(), self._told(), self._connected(writing=False) as connection:
                 yield connection
@@ -172,10 +135,7 @@ class Store:
         return f"The ledger {self.name} did not answer ({code or type(error).__name__})."
 
     def close(self) -> None:
-        """Let go of all connections.
-
-        >>> Store("memory://").close()
-        """
+        """Let go of all connections."""
         _OPEN.discard(self)
         if self._process == os.getpid():
             self._engine.dispose()

@@ -8,8 +8,6 @@ from typing import Final
 
 from sqlalchemy import BigInteger, Column, Index, Integer, LargeBinary, MetaData, Table, Text
 
-__all__ = ["ANSWERS", "HEAD", "LOG", "METADATA", "REQUESTS", "RESERVATIONS"]
-
 METADATA: Final = MetaData()
 """The tables of a ledger together; whoever keeps tables in the same database has metadata of their own."""
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from celosia.local.base.protocol import Protocol, State
 
-__all__ = ["Aggregate"]
-
 E_co = TypeVar("E_co", covariant=True)
 
 _CHUNK = 1 << 16

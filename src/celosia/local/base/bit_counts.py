@@ -15,21 +15,13 @@ if TYPE_CHECKING:
 
     from celosia.local.base.packing import Bytes, Words
 
-__all__ = ["add_bits", "count_ones"]
-
 _WORD = 64
 _ROWS = 1016  # a multiple of 8 below 2^10: ten digits hold every sum
 _COLUMNS = 8  # words that are read together: a line of the cache
 
 
 def add_bits(payload: "Bytes", counts: "NDArray[np.int64]") -> None:
-    """Add to ``counts`` how many of the reports have each bit; bits beyond the counts are passed over.
-
-    >>> counts = np.zeros(10, dtype=np.int64)
-    >>> add_bits(np.array([[0b101, 0b10], [0b100, 0]], dtype=np.uint8), counts)
-    >>> counts.tolist()
-    [1, 0, 2, 0, 0, 0, 0, 0, 0, 1]
-    """
+    """Add to ``counts`` how many of the reports have each bit; bits beyond the counts are passed over."""
     words = _as_words(payload)
     sums = np.zeros(words.shape[1] * _WORD, dtype=np.int64)
     _add_words(words, sums)
@@ -37,11 +29,7 @@ def add_bits(payload: "Bytes", counts: "NDArray[np.int64]") -> None:
 
 
 def count_ones(payload: "Bytes") -> "NDArray[np.int64]":
-    """Return how many bits each report has set.
-
-    >>> count_ones(np.array([[0b101, 0b10], [0b100, 0]], dtype=np.uint8)).tolist()
-    [3, 1]
-    """
+    """Return how many bits each report has set."""
     words = _as_words(payload)
     ones = np.empty(len(words), dtype=np.int64)
     _count_words(words, ones)

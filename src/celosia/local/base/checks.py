@@ -11,19 +11,13 @@ from celosia.core.exact import quote, whole
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["are_sums_of_signs", "check_crowd", "exact_total"]
-
 _HALF = 32
 
 
 def check_crowd(reports: int, count: float = 0.0, squares: float | None = None) -> None:
-    """Refuse numbers of people that cannot be: ``count`` of ``reports`` hold a value, the others' counts have squares.
+    """Refuse numbers of people that cannot be.
 
-    >>> check_crowd(100, 30)
-    >>> check_crowd(-5)
-    Traceback (most recent call last):
-    ...
-    celosia.core.errors.ParameterError: reports must be at least 0, not -5.
+    ``count`` of ``reports`` hold a value, the others' counts have squares.
     """
     most = whole(reports, name="reports", least=0)
     if not _is_number(count) or not 0 <= count <= most:
@@ -37,22 +31,12 @@ def _is_number(value: object) -> bool:
 
 
 def exact_total(counts: "NDArray[np.int64]") -> int:
-    """Return the sum of counts as a Python integer: that of stored counts could pass 64 bits, and come out right.
-
-    >>> exact_total(np.array([2**62, 2**62, -1]))
-    9223372036854775807
-    """
+    """Return the sum of counts as a Python integer: that of stored counts could pass 64 bits, and come out right."""
     return (int((counts >> _HALF).sum()) << _HALF) + int((counts & ((1 << _HALF) - 1)).sum())
 
 
 def are_sums_of_signs(sums: "NDArray[np.int64]", reports: "NDArray[np.int64]") -> bool:
-    """Tell whether so many reports, of one sign each, can add up to each row of sums.
-
-    >>> are_sums_of_signs(np.array([[1, -2], [0, 0]]), np.array([5, 0]))
-    True
-    >>> are_sums_of_signs(np.array([[1, -2]]), np.array([4])), are_sums_of_signs(np.array([[3, 0]]), np.array([1]))
-    (False, False)
-    """
+    """Tell whether so many reports, of one sign each, can add up to each row of sums."""
     sizes = np.abs(sums)
     spread = sizes.sum(axis=-1)
     rough = sizes.astype(np.float64).sum(axis=-1)  # the exact sum of forged numbers could pass 64 bits

@@ -14,17 +14,12 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["high_ends", "low_ends"]
-
 
 def low_ends(raw: "Floats", near: "Floats", far: "Floats") -> "Floats":
     """Return the least counts f with ``raw - f`` at most as far as the estimate reaches above f.
 
     The reach is ``far`` at a count of 0 and ``near`` at ``raw``; its square falls with that of f in between. The
     equation is then quadratic.
-
-    >>> low_ends(np.array([100.0, 100.0]), np.array([20.0, 20.0]), np.array([20.0, 120.0])).round(1).tolist()
-    [80.0, -18.1]
     """
     with np.errstate(all="ignore"):  # a count of 0, or errors beyond all doubles, where the other bound is taken
         falls = np.maximum(far**2 - near**2, 0.0) / raw**2
@@ -37,9 +32,6 @@ def high_ends(raw: "Floats", near: "Floats", slopes: "Floats | float", most: flo
 
     The square of the reach is that of ``near`` at the estimate (cut to what is possible, 0 to ``most``), and grows by
     ``slopes`` with each further holder; where it falls instead, it is taken to stay.
-
-    >>> high_ends(np.array([0.0, 100.0]), np.array([5.0, 20.0]), 4.0, 1000.0).round(1).tolist()
-    [7.4, 122.1]
     """
     growth = np.maximum(slopes, 0.0)
     beyond = growth**2 / 4 + growth * (raw - np.clip(raw, 0.0, most)) + near**2

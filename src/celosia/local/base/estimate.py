@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["Estimate", "MeanEstimate", "estimate_of", "norm_sub", "surprise"]
-
 _MANY = 1e6  # chance hits: the Poisson law is normal for all practical purposes
 _FEW = 1e-6
 _RARE = 30.0
@@ -239,13 +237,7 @@ def estimate_of(  # noqa: PLR0913 - an estimate has that many parts
     slopes: "Floats | float" = 0.0,
     laws: "TableLaws | None" = None,
 ) -> Estimate:
-    """Return an estimate from unbiased counts and their variances, post-processed as is asked.
-
-    >>> zeros = np.zeros(2)
-    >>> raw = np.array([3.0, -1.0])
-    >>> estimate_of(["a", "b"], raw, variances=zeros, null_variances=zeros, reports=2, postprocess="clip")
-    Estimate(a: 3 ± 0, b: 0 ± 0; reports=2, postprocess='clip')
-    """
+    """Return an estimate from unbiased counts and their variances, post-processed as is asked."""
     if postprocess not in _BIAS:
         raise ParameterError(f'postprocess must be None, "clip" or "norm-sub", not {quote(postprocess)}.')
     counts = raw
@@ -271,9 +263,6 @@ def surprise(chance: float, hits: float = math.inf) -> float:
     """Return how many standard errors a count of nobody's passes with probability ``chance`` at most.
 
     ``hits`` is the number of chance hits that such a count is made of; with many of them the law is normal.
-
-    >>> round(surprise(0.05), 3), round(surprise(1e-6), 2), round(surprise(1e-6, 2.0), 2)
-    (1.645, 4.75, 7.78)
     """
     from scipy.special import ndtri
 
@@ -288,11 +277,7 @@ def surprise(chance: float, hits: float = math.inf) -> float:
 
 
 def norm_sub(counts: "Floats", total: float) -> "Floats":
-    """Return the nearest counts (least squares) that are not negative and add up to ``total``.
-
-    >>> norm_sub(np.array([5.0, -1.0, 2.0]), 6.0).tolist()
-    [4.5, 0.0, 1.5]
-    """
+    """Return the nearest counts (least squares) that are not negative and add up to ``total``."""
     if not counts.size:
         return counts
     falling = np.sort(counts)[::-1]

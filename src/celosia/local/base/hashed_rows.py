@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from celosia.sketches.hashing.family import HashFamily
 
-__all__ = ["LARGEST_SCALE", "asked", "digests", "exact_seed", "exact_table", "family"]
-
 LARGEST_SCALE = 2.0**100
 """Where noise is removed with more than this, nothing else in a table can be seen, nor be computed in doubles."""
 
@@ -26,11 +24,7 @@ _MOST, _MOST_CELLS = 2**24, 2**32
 
 
 def exact_table(hashes: int, width: int) -> tuple[int, int]:
-    """Return the numbers of rows and columns of a table that a server can hold, or refuse them.
-
-    >>> exact_table(1024, 512)
-    (1024, 512)
-    """
+    """Return the numbers of rows and columns of a table that a server can hold, or refuse them."""
     rows, columns = whole(hashes, name="hashes"), whole(width, name="width", least=2)
     for number, name in ((rows, "hashes"), (columns, "width")):
         if number > _MOST:
@@ -41,11 +35,7 @@ def exact_table(hashes: int, width: int) -> tuple[int, int]:
 
 
 def exact_seed(seed: int) -> int:
-    """Return a seed from 0 to 2^64 - 1, or refuse it. It is public: client and server share it.
-
-    >>> exact_seed(7)
-    7
-    """
+    """Return a seed from 0 to 2^64 - 1, or refuse it. It is public: client and server share it."""
     number = whole(seed, name="seed", least=0)
     if number >= 2**64:
         raise ParameterError(f"seed must be less than 2^64, not {quote(seed)}.")
@@ -54,33 +44,21 @@ def exact_seed(seed: int) -> int:
 
 @lru_cache(maxsize=64)
 def family(hashes: int, width: int, seed: int) -> "HashFamily":
-    """Return the hash functions of a table: three-wise independent, as the variance of a count needs.
-
-    >>> family(4, 10, 7).coefficients.shape
-    (4, 3)
-    """
+    """Return the hash functions of a table: three-wise independent, as the variance of a count needs."""
     from celosia.sketches.hashing.family import HashFamily
 
     return HashFamily(hashes, width, seed=seed)
 
 
 def digests(values: Any) -> "NDArray[np.uint64]":
-    """Return the digest of each value.
-
-    >>> len(digests(["sun", "rain"]))
-    2
-    """
+    """Return the digest of each value."""
     from celosia.sketches.hashing.digest import digest
 
     return digest(values)
 
 
 def asked(candidates: Any) -> "tuple[list[Any], NDArray[np.uint64]]":
-    """Return the candidates as a list, and their digests. An open domain has no list of its own: they must be given.
-
-    >>> asked(["sun", "rain"])[0]
-    ['sun', 'rain']
-    """
+    """Return the candidates as a list, and their digests. An open domain has no list of its own: they must be given."""
     from celosia.sketches.hashing.columns import read_column
 
     if candidates is None:

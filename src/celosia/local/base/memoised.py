@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from celosia.core.events import Event
     from celosia.core.mechanism import Source
 
-__all__ = ["Memo", "Memoised", "coins_from", "numbers_from"]
-
 E_co = TypeVar("E_co", covariant=True)
 
 Memo = Callable[[str, int], "Source"]
@@ -232,14 +230,7 @@ def _read_secrets(secrets: object, count: int) -> "NDArray[np.uint8]":
 
 
 def coins_from(words: Words, probability: Enclosure) -> "tuple[NDArray[np.bool_], NDArray[np.bool_]]":
-    """Return what ``flip`` shows for each word, and where it would have asked for a further word (once in 2^64).
-
-    >>> from fractions import Fraction
-    >>> from celosia.noise.decide import ratio_enclosure
-    >>> shown, tied = coins_from(np.array([5, 2**63], dtype=np.uint64), ratio_enclosure(Fraction(1, 2)))
-    >>> shown.tolist(), tied.tolist()
-    ([True, False], [False, False])
-    """
+    """Return what ``flip`` shows for each word, and where it would have asked for a further word (once in 2^64)."""
     prefix, exact = leading(probability, _WORD)
     if prefix >> _WORD:
         return np.ones(words.shape, dtype=np.bool_), np.zeros(words.shape, dtype=np.bool_)
@@ -248,12 +239,7 @@ def coins_from(words: Words, probability: Enclosure) -> "tuple[NDArray[np.bool_]
 
 
 def numbers_from(words: Words, bound: int) -> "tuple[NDArray[np.int64], NDArray[np.bool_]]":
-    """Return what ``integer_below`` makes of each word, and where it would have rejected the word.
-
-    >>> numbers, rejected = numbers_from(np.array([7, 2**64 - 1], dtype=np.uint64), 5)
-    >>> numbers.tolist(), rejected.tolist()
-    ([2, 0], [False, True])
-    """
+    """Return what ``integer_below`` makes of each word, and where it would have rejected the word."""
     spare = (1 << _WORD) % bound
     rejected = words > np.uint64((1 << _WORD) - 1 - spare)
     return (words % np.uint64(bound)).astype(np.int64), rejected

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["LARGEST", "NullLaw", "TableLaws"]
-
 LARGEST = 16
 """For so many of the largest counts, what their own holders add to the table is left out, where it matters."""
 
@@ -46,10 +44,6 @@ class NullLaw:
 
     A count is ``offset`` plus ``scale`` times the sum. ``margin`` is added to quantiles of the sum: it is how far the
     centring of rows moves its atoms, and at most one hit.
-
-    >>> law = NullLaw.of(np.array([[30, 0, 0, 0], [0, 20, 0, 0]]), scale=1.0)
-    >>> [round(law.quantile(chance)) for chance in (0.5, 0.2, 0.01)]
-    [-9, 16, 46]
     """
 
     cells: "Floats"
@@ -62,11 +56,7 @@ class NullLaw:
 
     @classmethod
     def of(cls, table: "NDArray[np.int64]", *, scale: float, offset: float = 0.0) -> "NullLaw":
-        """Return the law of a sum of one cell of each row, less the means of the rows.
-
-        >>> NullLaw.of(np.zeros((2, 8), dtype=np.int64), scale=3.0, offset=5.0).quantile(0.01)
-        5.0
-        """
+        """Return the law of a sum of one cell of each row, less the means of the rows."""
         rows, width = table.shape
         means = table.mean(axis=1)
         least, most, squares = _spread(table, means)
@@ -80,22 +70,13 @@ class NullLaw:
 
     @property
     def variance(self) -> float:
-        """The variance of a count.
-
-        >>> round(NullLaw.of(np.array([[1, 0]]), scale=2.0).variance, 2)
-        1.0
-        """
+        """The variance of a count."""
         masses, places = self.cells / self.cells.sum(), np.arange(self.cells.size)
         squares = float(masses @ (places - masses @ places) ** 2)
         return self.draws * (self.scale * self.step) ** 2 * squares
 
     def quantile(self, chance: float, *, lower: bool = False) -> float:
-        """Return a count that is exceeded (with ``lower``: not reached) with probability ``chance`` at most.
-
-        >>> law = NullLaw.of(np.array([[1, 0]] * 100), scale=1.0)
-        >>> [round(law.quantile(0.01, lower=lower)) for lower in (False, True)]
-        [12, -12]
-        """
+        """Return a count that is exceeded (with ``lower``: not reached) with probability ``chance`` at most."""
         if np.count_nonzero(self.cells) <= 1:
             return self.offset
         cells = self.cells[::-1] if lower else self.cells
@@ -104,12 +85,7 @@ class NullLaw:
         return self.offset + self.scale * (-sum_ if lower else sum_)
 
     def without(self, contents: "Floats") -> "NullLaw":
-        """Return the law of all other cells, centred anew: ``contents`` are those of one centred cell of each row.
-
-        >>> law = NullLaw.of(np.array([[30, 0, 0, 0], [0, 20, 0, 0]]), scale=1.0)
-        >>> round(law.variance), round(law.without(np.array([22.5, 15.0])).variance)
-        (244, 3)
-        """
+        """Return the law of all other cells, centred anew: ``contents`` are those of one centred cell of each row."""
         cells = self.cells.copy()
         places = (contents - self.first) / self.step
         below = np.clip(places.astype(np.int64), 0, cells.size - 2)
@@ -122,16 +98,7 @@ class NullLaw:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TableLaws:
-    """The law of a count of nobody's, and for the largest counts the law of what others add to them.
-
-    >>> from celosia.sketches.hashing.family import HashFamily
-    >>> family, digests = HashFamily(2, 4, seed=7), np.array([5], dtype=np.uint64)
-    >>> table = np.zeros((2, 4), dtype=np.int64)
-    >>> table[np.arange(2), family.table(digests)[:, 0]] = 5
-    >>> laws = TableLaws.of(table, family, digests, np.array([10.0]), scale=1.0)
-    >>> round(laws.null.variance, 1), round(laws.others[0].variance, 1)
-    (9.4, 0.0)
-    """
+    """The law of a count of nobody's, and for the largest counts the law of what others add to them."""
 
     null: NullLaw
     others: "Mapping[int, NullLaw]" = field(default_factory=dict)

@@ -11,8 +11,6 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Bytes", "Words", "clear_padding", "field_width", "pack", "pack_vector", "unpack", "unpack_vector"]
-
 Bytes: TypeAlias = NDArray[np.uint8]
 """Reports as bytes, one in each row."""
 
@@ -23,20 +21,12 @@ _WORD = 64
 
 
 def field_width(count: int) -> int:
-    """Return how many bits write the numbers from 0 to ``count - 1``.
-
-    >>> field_width(1), field_width(2), field_width(1024), field_width(1025)
-    (0, 1, 10, 11)
-    """
+    """Return how many bits write the numbers from 0 to ``count - 1``."""
     return (count - 1).bit_length()
 
 
 def pack(fields: Sequence[tuple[NDArray[Any], int]]) -> Bytes:
-    """Write fields (numbers, width) of at most 64 bits together, the first field in the lowest bits.
-
-    >>> pack([(np.array([1, 2]), 3), (np.array([1, 1]), 1)]).tolist()
-    [[9], [10]]
-    """
+    """Write fields (numbers, width) of at most 64 bits together, the first field in the lowest bits."""
     rows = len(fields[0][0])
     word = np.zeros(rows, dtype=np.uint64)
     shift = 0
@@ -48,11 +38,7 @@ def pack(fields: Sequence[tuple[NDArray[Any], int]]) -> Bytes:
 
 
 def unpack(payload: Bytes, widths: Sequence[int]) -> tuple[Words, ...]:
-    """Read the fields of ``pack`` back.
-
-    >>> [field.tolist() for field in unpack(np.array([[9], [10]], dtype=np.uint8), [3, 1])]
-    [[1, 2], [1, 1]]
-    """
+    """Read the fields of ``pack`` back."""
     rows, size = payload.shape
     padded = np.zeros((rows, 8), dtype=np.uint8)
     padded[:, :size] = payload
@@ -66,12 +52,7 @@ def unpack(payload: Bytes, widths: Sequence[int]) -> tuple[Words, ...]:
 
 
 def pack_vector(vector: Words, bits: int, fields: Sequence[tuple[NDArray[Any], int]] = ()) -> Bytes:
-    """Write a vector of ``bits`` bits, given in words of 64 whose unused bits are zero, and then small fields.
-
-    >>> vector = np.array([[0b1000000001]], dtype=np.uint64)
-    >>> pack_vector(vector, 10, [(np.array([3]), 2)]).tolist()
-    [[1, 14]]
-    """
+    """Write a vector of ``bits`` bits, given in words of 64 whose unused bits are zero, and then small fields."""
     as_bytes = np.ascontiguousarray(vector.astype("<u8", copy=False)).view(np.uint8)
     whole, rest = divmod(bits, 8)
     if not fields and not rest:
@@ -81,12 +62,7 @@ def pack_vector(vector: Words, bits: int, fields: Sequence[tuple[NDArray[Any], i
 
 
 def unpack_vector(payload: Bytes, bits: int, widths: Sequence[int] = ()) -> tuple[Words, tuple[Words, ...]]:
-    """Read a vector of bits, in words of 64, and the fields after it.
-
-    >>> vector, fields = unpack_vector(np.array([[1, 14]], dtype=np.uint8), 10, [2])
-    >>> vector.tolist(), fields[0].tolist()
-    ([[513]], [3])
-    """
+    """Read a vector of bits, in words of 64, and the fields after it."""
     rows = len(payload)
     whole, rest = divmod(bits, 8)
     head, *fields = unpack(payload[:, whole:], [rest, *widths])
@@ -98,11 +74,7 @@ def unpack_vector(payload: Bytes, bits: int, widths: Sequence[int] = ()) -> tupl
 
 
 def clear_padding(payload: Bytes, bits: int) -> NDArray[np.bool_]:
-    """Tell which reports have nothing but zeros after their last bit.
-
-    >>> clear_padding(np.array([[3], [7]], dtype=np.uint8), 2).tolist()
-    [True, False]
-    """
+    """Tell which reports have nothing but zeros after their last bit."""
     rest = bits % 8
     if not rest:
         return np.ones(len(payload), dtype=np.bool_)

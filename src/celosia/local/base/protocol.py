@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
     from celosia.core.mechanism import Source
 
-__all__ = ["CHUNK", "PERSON", "Protocol", "State"]
-
 PERSON = "person"
 """The privacy unit of all protocols: who sends the report."""
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from celosia.local.base.protocol import Protocol
 
-__all__ = ["COLUMN", "HEADER", "WIRE_VERSION", "Reports", "column_names", "read_payloads", "sound"]
-
 WIRE_VERSION = 1
 """The version of the wire format: the first byte of a record."""
 
@@ -117,12 +115,6 @@ def read_payloads(reports: Any, protocol: "Protocol[Any]") -> tuple[Bytes, int]:
 
     ``reports`` is a ``Reports``, an Arrow record batch or table of them, or single records (a list of bytes, or an
     Arrow binary array). Whatever is wrong with a report, it is only counted: a batch is never stopped by one.
-
-    >>> from celosia.local import DirectEncoding
-    >>> protocol = DirectEncoding(domain=4, epsilon=1)
-    >>> payload, dropped = read_payloads([protocol.report(1), b"nonsense"], protocol)
-    >>> payload.shape, dropped
-    ((1, 1), 1)
     """
     import pyarrow as pa
 
@@ -140,12 +132,7 @@ def read_payloads(reports: Any, protocol: "Protocol[Any]") -> tuple[Bytes, int]:
 
 
 def column_names(table: "pa.RecordBatch | pa.Table") -> list[str]:
-    """Return the names of the columns, or none where they are no texts: what was received may hold any bytes.
-
-    >>> import pyarrow as pa
-    >>> column_names(pa.table({"report": [1]}))
-    ['report']
-    """
+    """Return the names of the columns, or none where they are no texts: what was received may hold any bytes."""
     try:
         return list(table.schema.names)
     except UnicodeDecodeError:
@@ -153,12 +140,7 @@ def column_names(table: "pa.RecordBatch | pa.Table") -> list[str]:
 
 
 def sound(column: "pa.Array | pa.ChunkedArray") -> bool:
-    """Tell whether a column's buffers are what it says: one that was received may point outside of them.
-
-    >>> import pyarrow as pa
-    >>> sound(pa.array([b"report"]))
-    True
-    """
+    """Tell whether a column's buffers are what it says: one that was received may point outside of them."""
     import pyarrow as pa
 
     try:

@@ -17,23 +17,12 @@ if TYPE_CHECKING:
 
     from celosia.sketches.hashing.family import HashFamily
 
-__all__ = ["support"]
-
 _INDEPENDENCE = 3  # of all local protocols; a constant makes the loop three times as fast
 _BLOCK = 2048  # candidates whose sums stay in the nearest cache while all rows pass by
 
 
 def support(table: "NDArray[np.int64]", family: "HashFamily", digests: "NDArray[np.uint64]") -> "NDArray[np.int64]":
-    """Return, for each digest, the sum of ``table[row, column of the digest in that row]`` over all rows.
-
-    >>> from celosia.sketches.hashing.family import HashFamily
-    >>> family = HashFamily(3, 10, seed=7)
-    >>> table = np.zeros((3, 10), dtype=np.int64)
-    >>> digests = np.array([5, 6], dtype=np.uint64)
-    >>> table[np.arange(3), family.table(digests)[:, 0]] = 1
-    >>> support(table, family, digests).tolist()
-    [3, 0]
-    """
+    """Return, for each digest, the sum of ``table[row, column of the digest in that row]`` over all rows."""
     if family.independence != _INDEPENDENCE or table.shape != (family.rows, family.width):
         raise ParameterError(
             f"table must have the shape {(family.rows, family.width)}, and its hashes be 3-wise independent."

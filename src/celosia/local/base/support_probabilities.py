@@ -23,17 +23,12 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["Chances"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chances:
     """The probabilities of a support, p (``if_true``) and q (``if_not``).
 
     Their difference ``gap`` is given by itself: for a small epsilon it is lost by subtraction.
-
-    >>> Chances(if_true=0.75, if_not=0.25, gap=0.5).variance(100)
-    75.0
     """
 
     if_true: float
@@ -41,11 +36,7 @@ class Chances:
     gap: float
 
     def variance(self, reports: float, count: float = 0.0) -> float:
-        """Return the variance of an estimated count, when so many of the reporters have the value.
-
-        >>> Chances(if_true=0.5, if_not=0.25, gap=0.25).variance(100, 10)
-        310.0
-        """
+        """Return the variance of an estimated count, when so many of the reporters have the value."""
         noise = reports * self.if_not * (1 - self.if_not) + count * self.gap * (1 - self.if_true - self.if_not)
         return noise / self.gap / self.gap
 
@@ -63,10 +54,6 @@ class Chances:
 
         ``further`` is a variance, at given counts, that does not come from the reporters' coins but from collisions in
         a table of hashes, whose ``laws`` are then given too.
-
-        >>> chances = Chances(if_true=0.75, if_not=0.25, gap=0.5)
-        >>> chances.estimate(["a", "b"], np.array([75, 25]), reports=100, postprocess=None)
-        Estimate(a: 100 ± 9, b: 0 ± 9; reports=100)
         """
         raw = (supports.astype(np.float64) - reports * self.if_not) / self.gap
         counts, zeros = np.clip(raw, 0.0, reports), np.zeros(raw.shape)
@@ -88,9 +75,6 @@ class Chances:
         """Return of how many chance hits the count of a value that nobody has is made.
 
         They are as many as a Poisson law has with the variance and the third moment of that count.
-
-        >>> round(Chances(if_true=0.75, if_not=0.01, gap=0.74).hits(500), 2)
-        4.95
         """
         variance = self.variance(reports)
         third = variance / self.gap

@@ -15,8 +15,6 @@ from celosia.core.exact import quote, whole
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Domain", "asked", "codes", "domain_labels", "domain_size", "exact_domain"]
-
 Domain: TypeAlias = int | tuple[int, ...] | tuple[str, ...]
 """A known set of values: so many whole numbers from 0, or the values themselves, all texts or all whole numbers."""
 
@@ -24,11 +22,7 @@ _LARGEST = 2**31
 
 
 def exact_domain(domain: object, *, name: str = "domain") -> Domain:
-    """Return a domain: a number from 2 on, or at least two different texts or whole numbers.
-
-    >>> exact_domain(5), exact_domain(["red", "green"])
-    (5, ('red', 'green'))
-    """
+    """Return a domain: a number from 2 on, or at least two different texts or whole numbers."""
     for write in ("tolist", "to_list", "to_pylist"):  # NumPy's and pandas', Polars' and Arrow's columns
         if hasattr(domain, write) and not isinstance(domain, np.generic):
             domain = getattr(domain, write)()
@@ -63,33 +57,17 @@ def _writable(value: str | int) -> bool:
 
 
 def domain_size(domain: Domain) -> int:
-    """Return the number of values of a domain.
-
-    >>> domain_size(5), domain_size(("red", "green"))
-    (5, 2)
-    """
+    """Return the number of values of a domain."""
     return domain if isinstance(domain, int) else len(domain)
 
 
 def domain_labels(domain: Domain) -> list[Any]:
-    """Return the values of a domain, in order.
-
-    >>> domain_labels(3), domain_labels(("red", "green"))
-    ([0, 1, 2], ['red', 'green'])
-    """
+    """Return the values of a domain, in order."""
     return list(range(domain)) if isinstance(domain, int) else list(domain)
 
 
 def codes(values: object, domain: Domain, *, name: str = "values") -> "NDArray[np.int64]":
-    """Return the place of each value in its domain.
-
-    >>> codes([2, 0], 3).tolist(), codes(["green", "red"], ("red", "green")).tolist()
-    ([2, 0], [1, 0])
-    >>> codes([3], 3)
-    Traceback (most recent call last):
-    ...
-    celosia.core.errors.InputError: values must be whole numbers from 0 to 2.
-    """
+    """Return the place of each value in its domain."""
     from celosia.sketches.hashing.columns import read_column
 
     column = read_column(values, name=name)
@@ -101,12 +79,7 @@ def codes(values: object, domain: Domain, *, name: str = "values") -> "NDArray[n
 
 
 def asked(candidates: object, domain: Domain) -> "tuple[NDArray[np.int64], list[Any]]":
-    """Return the places of candidates, or of the whole domain where there are none, and what they are called.
-
-    >>> places, labels = asked(["blue"], ("red", "blue"))
-    >>> places.tolist(), labels
-    ([1], ['blue'])
-    """
+    """Return the places of candidates, or of the whole domain where there are none, and what they are called."""
     if candidates is None:
         return np.arange(domain_size(domain)), domain_labels(domain)
     places = codes(candidates, domain, name="candidates")

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["FAILURE", "SURELY", "Discovery", "discovery_of", "multiple"]
-
 FAILURE = 0.001
 """The probability with which anything false is among what is found, unless another one is asked for."""
 
@@ -77,9 +75,6 @@ def multiple(failure: Exact, tested: int) -> float:
     """Return how many standard errors any of so many false candidates passes with probability ``failure`` at most.
 
     Their counts are taken as normal.
-
-    >>> round(multiple(0.05, 1), 3), round(multiple(0.001, 10_000), 2)
-    (1.645, 5.2)
     """
     return surprise(exact_level(failure) / max(tested, 1))
 
@@ -101,19 +96,6 @@ def discovery_of(  # noqa: PLR0913 - a discovery has that many parts
 
     A value must be held by ``surfaces`` people to get among the candidates, and by so many that it surely stands above
     the threshold.
-
-    >>> ones = np.ones(2)
-    >>> discovery_of(
-    ...     ["sun", "rain"],
-    ...     np.array([9.0, 3.0]),
-    ...     variances=ones,
-    ...     null_variance=1.0,
-    ...     reports=20,
-    ...     postprocess=None,
-    ...     failure=0.001,
-    ...     surfaces=7.0,
-    ... ).candidates
-    ['sun']
     """
     error = float(np.sqrt(null_variance))
     chance = float(exact_level(failure)) / max(len(raw), 1)

@@ -20,20 +20,13 @@ if TYPE_CHECKING:
 
     Numbers = NDArray[np.int64]
 
-__all__ = ["LONGEST", "BitStrings"]
-
 LONGEST = 62
 """The most bits of a value: with a mark before it, it is still a positive whole number of 64 bits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BitStrings:
-    """What values may be: whole numbers from 0 to ``domain - 1``, or texts of an alphabet, cut to a length.
-
-    >>> texts = BitStrings(alphabet="abc", length=4)
-    >>> texts.bits, texts.read(["b", "abba"]).tolist(), texts.labels(np.array([128]))
-    (8, [128, 105], ['b'])
-    """
+    """What values may be: whole numbers from 0 to ``domain - 1``, or texts of an alphabet, cut to a length."""
 
     domain: int | None = None
     alphabet: Alphabet | None = None
@@ -57,30 +50,16 @@ class BitStrings:
 
     @property
     def letter_bits(self) -> int:
-        """How many bits a letter has; 0 where values are whole numbers.
-
-        >>> BitStrings(alphabet="abc", length=4).letter_bits
-        2
-        """
+        """How many bits a letter has; 0 where values are whole numbers."""
         return 0 if self.alphabet is None else field_width(len(self.alphabet) + 1)
 
     @property
     def bits(self) -> int:
-        """How many bits a value has.
-
-        >>> BitStrings(domain=1000).bits
-        10
-        """
+        """How many bits a value has."""
         return field_width(self.domain) if self.domain is not None else (self.length or 0) * self.letter_bits
 
     def read(self, values: Any, *, name: str = "values") -> "Numbers":
-        """Return values as whole numbers of ``bits`` bits.
-
-        >>> BitStrings(domain=1000).read([1000])
-        Traceback (most recent call last):
-        ...
-        celosia.core.errors.InputError: values must be whole numbers from 0 to 999.
-        """
+        """Return values as whole numbers of ``bits`` bits."""
         if self.alphabet is not None:
             letters = spell(values, self.alphabet, self.length or 0, name=name).letters
             numbers = np.zeros(len(letters), dtype=np.int64)
@@ -94,11 +73,7 @@ class BitStrings:
         return whole_numbers
 
     def possible(self, beginnings: "Numbers", length: int) -> "NDArray[np.bool_]":
-        """Tell which numbers of ``length`` bits are beginnings of values.
-
-        >>> BitStrings(domain=5).possible(np.arange(4), 2).tolist()
-        [True, True, True, False]
-        """
+        """Tell which numbers of ``length`` bits are beginnings of values."""
         if self.alphabet is None:
             below: NDArray[np.bool_] = beginnings <= ((self.domain or 0) - 1) >> (self.bits - length)
             return below
@@ -110,11 +85,7 @@ class BitStrings:
         return ~broken
 
     def labels(self, numbers: "Numbers") -> list[Any]:
-        """Return the values that numbers stand for.
-
-        >>> BitStrings(domain=5).labels(np.array([3, 4]))
-        [3, 4]
-        """
+        """Return the values that numbers stand for."""
         if self.alphabet is None:
             return list(numbers.tolist())
         return unspell(self._letters(numbers, self.bits), self.alphabet)

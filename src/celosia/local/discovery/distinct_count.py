@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from celosia.local.base.aggregate import Aggregate
     from celosia.local.base.estimate import Estimate
 
-__all__ = ["DistinctCount", "DistinctEstimate"]
-
 _MOST_BUCKETS = 1 << 20
 _MOST_HASHES = 1 << 20
 _FAILURE = 0.05

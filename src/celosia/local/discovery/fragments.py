@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     Numbers = NDArray[np.int64]
 
-__all__ = ["TAGS", "Pieces", "tags"]
-
 TAGS = 256
 """How many tags there are."""
 
@@ -34,11 +32,7 @@ _CHUNK = 1 << 20
 
 
 def tags(texts: "Column | list[str] | list[bytes]", seed: int) -> "NDArray[np.uint8]":
-    """Return the tag of each text: the highest eight bits of its digest with this seed.
-
-    >>> tags(["sun", "rain"], 7).tolist()
-    [83, 167]
-    """
+    """Return the tag of each text: the highest eight bits of its digest with this seed."""
     return (digest(texts, seed=seed) >> np.uint64(56)).astype(np.uint8)
 
 
@@ -47,10 +41,6 @@ class Pieces:
     """How texts of an alphabet are cut: ``length`` letters in all, ``fragment`` of them in each piece.
 
     A piece is numbered by its place, its tag and its letters.
-
-    >>> pieces = Pieces(alphabet="abc", length=4, fragment=2, seed=7)
-    >>> pieces.places, pieces.kinds
-    (2, 4096)
     """
 
     alphabet: Alphabet
@@ -60,20 +50,12 @@ class Pieces:
 
     @property
     def places(self) -> int:
-        """How many pieces a text has.
-
-        >>> Pieces(alphabet="abc", length=10, fragment=2, seed=7).places
-        5
-        """
+        """How many pieces a text has."""
         return self.length // self.fragment
 
     @property
     def kinds(self) -> int:
-        """How many different pieces there can be at one place.
-
-        >>> Pieces(alphabet="ab", length=10, fragment=2, seed=7).kinds
-        2304
-        """
+        """How many different pieces there can be at one place."""
         return int(TAGS * self._radix**self.fragment)
 
     @property
@@ -83,13 +65,7 @@ class Pieces:
     def numbers(
         self, letters: "NDArray[np.unsignedinteger[Any]]", tag: "NDArray[np.uint8]", place: "Numbers"
     ) -> "Numbers":
-        """Return the number of one piece of each text, the one at its place.
-
-        >>> pieces = Pieces(alphabet="abc", length=4, fragment=2, seed=7)
-        >>> letters = np.array([[1, 2, 3, 0]], dtype=np.uint16)
-        >>> pieces.numbers(letters, np.array([5], dtype=np.uint8), np.array([1])).tolist()
-        [4188]
-        """
+        """Return the number of one piece of each text, the one at its place."""
         rows = np.arange(len(letters))
         number = place * TAGS + tag
         for offset in range(self.fragment):
@@ -97,15 +73,7 @@ class Pieces:
         return number
 
     def most_frequent(self, table: "NDArray[np.int64]", family: "HashFamily", place: int, top: int) -> "Numbers":
-        """Return the ``top`` pieces of a place that a hashed table speaks for most, the first first.
-
-        >>> from celosia.sketches.hashing.family import HashFamily
-        >>> pieces, family = Pieces(alphabet="abc", length=4, fragment=2, seed=7), HashFamily(8, 16)
-        >>> table = np.zeros((8, 16), dtype=np.int64)
-        >>> table[np.arange(8), family.table(digest([4188]))[:, 0]] = 1
-        >>> pieces.most_frequent(table, family, 1, 1).tolist()
-        [4188]
-        """
+        """Return the ``top`` pieces of a place that a hashed table speaks for most, the first first."""
         best = counts = np.empty(0, dtype=np.int64)
         for first in range(place * self.kinds, (place + 1) * self.kinds, _CHUNK):
             numbers = np.arange(first, min(first + _CHUNK, (place + 1) * self.kinds))
@@ -116,13 +84,7 @@ class Pieces:
         return best
 
     def put_together(self, pieces: "list[Numbers]") -> list[str] | list[bytes]:
-        """Return the texts that pieces, given place by place and the most frequent first, can be parts of.
-
-        >>> pieces = Pieces(alphabet="abc", length=4, fragment=2, seed=7)
-        >>> letters, tag = np.array([[1, 2, 3, 0]], dtype=np.uint16), tags(["abc"], 7)
-        >>> pieces.put_together([pieces.numbers(letters, tag, np.array([place])) for place in (0, 1)])
-        ['abc']
-        """
+        """Return the texts that pieces, given place by place and the most frequent first, can be parts of."""
         ends = self._radix**self.fragment
         parts = [numbers % self.kinds for numbers in pieces]
         shared = set.intersection(*(set((numbers // ends).tolist()) for numbers in parts))

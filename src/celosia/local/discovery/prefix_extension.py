@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from celosia.local.base.aggregate import Aggregate
     from celosia.sketches.hashing.family import HashFamily
 
-__all__ = ["PrefixExtension"]
-
 _LONGEST_STEP = 16
 _MOST_OUTPUTS = 1 << 16
 _MOST_HASHES = 1 << 20

@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 
     from celosia.core.mechanism import Source
 
-__all__ = ["SequenceFragmentPuzzle"]
-
 _MOST_OUTPUTS = 1 << 16
 _LONGEST = 64
 _MOST_HASHES, _WIDEST = 1 << 24, 1 << 31

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     Letters: TypeAlias = NDArray[np.unsignedinteger[Any]]
 
-__all__ = ["Alphabet", "Spelt", "exact_alphabet", "letter_type", "spell", "unspell"]
-
 Alphabet: TypeAlias = str | tuple[int, ...]
 """Letters that texts are made of, or the bytes that bytes are made of."""
 
@@ -31,22 +29,14 @@ _MOST_LETTERS = 4095
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Spelt:
-    """Texts that were spelt: the numbers of their letters, one text in each row, and the texts as they were cut.
-
-    >>> spell(["sun", "sunshine"], "ehinsu", 5).cut.tolist()
-    ['sun', 'sunsh']
-    """
+    """Texts that were spelt: the numbers of their letters, one text in each row, and the texts as they were cut."""
 
     letters: "Letters"
     cut: Column
 
 
 def exact_alphabet(alphabet: object, *, name: str = "alphabet") -> Alphabet:
-    """Return an alphabet: a text of different letters, or different bytes (as bytes, or as their numbers).
-
-    >>> exact_alphabet("abc"), exact_alphabet(b"ab")
-    ('abc', (97, 98))
-    """
+    """Return an alphabet: a text of different letters, or different bytes (as bytes, or as their numbers)."""
     letters: Alphabet | None = None
     if isinstance(alphabet, str):
         letters = str.__str__(alphabet)
@@ -62,11 +52,7 @@ def exact_alphabet(alphabet: object, *, name: str = "alphabet") -> Alphabet:
 
 
 def letter_type(alphabet: Alphabet) -> "np.dtype[np.unsignedinteger[Any]]":
-    """Return the type of letters' numbers: as narrow as can be, for there may be many.
-
-    >>> letter_type("abc")
-    dtype('uint8')
-    """
+    """Return the type of letters' numbers: as narrow as can be, for there may be many."""
     return np.dtype(np.uint8 if len(alphabet) < 256 else np.uint16)
 
 
@@ -77,15 +63,7 @@ def _printed(letters: Alphabet) -> bool:
 
 
 def spell(values: Any, alphabet: Alphabet, length: int, *, name: str = "values") -> Spelt:
-    """Return texts, or bytes, letter by letter, cut after ``length`` letters.
-
-    >>> spell(["sun", "sunshine"], "ehinsu", 5).letters.tolist()
-    [[5, 6, 4, 0, 0], [5, 6, 4, 5, 2]]
-    >>> spell(["moon"], "ehinsu", 5)
-    Traceback (most recent call last):
-    ...
-    celosia.core.errors.InputError: values must be written with the 6 letters of the alphabet: one or more are not.
-    """
+    """Return texts, or bytes, letter by letter, cut after ``length`` letters."""
     column = read_column(values, name=name)
     texts = isinstance(alphabet, str)
     if len(column) and (column.integers is not None or column.text != texts):
@@ -104,11 +82,7 @@ def spell(values: Any, alphabet: Alphabet, length: int, *, name: str = "values")
 
 
 def unspell(letters: "Letters | NDArray[np.int64]", alphabet: Alphabet) -> list[str] | list[bytes]:
-    """Return the texts that rows of letters spell.
-
-    >>> unspell(np.array([[5, 6, 4, 0, 0]], dtype=np.uint16), "ehinsu")
-    ['sun']
-    """
+    """Return the texts that rows of letters spell."""
     rows, length = letters.shape
     if not rows:
         return []

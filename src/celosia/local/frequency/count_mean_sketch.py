@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from celosia.local.base.aggregate import Aggregate
     from celosia.sketches.hashing.family import HashFamily
 
-__all__ = ["CountMeanSketch"]
-
 _MOST_OUTPUTS = 1 << 16
 
 

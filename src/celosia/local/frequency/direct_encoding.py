@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from celosia.core.mechanism import Source
     from celosia.local.base.aggregate import Aggregate
 
-__all__ = ["DirectEncoding"]
-
 _MOST_OUTPUTS = 1 << 16
 
 

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from celosia.core.mechanism import Source
     from celosia.local.base.aggregate import Aggregate
 
-__all__ = ["HadamardResponse"]
-
 _MOST_OUTPUTS = 1 << 16
 _MOST_BLOCKS = 1 << 31
 

@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from celosia.core.mechanism import Source
     from celosia.local.base.aggregate import Aggregate
 
-__all__ = ["LocalHashing", "row_coefficients"]
-
 _INDEPENDENCE = 3
 _FRESH = 1 << 32  # functions from which a client draws its own
 _MOST_HASHES = 1 << 24
@@ -276,11 +274,7 @@ class LocalHashing(Protocol[Estimate]):
 
 
 def row_coefficients(rows: "NDArray[np.int64]", seed: int) -> Words:
-    """Return the coefficients of some rows of a ``HashFamily``, of which there may be 2^32.
-
-    >>> bool((row_coefficients(np.array([1, 0]), 7) == HashFamily(2, 10, seed=7).coefficients[::-1]).all())
-    True
-    """
+    """Return the coefficients of some rows of a ``HashFamily``, of which there may be 2^32."""
     pairs = np.empty((len(rows), _INDEPENDENCE, 2), dtype="<u8")
     pairs[..., 0], pairs[..., 1] = rows[:, None], np.arange(_INDEPENDENCE)
     offsets = 16 * np.arange(len(rows) * _INDEPENDENCE + 1)

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from celosia.core.mechanism import Source
     from celosia.local.base.aggregate import Aggregate
 
-__all__ = ["OptimizedUnary"]
-
 _MOST_LISTED = 16  # bits, of which all reports are listed
 _HALF = Fraction(1, 2)
 

@@ -13,20 +13,12 @@ from numba import njit
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["add_bits", "add_signs", "sum_of_squares"]
-
 _MOST = 255  # reports that the bytes of a word can count
 _SPREAD = np.array([sum((byte >> bit & 1) << 8 * bit for bit in range(8)) for byte in range(256)], dtype=np.uint64)
 
 
 def add_bits(counts: "NDArray[np.int64]", rows: "NDArray[np.int64]", payload: "NDArray[np.uint8]") -> None:
-    """Add the first bits of each report (as many as there are columns) to its row of the counts.
-
-    >>> counts = np.zeros((2, 3), dtype=np.int64)
-    >>> add_bits(counts, np.array([1, 1]), np.array([[0b11101], [0b100]], dtype=np.uint8))
-    >>> counts.tolist()
-    [[0, 0, 0], [1, 0, 2]]
-    """
+    """Add the first bits of each report (as many as there are columns) to its row of the counts."""
     if len(rows):
         # Sixteen bits are sorted by radix, which is much quicker.
         keys = rows.astype(np.uint16) if counts.shape[0] <= 1 << 16 else rows
@@ -69,13 +61,7 @@ def add_signs(
     columns: "NDArray[np.int64]",
     plus: "NDArray[np.int64]",
 ) -> None:
-    """Add 1 or -1 to a cell for each report, and 1 to the number of reports of its row.
-
-    >>> sums, reports = np.zeros((2, 2), dtype=np.int64), np.zeros(2, dtype=np.int64)
-    >>> add_signs(sums, reports, np.array([1, 1]), np.array([0, 1]), np.array([1, 0]))
-    >>> sums.tolist(), reports.tolist()
-    ([[0, 0], [1, -1]], [0, 2])
-    """
+    """Add 1 or -1 to a cell for each report, and 1 to the number of reports of its row."""
     for i in range(rows.size):
         sums[rows[i], columns[i]] += 2 * plus[i] - 1
         reports[rows[i]] += 1
@@ -83,11 +69,7 @@ def add_signs(
 
 @njit(cache=True, nogil=True)
 def sum_of_squares(table: "NDArray[np.int64]", scale: float, shifts: "NDArray[np.float64]") -> float:
-    """Return the sum over all cells of ``(scale * cell - shift of its row)^2``.
-
-    >>> float(sum_of_squares(np.array([[1, 2], [3, 4]]), 2.0, np.array([0.0, 8.0])))
-    24.0
-    """
+    """Return the sum over all cells of ``(scale * cell - shift of its row)^2``."""
     total = 0.0
     for row in range(table.shape[0]):
         part = 0.0

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from celosia.core.mechanism import Source
     from celosia.local.base.aggregate import Aggregate
 
-__all__ = ["SubsetSelection"]
-
 _MOST_OUTPUTS = 1 << 16
 _MOST_NUMBERS = 1 << 15  # drawn at once: they stay in the cache
 _PARTS = 32  # in which a share is rounded down

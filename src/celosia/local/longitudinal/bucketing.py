@@ -23,8 +23,6 @@ from celosia.local.means.interval import exact_bounds, read_numbers
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Bucketing", "published_error", "uniform_error"]
-
 _MOST_BUCKETS = 1 << 20
 
 
@@ -104,9 +102,6 @@ def published_error(protocol: DBitFlip, reports: int, failure: Exact = 0.05) -> 
 
     It is sqrt(5k/(nd)) (e^(epsilon/2) + 1)/(e^(epsilon/2) - 1) sqrt(ln(6k/failure)), four to five times what is seen.
     It holds from n = k/(4d) ln(6k/failure) reports on; for fewer it can fail, and is refused.
-
-    >>> round(published_error(DBitFlip(buckets=26, d=4, epsilon=1), 500_000), 4)
-    0.0934
     """
     n, miss = whole(reports, name="reports"), exact_level(failure)
     share, logarithm = protocol.size / protocol.d, math.log(6 * protocol.size / miss)

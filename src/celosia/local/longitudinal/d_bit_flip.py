@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from celosia.core.mechanism import Source
     from celosia.local.base.aggregate import Aggregate
 
-__all__ = ["PERMUTATIONS", "DBitFlip"]
-
 PERMUTATIONS = 64
 """How many public orders of the buckets there are: a client's buckets are d neighbours in one of them, as in a ring."""
 

@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from celosia.core.mechanism import Source
     from celosia.local.base.aggregate import Aggregate
 
-__all__ = ["LOLOHA", "second_epsilon"]
-
 _FUNCTIONS = 1 << 16
 _MOST_FUNCTIONS = 1 << 20
 _MOST_CELLS = 1 << 12
@@ -341,9 +339,6 @@ def second_epsilon(epsilon: Fraction, epsilon_infinity: Fraction, g: int) -> Fra
     Randomized response over g cells with parameters a and then b has, between two cells, the ratio (e^a e^b + g - 1) /
     (e^a + e^b + g - 2) at most. Set to e^epsilon this gives e^b, rounded down here. For g = 2 it is Arcolezi et al.'s;
     for more cells theirs, which is the one for g = 2, spends less than epsilon, and so needs more reports.
-
-    >>> round(float(second_epsilon(Fraction(1), Fraction(2), 2)), 6)
-    1.407606
     """
     # e^b grows with e^epsilon and falls with e^a.
     first, both = exp_at_least(epsilon_infinity), exp_at_most(epsilon)

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from celosia.core.mechanism import Source
     from celosia.local.base.aggregate import Aggregate
 
-__all__ = ["OneBitMean"]
-
 _PARTS = 1 << 52  # of the interval: about as fine as doubles are
 
 

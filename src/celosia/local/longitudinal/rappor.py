@@ -28,15 +28,14 @@ from celosia.noise.keyed import keyed_words
 from celosia.noise.packed import packed_bernoulli
 from celosia.noise.uniform import integer_below, uniform_below
 from celosia.sketches.hashing.digest import as_seed, digest
-from celosia.sketches.hashing.family import HashFamily, evaluate_row, reduce61, to_range
+from celosia.sketches.hashing.family import HashFamily
+from celosia.sketches.hashing.mersenne import evaluate_row, reduce61, to_range
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from celosia.core.mechanism import Source
     from celosia.local.base.aggregate import Aggregate
-
-__all__ = ["Rappor", "family"]
 
 _MOST_BITS = 1 << 16
 _MOST_ROWS = 1 << 20
@@ -371,11 +370,7 @@ def _ratio(f: Fraction, p: Fraction, q: Fraction, reports: int) -> Fraction:
 
 @lru_cache(maxsize=16)
 def family(rows: int, width: int, seed: int) -> HashFamily:
-    """Return the hash functions of all cohorts, one cohort after the other.
-
-    >>> family(64, 128, 7).independence
-    3
-    """
+    """Return the hash functions of all cohorts, one cohort after the other."""
     return HashFamily(rows, width, seed=seed)
 
 

@@ -39,8 +39,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["Decoded", "decode", "estimate", "holm"]
-
 _FEW = 200  # candidates need no choice
 _MANY = 1e6  # chance hits: the Poisson law is normal for all practical purposes
 
@@ -111,12 +109,6 @@ def estimate(aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | No
     Without bias where all values are candidates, and over the choice of hash functions where not. Candidates that the
     bits cannot tell apart (more of them than bits, say) are estimated one by one instead, each against the crowd of all
     others, with the larger standard errors that this has.
-
-    >>> from celosia.noise import Seeded
-    >>> protocol = Rappor(bits=64, hashes=2, cohorts=8, f=0.25, p=0.25, q=0.75, seed=7)
-    >>> reports = protocol.privatize([3] * 6000 + [5] * 4000, source=Seeded(7))
-    >>> estimate(protocol.aggregate().absorb(reports), [3, 4, 5]).counts.round().tolist()
-    [6108.0, -134.0, 3887.0]
     """
     protocol, labels, words = _asked(aggregate, candidates)
     equations = Equations.of(protocol, aggregate.state["ones"].sum(axis=0), aggregate.state["sizes"].sum(axis=0))
@@ -191,11 +183,7 @@ def decode(aggregate: "Aggregate[Any]", candidates: Any, *, penalty: Exact | str
 
 
 def holm(p_values: "Sequence[float] | Floats") -> "Floats":
-    """Return p-values adjusted so that those below a level hold together at that level (Holm 1979).
-
-    >>> holm([0.01, 0.04, 0.03]).tolist()
-    [0.03, 0.06, 0.06]
-    """
+    """Return p-values adjusted so that those below a level hold together at that level (Holm 1979)."""
     given = np.asarray(p_values, dtype=np.float64)
     order = np.argsort(given, kind="stable")
     raised = np.maximum.accumulate(given[order] * np.arange(given.size, 0, -1))

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["MOST_TOGETHER", "Equations", "chance_hits", "design_of", "solve", "solve_non_negative"]
-
 MOST_TOGETHER = 3000
 """How many candidates are solved for together; more are estimated one by one."""
 
@@ -33,12 +31,7 @@ _FEWEST = 30  # degrees of freedom from which the residuals say something about 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Equations:
-    """For each bit of each cohort that has reports: how many reports of the cohort, and how many people set the bit.
-
-    >>> protocol = Rappor(bits=4, cohorts=1, f=0, p=0.25, q=0.75)
-    >>> Equations.of(protocol, np.array([[25, 75, 25, 75]]), np.array([100])).people.tolist()
-    [-43.75, 56.25, -43.75, 56.25]
-    """
+    """For each bit of each cohort that has reports: how many reports of the cohort, and how many people set the bit."""
 
     sizes: "Floats"  # of the cohort, for each row
     people: "Floats"  # with the coins taken off, less those that set the bit by chance if none were candidates
@@ -47,11 +40,7 @@ class Equations:
 
     @classmethod
     def of(cls, protocol: Rappor, ones: "NDArray[np.int64]", sizes: "NDArray[np.int64]") -> "Equations":
-        """Return the equations of counted ones (cohorts, bits), and numbers of reports, of an aggregate.
-
-        >>> Equations.of(Rappor(), np.zeros((32, 128)), np.zeros(32)).reports
-        0
-        """
+        """Return the equations of counted ones (cohorts, bits), and numbers of reports, of an aggregate."""
         each = np.repeat(sizes, protocol.bits).astype(np.float64)
         _, if_zero = protocol.shown
         people = (ones.reshape(-1) - float(if_zero) * each) / protocol._gap()  # noqa: SLF001 - the protocol's other half
@@ -61,11 +50,7 @@ class Equations:
 
 
 def design_of(protocol: Rappor, words: "NDArray[np.uint64]") -> "sparse.csc_array":
-    """Return the bits that each candidate sets, over all cohorts: a row for each bit, a column for each candidate.
-
-    >>> design_of(Rappor(), np.array([1, 2, 3], dtype=np.uint64)).shape
-    (4096, 3)
-    """
+    """Return the bits that each candidate sets, over all cohorts: a row for each bit, a column for each candidate."""
     from scipy import sparse
 
     table = family(protocol.cohorts * protocol.hashes, protocol.bits, protocol.seed).table(words)
@@ -92,13 +77,7 @@ def _side(design: "sparse.csc_array", density: float, people: "Floats") -> "Floa
 
 
 def solve(protocol: Rappor, equations: Equations, design: "sparse.csc_array") -> "tuple[Floats, Floats, Floats]":
-    """Return the candidates' shares, their variances, and their variances if nobody had the candidate.
-
-    >>> protocol = Rappor(bits=4, hashes=1, cohorts=1, f=0, p=0.25, q=0.75)
-    >>> equations = Equations.of(protocol, np.array([[75, 25, 25, 25]]), np.array([100]))
-    >>> solve(protocol, equations, design_of(protocol, np.array([7], dtype=np.uint64)))[0].round(3).tolist()
-    [1.0]
-    """
+    """Return the candidates' shares, their variances, and their variances if nobody had the candidate."""
     density = protocol._density()  # noqa: SLF001 - the protocol's other half
     count = design.shape[1]
     if not equations.reports or not count:
@@ -149,9 +128,6 @@ def chance_hits(protocol: Rappor, reports: int, null_variance: float) -> float:
 
     They are as many as a Poisson law has with the third moment of that count. Coins show one of its bits now and then;
     what the variance has beyond the coins is values that share its bits, at worst one value that all people have.
-
-    >>> [round(chance_hits(Rappor(), 1000, times * Rappor().variance(1000))) for times in (1, 2)]
-    [873, 7]
     """
     density = protocol._density()  # noqa: SLF001 - the protocol's other half
     _, if_zero = protocol.shown
@@ -183,13 +159,7 @@ def _drawn(protocol: Rappor, equations: Equations, rows: "sparse.csc_array", sha
 
 
 def solve_non_negative(protocol: Rappor, equations: Equations, design: "sparse.csc_array") -> "Floats":
-    """Return the shares that fit best, none negative and together at most 1: on a root of the normal equations.
-
-    >>> protocol = Rappor(bits=4, hashes=1, cohorts=1, f=0, p=0.25, q=0.75)
-    >>> equations = Equations.of(protocol, np.array([[75, 25, 25, 25]]), np.array([100]))
-    >>> solve_non_negative(protocol, equations, design_of(protocol, np.array([7], dtype=np.uint64))).round(3).tolist()
-    [1.0]
-    """
+    """Return the shares that fit best, none negative and together at most 1: on a root of the normal equations."""
     from scipy.optimize import nnls
 
     density = protocol._density()  # noqa: SLF001 - the protocol's other half

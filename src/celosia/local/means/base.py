@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from celosia.local.base.aggregate import Aggregate
 
-__all__ = ["MeanProtocol"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
 class MeanProtocol(Protocol[MeanEstimate]):

@@ -26,18 +26,12 @@ if TYPE_CHECKING:
 
     from celosia.core.mechanism import Source
 
-__all__ = ["Duchi", "TrueBit"]
-
 _PARTS = 1 << 52
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrueBit:
-    """The law of Duchi's bit, for a number that lies at a part out of ``parts`` between the bounds.
-
-    >>> TrueBit(epsilon=Fraction(200), parts=8).draw(np.array([0, 8]), None).tolist()
-    [False, True]
-    """
+    """The law of Duchi's bit, for a number that lies at a part out of ``parts`` between the bounds."""
 
     epsilon: Fraction
     parts: int
@@ -48,10 +42,9 @@ class TrueBit:
         return 1 / math.tanh(float(self.epsilon) / 2)
 
     def variance_at(self, square: float) -> float:
-        """Return the variance of one report for bounds of -1 and 1, where ``square`` is the square of the true number.
+        """Return the variance of one report for bounds of -1 and 1.
 
-        >>> round(TrueBit(epsilon=Fraction(1), parts=8).variance_at(0.0), 2)
-        4.68
+        Where ``square`` is the square of the true number.
         """
         return self.factor**2 - square
 
@@ -60,20 +53,12 @@ class TrueBit:
 
         The bits do not tell how far apart people are: all at the mean is the case with the most noise. For the variance
         two bits of either kind are added (Agresti and Coull 1998): few bits that agree by chance are not certain.
-
-        >>> mean, variance = TrueBit(epsilon=Fraction(4), parts=8).centre(5, 5)
-        >>> round(mean, 3), round(variance, 3)
-        (1.037, 0.744)
         """
         blurred = (2 * (high + 2) / (reports + 4) - 1) * self.factor
         return (2 * high / reports - 1) * self.factor, self.variance_at(min(blurred**2, 1.0))
 
     def log_masses(self, part: int, said: "NDArray[Any]") -> "NDArray[np.float64]":
-        """Return the logarithms of the probabilities of bits.
-
-        >>> np.exp(TrueBit(epsilon=Fraction(1), parts=8).log_masses(4, np.arange(2))).tolist()
-        [0.5, 0.5]
-        """
+        """Return the logarithms of the probabilities of bits."""
         epsilon, share = float(self.epsilon), part / self.parts
         truth = -math.log1p(math.exp(-epsilon))
         with np.errstate(divide="ignore"):  # the bounds themselves are rounded to one side only
@@ -82,21 +67,13 @@ class TrueBit:
         return masses
 
     def draw(self, read: "NDArray[np.int64]", source: "Source") -> "NDArray[np.bool_]":
-        """Draw one bit for each number.
-
-        >>> TrueBit(epsilon=Fraction(200), parts=8).draw(np.array([0, 8]), None).tolist()
-        [False, True]
-        """
+        """Draw one bit for each number."""
         rounded = uniform_below(self.parts, read.size, source) < read
         bits: NDArray[np.bool_] = rounded == bernoulli_logistic(self.epsilon, read.size, source=source)
         return bits
 
     def draw_one(self, part: int, source: "Source") -> bool:
-        """Draw one bit: a whole number below ``parts``, which decides the rounding, then the coin of truth.
-
-        >>> TrueBit(epsilon=Fraction(200), parts=8).draw_one(8, None)
-        True
-        """
+        """Draw one bit: a whole number below ``parts``, which decides the rounding, then the coin of truth."""
         rounded = integer_below(self.parts, source) < part
         return rounded == flip_logistic(self.epsilon, 2, source)
 

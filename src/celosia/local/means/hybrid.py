@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     from celosia.core.mechanism import Source
 
-__all__ = ["Hybrid"]
-
 _GRID = 1 << 20
 _MOST_OUTPUTS = 1 << 16
 _ALONE = Fraction(61, 100)

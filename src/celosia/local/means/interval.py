@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from celosia.core.mechanism import Source
 
-__all__ = ["PART_BITS", "exact_bounds", "exact_grid", "read_numbers", "read_parts", "round_part", "round_parts"]
-
 PART_BITS = 32
 """A step of a grid has two to this power parts."""
 
@@ -33,11 +31,7 @@ _LONGEST = "a list, a NumPy or Arrow array, or a column of numbers"
 
 
 def exact_bounds(low: Exact, high: Exact) -> tuple[Fraction, Fraction]:
-    """Return the bounds of an interval as exact numbers.
-
-    >>> exact_bounds(0, "0.5")
-    (Fraction(0, 1), Fraction(1, 2))
-    """
+    """Return the bounds of an interval as exact numbers."""
     least, most = exact(low, name="low"), exact(high, name="high")
     # The square of their distance must be a number too: variances have it.
     if not 0 < float(most) - float(least) <= _LONGEST_RANGE:
@@ -48,11 +42,7 @@ def exact_bounds(low: Exact, high: Exact) -> tuple[Fraction, Fraction]:
 
 
 def exact_grid(grid: int) -> int:
-    """Return a number of steps, from 1 to 2^30.
-
-    >>> exact_grid(1024)
-    1024
-    """
+    """Return a number of steps, from 1 to 2^30."""
     steps = whole(grid, name="grid")
     if steps > _LARGEST_GRID:
         raise ParameterError(f"grid must be at most 2^30 steps, not {quote(grid)}.")
@@ -60,11 +50,7 @@ def exact_grid(grid: int) -> int:
 
 
 def read_numbers(values: Any, *, name: str = "values") -> "NDArray[np.float64]":
-    """Return a column of numbers as doubles; texts, nulls and NaN are refused.
-
-    >>> read_numbers([1, 2.5]).tolist()
-    [1.0, 2.5]
-    """
+    """Return a column of numbers as doubles; texts, nulls and NaN are refused."""
     array = values if isinstance(values, np.ndarray) else _from_column(values, name)
     numeric = array.dtype.kind in "iuf" or not array.size
     if np.ma.isMaskedArray(array) or array.ndim != 1 or not numeric or array.dtype.itemsize > np.dtype(float).itemsize:
@@ -87,9 +73,6 @@ def read_parts(
 
     The part is ``floor((number - low) / (high - low) * parts + 0.5)``, each operation in doubles: the same in every
     language, and off by about one part in 2^52.
-
-    >>> read_parts([-1, 0, 0.5, 1], Fraction(-1), Fraction(1), 8).tolist()
-    [0, 4, 6, 8]
     """
     numbers = read_numbers(values, name=name)
     least, most = float(low), float(high)
@@ -99,20 +82,12 @@ def read_parts(
 
 
 def round_parts(parts: "NDArray[np.int64]", source: "Source") -> "NDArray[np.int64]":
-    """Round parts to whole steps, up with just the probability that keeps the mean.
-
-    >>> round_parts(np.array([0, 3 << PART_BITS]), None).tolist()
-    [0, 3]
-    """
+    """Round parts to whole steps, up with just the probability that keeps the mean."""
     return (parts + uniform_below(_PARTS, parts.size, source)) >> PART_BITS
 
 
 def round_part(part: int, source: "Source") -> int:
-    """Round one as ``round_parts`` does.
-
-    >>> round_part(3 << PART_BITS, None)
-    3
-    """
+    """Round one as ``round_parts`` does."""
     return (part + integer_below(_PARTS, source)) >> PART_BITS
 
 

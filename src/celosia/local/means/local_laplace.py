@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
     from celosia.core.mechanism import Source
 
-__all__ = ["LocalLaplace"]
-
 _GRID = 1 << 20
 _SCALES = 45  # exp(-45) < 2^-64
 _MOST_BITS = 62

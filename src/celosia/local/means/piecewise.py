@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from celosia.core.mechanism import Source
 
-__all__ = ["Piecewise"]
-
 _GRID = 1 << 20
 _MOST_OUTPUTS = 1 << 16
 

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from celosia.core.mechanism import Source
     from celosia.local.base.protocol import State
 
-__all__ = ["Width", "Window", "exact_width", "least_width", "published_width"]
-
 Width: TypeAlias = int | Literal["published", "least"]
 """A number of likely reports, or how it is chosen."""
 
@@ -37,11 +35,7 @@ _TRIED = 4001  # widths, evenly spread in their logarithm: the least is flat
 
 
 def exact_width(width: Width, epsilon: Fraction, steps: int) -> int:
-    """Return a number of likely reports, from 1 to ``steps``.
-
-    >>> exact_width("published", Fraction(2), 1000), exact_width("least", Fraction(2), 1000)
-    (368, 498)
-    """
+    """Return a number of likely reports, from 1 to ``steps``."""
     if isinstance(width, str):
         if width not in _WIDTHS:
             raise ParameterError(f'width must be a whole number, "published" or "least", not {quote(width)}.')
@@ -53,11 +47,7 @@ def exact_width(width: Width, epsilon: Fraction, steps: int) -> int:
 
 
 def published_width(epsilon: Fraction, steps: int) -> int:
-    """Return the width of Wang et al.: the whole number nearest to ``steps * exp(-epsilon/2)``, but 1 at least.
-
-    >>> published_width(Fraction(2), 1000), published_width(Fraction(100), 1000)
-    (368, 1)
-    """
+    """Return the width of Wang et al.: the whole number nearest to ``steps * exp(-epsilon/2)``, but 1 at least."""
     return max(1, math.floor(steps * exp_at_most(-epsilon / 2) + Fraction(1, 2)))
 
 
@@ -65,9 +55,6 @@ def least_width(epsilon: Fraction, steps: int) -> int:
     """Return the width with the least variance on average over numbers that are spread evenly.
 
     It has less variance than the published one for every number, in the middle and at the bounds.
-
-    >>> least_width(Fraction(4), 1000)
-    259
     """
     ratio = math.exp(-float(epsilon))
     shares = np.exp(np.linspace(-min(float(epsilon), 40.0), 0.0, _TRIED))
@@ -86,10 +73,6 @@ class Window:
 
     ``spread`` is the second moment of a report about the middle, in squared steps, for the middle position; ``slope``
     is by how much the mean of a report moves with the position.
-
-    >>> window = Window(epsilon=Fraction(2), steps=8, width=3)
-    >>> window.size, round(window.slope, 3)
-    (11, 0.635)
     """
 
     epsilon: Fraction
@@ -118,9 +101,6 @@ class Window:
         """Return the variance of one report for bounds of -1 and 1, where ``square`` is the square of the true number.
 
         ``rounding`` is the variance of the random rounding to a step, in squared steps.
-
-        >>> round(Window(epsilon=Fraction(1), steps=1 << 20, width=635_994).variance_at(1.0), 2)
-        5.22
         """
         noise = (rounding / self.slope + self.spread / self.slope**2) / (self.steps / 2) ** 2
         return square * (1 / self.slope - 1) + noise
@@ -134,12 +114,7 @@ class Window:
         return self.variance_at(((last + share) / (self.steps / 2)) ** 2, share * (1 - share))
 
     def log_masses(self, part: int, said: "NDArray[np.int64]") -> "NDArray[np.float64]":
-        """Return the logarithms of the probabilities of reports, for a number that lies at a part of a step.
-
-        >>> window = Window(epsilon=Fraction(2), steps=2, width=1)
-        >>> np.exp(window.log_masses(1 << PART_BITS, np.arange(3))).round(3).tolist()
-        [0.107, 0.787, 0.107]
-        """
+        """Return the logarithms of the probabilities of reports, for a number that lies at a part of a step."""
         position, rest = divmod(part, 1 << PART_BITS)
         below = self._log_masses(position, said)
         if not rest:
@@ -153,11 +128,7 @@ class Window:
         return np.where((said >= position) & (said < position + self.width), inside, inside - epsilon)
 
     def draw(self, parts: "NDArray[np.int64]", source: "Source") -> "NDArray[np.int64]":
-        """Draw one report for each number.
-
-        >>> Window(epsilon=Fraction(200), steps=8, width=1).draw(np.array([5 << PART_BITS]), None).tolist()
-        [5]
-        """
+        """Draw one report for each number."""
         positions = round_parts(parts, source)
         near = bernoulli_odds(self.epsilon, Fraction(self.steps, self.width), parts.size, source)
         inside = uniform_below(self.width, parts.size, source)
@@ -165,36 +136,20 @@ class Window:
         return np.where(near, positions + inside, outside + self.width * (outside >= positions))
 
     def draw_one(self, part: int, source: "Source") -> int:
-        """Draw one report: the rounding below 2^32, the coin of the window, a place inside it and a place outside.
-
-        >>> Window(epsilon=Fraction(200), steps=8, width=1).draw_one(5 << PART_BITS, None)
-        5
-        """
+        """Draw one report: the rounding below 2^32, the coin of the window, a place inside it and a place outside."""
         position = round_part(part, source)
         near = flip_odds(self.epsilon, Fraction(self.steps, self.width), source)
         inside, outside = integer_below(self.width, source), integer_below(self.steps, source)
         return position + inside if near else outside + self.width * (outside >= position)
 
     def add(self, state: "State", said: "NDArray[np.uint64]") -> None:
-        """Add reports to the sums of a state.
-
-        >>> state = {"sum": np.zeros(1, dtype=np.int64), "squares": np.zeros(2, dtype=np.int64)}
-        >>> Window(epsilon=Fraction(1), steps=8, width=5).add(state, np.array([3, 5], dtype=np.uint64))
-        >>> state["sum"].tolist(), state["squares"].tolist()
-        ([8], [34, 0])
-        """
+        """Add reports to the sums of a state."""
         squares = said * said  # below 2^62
         state["sum"] += int(said.sum())
         state["squares"] += np.array([(squares & _LOW).sum(), (squares >> np.uint64(_HALF)).sum()], dtype=np.int64)
 
     def possible(self, state: "State", reports: int) -> bool:
-        """Tell whether so many reports can have such sums: of numbers from 0 to size - 1, and of their squares.
-
-        >>> window = Window(epsilon=Fraction(1), steps=8, width=5)
-        >>> state = {"sum": np.array([8]), "squares": np.array([34, 0])}
-        >>> window.possible(state, 2), window.possible(state, 1), window.possible({**state, "sum": np.array([9])}, 2)
-        (True, False, False)
-        """
+        """Tell whether so many reports can have such sums: of numbers from 0 to size - 1, and of their squares."""
         total, (low, high) = int(state["sum"][0]), state["squares"].tolist()
         squares, most = low + (high << _HALF), self.size - 1
         # Cauchy and Schwarz; a square has the parity of its number.
@@ -202,12 +157,7 @@ class Window:
         return 0 <= total <= reports * most and near
 
     def moments(self, state: "State", reports: int) -> tuple[float, float]:
-        """Return what the sums say about the numbers, for bounds of -1 and 1: their mean, and their mean square.
-
-        >>> state = {"sum": np.array([600]), "squares": np.array([4600, 0])}
-        >>> Window(epsilon=Fraction(200), steps=8, width=5).moments(state, 100)
-        (0.0, 0.5)
-        """
+        """Return what the sums say about the numbers, for bounds of -1 and 1: their mean, and their mean square."""
         half, middle = self.steps / 2, Fraction(self.size - 1, 2)
         low, high = state["squares"].tolist()
         average, square = Fraction(int(state["sum"][0]), reports), Fraction(low + (high << _HALF), reports)

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["Histogram", "RangeCount", "RangeEstimate"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class RangeCount:
@@ -62,15 +60,7 @@ class RangeCount:
 
 @dataclass(frozen=True, slots=True, eq=False, init=False)
 class Histogram:
-    """The counts of all leaves, with what is needed to tell the error of any weighted sum of them.
-
-    >>> from fractions import Fraction
-    >>> from celosia.local.ranges.node_oracles import UnaryNodes
-    >>> state = {"counts": np.array([60, 40]), "levels": np.array([100])}
-    >>> histogram = Histogram(Tree(2, 2), UnaryNodes(epsilon=Fraction(2), sizes=(2,)), state)
-    >>> histogram.leaves.round().tolist(), round(histogram.variance(np.array([1.0, 0.0])), 1)
-    ([76.0, 24.0], 61.2)
-    """
+    """The counts of all leaves, with what is needed to tell the error of any weighted sum of them."""
 
     tree: Tree
     oracle: NodeOracle
@@ -92,14 +82,7 @@ class Histogram:
             object.__setattr__(self, name, value)
 
     def variance(self, weights: "Floats") -> float:
-        """Return the variance of a weighted sum of the leaves.
-
-        >>> from fractions import Fraction
-        >>> from celosia.local.ranges.node_oracles import UnaryNodes
-        >>> state = {"counts": np.array([60, 40]), "levels": np.array([100])}
-        >>> Histogram(Tree(2, 2), UnaryNodes(epsilon=Fraction(2), sizes=(2,)), state).variance(np.ones(2))
-        0.0
-        """
+        """Return the variance of a weighted sum of the leaves."""
         coefficients, _ = self.plan.coefficients(weights)
         shares = self._shares()
         by_level = self.tree.sums(shares)
@@ -115,15 +98,7 @@ class Histogram:
         return self.reports * (noise + max(drawn, 0.0))
 
     def leaf_variances(self, shares: "Floats | None" = None) -> "Floats":
-        """Return the variances of all leaves, for what was estimated or for other shares of the people.
-
-        >>> from fractions import Fraction
-        >>> from celosia.local.ranges.node_oracles import UnaryNodes
-        >>> state = {"counts": np.array([60, 40]), "levels": np.array([100])}
-        >>> histogram = Histogram(Tree(2, 2), UnaryNodes(epsilon=Fraction(2), sizes=(2,)), state)
-        >>> histogram.leaf_variances().round(1).tolist()
-        [61.2, 61.2]
-        """
+        """Return the variances of all leaves, for what was estimated or for other shares of the people."""
         shares = self._shares() if shares is None else shares
         by_level = self.tree.sums(shares)
         noises = [self.oracle.node_noise(level, by_level[level]) for level in range(self.tree.height)]
@@ -138,13 +113,6 @@ class Histogram:
 
         They are as many as a Poisson law has with that variance and the third moment of the leaf's own answer; what
         other answers bring into the count is no more askew.
-
-        >>> from fractions import Fraction
-        >>> from celosia.local.ranges.node_oracles import UnaryNodes
-        >>> state = {"counts": np.array([60, 40]), "levels": np.array([100])}
-        >>> histogram = Histogram(Tree(2, 2), UnaryNodes(epsilon=Fraction(4), sizes=(2,)), state)
-        >>> round(histogram.hits(100 * float(histogram.oracle.node_noise(0, np.zeros(1))[0])), 2)
-        1.9
         """
         third = self.reports * float(self.scales[-1]) ** 2 * self.oracle.node_third()
         return null_variance * (null_variance / third) * (null_variance / third) if third else math.inf
@@ -155,12 +123,6 @@ class Histogram:
 
         The count of a leaf has its own answer, with a coefficient of 1 at most; the person reports it, and is heard,
         with the probability of the last level.
-
-        >>> from fractions import Fraction
-        >>> from celosia.local.ranges.node_oracles import UnaryNodes
-        >>> state = {"counts": np.array([60, 40]), "levels": np.array([100])}
-        >>> Histogram(Tree(2, 2), UnaryNodes(epsilon=Fraction(2), sizes=(2,)), state).slope
-        1.0
         """
         last = self.tree.height - 1
         empty, full = (float(self.oracle.node_noise(last, np.array([share]))[0]) for share in (0.0, 1.0))

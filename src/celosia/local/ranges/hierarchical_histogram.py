@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from celosia.core.mechanism import Source
     from celosia.local.base.aggregate import Aggregate
 
-__all__ = ["HierarchicalHistogram"]
-
 Oracle = Literal["unary", "hadamard"]
 
 _MOST_BITS = 1024  # a unary report of 128 bytes

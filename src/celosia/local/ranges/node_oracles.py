@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Numbers = NDArray[np.int64]
 
-__all__ = ["HadamardNodes", "NodeOracle", "UnaryNodes"]
-
 _MOST_LISTED = 12  # bits of unary reports that are listed
 _MOST_OUTPUTS = 1 << 16
 _HALF = Fraction(1, 2)
@@ -40,11 +38,7 @@ _HALF = Fraction(1, 2)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeOracle(ABC):
-    """What both have in common; ``sizes`` are the numbers of nodes of the levels.
-
-    >>> UnaryNodes(epsilon=Fraction(1), sizes=(2, 8)).bits, HadamardNodes(epsilon=Fraction(1), sizes=(2, 8)).bits
-    (9, 5)
-    """
+    """What both have in common; ``sizes`` are the numbers of nodes of the levels."""
 
     epsilon: Fraction
     sizes: tuple[int, ...]
@@ -121,12 +115,7 @@ class NodeOracle(ABC):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnaryNodes(NodeOracle):
-    """One bit for each node of the level: the own one a fair coin, the others 1 with probability 1/(e^epsilon + 1).
-
-    >>> oracle = UnaryNodes(epsilon=Fraction(200), sizes=(2, 8))
-    >>> oracle.draw(1, np.array([3]), None)[0, 0] in (0, 8)
-    True
-    """
+    """One bit for each node of the level: the own one a fair coin, the others 1 with probability 1/(e^epsilon + 1)."""
 
     @property
     def bits(self) -> int:
@@ -230,11 +219,9 @@ class UnaryNodes(NodeOracle):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HadamardNodes(NodeOracle):
-    """A row of the level's Hadamard matrix, and the sign of the node in it, flipped with probability 1/(e^epsilon + 1).
+    """A row of the level's Hadamard matrix, and the sign of the node in it.
 
-    >>> oracle = HadamardNodes(epsilon=Fraction(200), sizes=(2, 8))
-    >>> oracle.draw_one(0, 1, None)
-    9
+    Flipped with probability 1/(e^epsilon + 1).
     """
 
     @property

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     from celosia.core.mechanism import Source
 
-__all__ = ["AboveThreshold", "ThresholdSession"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
 class AboveThreshold(Described):

@@ -29,15 +29,9 @@ if TYPE_CHECKING:
     from celosia.core.events import Event
     from celosia.core.mechanism import Source
 
-__all__ = ["Selection", "exact_monotone"]
-
 
 def exact_monotone(monotone: bool, adjacency: Adjacency) -> bool:  # noqa: FBT001 - it is the parameter
-    """Return whether all values move in one direction, which only adding or removing a unit can promise.
-
-    >>> exact_monotone(True, AddRemove)
-    True
-    """
+    """Return whether all values move in one direction, which only adding or removing a unit can promise."""
     if not isinstance(monotone, bool):
         raise ParameterError(f"monotone must be True or False, not {quote(monotone)}.")
     if monotone and adjacency is ReplaceOne:

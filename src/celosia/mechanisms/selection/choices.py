@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     Integers: TypeAlias = NDArray[np.int64]
     Inside: TypeAlias = Callable[[Integers, Integers], Integers]
 
-__all__ = ["choose_each", "choose_in_segments", "flip_each"]
-
 _COVER_BITS = 60  # the covers of a row sum to less than twice 2^60
 _SLACK = 2.0**-36
 _WORD, _COIN = 64, 52  # a coin of 52 bits is exact in a double
@@ -42,11 +40,7 @@ def choose_each(
     allowed: "NDArray[np.bool_] | None" = None,
     source: "Source | None" = None,
 ) -> "Integers":
-    """Draw one column in each row, with probability proportional to ``exp(-rate * gaps)`` among the allowed ones.
-
-    >>> choose_each(50, np.array([[3, 0, 2], [0, 9, 9]])).tolist()
-    [1, 0]
-    """
+    """Draw one column in each row, with probability proportional to ``exp(-rate * gaps)`` among the allowed ones."""
     slope, source = exact_positive(rate, name="rate"), source_or_system(source)
     gaps, allowed = _checked(gaps, allowed)
     return _Proposals(slope, gaps, allowed.astype(np.float64), 1, None).draw(source)[0]
@@ -75,12 +69,6 @@ def choose_in_segments(
         Gives, for rows and as many segments, the gaps of the points: ``points`` columns, -1 where there is no point.
     points
         How many points a segment has at the most.
-
-    Examples
-    --------
-    >>> half = lambda rows, segments: np.array([[0, 9], [9, 0]])[segments]
-    >>> choose_in_segments(50, np.array([[0, 5]]), np.array([[2.0, 2.0]]), half, points=2)
-    (array([0]), array([0]))
     """
     slope, source = exact_positive(rate, name="rate"), source_or_system(source)
     gaps, _ = _checked(gaps, crowds > 0)
@@ -94,10 +82,9 @@ def flip_each(
     allowed: "NDArray[np.bool_] | None" = None,
     source: "Source | None" = None,
 ) -> "Integers":
-    """Draw one column in each row by permute-and-flip, among the allowed ones; gaps are counted from the best of them.
+    """Draw one column in each row by permute-and-flip, among the allowed ones.
 
-    >>> flip_each(50, np.array([[3, 0, 2], [0, 9, 9]])).tolist()
-    [1, 0]
+    Gaps are counted from the best of them.
     """
     slope, source = exact_positive(rate, name="rate"), source_or_system(source)
     gaps, allowed = _checked(gaps, allowed)

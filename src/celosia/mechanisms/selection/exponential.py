@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
     from celosia.core.mechanism import Source
 
-__all__ = ["Exponential"]
-
 _POINTS = 2**40  # of the grid on which a line is laid out
 _EXACT = 2**50  # points farther from zero would not be exact doubles
 

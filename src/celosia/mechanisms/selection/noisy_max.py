@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     from celosia.core.mechanism import Source
 
-__all__ = ["NoisyMax"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
 class NoisyMax(Selection):

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from celosia.core.mechanism import Source
 
-__all__ = ["LARGEST_TABLE", "PermuteAndFlip", "flip_log_masses"]
-
 LARGEST_TABLE = 1_000
 """Candidates up to which there is a table of probabilities: it takes their square in time."""
 
@@ -68,9 +66,6 @@ def flip_log_masses(rate: Fraction, gaps: "NDArray[np.int64]") -> "NDArray[np.fl
 
     The head that comes first is a uniform one among all heads: ``p_i`` times the integral over t in (0, 1) of the
     product of ``1 - p_j + p_j t`` over the others, a polynomial that Gauss's rule integrates exactly.
-
-    >>> flip_log_masses(Fraction(1), np.array([0, 0])).round(3).tolist()
-    [-0.693, -0.693]
     """
     heads = np.exp(-float(rate) * gaps.astype(np.float64))
     nodes, weights = np.polynomial.legendre.leggauss(gaps.size // 2 + 1)

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
     from celosia.core.mechanism import Source
 
-__all__ = ["SelectedKeys", "StableKeys"]
-
 Key = TypeVar("Key", bound=Hashable)
 
 _WIDEST = 2**40  # steps of noise: beyond, a threshold would not fit in 64 bits

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from celosia.core.mechanism import Source
     from celosia.noise.cells import Cells
 
-__all__ = ["fill"]
-
 _CHUNK = 1 << 16
 _FEW = 256  # are quicker one by one than Numba is imported
 _NARROW = 64 - 13  # bits that are left for offset and coin beside slot and sign
@@ -119,16 +117,7 @@ def _compiled() -> "Callable[..., tuple[int, int]]":
 
 
 def fill(out: "NDArray[np.int64]", cells: "Cells", source: "Source") -> None:
-    """Fill a one-dimensional array with independent draws.
-
-    >>> from fractions import Fraction
-    >>> from celosia.noise import Seeded
-    >>> from celosia.noise.cells import cells_for
-    >>> out = np.zeros(4, dtype=np.int64)
-    >>> fill(out, cells_for(Fraction(1, 10), Fraction(0), signed=True), Seeded(7))
-    >>> out.tolist()
-    [53, 38, -6, 19]
-    """
+    """Fill a one-dimensional array with independent draws."""
     positions = np.empty(0, dtype=np.int64)
     pending = out.size
     while pending:

@@ -13,8 +13,6 @@ from numba import njit, uint32
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["chacha20", "hmac_sha256"]
-
 
 def _root_digits(power: int, count: int) -> "NDArray[np.uint32]":
     """Return the first 32 fractional bits of roots of the first primes: SHA-256's constants, by their definition."""
@@ -96,14 +94,7 @@ def _finish(
 
 @njit(cache=True, nogil=True)
 def hmac_sha256(secrets: "NDArray[np.uint8]", messages: "NDArray[np.uint8]", out: "NDArray[np.uint8]") -> None:
-    """Write HMAC-SHA256 of each row of ``messages`` under the same row of ``secrets``, at most 64 bytes each.
-
-    >>> digest = np.empty((1, 32), dtype=np.uint8)
-    >>> hmac_sha256(np.frombuffer(b"Jefe", np.uint8)[None], np.frombuffer(b"hello", np.uint8)[None], digest)
-    >>> import hmac
-    >>> bytes(digest[0]) == hmac.digest(b"Jefe", b"hello", "sha256")
-    True
-    """
+    """Write HMAC-SHA256 of each row of ``messages`` under the same row of ``secrets``, at most 64 bytes each."""
     block = np.empty(64, dtype=np.uint8)
     inner = np.empty(32, dtype=np.uint8)
     schedule = np.empty(64, dtype=np.uint32)
@@ -136,13 +127,7 @@ def _quarter(x: "NDArray[np.uint32]", a: int, b: int, c: int, d: int) -> None:
 
 @njit(cache=True, nogil=True)
 def chacha20(keys: "NDArray[np.uint8]", counter: "NDArray[np.uint32]", out: "NDArray[np.uint64]") -> None:
-    """Write the keystream of each key, as little-endian words, from a counter and nonce of four words on.
-
-    >>> stream = np.empty((1, 1), dtype=np.uint64)
-    >>> chacha20(np.zeros((1, 32), dtype=np.uint8), np.zeros(4, dtype=np.uint32), stream)
-    >>> hex(stream[0, 0])
-    '0x903df1a0ade0b876'
-    """
+    """Write the keystream of each key, as little-endian words, from a counter and nonce of four words on."""
     start = np.empty(16, dtype=np.uint32)
     x = np.empty(16, dtype=np.uint32)
     start[:4] = _SIGMA

@@ -14,8 +14,6 @@ from numba import njit
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["fill"]
-
 _HALF = np.uint64(32)
 _LOW = np.uint64(0xFFFFFFFF)
 _RANGE = np.uint64(1 << 32)
@@ -29,10 +27,6 @@ def fill(
 
     That row is begun again with further digits: how often a digit was drawn again says nothing about the numbers
     taken. ``marks`` has room for each number, all False, or is empty: then what is taken is found by insertion.
-
-    >>> out = np.zeros((1, 2), dtype=np.int64)
-    >>> fill(out, 0, 5, np.array([2**31, 2**31], dtype=np.uint32), np.zeros(0, dtype=np.bool_)), out.tolist()
-    (1, [[2, 4]])
     """
     chosen = out.shape[1]
     read = 0

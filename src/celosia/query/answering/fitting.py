@@ -41,20 +41,10 @@ if TYPE_CHECKING:
     from celosia.query.builder import Query
     from celosia.query.engines.base import Engine
 
-__all__ = ["Fitting", "check_own", "fitting_of"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fitting:
-    """What one fit reads: a plan, the measurements in every class, and what the estimator makes of them.
-
-    >>> import celosia as cl
-    >>> from celosia.learn import StandardScaler
-    >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
-    >>> session = cl.Session(deaths, budget=cl.PureDP(epsilon=1))
-    >>> fitting_of(StandardScaler(), session.query(), ["age"]).question
-    'StandardScaler().fit(age) FROM deaths'
-    """
+    """What one fit reads: a plan, the measurements in every class, and what the estimator makes of them."""
 
     learner: Learner
     inquiry: Inquiry
@@ -88,15 +78,7 @@ class Fitting:
 
 
 def fitting_of(estimator: object, rows: "Query", features: Sequence[str], target: str | None = None) -> Fitting:
-    """Plan a fit over the rows that a query has so far, from public knowledge alone; refuse what cannot be fitted.
-
-    >>> import celosia as cl
-    >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
-    >>> fitting_of("a mean", cl.Session(deaths, budget=cl.PureDP(epsilon=1)).query(), ["age"])
-    Traceback (most recent call last):
-    ...
-    celosia.core.errors.ParameterError: str is no estimator of celosia.learn that learns from sums alone: take one, ...
-    """
+    """Plan a fit over the rows that a query has so far, from public knowledge alone; refuse what cannot be fitted."""
     learner = check_learner(estimator)
     assert isinstance(rows.relation, Base)  # noqa: S101 - for the type checker: a fit reads one table
     table = rows.session.tables[rows.relation.table]
@@ -135,14 +117,7 @@ class _Known(TypedDict):
 
 
 def check_own(estimator: object, session: object) -> None:
-    """Refuse an estimator that would pay elsewhere, draw elsewhere or promise something else than the session.
-
-    >>> import celosia as cl
-    >>> from celosia.learn import StandardScaler
-    >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
-    >>> session = cl.Session(deaths, budget=cl.PureDP(epsilon=1))
-    >>> check_own(StandardScaler(budget=session), session)
-    """
+    """Refuse an estimator that would pay elsewhere, draw elsewhere or promise something else than the session."""
     budget = getattr(estimator, "budget", None)
     if budget is not None and door_of(budget) is not door_of(session):
         raise ParameterError(

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from celosia.data.table import Table
     from celosia.query.planning.target import Target
 
-__all__ = ["Candidate", "LimitSuggestion"]
-
 _MOST_LINES = 7
 _TEXT = ("rows kept", "persons kept", "bias", "noise", "error")
 
@@ -33,9 +31,6 @@ class Candidate:
 
     ``rows_kept`` is the share of rows, ``persons_kept`` the share of persons in groups (what a count of persons keeps);
     None where no bucket shows a person. ``bias`` and ``noise`` are in rows.
-
-    >>> Candidate(groups=2, rows=8, rows_kept=0.9, persons_kept=1.0, bias=30.0, noise=16.0).error
-    46.0
     """
 
     groups: int

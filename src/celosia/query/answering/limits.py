@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from celosia.query.builder import Query
     from celosia.query.engines.base import Engine
 
-__all__ = ["MOST_ROWS", "LimitsPlan", "plan_limits"]
-
 MOST_ROWS: Final = 1024
 """The largest limit of rows in a group that is tried unless another is asked for."""
 
@@ -49,17 +47,6 @@ class LimitsPlan:
 
     ``groups`` and ``rows`` are the limits that are tried; the last bucket of rows is open. ``planned`` is what a later
     query spends.
-
-    >>> import celosia as cl, pyarrow as pa
-    >>> visits = cl.table(
-    ...     pa.table({"who": [1, 1, 2], "sex": ["F", "F", "M"]}), schema=cl.Schema(sex=cl.Category("F", "M")),
-    ...     name="visits", person="who", max_groups_per_person=1, max_rows_per_group=1,
-    ... )
-    >>> query = cl.Session(visits, budget=cl.PureDP(epsilon=1)).query().group_by("sex").count()
-    >>> target = Target.of(cl.PureDP(epsilon=1), epsilon="0.5")
-    >>> plan = plan_limits(query, target, planned=target, most_rows=4)
-    >>> plan.groups, plan.rows, plan.event
-    ((1, 2), (1, 2, 4), LaplaceEvent(scale=2, sensitivity=1, dimension=8, unit='person'))
     """
 
     question: Question
@@ -160,16 +147,7 @@ class LimitsPlan:
 
 
 def plan_limits(query: "Query", target: Target, *, planned: Target, most_rows: object = MOST_ROWS) -> LimitsPlan:
-    """Plan the measurement for the groups and rows of a query, from public knowledge alone.
-
-    >>> import celosia as cl
-    >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
-    >>> query, target = cl.Session(deaths, budget=cl.PureDP(epsilon=1)).query().count(), Target(epsilon=Fraction(1))
-    >>> plan_limits(query, target, planned=target)
-    Traceback (most recent call last):
-    ...
-    celosia.core.errors.ParameterError: Limits are about persons with several rows, and every row of this table is ...
-    """
+    """Plan the measurement for the groups and rows of a query, from public knowledge alone."""
     question = question_of(query.plan, query.session.tables)
     if question.bounding.unit == "row":
         raise ParameterError(

@@ -45,8 +45,6 @@ if TYPE_CHECKING:
 
     Interval = Callable[[float], tuple[NDArray[Any], NDArray[Any]]]
 
-__all__ = ["answer"]
-
 _FIRST = dt.date(1970, 1, 1).toordinal()
 _SECONDS_A_DAY = 86_400
 
@@ -54,23 +52,7 @@ _SECONDS_A_DAY = 86_400
 def answer(
     strategy: Strategy, engine: "Engine", secret: Sequence[int], source: "Source", promise: "Guarantee"
 ) -> TableRelease:
-    """Read the data through the engine and return the noisy answer; the event must have been paid for.
-
-    >>> import celosia as cl
-    >>> from celosia.noise import Seeded
-    >>> from celosia.query.plan.nodes import Aggregate, Base, Plan
-    >>> from celosia.query.planning.analysis import question_of
-    >>> from celosia.query.planning.strategy import strategy_for
-    >>> from celosia.query.engines.registry import open_engine
-    >>> from celosia.query.planning.target import Target
-    >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
-    >>> plan = Plan(relation=Base("deaths"), aggregates=(Aggregate(kind="count", name="count"),))
-    >>> target = Target.of(cl.PureDP(epsilon=1), epsilon=1)
-    >>> strategy = strategy_for(question_of(plan, {"deaths": deaths}), target)
-    >>> with open_engine({"deaths": deaths}) as engine:
-    ...     answer(strategy, engine, (1, 2, 3, 4), Seeded(7), cl.PureDP(epsilon=1)).item()
-    200004
-    """
+    """Read the data through the engine and return the noisy answer; the event must have been paid for."""
     question = strategy.question
     cells = _chosen(strategy, engine, secret, source) if question.cells is None else question.cells
     parts = [dataclasses.replace(part, need=part.need.for_cells(len(cells))) for part in strategy.parts]

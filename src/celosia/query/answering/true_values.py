@@ -22,8 +22,6 @@ from celosia.statistics import Measure, SharedMoments, Total
 if TYPE_CHECKING:
     from celosia.query.plan.nodes import Plan
 
-__all__ = ["TrueValues"]
-
 Ends: TypeAlias = tuple[NDArray[Any], NDArray[Any]]
 Interval: TypeAlias = Callable[[float], Ends]
 
@@ -35,15 +33,6 @@ class TrueValues:
     """Intervals for the true values of an answer, from its measurements and that of what the limits cut off.
 
     There are some for counts, sums, means, variances and standard deviations, and for what is computed from them.
-
-    >>> import celosia as cl, pyarrow as pa
-    >>> visits = cl.table(
-    ...     pa.table({"who": [1] * 90 + [2] * 10, "cost": [5] * 100}), schema=cl.Schema(cost=cl.Integer(0, 9)),
-    ...     name="visits", person="who", max_groups_per_person=1, max_rows_per_group=20, max_rows_per_person=100,
-    ... )
-    >>> release = cl.Session(visits, budget=cl.PureDP(epsilon=5000)).query().count().release(epsilon=5000)
-    >>> release.item(), [end["count"][0].as_py() for end in release.true_interval()]
-    (30, [100.0, 100.0])
     """
 
     def __init__(self, plan: "Plan", measured: Sequence[Measured], cut: Measured) -> None:

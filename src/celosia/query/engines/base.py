@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from celosia.query.planning.cells import Cells
     from celosia.statistics import Bounding, Choice, Measure
 
-__all__ = ["Engine", "Request"]
-
 
 class Request(Protocol):
     """What is to be summed or counted in every cell: a measure or choice, and the columns that it is taken of.
@@ -33,10 +31,6 @@ class Request(Protocol):
     person with more than ``most`` rows in all cells together, each number is multiplied by ``most``, divided by the
     person's rows and rounded down. ``CutPersons()`` counts, in all cells together, the persons of whom all rows count
     and those of whom some are cut off: its summary has one row.
-
-    >>> from celosia.query.planning.measurements import Need
-    >>> from celosia.statistics import RowCount
-    >>> request: Request = Need(measure=RowCount(), columns=(), serves=())
     """
 
     @property

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
     from celosia.data.table import Table
 
-__all__ = ["DuckDBDialect", "DuckDBEngine", "DuckDBStored"]
-
 _BATCH = 100_000
 _POLL_SECONDS = 0.1
 _NANOSECONDS = 9
@@ -42,12 +40,7 @@ _SAME_CASES = f"[\\x00-\\x7F{SMALL}{CAPITALS}]*"  # texts of which DuckDB makes 
 
 
 class DuckDBDialect(Dialect):
-    """How DuckDB counts and digests.
-
-    >>> import ibis
-    >>> str(DuckDBDialect().seconds(ibis.table({"at": "timestamp"}, name="visits").at).type())
-    'int64'
-    """
+    """How DuckDB counts and digests."""
 
     def __init__(self, backend: Any = None) -> None:
         self.backend = backend
@@ -125,12 +118,7 @@ class DuckDBDialect(Dialect):
 
 
 class DuckDBStored(DuckDBDialect):
-    """How DuckDB reads the columns of a table that it stores, which may have collations.
-
-    >>> import ibis
-    >>> str(DuckDBStored().binary(ibis.table({"sex": "string"}, name="deaths").sex).type())
-    'string'
-    """
+    """How DuckDB reads the columns of a table that it stores, which may have collations."""
 
     def binary(self, text: "ir.Value") -> "ir.Value":
         """Return a string by way of its bytes: a cast would keep the collation."""
@@ -147,14 +135,6 @@ class DuckDBEngine(IbisEngine):
         The tables by name; all of them files or frames.
     progress
         Called now and then with the part of a query that is done, from 0 to 1, while it runs.
-
-    Examples
-    --------
-    >>> import celosia as cl, pyarrow as pa
-    >>> deaths = cl.table(pa.table({"age": [34, 71]}), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
-    >>> with DuckDBEngine({"deaths": deaths}) as engine:
-    ...     engine.raw("deaths").columns
-    ('age',)
     """
 
     def __init__(self, tables: "Mapping[str, Table]", *, progress: Callable[[float], None] | None = None) -> None:

@@ -18,20 +18,13 @@ from celosia.data.sources.text_format import TextFormat
 if TYPE_CHECKING:
     from celosia.query.engines.sanitize.preparation import CheckedFiles
 
-__all__ = ["check_parquet", "check_stored", "quoted_name", "quoted_text", "reader"]
-
 _BUFFER = 2**25
 _SLACK = 2**16
 _PATTERN: Final = re.compile(r"[\[*?]")
 
 
 def reader(source: "CheckedFiles") -> str:
-    """Return the table function that reads files.
-
-    >>> from celosia.query.engines.sanitize.preparation import CheckedFiles
-    >>> reader(CheckedFiles(("t.parquet",), "parquet"))
-    "read_parquet(['t.parquet'], union_by_name = true, can_have_nan = true, hive_partitioning = false)"
-    """
+    """Return the table function that reads files."""
     patterns = [path for path in source.paths if _PATTERN.search(path)]
     if patterns:
         raise SchemaError(
@@ -57,14 +50,6 @@ def check_parquet(paths: tuple[str, ...], wanted: Iterable[str], found: Iterable
     """Refuse files in which a column has different types, or one that DuckDB calls otherwise than the file does.
 
     ``found`` are DuckDB's names: of two that differ in capitals only, it renames one.
-
-    >>> import pyarrow as pa, pyarrow.parquet as pq, tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     pq.write_table(pa.table({"age": [34], "AGE": [71]}), f"{folder}/t.parquet")
-    ...     check_parquet((f"{folder}/t.parquet",), ["AGE_1"], ["age", "AGE_1"])
-    Traceback (most recent call last):
-    ...
-    celosia.core.errors.SchemaError: The Parquet files have no column 'AGE_1': names must differ in more than capitals.
     """
     import pyarrow.parquet as pq
 
@@ -80,12 +65,7 @@ def check_parquet(paths: tuple[str, ...], wanted: Iterable[str], found: Iterable
 
 
 def check_stored(expression: Any, wanted: Iterable[str], connection: Any) -> None:
-    """Refuse columns of an Ibis table that may come from a file by another way than ours.
-
-    >>> import ibis
-    >>> connection = ibis.duckdb.connect()
-    >>> check_stored(connection.create_table("ages", schema={"age": "float64"}), ["age"], connection.con)
-    """
+    """Refuse columns of an Ibis table that may come from a file by another way than ours."""
     from ibis.expr import operations as ops
 
     types = expression.schema()
@@ -118,18 +98,10 @@ def _is_stored(leaf: Any, connection: Any) -> bool:
 
 
 def quoted_text(value: str) -> str:
-    """Return a text as SQL writes it.
-
-    >>> quoted_text("it's")
-    "'it''s'"
-    """
+    """Return a text as SQL writes it."""
     return "'" + value.replace("'", "''") + "'"
 
 
 def quoted_name(value: str) -> str:
-    """Return a name as SQL writes it.
-
-    >>> quoted_name("deaths")
-    '"deaths"'
-    """
+    """Return a name as SQL writes it."""
     return '"' + value.replace('"', '""') + '"'

@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     from celosia.query.planning.cells import Cells
     from celosia.statistics import Bounding
 
-__all__ = ["OPENED", "IbisEngine", "quietly"]
-
 T = TypeVar("T")
 
 _ASKED = (
@@ -57,14 +55,7 @@ OPENED = (
 
 
 def quietly(function: Callable[..., T], message: str = _ASKED) -> Callable[..., T]:
-    """Let only our own errors out of a function.
-
-    >>> quietly(lambda: 1 / 0)()
-    Traceback (most recent call last):
-    ...
-    celosia.core.errors.EngineError: The engine could not run the query. What it said is kept back, because it may quote
-    the data; its own log may have it.
-    """
+    """Let only our own errors out of a function."""
 
     @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> T:
@@ -80,12 +71,7 @@ def quietly(function: Callable[..., T], message: str = _ASKED) -> Callable[..., 
 
 
 class IbisEngine(Engine):
-    """The base of the engines for DuckDB, PostgreSQL and Spark.
-
-    >>> from celosia.query.engines.duckdb import DuckDBEngine
-    >>> issubclass(DuckDBEngine, IbisEngine)
-    True
-    """
+    """The base of the engines for DuckDB, PostgreSQL and Spark."""
 
     def __init__(self, tables: "Mapping[str, Table]") -> None:
         self._prepared = quietly(Prepared, OPENED)(tables)

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from celosia.data.table import Table
 
-__all__ = ["PostgresDialect", "PostgresEngine"]
-
 _BATCH = 50_000
 _NEGLIGIBLE = 1e-200  # a grid is at most 1e30: so near to zero, a number is at step 0
 _FAR = 10**40  # bounds are within 1e30
@@ -39,12 +37,7 @@ _NUMBERS = itertools.count()  # for names that are used once
 
 
 class PostgresDialect(Dialect):
-    """How PostgreSQL counts and digests.
-
-    >>> import ibis
-    >>> str(PostgresDialect().days(ibis.table({"born": "date"}, name="deaths").born).type())
-    'int64'
-    """
+    """How PostgreSQL counts and digests."""
 
     def days(self, date: "ir.Value") -> "ir.Value":
         """Return whole days since 1970; null for an infinite date."""
@@ -165,11 +158,7 @@ class PostgresDialect(Dialect):
 
 
 class PostgresEngine(IbisEngine):
-    """An engine over the tables of one PostgreSQL database.
-
-    >>> PostgresEngine.__name__
-    'PostgresEngine'
-    """
+    """An engine over the tables of one PostgreSQL database."""
 
     _dialect = PostgresDialect()
 

@@ -13,16 +13,9 @@ from ibis.expr import operations as ops
 from ibis.expr import types as ir
 from sqlglot import expressions as sge
 
-__all__ = ["BinaryString", "compile_query"]
-
 
 class BinaryString(ops.Unary):  # type: ignore[misc] # Ibis has no types
-    """A string under the collation ``"C"``.
-
-    >>> import ibis
-    >>> str(BinaryString(ibis.table({"sex": "string"}, name="deaths").sex).to_expr().type())
-    'string'
-    """
+    """A string under the collation ``"C"``."""
 
     dtype = datatypes.string
 
@@ -35,13 +28,7 @@ class _Compiler(PostgresCompiler):  # type: ignore[misc] # Ibis has no types
 
 
 def compile_query(query: ir.Table) -> str:
-    """Return the SQL of a query.
-
-    >>> import ibis
-    >>> deaths = ibis.table({"sex": "string"}, name="deaths")
-    >>> compile_query(deaths.select(sex=BinaryString(deaths.sex).to_expr()))
-    'SELECT CAST("t0"."sex" AS VARCHAR) COLLATE "C" AS "sex" FROM "deaths" AS "t0"'
-    """
+    """Return the SQL of a query."""
     compiler = _Compiler()
     text: str = compiler.to_sqlglot(query).sql(compiler.dialect, copy=False, unsupported_level=sg.ErrorLevel.RAISE)
     return text

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     from celosia.data.table import Table
 
-__all__ = ["CellCounts", "ColumnCounts", "count_cells", "list_values"]
-
 _BLOCK = 2**20
 
 
@@ -38,9 +36,6 @@ class ColumnCounts:
     """The cells of one column: ``filled`` have a content, ``unreadable`` of those are no value of the kind.
 
     ``unused`` are the categories that never occur.
-
-    >>> ColumnCounts(name="age", kind="Integer", filled=200, unreadable=3).share
-    0.015
     """
 
     name: str
@@ -57,10 +52,9 @@ class ColumnCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellCounts:
-    """The counts of a table: its ``rows``, those of ``nobody``, those ``lost`` because they are not UTF-8, the columns.
+    """The counts of a table.
 
-    >>> CellCounts(rows=100, nobody=0, lost=2, columns=()).lost_share
-    0.02
+    Its ``rows``, those of ``nobody``, those ``lost`` because they are not UTF-8, the columns.
     """
 
     rows: int
@@ -75,13 +69,7 @@ class CellCounts:
 
 
 def count_cells(table: "Table") -> CellCounts:
-    """Count the cells of a table that cannot be read; columns of a type that does not fit are refused, all at once.
-
-    >>> import celosia as cl, pyarrow as pa
-    >>> ages = cl.table(pa.table({"age": ["34", "x", None]}), schema=cl.Schema(age=cl.Integer(0, 120)), name="ages")
-    >>> count_cells(ages).columns
-    (ColumnCounts(name='age', kind='Integer', filled=2, unreadable=1, unused=()),)
-    """
+    """Count the cells of a table that cannot be read; columns of a type that does not fit are refused, all at once."""
     with _open(table) as (engine, rows):
         return quietly(_count)(table, engine, rows)
 
@@ -90,11 +78,6 @@ def list_values(table: "Table", column: str, *, most: int) -> list[str | int] | 
     """Return the different values of a column in order, or None if there are more than ``most``.
 
     They are true values of the data, for the owner alone. Put into a schema, they are public.
-
-    >>> import celosia as cl, pyarrow as pa
-    >>> wards = cl.table(pa.table({"ward": ["B", "A", None, "B"]}), schema=cl.Schema(ward=cl.Text()), name="wards")
-    >>> list_values(wards, "ward", most=10), list_values(wards, "ward", most=1)
-    (['A', 'B'], None)
     """
 
     def read(engine: IbisEngine, rows: Rows) -> list[str | int]:

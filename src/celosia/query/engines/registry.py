@@ -19,21 +19,12 @@ if TYPE_CHECKING:
     from celosia.data.table import Table
     from celosia.query.engines.base import Engine
 
-__all__ = ["ENTRY_POINTS", "open_engine", "other_engines"]
-
 ENTRY_POINTS = "celosia.engines"
 """The entry point group of engines: functions of the tables by name that return an engine, or None."""
 
 
 def open_engine(tables: "Mapping[str, Table]", *, progress: "Callable[[float], None] | None" = None) -> "Engine":
-    """Return an engine for the tables of a session; it looks at their types and at no row.
-
-    >>> import celosia as cl, pyarrow as pa
-    >>> deaths = cl.table(pa.table({"age": [34, 71]}), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
-    >>> with open_engine({"deaths": deaths}) as engine:
-    ...     type(engine).__name__
-    'DuckDBEngine'
-    """
+    """Return an engine for the tables of a session; it looks at their types and at no row."""
     if not tables:
         raise ParameterError("An engine needs at least one table.")
     for point in other_engines():
@@ -62,11 +53,7 @@ def open_engine(tables: "Mapping[str, Table]", *, progress: "Callable[[float], N
 
 @cache
 def other_engines() -> EntryPoints:
-    """Return the engines of other packages that are installed.
-
-    >>> [point.name for point in other_engines()]
-    []
-    """
+    """Return the engines of other packages that are installed."""
     return entry_points(group=ENTRY_POINTS)
 
 

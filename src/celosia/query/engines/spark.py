@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from celosia.data.table import Table
 
-__all__ = ["SparkDialect", "SparkEngine"]
-
 _SETTINGS = ("spark.sql.session.timeZone", "spark.sql.mapKeyDedupPolicy")  # what Ibis sets when it connects
 
 _BINARY = "UTF8_BINARY"  # the collation that compares bytes
@@ -39,12 +37,7 @@ _NUMBERS = itertools.count()  # for names that are used once
 
 
 class SparkDialect(Dialect):
-    """How Spark counts and digests.
-
-    >>> import ibis
-    >>> str(SparkDialect().days(ibis.table({"born": "date"}, name="deaths").born).type())
-    'int64'
-    """
+    """How Spark counts and digests."""
 
     def __init__(self, backend: Any = None) -> None:
         self._backend = backend
@@ -116,11 +109,7 @@ class SparkDialect(Dialect):
 
 
 class SparkEngine(IbisEngine):
-    """An engine over the DataFrames of one Spark session.
-
-    >>> SparkEngine.__name__
-    'SparkEngine'
-    """
+    """An engine over the DataFrames of one Spark session."""
 
     def dialect_of(self, name: str) -> Dialect:  # noqa: ARG002 - the same for all
         """Return how the tables are read."""

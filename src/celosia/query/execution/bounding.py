@@ -15,18 +15,6 @@ from celosia.query.execution.rows import PERSON
 if TYPE_CHECKING:
     from ibis.expr import types as ir
 
-__all__ = [
-    "CELL",
-    "DOUBLINGS",
-    "averaged",
-    "bucketed",
-    "chosen_cells",
-    "first_in_order",
-    "marked_cells",
-    "person_number",
-    "sampled_rows",
-]
-
 CELL: Final = "cell"
 """The name of the column with the number of the cell."""
 
@@ -39,14 +27,7 @@ _DOWN = 1 - 2.0**-50  # more than four roundings to nearest can add
 
 
 def person_number(table: "ir.Table", order: KeyedOrder, dialect: Dialect) -> "ir.Value":
-    """Return a number from 0 to 2^32 for the person of each row.
-
-    >>> import ibis
-    >>> from celosia.query.engines.duckdb import DuckDBDialect
-    >>> visits = ibis.table({"person": "string"}, name="visits")
-    >>> str(person_number(visits, KeyedOrder((1, 2)), DuckDBDialect()).type())
-    'int64'
-    """
+    """Return a number from 0 to 2^32 for the person of each row."""
     person = table[PERSON]
     return dialect.digest(person, order.salt) if person.type().is_string() else order.folded(person)
 
@@ -56,12 +37,6 @@ def chosen_cells(table: "ir.Table", groups: int, order: KeyedOrder, dialect: Dia
 
     Ranks of one person's cells are all different. For one or two cells, the lowest and the highest rank are found
     without sorting; they are as fair a choice as any.
-
-    >>> import ibis
-    >>> from celosia.query.engines.duckdb import DuckDBDialect
-    >>> visits = ibis.table({"person": "int64", "cell": "int64", "cost": "int64"}, name="visits")
-    >>> chosen_cells(visits, 2, KeyedOrder((1, 2)), DuckDBDialect()).columns
-    ('person', 'cell', 'cost')
     """
     import ibis
 
@@ -79,12 +54,6 @@ def marked_cells(table: "ir.Table", groups: int, order: KeyedOrder, dialect: Dia
     """Return all rows, with ``counts``: whether the cell is one of those that ``chosen_cells`` would keep.
 
     The table has one row for each person and cell.
-
-    >>> import ibis
-    >>> from celosia.query.engines.duckdb import DuckDBDialect
-    >>> each = ibis.table({"person": "int64", "cell": "int64", "rows": "int64"}, name="each")
-    >>> marked_cells(each, 2, KeyedOrder((1, 2)), DuckDBDialect()).columns
-    ('person', 'cell', 'rows', 'counts')
     """
     import ibis
 
@@ -99,13 +68,7 @@ def marked_cells(table: "ir.Table", groups: int, order: KeyedOrder, dialect: Dia
 
 
 def bucketed(number: "ir.Value") -> "ir.Value":
-    """Return the bucket of a whole number from 1 on: the first ``i`` with ``number <= 2^i``, but at most the last.
-
-    >>> import ibis
-    >>> each = ibis.table({"rows": "int64"}, name="each")
-    >>> str(bucketed(each.rows).type())
-    'int64'
-    """
+    """Return the bucket of a whole number from 1 on: the first ``i`` with ``number <= 2^i``, but at most the last."""
     import ibis
 
     last = DOUBLINGS - 1
@@ -119,11 +82,6 @@ def averaged(total: "ir.Value", count: "ir.Value", rows: int, reach: tuple[int, 
     its rounding error. Beyond, the quotient is made smaller by more than all rounding errors. Towards zero for either
     sign. ``reach`` are the least and the largest feature of a row: whatever the arithmetic did, the result is within as
     many times that.
-
-    >>> import ibis
-    >>> each = ibis.table({"total": "decimal(38, 0)", "rows": "int64"}, name="each")
-    >>> str(averaged(each.total, each.rows, 3, (0, 120)).type())
-    'int64'
     """
     import ibis
 
@@ -147,12 +105,6 @@ def sampled_rows(table: "ir.Table", value: str, rows: int, order: KeyedOrder, di
 
     Rows with the same value are numbered, so that a value that is there twice has two chances; which of them is the
     first makes no difference.
-
-    >>> import ibis
-    >>> from celosia.query.engines.duckdb import DuckDBDialect
-    >>> visits = ibis.table({"person": "int64", "cell": "int64", "age": "int64"}, name="visits")
-    >>> sampled_rows(visits, "age", 3, KeyedOrder((1, 2)), DuckDBDialect()).columns
-    ('person', 'cell', 'age')
     """
     import ibis
 
@@ -164,13 +116,7 @@ def sampled_rows(table: "ir.Table", value: str, rows: int, order: KeyedOrder, di
 
 
 def first_in_order(table: "ir.Table", group: list[str], ties: list[str], most: int) -> "ir.Table":
-    """Return the first rows of each group by ``rank``, and by ``ties`` where ranks are equal.
-
-    >>> import ibis
-    >>> ranked = ibis.table({"person": "int64", "key": "string", "rank": "int64"}, name="ranked")
-    >>> first_in_order(ranked, ["person"], ["key"], 2).columns
-    ('person', 'key', 'rank', 'place')
-    """
+    """Return the first rows of each group by ``rank``, and by ``ties`` where ranks are equal."""
     import ibis
 
     place = ibis.row_number().over(group_by=group, order_by=["rank", *ties])

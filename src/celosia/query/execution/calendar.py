@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from ibis.expr import types as ir
 
-__all__ = ["PARTS", "SECONDS_A_DAY"]
-
 SECONDS_A_DAY: Final = 86_400
 """Without leap seconds, as Unix counts."""
 

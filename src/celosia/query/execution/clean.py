@@ -19,32 +19,13 @@ from celosia.query.execution.dialect import Dialect, double, no, quotient, whole
 if TYPE_CHECKING:
     from ibis.expr import types as ir
 
-__all__ = [
-    "clean",
-    "coarser",
-    "imputed",
-    "read_column",
-    "settled",
-    "steps",
-    "whole_number",
-    "whole_of",
-    "whole_of_value",
-]
-
 _SECONDS_A_DAY = 86_400
 _FIRST = dt.date(1970, 1, 1)
 _MIDNIGHT = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 
 def clean(raw: "ir.Value", kind: Kind, dialect: Dialect) -> "ir.Value":
-    """Return the clean value of a raw column, as expressions use it; dates are days, and times seconds, since 1970.
-
-    >>> import ibis
-    >>> from celosia.data.schema.columns import Integer
-    >>> from celosia.query.engines.duckdb import DuckDBDialect
-    >>> str(clean(ibis.table({"age": "int16"}, name="deaths").age, Integer(0, 120), DuckDBDialect()).type())
-    'int64'
-    """
+    """Return the clean value of a raw column, as expressions use it; dates are days, and times seconds, since 1970."""
     if isinstance(kind, Category | Text):
         return imputed(_known(read_column(raw, kind, dialect), kind, dialect), kind)
     if isinstance(kind, Boolean):
@@ -54,14 +35,7 @@ def clean(raw: "ir.Value", kind: Kind, dialect: Dialect) -> "ir.Value":
 
 
 def read_column(raw: "ir.Value", kind: Kind, dialect: Dialect) -> "ir.Value":
-    """Return a text column as what it says, where its kind is no text; any other column as it is.
-
-    >>> import ibis
-    >>> from celosia.query.engines.duckdb import DuckDBDialect
-    >>> born = ibis.table({"born": "string"}, name="deaths").born
-    >>> str(read_column(born, Date("1900-01-01", "2021-12-31"), DuckDBDialect()).type())
-    'date'
-    """
+    """Return a text column as what it says, where its kind is no text; any other column as it is."""
     if not raw.type().is_string() or isinstance(kind, Text):
         return raw
     if isinstance(kind, Category) and isinstance(kind.values[0], str):
@@ -71,12 +45,7 @@ def read_column(raw: "ir.Value", kind: Kind, dialect: Dialect) -> "ir.Value":
 
 
 def imputed(value: "ir.Value", kind: Kind) -> "ir.Value":
-    """Return a value, or what the null rule puts in the place of none.
-
-    >>> import ibis
-    >>> str(imputed(ibis.table({"sex": "string"}, name="deaths").sex, Category("F", "M", null="F")).type())
-    'string'
-    """
+    """Return a value, or what the null rule puts in the place of none."""
     import ibis
 
     if isinstance(kind.null, str) and kind.null == DROP:
@@ -88,13 +57,7 @@ def imputed(value: "ir.Value", kind: Kind) -> "ir.Value":
 
 
 def whole_of(raw: "ir.Value", kind: Kind, dialect: Dialect) -> "ir.Value":
-    """Return the clean value of a raw numeric column as a 64-bit integer: for a Real its step, for a Boolean 0 or 1.
-
-    >>> import ibis
-    >>> from celosia.query.engines.duckdb import DuckDBDialect
-    >>> str(whole_of(ibis.table({"weight": "float64"}, name="t").weight, Real(0, 300), DuckDBDialect()).type())
-    'int64'
-    """
+    """Return the clean value of a raw numeric column as a 64-bit integer: for a Real its step, for a Boolean 0 or 1."""
     raw = read_column(raw, kind, dialect)
     if isinstance(kind, Boolean):
         found = _bit(_truth(raw, dialect))
@@ -105,32 +68,17 @@ def whole_of(raw: "ir.Value", kind: Kind, dialect: Dialect) -> "ir.Value":
 
 
 def whole_of_value(value: "ir.Value", kind: Kind, dialect: Dialect) -> "ir.Value":
-    """Return a clean or derived value as a 64-bit integer, clipped once more: bounds must not hang on a proof alone.
-
-    >>> import ibis
-    >>> from celosia.query.engines.duckdb import DuckDBDialect
-    >>> str(whole_of_value(ibis.table({"x": "float64"}, name="t").x, Real(0, 1), DuckDBDialect()).type())
-    'int64'
-    """
+    """Return a clean or derived value as a 64-bit integer, clipped once more: bounds must not hang on a proof alone."""
     return _bit(value) if isinstance(kind, Boolean) else _inside(value, kind, dialect)
 
 
 def settled(step: "ir.Value", kind: Real) -> "ir.Value":
-    """Return the double that a step of a Real stands for.
-
-    >>> str(settled(whole(3), Real(0, 1)).type())
-    'float64'
-    """
+    """Return the double that a step of a Real stands for."""
     return step.cast("float64") * double(float(kind.axis.grid))
 
 
 def steps(number: "ir.Value", kind: Kind) -> "ir.Value":
-    """Return the step on the kind's axis, counted from its lower end, of a clean value that is a whole number.
-
-    >>> from celosia.data.schema.columns import Integer
-    >>> str(steps(whole(70), Integer(0, 120)).type())
-    'int64'
-    """
+    """Return the step on the kind's axis, counted from its lower end, of a clean value that is a whole number."""
     axis = kind.axis
     if axis is None:
         raise QueryError(f"{type(kind).__name__} is no number.")
@@ -140,11 +88,9 @@ def steps(number: "ir.Value", kind: Kind) -> "ir.Value":
 
 
 def coarser(step: "ir.Value", fine: Axis, axis: Axis) -> "ir.Value":
-    """Return a step of ``fine`` on an axis whose grid is a power of two times as large, both counted from the low end.
+    """Return a step of ``fine`` on an axis whose grid is a power of two times as large.
 
-    >>> fine = Axis(0, 1000, Fraction(1))
-    >>> str(coarser(whole(70), fine, fine.coarsened(256)).type())
-    'int64'
+    Both counted from the low end.
     """
     factor = axis.grid / fine.grid
     if factor.denominator != 1 or factor.numerator & (factor.numerator - 1):
@@ -160,13 +106,7 @@ def coarser(step: "ir.Value", fine: Axis, axis: Axis) -> "ir.Value":
 
 
 def whole_number(value: Any, kind: Kind) -> int | str:
-    """Return a public value as the integer that stands for it in the engine; a text as it is.
-
-    >>> whole_number(dt.date(1970, 2, 1), Date("1970-01-01", "1971-01-01"))
-    31
-    >>> whole_number("0.25", Real(0, 1, grid="0.1"))
-    3
-    """
+    """Return a public value as the integer that stands for it in the engine; a text as it is."""
     match kind:
         case Real():
             return _held(_nearest(float(Fraction(value)), kind.axis), kind.axis)

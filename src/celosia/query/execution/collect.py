@@ -17,16 +17,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-__all__ = ["Sums", "codes_of", "decoded", "integers", "labels"]
-
 
 def labels(values: "Iterable[Any]", kind: Kind) -> "pa.Array":
-    """Return public values as what stands for them in an engine: texts, or 64-bit integers.
-
-    >>> from celosia.data.schema.columns import Boolean
-    >>> labels([False, True], Boolean()).to_pylist()
-    [0, 1]
-    """
+    """Return public values as what stands for them in an engine: texts, or 64-bit integers."""
     import pyarrow as pa
 
     texts = isinstance(kind, Text) or (isinstance(kind, Category) and isinstance(kind.values[0], str))
@@ -34,12 +27,7 @@ def labels(values: "Iterable[Any]", kind: Kind) -> "pa.Array":
 
 
 def codes_of(column: "pa.Array", known: "pa.Array") -> "NDArray[np.int64]":
-    """Return the place of each label in a list of them; -1 where it is not there.
-
-    >>> import pyarrow as pa
-    >>> codes_of(pa.array(["M", None, "X"]), pa.array(["F", "M"])).tolist()
-    [1, -1, -1]
-    """
+    """Return the place of each label in a list of them; -1 where it is not there."""
     import pyarrow.compute as pc
 
     places = pc.index_in(column.cast(known.type), value_set=known, skip_nulls=True)
@@ -48,12 +36,7 @@ def codes_of(column: "pa.Array", known: "pa.Array") -> "NDArray[np.int64]":
 
 
 def integers(column: "pa.Array") -> "NDArray[Any]":
-    """Return a column of integers or whole decimals, null being 0, as int64, or as Python's where one is larger.
-
-    >>> import pyarrow as pa
-    >>> integers(pa.array([7, None, -(2**70)], pa.decimal128(38, 0))).tolist()
-    [7, 0, -1180591620717411303424]
-    """
+    """Return a column of integers or whole decimals, null being 0, as int64, or as Python's where one is larger."""
     import pyarrow as pa
 
     if not pa.types.is_decimal(column.type):
@@ -68,13 +51,7 @@ def integers(column: "pa.Array") -> "NDArray[Any]":
 
 
 class Sums:
-    """A dense array, cells by width, into which results are put.
-
-    >>> sums = Sums(2, 1)
-    >>> sums.add(np.array([1]), 0, np.array([108]))
-    >>> sums.array.tolist()
-    [[0], [108]]
-    """
+    """A dense array, cells by width, into which results are put."""
 
     def __init__(self, cells: int, width: int) -> None:
         self.array: NDArray[Any] = np.zeros((cells, width), dtype=np.int64)
@@ -89,13 +66,7 @@ class Sums:
 
 
 def decoded(column: "pa.Array", kind: Kind) -> "pa.Array":
-    """Return labels as values of their kind: dates, times and truth values in Arrow's own types.
-
-    >>> import pyarrow as pa
-    >>> from celosia.data.schema.columns import Date
-    >>> decoded(pa.array([31], pa.int64()), Date("1970-01-01", "1970-12-31")).to_pylist()
-    [datetime.date(1970, 2, 1)]
-    """
+    """Return labels as values of their kind: dates, times and truth values in Arrow's own types."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

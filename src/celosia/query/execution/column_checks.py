@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from celosia.data.table import Table
 
-__all__ = ["check_columns", "family_of", "unfit_columns"]
-
 _NUMBERS: Final = ("integer", "real", "decimal", "boolean", "text")
 _SERVES: Final[dict[type[Kind], tuple[str, ...]]] = {
     Integer: _NUMBERS,
@@ -29,15 +27,7 @@ _SERVES: Final[dict[type[Kind], tuple[str, ...]]] = {
 
 
 def check_columns(table: "Table", raw: "ir.Table") -> None:
-    """Refuse a table that lacks columns of the schema, or whose person column tells no persons apart; list them all.
-
-    >>> import ibis, celosia as cl
-    >>> deaths = cl.table(ibis.table({"age": "int8"}, name="deaths"), schema=cl.Schema(age=cl.Integer(0, 120)))
-    >>> check_columns(deaths, ibis.table({"sex": "string"}, name="deaths"))
-    Traceback (most recent call last):
-    ...
-    celosia.core.errors.SchemaError: The table 'data' has no column 'age'.
-    """
+    """Refuse a table that lacks columns of the schema, or whose person column tells no persons apart; list them all."""
     types = dict(raw.schema().items())
     wanted = (*table.schema, *(() if table.person is None else (table.person,)))
     problems = [f"The table {quote(table.name)} has no column {quote(name)}." for name in wanted if name not in types]
@@ -51,14 +41,7 @@ def check_columns(table: "Table", raw: "ir.Table") -> None:
 
 
 def unfit_columns(table: "Table", raw: "ir.Table") -> dict[str, str]:
-    """Return the columns of a type that cannot hold what the schema says, each with the reason.
-
-    >>> import ibis, celosia as cl
-    >>> raw = ibis.table({"born": "boolean"}, name="deaths")
-    >>> deaths = cl.table(raw, schema=cl.Schema(born=cl.Date("1900-01-01", "2021-12-31")), name="deaths")
-    >>> unfit_columns(deaths, raw)
-    {'born': "The column 'born' of 'deaths' is of the type boolean, which cannot be read as Date."}
-    """
+    """Return the columns of a type that cannot hold what the schema says, each with the reason."""
     types = dict(raw.schema().items())
     return {
         name: f"The column {quote(name)} of {quote(table.name)} is of the type {types[name]}, "
@@ -81,12 +64,7 @@ def _identifies(type_: Any) -> bool:
 
 
 def family_of(type_: Any) -> str | None:
-    """Return the family of an engine's type, or None if it holds no single values.
-
-    >>> import ibis
-    >>> family_of(ibis.dtype("uint8")), family_of(ibis.dtype("array<int8>"))
-    ('integer', None)
-    """
+    """Return the family of an engine's type, or None if it holds no single values."""
     tests = {
         "integer": type_.is_integer(),
         "real": type_.is_floating(),

@@ -15,15 +15,13 @@ from celosia.query.execution.calendar import PARTS, SECONDS_A_DAY
 from celosia.query.execution.clean import whole_number
 from celosia.query.execution.dialect import Dialect, closed, double, function, no, quotient, whole
 from celosia.query.plan.calendar_rules import CALENDAR
+from celosia.query.plan.comparison import bucket_labels
 from celosia.query.plan.expressions import Call, Column, Expression, Literal, family_of
-from celosia.query.plan.operations import bucket_labels
 from celosia.query.plan.text_functions import CAPITALS, SMALL, TEXT_FUNCTIONS, pattern_parts
 from celosia.query.plan.types import Scalar
 
 if TYPE_CHECKING:
     from ibis.expr import types as ir
-
-__all__ = ["compiled"]
 
 _DAY = Date(dt.date.min, dt.date.max)
 _TIME = Timestamp(dt.datetime.min, dt.datetime.max)  # noqa: DTZ901 - taken as UTC
@@ -32,16 +30,7 @@ _TIME = Timestamp(dt.datetime.min, dt.datetime.max)  # noqa: DTZ901 - taken as U
 def compiled(  # noqa: PLR0911 - one for each form
     expression: Expression, column: "Callable[[str], ir.Value]", kinds: Mapping[str, Kind], dialect: Dialect
 ) -> "ir.Value":
-    """Return an expression as an Ibis value; ``column`` gives the clean columns, and ``kinds`` what they are.
-
-    >>> import ibis
-    >>> from celosia.data.schema.columns import Integer
-    >>> from celosia.query.engines.duckdb import DuckDBDialect
-    >>> deaths = ibis.table({"age": "int64"}, name="deaths")
-    >>> half = Call("/", (Column("age"), Literal(2)))
-    >>> str(compiled(half, lambda name: deaths[name], {"age": Integer(0, 120)}, DuckDBDialect()).type())
-    'float64'
-    """
+    """Return an expression as an Ibis value; ``column`` gives the clean columns, and ``kinds`` what they are."""
 
     def made(argument: Expression) -> "ir.Value":
         return compiled(argument, column, kinds, dialect)

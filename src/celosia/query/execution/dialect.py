@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from ibis.expr import types as ir
 
-__all__ = ["PRIME", "Dialect", "closed", "double", "function", "no", "quotient", "whole"]
-
 PRIME: Final = 2**31 - 1
 """Hashes are remainders by this prime: products of two fit 64 bits."""
 
@@ -30,14 +28,7 @@ _DIGITS = 8  # of a digest, hexadecimal
 
 
 class Dialect(ABC):
-    """How one engine counts days, sums integers and digests texts, as Ibis expressions.
-
-    >>> from celosia.query.engines.duckdb import DuckDBDialect
-    >>> import ibis
-    >>> day = ibis.table({"born": "date"}, name="deaths").born
-    >>> str(DuckDBDialect().days(day).type())
-    'int64'
-    """
+    """How one engine counts days, sums integers and digests texts, as Ibis expressions."""
 
     text: TextFormat = TextFormat()
     """How the texts of the table are written that is read."""
@@ -166,11 +157,7 @@ class Dialect(ABC):
 
 @functools.cache
 def function(name: str, arguments: tuple[str, ...], result: str) -> Any:
-    """Return a function that an engine has under this name, for use in Ibis expressions.
-
-    >>> str(function("md5", ("string",), "string")(whole(7).cast("string")).type())
-    'string'
-    """
+    """Return a function that an engine has under this name, for use in Ibis expressions."""
     import ibis
     from ibis.expr import datatypes
 
@@ -187,11 +174,7 @@ def function(name: str, arguments: tuple[str, ...], result: str) -> Any:
 
 
 def double(value: float) -> "ir.Value":
-    """Return a literal that is this very double: decimal literals have another type in each engine.
-
-    >>> str(double(0.1).type())
-    'float64'
-    """
+    """Return a literal that is this very double: decimal literals have another type in each engine."""
     import ibis
 
     return ibis.literal(
@@ -200,12 +183,7 @@ def double(value: float) -> "ir.Value":
 
 
 def whole(value: int) -> "ir.Value":
-    """Return a 64-bit integer literal; a bare one is 32 bits to PostgreSQL, Spark and DuckDB.
-
-    >>> import ibis
-    >>> ibis.to_sql(whole(7).name("x").as_table(), dialect="postgres").split()
-    ['SELECT', 'CAST(7', 'AS', 'BIGINT)', 'AS', '"x"']
-    """
+    """Return a 64-bit integer literal; a bare one is 32 bits to PostgreSQL, Spark and DuckDB."""
     import ibis
 
     # Ibis leaves out a cast to the type that it believes a literal to have already.
@@ -213,22 +191,14 @@ def whole(value: int) -> "ir.Value":
 
 
 def no(kind: str) -> "ir.Value":
-    """Return a null of a type.
-
-    >>> str(no("int64").type())
-    'int64'
-    """
+    """Return a null of a type."""
     import ibis
 
     return ibis.literal(None, type=kind)
 
 
 def closed(condition: "ir.Value") -> "ir.Value":
-    """Return a condition that can be an operand: Ibis puts no parentheses around NOT and IN, which bind loosely.
-
-    >>> str(closed(whole(7) == whole(7)).type())
-    'boolean'
-    """
+    """Return a condition that can be an operand: Ibis puts no parentheses around NOT and IN, which bind loosely."""
     import ibis
 
     if not condition.type().is_boolean():
@@ -242,8 +212,5 @@ def quotient(number: "ir.Value", divisor: int) -> "ir.Value":
 
     Integer division differs between engines. A quotient of doubles is exact where it is whole; elsewhere it is further
     from a whole number than its rounding error, because dividend times 2^-53 is less than one.
-
-    >>> str(quotient(whole(-7), 2).type())
-    'int64'
     """
     return (number.cast("float64") / double(float(divisor))).floor().cast("int64")

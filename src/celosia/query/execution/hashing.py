@@ -13,29 +13,18 @@ from typing import Any
 
 from celosia.query.execution.dialect import PRIME, whole
 
-__all__ = ["KeyedOrder"]
-
 _SQUARINGS = 2  # with one, some pairs of cells are chosen more often than others
 _ROOM = 2**20  # for the number of a cell, below its hash: MOST_CELLS is less
 
 
 @dataclass(frozen=True, slots=True)
 class KeyedOrder:
-    """Hashes keyed with the words of a secret; they take Python integers, arrays and Ibis expressions alike.
-
-    >>> order = KeyedOrder((1, 2, 3, 4))
-    >>> order.mixed(5, 7) == order.mixed(5, 7) != order.mixed(7, 5)
-    True
-    """
+    """Hashes keyed with the words of a secret; they take Python integers, arrays and Ibis expressions alike."""
 
     secret: Sequence[int]
 
     def mixed(self, *parts: Any) -> Any:
-        """Return a number from 0 to 2^31 - 2 for integers from 0 to 2^32; pass others through :meth:`folded`.
-
-        >>> 0 <= KeyedOrder((1, 2)).mixed(108) < 2**31 - 1
-        True
-        """
+        """Return a number from 0 to 2^31 - 2 for integers from 0 to 2^32; pass others through :meth:`folded`."""
         state: Any = self._constant("start", 2**29)
         for place, part in enumerate(parts):
             state = (part + _typed(state, part)) * _typed(self._constant(f"part {place}", 2**29), part)
@@ -48,29 +37,16 @@ class KeyedOrder:
 
     @staticmethod
     def folded(number: Any) -> Any:
-        """Return an integer of any sign and 64 bits as one from 0 to 2^32; remainders may have the dividend's sign.
-
-        >>> KeyedOrder.folded(-(2**63)) >= 0
-        True
-        """
+        """Return an integer of any sign and 64 bits as one from 0 to 2^32; remainders may have the dividend's sign."""
         return number % _typed(PRIME, number) + _typed(PRIME, number)
 
     def ranked(self, cell: Any, *parts: Any) -> Any:
-        """Return the rank of a cell among those of one person: different for different cells, whatever the hash.
-
-        >>> order = KeyedOrder((1, 2))
-        >>> order.ranked(3, 108) != order.ranked(4, 108)
-        True
-        """
+        """Return the rank of a cell among those of one person: different for different cells, whatever the hash."""
         return self.mixed(*parts, cell) * _typed(_ROOM, cell) + cell
 
     @property
     def salt(self) -> str:
-        """What is put before a text that is digested.
-
-        >>> len(KeyedOrder((1, 2)).salt)
-        32
-        """
+        """What is put before a text that is digested."""
         return self._digest("text").hex()[:32]
 
     def _constant(self, label: str, least: int) -> int:

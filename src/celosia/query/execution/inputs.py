@@ -24,29 +24,15 @@ if TYPE_CHECKING:
     from celosia.query.engines.base import Request
     from celosia.query.execution.rows import Rows
 
-__all__ = ["Counted", "Summed", "counted", "is_counted", "summed"]
-
 
 def is_counted(request: "Request") -> bool:
-    """Tell whether rows are counted by value.
-
-    >>> from celosia.query.planning.measurements import Need
-    >>> from celosia.statistics import Mode, RowCount
-    >>> [is_counted(Need(measure=measure, columns=(), serves=())) for measure in (Mode(candidates=2), RowCount())]
-    [True, False]
-    """
+    """Tell whether rows are counted by value."""
     return isinstance(request.measure, Choice | Bins)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summed:
-    """A request whose features are added up: its columns by name, all null in a row that does not count.
-
-    >>> from celosia.query.planning.measurements import Need
-    >>> from celosia.statistics import RowCount
-    >>> Summed(request=Need(measure=RowCount(), columns=(), serves=()), columns={}).reach
-    ((0, 1),)
-    """
+    """A request whose features are added up: its columns by name, all null in a row that does not count."""
 
     request: "Request"
     columns: "dict[str, ir.Value]"
@@ -105,15 +91,7 @@ def _number(value: int, digits: int = 38) -> "ir.Value":
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counted:
-    """A request whose rows are counted by value: a label to look up in ``known``, or the bin itself if that is None.
-
-    >>> import ibis
-    >>> from celosia.query.planning.measurements import Need
-    >>> from celosia.statistics import Mode
-    >>> mode = Need(measure=Mode(candidates=2), columns=(), serves=())
-    >>> Counted(request=mode, value=ibis.literal("F"), known=["F", "M"]).known
-    ['F', 'M']
-    """
+    """A request whose rows are counted by value: a label to look up in ``known``, or the bin itself if that is None."""
 
     request: "Request"
     value: "ir.Value"
@@ -121,22 +99,7 @@ class Counted:
 
 
 def summed(requests: "Sequence[Request]", rows: "Rows") -> list[Summed]:
-    """Return what is added up, with columns of different names.
-
-    >>> import ibis
-    >>> from celosia.data.schema.columns import Integer
-    >>> from celosia.query.engines.duckdb import DuckDBDialect
-    >>> from celosia.query.plan.expressions import Column
-    >>> from celosia.query.planning.measurements import Need
-    >>> from celosia.query.execution.rows import Rows
-    >>> ages = ibis.table({"c0": "int16"}, name="deaths")
-    >>> kinds = {"age": Integer(0, 120)}
-    >>> rows = Rows(table=ages, kinds=kinds, names={"age": "c0"}, dialect=DuckDBDialect(), raw=True, persons=False)
-    >>> from celosia.statistics import Total
-    >>> total = Need(measure=Total(kinds["age"].axis), columns=(Column("age"),), serves=())
-    >>> list(summed([total], rows)[0].columns)
-    ['x0_0']
-    """
+    """Return what is added up, with columns of different names."""
     return [
         Summed(request=request, columns=_named(place, _steps(request, rows))) for place, request in enumerate(requests)
     ]
@@ -168,22 +131,7 @@ def _named(place: int, steps: "list[ir.Value]") -> "dict[str, ir.Value]":
 
 
 def counted(request: "Request", rows: "Rows") -> Counted:
-    """Return what is counted: bins of an axis, or the values of a column with a public list of them.
-
-    >>> import ibis
-    >>> from celosia.data.schema.columns import Integer
-    >>> from celosia.query.engines.duckdb import DuckDBDialect
-    >>> from celosia.query.plan.expressions import Column
-    >>> from celosia.query.planning.measurements import Need
-    >>> from celosia.query.execution.rows import Rows
-    >>> ages = ibis.table({"c0": "int16"}, name="deaths")
-    >>> kinds = {"age": Integer(0, 120)}
-    >>> rows = Rows(table=ages, kinds=kinds, names={"age": "c0"}, dialect=DuckDBDialect(), raw=True, persons=False)
-    >>> from celosia.statistics import Mode
-    >>> mode = Need(measure=Mode(candidates=121), columns=(Column("age"),), serves=())
-    >>> len(counted(mode, rows).known)
-    121
-    """
+    """Return what is counted: bins of an axis, or the values of a column with a public list of them."""
     (column,), measure = request.columns, request.measure
     width = getattr(measure, "bin_width", 1)
     if measure.axes:

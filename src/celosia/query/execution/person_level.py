@@ -38,30 +38,9 @@ if TYPE_CHECKING:
     from celosia.query.planning.cells import Cells
     from celosia.statistics import Bounding
 
-__all__ = ["PersonLevel"]
-
 
 class PersonLevel:
-    """Queries over persons, within bounds; ``run`` makes the engine run one.
-
-    >>> import celosia as cl, pyarrow as pa
-    >>> from celosia.query.engines.duckdb import DuckDBEngine
-    >>> from celosia.query.planning.cells import Cells
-    >>> from celosia.query.execution.inputs import summed
-    >>> from celosia.query.planning.measurements import Need
-    >>> from celosia.query.plan.nodes import Base
-    >>> from celosia.query.execution.rows import rows_of
-    >>> from celosia.statistics import Bounding, RowCount
-    >>> count = Need(measure=RowCount(), columns=(), serves=())
-    >>> visits = cl.table(
-    ...     pa.table({"who": [1, 1, 1, 2], "age": [34, 34, 34, 71]}), schema=cl.Schema(age=cl.Integer(0, 120)),
-    ...     name="visits", person="who", max_groups_per_person=1, max_rows_per_group=2,
-    ... )
-    >>> with DuckDBEngine({"visits": visits}) as engine:
-    ...     rows, bounds = rows_of(Base("visits"), engine), Bounding(rows=2)
-    ...     PersonLevel(rows, (), Cells.product([]), bounds, KeyedOrder((1, 2)), engine.run).sums(summed([count], rows))
-    [array([[3]])]
-    """
+    """Queries over persons, within bounds; ``run`` makes the engine run one."""
 
     def __init__(
         self, rows: "Rows", keys: "Sequence[Key]", cells: "Cells", bounding: "Bounding", order: KeyedOrder, run: "Run"

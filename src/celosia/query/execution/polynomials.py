@@ -8,39 +8,24 @@ cost an engine one sum and one count, as they do without privacy.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-__all__ = ["Monomial", "Polynomial"]
-
 Monomial = tuple[int, ...]
 """The exponent of each variable."""
 
 
 @dataclass(frozen=True, slots=True)
 class Polynomial:
-    """A polynomial with whole coefficients.
-
-    >>> k, = Polynomial.variables(1)
-    >>> ((10 - k) * (10 - k)).terms
-    {(0,): 100, (1,): -20, (2,): 1}
-    """
+    """A polynomial with whole coefficients."""
 
     terms: Mapping[Monomial, int]
 
     @classmethod
     def variables(cls, count: int) -> "tuple[Polynomial, ...]":
-        """Return as many variables.
-
-        >>> [variable.terms for variable in Polynomial.variables(2)]
-        [{(1, 0): 1}, {(0, 1): 1}]
-        """
+        """Return as many variables."""
         return tuple(cls({tuple(int(i == j) for j in range(count)): 1}) for i in range(count))
 
     @classmethod
     def of(cls, value: "Polynomial | int", count: int) -> "Polynomial":
-        """Return a polynomial as it is, and a number as a constant one of so many variables.
-
-        >>> Polynomial.of(3, 2).terms
-        {(0, 0): 3}
-        """
+        """Return a polynomial as it is, and a number as a constant one of so many variables."""
         return value if isinstance(value, Polynomial) else cls({(0,) * count: int(value)})
 
     def _like(self, value: "Polynomial | int") -> "Polynomial":

@@ -21,21 +21,9 @@ if TYPE_CHECKING:
 
     from celosia.query.execution.rows import Tables
 
-__all__ = ["check_public_key"]
-
 
 def check_public_key(name: str, engine: "Tables", run: "Callable[[ir.Table], Iterable[pa.RecordBatch]]") -> None:
-    """Refuse a public table in which a key is there twice once it is cleaned.
-
-    >>> import celosia as cl, pyarrow as pa
-    >>> from celosia.query.engines.duckdb import DuckDBEngine
-    >>> zeros = pa.table({"code": [0.0, -0.0]})
-    >>> book = cl.table(zeros, schema=cl.Schema(code=cl.Category(0, 1)), name="book", public=True, key="code")
-    >>> DuckDBEngine({"book": book})
-    Traceback (most recent call last):
-    ...
-    celosia.core.errors.SchemaError: The public table 'book' has a key twice in 'code' once its values are cleaned: ...
-    """
+    """Refuse a public table in which a key is there twice once it is cleaned."""
     rows, columns = rows_of(Base(name), engine), engine.tables[name].key
     keys = {f"k{place}": rows.value(Column(column)) for place, column in enumerate(columns)}
     known = rows.table.select(**keys).drop_null(list(keys))

@@ -26,27 +26,9 @@ if TYPE_CHECKING:
 
     Run = Callable[[ir.Table], Iterable[pa.RecordBatch]]
 
-__all__ = ["RowLevel"]
-
 
 class RowLevel:
-    """Queries over rows, grouped by keys; ``run`` makes the engine run one.
-
-    >>> import celosia as cl, pyarrow as pa
-    >>> from celosia.query.engines.duckdb import DuckDBEngine
-    >>> from celosia.query.planning.cells import Cells
-    >>> from celosia.query.execution.inputs import summed
-    >>> from celosia.query.planning.measurements import Need
-    >>> from celosia.query.plan.nodes import Base
-    >>> from celosia.query.execution.rows import rows_of
-    >>> from celosia.statistics import RowCount
-    >>> count = Need(measure=RowCount(), columns=(), serves=())
-    >>> deaths = cl.table(pa.table({"age": [34, 71]}), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
-    >>> with DuckDBEngine({"deaths": deaths}) as engine:
-    ...     rows = rows_of(Base("deaths"), engine)
-    ...     RowLevel(rows, (), Cells.product([]), engine.run).sums(summed([count], rows))
-    [array([[2]])]
-    """
+    """Queries over rows, grouped by keys; ``run`` makes the engine run one."""
 
     def __init__(self, rows: "Rows", keys: "Sequence[Key]", cells: "Cells", run: "Run") -> None:
         self._rows, self._cells, self._run = rows, cells, run

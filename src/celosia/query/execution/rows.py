@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     from celosia.data.table import Table
 
-__all__ = ["PERSON", "Rows", "Tables", "plain", "rows_of"]
-
 PERSON = "person"
 """The name of the column that says whose row it is."""
 
@@ -37,12 +35,7 @@ _LARGEST_EXACT = 2.0**53
 
 
 class Tables(Protocol):
-    """What rows are made of: the tables of a session, as raw tables of an engine.
-
-    >>> from celosia.query.engines.ibis import IbisEngine
-    >>> hasattr(IbisEngine, "raw") and hasattr(IbisEngine, "dialect_of")
-    True
-    """
+    """What rows are made of: the tables of a session, as raw tables of an engine."""
 
     tables: "Mapping[str, Table]"
 
@@ -65,17 +58,6 @@ class Rows:
 
     ``single``: each person has one row, by construction. ``unfit``: columns of a type that their kind cannot be read
     from, with the reason why whoever uses them is refused.
-
-    >>> import ibis
-    >>> from celosia.data.schema.columns import Integer
-    >>> from celosia.query.engines.duckdb import DuckDBDialect
-    >>> ages = ibis.table({"c0": "int16"}, name="deaths")
-    >>> rows = Rows(
-    ...     table=ages, kinds={"age": Integer(0, 120)}, names={"age": "c0"},
-    ...     dialect=DuckDBDialect(), raw=True, persons=False,
-    ... )
-    >>> str(rows.value(Column("age")).type())
-    'int64'
     """
 
     table: "ir.Table"
@@ -176,15 +158,7 @@ class Rows:
 
 
 def rows_of(relation: Relation, engine: Tables) -> Rows:
-    """Return the rows of a relation, in an engine.
-
-    >>> import celosia as cl, pyarrow as pa
-    >>> from celosia.query.engines.duckdb import DuckDBEngine
-    >>> deaths = cl.table(pa.table({"age": [34, 71]}), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
-    >>> with DuckDBEngine({"deaths": deaths}) as engine:
-    ...     rows_of(Base("deaths"), engine).names
-    {'age': 'c0'}
-    """
+    """Return the rows of a relation, in an engine."""
     match relation:
         case Base(table=name):
             return _base(name, engine)
@@ -221,13 +195,7 @@ def _base(name: str, engine: Tables) -> Rows:
 
 
 def plain(raw: "ir.Value", dialect: Dialect) -> "ir.Value":
-    """Return a column as it is; texts are compared byte by byte, those of a fixed length without what fills them up.
-
-    >>> import ibis
-    >>> from celosia.query.engines.duckdb import DuckDBDialect
-    >>> str(plain(ibis.table({"sex": "string"}, name="deaths").sex, DuckDBDialect()).type())
-    'string'
-    """
+    """Return a column as it is; texts are compared byte by byte, those of a fixed length without what fills them up."""
     return without_nulls(dialect.binary(raw), dialect.text) if raw.type().is_string() else raw
 
 

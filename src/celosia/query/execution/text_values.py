@@ -16,17 +16,9 @@ if TYPE_CHECKING:
     from celosia.data.sources.text_format import TextFormat
     from celosia.query.execution.dialect import Dialect
 
-__all__ = ["read_text", "without_nulls"]
-
 
 def read_text(text: "ir.Value", wanted: str, dialect: "Dialect") -> "ir.Value":
-    """Return what a text says as a ``float64``, ``boolean``, ``date`` or ``timestamp``, null where it says none.
-
-    >>> import ibis
-    >>> from celosia.query.engines.duckdb import DuckDBDialect
-    >>> str(read_text(ibis.table({"age": "string"}, name="deaths").age, "float64", DuckDBDialect()).type())
-    'float64'
-    """
+    """Return what a text says as a ``float64``, ``boolean``, ``date`` or ``timestamp``, null where it says none."""
     match wanted:
         case "float64":
             return _number(text, dialect)
@@ -39,13 +31,7 @@ def read_text(text: "ir.Value", wanted: str, dialect: "Dialect") -> "ir.Value":
 
 
 def without_nulls(text: "ir.Value", form: "TextFormat") -> "ir.Value":
-    """Return a text column in which the declared null values are null.
-
-    >>> import ibis
-    >>> from celosia.data.sources.text_format import TextFormat
-    >>> str(without_nulls(ibis.table({"sex": "string"}, name="deaths").sex, TextFormat(null_values="NA")).type())
-    'string'
-    """
+    """Return a text column in which the declared null values are null."""
     import ibis
 
     if not form.null_values:

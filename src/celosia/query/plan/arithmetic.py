@@ -18,8 +18,6 @@ from celosia.query.plan.types import Typed
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["ARITHMETIC", "Rule"]
-
 Rule: TypeAlias = "Callable[[Sequence[Typed]], Typed]"
 """From what the arguments can be to what the result can be; a rule refuses what makes no sense."""
 

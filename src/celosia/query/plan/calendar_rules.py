@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from celosia.query.plan.arithmetic import Rule
 
-__all__ = ["CALENDAR", "UNITS", "add_months", "begin"]
-
 UNITS: Final = ("year", "quarter", "month", "week", "day", "hour")
 """What DATE_TRUNC goes back to the beginning of; weeks begin on Monday, and hours are for times only."""
 
@@ -31,11 +29,7 @@ _MOST_SECONDS = _SECONDS_A_DAY * 3_700_000
 
 
 def begin(moment: dt.datetime, unit: str) -> dt.datetime:
-    """Return the beginning of the year, quarter, month, week, day or hour that a time lies in.
-
-    >>> begin(dt.datetime(2021, 12, 31, 23, 59), "quarter")
-    datetime.datetime(2021, 10, 1, 0, 0)
-    """
+    """Return the beginning of the year, quarter, month, week, day or hour that a time lies in."""
     hour = moment.replace(minute=0, second=0, microsecond=0)
     day = hour.replace(hour=0)
     match unit:
@@ -53,11 +47,7 @@ def begin(moment: dt.datetime, unit: str) -> dt.datetime:
 
 
 def add_months(moment: dt.datetime, months: int) -> dt.datetime | None:
-    """Return a time some months later; the last day of a month that is shorter; None outside the years 1 to 9999.
-
-    >>> add_months(dt.datetime(2021, 1, 31), 1)
-    datetime.datetime(2021, 2, 28, 0, 0)
-    """
+    """Return a time some months later; the last day of a month that is shorter; None outside the years 1 to 9999."""
     year, month = divmod(12 * moment.year + moment.month - 1 + months, 12)
     if not 1 <= year <= dt.MAXYEAR:
         return None

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from celosia.query.plan.intervals import Interval
     from celosia.query.plan.types import Scalar
 
-__all__ = ["COMPARISON", "bucket_labels"]
-
 _ORDERED: Final = ("number", "date", "timestamp")
 _HINT: Final = "dates are written DATE '2021-12-31', times TIMESTAMP '2021-12-31 23:59:59', texts 'F', numbers 18."
 
@@ -77,11 +75,7 @@ def _clip(args: Sequence[Typed]) -> Typed:
 
 
 def bucket_labels(edges: Sequence[Scalar]) -> tuple[str, ...]:
-    """Return what the intervals between edges are called: closed on the left, and the last one on both sides.
-
-    >>> bucket_labels([0, 18, 65, 120])
-    ('[0, 18)', '[18, 65)', '[65, 120]')
-    """
+    """Return what the intervals between edges are called: closed on the left, and the last one on both sides."""
     shown = [str(edge.replace(tzinfo=None)) if isinstance(edge, dt.datetime) else str(edge) for edge in edges]
     last = len(shown) - 2
     return tuple(f"[{shown[i]}, {shown[i + 1]}{']' if i == last else ')'}" for i in range(last + 1))

@@ -12,34 +12,19 @@ from celosia.query.plan.calendar_rules import add_months
 from celosia.query.plan.expressions import Call, Expression, Literal, substituted
 from celosia.query.plan.nodes import Projected, Relation
 
-__all__ = ["key_domain", "original"]
-
 _MONTHS = {"year": 12, "quarter": 3, "month": 1}
 _STEPS = {"week": dt.timedelta(days=7), "day": dt.timedelta(days=1), "hour": dt.timedelta(hours=1)}
 
 
 def original(expression: Expression, relation: Relation) -> Expression:
-    """Return an expression in terms of what the subqueries of a relation compute their columns from.
-
-    >>> from celosia.query.plan.expressions import Column
-    >>> from celosia.query.plan.nodes import Base
-    >>> month = Call("date_trunc", (Column("born"), Literal("month")))
-    >>> original(Column("m"), Projected(relation=Base("deaths"), columns=(("m", month),)))
-    Call('date_trunc', (Column('born'), Literal('month')))
-    """
+    """Return an expression in terms of what the subqueries of a relation compute their columns from."""
     while isinstance(relation, Projected):
         expression, relation = substituted(expression, dict(relation.columns)), relation.relation
     return expression
 
 
 def key_domain(expression: Expression, kind: Kind) -> tuple[Value, ...] | None:
-    """Return all values of a key, or None where they are private or more than can be listed.
-
-    >>> from celosia.query.plan.expressions import Column
-    >>> month = Call("date_trunc", (Column("born"), Literal("month")))
-    >>> key_domain(month, Date("2021-01-01", "2021-03-01"))
-    (datetime.date(2021, 1, 1), datetime.date(2021, 2, 1), datetime.date(2021, 3, 1))
-    """
+    """Return all values of a key, or None where they are private or more than can be listed."""
     match expression, kind:
         case Call(name="date_trunc", arguments=(_, Literal(value=str(unit)))), Date() | Timestamp():
             found: list[Value] = []

@@ -18,21 +18,6 @@ from celosia.query.plan.expressions import Call, Column, Expression, Literal, co
 if TYPE_CHECKING:
     from celosia.data.schema.columns import Value
 
-__all__ = [
-    "AGGREGATES",
-    "PER_PERSON",
-    "Aggregate",
-    "Base",
-    "Joined",
-    "Key",
-    "Order",
-    "PerPerson",
-    "Plan",
-    "Projected",
-    "Relation",
-    "default_name",
-]
-
 AGGREGATES: Final[dict[str, tuple[int, ...]]] = {
     "count": (0, 1),  # rows, or rows in which the column has a value
     "count_distinct": (1,),
@@ -62,11 +47,7 @@ _MOST_ROWS = 2**62
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """The rows of one of the session's tables.
-
-    >>> Base("deaths")
-    Base(table='deaths')
-    """
+    """The rows of one of the session's tables."""
 
     table: str
 
@@ -80,9 +61,6 @@ class Joined:
 
     A public table has each key once, so no row is multiplied; rows of one person may be, and are bounded afterwards.
     ``how`` is ``"inner"`` or ``"left"``. Columns that both sides have go by ``table.column``.
-
-    >>> Joined(left=Base("deaths"), right=Base("icd"), on=(("cause", "code"),), by="key").how
-    'inner'
     """
 
     left: "Relation"
@@ -101,11 +79,7 @@ class Joined:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Projected:
-    """A subquery that works on each row by itself: a filter, and new columns.
-
-    >>> Projected(relation=Base("deaths"), columns=(("years", Column("age")),)).filter is None
-    True
-    """
+    """A subquery that works on each row by itself: a filter, and new columns."""
 
     relation: "Relation"
     columns: tuple[tuple[str, Expression], ...]
@@ -118,11 +92,7 @@ class Projected:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PerPerson:
-    """A subquery that makes one row of each person: columns are (name, function of ``PER_PERSON``, its argument).
-
-    >>> PerPerson(relation=Base("visits"), columns=(("visits", "count", None),)).columns[0][1]
-    'count'
-    """
+    """A subquery that makes one row of each person: columns are (name, function of ``PER_PERSON``, its argument)."""
 
     relation: "Relation"
     columns: tuple[tuple[str, str, Expression | None], ...]
@@ -145,11 +115,7 @@ Relation: TypeAlias = Base | Joined | Projected | PerPerson
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Key:
-    """Something to group by; ``values`` are its public keys where the schema does not give them.
-
-    >>> Key(name="sex", expression=Column("sex")).values is None
-    True
-    """
+    """Something to group by; ``values`` are its public keys where the schema does not give them."""
 
     name: str
     expression: Expression
@@ -167,9 +133,6 @@ class Aggregate:
 
     ``parameters``: the quantile of a ``quantile`` (a Fraction), the number of a ``top_k``, and ``("half-half",)`` for a
     mean by the textbook's algorithm.
-
-    >>> Aggregate(kind="mean", columns=(Column("age"),), name="mean_age").parameters
-    ()
     """
 
     kind: str
@@ -195,11 +158,7 @@ class Aggregate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """One column to sort the answer by.
-
-    >>> Order(expression=Column("count"), descending=True).descending
-    True
-    """
+    """One column to sort the answer by."""
 
     expression: Expression
     descending: bool = False
@@ -251,11 +210,7 @@ class Plan:
 def default_name(
     kind: str, columns: Sequence[Expression], parameters: Sequence[int | Fraction | str], taken: Collection[str]
 ) -> str:
-    """Return the name of an aggregate that was given none: ``mean_age``, and ``mean_2`` for the second of no column.
-
-    >>> default_name("quantile", [Column("age")], [Fraction(9, 10)], [])
-    'quantile_age_0.9'
-    """
+    """Return the name of an aggregate that was given none: ``mean_age``, and ``mean_2`` for the second of no column."""
     parts = [kind, *(column.name.replace(".", "_") for column in columns if isinstance(column, Column))]
     parts += [show(parameter).strip("'") for parameter in parameters if isinstance(parameter, Fraction)]
     name, number = "_".join(parts), 2

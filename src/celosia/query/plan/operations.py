@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from celosia.core.errors import QueryError
 from celosia.query.plan.arithmetic import ARITHMETIC, Rule
 from celosia.query.plan.calendar_rules import CALENDAR
-from celosia.query.plan.comparison import COMPARISON, bucket_labels
+from celosia.query.plan.comparison import COMPARISON
 from celosia.query.plan.text_rules import TEXT_RULES
 
 if TYPE_CHECKING:
@@ -22,16 +22,10 @@ if TYPE_CHECKING:
 
     from celosia.query.plan.types import Typed
 
-__all__ = ["OPERATIONS", "Operation", "bucket_labels"]
-
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """An operation: the fewest and the most arguments it takes (None: any number), its typing rule, its meaning.
-
-    >>> OPERATIONS["clip"].meaning
-    'x moved to the nearer of two bounds if it lies outside'
-    """
+    """An operation: the fewest and the most arguments it takes (None: any number), its typing rule, its meaning."""
 
     least: int
     most: int | None

@@ -18,8 +18,6 @@ from celosia.query.plan.nodes import Base, Joined, PerPerson, Projected, Relatio
 if TYPE_CHECKING:
     from celosia.data.table import Table
 
-__all__ = ["Unit", "columns_of", "cuts_nothing", "limits_of", "reads_one_table", "tables_of", "unit_of"]
-
 _MOST_ROWS = 2**62
 _MOST_SUMMED = 2**14  # rows of one person whose reals are summed without being cut off
 _LARGEST_LIMIT = 2**31
@@ -28,13 +26,7 @@ _LARGEST_REAL = Fraction(10) ** 30  # a Real has no larger bounds
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unit:
-    """Whom a query protects: the table that says so, and at most how many groups and rows in each one of them has.
-
-    >>> import celosia as cl, pyarrow as pa
-    >>> deaths = cl.table(pa.table({"age": [34, 71]}), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
-    >>> unit_of(Base("deaths"), {"deaths": deaths})
-    Unit(table=<Table deaths(age), unit row>, groups=1, rows=1)
-    """
+    """Whom a query protects: the table that says so, and at most how many groups and rows in each one of them has."""
 
     table: "Table"
     groups: int
@@ -42,11 +34,7 @@ class Unit:
 
 
 def tables_of(relation: Relation) -> Iterator[str]:
-    """Yield the names of the tables a relation reads, from left to right.
-
-    >>> list(tables_of(Joined(left=Base("deaths"), right=Base("icd"), on=(("cause", "code"),))))
-    ['deaths', 'icd']
-    """
+    """Yield the names of the tables a relation reads, from left to right."""
     match relation:
         case Base(table=name):
             yield name
@@ -61,15 +49,6 @@ def unit_of(relation: Relation, tables: "Mapping[str, Table]") -> Unit:
     """Return whom a query over the relation protects; refuse one that mixes units or reads only public tables.
 
     A person who has one row by construction, after a subquery per person, is in one group with that row.
-
-    >>> import celosia as cl, pyarrow as pa
-    >>> visits = cl.table(pa.table({"who": [1, 1], "cost": [5, 7]}), schema=cl.Schema(cost=cl.Integer(0, 9)),
-    ...     name="visits", person="who", max_groups_per_person=2, max_rows_per_group=3)
-    >>> unit_of(Base("visits"), {"visits": visits}).rows
-    3
-    >>> each = PerPerson(relation=Base("visits"), columns=(("visits", "count", None),))
-    >>> unit_of(each, {"visits": visits}).rows
-    1
     """
     private = [_table(name, tables) for name in tables_of(relation) if not _table(name, tables).public]
     if not private:
@@ -85,11 +64,6 @@ def cuts_nothing(relation: Relation) -> bool:
     """Tell whether every row of a person counts whatever the limits: persons have one row, made of all their rows.
 
     A join on the person keeps a limited number of rows on either side, so it may leave some out.
-
-    >>> cuts_nothing(Base("visits"))
-    False
-    >>> cuts_nothing(PerPerson(relation=Base("visits"), columns=(("visits", "count", None),)))
-    True
     """
     match relation:
         case PerPerson(relation=inner):
@@ -101,11 +75,7 @@ def cuts_nothing(relation: Relation) -> bool:
 
 
 def reads_one_table(relation: Relation) -> bool:
-    """Tell whether each row is one row of one private table: what the limits cut off can be counted there.
-
-    >>> reads_one_table(Joined(left=Base("visits"), right=Base("notes"), by="person"))
-    False
-    """
+    """Tell whether each row is one row of one private table: what the limits cut off can be counted there."""
     match relation:
         case Base():
             return True
@@ -132,12 +102,6 @@ def limits_of(relation: Relation, tables: "Mapping[str, Table]") -> tuple[int, i
 
     Public joins and row-wise subqueries change neither. Where tables are joined on the person, each row of one meets
     each of the other, so limits multiply, whichever table comes first.
-
-    >>> import celosia as cl, pyarrow as pa
-    >>> visits = cl.table(pa.table({"who": [1, 1], "cost": [5, 7]}), schema=cl.Schema(cost=cl.Integer(0, 9)),
-    ...     name="visits", person="who", max_groups_per_person=2, max_rows_per_group=3)
-    >>> limits_of(Base("visits"), {"visits": visits})
-    (2, 3)
     """
     match relation:
         case Base(table=name):
@@ -153,13 +117,7 @@ def limits_of(relation: Relation, tables: "Mapping[str, Table]") -> tuple[int, i
 
 
 def columns_of(relation: Relation, tables: "Mapping[str, Table]") -> dict[str, Kind]:
-    """Return the columns of a relation with their kinds; refuse a join or subquery that would lose the person.
-
-    >>> import celosia as cl, pyarrow as pa
-    >>> deaths = cl.table(pa.table({"age": [34, 71]}), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
-    >>> columns_of(Base("deaths"), {"deaths": deaths})
-    {'age': Integer(0, 120)}
-    """
+    """Return the columns of a relation with their kinds; refuse a join or subquery that would lose the person."""
     match relation:
         case Base(table=name):
             return dict(_table(name, tables).schema)

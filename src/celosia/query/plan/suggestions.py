@@ -7,8 +7,6 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from itertools import islice
 
-__all__ = ["find_close", "suggested"]
-
 _MOST_SHOWN = 8
 _MOST_COMPARED = 2_000  # comparing texts takes time, and a list of categories can be very long
 _LONGEST_COMPARED = 100
@@ -16,15 +14,7 @@ _LIKENESS = 0.65
 
 
 def suggested(name: str, known: Iterable[object]) -> str:
-    """Return a sentence that helps to find the name that was meant.
-
-    >>> suggested("agge", ["age", "sex"])
-    'Did you mean age?'
-    >>> suggested("weight", ["age", "sex"])
-    'There are age, sex.'
-    >>> suggested("x", range(100))
-    'There are 0, 1, 2, 3, 4, 5, 6, 7 and others.'
-    """
+    """Return a sentence that helps to find the name that was meant."""
     candidates = [str(value) for value in islice(known, _MOST_COMPARED + 1)]
     if not candidates:
         return "There are none."
@@ -36,11 +26,7 @@ def suggested(name: str, known: Iterable[object]) -> str:
 
 
 def find_close(name: str, known: Iterable[str]) -> str | None:
-    """Return the known name that is most like a mistyped one, if one is.
-
-    >>> find_close("mediam", ["MEDIAN", "MODE"]), find_close("x", ["MEDIAN"])
-    ('MEDIAN', None)
-    """
+    """Return the known name that is most like a mistyped one, if one is."""
     compared = list(islice(known, _MOST_COMPARED))
     folded = {text.casefold(): text for text in reversed(compared)}
     close = get_close_matches(name[:_LONGEST_COMPARED].casefold(), folded, n=1, cutoff=_LIKENESS)

@@ -17,8 +17,6 @@ from celosia.core.exact import quote
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["ANY", "CAPITALS", "ONE", "SMALL", "TEXT_FUNCTIONS", "lower", "pattern_parts", "upper", "write_pattern"]
-
 _RANGES: Final = (range(0x41, 0x180), range(0x386, 0x3CF), range(0x400, 0x460))  # Latin, Greek and Cyrillic letters
 
 
@@ -49,29 +47,17 @@ _TO_CAPITALS, _TO_SMALL = str.maketrans(SMALL, CAPITALS), str.maketrans(CAPITALS
 
 
 def upper(text: str) -> str:
-    """Return a text in capitals.
-
-    >>> upper("niño straße")
-    'NIÑO STRAßE'
-    """
+    """Return a text in capitals."""
     return text.translate(_TO_CAPITALS)
 
 
 def lower(text: str) -> str:
-    """Return a text in small letters.
-
-    >>> lower("ÁRBOL İ")
-    'árbol İ'
-    """
+    """Return a text in small letters."""
     return text.translate(_TO_SMALL)
 
 
 def pattern_parts(pattern: str, escape: str | None = None) -> tuple[str | int, ...]:
-    """Return the parts of a LIKE pattern: characters, ``ONE`` for each ``_``, ``ANY`` for each run of ``%``.
-
-    >>> pattern_parts("a_%%b!%", "!")
-    ('a', 1, 2, 'b', '%')
-    """
+    """Return the parts of a LIKE pattern: characters, ``ONE`` for each ``_``, ``ANY`` for each run of ``%``."""
     parts: list[str | int] = []
     letters = iter(pattern)
     for letter in letters:
@@ -90,11 +76,7 @@ def pattern_parts(pattern: str, escape: str | None = None) -> tuple[str | int, .
 
 
 def write_pattern(parts: Sequence[str | int], special: str) -> str:
-    r"""Return the pattern of some parts, with a backslash before each ``special`` character.
-
-    >>> write_pattern(("a", ONE, ANY, "%"), "%_")
-    'a_%\\%'
-    """
+    r"""Return the pattern of some parts, with a backslash before each ``special`` character."""
     wild = {ONE: "_", ANY: "%"}
     return "".join(wild[part] if isinstance(part, int) else "\\" * (part in special) + part for part in parts)
 

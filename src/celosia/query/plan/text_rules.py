@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from celosia.query.plan.arithmetic import Rule
 
-__all__ = ["MOST_WILD", "TEXT_RULES"]
-
 MOST_WILD: Final = 4
 """Runs of ``%`` in one pattern."""
 

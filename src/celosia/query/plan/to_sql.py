@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from fractions import Fraction
 
-__all__ = ["DIALECT", "render"]
-
 DIALECT: Final = "duckdb"
 """The SQL dialect whose grammar queries are written in; ``sql.allowlist`` says which part of it."""
 
@@ -49,13 +47,7 @@ _FUNCTIONS: Final = {
 
 
 def render(thing: Expression | Plan) -> str:
-    """Return an expression or a plan as SQL.
-
-    >>> render(Call("and", (Call("<", (Column("age"), Literal(18))), Call("=", (Column("cause"), Literal("E10"))))))
-    "age < 18 AND cause = 'E10'"
-    >>> render(Plan(relation=Base("deaths"), aggregates=(Aggregate(kind="mean", columns=(Column("age"),), name="m"),)))
-    'SELECT AVG(age) AS m FROM deaths'
-    """
+    """Return an expression or a plan as SQL."""
     return _plan(thing) if isinstance(thing, Plan) else _Writer().text(thing)
 
 

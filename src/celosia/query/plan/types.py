@@ -20,8 +20,6 @@ from celosia.query.plan.intervals import Interval, constant, of_axis, whole_betw
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["FAMILIES", "Scalar", "Typed", "of_kind", "of_literal", "to_kind"]
-
 Scalar: TypeAlias = "bool | int | float | str | dt.date | dt.datetime | None"
 """What a literal of a query can be."""
 
@@ -56,9 +54,6 @@ class Typed:
     """The family of an expression, its ``interval`` if it can be ordered, its public ``values`` if it is a category.
 
     ``label`` is what a message calls it; ``written`` is the value of a literal.
-
-    >>> of_kind(Integer(0, 120), "age")
-    Typed(family='number', label='age', interval=Interval(0 to 120), values=None, nullable=True, written=None)
     """
 
     family: str
@@ -70,40 +65,24 @@ class Typed:
 
     @property
     def literal(self) -> bool:
-        """Whether it stands in the query itself.
-
-        >>> of_literal(3).literal, of_kind(Integer(0, 120), "age").literal
-        (True, False)
-        """
+        """Whether it stands in the query itself."""
         return self.written is not None or self.family == "null"
 
     @property
     def described(self) -> str:
-        """The label and the family, for a message.
-
-        >>> of_literal("F").described
-        "'F' (a text)"
-        """
+        """The label and the family, for a message."""
         return self.label if self.family == "null" else f"{self.label} ({FAMILIES[self.family]})"
 
     @property
     def ends(self) -> Interval:
-        """The interval of something that can be ordered.
-
-        >>> of_literal(3).ends
-        Interval(3 to 3)
-        """
+        """The interval of something that can be ordered."""
         if self.interval is None:
             raise QueryError(f"{self.described} cannot be ordered or computed with.")
         return self.interval
 
 
 def of_kind(kind: Kind, label: str) -> Typed:
-    """Return what the clean values of a column can be.
-
-    >>> of_kind(Category("F", "M", null="F"), "sex").values
-    ('F', 'M')
-    """
+    """Return what the clean values of a column can be."""
     family = _FAMILIES.get(type(kind))
     if family is None:
         raise ParameterError(f"kind must be a column kind such as Integer(0, 120), not {quote(kind)}.")
@@ -114,11 +93,7 @@ def of_kind(kind: Kind, label: str) -> Typed:
 
 
 def of_literal(value: Scalar) -> Typed:
-    """Return what a literal is.
-
-    >>> of_literal(0.5).interval, of_literal(dt.date(1970, 1, 2)).interval
-    (Interval(0.5 to 0.5), Interval(1 to 1))
-    """
+    """Return what a literal is."""
     label = "NULL" if value is None else quote(value.isoformat() if isinstance(value, dt.date) else value)
     if value is None:
         return Typed(family="null", label=label, nullable=True)
@@ -133,11 +108,7 @@ def of_literal(value: Scalar) -> Typed:
 
 
 def to_kind(typed: Typed) -> Kind:
-    """Return the kind of a derived column; where it can be null, rows without a value are dropped.
-
-    >>> to_kind(of_literal(7)), to_kind(of_kind(Real(0, 1), "x"))
-    (Integer(7, 7, null=7), Real(0, 1))
-    """
+    """Return the kind of a derived column; where it can be null, rows without a value are dropped."""
     if typed.interval is not None and not typed.interval.bounded:
         raise QueryError(
             f"{typed.label} has no bounds that follow from the schema: wrap it in CLIP(…, low, high), "

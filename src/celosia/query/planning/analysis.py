@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from celosia.data.table import Table
     from celosia.query.plan.expressions import Expression
 
-__all__ = ["Question", "question_of"]
-
 _HALF = Fraction(1, 2)
 _READERS: "Final[dict[type[Kind], Callable[..., Any]]]" = {
     Boolean: as_truth,
@@ -50,14 +48,6 @@ class Question:
     """A plan with all that the schemas say about it.
 
     ``cells`` is None where the keys are private; ``cut_off`` are the measurements of what the limits cut off.
-
-    >>> import celosia as cl
-    >>> from celosia.query.plan.nodes import Aggregate, Base
-    >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
-    >>> plan = Plan(relation=Base("deaths"), aggregates=(Aggregate(kind="count", name="count"),))
-    >>> question = question_of(plan, {"deaths": deaths})
-    >>> question.cells, question.bounding.unit, len(question.needs)
-    (<Cells: 1, of 0 columns>, 'row', 1)
     """
 
     plan: Plan
@@ -99,18 +89,7 @@ class Question:
 
 
 def question_of(plan: Plan, tables: "Mapping[str, Table]") -> Question:
-    """Read a plan in the light of the schemas; refuse what cannot be asked.
-
-    >>> import celosia as cl
-    >>> from celosia.query.plan.expressions import Column
-    >>> from celosia.query.plan.nodes import Aggregate, Base
-    >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(sex=cl.Category("F", "M")), name="deaths")
-    >>> plan = Plan(relation=Base("deaths"), aggregates=(Aggregate(kind="mean", columns=(Column("sex"),), name="m"),))
-    >>> question_of(plan, {"deaths": deaths})
-    Traceback (most recent call last):
-    ...
-    celosia.core.errors.QueryError: sex is Category, not a number: it can be counted and grouped by.
-    """
+    """Read a plan in the light of the schemas; refuse what cannot be asked."""
     kinds = columns_of(plan.relation, tables)
     for condition, known in [*_inner_conditions(plan.relation, tables), (plan.filter, kinds)]:
         if condition is not None and not is_condition(condition, known):

@@ -20,8 +20,6 @@ from celosia.query.planning.target import Target
 if TYPE_CHECKING:
     from celosia.core.guarantees import Guarantee
 
-__all__ = ["strategy_within"]
-
 _STEPS = 60
 _SMALLEST = Fraction(1, 10**6)
 
@@ -38,14 +36,6 @@ def strategy_within(
     """Return the cheapest strategy with which every aggregate named in ``error`` is off by no more than stated.
 
     A number holds for all aggregates, a mapping for those it names.
-
-    >>> import celosia as cl
-    >>> from celosia.query.plan.nodes import Aggregate, Base, Plan
-    >>> from celosia.query.planning.analysis import question_of
-    >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
-    >>> plan = Plan(relation=Base("deaths"), aggregates=(Aggregate(kind="count", name="count"),))
-    >>> strategy_within(question_of(plan, {"deaths": deaths}), cl.PureDP(epsilon=1), 50).target.epsilon
-    Fraction(297, 5000)
     """
     wanted = _wanted(question, error)
     level = exact_level(confidence, name="confidence")

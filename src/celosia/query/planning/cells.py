@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from celosia.data.schema.columns import Value
 
-__all__ = ["MOST_CELLS", "Cells"]
-
 MOST_CELLS: Final = 1_000_000
 """Cells of the largest group-by."""
 
@@ -34,10 +32,6 @@ class Cells:
     """Cells in order. ``values[j]`` are the keys of column j; ``rows`` are indices into them, or None for all.
 
     With None the cells are the whole product, the last column changing fastest.
-
-    >>> cells = Cells.product([("F", "M"), (1, 2, 3)])
-    >>> cells, [column[4] for column in cells.columns()]
-    (<Cells: 6, of 2 columns>, ['M', 2])
     """
 
     values: "tuple[tuple[Value, ...], ...]"
@@ -57,20 +51,12 @@ class Cells:
 
     @classmethod
     def product(cls, values: "Sequence[Sequence[Value]]") -> "Cells":
-        """Return all combinations of the keys of each column; without columns there is one cell.
-
-        >>> len(Cells.product([("F", "M"), (1, 2, 3)])), len(Cells.product([]))
-        (6, 1)
-        """
+        """Return all combinations of the keys of each column; without columns there is one cell."""
         return cls(values=tuple(tuple(column) for column in values))
 
     @classmethod
     def listed(cls, combinations: "Sequence[Sequence[Value]]", columns: int) -> "Cells":
-        """Return the given combinations of keys, in the given order.
-
-        >>> Cells.listed([("F", 1), ("M", 1)], 2).columns()
-        [['F', 'M'], [1, 1]]
-        """
+        """Return the given combinations of keys, in the given order."""
         _check_number(len(combinations))
         rows = list(map(tuple, combinations))
         if any(len(row) != columns for row in rows):
@@ -93,11 +79,7 @@ class Cells:
         return f"<Cells: {len(self)}, of {len(self.values)} columns>"
 
     def columns(self) -> "list[list[Any]]":
-        """Return the keys of each column, one value for each cell.
-
-        >>> Cells.product([("F", "M"), (1, 2)]).columns()
-        [['F', 'F', 'M', 'M'], [1, 2, 1, 2]]
-        """
+        """Return the keys of each column, one value for each cell."""
         if not self.values:
             return []
         shape = tuple(map(len, self.values))
@@ -108,11 +90,7 @@ class Cells:
         ]
 
     def places(self, *codes: "Sequence[int] | NDArray[np.int64]") -> "NDArray[np.int64]":
-        """Return the cell of each combination of indices into ``values``; -1 where there is none, or an index is -1.
-
-        >>> Cells.product([("F", "M"), (1, 2, 3)]).places((0, 1, 1), (2, 0, -1)).tolist()
-        [2, 3, -1]
-        """
+        """Return the cell of each combination of indices into ``values``; -1 where there is none, or an index is -1."""
         if not codes or len(codes) != len(self.values):
             raise QueryError(f"A cell is looked up by {len(self.values)} columns of keys, not by {len(codes)}.")
         arrays = [np.asarray(code, dtype=np.int64) for code in codes]
@@ -142,12 +120,7 @@ class Cells:
         return np.where(known, order[asked], -1)
 
     def locate(self, keys: "Sequence[pa.Array | pa.ChunkedArray]") -> "NDArray[np.int64]":
-        """Return the cell of each row of key columns; -1 where a key is unknown or null.
-
-        >>> import pyarrow as pa
-        >>> Cells.product([("F", "M")]).locate([pa.array(["M", "X", None, "F"])]).tolist()
-        [1, -1, -1, 0]
-        """
+        """Return the cell of each row of key columns; -1 where a key is unknown or null."""
         if len(keys) != len(self.values):
             raise QueryError(f"A cell is looked up by {len(self.values)} columns of keys, not by {len(keys)}.")
         return self.places(*(indices(column, values) for column, values in zip(keys, self.values, strict=True)))

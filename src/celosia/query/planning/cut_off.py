@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     Ends = tuple[NDArray[Any], NDArray[Any]]
     Interval = Callable[[float], Ends]
 
-__all__ = ["LEVEL", "CutOff", "Measured", "cut_off_needs", "cut_off_notes", "estimate_cut_off", "is_bounded"]
-
 LEVEL: Final = 0.95
 """The level of the intervals of a ``CutOff``."""
 
@@ -96,16 +94,7 @@ class CutOff:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """A measurement with its noisy numbers, cells by width.
-
-    >>> import numpy as np
-    >>> from celosia.statistics import Bounding, Noise
-    >>> rows = RowCount()
-    >>> noise = Noise.laplace(1, rows.sensitivity(Bounding()), 1, 1, Bounding())
-    >>> need = Need(measure=rows, columns=(), serves=(("n", "count"),))
-    >>> Measured(need=need, measure=rows, noisy=np.array([[7]]), noise=noise).answer("count").value
-    array([7])
-    """
+    """A measurement with its noisy numbers, cells by width."""
 
     need: Need
     measure: Measure
@@ -118,10 +107,9 @@ class Measured:
 
 
 def cut_off_needs(most: int) -> tuple[Need, ...]:
-    """Return the measurements of what the limits cut off, a fifth of the cost, if nobody has more than ``most`` rows.
+    """Return the measurements of what the limits cut off, a fifth of the cost.
 
-    >>> [str(need.part) for need in cut_off_needs(638)]
-    ['3/20', '1/20']
+    If nobody has more than ``most`` rows.
     """
     return (
         Need(measure=CutRows(most), columns=(), serves=(), part=_ROWS_PART),
@@ -130,17 +118,7 @@ def cut_off_needs(most: int) -> tuple[Need, ...]:
 
 
 def cut_off_notes(question: "Question") -> "Iterator[str]":
-    """Yield what is known before about what the limits cut off.
-
-    >>> import celosia as cl, pyarrow as pa
-    >>> visits = cl.table(
-    ...     pa.table({"who": [1, 1, 2], "cost": [5, 7, 9]}), schema=cl.Schema(cost=cl.Integer(0, 9)), name="visits",
-    ...     person="who", max_groups_per_person=1, max_rows_per_group=1, max_rows_per_person=100,
-    ... )
-    >>> session = cl.Session(visits, budget=cl.PureDP(epsilon=1))
-    >>> session.query().count().preview(epsilon=1).notes[1][:62]
-    'A fifth of the cost measures what the limits cut off. That and'
-    """
+    """Yield what is known before about what the limits cut off."""
     if not question.may_cut:
         return
     rows = [need.measure.most for need in question.cut_off if isinstance(need.measure, CutRows)]
@@ -157,20 +135,12 @@ def cut_off_notes(question: "Question") -> "Iterator[str]":
 
 
 def is_bounded(need: Need) -> bool:
-    """Return whether the answers of a measurement have intervals for the true value.
-
-    >>> is_bounded(Need(measure=RowCount(), columns=(), serves=(("n", "count"),)))
-    True
-    """
+    """Return whether the answers of a measurement have intervals for the true value."""
     return isinstance(need.measure, _LINEAR)
 
 
 def estimate_cut_off(measured: "Sequence[Measured]") -> CutOff | None:
-    """Return which shares the limits keep, from the measurements of what they cut off; None where there are none.
-
-    >>> estimate_cut_off([]) is None
-    True
-    """
+    """Return which shares the limits keep, from the measurements of what they cut off; None where there are none."""
     found: dict[str, float] = {}
     most = 0
     for one in measured:

@@ -20,20 +20,13 @@ if TYPE_CHECKING:
 
     from celosia.data.schema.columns import Value
 
-__all__ = ["indices"]
-
 _MIDNIGHT = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _LARGEST = 2**63
 
 
 def indices(column: "pa.Array | pa.ChunkedArray", values: "Sequence[Value]") -> "NDArray[np.int64]":
-    """Return the index in ``values`` of each item of a column; -1 where it is none of them, or null.
-
-    >>> import pyarrow as pa
-    >>> indices(pa.array([2, 300, None, 1], pa.int16()), (1, 2, "2", 2**40)).tolist()
-    [1, -1, -1, 0]
-    """
+    """Return the index in ``values`` of each item of a column; -1 where it is none of them, or null."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

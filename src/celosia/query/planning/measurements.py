@@ -46,8 +46,6 @@ if TYPE_CHECKING:
     from celosia.data.schema.columns import Value
     from celosia.statistics import Bounding
 
-__all__ = ["Need", "needs_of"]
-
 _LARGEST = Fraction(2) ** 60  # bounds beyond stand for none
 _MANY_KEYS = 1_000
 _MOMENTS: Final = ("count", "sum", "mean", "variance", "std")
@@ -64,9 +62,6 @@ class Need:
     rows is public and taken as it is; ``labels`` are the categories that the answer is an index into; ``unit`` is
     "days" or "seconds" where the answer is a date or a time, counted since 1970; ``part`` is the part of the whole cost
     where that is fixed, None where it goes by expected error.
-
-    >>> Need(measure=RowCount(), columns=(), serves=(("count", "count"),)).distinct is None
-    True
     """
 
     measure: "Measure | Choice"
@@ -79,23 +74,13 @@ class Need:
     part: Fraction | None = None
 
     def bounding(self, bounding: "Bounding") -> "Bounding":
-        """Return what one unit contributes to this measurement at the most: it is one person, whatever its rows.
-
-        >>> from celosia.statistics import Bounding
-        >>> persons = Need(measure=Distinct(), columns=(), serves=(), distinct="persons")
-        >>> persons.bounding(Bounding(groups=2, rows=3, cells=5)).rows
-        1
-        """
+        """Return what one unit contributes to this measurement at the most: it is one person, whatever its rows."""
         if isinstance(self.measure, CutOffMeasure):  # it bounds a person by itself
             return replace(bounding, groups=1, rows=1, cells=self.count_cells(bounding.cells))
         return replace(bounding, rows=1) if self.distinct == "persons" else bounding
 
     def count_cells(self, cells: int) -> int:
-        """Return in how many cells it is measured, of those of the query.
-
-        >>> Need(measure=CutPersons(), columns=(), serves=()).count_cells(12)
-        1
-        """
+        """Return in how many cells it is measured, of those of the query."""
         return 1 if isinstance(self.measure, CutPersons) else cells
 
     @property
@@ -106,13 +91,7 @@ class Need:
         )
 
     def for_cells(self, cells: int) -> "Need":
-        """Return the measurement with as many bins as so many cells leave room for.
-
-        >>> axis = Axis(0, 120, Fraction(1))
-        >>> few = Need(measure=Quantiles(axis=axis, quantiles=("1/2",), bins=4), columns=(), serves=())
-        >>> few.for_cells(10).measure.width
-        121
-        """
+        """Return the measurement with as many bins as so many cells leave room for."""
         if not isinstance(self.measure, Quantiles):
             return self
         axis, quantiles = self.measure.axis, self.measure.quantiles
@@ -124,15 +103,6 @@ def needs_of(plan: Plan, kinds: Mapping[str, Kind], bounding: "Bounding", groups
     """Return the measurements that a plan needs; refuse an aggregate that its columns cannot have.
 
     ``groups`` is in how many groups a unit can be: also for how many texts it counts that nobody listed.
-
-    >>> from celosia.data.schema.columns import Integer
-    >>> from celosia.query.plan.expressions import Column
-    >>> from celosia.statistics import Bounding
-    >>> age = (Column("age"),)
-    >>> asked = (Aggregate(kind="mean", columns=age, name="m"), Aggregate(kind="sum", columns=age, name="s"))
-    >>> (need,) = needs_of(Plan(relation=Base("deaths"), aggregates=asked), {"age": Integer(0, 120)}, Bounding())
-    >>> need.serves
-    (('m', 'mean'), ('s', 'sum'))
     """
     found: list[Need] = []
     by_column: dict[Expression, list[Aggregate]] = {}

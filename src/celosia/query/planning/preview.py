@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from celosia.query.planning.strategy import Part, Strategy
     from celosia.statistics import Noise
 
-__all__ = ["Line", "Preview", "noise_words", "notes_of", "preview_of", "spread_of"]
-
 _LESS = Fraction(99, 100)
 
 
@@ -46,9 +44,6 @@ class Line:
     ``share`` is its part of the cost (aggregates that share a measurement share it), ``error`` how far off it is at
     most with the preview's level, None where a guess of ``rows`` is needed; ``unit`` says whether that is in the
     aggregate's own units ("value") or in rows ("rank": how many rows are on the wrong side of a quantile).
-
-    >>> Line(name="count", mechanism="Laplace noise of scale 2", share=Fraction(1), error=6.0).unit
-    'value'
     """
 
     name: str
@@ -127,14 +122,7 @@ class Preview:
 
 
 def spread_of(part: "Part", quantity: str, strategy: "Strategy", *, rows: float | None, level: float) -> float | None:
-    """Return the expected half-width of an aggregate's error; for choices in rows.
-
-    >>> import celosia as cl
-    >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
-    >>> session = cl.Session(deaths, budget=cl.PureDP(epsilon=1))
-    >>> session.query().mean("age").preview(epsilon=1).lines[0].error is None  # the number of rows is private
-    True
-    """
+    """Return the expected half-width of an aggregate's error; for choices in rows."""
     measure = part.need.measure
     if isinstance(measure, CentredSum):
         if rows is None and quantity == "mean":
@@ -157,14 +145,7 @@ def preview_of(
     rows: float | None,
     level: Exact,
 ) -> Preview:
-    """Describe a strategy: what it costs, what is left, and how far off each aggregate will be.
-
-    >>> import celosia as cl
-    >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
-    >>> session = cl.Session(deaths, budget=cl.PureDP(epsilon=1))
-    >>> session.query().count().preview(epsilon=1).cost
-    PureDP(epsilon=1)
-    """
+    """Describe a strategy: what it costs, what is left, and how far off each aggregate will be."""
     certain = exact_level(level)
     lines: list[Line] = []
     for part in strategy.parts:
@@ -223,12 +204,7 @@ def _mechanism(part: "Part", strategy: "Strategy") -> str:
 
 
 def noise_words(noise: "Noise", row: int = 1) -> str:
-    """Return what is added to each number, for a reader; ``row`` is what one row can add, in steps.
-
-    >>> from celosia.statistics import Bounding, Noise, Sensitivity
-    >>> noise_words(Noise.laplace("0.5", Sensitivity(l1=1, l2_squared=1), 1, 1, Bounding()))
-    'Laplace noise of scale 2'
-    """
+    """Return what is added to each number, for a reader; ``row`` is what one row can add, in steps."""
     event: Any = noise.event
     gaussian = noise.kind == "Gaussian"
     size = math.sqrt(event.variance) if gaussian else float(event.scale)
@@ -267,15 +243,7 @@ def _bounds(strategy: "Strategy") -> Iterator[tuple[str, str]]:
 
 
 def notes_of(strategy: "Strategy") -> tuple[str, ...]:
-    """Return what should be known about an answer besides its numbers, each sentence once.
-
-    >>> import celosia as cl
-    >>> schema = cl.Schema(age=cl.Integer(0, 120), sex=cl.Category("F", "M"))
-    >>> deaths = cl.table(cl.data.deaths(), schema=schema, name="deaths")
-    >>> session = cl.Session(deaths, budget=cl.PureDP(epsilon=1))
-    >>> session.query().mode("sex").preview(epsilon=1).notes[0][:35]
-    'The mode is chosen among 2 values b'
-    """
+    """Return what should be known about an answer besides its numbers, each sentence once."""
     return tuple(dict.fromkeys(_notes(strategy)))
 
 

@@ -24,17 +24,6 @@ from celosia.query.planning.measurements import Need
 from celosia.query.planning.target import Target
 from celosia.statistics import Choice, Measure, Noise, PrivateTopK, SharedMoments
 
-__all__ = [
-    "PRIVATE_KEYS",
-    "Part",
-    "Strategy",
-    "check_noise",
-    "split_by_error",
-    "squared_error",
-    "strategies_for",
-    "strategy_for",
-]
-
 PRIVATE_KEYS = (
     "The keys are private (a Text column), so they are chosen by a noisy threshold, which needs a delta: list the keys "
     "in group_by(keys=…), or ask the owner of the data to list them in the schema (Category) or for a budget with a "
@@ -51,11 +40,6 @@ class Part:
     """One measurement with its share: of epsilon, or of rho where the noise is Gaussian or the budget is one.
 
     ``weight`` is the part of the whole cost; ``noise`` is None for choices.
-
-    >>> from celosia.statistics import Mode
-    >>> mode = Need(measure=Mode(candidates=3), columns=(), serves=())
-    >>> Part(need=mode, share=Fraction(1, 2), weight=Fraction(1), noise=None).weight
-    Fraction(1, 1)
     """
 
     need: Need
@@ -66,17 +50,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Strategy:
-    """All decisions about a query, and the event that a session reserves.
-
-    >>> import celosia as cl
-    >>> from celosia.query.plan.nodes import Aggregate, Base, Plan
-    >>> from celosia.query.planning.analysis import question_of
-    >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
-    >>> plan = Plan(relation=Base("deaths"), aggregates=(Aggregate(kind="count", name="count"),))
-    >>> strategy = strategy_for(question_of(plan, {"deaths": deaths}), Target.of(cl.ZCDP(rho=1), rho="0.5"))
-    >>> strategy.event, strategy.pure
-    (GaussianEvent(variance=1, sensitivity_squared=1), False)
-    """
+    """All decisions about a query, and the event that a session reserves."""
 
     question: Question
     target: Target
@@ -91,31 +65,12 @@ class Strategy:
 
 
 def strategy_for(question: Question, target: Target) -> Strategy:
-    """Decide how to spend the target on a question: with the noise that has the smaller error.
-
-    >>> import celosia as cl
-    >>> from celosia.query.plan.nodes import Aggregate, Base, Plan
-    >>> from celosia.query.planning.analysis import question_of
-    >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
-    >>> plan = Plan(relation=Base("deaths"), aggregates=(Aggregate(kind="count", name="count"),))
-    >>> strategy_for(question_of(plan, {"deaths": deaths}), Target.of(cl.PureDP(epsilon=1), epsilon="0.5")).event
-    LaplaceEvent(scale=2, sensitivity=1)
-    """
+    """Decide how to spend the target on a question: with the noise that has the smaller error."""
     return min(strategies_for(question, target), key=squared_error)
 
 
 def strategies_for(question: Question, target: Target) -> list[Strategy]:
-    """Return the ways to spend the target: Laplace and, with a delta, Gaussian noise; of a rho only the latter.
-
-    >>> import celosia as cl
-    >>> from celosia.query.plan.nodes import Aggregate, Base, Plan
-    >>> from celosia.query.planning.analysis import question_of
-    >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
-    >>> plan = Plan(relation=Base("deaths"), aggregates=(Aggregate(kind="count", name="count"),))
-    >>> target = Target.of(cl.ApproxDP(epsilon=1, delta="1e-6"), epsilon="0.5")
-    >>> [strategy.parts[0].noise.kind for strategy in strategies_for(question_of(plan, {"deaths": deaths}), target)]
-    ['Laplace', 'Gaussian']
-    """
+    """Return the ways to spend the target: Laplace and, with a delta, Gaussian noise; of a rho only the latter."""
     if _has_texts(question) and target.delta == 0:
         raise QueryError(
             "TOP_K of a Text finds values that nobody listed, by a noisy threshold, which needs a delta: ask the owner "
@@ -137,13 +92,6 @@ def check_noise(strategy: Strategy) -> Strategy:
     """Return a strategy whose noise can be drawn; one whose noise is too wide is refused, before it is paid for.
 
     Whether noise fits follows from its scale alone, so it is tried on nothing, with draws that nobody sees.
-
-    >>> import celosia as cl
-    >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
-    >>> cl.Session(deaths, budget=cl.PureDP(epsilon=1)).query().mean("age").preview(epsilon="1e-30")
-    Traceback (most recent call last):
-    ...
-    celosia.core.errors.ParameterError: epsilon is too small: the noise would drown every answer. Give a larger one.
     """
     for part in strategy.parts:
         if part.noise is not None and isinstance(part.need.measure, Measure):
@@ -250,11 +198,7 @@ def _errors(needs: Sequence[Need], question: Question) -> list[float]:
 
 
 def split_by_error(errors: Sequence[float], total: Fraction, *, power: float) -> list[Fraction]:
-    """Divide a total in proportion to a power of errors, exactly.
-
-    >>> split_by_error([1.0, 8.0], Fraction(1), power=2 / 3)
-    [Fraction(1, 5), Fraction(4, 5)]
-    """
+    """Divide a total in proportion to a power of errors, exactly."""
     raw = [(error / max(errors)) ** power for error in errors]
     parts = [max(1, round(_FINE * value / sum(raw))) for value in raw]
     return [total * Fraction(part, sum(parts)) for part in parts]
@@ -312,16 +256,7 @@ def _strategy(
 
 
 def squared_error(strategy: Strategy) -> float:
-    """Return the sum of the variances of what is measured, each relative to what one row can do to it.
-
-    >>> import celosia as cl
-    >>> from celosia.query.plan.nodes import Aggregate, Base, Plan
-    >>> from celosia.query.planning.analysis import question_of
-    >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
-    >>> plan = Plan(relation=Base("deaths"), aggregates=(Aggregate(kind="count", name="count"),))
-    >>> squared_error(strategy_for(question_of(plan, {"deaths": deaths}), Target.of(cl.ZCDP(rho=1), rho="0.5")))
-    1.0
-    """
+    """Return the sum of the variances of what is measured, each relative to what one row can do to it."""
     total = 0.0
     for part in strategy.parts[: len(strategy.question.needs)]:
         if part.noise is not None and isinstance(part.need.measure, Measure):

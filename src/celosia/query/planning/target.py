@@ -17,8 +17,6 @@ from celosia.core.guarantees import ZCDP, ApproxDP, PureDP
 if TYPE_CHECKING:
     from celosia.core.guarantees import Guarantee
 
-__all__ = ["Target"]
-
 _SMALLEST_DELTA: Final = Fraction(1, 10**200)
 _LARGEST_RHO: Final = 2**16
 _LONG_BITS: Final = 1_000  # a share is divided further, and events take three times as many
@@ -27,11 +25,7 @@ _SHORT_BITS: Final = 128
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """What one query may spend. With a ``rho`` the noise is Gaussian and choices are exponential.
-
-    >>> Target.of(ApproxDP(epsilon=3, delta="1e-6"), epsilon="0.5").delta
-    Fraction(1, 6000000)
-    """
+    """What one query may spend. With a ``rho`` the noise is Gaussian and choices are exponential."""
 
     epsilon: Fraction = Fraction(0)
     delta: Fraction = Fraction(0)
@@ -41,13 +35,7 @@ class Target:
     def of(
         cls, budget: "Guarantee", *, epsilon: Exact | None = None, delta: Exact | None = None, rho: Exact | None = None
     ) -> "Target":
-        """Return the target that a budget of this kind allows; a delta not given is in proportion to the epsilon.
-
-        >>> Target.of(PureDP(epsilon=3), epsilon="0.5")
-        Target(epsilon=Fraction(1, 2), delta=Fraction(0, 1), rho=None)
-        >>> Target.of(ZCDP(rho=1), rho="0.01").rho
-        Fraction(1, 100)
-        """
+        """Return the target that a budget of this kind allows; a delta not given is in proportion to the epsilon."""
         if not isinstance(budget, PureDP | ApproxDP | ZCDP):
             raise ParameterError(f"budget must be a PureDP, an ApproxDP or a ZCDP, not {quote(budget)}.")
         if isinstance(budget, ZCDP):

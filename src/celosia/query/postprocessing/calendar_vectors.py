@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     _Days = NDArray[np.int64]
 
-__all__ = ["CALENDAR_FUNCTIONS", "apply_calendar"]
-
 _SECONDS_A_DAY = 86_400
 _EARLIEST, _LATEST = -719_162, 2_932_896  # 0001-01-01 and 9999-12-31, in days since 1970
 _MOST = 10**12  # months or seconds, more than the calendar has
@@ -45,13 +43,7 @@ CALENDAR_FUNCTIONS: Final = frozenset({*_PARTS, "date", "hour", "date_trunc", "a
 
 
 def apply_calendar(name: str, moment: Vector, given: "Sequence[Scalar]") -> Vector:
-    """Return an operation on each date or time; what would leave the calendar is null.
-
-    >>> import datetime as dt
-    >>> from celosia.query.postprocessing.vectors import to_list, vector_of
-    >>> to_list(apply_calendar("add_months", vector_of([dt.date(2021, 1, 31)]), [1]))
-    [datetime.date(2021, 2, 28)]
-    """
+    """Return an operation on each date or time; what would leave the calendar is null."""
     time = moment.family == "timestamp"
     if not time and (name in ("hour", "add_seconds") or (name == "date_trunc" and given[0] == "hour")):
         raise QueryError(f"{name.upper()} of hours or seconds cannot be used on {moment.called} of an answer.")

@@ -14,8 +14,8 @@ import numpy as np
 
 from celosia.core.errors import QueryError
 from celosia.core.exact import quote
+from celosia.query.plan.comparison import bucket_labels
 from celosia.query.plan.expressions import Call, Column, Expression, Literal
-from celosia.query.plan.operations import bucket_labels
 from celosia.query.plan.text_functions import TEXT_FUNCTIONS
 from celosia.query.postprocessing.calendar_vectors import CALENDAR_FUNCTIONS, apply_calendar
 from celosia.query.postprocessing.text_vectors import apply_text_function
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
     _Values: TypeAlias = Sequence[Any] | NDArray[Any]
 
-__all__ = ["evaluate", "rehearse"]
-
 _ORDERED: Final = ("number", "date", "timestamp", "text")
 _EQUAL: Final = (*_ORDERED, "truth")
 _MOST_DECIMALS = 15
@@ -41,11 +39,7 @@ _ALMOST_LARGEST = 1.001 * LARGEST  # where doubles are sure that a whole number 
 
 
 def evaluate(expression: Expression, columns: "Mapping[str, _Values]", rows: int) -> list[Any]:
-    """Return the value of an expression in each row; None stands for null.
-
-    >>> evaluate(Call("/", (Column("total"), Column("count"))), {"total": [10, 3], "count": [4, 0]}, 2)
-    [2.5, None]
-    """
+    """Return the value of an expression in each row; None stands for null."""
     if isinstance(expression, Column):
         column = _column(expression.name, columns, rows)
         return column.tolist() if isinstance(column, np.ndarray) else list(column)
@@ -54,16 +48,7 @@ def evaluate(expression: Expression, columns: "Mapping[str, _Values]", rows: int
 
 
 def rehearse(plan: "Plan", samples: Mapping[str, Any]) -> None:
-    """Refuse what could not be computed of the answer, by one made-up value for each key and aggregate.
-
-    >>> from celosia.query.plan.nodes import Aggregate, Base, Plan
-    >>> count = Aggregate(kind="count", name="count")
-    >>> plan = Plan(relation=Base("deaths"), aggregates=(count,), having=Call(">", (Column("count"), Literal("F"))))
-    >>> rehearse(plan, {"count": 0})
-    Traceback (most recent call last):
-    ...
-    celosia.core.errors.QueryError: > cannot combine numbers with texts in an answer.
-    """
+    """Refuse what could not be computed of the answer, by one made-up value for each key and aggregate."""
     known = {name: [value] for name, value in samples.items()}
     shown = {name: evaluate(expression, known, 1) for name, expression in plan.outputs}
     for order in plan.order:

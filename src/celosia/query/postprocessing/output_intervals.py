@@ -20,22 +20,13 @@ if TYPE_CHECKING:
     Ends: TypeAlias = tuple[NDArray[Any], NDArray[Any]]
     Interval: TypeAlias = Callable[[float], Ends]
 
-__all__ = ["can_enclose", "enclose", "output_interval"]
-
 _MONOTONE: Final = frozenset({"real", "floor", "ceil", "round"})
 _EXACT = 2.0**26
 _KNOWN: Final = _MONOTONE | {"+", "-", "*", "/", "neg"}
 
 
 def output_interval(expression: Expression, intervals: "Mapping[str, Interval]") -> "Interval | None":
-    """Return the interval of a computed column from those of the answers, or None where there is none.
-
-    >>> share = Call("/", (Column("x"), Column("n")))
-    >>> one, two = (lambda level: (np.array([40]), np.array([60]))), (lambda level: (np.array([80]), np.array([100])))
-    >>> low, high = output_interval(share, {"x": one, "n": two})(0.95)
-    >>> low.round(6).tolist(), high.round(6).tolist()
-    ([0.4], [0.75])
-    """
+    """Return the interval of a computed column from those of the answers, or None where there is none."""
     names = sorted(columns_in(expression))
     if not names or not set(names) <= set(intervals) or not can_enclose(expression):
         return None
@@ -50,22 +41,13 @@ def output_interval(expression: Expression, intervals: "Mapping[str, Interval]")
 
 
 def enclose(expression: Expression, ends: "Mapping[str, Ends]") -> "Ends":
-    """Return where an expression lies if each of its columns lies between its ends.
-
-    >>> low, high = enclose(Call("-", (Column("x"), Column("n"))), {"x": ([4.0], [6.0]), "n": ([1.0], [2.0])})
-    >>> low.tolist(), high.tolist()
-    ([2.0], [5.0])
-    """
+    """Return where an expression lies if each of its columns lies between its ends."""
     with np.errstate(all="ignore"):
         return _enclosed(expression, {name: (_real(low), _real(high)) for name, (low, high) in ends.items()})
 
 
 def can_enclose(expression: Expression) -> bool:
-    """Return whether an expression is made of what intervals are known of.
-
-    >>> can_enclose(Call("upper", (Column("x"),)))
-    False
-    """
+    """Return whether an expression is made of what intervals are known of."""
     if isinstance(expression, Call):
         return expression.name in _KNOWN and all(map(can_enclose, expression.arguments))
     return isinstance(expression, Column) or type(expression.value) in (int, float)

@@ -14,19 +14,12 @@ if TYPE_CHECKING:
 
     from celosia.query.plan.types import Scalar
 
-__all__ = ["apply_text_function"]
-
 _RESULTS: "Final[dict[str, tuple[str, Any]]]" = {"length": ("number", np.int64), "like": ("truth", np.bool_)}
 _ANY_TEXT = Typed(family="text", label="the column")
 
 
 def apply_text_function(name: str, text: Vector, given: "Sequence[Scalar]") -> Vector:
-    """Return a text function of each item; what is written out beside it is checked as in a query.
-
-    >>> from celosia.query.postprocessing.vectors import vector_of
-    >>> apply_text_function("upper", vector_of(["niño", None]), []).items.tolist()
-    ['NIÑO', '']
-    """
+    """Return a text function of each item; what is written out beside it is checked as in a query."""
     TEXT_RULES[name]([_ANY_TEXT, *map(of_literal, given)])
     family, kind = _RESULTS.get(name, ("text", object))
     function = TEXT_FUNCTIONS[name]

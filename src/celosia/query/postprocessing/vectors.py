@@ -19,8 +19,6 @@ from celosia.core.errors import QueryError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["LARGEST", "Vector", "aligned", "to_list", "vector_of"]
-
 LARGEST: Final = 2**62
 """Whole numbers beyond plus or minus this become null: a sum of two must fit 64 bits."""
 
@@ -46,12 +44,7 @@ _WORDS: Final = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Vector:
-    """Items of one family; where ``null`` is true there is no value, whatever the item says.
-
-    >>> ages = vector_of([34, None, 71])
-    >>> ages.family, ages.null.tolist()
-    ('number', [False, True, False])
-    """
+    """Items of one family; where ``null`` is true there is no value, whatever the item says."""
 
     family: str
     items: "NDArray[Any]"
@@ -59,38 +52,22 @@ class Vector:
 
     @property
     def called(self) -> str:
-        """What a message calls the items.
-
-        >>> vector_of(["F", "M"]).called
-        'texts'
-        """
+        """What a message calls the items."""
         return _WORDS[self.family]
 
     @property
     def whole(self) -> bool:
-        """Whether the items are kept as whole numbers.
-
-        >>> vector_of([1, 2]).whole, vector_of([1, 2.5]).whole
-        (True, False)
-        """
+        """Whether the items are kept as whole numbers."""
         return self.items.dtype.kind == "i"
 
     def repeated(self, rows: int) -> "Vector":
-        """Return one item as a column of ``rows`` rows.
-
-        >>> to_list(vector_of([7]).repeated(3))
-        [7, 7, 7]
-        """
+        """Return one item as a column of ``rows`` rows."""
         items, null = (np.broadcast_to(array, (rows,)) for array in (self.items, self.null))
         return Vector(self.family, items, null)
 
 
 def vector_of(values: "Sequence[Any] | NDArray[Any]") -> Vector:
-    """Return a column of an answer as an array; None, NaN and infinities are null.
-
-    >>> vector_of([0.5, float("nan")]).null.tolist()
-    [False, True]
-    """
+    """Return a column of an answer as an array; None, NaN and infinities are null."""
     plain = values.tolist() if isinstance(values, np.ndarray) else values
     types = set(map(type, plain))
     missing = type(None) in types
@@ -113,11 +90,7 @@ def vector_of(values: "Sequence[Any] | NDArray[Any]") -> Vector:
 
 
 def to_list(vector: Vector) -> list[Any]:
-    """Return a column as a list of Python's own values, None for null.
-
-    >>> to_list(vector_of([dt.date(2021, 12, 31), None]))
-    [datetime.date(2021, 12, 31), None]
-    """
+    """Return a column as a list of Python's own values, None for null."""
     items = vector.items
     if vector.family == "date":
         items = items.astype("datetime64[D]")
@@ -131,11 +104,7 @@ def to_list(vector: Vector) -> list[Any]:
 
 
 def aligned(name: str, vectors: Sequence[Vector]) -> list[Vector]:
-    """Return columns of one family and type; refuse to mix families. ``name`` is the operation, for the message.
-
-    >>> [vector.items.dtype.name for vector in aligned("+", [vector_of([1]), vector_of([0.5])])]
-    ['float64', 'float64']
-    """
+    """Return columns of one family and type; refuse to mix families. ``name`` is the operation, for the message."""
     given = [vector for vector in vectors if vector.family != "null"]
     other = next((vector for vector in given if vector.family != given[0].family), None)
     if other is not None:

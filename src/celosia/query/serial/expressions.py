@@ -24,19 +24,13 @@ if TYPE_CHECKING:
 
     from celosia.data.schema.columns import Value
 
-__all__ = ["expression_from_json", "expression_to_json", "value_from_json", "value_to_json"]
-
 _REAL: Final = re.compile(r"-?\d{1,400}(\.\d{1,400})?([eE][+-]?\d{1,3})?", re.ASCII)
 _DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _MOMENT: Final = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z", re.ASCII)
 
 
 def expression_to_json(expression: Expression) -> dict[str, Any]:
-    """Return an expression as plain values.
-
-    >>> expression_to_json(Call("<", (Column("age"), Literal(18))))
-    {'call': '<', 'arguments': [{'column': 'age'}, {'literal': 18, 'type': 'integer'}]}
-    """
+    """Return an expression as plain values."""
     if isinstance(expression, Column):
         return {"column": expression.name}
     if isinstance(expression, Literal):
@@ -45,11 +39,7 @@ def expression_to_json(expression: Expression) -> dict[str, Any]:
 
 
 def expression_from_json(value: object) -> Expression:
-    """Read an expression back; what is not exactly one raises ``FormatError`` or ``QueryError``.
-
-    >>> expression_from_json({"call": "neg", "arguments": [{"column": "age"}]})
-    Call('neg', (Column('age'),))
-    """
+    """Read an expression back; what is not exactly one raises ``FormatError`` or ``QueryError``."""
     given = value if isinstance(value, dict) else {}
     if "column" in given:
         return Column(text(fields(value, "column", ["column"])["column"], "column"))
@@ -71,11 +61,7 @@ def expression_from_json(value: object) -> Expression:
 
 
 def value_to_json(value: object) -> dict[str, Any]:
-    """Return one value with its type; what no column can hold is refused.
-
-    >>> value_to_json(0.1), value_to_json(Fraction(1, 3))
-    ({'literal': '0.1', 'type': 'real'}, {'literal': '1/3', 'type': 'ratio'})
-    """
+    """Return one value with its type; what no column can hold is refused."""
     plain: Any = value.item() if hasattr(value, "item") and not hasattr(value, "__len__") else value  # NumPy's scalars
     written: object
     match plain:
@@ -102,11 +88,7 @@ def value_to_json(value: object) -> dict[str, Any]:
 
 
 def value_from_json(value: object) -> "Value | float | None":
-    """Read one value back.
-
-    >>> value_from_json({"literal": "2021-12-31", "type": "date"})
-    datetime.date(2021, 12, 31)
-    """
+    """Read one value back."""
     found = fields(value, "literal", ["literal", "type"])
     read = _READERS[one_of(found["type"], "type", _READERS)](found["literal"])
     # The constructor of literals knows what every engine can hold.

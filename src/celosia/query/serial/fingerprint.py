@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from celosia.data.table import Table
     from celosia.query.plan.nodes import Plan
 
-__all__ = ["content_digest", "data_version", "declaration", "fingerprint"]
-
 _FORMAT = "celosia answer 1"
 
 
@@ -45,16 +43,6 @@ def fingerprint(
     ``version`` is what the owner calls the state of the data. Files also have that of their last change, so that a file
     that was replaced is never answered for by the one before; other sources have no state of their own. ``contents``
     are digests of public tables that are known already.
-
-    >>> import celosia as cl
-    >>> from celosia.query.plan.nodes import Aggregate, Base, Plan
-    >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
-    >>> plan = Plan(relation=Base("deaths"), aggregates=(Aggregate(kind="count", name="count"),))
-    >>> event = cl.mechanisms.Laplace(epsilon=1, sensitivity=1).event
-    >>> fingerprint(plan, {"deaths": deaths}, event, cl.PureDP(epsilon=1)) is None  # a frame has no version
-    True
-    >>> len(fingerprint(plan, {"deaths": deaths}, event, cl.PureDP(epsilon=1), version="2021"))
-    64
     """
     known = dict(contents or {})
     declared = []
@@ -74,13 +62,7 @@ def _state(table: "Table", version: str | None) -> str | None:
 
 
 def declaration(table: "Table") -> dict[str, Any]:
-    """Return all that was declared of a table, as plain values.
-
-    >>> import celosia as cl
-    >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
-    >>> declaration(deaths)["adjacency"], declaration(deaths)["person"]
-    ('add-remove', None)
-    """
+    """Return all that was declared of a table, as plain values."""
     text, most = table.text.declared(), table.max_rows_per_person
     return {
         **({"text": text} if text else {}),
@@ -97,12 +79,7 @@ def declaration(table: "Table") -> dict[str, Any]:
 
 
 def data_version(table: "Table") -> str | None:
-    """Return the state of a table's files, by their paths, sizes and last changes; None for what is in no file.
-
-    >>> import celosia as cl
-    >>> data_version(cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)))) is None
-    True
-    """
+    """Return the state of a table's files, by their paths, sizes and last changes; None for what is in no file."""
     if not isinstance(table.source, Files):
         return None
     try:
@@ -113,13 +90,7 @@ def data_version(table: "Table") -> str | None:
 
 
 def content_digest(table: "Table") -> str | None:
-    """Return a digest of the rows of a public table; equal for equal rows, however they are laid out in memory.
-
-    >>> import celosia as cl, pyarrow as pa
-    >>> book = cl.table(pa.table({"code": ["A", "B"], "beds": [10, 250]}), name="book", public=True, key="code")
-    >>> len(content_digest(book))
-    64
-    """
+    """Return a digest of the rows of a public table; equal for equal rows, however they are laid out in memory."""
     if not table.public or not isinstance(table.source, Frame):
         return None
     import pyarrow as pa

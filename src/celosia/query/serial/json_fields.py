@@ -15,22 +15,6 @@ from typing import Any, Final, NoReturn, TypeAlias
 from celosia.core.errors import FormatError
 from celosia.core.exact import quote
 
-__all__ = [
-    "FORMATS",
-    "JSON",
-    "bounded",
-    "fields",
-    "listed",
-    "number_from_json",
-    "number_to_json",
-    "one_of",
-    "parse_json",
-    "text",
-    "truth",
-    "versioned",
-    "whole_number",
-]
-
 JSON: TypeAlias = dict[str, Any] | list[Any] | str | int | float | bool | None
 """What JSON can say."""
 
@@ -44,15 +28,7 @@ _UNUSUAL: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf
 
 
 def parse_json(data: object, *, most: int = 2**24) -> Any:
-    """Read a JSON text of at most ``most`` characters: no field twice, no NaN, no number of very many digits.
-
-    >>> parse_json('{"epsilon": "0.1"}')
-    {'epsilon': '0.1'}
-    >>> parse_json('{"epsilon": NaN}')
-    Traceback (most recent call last):
-    ...
-    celosia.core.errors.FormatError: The text holds the number 'NaN', which is none that is read here.
-    """
+    """Read a JSON text of at most ``most`` characters: no field twice, no NaN, no number of very many digits."""
     if not isinstance(data, str | bytes) or len(data) > most:
         raise FormatError(f"JSON is read from a text of at most {most:,} characters.")
     try:
@@ -88,11 +64,6 @@ def bounded(value: object, *, name: str, most: int, deepest: int, longest: int) 
     """Refuse a value of more than ``most`` parts, deeper than ``deepest``, or with a text longer than ``longest``.
 
     It is walked without recursion, and no further than it is allowed to go.
-
-    >>> bounded([[[]]], name="plan", most=10, deepest=1, longest=10)
-    Traceback (most recent call last):
-    ...
-    celosia.core.errors.FormatError: The plan is nested deeper than 1 levels.
     """
     level: list[object] = [value]
     parts = 0
@@ -147,13 +118,7 @@ def _check_leaf(value: object, name: str, longest: int) -> None:
 
 
 def fields(value: object, name: str, needed: Iterable[str], optional: Iterable[str] = ()) -> dict[str, Any]:
-    """Return the fields of an object; refuse one that lacks a needed field or has one that nobody knows.
-
-    >>> fields({"name": "sex"}, "key", ["name", "expression"])
-    Traceback (most recent call last):
-    ...
-    celosia.core.errors.FormatError: A key needs the field expression.
-    """
+    """Return the fields of an object; refuse one that lacks a needed field or has one that nobody knows."""
     required = list(needed)
     allowed = [*required, *optional]
     if not isinstance(value, dict):
@@ -168,11 +133,7 @@ def fields(value: object, name: str, needed: Iterable[str], optional: Iterable[s
 
 
 def versioned(value: object, name: str, version: int) -> dict[str, Any]:
-    """Return an object of the version that is read; refuse others before their fields are looked at.
-
-    >>> versioned({"version": 1}, "plan", 1)
-    {'version': 1}
-    """
+    """Return an object of the version that is read; refuse others before their fields are looked at."""
     given = value.get("version") if isinstance(value, dict) else None
     if not isinstance(value, dict) or type(given) is not int or given != version:
         raise FormatError(
@@ -182,22 +143,14 @@ def versioned(value: object, name: str, version: int) -> dict[str, Any]:
 
 
 def text(value: object, name: str) -> str:
-    """Return a text.
-
-    >>> text("sex", "name")
-    'sex'
-    """
+    """Return a text."""
     if type(value) is not str:  # a guard reads numbers with a point as texts of a kind of their own
         raise FormatError(f"{name} must be a text, not {quote(value)}.")
     return value
 
 
 def one_of(value: object, name: str, words: Iterable[str]) -> str:
-    """Return one of several words.
-
-    >>> one_of("left", "how", ("inner", "left"))
-    'left'
-    """
+    """Return one of several words."""
     known = list(words)
     if not isinstance(value, str) or value not in known:
         raise FormatError(f"{name} must be one of {', '.join(known)}, not {quote(value)}.")
@@ -205,55 +158,35 @@ def one_of(value: object, name: str, words: Iterable[str]) -> str:
 
 
 def truth(value: object, name: str) -> bool:
-    """Return true or false; 0 and 1 are neither.
-
-    >>> truth(True, "descending")
-    True
-    """
+    """Return true or false; 0 and 1 are neither."""
     if not isinstance(value, bool):
         raise FormatError(f"{name} must be true or false, not {quote(value)}.")
     return value
 
 
 def whole_number(value: object, name: str) -> int:
-    """Return a whole number; true is none, and neither is 1.0.
-
-    >>> whole_number(3, "limit")
-    3
-    """
+    """Return a whole number; true is none, and neither is 1.0."""
     if not isinstance(value, int) or isinstance(value, bool):
         raise FormatError(f"{name} must be a whole number, not {quote(value)}.")
     return value
 
 
 def listed(value: object, name: str) -> list[Any]:
-    """Return a list.
-
-    >>> listed([1, 2], "values")
-    [1, 2]
-    """
+    """Return a list."""
     if not isinstance(value, list):
         raise FormatError(f"{name} must be a list, not {quote(value)}.")
     return value
 
 
 def number_to_json(value: float) -> float | str:
-    """Return a number as JSON can say it: those that are not finite as texts.
-
-    >>> number_to_json(0.5), number_to_json(-math.inf)
-    (0.5, '-Infinity')
-    """
+    """Return a number as JSON can say it: those that are not finite as texts."""
     if math.isfinite(value):
         return float(value)
     return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
 
 
 def number_from_json(value: object, name: str) -> float:
-    """Read a number back.
-
-    >>> number_from_json(0.5, "error"), number_from_json("Infinity", "error")
-    (0.5, inf)
-    """
+    """Read a number back."""
     if isinstance(value, str) and value in _UNUSUAL:
         return _UNUSUAL[value]
     if isinstance(value, bool) or not isinstance(value, int | float):

@@ -22,8 +22,6 @@ from celosia.query.serial.json_fields import (
 )
 from celosia.query.serial.release import record_from_json, record_to_json
 
-__all__ = ["preview_from_json", "preview_to_json"]
-
 _MOST_PARTS = 1_000_000
 _DEEPEST = 32
 _LONGEST_TEXT = 2**20
@@ -31,14 +29,7 @@ _FIELDS = ("cost", "remaining", "affordable", "cells", "level", "aggregates", "b
 
 
 def preview_to_json(preview: Preview) -> dict[str, Any]:
-    """Return a preview as plain values, with its cost and what remains as records.
-
-    >>> import celosia as cl
-    >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
-    >>> preview = cl.Session(deaths, budget=cl.PureDP(epsilon=1)).query().count().preview(epsilon="0.1")
-    >>> preview_to_json(preview)["cost"]["epsilon"], preview_to_json(preview)["aggregates"][0]["share"]
-    ('1/10', '1')
-    """
+    """Return a preview as plain values, with its cost and what remains as records."""
     return {
         "version": FORMATS["preview"],
         "cost": record_to_json(preview.cost),
@@ -62,14 +53,7 @@ def preview_to_json(preview: Preview) -> dict[str, Any]:
 
 
 def preview_from_json(value: object) -> Preview:
-    """Read a preview back; whatever is not exactly one raises ``FormatError``.
-
-    >>> import celosia as cl
-    >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
-    >>> preview = cl.Session(deaths, budget=cl.PureDP(epsilon=1)).query().mean("age").preview(epsilon="0.1")
-    >>> preview_from_json(preview_to_json(preview)) == preview
-    True
-    """
+    """Read a preview back; whatever is not exactly one raises ``FormatError``."""
     bounded(value, name="preview", most=_MOST_PARTS, deepest=_DEEPEST, longest=_LONGEST_TEXT)
     found = fields(versioned(value, "preview", FORMATS["preview"]), "preview", ["version", *_FIELDS])
     return Preview(

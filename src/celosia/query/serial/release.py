@@ -42,8 +42,6 @@ if TYPE_CHECKING:
 
     Ends = tuple[NDArray[Any], NDArray[Any]]
 
-__all__ = ["LEVELS", "record_from_json", "record_to_json", "release_from_json", "release_to_json"]
-
 LEVELS: Final = (0.5, 0.8, 0.9, 0.95, 0.99, 0.999)
 """The levels at which intervals are written down."""
 
@@ -57,15 +55,7 @@ _FIELDS: Final = ("columns", "keys", "notes", "event", "guarantee", "seeded", "i
 
 
 def release_to_json(release: TableRelease) -> dict[str, Any]:
-    """Return a released table as plain values; strict JSON, without NaN.
-
-    >>> import celosia as cl
-    >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
-    >>> release = cl.Session(deaths, budget=cl.PureDP(epsilon=1)).query().count().release(epsilon=1)
-    >>> written = release_to_json(release)
-    >>> written["columns"][0]["type"], [level["level"] for level in written["intervals"][0]["levels"]]
-    ('int64', [0.5, 0.8, 0.9, 0.95, 0.99, 0.999])
-    """
+    """Return a released table as plain values; strict JSON, without NaN."""
     return {
         "version": FORMATS["release"],
         "columns": [_column(name, release.value[name]) for name in release.value.column_names],
@@ -81,15 +71,7 @@ def release_to_json(release: TableRelease) -> dict[str, Any]:
 
 
 def release_from_json(value: object) -> TableRelease:
-    """Read a released table back; whatever is not exactly one raises ``FormatError``.
-
-    >>> import celosia as cl
-    >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
-    >>> release = cl.Session(deaths, budget=cl.PureDP(epsilon=1)).query().count().release(epsilon=1)
-    >>> again = release_from_json(release_to_json(release))
-    >>> again == release, again.confidence_interval(0.9) == release.confidence_interval(0.9)
-    (True, True)
-    """
+    """Read a released table back; whatever is not exactly one raises ``FormatError``."""
     import pyarrow as pa
 
     bounded(value, name="release", most=_MOST_PARTS, deepest=_DEEPEST, longest=_LONGEST_TEXT)
@@ -116,23 +98,13 @@ def release_from_json(value: object) -> TableRelease:
 
 
 def record_to_json(record: Record) -> dict[str, Any]:
-    """Return an event or a guarantee as a JSON object inside another.
-
-    >>> from celosia import PureDP
-    >>> record_to_json(PureDP(epsilon="0.1"))["epsilon"]
-    '1/10'
-    """
+    """Return an event or a guarantee as a JSON object inside another."""
     written: dict[str, Any] = json.loads(record.to_json())
     return written
 
 
 def record_from_json(kind: type[T], value: object) -> T:
-    """Read an event or a guarantee back from a JSON object inside another.
-
-    >>> from celosia import PureDP
-    >>> record_from_json(PureDP, record_to_json(PureDP(epsilon="0.1")))
-    PureDP(epsilon='0.1')
-    """
+    """Read an event or a guarantee back from a JSON object inside another."""
     try:
         return kind.from_json(json.dumps(value, allow_nan=False))
     except (ValueError, TypeError, RecursionError) as error:

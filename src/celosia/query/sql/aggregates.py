@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from celosia.query.sql.names import ScopeReader
 
-__all__ = ["AGGREGATE_NAMES", "Function", "function_of", "has_aggregate", "is_aggregate"]
-
 AGGREGATE_NAMES: Final = (
     "COUNT, SUM, AVG, VARIANCE, STDDEV, COVAR_SAMP, CORR, MEDIAN, QUANTILE, MIN, MAX, MODE and TOP_K"
 )
@@ -56,11 +54,7 @@ _MOST = 1_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Function:
-    """An aggregate as a plan has it, without its name.
-
-    >>> Function(kind="count").columns
-    ()
-    """
+    """An aggregate as a plan has it, without its name."""
 
     kind: str
     columns: tuple[Expression, ...] = ()
@@ -68,12 +62,7 @@ class Function:
 
 
 def is_aggregate(node: exp.Expr) -> bool:
-    """Return whether a node is the call of an aggregate, allowed or not.
-
-    >>> from celosia.query.sql.syntax import condition_tree
-    >>> is_aggregate(condition_tree("SUM(x)")), is_aggregate(condition_tree("ABS(x)"))
-    (True, False)
-    """
+    """Return whether a node is the call of an aggregate, allowed or not."""
     from sqlglot import exp
 
     named = node.key == "anonymous" and str(node.this).upper() in _NAMED
@@ -81,25 +70,12 @@ def is_aggregate(node: exp.Expr) -> bool:
 
 
 def has_aggregate(node: exp.Expr) -> bool:
-    """Return whether there is an aggregate anywhere in an expression.
-
-    >>> from celosia.query.sql.syntax import condition_tree
-    >>> has_aggregate(condition_tree("1 + SUM(x) / 2"))
-    True
-    """
+    """Return whether there is an aggregate anywhere in an expression."""
     return any(is_aggregate(inner) for inner in nodes(node, leaving={"select", "subquery"}))
 
 
 def function_of(node: exp.Expr, reader: ScopeReader) -> Function:
-    """Return what an aggregate is in a plan; ``reader`` knows its columns.
-
-    >>> from celosia.query.plan.nodes import Base
-    >>> from celosia.query.sql.names import Scope, ScopeReader, Visible
-    >>> from celosia.query.sql.syntax import condition_tree
-    >>> scope = Scope(relation=Base("deaths"), visible=(Visible("deaths", "age", "age"),))
-    >>> function_of(condition_tree("QUANTILE(age, 0.9)"), ScopeReader(scope))
-    Function(kind='quantile', columns=(Column('age'),), parameters=(Fraction(9, 10),))
-    """
+    """Return what an aggregate is in a plan; ``reader`` knows its columns."""
     special = _SPECIAL.get(node.key)
     if special is not None:
         return special(node, reader)

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from celosia.data.schema.columns import Kind
 
-__all__ = ["read_date_literals", "read_dates"]
-
 _COMPARING: Final = frozenset(
     ["=", "<>", "<", "<=", ">", ">=", "between", "in", "least", "greatest", "clip", "coalesce"]
 )
@@ -28,14 +26,7 @@ _MIDNIGHT = dt.time()
 
 
 def read_dates(expression: Expression, kinds: Mapping[str, Kind]) -> Expression:
-    """Return an expression with dates and times in the place of texts that are compared with some.
-
-    >>> from celosia.data.schema.columns import Date
-    >>> from celosia.query.sql.expressions import parse_expression
-    >>> kinds = {"born": Date("1900-01-01", "2021-12-31")}
-    >>> read_dates(parse_expression("born < '1970-01-01'"), kinds) == parse_expression("born < DATE '1970-01-01'")
-    True
-    """
+    """Return an expression with dates and times in the place of texts that are compared with some."""
     if not isinstance(expression, Call):
         return expression
     inner = tuple(read_dates(argument, kinds) for argument in expression.arguments)
@@ -43,11 +34,7 @@ def read_dates(expression: Expression, kinds: Mapping[str, Kind]) -> Expression:
 
 
 def read_date_literals(call: Call, kinds: Mapping[str, Kind]) -> Call:
-    """Return an operation with its own literals read as dates or times if the other arguments are some.
-
-    >>> read_date_literals(Call("=", (Literal("F"), Literal("M"))), {})
-    Call('=', (Literal('F'), Literal('M')))
-    """
+    """Return an operation with its own literals read as dates or times if the other arguments are some."""
     written = [a for a in call.arguments if isinstance(a, Literal) and isinstance(a.value, str | dt.date)]
     if call.name not in _COMPARING or not written:
         return call

@@ -24,19 +24,13 @@ if TYPE_CHECKING:
 
     from celosia.data.table import Table
 
-__all__ = ["Catalogue", "part", "source_of"]
-
 _HOW: Final = "tables are joined by JOIN or LEFT JOIN with USING (key) or ON a.key = b.key"
 _MOST_JOINS = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Catalogue:
-    """The tables of a session, and the subqueries that WITH has named so far.
-
-    >>> Catalogue(tables={}).named
-    {}
-    """
+    """The tables of a session, and the subqueries that WITH has named so far."""
 
     tables: Mapping[str, Table]
     named: Mapping[str, Scope] = field(default_factory=dict)
@@ -58,25 +52,13 @@ class Catalogue:
 
 
 def part(select: exp.Expr, name: str) -> exp.Expr | None:
-    """Return a part of a SELECT; the parser has called some of them ``from`` and ``from_`` in turn.
-
-    >>> from celosia.query.sql.syntax import query_tree
-    >>> part(query_tree("SELECT COUNT(*) FROM deaths"), "from").this.name
-    'deaths'
-    """
+    """Return a part of a SELECT; the parser has called some of them ``from`` and ``from_`` in turn."""
     found: exp.Expr | None = select.args.get(name) or select.args.get(f"{name}_")
     return found
 
 
 def source_of(select: exp.Expr, catalogue: Catalogue, subquery: Callable[[exp.Expr, Catalogue], Scope]) -> Scope:
-    """Return what FROM and the JOINs of a SELECT read; ``subquery`` turns an inner SELECT into a relation.
-
-    >>> from celosia.query.sql.syntax import query_tree
-    >>> source_of(query_tree("SELECT COUNT(*) FROM nowhere"), Catalogue(tables={}), lambda *_: None)
-    Traceback (most recent call last):
-    ...
-    celosia.core.errors.QueryError: There is no table 'nowhere'. There are none.
-    """
+    """Return what FROM and the JOINs of a SELECT read; ``subquery`` turns an inner SELECT into a relation."""
     origin = part(select, "from")
     if origin is None:
         raise QueryError("A SELECT needs a FROM with a table of the session.")

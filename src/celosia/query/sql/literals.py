@@ -18,8 +18,6 @@ from celosia.query.sql.syntax import only
 if TYPE_CHECKING:
     from sqlglot import exp
 
-__all__ = ["date_literal", "interval_literal", "number_literal", "time_literal"]
-
 _DECIMAL = re.compile(r"(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,5})?", re.ASCII)
 _LONGEST_NUMBER = 400
 _UNITS: Final = {
@@ -35,11 +33,7 @@ _UNITS: Final = {
 
 
 def number_literal(text: str) -> Literal:
-    """Return the whole number or the double that a text stands for.
-
-    >>> number_literal("18"), number_literal("-0.5")
-    (Literal(18), Literal(-0.5))
-    """
+    """Return the whole number or the double that a text stands for."""
     digits = text.removeprefix("-")
     number = _DECIMAL.fullmatch(digits) if len(digits) <= _LONGEST_NUMBER else None
     if number is not None and digits.isdigit():
@@ -51,12 +45,7 @@ def number_literal(text: str) -> Literal:
 
 
 def interval_literal(interval: exp.Expr) -> tuple[str, Literal]:
-    """Return the unit, days, months or seconds, and the whole number of them that an INTERVAL stands for.
-
-    >>> from celosia.query.sql.syntax import condition_tree
-    >>> interval_literal(condition_tree("INTERVAL 2 WEEK")), interval_literal(condition_tree("INTERVAL '1' YEAR"))
-    (('days', Literal(14)), ('months', Literal(12)))
-    """
+    """Return the unit, days, months or seconds, and the whole number of them that an INTERVAL stands for."""
     only(interval, "this", "unit")
     amount, unit = ("" if one is None else str(one.name) for one in map(interval.args.get, ("this", "unit")))
     found = _UNITS.get(unit.upper().removesuffix("S"))
@@ -69,11 +58,7 @@ def interval_literal(interval: exp.Expr) -> tuple[str, Literal]:
 
 
 def date_literal(text: str) -> Literal:
-    """Return the date that a text stands for.
-
-    >>> date_literal("2021-12-31")
-    Literal(datetime.date(2021, 12, 31))
-    """
+    """Return the date that a text stands for."""
     if re.fullmatch(r"\d{4}-\d{2}-\d{2}", text, re.ASCII):
         try:
             return Literal(dt.date.fromisoformat(text))
@@ -83,11 +68,7 @@ def date_literal(text: str) -> Literal:
 
 
 def time_literal(text: str) -> Literal:
-    """Return the time in UTC that a text stands for.
-
-    >>> time_literal("2021-12-31 23:59:59").value.hour
-    23
-    """
+    """Return the time in UTC that a text stands for."""
     if re.fullmatch(r"\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2})?)?", text, re.ASCII):
         try:
             return Literal(dt.datetime.fromisoformat(text).replace(tzinfo=dt.UTC))

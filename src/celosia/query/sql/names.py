@@ -23,17 +23,12 @@ if TYPE_CHECKING:
     from celosia.data.schema.columns import Kind
     from celosia.query.plan.nodes import Relation
 
-__all__ = ["Scope", "ScopeReader", "Visible", "same_name"]
-
 
 @dataclass(frozen=True, slots=True)
 class Visible:
     """A column that can be named: after its table, by its own name there, and what the relation calls it now.
 
     ``column`` is None for the column that says whose row it is.
-
-    >>> Visible("deaths", "age", "age").column
-    'age'
     """
 
     table: str
@@ -43,13 +38,7 @@ class Visible:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """A relation and the names by which its columns go; ``merged`` are names that USING made one of two.
-
-    >>> from celosia.query.plan.nodes import Base
-    >>> scope = Scope(relation=Base("deaths"), visible=(Visible("deaths", "age", "age"),))
-    >>> scope.find(None, "AGE", quoted=False).column
-    'age'
-    """
+    """A relation and the names by which its columns go; ``merged`` are names that USING made one of two."""
 
     relation: Relation
     visible: tuple[Visible, ...]
@@ -85,14 +74,7 @@ class Scope:
 
 
 class ScopeReader(Reader):
-    """Reads expressions over the columns of a scope; with their ``kinds``, texts beside dates are read as dates.
-
-    >>> from celosia.query.plan.nodes import Base
-    >>> from celosia.query.sql.syntax import condition_tree
-    >>> scope = Scope(relation=Base("deaths"), visible=(Visible("deaths", "age", "age"),))
-    >>> ScopeReader(scope).read(condition_tree("deaths.Age < 18"))
-    Call('<', (Column('age'), Literal(18)))
-    """
+    """Reads expressions over the columns of a scope; with their ``kinds``, texts beside dates are read as dates."""
 
     def __init__(self, scope: Scope, kinds: Mapping[str, Kind] | None = None) -> None:
         super().__init__()
@@ -115,9 +97,5 @@ class ScopeReader(Reader):
 
 
 def same_name(one: str, other: str, *, quoted: bool) -> bool:
-    """Return whether two names are the same; case matters if the second is quoted.
-
-    >>> same_name("age", "AGE", quoted=False), same_name("age", "AGE", quoted=True)
-    (True, False)
-    """
+    """Return whether two names are the same; case matters if the second is quoted."""
     return one == other or (not quoted and one.lower() == other.lower())

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
     from celosia.data.table import Table
 
-__all__ = ["parse_sql"]
-
 _CLAUSES: Final = (
     "expressions",
     "from",
@@ -54,16 +52,7 @@ _LONGEST_NAME = 100
 
 
 def parse_sql(text: str, tables: Mapping[str, Table]) -> Plan:
-    """Return the plan of a SELECT over the tables of a session.
-
-    >>> import pyarrow as pa
-    >>> from celosia.data.schema.columns import Integer
-    >>> from celosia.data.table import table
-    >>> deaths = table(pa.table({"age": [34, 71]}), schema={"age": Integer(0, 120)}, name="deaths")
-    >>> plan = parse_sql("SELECT COUNT(*), AVG(age) FROM deaths WHERE age >= 18", {"deaths": deaths})
-    >>> plan.filter, [aggregate.name for aggregate in plan.aggregates]
-    (Call('>=', (Column('age'), Literal(18))), ['count', 'mean_age'])
-    """
+    """Return the plan of a SELECT over the tables of a session."""
     try:
         return _plan(query_tree(text), Catalogue(tables=tables))
     except RecursionError:  # the caller's own stack was nearly full

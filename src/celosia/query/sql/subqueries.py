@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     from celosia.data.schema.columns import Kind
 
-__all__ = ["condition_of", "named_subqueries", "select_item", "subquery_of"]
-
 _ROWWISE: Final = "SELECT person, x + y AS z FROM t WHERE …"
 _PER_PERSON: Final = "SELECT person, SUM(x) AS total FROM t GROUP BY person"
 _NO_SHOWING: Final = {
@@ -40,12 +38,7 @@ _NO_SHOWING: Final = {
 
 
 def named_subqueries(select: exp.Expr, catalogue: Catalogue) -> Catalogue:
-    """Return the catalogue with the subqueries that a WITH names added to it.
-
-    >>> from celosia.query.sql.syntax import query_tree
-    >>> named_subqueries(query_tree("SELECT COUNT(*) FROM deaths"), Catalogue(tables={})).named
-    {}
-    """
+    """Return the catalogue with the subqueries that a WITH names added to it."""
     with_ = part(select, "with")
     if with_ is None:
         return catalogue
@@ -64,14 +57,7 @@ def named_subqueries(select: exp.Expr, catalogue: Catalogue) -> Catalogue:
 
 
 def subquery_of(select: exp.Expr, catalogue: Catalogue) -> Scope:
-    """Return the relation that an inner SELECT makes, and the names of its columns.
-
-    >>> from celosia.query.sql.syntax import query_tree
-    >>> subquery_of(query_tree("SELECT x FROM t LIMIT 3"), Catalogue(tables={}))
-    Traceback (most recent call last):
-    ...
-    celosia.core.errors.QueryError: LIMIT belongs to the outermost SELECT: in a subquery it would pick rows by who ...
-    """
+    """Return the relation that an inner SELECT makes, and the names of its columns."""
     for name, why in _NO_SHOWING.items():
         if select.args.get(name) is not None:
             raise QueryError(f"{why}.")
@@ -85,14 +71,7 @@ def subquery_of(select: exp.Expr, catalogue: Catalogue) -> Scope:
 
 
 def condition_of(select: exp.Expr, scope: Scope, catalogue: Catalogue) -> Expression | None:
-    """Return the condition of a WHERE, if there is one; refuse what is not true or false in each row.
-
-    >>> from celosia.query.plan.nodes import Base
-    >>> from celosia.query.sql.syntax import query_tree
-    >>> select, scope = query_tree("SELECT COUNT(*) FROM deaths"), Scope(relation=Base("deaths"), visible=())
-    >>> condition_of(select, scope, Catalogue(tables={})) is None
-    True
-    """
+    """Return the condition of a WHERE, if there is one; refuse what is not true or false in each row."""
     where = select.args.get("where")
     if where is None:
         return None
@@ -107,13 +86,7 @@ def condition_of(select: exp.Expr, scope: Scope, catalogue: Catalogue) -> Expres
 
 
 def select_item(node: exp.Expr) -> tuple[exp.Expr, str | None]:
-    """Return what stands in a list of columns, and the name that AS gives it.
-
-    >>> from celosia.query.sql.syntax import query_tree
-    >>> item, name = select_item(query_tree("SELECT COUNT(*) AS n FROM deaths").expressions[0])
-    >>> item.key, name
-    ('count', 'n')
-    """
+    """Return what stands in a list of columns, and the name that AS gives it."""
     if node.key != "alias":
         return unwrapped(node), None
     only(node, "this", "alias")

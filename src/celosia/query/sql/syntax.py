@@ -19,19 +19,6 @@ if TYPE_CHECKING:
 
     from sqlglot import exp
 
-__all__ = [
-    "LONGEST_TEXT",
-    "MOST_PARTS",
-    "chain",
-    "condition_tree",
-    "nodes",
-    "only",
-    "parts_given",
-    "query_tree",
-    "spelt",
-    "unwrapped",
-]
-
 LONGEST_TEXT: Final = 20_000
 """Characters of the longest text that is parsed."""
 
@@ -40,47 +27,28 @@ MOST_PARTS: Final = 5_000
 
 
 def condition_tree(text: str) -> exp.Expr:
-    """Return the syntax tree of a condition or of another expression over columns.
-
-    >>> condition_tree("age < 18").key
-    'lt'
-    >>> condition_tree("age <")
-    Traceback (most recent call last):
-    ...
-    celosia.core.errors.QueryError: The text is not understood at line 1, column 5: it must be one expression ...
-    """
+    """Return the syntax tree of a condition or of another expression over columns."""
     from sqlglot import exp
 
     return _tree(text, exp.Condition, "it must be one expression such as age < 18 AND sex = 'F'")
 
 
 def query_tree(text: str) -> exp.Expr:
-    """Return the syntax tree of one SELECT statement.
-
-    >>> query_tree("SELECT COUNT(*) FROM deaths;").key
-    'select'
-    """
+    """Return the syntax tree of one SELECT statement."""
     from sqlglot import exp
 
     return _tree(text, exp.Select, "it must be one SELECT such as SELECT sex, COUNT(*) FROM deaths GROUP BY sex")
 
 
 def parts_given(node: exp.Expr) -> dict[str, object]:
-    """Return the parts of a node that are there, by name: what is absent, false or empty is left out.
-
-    >>> sorted(parts_given(condition_tree("age < 18")))
-    ['expression', 'this']
-    """
+    """Return the parts of a node that are there, by name: what is absent, false or empty is left out."""
     return {
         name: value for name, value in node.args.items() if value is not None and value is not False and value != []
     }
 
 
 def only(node: exp.Expr, *known: str) -> None:
-    """Refuse a node that has other parts than those that are understood.
-
-    >>> only(condition_tree("age < 18"), "this", "expression")
-    """
+    """Refuse a node that has other parts than those that are understood."""
     extra = [name for name in parts_given(node) if name not in known]
     if extra:
         part = extra[0].strip("_").upper().replace("_", " ")
@@ -89,11 +57,7 @@ def only(node: exp.Expr, *known: str) -> None:
 
 
 def unwrapped(node: exp.Expr) -> exp.Expr:
-    """Return what stands inside parentheses.
-
-    >>> unwrapped(condition_tree("((age))")).key
-    'column'
-    """
+    """Return what stands inside parentheses."""
     while node.key == "paren":
         only(node, "this")
         node = node.this
@@ -101,11 +65,7 @@ def unwrapped(node: exp.Expr) -> exp.Expr:
 
 
 def chain(node: exp.Expr) -> list[exp.Expr]:
-    """Return the parts of ``a AND b AND c``, which the parser nests to the left as deep as the text is long.
-
-    >>> [part.name for part in chain(condition_tree("a AND b AND c"))]
-    ['a', 'b', 'c']
-    """
+    """Return the parts of ``a AND b AND c``, which the parser nests to the left as deep as the text is long."""
     parts, key = [], node.key
     while node.key == key:
         only(node, "this", "expression")
@@ -118,9 +78,6 @@ def nodes(tree: exp.Expr, leaving: Collection[str] = ()) -> Iterator[exp.Expr]:
     """Yield all nodes of a tree, without recursion: it may be as deep as the text is long.
 
     What is inside the kinds of nodes that are ``leaving`` is left out.
-
-    >>> sorted({node.key for node in nodes(condition_tree("age < 18"))})
-    ['column', 'identifier', 'literal', 'lt']
     """
     queue: deque[exp.Expr] = deque([tree])
     while queue:
@@ -133,11 +90,7 @@ def nodes(tree: exp.Expr, leaving: Collection[str] = ()) -> Iterator[exp.Expr]:
 
 
 def spelt(node: exp.Expr) -> str:
-    """Return the SQL word for what a node is, for a message.
-
-    >>> spelt(condition_tree("ROUND(x)")), spelt(condition_tree("pg_sleep(1)"))
-    ('ROUND', 'PG_SLEEP')
-    """
+    """Return the SQL word for what a node is, for a message."""
     if node.key == "anonymous":
         return str(node.this).upper()[:60]
     if node.key in {"ignorenulls", "respectnulls"}:

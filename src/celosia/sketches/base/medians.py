@@ -10,8 +10,6 @@ from collections.abc import Callable
 
 from celosia.core.errors import ParameterError
 
-__all__ = ["cheapest_shape", "median_failure", "row_failure"]
-
 _MOST_ROWS = 201
 _LARGEST_ROW_FAILURE = 1 / 3
 _RARE = 1e-100  # beyond, the inverse of the incomplete beta function may not be a number
@@ -19,11 +17,7 @@ _DOWN = 1 - 1e-9  # more than the error of the incomplete beta function and its 
 
 
 def median_failure(rows: int, failure: float) -> float:
-    """Return the probability that at least half of the rows fail, if each does with probability ``failure``.
-
-    >>> round(median_failure(3, 0.1), 6)
-    0.028
-    """
+    """Return the probability that at least half of the rows fail, if each does with probability ``failure``."""
     from scipy.special import betainc
 
     half = (rows + 1) // 2
@@ -31,11 +25,7 @@ def median_failure(rows: int, failure: float) -> float:
 
 
 def row_failure(rows: int, failure: float) -> float:
-    """Return with which probability each row may fail, if at least half of them shall with ``failure`` at most.
-
-    >>> round(row_failure(3, 0.028), 6), row_failure(1, 0.25) <= 0.25
-    (0.1, True)
-    """
+    """Return with which probability each row may fail, if at least half of them shall with ``failure`` at most."""
     from scipy.special import betaincinv
 
     half = (rows + 1) // 2
@@ -49,9 +39,6 @@ def cheapest_shape(failure: float, width_at: Callable[[float], int]) -> tuple[in
     """Return the odd number of rows, and their width, that take the fewest cells.
 
     ``width_at`` says how wide a row must be to fail with no more than a probability, of 1/3 at most.
-
-    >>> cheapest_shape(0.01, lambda chance: math.ceil(100 / chance))
-    (5, 947)
     """
     best: tuple[int, int] | None = None
     for rows in range(1, _MOST_ROWS + 1, 2):

@@ -10,45 +10,27 @@ from statistics import NormalDist
 from celosia.core.errors import ParameterError
 from celosia.core.exact import Exact, exact, exact_positive, quote
 
-__all__ = ["deviations_for", "open_unit", "relative_bounds", "size_for", "standard_deviations", "tail_beyond"]
-
 _MOST_DEVIATIONS = 8
 
 
 def size_for(constant: float, error: Exact, failure: Exact) -> int:
-    """Return the least size at which an estimate is off by more than ``error``, relatively, in ``failure`` of cases.
-
-    >>> size_for(1.04, "0.02", "0.05")
-    10388
-    """
+    """Return the least size at which an estimate is off by more than ``error``, relatively, in ``failure`` of cases."""
     wanted = open_unit(error, name="error")
     return math.ceil((constant * deviations_for(failure) / wanted) ** 2)
 
 
 def deviations_for(failure: Exact) -> float:
-    """Return beyond how many standard deviations, to either side, a normal number lies with probability ``failure``.
-
-    >>> round(deviations_for("0.05"), 3)
-    1.96
-    """
+    """Return beyond how many standard deviations, to either side, a normal number lies with probability ``failure``."""
     return -NormalDist().inv_cdf(open_unit(failure, name="failure") / 2)
 
 
 def tail_beyond(deviations: float) -> float:
-    """Return the probability that a normal number lies above so many standard deviations: one side only.
-
-    >>> round(tail_beyond(2), 4)
-    0.0228
-    """
+    """Return the probability that a normal number lies above so many standard deviations: one side only."""
     return NormalDist().cdf(-deviations)
 
 
 def open_unit(value: Exact, *, name: str) -> float:
-    """Return a number greater than 0 and less than 1.
-
-    >>> open_unit("0.01", name="error")
-    0.01
-    """
+    """Return a number greater than 0 and less than 1."""
     number = float(exact(value, name=name))
     if not 0 < number < 1:
         raise ParameterError(f"{name} must be greater than 0 and less than 1, not {quote(value)}.")
@@ -56,11 +38,7 @@ def open_unit(value: Exact, *, name: str) -> float:
 
 
 def standard_deviations(value: Exact) -> float:
-    """Return a number of standard deviations that bounds may be asked for.
-
-    >>> standard_deviations(2)
-    2.0
-    """
+    """Return a number of standard deviations that bounds may be asked for."""
     number = float(exact_positive(value, name="deviations"))
     if number > _MOST_DEVIATIONS:
         raise ParameterError(f"deviations must be at most {_MOST_DEVIATIONS}, not {quote(value)}.")
@@ -71,9 +49,6 @@ def relative_bounds(estimate: float, error: float, least: float, deviations: Exa
     """Return between which true values an estimate is at most so many standard deviations off.
 
     ``error`` is the relative standard error; ``least`` a value that the truth is surely not below.
-
-    >>> relative_bounds(100.0, 0.25, 90.0, 2)
-    (90.0, 200.0)
     """
     width = standard_deviations(deviations) * error
     high = estimate / (1 - width) if width < 1 else math.inf

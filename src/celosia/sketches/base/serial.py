@@ -27,8 +27,6 @@ from celosia.sketches.hashing.digest import digest_bytes
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
-__all__ = ["Kind", "pack", "read_array", "signed_field", "unpack", "unsigned_field", "write_array"]
-
 _MAGIC = b"CLSK"
 _VERSION = 1
 _HEAD = struct.Struct("<4sBBH")
@@ -36,11 +34,7 @@ _WORD = struct.Struct("<Q")
 
 
 class Kind(IntEnum):
-    """What a frame holds.
-
-    >>> Kind.COUNT_MIN.value
-    3
-    """
+    """What a frame holds."""
 
     BLOOM = 1
     COUNTING_BLOOM = 2
@@ -56,26 +50,14 @@ class Kind(IntEnum):
 
 
 def pack(kind: Kind, fields: Sequence[int], payload: bytes) -> bytes:
-    r"""Write the parameters and the state of a sketch.
-
-    >>> pack(Kind.BLOOM, [1, 2], b"state")[:8]
-    b'CLSK\x01\x01\x02\x00'
-    """
+    r"""Write the parameters and the state of a sketch."""
     head = _HEAD.pack(_MAGIC, _VERSION, kind, len(fields)) + struct.pack(f"<{len(fields)}Q", *fields)
     body = b"".join([head, _WORD.pack(len(payload)), payload])
     return body + _WORD.pack(digest_bytes(body))
 
 
 def unpack(data: bytes, *, kind: Kind, fields: int) -> tuple[tuple[int, ...], bytes]:
-    """Read what ``pack`` wrote: a number of fields, and the payload.
-
-    >>> unpack(pack(Kind.BLOOM, [1, 2], b"state"), kind=Kind.BLOOM, fields=2)
-    ((1, 2), b'state')
-    >>> unpack(b"CLSK", kind=Kind.BLOOM, fields=2)
-    Traceback (most recent call last):
-    ...
-    celosia.core.errors.FormatError: These bytes are not a sketch: they end too early.
-    """
+    """Read what ``pack`` wrote: a number of fields, and the payload."""
     fault = _fault(data, kind, fields)
     if fault is not None:
         raise FormatError(f"These bytes are not a sketch: {fault}.")
@@ -108,20 +90,12 @@ def _fault_in(data: bytes, kind: Kind, fields: int) -> str | None:
 
 
 def write_array(array: "NDArray[Any]") -> bytes:
-    r"""Return the numbers of an array, little-endian and row by row.
-
-    >>> write_array(np.array([1, -1], dtype=np.int16))
-    b'\x01\x00\xff\xff'
-    """
+    r"""Return the numbers of an array, little-endian and row by row."""
     return array.astype(array.dtype.newbyteorder("<"), copy=False).tobytes()
 
 
 def read_array(payload: bytes, dtype: "DTypeLike", shape: tuple[int, ...]) -> "NDArray[Any]":
-    r"""Return an array that ``write_array`` wrote, if it has exactly this shape; the array is a copy.
-
-    >>> read_array(b"\x01\x00\xff\xff", np.int16, (2,)).tolist()
-    [1, -1]
-    """
+    r"""Return an array that ``write_array`` wrote, if it has exactly this shape; the array is a copy."""
     kind = np.dtype(dtype)
     expected = kind.itemsize
     for length in shape:  # in Python's whole numbers: hostile lengths must not wrap around
@@ -132,18 +106,10 @@ def read_array(payload: bytes, dtype: "DTypeLike", shape: tuple[int, ...]) -> "N
 
 
 def unsigned_field(number: int) -> int:
-    """Return a number from -2^63 to 2^63 - 1 as a field, in two's complement.
-
-    >>> unsigned_field(-1) == 2**64 - 1
-    True
-    """
+    """Return a number from -2^63 to 2^63 - 1 as a field, in two's complement."""
     return number % 2**64
 
 
 def signed_field(field: int) -> int:
-    """Return the number that ``unsigned_field`` wrote.
-
-    >>> signed_field(2**64 - 1)
-    -1
-    """
+    """Return the number that ``unsigned_field`` wrote."""
     return field - 2**64 if field >= 2**63 else field

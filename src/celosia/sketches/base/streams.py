@@ -14,17 +14,11 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["digest_chunks"]
-
 _CHUNK = 1 << 15
 
 
 def digest_chunks(values: Values, seed: int) -> "Iterator[NDArray[np.uint64]]":
-    """Yield the digests of a column, some ten thousand at a time.
-
-    >>> [chunk.size for chunk in digest_chunks(range(70_000), 0)]
-    [32768, 32768, 4464]
-    """
+    """Yield the digests of a column, some ten thousand at a time."""
     column = read_column(values)
     for start in range(0, len(column), _CHUNK):
         yield digest(column.slice(start, start + _CHUNK), seed=seed)

@@ -13,8 +13,6 @@ from celosia.core.errors import InputError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["MOST", "exact_sum", "read_weights", "signed_sums"]
-
 MOST = 2**62
 """The largest sum of absolute weights that a sketch takes."""
 
@@ -22,11 +20,7 @@ _HALF = 32
 
 
 def read_weights(weights: "ArrayLike | None", count: int) -> "NDArray[np.int64]":
-    """Return the weights of ``count`` values as an array of one number for all or one for each.
-
-    >>> read_weights(None, 3).tolist(), read_weights(-2, 3).tolist(), read_weights([1, 5], 2).tolist()
-    ([1], [-2], [1, 5])
-    """
+    """Return the weights of ``count`` values as an array of one number for all or one for each."""
     try:
         given = np.asanyarray(1 if weights is None else weights)
     except ValueError:  # lists of different lengths
@@ -42,11 +36,7 @@ def read_weights(weights: "ArrayLike | None", count: int) -> "NDArray[np.int64]"
 
 
 def signed_sums(weights: "NDArray[np.int64]", count: int) -> tuple[int, int]:
-    """Return the sum of what ``read_weights`` returned for ``count`` values, and the sum of the absolute values.
-
-    >>> signed_sums(np.array([-2]), 3), signed_sums(np.array([-2, 5]), 2)
-    ((-6, 6), (3, 7))
-    """
+    """Return the sum of what ``read_weights`` returned for ``count`` values, and the sum of the absolute values."""
     if weights.size == 1:
         return count * int(weights[0]), count * abs(int(weights[0]))
     high, low, taken_high, taken_low = map(int, _halves(weights))
@@ -67,10 +57,6 @@ def _halves(numbers: "NDArray[np.int64]") -> tuple[int, int, int, int]:
 
 
 def exact_sum(numbers: "NDArray[np.int64]") -> int:
-    """Return the sum of an array as a whole number that does not wrap around.
-
-    >>> exact_sum(np.array([2**63 - 1, 2**63 - 1])) == 2**64 - 2
-    True
-    """
+    """Return the sum of an array as a whole number that does not wrap around."""
     high, low, _, _ = map(int, _halves(numbers))
     return (high << _HALF) + low

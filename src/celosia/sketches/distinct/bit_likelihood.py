@@ -15,8 +15,6 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["BitLikelihood"]
-
 _GRID = np.concatenate([[0.0], np.exp2(np.arange(-4, 66, 0.125))])
 _STEPS = 42  # of a search: finer than the likelihood can tell
 _GOLDEN = (math.sqrt(5) - 1) / 2
@@ -27,10 +25,6 @@ class BitLikelihood:
     """The likelihood of a number of values, given how many of ``bits`` bits read 1 at each level.
 
     ``chances`` are the probabilities that a value hits one given bit of a level.
-
-    >>> bitmap = BitLikelihood(ones=np.array([50]), bits=100, chances=np.array([0.01]))
-    >>> round(bitmap.maximum(), 2)
-    69.31
     """
 
     ones: "NDArray[np.int64]"
@@ -40,11 +34,7 @@ class BitLikelihood:
     if_clear: float = 0.0
 
     def log(self, values: "NDArray[np.float64]") -> "NDArray[np.float64]":
-        """Return the logarithm of the likelihood of each number of values.
-
-        >>> BitLikelihood(ones=np.array([1]), bits=2, chances=np.array([0.5])).log(np.array([0.0])).tolist()
-        [-inf]
-        """
+        """Return the logarithm of the likelihood of each number of values."""
         clear = np.exp(-values[:, None] * self.chances)
         reads_one = self.if_set - (self.if_set - self.if_clear) * clear
         reads_zero = (1 - self.if_set) + (self.if_set - self.if_clear) * clear
@@ -55,11 +45,7 @@ class BitLikelihood:
         return total
 
     def maximum(self) -> float:
-        """Return the likeliest number of values.
-
-        >>> BitLikelihood(ones=np.array([0]), bits=100, chances=np.array([0.01])).maximum()
-        0.0
-        """
+        """Return the likeliest number of values."""
         best = int(np.argmax(self.log(_GRID)))
         if best == 0 and _GRID[1] * self.chances.sum() * self.bits < 1:
             low, high = 0.0, float(_GRID[1])
@@ -73,10 +59,9 @@ class BitLikelihood:
         return 0.0 if float(self.log(np.zeros(1))[0]) >= float(self.log(np.array([top]))[0]) else top
 
     def relative_error(self, values: float) -> float:
-        """Return the standard error of the estimate when there are so many values, as a share, by Fisher's information.
+        """Return the standard error of the estimate when there are so many values, as a share.
 
-        >>> round(BitLikelihood(ones=np.array([0]), bits=100, chances=np.array([0.01])).relative_error(100.0), 3)
-        0.131
+        By Fisher's information.
         """
         clear = np.exp(-values * self.chances)
         reads_one = self.if_set - (self.if_set - self.if_clear) * clear
@@ -86,12 +71,7 @@ class BitLikelihood:
         return 1 / math.sqrt(information) if information > 0 else math.inf
 
     def within(self, drop: float) -> tuple[float, float]:
-        """Return the least and the largest number of values whose likelihood is at most e^drop below the largest.
-
-        >>> low, high = BitLikelihood(ones=np.array([50]), bits=100, chances=np.array([0.01])).within(2.0)
-        >>> round(low), round(high)
-        (51, 91)
-        """
+        """Return the least and the largest number of values whose likelihood is at most e^drop below the largest."""
         top = self.maximum()
         floor = float(self.log(np.array([top]))[0]) - drop
         likely = np.flatnonzero(self.log(_GRID) >= floor)

@@ -25,8 +25,6 @@ from celosia.sketches.membership.bits import count_bits
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["FlajoletMartin"]
-
 _LARGEST = 2**21
 _LOWEST_ZERO = 0.78
 _ALL_BITS = math.sqrt(6 * math.log(2)) / math.pi

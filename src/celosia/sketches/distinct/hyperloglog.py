@@ -33,8 +33,6 @@ from celosia.sketches.hashing.digest_set import DigestSet
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["HyperLogLog"]
-
 _LEAST, _MOST = 4, 21
 _ONE_STREAM = math.sqrt(math.log(2))
 _MERGED = math.sqrt(3 * math.log(2) - 1)

@@ -15,8 +15,6 @@ from numba import njit
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["estimate_from", "pack_registers", "raise_registers", "remaining_chance", "unpack_registers"]
-
 _FAR = 15  # the distance from the least register that 4 bits cannot tell from larger ones
 _HIGHEST = 64  # no register of any precision is above it
 _LIMIT_CONSTANT = 0.5 / math.log(2)  # of the harmonic mean, for many registers
@@ -31,11 +29,6 @@ def raise_registers(
 
     The chance is that a value not seen before changes any register. One over it, added at every change, estimates
     without bias and better than the registers alone how many there were (Cohen 2015; Ting 2014).
-
-    >>> registers, history = np.zeros(16, dtype=np.uint8), np.array([0.0, 1.0])
-    >>> raise_registers(np.array([2**59, 2**63 + 1], dtype=np.uint64), registers, 4, history)
-    >>> registers.tolist(), round(float(history[0]), 3)
-    ([1, 0, 0, 0, 0, 0, 0, 0, 60, 0, 0, 0, 0, 0, 0, 0], 2.032)
     """
     shift, skip, last = np.uint64(64 - precision), np.uint64(precision), 65 - precision
     for i in range(digests.size):
@@ -53,23 +46,13 @@ def raise_registers(
 
 
 def remaining_chance(registers: "NDArray[np.uint8]", precision: int) -> float:
-    """Return the probability that a value not seen before changes a register.
-
-    >>> remaining_chance(np.array([0] * 8 + [1] * 8, dtype=np.uint8), 4)
-    0.75
-    """
+    """Return the probability that a value not seen before changes a register."""
     open_ones = registers[registers < 65 - precision].astype(np.float64)
     return float(np.sum(np.exp2(-open_ones)) / registers.size)
 
 
 def estimate_from(registers: "NDArray[np.uint8]", precision: int) -> float:
-    """Return the number of different values that the registers speak of.
-
-    >>> estimate_from(np.zeros(16, dtype=np.uint8), 4)
-    0.0
-    >>> round(estimate_from(np.array([1] * 8 + [0] * 8, dtype=np.uint8), 4), 2)
-    9.79
-    """
+    """Return the number of different values that the registers speak of."""
     size, last = registers.size, 65 - precision
     counts = np.bincount(registers, minlength=last + 1)
     if counts[0] == size:
@@ -114,9 +97,6 @@ def pack_registers(registers: "NDArray[np.uint8]") -> bytes:
 
     The first register is in the lower half of its byte. Distances of 15 and more are rare and written as 15; their
     ranks follow at the end, a byte each. So a register takes what Apache DataSketches gives it.
-
-    >>> pack_registers(np.array([1, 2, 3, 40], dtype=np.uint8)).hex()
-    '0110f228'
     """
     base = int(registers.min())
     above: NDArray[np.uint8] = np.minimum(registers - base, _FAR)
@@ -126,13 +106,7 @@ def pack_registers(registers: "NDArray[np.uint8]") -> bytes:
 
 
 def unpack_registers(payload: bytes, size: int) -> "NDArray[np.uint8] | None":
-    """Return the registers that ``pack_registers`` wrote, or None if it never writes such bytes.
-
-    >>> unpack_registers(bytes.fromhex("0110f228"), 4).tolist()
-    [1, 2, 3, 40]
-    >>> unpack_registers(bytes.fromhex("0110f2"), 4) is None
-    True
-    """
+    """Return the registers that ``pack_registers`` wrote, or None if it never writes such bytes."""
     numbers = np.frombuffer(payload, dtype=np.uint8)
     if numbers.size < 1 + size // 2:
         return None

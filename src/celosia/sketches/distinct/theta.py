@@ -24,8 +24,6 @@ from celosia.sketches.hashing.digest_set import DigestSet
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Theta"]
-
 _LEAST, _MOST = 16, 2**26
 _ALL = 2**64
 

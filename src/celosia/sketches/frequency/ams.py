@@ -14,8 +14,6 @@ from celosia.sketches.base.serial import Kind
 from celosia.sketches.frequency.signed import SignedTable
 from celosia.sketches.hashing.family import width_for
 
-__all__ = ["AMS"]
-
 
 class AMS(SignedTable):
     """The second moment of frequencies, of which any may be negative.

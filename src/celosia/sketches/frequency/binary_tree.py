@@ -16,17 +16,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["range_borders", "tree_levels", "tree_limits"]
-
 _FARTHEST = 2**61  # then the numbers of nodes, and their sums, stay whole numbers of 64 bits
 
 
 def tree_limits(low: int, high: int) -> tuple[int, int]:
-    """Return the least and the largest number of a tree, or refuse them.
-
-    >>> tree_limits(0, 99)
-    (0, 99)
-    """
+    """Return the least and the largest number of a tree, or refuse them."""
     first, last = whole(low, name="low", least=-_FARTHEST), whole(high, name="high", least=-_FARTHEST)
     if not first <= last <= _FARTHEST:
         raise ParameterError(f"high must be at least low and at most 2^61, not {quote(high)}.")
@@ -34,10 +28,9 @@ def tree_limits(low: int, high: int) -> tuple[int, int]:
 
 
 def tree_levels(span: int, cells: int) -> tuple[int, int]:
-    """Return how many levels of a tree over ``span`` + 1 numbers have more nodes than ``cells``, and what the next has.
+    """Return how many levels of a tree over ``span`` + 1 numbers have more nodes than ``cells``.
 
-    >>> tree_levels(1023, 100)
-    (4, 64)
+    And what the next has.
     """
     bits = span.bit_length()
     exact = min(bits, max(cells, 1).bit_length() - 1)
@@ -50,9 +43,6 @@ def range_borders(
     """Yield which ranges of nodes need one of their own level at their start, then at their end, and that node.
 
     ``ends`` are not included. What is left of each range are whole pairs of nodes: nodes of the level above.
-
-    >>> [(which.tolist(), nodes.tolist()) for which, nodes in range_borders(np.array([1, 4]), np.array([4, 7]))]
-    [([0], [1]), ([1], [6])]
     """
     odd = np.flatnonzero((starts & 1 == 1) & (starts < ends))
     yield odd, starts[odd]

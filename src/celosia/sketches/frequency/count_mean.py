@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["CountMean"]
-
 _ROWS = 5  # the error depends on rows times width alone: a few rows are enough against one unlucky hash function
 
 

@@ -20,8 +20,6 @@ from celosia.sketches.hashing.family import collision_chance
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["CountMedian"]
-
 
 class CountMedian(LevelledTable):
     """Frequencies of values; the median of the rows.

@@ -22,8 +22,6 @@ from celosia.sketches.hashing.family import collision_chance, width_for
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["CountMin"]
-
 
 class CountMin(CounterTable):
     """Frequencies of values, as upper bounds.

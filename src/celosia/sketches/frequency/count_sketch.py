@@ -21,8 +21,6 @@ from celosia.sketches.hashing.family import collision_chance, width_for
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["CountSketch"]
-
 
 class CountSketch(SignedTable):
     """Frequencies of values, of which any may be negative; without bias in every row.

@@ -15,8 +15,6 @@ from celosia.sketches.hashing.mersenne import evaluate_four, first_four, reduce6
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["add_counts", "add_signed", "read_counts", "read_signed"]
-
 
 @njit(cache=True, nogil=True)
 def add_counts(
@@ -25,13 +23,7 @@ def add_counts(
     weights: "NDArray[np.int64]",
     table: "NDArray[np.int64]",
 ) -> None:
-    """Add to the cells of every digest its weight (``weights`` has one for all, or one for each).
-
-    >>> table = np.zeros((1, 4), dtype=np.int64)
-    >>> add_counts(np.array([[2**60]], dtype=np.uint64), np.arange(3, dtype=np.uint64), np.array([5]), table)
-    >>> table.tolist()
-    [[0, 0, 15, 0]]
-    """
+    """Add to the cells of every digest its weight (``weights`` has one for all, or one for each)."""
     independence, width, each = coefficients.shape[1], np.uint64(table.shape[1]), weights.size > 1
     for row in range(coefficients.shape[0]):
         four, cells = first_four(coefficients, row), table[row]
@@ -48,13 +40,7 @@ def add_signed(
     weights: "NDArray[np.int64]",
     table: "NDArray[np.int64]",
 ) -> None:
-    """Add to the cells of every digest its weight times its sign in that row.
-
-    >>> table = np.zeros((1, 4), dtype=np.int64)
-    >>> add_signed(*np.full((2, 1, 1), 2**60, dtype=np.uint64), np.arange(3, dtype=np.uint64), np.array([5]), table)
-    >>> table.tolist()
-    [[0, 0, -15, 0]]
-    """
+    """Add to the cells of every digest its weight times its sign in that row."""
     independence, width, each = coefficients.shape[1], np.uint64(table.shape[1]), weights.size > 1
     sign_independence = signs.shape[1]
     for row in range(coefficients.shape[0]):
@@ -73,13 +59,7 @@ def read_counts(
     table: "NDArray[np.int64]",
     out: "NDArray[np.int64]",
 ) -> None:
-    """Write the cells of every digest, one row of ``out`` for each row of the table.
-
-    >>> out = np.zeros((1, 2), dtype=np.int64)
-    >>> read_counts(np.array([[2**60]], dtype=np.uint64), np.arange(2, dtype=np.uint64), np.array([[1, 2, 3, 4]]), out)
-    >>> out.tolist()
-    [[3, 3]]
-    """
+    """Write the cells of every digest, one row of ``out`` for each row of the table."""
     independence, width = coefficients.shape[1], np.uint64(table.shape[1])
     for row in range(coefficients.shape[0]):
         four, cells = first_four(coefficients, row), table[row]
@@ -96,13 +76,7 @@ def read_signed(
     table: "NDArray[np.int64]",
     out: "NDArray[np.int64]",
 ) -> None:
-    """Write the cells of every digest times its signs.
-
-    >>> out, families = np.zeros((1, 2), dtype=np.int64), np.full((2, 1, 1), 2**60, dtype=np.uint64)
-    >>> read_signed(*families, np.arange(2, dtype=np.uint64), np.array([[1, 2, 3, 4]]), out)
-    >>> out.tolist()
-    [[-3, -3]]
-    """
+    """Write the cells of every digest times its signs."""
     independence, width = coefficients.shape[1], np.uint64(table.shape[1])
     sign_independence = signs.shape[1]
     for row in range(coefficients.shape[0]):

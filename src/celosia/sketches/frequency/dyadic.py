@@ -27,8 +27,6 @@ from celosia.sketches.hashing.family import collision_chance, width_for
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["DyadicCountMin"]
-
 _MOST_NODES = 1 << 20
 
 

@@ -20,24 +20,14 @@ from celosia.sketches.hashing.family import collision_chance, width_for
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["LevelledTable", "levelled_width", "row_spread"]
-
 
 def row_spread(width: int) -> float:
-    """Return a bound on the variance of one row, as a multiple of the second moment.
-
-    >>> round(row_spread(1001), 6)
-    0.001001
-    """
+    """Return a bound on the variance of one row, as a multiple of the second moment."""
     return collision_chance(width) * (width / (width - 1)) ** 2
 
 
 def levelled_width(spread: float, *, error: Exact) -> int:
-    """Return the least width of which ``row_spread`` is at most this; ``error`` is what it came of.
-
-    >>> levelled_width(0.001, error="0.1")
-    1002
-    """
+    """Return the least width of which ``row_spread`` is at most this; ``error`` is what it came of."""
     width = width_for(spread, name="error", given=error)
     while row_spread(width) > spread:
         width += 1

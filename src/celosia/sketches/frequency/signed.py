@@ -17,8 +17,6 @@ from celosia.sketches.base.relative_error import open_unit
 from celosia.sketches.frequency.table import CounterTable
 from celosia.sketches.hashing.family import collision_chance
 
-__all__ = ["SignedTable"]
-
 
 class SignedTable(CounterTable):
     """Second moments and inner products of frequencies, of which any may be negative.

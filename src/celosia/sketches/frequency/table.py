@@ -23,18 +23,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["CounterTable", "table_shape"]
-
 _MOST_CELLS = 2**32
 _MOST_SIGNED = 2**63 - 1
 
 
 def table_shape(rows: int, width: int) -> tuple[int, int]:
-    """Return the number of rows and of counters in each, or refuse them.
-
-    >>> table_shape(3, 100)
-    (3, 100)
-    """
+    """Return the number of rows and of counters in each, or refuse them."""
     shape = whole(rows, name="rows"), whole(width, name="width")
     if shape[1] < 2 or shape[0] * shape[1] > _MOST_CELLS:
         raise ParameterError(

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-__all__ = ["Column", "Values", "read_column"]
-
 Values: TypeAlias = "Any"
 """A column, or what ``read_column`` takes: a list, a NumPy or Arrow array, or a Series of pandas or Polars."""
 

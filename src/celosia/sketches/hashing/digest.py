@@ -17,8 +17,6 @@ from celosia.sketches.hashing.columns import Values, read_column
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["as_seed", "digest", "digest_bytes", "xxh64_word"]
-
 _P1 = np.uint64(0x9E3779B185EBCA87)
 _P2 = np.uint64(0xC2B2AE3D27D4EB4F)
 _P3 = np.uint64(0x165667B19E3779F9)
@@ -44,21 +42,13 @@ def digest(values: Values, *, seed: int = 0) -> "NDArray[np.uint64]":
 
 
 def digest_bytes(data: bytes, *, seed: int = 0) -> int:
-    """Return XXH64 of one string of bytes.
-
-    >>> hex(digest_bytes(b"abc"))
-    '0x44bc2cf5ad770999'
-    """
+    """Return XXH64 of one string of bytes."""
     content = np.frombuffer(data, dtype=np.uint8)
     return int(_digest_one(content, 0, content.size, as_seed(seed)))
 
 
 def as_seed(seed: int) -> np.uint64:
-    """Return a seed as 64 bits, or refuse it.
-
-    >>> int(as_seed(7))
-    7
-    """
+    """Return a seed as 64 bits, or refuse it."""
     number = whole(seed, name="seed", least=0)
     if number >= 2**64:
         raise ParameterError(f"seed must be less than 2^64, not {quote(seed)}.")
@@ -84,11 +74,7 @@ def _avalanche(state: np.uint64) -> np.uint64:
 
 @njit(cache=True, nogil=True)
 def xxh64_word(word: np.uint64, seed: np.uint64) -> np.uint64:
-    """Return XXH64 of the 8 little-endian bytes of a word; compiled, to be called from other compiled loops.
-
-    >>> int(xxh64_word(np.uint64(97), np.uint64(0))) == int(digest([97])[0])
-    True
-    """
+    """Return XXH64 of the 8 little-endian bytes of a word; compiled, to be called from other compiled loops."""
     state = (seed + _P5 + np.uint64(8)) ^ _mixed(np.uint64(0), word)
     return _avalanche(_rotated(state, 27) * _P1 + _P4)
 

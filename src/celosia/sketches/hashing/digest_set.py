@@ -16,22 +16,13 @@ from celosia.sketches.hashing.digest import xxh64_word
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["DigestSet"]
-
 _LONGEST = 256  # steps of a search: at least half of the slots are empty, so that chance hardly goes that far
 _FIRST_ROOM = 64
 _LAST_SALT = 4  # digests that are alike under so many hash functions are beyond anybody's means
 
 
 class DigestSet:
-    """Up to ``room`` different digests.
-
-    >>> few = DigestSet(3)
-    >>> few.add(np.array([5, 7, 5, 9, 5, 11, 5], dtype=np.uint64), 2**64 - 1)
-    5
-    >>> few.members().tolist()
-    [5, 7, 9]
-    """
+    """Up to ``room`` different digests."""
 
     __slots__ = ("_count", "_members", "_room", "_salt", "_slots")
 
@@ -49,27 +40,15 @@ class DigestSet:
 
     @property
     def memory(self) -> int:
-        """The bytes that are held.
-
-        >>> DigestSet(3).memory
-        56
-        """
+        """The bytes that are held."""
         return self._members.nbytes + self._slots.nbytes
 
     def members(self) -> "NDArray[np.uint64]":
-        """Return the digests in increasing order.
-
-        >>> DigestSet(3, np.array([9, 7], dtype=np.uint64)).members().tolist()
-        [7, 9]
-        """
+        """Return the digests in increasing order."""
         return np.sort(self._members[: self._count])
 
     def add(self, digests: "NDArray[np.uint64]", most: int) -> int:
-        """Take in digests of at most ``most``, in order; return how many were looked at before one found no room.
-
-        >>> DigestSet(2).add(np.array([5, 7], dtype=np.uint64), 6)
-        2
-        """
+        """Take in digests of at most ``most``, in order; return how many were looked at before one found no room."""
         done = 0
         while True:
             self._count, more, crowded = _add(
@@ -82,13 +61,7 @@ class DigestSet:
             self._hold(self._members[: self._count], self._members.size * (1 if crowded else 4))
 
     def replace(self, members: "NDArray[np.uint64]") -> None:
-        """Hold these digests instead, at most as many as there is room for.
-
-        >>> other = DigestSet(2)
-        >>> other.replace(np.array([3], dtype=np.uint64))
-        >>> len(other)
-        1
-        """
+        """Hold these digests instead, at most as many as there is room for."""
         self._hold(members, max(members.size, _FIRST_ROOM))
 
     def _hold(self, members: "NDArray[np.uint64]", room: int) -> None:

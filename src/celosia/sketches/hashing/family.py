@@ -18,11 +18,9 @@ from celosia.core.exact import quote, whole
 from celosia.sketches.hashing.columns import Column
 from celosia.sketches.hashing.digest import as_seed, digest
 from celosia.sketches.hashing.mersenne import (
-    evaluate,
     evaluate_four,
     evaluate_row,
     first_four,
-    high_product,
     reduce61,
     sign_of,
     to_range,
@@ -30,20 +28,6 @@ from celosia.sketches.hashing.mersenne import (
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
-
-__all__ = [
-    "HashFamily",
-    "collision_chance",
-    "evaluate",
-    "evaluate_four",
-    "evaluate_row",
-    "first_four",
-    "high_product",
-    "reduce61",
-    "sign_of",
-    "to_range",
-    "width_for",
-]
 
 _P = np.uint64(2**61 - 1)
 _WIDEST = 2**31
@@ -183,19 +167,14 @@ class HashFamily:
 
 
 def collision_chance(width: int) -> float:
-    """Return a bound on the chance that two different digests share a column of a pairwise independent row.
-
-    >>> collision_chance(1000)
-    0.0010000002328306437
-    """
+    """Return a bound on the chance that two different digests share a column of a pairwise independent row."""
     return 1 / width + _GRAIN
 
 
 def width_for(chance: float, *, name: str, given: object) -> int:
-    """Return a width, at least 2, whose ``collision_chance`` is at most this one, which came of a parameter ``name``.
+    """Return a width, at least 2, whose ``collision_chance`` is at most this one.
 
-    >>> width_for(0.001, name="error", given=0.01)
-    1001
+    Which came of a parameter ``name``.
     """
     if chance <= 1 / _WIDEST + _GRAIN:
         raise ParameterError(f"{name} is too small for a table of at most 2^31 columns: {quote(given)}.")

@@ -14,19 +14,13 @@ from celosia.core.errors import InputError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["sign", "sign_scalar", "transform"]
-
 _Number = TypeVar("_Number", np.int64, np.float64)
 _Rows: TypeAlias = "NDArray[np.int64] | NDArray[np.float64]"
 
 
 @njit(cache=True, nogil=True)
 def sign_scalar(index: int, column: int) -> np.int64:
-    """Return one entry of the matrix, for two numbers that are not negative; compiled, to be called in other loops.
-
-    >>> int(sign_scalar(3, 1)), int(sign_scalar(3, 3))
-    (-1, 1)
-    """
+    """Return one entry of the matrix, for two numbers that are not negative; compiled, to be called in other loops."""
     bits = np.uint64(index) & np.uint64(column)
     for shift in (32, 16, 8, 4, 2, 1):
         bits ^= bits >> np.uint64(shift)
@@ -40,11 +34,7 @@ def _fill_signs(indices: "NDArray[np.int64]", columns: "NDArray[np.int64]", out:
 
 
 def sign(index: "ArrayLike", column: "ArrayLike") -> "NDArray[np.int64]":
-    """Return the entries (-1)^popcount(index & column) of the matrix, elementwise.
-
-    >>> sign(np.arange(4)[:, None], np.arange(4)).tolist()
-    [[1, 1, 1, 1], [1, -1, 1, -1], [1, 1, -1, -1], [1, -1, -1, 1]]
-    """
+    """Return the entries (-1)^popcount(index & column) of the matrix, elementwise."""
     indices, columns = np.asarray(index), np.asarray(column)
     for name, array in (("index", indices), ("column", columns)):
         if array.dtype.kind not in "iu" or (array.size and int(array.min()) < 0):
@@ -71,9 +61,6 @@ def transform(array: "NDArray[_Number]") -> "NDArray[_Number]":
     The array has one or two dimensions, the type int64 or float64, rows that lie in one piece, and a power of two as
     its last length. Integers wrap around beyond 2^63: keep the sum of their absolute values in a row
     below it.
-
-    >>> transform(np.array([1, 0, 0, 5])).tolist()
-    [6, -4, -4, 6]
     """
     given: object = array
     if not isinstance(given, np.ndarray) or given.dtype not in {np.dtype(np.int64), np.dtype(np.float64)}:

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["evaluate", "evaluate_four", "evaluate_row", "first_four", "high_product", "reduce61", "sign_of", "to_range"]
-
 _P = np.uint64(2**61 - 1)
 
 
@@ -33,32 +31,20 @@ def _high_product(typing_context: "Any", a: "Any", b: "Any") -> "Any":  # noqa: 
 
 @njit(cache=True, nogil=True)
 def high_product(a: np.uint64, b: np.uint64) -> np.uint64:
-    """Return the upper 64 bits of a product of two words, which Numba has no name for and processors do.
-
-    >>> int(high_product(np.uint64(2**63), np.uint64(6)))
-    3
-    """
+    """Return the upper 64 bits of a product of two words, which Numba has no name for and processors do."""
     return np.uint64(_high_product(a, b))  # type: ignore[call-arg] # Numba fills in the first
 
 
 @njit(cache=True, nogil=True)
 def reduce61(word: np.uint64) -> np.uint64:
-    """Return a digest mod 2^61 - 1.
-
-    >>> int(reduce61(np.uint64(2**61))), int(reduce61(np.uint64(2**64 - 1)))
-    (1, 7)
-    """
+    """Return a digest mod 2^61 - 1."""
     folded = (word & _P) + (word >> np.uint64(61))
     return folded - _P if folded >= _P else folded
 
 
 @njit(cache=True, nogil=True)
 def evaluate(coefficients: "NDArray[np.uint64]", x: np.uint64) -> np.uint64:
-    """Return a polynomial mod 2^61 - 1, given by one row of ``HashFamily.coefficients``, at x < 2^61 - 1.
-
-    >>> int(evaluate(np.array([1, 2, 3], dtype=np.uint64), np.uint64(2**61 - 2)))
-    2
-    """
+    """Return a polynomial mod 2^61 - 1, given by one row of ``HashFamily.coefficients``, at x < 2^61 - 1."""
     y = coefficients[coefficients.size - 1]
     for i in range(coefficients.size - 2, -1, -1):
         y = _step(y, x, coefficients[i])
@@ -67,11 +53,7 @@ def evaluate(coefficients: "NDArray[np.uint64]", x: np.uint64) -> np.uint64:
 
 @njit(cache=True, nogil=True)
 def evaluate_row(coefficients: "NDArray[np.uint64]", row: int, x: np.uint64) -> np.uint64:
-    """Return ``evaluate(coefficients[row], x)`` without making a view, which would cost more than the polynomial.
-
-    >>> int(evaluate_row(np.array([[0, 0], [1, 2]], dtype=np.uint64), 1, np.uint64(5)))
-    11
-    """
+    """Return ``evaluate(coefficients[row], x)`` without making a view, which would cost more than the polynomial."""
     last = coefficients.shape[1] - 1
     y = coefficients[row, last]
     for i in range(last - 1, -1, -1):
@@ -81,11 +63,7 @@ def evaluate_row(coefficients: "NDArray[np.uint64]", row: int, x: np.uint64) -> 
 
 @njit(cache=True, nogil=True)
 def first_four(coefficients: "NDArray[np.uint64]", row: int) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
-    """Return the first four coefficients of a row, zeros where it has fewer: numbers that stay in registers.
-
-    >>> [int(c) for c in first_four(np.array([[5, 6]], dtype=np.uint64), 0)]
-    [5, 6, 0, 0]
-    """
+    """Return the first four coefficients of a row, zeros where it has fewer: numbers that stay in registers."""
     many, none = coefficients.shape[1], np.uint64(0)
     return (
         coefficients[row, 0],
@@ -99,12 +77,7 @@ def first_four(coefficients: "NDArray[np.uint64]", row: int) -> tuple[np.uint64,
 def evaluate_four(
     four: tuple[np.uint64, np.uint64, np.uint64, np.uint64], independence: int, x: np.uint64
 ) -> np.uint64:
-    """Return ``evaluate`` for a row of at most four coefficients, twice as fast in a loop over many x.
-
-    >>> row = np.array([[1, 2, 3]], dtype=np.uint64)
-    >>> int(evaluate_four(first_four(row, 0), 3, np.uint64(10)))
-    321
-    """
+    """Return ``evaluate`` for a row of at most four coefficients, twice as fast in a loop over many x."""
     # Python hands over the tuple as signed numbers; between compiled functions this does nothing.
     first, second, third, fourth = np.uint64(four[0]), np.uint64(four[1]), np.uint64(four[2]), np.uint64(four[3])
     y = second if independence > 1 else first
@@ -127,19 +100,11 @@ def _step(y: np.uint64, x: np.uint64, coefficient: np.uint64) -> np.uint64:
 
 @njit(cache=True, nogil=True)
 def to_range(y: np.uint64, width: np.uint64) -> np.int64:
-    """Return the column, from 0 to width - 1, of a hash below 2^61.
-
-    >>> int(to_range(np.uint64(2**60), np.uint64(10)))
-    5
-    """
+    """Return the column, from 0 to width - 1, of a hash below 2^61."""
     return np.int64(((y >> np.uint64(29)) * np.uint64(width)) >> np.uint64(32))
 
 
 @njit(cache=True, nogil=True)
 def sign_of(y: np.uint64) -> np.int64:
-    """Return the sign of a hash below 2^61: 1, or -1 if bit 60 is set.
-
-    >>> int(sign_of(np.uint64(0))), int(sign_of(np.uint64(2**60)))
-    (1, -1)
-    """
+    """Return the sign of a hash below 2^61: 1, or -1 if bit 60 is set."""
     return np.int64(1) - np.int64((y >> np.uint64(60)) << np.uint64(1))

@@ -12,16 +12,6 @@ from numba import njit
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = [
-    "add_to_counters",
-    "contains_all",
-    "count_bits",
-    "position",
-    "set_bits",
-    "smallest_counters",
-    "take_counters",
-]
-
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _FIRST = np.uint64(0xBF58476D1CE4E5B9)
 _SECOND = np.uint64(0x94D049BB133111EB)
@@ -34,9 +24,6 @@ def position(state: np.uint64, bits: int) -> np.int64:
     """Return the place, from 0 to bits - 1 (at most 2^32), that a state of SplitMix64 leads to.
 
     The first output of SplitMix64 from the seed 1234567 is 6457827717110365317 (Vigna's test vector).
-
-    >>> int(position(np.uint64(1234567 + 0x9E3779B97F4A7C15), 2**32)) == 6457827717110365317 >> 32
-    True
     """
     word = (state ^ (state >> np.uint64(30))) * _FIRST
     word = (word ^ (word >> np.uint64(27))) * _SECOND
@@ -47,13 +34,7 @@ def position(state: np.uint64, bits: int) -> np.int64:
 
 @njit(cache=True, nogil=True)
 def set_bits(digests: "NDArray[np.uint64]", words: "NDArray[np.uint64]", bits: int, hashes: int) -> None:
-    """Set the bits of every digest.
-
-    >>> words = np.zeros(2, dtype=np.uint64)
-    >>> set_bits(np.array([7], dtype=np.uint64), words, 128, 3)
-    >>> count_bits(words)
-    3
-    """
+    """Set the bits of every digest."""
     for i in range(digests.size):
         state = digests[i]
         for _ in range(hashes):
@@ -66,13 +47,7 @@ def set_bits(digests: "NDArray[np.uint64]", words: "NDArray[np.uint64]", bits: i
 def contains_all(
     digests: "NDArray[np.uint64]", words: "NDArray[np.uint64]", bits: int, hashes: int, out: "NDArray[np.bool_]"
 ) -> None:
-    """Write for every digest whether all its bits are set.
-
-    >>> out = np.ones(1, dtype=np.bool_)
-    >>> contains_all(np.array([7], dtype=np.uint64), np.zeros(2, dtype=np.uint64), 128, 3, out)
-    >>> out.tolist()
-    [False]
-    """
+    """Write for every digest whether all its bits are set."""
     for i in range(digests.size):
         state, found = digests[i], True
         for _ in range(hashes):
@@ -88,13 +63,7 @@ def contains_all(
 def add_to_counters(
     digests: "NDArray[np.uint64]", weights: "NDArray[np.int64]", counters: "NDArray[Any]", hashes: int, most: int
 ) -> None:
-    """Raise the counters of every digest by its weight (``weights`` has one or as many), up to ``most``.
-
-    >>> counters = np.zeros(100, dtype=np.uint8)
-    >>> add_to_counters(np.array([7], dtype=np.uint64), np.array([300]), counters, 3, 255)
-    >>> int(counters.max())
-    255
-    """
+    """Raise the counters of every digest by its weight (``weights`` has one or as many), up to ``most``."""
     for i in range(digests.size):
         state, weight = digests[i], weights[i if weights.size > 1 else 0]
         for _ in range(hashes):
@@ -108,13 +77,7 @@ def add_to_counters(
 def smallest_counters(
     digests: "NDArray[np.uint64]", counters: "NDArray[Any]", hashes: int, out: "NDArray[np.int64]"
 ) -> None:
-    """Write the smallest counter of every digest.
-
-    >>> out = np.ones(1, dtype=np.int64)
-    >>> smallest_counters(np.array([7], dtype=np.uint64), np.zeros(100, dtype=np.uint8), 3, out)
-    >>> out.tolist()
-    [0]
-    """
+    """Write the smallest counter of every digest."""
     for i in range(digests.size):
         state, least = digests[i], np.int64(2**62)
         for _ in range(hashes):
@@ -128,9 +91,6 @@ def take_counters(digests: "NDArray[np.uint64]", counters: "NDArray[Any]", hashe
     """Lower the counters of every digest that may be there by one, and return how many cannot be there.
 
     A counter that reached ``most`` stays: nobody knows any more how many it counts.
-
-    >>> take_counters(np.array([7], dtype=np.uint64), np.zeros(100, dtype=np.uint8), 3, 255)
-    1
     """
     absent = 0
     for i in range(digests.size):
@@ -153,11 +113,7 @@ def take_counters(digests: "NDArray[np.uint64]", counters: "NDArray[Any]", hashe
 
 
 def count_bits(words: "NDArray[np.uint64]") -> int:
-    """Return how many bits are set.
-
-    >>> count_bits(np.array([3, 2**63], dtype=np.uint64))
-    3
-    """
+    """Return how many bits are set."""
     return int(_count(words))
 
 

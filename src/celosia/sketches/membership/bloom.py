@@ -25,8 +25,6 @@ from celosia.sketches.membership.bits import contains_all, count_bits, set_bits
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["BloomFilter", "best_shape", "fill_bounds", "shape_of_filter"]
-
 _MOST_BITS = 2**32
 _MOST_HASHES = 64
 
@@ -246,11 +244,7 @@ class BloomFilter:
 
 
 def shape_of_filter(bits: int, hashes: int) -> tuple[int, int]:
-    """Return the numbers of bits and of hashes of a filter, or refuse them.
-
-    >>> shape_of_filter(100, 3)
-    (100, 3)
-    """
+    """Return the numbers of bits and of hashes of a filter, or refuse them."""
     shape = whole(bits, name="bits"), whole(hashes, name="hashes")
     if shape[0] > _MOST_BITS:
         raise ParameterError(f"bits must be at most 2^32, not {quote(bits)}.")
@@ -260,10 +254,9 @@ def shape_of_filter(bits: int, hashes: int) -> tuple[int, int]:
 
 
 def best_shape(error: Exact, items: int) -> tuple[int, int]:
-    """Return numbers of bits and of hashes that keep the rate of false positives at ``error``, with few bits to spare.
+    """Return numbers of bits and of hashes that keep the rate of false positives at ``error``.
 
-    >>> best_shape("0.001", 1_000_000)
-    (14377647, 10)
+    With few bits to spare.
     """
     rate, count = open_unit(error, name="error"), whole(items, name="items")
     ideal = min(max(-math.log2(rate), 1.0), float(_MOST_HASHES))
@@ -302,9 +295,6 @@ def fill_bounds(filled: int, places: int, hashes: int, deviations: Exact) -> tup
     With load r = n·hashes/places the number of filled places has the variance places·e^(-r)·(1 - (1 + r)·e^(-r))
     (Whang, Vander-Zanden and Taylor 1990); each bound is a number of values from which the observed fill is the given
     number of standard deviations away.
-
-    >>> fill_bounds(0, 100, 3, 2)
-    (0.0, 0.0)
     """
     width, middle = standard_deviations(deviations), _members(filled, places, hashes)
     if filled == 0:

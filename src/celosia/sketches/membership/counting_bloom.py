@@ -23,8 +23,6 @@ from celosia.sketches.membership.bloom import BloomFilter, best_shape, fill_boun
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["CountingBloomFilter"]
-
 _TYPES = {8: np.uint8, 16: np.uint16}
 
 

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from celosia.data.schema.columns import Integer, Real
     from celosia.statistics.arrays.reading import Column
 
-__all__ = ["mean", "sum"]
-
 
 def sum(  # noqa: A001, PLR0913 - the field's word; the bounds, and the terms of a release
     array: object,

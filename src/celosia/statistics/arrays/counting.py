@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from celosia.core.mechanism import Source
     from celosia.core.release import Release
 
-__all__ = ["count", "count_distinct", "histogram"]
-
 _MOST_EDGES = 1_000_001
 
 

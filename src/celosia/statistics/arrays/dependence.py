@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     Bounds = tuple[tuple[Exact, Exact], tuple[Exact, Exact]]
 
-__all__ = ["correlation", "covariance"]
-
 
 def covariance(  # noqa: PLR0913 - the bounds, and the terms of a release
     x: object,

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from celosia.core.mechanism import Source
     from celosia.statistics.base.choice import Choice
 
-__all__ = ["ChoiceRelease", "mode", "top_k"]
-
 Answer = TypeVar("Answer")
 
 

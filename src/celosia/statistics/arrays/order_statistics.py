@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     Interval = Callable[[float], tuple[Any, Any]]
 
-__all__ = ["maximum", "median", "minimum", "quantile", "quantiles"]
-
 _MOST_BINS = 2**20
 
 

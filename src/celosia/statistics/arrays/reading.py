@@ -21,20 +21,13 @@ from celosia.core.errors import InputError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Column", "read_column", "read_numbers"]
-
 _MOST = 2**62
 _LARGEST = sys.float_info.max
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class Column:
-    """Values and which of them are there; ``nullable`` if, by its type, some could be missing, ``texts`` if all are.
-
-    >>> column = read_column([34, None, 71])
-    >>> column.present.tolist(), column.nullable
-    ([True, False, True], True)
-    """
+    """Values and which of them are there; ``nullable`` if, by its type, some could be missing, ``texts`` if all are."""
 
     values: NDArray[Any]
     present: NDArray[np.bool_]
@@ -43,24 +36,12 @@ class Column:
 
     @property
     def integral(self) -> bool:
-        """Whether the type holds whole numbers only.
-
-        >>> read_column(np.array([34, 71])).integral, read_column([34, 71]).integral
-        (True, False)
-        """
+        """Whether the type holds whole numbers only."""
         return self.values.dtype.kind == "i"
 
 
 def read_column(array: object, *, name: str = "array") -> Column:
-    """Return a column of any values: numbers, texts, times.
-
-    >>> read_column(["F", "M", None]).present.tolist()
-    [True, True, False]
-    >>> read_column("F")
-    Traceback (most recent call last):
-    ...
-    celosia.core.errors.InputError: array must be an array, a list or a column of a frame, not str.
-    """
+    """Return a column of any values: numbers, texts, times."""
     if isinstance(array, np.ndarray):
         return _from_numpy(array, name)
     framed = _from_frame(array, name)
@@ -74,11 +55,7 @@ def read_column(array: object, *, name: str = "array") -> Column:
 
 
 def read_numbers(array: object, *, name: str = "array") -> Column:
-    """Return a column of numbers: whole ones if the type says so, else doubles; texts are read as numbers.
-
-    >>> read_numbers(["34", 71.5, "many", None]).values.tolist()
-    [34.0, 71.5, nan, nan]
-    """
+    """Return a column of numbers: whole ones if the type says so, else doubles; texts are read as numbers."""
     if isinstance(array, list | tuple):
         quick = _quick(array)
         if quick is not None:

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from celosia.core.mechanism import Source
     from celosia.core.release import Release
 
-__all__ = ["std", "variance"]
-
 
 def variance(  # noqa: PLR0913 - the bounds, and the terms of a release
     array: object,

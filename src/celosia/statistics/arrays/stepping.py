@@ -19,21 +19,12 @@ if TYPE_CHECKING:
     from celosia.statistics.arrays.reading import Column
     from celosia.statistics.base.measure import Measure
 
-__all__ = ["indices", "kind_for", "pair", "steps_on", "summary_of"]
-
 _LOW_BITS = 20
 _FITS = 2**62
 
 
 def kind_for(column: "Column", bounds: tuple[Exact, Exact], *, grid: Exact | None, null: Exact) -> Integer | Real:
-    """Return the kind that a column of numbers has between bounds: whole numbers keep steps of one.
-
-    >>> from celosia.statistics.arrays.reading import read_numbers
-    >>> kind_for(read_numbers(np.array([34, 71])), (0, 120), grid=None, null="drop")
-    Integer(0, 120)
-    >>> kind_for(read_numbers(np.array([34.5])), (0, 120), grid="0.1", null=0)
-    Real(0, 120, grid='0.1', null=0)
-    """
+    """Return the kind that a column of numbers has between bounds: whole numbers keep steps of one."""
     low, high = pair(bounds, "bounds must be (low, high), known without a look at the data")
     whole = not isinstance(low, bool) and hasattr(low, "__index__") and hasattr(high, "__index__")
     if column.integral and whole and grid is None:
@@ -42,24 +33,14 @@ def kind_for(column: "Column", bounds: tuple[Exact, Exact], *, grid: Exact | Non
 
 
 def pair(bounds: object, wanted: str) -> tuple[Any, Any]:
-    """Return the two items of a pair, or say what was ``wanted``.
-
-    >>> pair((0, 120), "bounds must be (low, high)")
-    (0, 120)
-    """
+    """Return the two items of a pair, or say what was ``wanted``."""
     if not isinstance(bounds, tuple | list) or len(bounds) != 2:
         raise ParameterError(f"{wanted}, not {quote(bounds)}.")
     return bounds[0], bounds[1]
 
 
 def steps_on(axis: Axis, column: "Column", kind: Integer | Real) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return each row's step, counted from the lower end, and which rows take part.
-
-    >>> from celosia.statistics.arrays.reading import read_numbers
-    >>> k, present = steps_on(Axis(0, 120, Integer(0, 120).axis.grid), read_numbers([34, None, 200]), Integer(0, 120))
-    >>> k[present].tolist()
-    [34, 120]
-    """
+    """Return each row's step, counted from the lower end, and which rows take part."""
     present, null = column.present, kind.null
     values = column.values
     if not isinstance(null, str):
@@ -75,12 +56,7 @@ def steps_on(axis: Axis, column: "Column", kind: Integer | Real) -> tuple[NDArra
 
 
 def summary_of(measure: "Measure", steps: Sequence[NDArray[np.int64]], rows: int) -> NDArray[np.object_]:
-    """Return the exact sums of a measure's features over rows, as one cell of whole numbers of any size.
-
-    >>> from celosia.statistics.moments.bernstein import FirstMoments
-    >>> summary_of(FirstMoments(Integer(0, 120).axis), [np.array([34, 71])], 2).tolist()
-    [[105, 135]]
-    """
+    """Return the exact sums of a measure's features over rows, as one cell of whole numbers of any size."""
     largest = max(max(-low, high) for low, high in measure.reach)
     sums = [_exact_sum(feature, rows, largest) for feature in measure.features(*steps)]
     summary = np.empty((1, measure.width), dtype=object)
@@ -98,12 +74,7 @@ def _exact_sum(feature: Any, rows: int, largest: int) -> int:
 
 
 def indices(column: "Column", categories: Category) -> NDArray[np.int64]:
-    """Return the place of each row's category, of those rows that take part.
-
-    >>> from celosia.statistics.arrays.reading import read_column
-    >>> indices(read_column(["M", None, "F", "X"]), Category("F", "M")).tolist()
-    [1, 0]
-    """
+    """Return the place of each row's category, of those rows that take part."""
     values = categories.values
     if column.values.dtype.kind in "if":
         found = _numeric_indices(column.values, values)

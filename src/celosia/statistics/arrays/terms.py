@@ -21,20 +21,12 @@ if TYPE_CHECKING:
     from celosia.core.mechanism import Source
     from celosia.statistics.base.measure import Measure
 
-__all__ = ["Terms", "noise_for"]
-
 _MANY = 1e15  # rows: at a guess so large no answer's spread is cut off by its bounds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terms:
-    """Epsilon, perhaps delta, the adjacency and the unit they speak of, and where randomness comes from.
-
-    >>> from celosia.noise import Seeded
-    >>> from celosia.statistics.moments.measures import RowCount
-    >>> Terms(epsilon=1, source=Seeded(7)).release(RowCount(), "count", np.array([[108]]))
-    Release(112, PureDP(epsilon=1), seeded=True)
-    """
+    """Epsilon, perhaps delta, the adjacency and the unit they speak of, and where randomness comes from."""
 
     epsilon: Exact
     delta: Exact | None = None
@@ -71,14 +63,7 @@ class Terms:
 def noise_for(
     measure: "Measure", quantity: str, epsilon: Exact, delta: Exact | None, bounding: Bounding, cells: int = 1
 ) -> Noise:
-    """Return the noise with which a quantity will be least far off.
-
-    >>> from celosia.statistics.moments.measures import Bins, RowCount
-    >>> noise_for(RowCount(), "count", 1, "1e-6", Bounding()).kind
-    'Laplace'
-    >>> noise_for(RowCount(), "count", 1, "1e-6", Bounding(groups=100, cells=100), cells=100).kind
-    'Gaussian'
-    """
+    """Return the noise with which a quantity will be least far off."""
     sensitivity, width = measure.sensitivity(bounding), measure.width
     pure = measure.pure_noise(epsilon, cells, bounding)
     if delta is None:

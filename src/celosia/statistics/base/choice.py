@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from celosia.data.schema.axis import Axis
     from celosia.statistics.base.contribution import Bounding
 
-__all__ = ["Choice", "choose_largest", "count_rate", "gap_at_most", "promised", "selection_epsilon"]
-
 _AT_ONCE = 2**19  # counts that are worked on together: more would only move memory
 _MOST = 2**62
 _LARGEST = Fraction(2) ** 1000  # an epsilon of nearly nothing leaves an error of any size, but a double
@@ -177,11 +175,7 @@ class Choice(ABC):
 
 
 def selection_epsilon(epsilon: Exact | None, rho: Exact | None, times: int) -> Fraction:
-    """Return the epsilon of each of ``times`` selections that share a budget; one costs epsilon^2 / 8 in zCDP.
-
-    >>> selection_epsilon(1, None, 4), selection_epsilon(None, "1/2", 4)
-    (Fraction(1, 4), Fraction(1, 1))
-    """
+    """Return the epsilon of each of ``times`` selections that share a budget; one costs epsilon^2 / 8 in zCDP."""
     one_of(epsilon=epsilon, rho=rho)
     if epsilon is not None:
         return exact_epsilon(epsilon) / times
@@ -189,12 +183,7 @@ def selection_epsilon(epsilon: Exact | None, rho: Exact | None, times: int) -> F
 
 
 def promised(epsilon: Exact | None, rho: Exact | None, bounding: "Bounding") -> Guarantee:
-    """Return what a release promises, in the kind of its price.
-
-    >>> from celosia.statistics.base.contribution import Bounding
-    >>> promised(None, "0.1", Bounding(unit="person"))
-    ZCDP(rho='0.1', unit='person')
-    """
+    """Return what a release promises, in the kind of its price."""
     one_of(epsilon=epsilon, rho=rho)
     if epsilon is not None:
         return PureDP(epsilon=epsilon, adjacency=bounding.adjacency, unit=bounding.unit)
@@ -205,10 +194,6 @@ def count_rate(each: Fraction, bounding: "Bounding") -> Fraction:
     """Return what one row counts in the exponent when the utility of a candidate is its number of rows.
 
     Under add-remove a unit only adds rows, or only takes them away, and the utility is monotone.
-
-    >>> from celosia.statistics.base.contribution import Bounding
-    >>> count_rate(Fraction(1), Bounding(rows=3))
-    Fraction(1, 3)
     """
     return each / (bounding.rows if bounding.adjacency is AddRemove else 2 * bounding.rows)
 
@@ -217,9 +202,6 @@ def gap_at_most(candidates: int, missed: float, rate: Fraction) -> float:
     """Return how many rows a choice is below the best at most, but for a chance of ``missed``.
 
     McSherry and Talwar 2007: ``ln(candidates / missed) / rate``; permute-and-flip does no worse.
-
-    >>> round(gap_at_most(10, 0.05, Fraction(1, 2)), 1)
-    10.6
     """
     return float(min(Fraction(math.log(candidates / missed)) / rate, _LARGEST))
 
@@ -232,11 +214,7 @@ def choose_largest(
     flips: bool,
     source: "Source",
 ) -> "NDArray[np.int64]":
-    """Choose in each row a column whose count is nearly the largest of those allowed.
-
-    >>> choose_largest(np.array([[10, 500, 20]]), Fraction(1), flips=True, source=source_or_system(None)).tolist()
-    [1]
-    """
+    """Choose in each row a column whose count is nearly the largest of those allowed."""
     gaps = counts.max(axis=1, keepdims=True) - counts
     return (flip_each if flips else choose_each)(rate, gaps, allowed=allowed, source=source)
 

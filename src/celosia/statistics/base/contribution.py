@@ -13,8 +13,6 @@ from celosia.core.errors import ParameterError
 from celosia.core.exact import quote, whole
 from celosia.core.record import exact_text
 
-__all__ = ["Bounding", "Footprint", "Sensitivity"]
-
 _EXACT = 2**51  # what a unit's rows are averaged to is exact in doubles up to here
 
 

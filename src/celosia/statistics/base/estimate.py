@@ -11,8 +11,6 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Estimate"]
-
 Values: TypeAlias = NDArray[Any]
 Interval: TypeAlias = Callable[[float], tuple[Values, Values]]
 

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from celosia.core.guarantees import Guarantee
     from celosia.data.schema.columns import Kind, Value
 
-__all__ = ["Facts", "Inquiry", "Learner", "Part", "check_learner", "reached"]
-
 _MOST = 2**62 - 1  # what noise is added to at the most: see ``Noise.release``
 
 

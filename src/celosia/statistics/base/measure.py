@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from celosia.statistics.base.estimate import Estimate
 
-__all__ = ["Measure", "nearer", "parts_of"]
-
 _FINE = 2**24  # parts of a person's average: rounded down, a million persons lose a few hundredths of one
 
 
@@ -149,12 +147,7 @@ class Measure(ABC):
 
 
 def nearer(axis: Axis, most: int) -> Axis:
-    """Return the axis with a grid so coarse that neither end is more than ``most`` steps from 0.
-
-    >>> from fractions import Fraction
-    >>> nearer(Axis(-5, 1000, Fraction(1)), 300)
-    Axis(-2, 250, 4)
-    """
+    """Return the axis with a grid so coarse that neither end is more than ``most`` steps from 0."""
     factor = 1
     while max(-(axis.lowest // factor), -(-axis.highest // factor)) > most:
         factor *= 2
@@ -162,9 +155,5 @@ def nearer(axis: Axis, most: int) -> Axis:
 
 
 def parts_of(total: int) -> int:
-    """Return into how many parts to cut a step if the largest row has ``total`` of them.
-
-    >>> parts_of(1), parts_of(120), parts_of(2**30)
-    (16777216, 131072, 1)
-    """
+    """Return into how many parts to cut a step if the largest row has ``total`` of them."""
     return 1 << max(0, (_FINE // total).bit_length() - 1)

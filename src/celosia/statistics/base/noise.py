@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from celosia.core.guarantees import Guarantee
     from celosia.core.mechanism import Source
 
-__all__ = ["Noise"]
-
 _MOST = 2**62 - 1
 
 

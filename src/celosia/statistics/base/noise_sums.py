@@ -14,8 +14,6 @@ from celosia.mechanisms.gaussian import Gaussian
 from celosia.mechanisms.k_norm import KNorm
 from celosia.mechanisms.laplace import Laplace
 
-__all__ = ["sum_margin"]
-
 _CHOICES = 1 - np.exp2(-np.arange(0.005, 40, 0.005))  # of s, as shares of the largest for which there are moments
 
 
@@ -23,11 +21,6 @@ def sum_margin(mechanism: Laplace | Gaussian | KNorm, count: int, failure: float
     """Return what the sum of ``count`` noises of a mechanism on whole numbers exceeds with probability ``failure``.
 
     To one side; by symmetry it is as far below 0 as often.
-
-    >>> round(sum_margin(Laplace(epsilon=1, sensitivity=1), 1_000, 0.05), 1)
-    105.1
-    >>> round(sum_margin(Gaussian(rho="0.5", sensitivity=1), 1_000, 0.05), 1)
-    77.4
     """
     if isinstance(mechanism, KNorm):
         raise ParameterError("Sums are known of noises that are drawn one by one, of Laplace or Gaussian mechanisms.")

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from celosia.statistics.base.estimate import Estimate
     from celosia.statistics.base.noise import Noise
 
-__all__ = ["REACH", "Monomial", "Products", "moments_up_to"]
-
 REACH: Final = 2**16
 """About how far every centred column reaches from 0."""
 

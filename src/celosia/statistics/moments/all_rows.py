@@ -13,16 +13,14 @@ import numpy as np
 from celosia.data.schema.axis import Axis
 from celosia.statistics.base.contribution import Footprint
 from celosia.statistics.base.estimate import Estimate
+from celosia.statistics.base.measure import Measure
 from celosia.statistics.base.ratios import whole_counts
 from celosia.statistics.moments.bernstein import FirstMoments, simplex
-from celosia.statistics.moments.measures import Measure
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from celosia.statistics.base.noise import Noise
-
-__all__ = ["MomentsOfAll"]
 
 
 @dataclass(frozen=True, slots=True)

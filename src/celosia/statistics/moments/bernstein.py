@@ -23,8 +23,6 @@ from celosia.statistics.base.ratios import Between, Ratio, magnitudes, over, squ
 if TYPE_CHECKING:
     from celosia.statistics.base.noise import Noise
 
-__all__ = ["FirstMoments", "Moments", "SecondMoments", "bernstein", "simplex"]
-
 Numbers: TypeAlias = NDArray[np.float64]
 
 _MOST_STEPS = 2**16  # of a column whose squares are summed: their rounding is far below any noise
@@ -33,21 +31,13 @@ _EVEN = 1 / 12  # the variance of values spread evenly over a range of 1
 
 
 def bernstein(k: Any, steps: int, degree: int) -> tuple[Any, ...]:
-    """Return the Bernstein polynomials of degree 1 or 2 at ``k`` of ``steps``: they sum to ``steps ** degree``.
-
-    >>> bernstein(3, 10, 1), bernstein(3, 10, 2)
-    ((7, 3), (49, 42, 9))
-    """
+    """Return the Bernstein polynomials of degree 1 or 2 at ``k`` of ``steps``: they sum to ``steps ** degree``."""
     rest = steps - k
     return (rest, k) if degree == 1 else (rest * rest, (k + k) * rest, k * k)
 
 
 def simplex(total: int) -> Footprint:
-    """Return the footprint of several features of 0 or more that sum to ``total``, each of which can be all of it.
-
-    >>> simplex(120)
-    Footprint(l1=120, l2_squared=14400, across_l1=240, across_l2_squared=28800)
-    """
+    """Return the footprint of several features of 0 or more that sum to ``total``, each of which can be all of it."""
     return Footprint(l1=total, l2_squared=total**2, across_l1=2 * total, across_l2_squared=2 * total**2)
 
 

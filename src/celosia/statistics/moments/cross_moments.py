@@ -26,8 +26,6 @@ from celosia.statistics.moments.two_columns import TwoColumns
 if TYPE_CHECKING:
     from celosia.statistics.base.noise import Noise
 
-__all__ = ["CrossMoments"]
-
 Numbers: TypeAlias = NDArray[np.float64]
 
 _LARGEST_ROW = 2**40

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from celosia.statistics.base.noise import Noise
 
-__all__ = ["CutOffMeasure", "CutPersons", "CutRows"]
-
 
 class CutOffMeasure(Measure):
     """Two whole numbers: what the limits keep and what they cut off. ``kept`` is the share of the former in all cells.

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from celosia.statistics.base.noise import Noise
 
-__all__ = ["HalfHalfMean"]
-
 _LARGEST_STEP = 2**39  # so that a row's two features stay below 2^40 together
 _AVERAGED_APART = 2**13  # below, nobody's rows are so many that their sums times the rows allowed reach 2^53
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from celosia.statistics.base.noise import Noise
 
-__all__ = ["Bins", "CentredSum", "Distinct", "Measure", "RowCount", "Total"]
-
 _LARGEST_ROW = 2**40  # steps of one row: sums of 2^22 rows stay below 2^62
 _ONE = Footprint(l1=1, l2_squared=1, across_l1=1, across_l2_squared=1)
 

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from celosia.core.exact import Exact
     from celosia.statistics.base.contribution import Bounding
 
-__all__ = ["MOST_COLUMNS", "SharedMoments"]
-
 MOST_COLUMNS: Final = 7
 """Columns that share a measurement: noise vectors have at most 16 coordinates."""
 

@@ -18,8 +18,6 @@ from celosia.statistics.base.ratios import Between, Ratio, lines, magnitudes, ov
 if TYPE_CHECKING:
     from celosia.statistics.base.noise import Noise
 
-__all__ = ["TwoColumns"]
-
 Numbers: TypeAlias = NDArray[np.float64]
 
 _EACH = 0.05  # of the failure, for each of the unknowns that are not asked for
@@ -28,15 +26,7 @@ _CUTS = 3
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TwoColumns:
-    """Noisy sums of products of Bernstein polynomials, over what those of one row sum to.
-
-    >>> from celosia.statistics.base.contribution import Bounding, Sensitivity
-    >>> from celosia.statistics.base.noise import Noise
-    >>> noise = Noise.laplace(1, Sensitivity(l1=100, l2_squared=10_000), 1, 4, Bounding())
-    >>> both = TwoColumns(shares=np.array([[400.0, 100.0, 100.0, 400.0]]), total=100, noise=noise)
-    >>> both.covariance.round(3).tolist(), [end.round(3).tolist() for end in both.covariance_between(0.05)]
-    ([0.15], [[0.148], [0.152]])
-    """
+    """Noisy sums of products of Bernstein polynomials, over what those of one row sum to."""
 
     shares: Numbers
     total: int

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from celosia.core.mechanism import Source
     from celosia.statistics.base.contribution import Bounding
 
-__all__ = ["Mode"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mode(Choice):

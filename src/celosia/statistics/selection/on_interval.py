@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     Utility: TypeAlias = Callable[[NDArray[np.float64]], ArrayLike] | tuple[ArrayLike, ArrayLike]
 
-__all__ = ["choose"]
-
 _MOST_PIECES = 2**22
 
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from celosia.core.mechanism import Source
     from celosia.statistics.base.contribution import Bounding
 
-__all__ = ["TopK"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopK(Choice):

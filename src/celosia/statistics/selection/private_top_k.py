@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from celosia.core.events import Event
     from celosia.statistics.base.contribution import Bounding
 
-__all__ = ["PrivateTopK"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrivateTopK(Choice):

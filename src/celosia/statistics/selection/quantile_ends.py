@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     Rate = Callable[[Problem], Fraction]
 
-__all__ = ["LEVEL", "choose_ends", "rows_beyond"]
-
 LEVEL: Final = 0.99
 """The level for which the ends are chosen: they hold at every lower one, and above it only the bounds do."""
 
@@ -35,13 +33,9 @@ _BELOW, _ABOVE = 1, 2  # rows between an end and the rank q * n: all usual defin
 def choose_ends(
     counts: "NDArray[np.int64]", quantiles: tuple[Fraction, ...], rate: "Rate", *, source: "Source"
 ) -> "tuple[NDArray[np.int64], NDArray[np.int64]]":
-    """Return the bins of the lower and of the upper ends, cells by quantiles, which are between 0 and 1 and in order.
+    """Return the bins of the lower and of the upper ends, cells by quantiles.
 
-    >>> from celosia.noise import Seeded
-    >>> counts = np.full((1, 100), 1000)
-    >>> low, high = choose_ends(counts, (Fraction(1, 2),), lambda problem: Fraction(1), source=Seeded(7))
-    >>> low.tolist(), high.tolist()
-    ([[49]], [[50]])
+    Which are between 0 and 1 and in order.
     """
     mirrored = tuple(1 - share for share in reversed(quantiles))
     low = _choose_low(counts, quantiles, rate, slack=_BELOW, source=source)
@@ -50,10 +44,9 @@ def choose_ends(
 
 
 def rows_beyond(quantiles: tuple[Fraction, ...], rate: "Rate", *, bins: int) -> float:
-    """Return how many rows lie between an end and its quantile at most, with probability ``LEVEL``, if there are any.
+    """Return how many rows lie between an end and its quantile at most, with probability ``LEVEL``.
 
-    >>> round(rows_beyond((Fraction(1, 2),), lambda problem: Fraction(1), bins=100), 1)
-    21.9
+    If there are any.
     """
     levels = problems(quantiles, down=True)
     off: dict[int | None, float] = {None: 0.0}

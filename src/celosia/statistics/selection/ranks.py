@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from celosia.core.mechanism import Source
     from celosia.statistics.base.contribution import Bounding
 
-__all__ = ["Quantiles", "bins_for"]
-
 _MOST_BINS = 2**16
 _MOST_COUNTS = 2**22
 _LARGEST = 2**62

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     Integers: TypeAlias = NDArray[np.int64]
 
-__all__ = ["POINTS", "Line", "Problem", "problems"]
-
 POINTS = 64
 """Points over which the rows of a bin are spread: a tie can be cut to one part in 128."""
 
@@ -37,10 +35,6 @@ class Problem:
     ``share`` of the problem's rows shall lie below it; ``left`` and ``right`` are the numbers of the quantiles that
     bound it, or None for the ends of the axis. It is ``last`` if nothing is split by its answer, and ``alone`` on its
     level if there is no other problem.
-
-    >>> first, _ = problems((Fraction(1, 4), Fraction(1, 2), Fraction(3, 4)))[1]
-    >>> first.share, first.left, first.right, first.last
-    (Fraction(1, 2), None, 1, True)
     """
 
     number: int
@@ -52,11 +46,7 @@ class Problem:
 
     @property
     def side(self) -> Fraction:
-        """How far one row can move the problem's utility, when it is there or not.
-
-        >>> problems((Fraction(1, 4),))[0][0].side
-        Fraction(3, 4)
-        """
+        """How far one row can move the problem's utility, when it is there or not."""
         return max(self.share, 1 - self.share)
 
 
@@ -64,9 +54,6 @@ def problems(quantiles: tuple[Fraction, ...], *, down: bool = False) -> tuple[tu
     """Return the problems for quantiles in increasing order, level by level.
 
     A share with a large denominator is rounded to the nearest simple one, or ``down`` for lower ends.
-
-    >>> [[problem.number for problem in level] for level in problems(tuple(Fraction(i, 10) for i in range(1, 10)))]
-    [[4], [2, 7], [1, 3, 6, 8], [0, 5]]
     """
     levels = []
     spans = [(0, len(quantiles))] if quantiles else []
@@ -104,12 +91,6 @@ class Line:
 
     A *place* on the line is a whole number of half points from its start; a bin has ``2 * points`` of them. Ranks are
     in units of one ``2 * points``-th of a row.
-
-    >>> line = Line(np.array([[100, 0, 300, 100]]), points=2)
-    >>> median = problems((Fraction(1, 2),))[0][0]
-    >>> start, end = np.array([0]), np.array([line.length])
-    >>> line.choose(median, start, end, Fraction(1), whole_bins=True).tolist()
-    [10]
     """
 
     __slots__ = ("_counts", "_edges", "_half", "_points")
@@ -171,12 +152,6 @@ class Line:
 
         The place is where the chosen point or bin begins. ``start`` itself counts as having any number of rows below
         it that the target asks for: it is a lower end of which nothing more is known.
-
-        >>> line = Line(np.array([[100, 0, 300, 100]]), points=2)
-        >>> median = problems((Fraction(1, 2),))[0][0]
-        >>> whole = np.array([0]), np.array([line.length])
-        >>> [line.choose_low(median, *whole, Fraction(1), shift=n, whole_bins=True).tolist() for n in (50, 200, 300)]
-        [[8], [0], [0]]
         """
         part = Stretch(self._counts, self._edges, self._points, start, end)
         if shift * self._half * problem.share.denominator > MOST // 8:  # more rows than there can be
@@ -206,12 +181,6 @@ class Line:
 
         Every point stands twice among the candidates: as one with ``rank`` rows beyond it, and as the middle of fewer
         than twice as many rows. Only in the first case the place bounds the minimum or maximum.
-
-        >>> line = Line(np.array([[0, 100, 300, 1, 0], [0, 1, 2, 1, 0]]))
-        >>> (greatest,), whole = problems((Fraction(1),))[0], (np.zeros(2, dtype=int), np.full(2, line.length))
-        >>> places, enough = line.choose_extreme(greatest, *whole, Fraction(1), rank=20, whole_bins=True)
-        >>> int(places[0]) // 128, enough.tolist()
-        (2, [True, False])
         """
         enough, few = (Stretch(self._counts, self._edges, self._points, start, end) for _ in range(2))
         few.aim_at_middle(rank)

@@ -14,22 +14,12 @@ if TYPE_CHECKING:
 
     Integers: TypeAlias = NDArray[np.int64]
 
-__all__ = ["MOST", "Stretch"]
-
 MOST: Final = 2**62
 """Distances beyond are clipped to this."""
 
 
 class Stretch:
-    """A problem's part of the line in every cell: which bins, which target, and how far they are from it.
-
-    >>> line = np.array([[100, 0, 300]])
-    >>> edges = np.array([[0, 100, 100, 400]]) * 4
-    >>> part = Stretch(line, edges, 2, np.array([0]), np.array([12]))
-    >>> part.aim(Fraction(1, 2), 0)
-    >>> (part.gaps() / 8).tolist()
-    [[100.0, 100.0, 0.0]]
-    """
+    """A problem's part of the line in every cell: which bins, which target, and how far they are from it."""
 
     __slots__ = (
         "_cells",

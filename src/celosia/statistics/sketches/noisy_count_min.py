@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
 # Imports of celosia.sketches stand where sketches are made: that room loads Numba.
 
-__all__ = ["Frequencies", "NoisyCountMin"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
 class NoisyCountMin(Described):

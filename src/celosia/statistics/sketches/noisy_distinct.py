@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
 # Imports of celosia.sketches stand where sketches are made: that room loads Numba.
 
-__all__ = ["DifferentValues", "NoisyDistinct"]
-
 _MOST_BITS = 2**28
 _WIDER = 1 + Fraction(1, 2**40)  # room for the rounding of a logarithm
 

@@ -36,16 +36,10 @@ from celosia.statistics import (
 )
 from celosia.testing.engines.tables import LEVELS, SCHEMA, SEXES, nasty_tables
 
-__all__ = ["Case", "cases"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """One question: the plan, what is taken, the bounds and the cells; cells of None asks for the keys that occur.
-
-    >>> next(cases(persons=False)).name
-    'moments'
-    """
+    """One question: the plan, what is taken, the bounds and the cells; cells of None asks for the keys that occur."""
 
     name: str
     plan: Plan
@@ -55,11 +49,7 @@ class Case:
 
 
 def cases(*, persons: bool) -> Iterator[Case]:
-    """Yield the questions about rows, or about persons.
-
-    >>> sum(1 for case in cases(persons=False))
-    19
-    """
+    """Yield the questions about rows, or about persons."""
     tables = nasty_tables()
     yield from _person_cases(tables) if persons else _row_cases(tables)
 

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from celosia.data.table import Table
     from celosia.query.engines.base import Engine
 
-__all__ = ["check_engine"]
-
 SECRET = (1, 2, 3, 4)
 """The secret of the checks: the choice of rows must follow from it alone."""
 

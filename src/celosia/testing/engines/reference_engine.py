@@ -29,19 +29,11 @@ if TYPE_CHECKING:
     from celosia.query.planning.cells import Cells
     from celosia.statistics import Bounding
 
-__all__ = ["ReferenceEngine"]
-
 _Groups = dict[Hashable, list[int]]
 
 
 class ReferenceEngine(Engine):
-    """An engine over tables whose sources are frames.
-
-    >>> import celosia as cl, pyarrow as pa
-    >>> deaths = cl.table(pa.table({"age": [34, 71]}), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
-    >>> isinstance(ReferenceEngine({"deaths": deaths}), Engine)
-    True
-    """
+    """An engine over tables whose sources are frames."""
 
     def __init__(self, tables: "Mapping[str, Table]") -> None:
         self.tables = tables

@@ -26,8 +26,6 @@ from celosia.query.postprocessing.evaluate import evaluate
 if TYPE_CHECKING:
     from celosia.data.table import Table
 
-__all__ = ["CleanRows", "clean_rows", "clean_value", "step_on", "whole_value"]
-
 _FIRST = dt.date(1970, 1, 1)
 _PLAIN = TextFormat()
 _MIDNIGHT = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
@@ -38,13 +36,7 @@ _SECOND = dt.timedelta(seconds=1)
 
 
 def clean_value(raw: Any, kind: Kind, text: TextFormat = _PLAIN) -> Any:
-    """Return what a raw value is under the schema, or None; ``text`` says how strings are written.
-
-    >>> clean_value(float("nan"), Real(0, 1)), clean_value(7.25, Integer(0, 5))
-    (None, 5)
-    >>> clean_value("x", Category("F", null="F"))
-    'F'
-    """
+    """Return what a raw value is under the schema, or None; ``text`` says how strings are written."""
     value = _read(_said(raw, kind, text), kind)
     if value is None and not (isinstance(kind.null, str) and kind.null == DROP):
         value = kind.null
@@ -102,11 +94,7 @@ def _step(x: float, kind: Real) -> int:
 
 
 def whole_value(value: Any, kind: Kind) -> Any:
-    """Return a clean value as an integer where it is a number, a date or a time; None stays None.
-
-    >>> whole_value(dt.date(1970, 1, 31), Date("1970-01-01", "1970-12-31"))
-    30
-    """
+    """Return a clean value as an integer where it is a number, a date or a time; None stays None."""
     if value is None or isinstance(kind, Text | Category):
         return value
     if isinstance(kind, Real):
@@ -119,11 +107,7 @@ def whole_value(value: Any, kind: Kind) -> Any:
 
 
 def step_on(value: Any, kind: Kind, axis: Axis) -> int | None:
-    """Return the step of a value on an axis that may be coarser than its own, counted from the low end.
-
-    >>> step_on(70, Integer(0, 1000), Integer(0, 1000).axis.coarsened(256))
-    18
-    """
+    """Return the step of a value on an axis that may be coarser than its own, counted from the low end."""
     if value is None:
         return None
     if isinstance(kind, Category):
@@ -141,11 +125,7 @@ def step_on(value: Any, kind: Kind, axis: Axis) -> int | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CleanRows:
-    """Clean columns, and the person of each row; ``single`` if everybody has one.
-
-    >>> CleanRows(columns={"age": [34, 71]}, persons=[1, 2], kinds={"age": Integer(0, 120)}).single
-    False
-    """
+    """Clean columns, and the person of each row; ``single`` if everybody has one."""
 
     columns: Mapping[str, list[Any]]
     persons: list[Any]
@@ -194,14 +174,7 @@ def _person(raw: Any) -> Any:
 
 
 def clean_rows(relation: Relation, tables: "Mapping[str, Table]") -> CleanRows:
-    """Return the rows of a relation over tables whose sources are frames.
-
-    >>> import pyarrow as pa
-    >>> from celosia.data.table import table
-    >>> deaths = table(pa.table({"age": [34, 710]}), schema={"age": Integer(0, 120)}, name="deaths")
-    >>> clean_rows(Base("deaths"), {"deaths": deaths}).columns
-    {'age': [34, 120]}
-    """
+    """Return the rows of a relation over tables whose sources are frames."""
     kinds = columns_of(relation, tables)
     match relation:
         case Base(table=name):

@@ -19,8 +19,6 @@ from celosia.data.table import Table, table
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["LEVELS", "SCHEMA", "SEXES", "nasty_rows", "nasty_tables", "written_rows"]
-
 _ROWS = 240
 SEXES: Final = ("F", "M", "d'Artagnan", "back\\slash", "ñandú")
 """The values of a category; what needs an escape somewhere is among them."""
@@ -70,11 +68,7 @@ SCHEMA: Final = Schema(
 
 
 def nasty_rows() -> "pa.Table":
-    """Return the rows, with persons as ``person`` (whole numbers) and ``pid`` (texts).
-
-    >>> nasty_rows().num_rows
-    240
-    """
+    """Return the rows, with persons as ``person`` (whole numbers) and ``pid`` (texts)."""
     import pyarrow as pa
 
     def column(values: "list[Any]", type_: Any, stride: int) -> "pa.Array":
@@ -153,11 +147,7 @@ def nasty_rows() -> "pa.Table":
 
 
 def written_rows() -> "pa.Table":
-    """Return rows in which every column is of strings: numbers, booleans, dates and times, in many spellings.
-
-    >>> {str(type_) for type_ in written_rows().schema.types}
-    {'string'}
-    """
+    """Return rows in which every column is of strings: numbers, booleans, dates and times, in many spellings."""
     import pyarrow as pa
 
     values = {
@@ -203,9 +193,6 @@ def nasty_tables() -> dict[str, Table]:
     """Return the tables: ``visits`` of rows; ``people``, ``texts`` and ``notes`` of persons; ``book``, which is public.
 
     ``iso`` and ``written`` are of strings alone, in ISO of rows and in a declared format of persons.
-
-    >>> sorted(nasty_tables())
-    ['book', 'iso', 'notes', 'people', 'texts', 'visits', 'written']
     """
     import pyarrow as pa
 

@@ -17,8 +17,6 @@ from celosia.audit import compare, gather
 from celosia.core import ConformanceError, Source
 from celosia.local.base.protocol import Protocol
 
-__all__ = ["check_reports", "check_stated"]
-
 _TOLERANCE = 1e-9
 _MOST_BITS = 24
 _MOST_PAIRS = 6
@@ -27,14 +25,7 @@ _MOST_PAIRS = 6
 def check_reports(
     protocol: Protocol[Any], values: Sequence[Any], samples: int, source: Source, failure: float
 ) -> tuple[str, float]:
-    """Check that a search for telling events among the bits of reports proves no more than epsilon.
-
-    >>> from celosia.local import DirectEncoding
-    >>> from celosia.noise import Seeded
-    >>> found, bound = check_reports(DirectEncoding(domain=3, epsilon=1), [0, 1, 2], 20_000, Seeded(7), 1e-6)
-    >>> 0.8 < bound <= 1
-    True
-    """
+    """Check that a search for telling events among the bits of reports proves no more than epsilon."""
     payloads = [protocol.privatize([value] * samples, source=source).payload for value in values]
     drawn = [np.unpackbits(payload, axis=1, bitorder="little") for payload in payloads]
     pairs = list(combinations(range(len(values)), 2))[:_MOST_PAIRS]
@@ -59,13 +50,7 @@ def check_reports(
 
 
 def check_stated(protocol: Protocol[Any], values: Sequence[Any], samples: int, source: Source, failure: float) -> str:
-    """Check the stated probabilities on reports that were drawn, where not all can be listed.
-
-    >>> from celosia.local import DirectEncoding
-    >>> from celosia.noise import Seeded
-    >>> check_stated(DirectEncoding(domain=3, epsilon=1), [0, 1, 2], 1_000, Seeded(7), 1e-6)
-    'no drawn report favours a value by more than 1; ratios average 1 to within ... standard errors'
-    """
+    """Check the stated probabilities on reports that were drawn, where not all can be listed."""
     pairs = [(one, two) for one in values for two in values if one != two]
     worst, furthest = 0.0, 0.0
     reach = 1.25 * -float(special.ndtri(failure / (2 * len(pairs))))

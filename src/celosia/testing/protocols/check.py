@@ -38,8 +38,6 @@ from celosia.testing.protocols.law import (
     read_law,
 )
 
-__all__ = ["check_protocol"]
-
 _SHARES = 8  # checks that may fail by chance
 _MOST_VALUES = 6
 _BLACK_BOX = 20_000

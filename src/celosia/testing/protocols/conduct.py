@@ -20,8 +20,6 @@ from celosia.local.base.reports import COLUMN, HEADER, WIRE_VERSION, Reports
 from celosia.noise import Seeded
 from celosia.testing.protocols.law import Law, row_keys
 
-__all__ = ["check_form", "check_hostile", "check_merging", "check_refusals", "check_seeds", "check_wire"]
-
 _REPORTS = 300
 _SEEDED = 4_096
 _ALL = 2  # payloads of so many bytes are tried one and all
@@ -30,12 +28,7 @@ _SECRET = "Zq7-never-to-be-quoted"  # noqa: S105 - a value that an error must no
 
 
 def check_form(protocol: Protocol[Any]) -> str:
-    """Check what a protocol says of itself: its guarantee, its sizes, its JSON and its fingerprint.
-
-    >>> from celosia.local import DirectEncoding
-    >>> check_form(DirectEncoding(domain=3, epsilon=1))
-    'DirectEncoding, 1 byte a report, 24 bytes of state'
-    """
+    """Check what a protocol says of itself: its guarantee, its sizes, its JSON and its fingerprint."""
     if not isinstance(protocol, Protocol):
         _fail("form", f"{type(protocol).__name__} must be a celosia.local.Protocol.")
     guarantee: object = protocol.guarantee
@@ -56,13 +49,7 @@ def check_form(protocol: Protocol[Any]) -> str:
 
 
 def check_merging(protocol: Protocol[Any], values: Sequence[Any], source: Source) -> str:
-    """Check that aggregates merge in any order to the bits that one aggregate of all reports has.
-
-    >>> from celosia.local import DirectEncoding
-    >>> from celosia.noise import Seeded
-    >>> check_merging(DirectEncoding(domain=3, epsilon=1), [0, 1, 2], Seeded(7))
-    '300 reports in three parts, any order, the same bits'
-    """
+    """Check that aggregates merge in any order to the bits that one aggregate of all reports has."""
     payload = _reports(protocol, values, source).payload
 
     def part(first: int, last: int) -> Aggregate[Any]:
@@ -85,13 +72,7 @@ def check_merging(protocol: Protocol[Any], values: Sequence[Any], source: Source
 
 
 def check_wire(protocol: Protocol[Any], values: Sequence[Any], source: Source) -> str:
-    """Check that reports and aggregates come back from Arrow, from single records and from a file as they were.
-
-    >>> from celosia.local import DirectEncoding
-    >>> from celosia.noise import Seeded
-    >>> check_wire(DirectEncoding(domain=3, epsilon=1), [0, 1, 2], Seeded(7))
-    'Arrow, records and a file; 1 byte in a batch, 5 alone'
-    """
+    """Check that reports and aggregates come back from Arrow, from single records and from a file as they were."""
     import pyarrow as pa
 
     reports = _reports(protocol, values, source)
@@ -124,14 +105,7 @@ def check_wire(protocol: Protocol[Any], values: Sequence[Any], source: Source) -
 
 
 def check_hostile(protocol: Protocol[Any], values: Sequence[Any], law: Law | None, source: Source) -> str:
-    """Check that reports which no client could have sent are counted and dropped, and change nothing.
-
-    >>> from celosia.local import DirectEncoding
-    >>> from celosia.noise import Seeded
-    >>> protocol = DirectEncoding(domain=3, epsilon=1)
-    >>> check_hostile(protocol, [0, 1, 2], None, Seeded(7))
-    '11 batches of hostile records dropped; of 256 payloads 3 accepted'
-    """
+    """Check that reports which no client could have sent are counted and dropped, and change nothing."""
     reports = _reports(protocol, values, source)
     aggregate, honest = protocol.aggregate().absorb(reports), protocol.aggregate().absorb(reports)
     sent = _hostile(protocol, protocol.report(values[0], source=source), source)
@@ -153,12 +127,7 @@ def check_hostile(protocol: Protocol[Any], values: Sequence[Any], law: Law | Non
 
 
 def check_seeds(protocol: Protocol[Any], values: Sequence[Any]) -> str:
-    """Check that a seed repeats the reports and is owned up to, and that the default source does not repeat.
-
-    >>> from celosia.local import DirectEncoding
-    >>> check_seeds(DirectEncoding(domain=3, epsilon=1), [0, 1, 2])
-    '4096 reports repeat with a seed and not without'
-    """
+    """Check that a seed repeats the reports and is owned up to, and that the default source does not repeat."""
     column = [values[i % len(values)] for i in range(_SEEDED)]
     sources = Seeded(11), Seeded(11), Seeded(12), None, None
     runs = [protocol.privatize(column, source=source) for source in sources]
@@ -176,12 +145,7 @@ def check_seeds(protocol: Protocol[Any], values: Sequence[Any]) -> str:
 
 
 def check_refusals(protocol: Protocol[Any]) -> str:
-    """Check that the client refuses what it cannot take, with an error that does not quote it.
-
-    >>> from celosia.local import DirectEncoding
-    >>> check_refusals(DirectEncoding(domain=3, epsilon=1))
-    '8 kinds of values refused'
-    """
+    """Check that the client refuses what it cannot take, with an error that does not quote it."""
     bad: list[Any] = [None, [None], [float("nan")], [float("inf")], [_SECRET, 1], [object()], 3, {_SECRET}]
     for values in bad:
         try:

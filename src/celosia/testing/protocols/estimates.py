@@ -22,8 +22,6 @@ from celosia.local.base.protocol import Protocol
 from celosia.local.base.reports import Reports
 from celosia.testing.protocols.law import Law, read_law
 
-__all__ = ["Moments", "check_bias", "check_variance", "exact_moments", "simulated_moments"]
-
 Floats = NDArray[np.float64]
 
 _MOST_LISTED = 1_536
@@ -46,12 +44,6 @@ class Moments:
 
     All arrays have one entry for each pair of what people hold and what is asked about. ``mean_error`` and
     ``variance_error`` are standard errors of the first two, 0 where nothing was sampled, from ``draws`` draws.
-
-    >>> from celosia.local import DirectEncoding
-    >>> from celosia.testing.protocols.law import read_law
-    >>> protocol = DirectEncoding(domain=2, epsilon=1)
-    >>> exact_moments(protocol, read_law(protocol, [0, 1]), 1_000).stated.round(3).tolist()
-    [[0.921, 0.921], [0.921, 0.921]]
     """
 
     mean: Floats
@@ -65,14 +57,7 @@ class Moments:
 
 
 def check_bias(moments: Moments, failure: float) -> str:
-    """Check that estimates are right on average.
-
-    >>> from celosia.local import DirectEncoding
-    >>> from celosia.testing.protocols.law import read_law
-    >>> protocol = DirectEncoding(domain=3, epsilon=1)
-    >>> check_bias(exact_moments(protocol, read_law(protocol, [0, 1, 2]), 1_000), 1e-6)
-    'off by 0 at most; from the law, exact'
-    """
+    """Check that estimates are right on average."""
     reach = _reach(failure, moments.mean.size, moments.draws)
     scale = max(1.0, float(np.abs(moments.truth).max()))
     off = np.abs(moments.mean - moments.truth)
@@ -86,13 +71,9 @@ def check_bias(moments: Moments, failure: float) -> str:
 
 
 def check_variance(moments: Moments, failure: float) -> str:
-    """Check that the stated variance is not too small on average, and at most a quarter too large where it is nearest.
+    """Check that the stated variance is not too small on average.
 
-    >>> from celosia.local import DirectEncoding
-    >>> from celosia.testing.protocols.law import read_law
-    >>> protocol = DirectEncoding(domain=3, epsilon=1)
-    >>> check_variance(exact_moments(protocol, read_law(protocol, [0, 1, 2]), 1_000), 1e-6)
-    'true over stated 1 to 1; from the law, exact'
+    And at most a quarter too large where it is nearest.
     """
     if np.isnan(moments.stated).any():
         return "not checked: none is stated"
@@ -115,12 +96,6 @@ def exact_moments(protocol: Protocol[Any], law: Law, samples: int) -> Moments | 
     """Return the moments of one report's contribution, by summing over the law; None where that cannot be done.
 
     It cannot where the reports are too many, or an estimate is not a sum over reports.
-
-    >>> from celosia.local import DirectEncoding
-    >>> from celosia.testing.protocols.law import read_law
-    >>> protocol = DirectEncoding(domain=3, epsilon=1)
-    >>> exact_moments(protocol, read_law(protocol, [0, 1, 2]), 1_000).mean.round(6).tolist()
-    [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
     """
     if len(law.outputs) > _MOST_LISTED or _kind(protocol) == "other":
         return None
@@ -156,13 +131,9 @@ def exact_moments(protocol: Protocol[Any], law: Law, samples: int) -> Moments | 
 
 
 def simulated_moments(protocol: Protocol[Any], values: Sequence[Any], samples: int, source: Source) -> Moments | None:
-    """Return the moments of whole estimates, by simulation; None where the protocol answers no questions about values.
+    """Return the moments of whole estimates, by simulation.
 
-    >>> from celosia.local import DirectEncoding
-    >>> from celosia.noise import Seeded
-    >>> moments = simulated_moments(DirectEncoding(domain=3, epsilon=1), [0, 1, 2], 1_000, Seeded(7))
-    >>> moments.truth.tolist()
-    [[20.0, 20.0, 20.0]]
+    None where the protocol answers no questions about values.
     """
     if _kind(protocol) == "other":
         return None

@@ -26,8 +26,6 @@ from celosia.noise.keyed import KEY_BYTES
 from celosia.testing.claims import excess
 from celosia.testing.protocols.law import Law, follow
 
-__all__ = ["check_histories", "client_draws", "history_law", "history_log_masses"]
-
 Logs = NDArray[np.float64]
 History = tuple[Any, ...]
 
@@ -181,9 +179,6 @@ def history_law(protocol: Memoised[Any], values: Sequence[Any], reports: int) ->
     """Return the law of all histories of so many reports about some values, or None where sequences are too many.
 
     A row of ``outputs`` is a sequence of reports, one after the other.
-
-    >>> history_law(DBitFlip(buckets=2, d=2, epsilon=1), [0, 1], 2).logs.shape
-    (4, 16)
     """
     outputs = protocol.outputs()
     if outputs is None:
@@ -202,12 +197,7 @@ def history_law(protocol: Memoised[Any], values: Sequence[Any], reports: int) ->
 def check_histories(
     protocol: Memoised[Any], values: Sequence[Any], samples: int, source: Source, failure: float
 ) -> str:
-    """Check what a lifetime promises on all pairs of short histories, and that memoised reports follow their law.
-
-    >>> from celosia.noise import Seeded
-    >>> check_histories(DBitFlip(buckets=2, d=2, epsilon=1), [0, 1], 1_000, Seeded(7), 1e-6)
-    '6 pairs of histories within the lifetime, 2 within the plain one; 32 have no finite plain bound'
-    """
+    """Check what a lifetime promises on all pairs of short histories, and that memoised reports follow their law."""
     found, limited, plain, unlimited = 0, 0, 0, 0
     for reports, count in _SIZES:
         law = history_law(protocol, values[:count], reports)

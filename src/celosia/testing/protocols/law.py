@@ -25,18 +25,6 @@ from celosia.noise.keyed import KEY_BYTES
 from celosia.testing.claims import excess
 from celosia.testing.distributions import chi_square
 
-__all__ = [
-    "Law",
-    "check_event",
-    "check_law",
-    "check_memoised",
-    "check_sampler",
-    "check_scalar",
-    "follow",
-    "read_law",
-    "row_keys",
-]
-
 _TOLERANCE = 1e-9
 _ORDERS = np.array([1.25, 1.5, 2.0, 4.0, 8.0, 32.0])
 _SCALAR = 40  # times slower than all at once, or more
@@ -45,12 +33,7 @@ _MOST_SCALAR = 1_500
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Law:
-    """What a client may send, and the log probability of each report for each of some values.
-
-    >>> from celosia.local import DirectEncoding
-    >>> read_law(DirectEncoding(domain=3, epsilon=1), [0, 1, 2]).logs.shape
-    (3, 3)
-    """
+    """What a client may send, and the log probability of each report for each of some values."""
 
     values: Sequence[Any]
     outputs: Bytes
@@ -58,12 +41,7 @@ class Law:
 
 
 def read_law(protocol: Protocol[Any], values: Sequence[Any]) -> Law | None:
-    """Return the law that a protocol states, or None where its reports are too many to list.
-
-    >>> from celosia.local import DirectEncoding
-    >>> read_law(DirectEncoding(domain=2**30, epsilon=1), [0, 1]) is None
-    True
-    """
+    """Return the law that a protocol states, or None where its reports are too many to list."""
     outputs = protocol.outputs()
     if outputs is None:
         return None
@@ -78,13 +56,7 @@ def read_law(protocol: Protocol[Any], values: Sequence[Any]) -> Law | None:
 
 
 def check_law(protocol: Protocol[Any], law: Law) -> tuple[str, float]:
-    """Check that probabilities add up to one, and that no pair of values exceeds epsilon; return the largest ratio.
-
-    >>> from celosia.local import DirectEncoding
-    >>> protocol = DirectEncoding(domain=3, epsilon=1)
-    >>> check_law(protocol, read_law(protocol, [0, 1, 2]))[0]
-    '3 reports, 3 pairs of values: the largest log ratio is 1, 100 % of the guarantee'
-    """
+    """Check that probabilities add up to one, and that no pair of values exceeds epsilon; return the largest ratio."""
     totals = np.exp(law.logs).sum(axis=1)
     off = int(np.argmax(np.abs(totals - 1)))
     if not abs(totals[off] - 1) <= _TOLERANCE:
@@ -101,13 +73,7 @@ def check_law(protocol: Protocol[Any], law: Law) -> tuple[str, float]:
 
 
 def check_event(protocol: Protocol[Any], law: Law | None) -> str:
-    """Check that the event of a report is priced at the guarantee, and is never cheaper than what the law reveals.
-
-    >>> from celosia.local import DirectEncoding
-    >>> protocol = DirectEncoding(domain=3, epsilon=1)
-    >>> check_event(protocol, read_law(protocol, [0, 1, 2]))
-    'RandomizedResponseEvent, 100 % of its price at the worst of 6 Rényi orders'
-    """
+    """Check that the event of a report is priced at the guarantee, and is never cheaper than what the law reveals."""
     event, guarantee = protocol.event, protocol.guarantee
     name = type(event).__name__
     if (event.adjacency, event.unit) != (guarantee.adjacency, guarantee.unit):
@@ -131,14 +97,7 @@ def check_event(protocol: Protocol[Any], law: Law | None) -> str:
 
 
 def check_sampler(protocol: Protocol[Any], law: Law, samples: int, source: Source, failure: float) -> str:
-    """Check that ``privatize`` follows the law: ``samples`` reports of each value, against exact probabilities.
-
-    >>> from celosia.local import DirectEncoding
-    >>> from celosia.noise import Seeded
-    >>> protocol = DirectEncoding(domain=3, epsilon=1)
-    >>> check_sampler(protocol, read_law(protocol, [0, 1, 2]), 10_000, Seeded(7), 1e-6)
-    '10000 reports of each value, smallest p-value 0...'
-    """
+    """Check that ``privatize`` follows the law: ``samples`` reports of each value, against exact probabilities."""
 
     def drawn(value: Any, count: int) -> Bytes:
         return protocol.privatize(_column(value, count), source=source).payload
@@ -148,13 +107,9 @@ def check_sampler(protocol: Protocol[Any], law: Law, samples: int, source: Sourc
 
 
 def check_scalar(protocol: Protocol[Any], law: Law, samples: int, source: Source, failure: float) -> str:
-    """Check that ``report``, which draws word by word, follows the law as well; with fewer reports, for it is slower.
+    """Check that ``report``, which draws word by word, follows the law as well.
 
-    >>> from celosia.local import DirectEncoding
-    >>> from celosia.noise import Seeded
-    >>> protocol = DirectEncoding(domain=3, epsilon=1)
-    >>> check_scalar(protocol, read_law(protocol, [0, 1, 2]), 40_000, Seeded(7), 1e-6)
-    '1000 reports of each value, smallest p-value 0...'
+    With fewer reports, for it is slower.
     """
     header = protocol.header
 
@@ -172,14 +127,7 @@ def check_scalar(protocol: Protocol[Any], law: Law, samples: int, source: Source
 
 
 def check_memoised(protocol: Memoised[Any], law: Law, samples: int, source: Source, failure: float) -> str:
-    """Check that clients with secrets of their own, who report once, follow the law as those without do.
-
-    >>> from celosia.local import DBitFlip
-    >>> from celosia.noise import Seeded
-    >>> protocol = DBitFlip(buckets=3, d=1, epsilon=1)
-    >>> check_memoised(protocol, read_law(protocol, [0, 1, 2]), 10_000, Seeded(7), 1e-6)
-    '10000 secrets for each value, smallest p-value 0...'
-    """
+    """Check that clients with secrets of their own, who report once, follow the law as those without do."""
 
     def drawn(value: Any, count: int) -> Bytes:
         secrets = source.words(count * KEY_BYTES // 8).view(np.uint8).reshape(count, KEY_BYTES)
@@ -190,12 +138,7 @@ def check_memoised(protocol: Memoised[Any], law: Law, samples: int, source: Sour
 
 
 def row_keys(rows: Bytes) -> NDArray[np.uint64]:
-    """Return 64 bits for each row, equal for equal rows, and otherwise different but for a negligible chance.
-
-    >>> keys = row_keys(np.array([[1, 2], [1, 3], [1, 2]], dtype=np.uint8))
-    >>> bool(keys[0] == keys[2]), bool(keys[0] == keys[1])
-    (True, False)
-    """
+    """Return 64 bits for each row, equal for equal rows, and otherwise different but for a negligible chance."""
     from celosia.sketches.hashing.columns import Column
     from celosia.sketches.hashing.digest import digest
 
@@ -209,15 +152,6 @@ def follow(law: Law, drawn: Any, samples: int, chunk: int, failure: float, check
 
     The latter pools what all values have in common, such as how often the truth was kept: it sees a coin that is a
     little off where single reports are too many, or too rare, to show it.
-
-    >>> from celosia.local import DirectEncoding
-    >>> from celosia.noise import Seeded
-    >>> protocol = DirectEncoding(domain=2, epsilon=1)
-    >>> law = read_law(protocol, [0, 1])
-    >>> def drawn(value, count):
-    ...     return protocol.privatize([value] * count, source=Seeded(7)).payload
-    >>> follow(law, drawn, 1_000, 1_000, 1e-6, "sampler") > 1e-6
-    True
     """
     tests = len(law.values) + 1
     keys = row_keys(law.outputs)

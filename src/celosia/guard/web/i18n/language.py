@@ -12,8 +12,6 @@ from functools import cache
 from importlib import resources
 from typing import Any, Final
 
-__all__ = ["LANGUAGES", "LANGUAGE_COOKIE", "Language", "chosen_language", "language"]
-
 LANGUAGES: Final = {"en": "English", "es": "Español"}
 """The languages that there are, each by its own name; the first is spoken to those who want none of them."""
 
@@ -26,39 +24,23 @@ _MOST_RANGES: Final = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Language:
-    """The texts of one language, by their dotted names.
-
-    >>> language("en").text("nav.sign_out"), language("es").text("nav.sign_out")
-    ('Sign out', 'Salir')
-    """
+    """The texts of one language, by their dotted names."""
 
     code: str
     texts: Mapping[str, str] = field(repr=False)
 
     def text(self, name: str, /, **values: object) -> str:
-        """Return a text with its gaps filled in; a name that does not exist is a mistake of ours, and raises.
-
-        >>> language("en").text("nav.who", name="ana", role="analyst")
-        'ana, analyst'
-        """
+        """Return a text with its gaps filled in; a name that does not exist is a mistake of ours, and raises."""
         return self.texts[name].format_map(values) if values else self.texts[name]
 
     def has(self, name: str) -> bool:
-        """Whether there is a text of this name.
-
-        >>> language("en").has("no.such")
-        False
-        """
+        """Whether there is a text of this name."""
         return name in self.texts
 
 
 @cache
 def language(code: str) -> Language:
-    """Return the language of a code.
-
-    >>> language("es").code
-    'es'
-    """
+    """Return the language of a code."""
     file = resources.files("celosia.guard.web.i18n").joinpath("texts", f"{code}.toml")
     return Language(code=code, texts=dict(_flat(tomllib.loads(file.read_text(encoding="utf-8")))))
 
@@ -71,13 +53,7 @@ def _flat(document: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str]
 
 
 def chosen_language(asked: str | None, remembered: str | None, accepted: str | None) -> str:
-    """Return the code of the language to speak.
-
-    >>> chosen_language(None, None, "fr, es-MX;q=0.8, en;q=0.7")
-    'es'
-    >>> chosen_language("en", "es", "es")
-    'en'
-    """
+    """Return the code of the language to speak."""
     for code in (asked, remembered):
         if code in LANGUAGES:
             return str(code)

@@ -12,8 +12,6 @@ from typing import Final
 
 from celosia.core.guarantees import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP
 
-__all__ = ["decimals_for", "numeral", "promise", "share"]
-
 _MARKS: Final = {"en": (",", "."), "es": (".", ",")}
 _RAISED: Final = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _SMALLEST, _LARGEST = -5, 15  # powers of ten between which digits are written out
@@ -36,11 +34,6 @@ def numeral(
     r"""Return a number with so many decimals, or with so many significant digits where whole numbers are kept whole.
 
     ``grouped`` marks the thousands of four digits too, as a column of a table wants where other rows have more.
-
-    >>> numeral(12345.678, "en", decimals=1), numeral(12345.678, "es", decimals=1)
-    ('12,345.7', '12.345,7')
-    >>> numeral(Fraction(1, 3), "en", rounded="up"), numeral(Fraction(1, 10**9), "es")
-    ('0.3334', '1\xa0×\xa010⁻⁹')
     """
     if isinstance(value, float) and not math.isfinite(value):
         return "–" if math.isnan(value) else ("∞" if value > 0 else "−∞")
@@ -79,24 +72,14 @@ def _grouped(text: str, code: str, *, always: bool = False) -> str:
 
 
 def decimals_for(width: float) -> int:
-    """Return how many decimals a number deserves whose interval is so wide: two digits of the width.
-
-    >>> decimals_for(250.0), decimals_for(0.031)
-    (0, 3)
-    """
+    """Return how many decimals a number deserves whose interval is so wide: two digits of the width."""
     if not math.isfinite(width) or width <= 0:
         return 0
     return min(_MOST_DECIMALS, max(0, 1 - math.floor(math.log10(width))))
 
 
 def promise(guarantee: Guarantee, code: str, *, rounded: str = "up") -> str:
-    r"""Return a guarantee in symbols; a delta of zero that was spent is not worth a word, one that is left is.
-
-    >>> promise(ApproxDP(epsilon="0.5", delta="1e-6"), "es").replace("\xa0", " ")
-    'ε = 0,5; δ = 1 × 10⁻⁶'
-    >>> promise(ApproxDP(epsilon=1, delta=0), "en"), promise(ApproxDP(epsilon=1, delta=0), "en", rounded="down")
-    ('ε\xa0=\xa01', 'ε\xa0=\xa01; δ\xa0=\xa00')
-    """
+    r"""Return a guarantee in symbols; a delta of zero that was spent is not worth a word, one that is left is."""
     if not isinstance(guarantee, PureDP | ApproxDP | ZCDP | GaussianDP):
         return str(guarantee)
     parts = [(sign, getattr(guarantee, name)) for name, sign in _SYMBOLS.items() if hasattr(guarantee, name)]
@@ -105,10 +88,9 @@ def promise(guarantee: Guarantee, code: str, *, rounded: str = "up") -> str:
 
 
 def share(spent: Guarantee, limit: Guarantee) -> float | None:
-    """Return which part of a limit is spent, between 0 and 1: the larger of its numbers' parts; None if incomparable.
+    """Return which part of a limit is spent, between 0 and 1: the larger of its numbers' parts.
 
-    >>> share(PureDP(epsilon=1), PureDP(epsilon=4))
-    0.25
+    None if incomparable.
     """
     if type(spent) is not type(limit) or not isinstance(spent, PureDP | ApproxDP | ZCDP | GaussianDP):
         return None

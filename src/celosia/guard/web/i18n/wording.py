@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from celosia.guard.web.i18n.language import Language
 
-__all__ = ["Sentence", "in_symbols", "worded"]
-
 _GAP: Final = re.compile(r"<\\(\d)>|\{(\d)\}|\\(\d)")
 _NUMBER: Final = re.compile(r"-?\d[\d,]*(\.\d+)?(e[+-]?\d+)?")
 _MARKS: Final = str.maketrans(",.", ".,")
@@ -36,38 +34,21 @@ _KINDS: Final = {kind.__name__: kind for kind in (PureDP, ApproxDP, ZCDP, Gaussi
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence and the language it is in.
-
-    >>> Sentence("Keys are private.", "en").code
-    'en'
-    """
+    """A sentence and the language it is in."""
 
     text: str
     code: str
 
 
 def worded(sentence: str, language: "Language") -> Sentence:
-    """Return a sentence in a language if it is known, and in English if not.
-
-    >>> from celosia.guard.web.i18n.language import language
-    >>> worded("Laplace noise of scale 2", language("es"))
-    Sentence(text='ruido de Laplace de escala 2', code='es')
-    >>> worded("There is no column 'x'. Did you mean sex?", language("es")).text
-    "No hay ninguna columna 'x'. ¿Quería decir sex?"
-    >>> worded("Something new.", language("es")).code
-    'en'
-    """
+    """Return a sentence in a language if it is known, and in English if not."""
     plain = in_symbols(sentence, language.code)
     spoken = _spoken(plain, language.code, 0) if len(plain) <= _LONGEST else None
     return Sentence(in_symbols(sentence, "en"), "en") if spoken is None else Sentence(spoken, language.code)
 
 
 def in_symbols(text: str, code: str) -> str:
-    r"""Return a text with its guarantees in symbols; what something costs is rounded up, what is left down.
-
-    >>> in_symbols("It costs PureDP(epsilon=5), and ZCDP(rho='1/3') is left.", "en").replace("\xa0", " ")
-    'It costs ε = 5, and ρ = 0.3333 is left.'
-    """
+    r"""Return a text with its guarantees in symbols; what something costs is rounded up, what is left down."""
     return _GUARANTEE.sub(lambda match: _in_symbols(match, code), text)
 
 

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from celosia.guard.web.visit import Visit
     from celosia.query.release import TableRelease
 
-__all__ = ["ANSWER_PAGES", "as_asked", "cost_of", "meaning_of", "paid_for"]
-
 _LEVELS: Final = ("0.8", "0.9", "0.95", "0.99")
 _USUAL_LEVEL: Final = "0.95"
 _MOST: Final = 200
@@ -38,13 +36,7 @@ _PERSON: Final = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|/\*.*?\*/|\bPERSON
 
 
 def cost_of(answer: "Answer") -> Guarantee | None:
-    """Return what an answer cost, or None if that is not known.
-
-    >>> from datetime import datetime, UTC
-    >>> from celosia.guard.queries.requests import Answer
-    >>> cost_of(Answer(id="0f", state="failed", dataset="d", question="", at=datetime(2026, 1, 1, tzinfo=UTC))) is None
-    True
-    """
+    """Return what an answer cost, or None if that is not known."""
     return None if answer.cost is None else _guarantee(answer.cost)
 
 
@@ -61,11 +53,6 @@ def paid_for(answer: "Answer", *, own_budget: bool = True) -> str:
     """Return who paid for an answer that was given again, as the name of a text; empty for one that was computed.
 
     Without an ``own_budget`` there is nothing that whoever asked could have paid from.
-
-    >>> from datetime import datetime, UTC
-    >>> from celosia.guard.queries.requests import Answer
-    >>> paid_for(Answer(id="0f", state="failed", dataset="d", question="", at=datetime(2026, 1, 1, tzinfo=UTC)))
-    ''
     """
     if not answer.repeated:
         return ""
@@ -76,11 +63,7 @@ def paid_for(answer: "Answer", *, own_budget: bool = True) -> str:
 
 
 def as_asked(question: str, person: str | None) -> str:
-    """Return the text of a question with the column that says whose row it is, which the log calls PERSON.
-
-    >>> as_asked("SELECT COUNT(DISTINCT PERSON) FROM visits WHERE ward = 'PERSON'", "person_id")
-    "SELECT COUNT(DISTINCT person_id) FROM visits WHERE ward = 'PERSON'"
-    """
+    """Return the text of a question with the column that says whose row it is, which the log calls PERSON."""
     if person is None:
         return question
     from celosia.query.plan.expressions import Column
@@ -91,13 +74,7 @@ def as_asked(question: str, person: str | None) -> str:
 
 
 def meaning_of(guarantee: Guarantee, language: "Language") -> str:
-    """Return what a guarantee means to one person, in plain words; empty for kinds that have none here.
-
-    >>> from celosia.core.guarantees import PureDP
-    >>> from celosia.guard.web.i18n.language import language
-    >>> meaning_of(PureDP(epsilon="0.1"), language("en"))
-    'Whether one row was in the data or not, every answer like this one is at most 1.106 times as likely either way.'
-    """
+    """Return what a guarantee means to one person, in plain words; empty for kinds that have none here."""
     unit = language.text("answer.unit_person" if guarantee.unit == "person" else "answer.unit_row")
     if isinstance(guarantee, ZCDP):
         return language.text("answer.meaning_rho", unit=unit)

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from celosia.ledger import Line
     from celosia.query import Preview
 
-__all__ = ["ASK_PAGES", "Purse", "left_after"]
-
 _TABS: Final = ("sql", "form")
 _NUMBERS: Final = ("epsilon", "rho", "delta", "error", "confidence", "rows")
 _USUAL: Final = {"epsilon": Fraction(1, 10), "rho": Fraction(1, 200)}
@@ -41,11 +39,7 @@ _USUAL: Final = {"epsilon": Fraction(1, 10), "rho": Fraction(1, 200)}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Purse:
-    """In which unit a question is paid, how much there is, and between what the slider moves.
-
-    >>> Purse(unit="epsilon", left=Fraction(3)).usual, Purse(unit="epsilon", left=Fraction("0.034")).usual
-    ('0.1', '0.034')
-    """
+    """In which unit a question is paid, how much there is, and between what the slider moves."""
 
     unit: str
     left: Fraction
@@ -53,11 +47,7 @@ class Purse:
 
     @classmethod
     def of(cls, lines: "list[Line]") -> "Purse":
-        """Return what can be paid from, given the budgets that a question is charged to, the data set's first.
-
-        >>> Purse.of([]).left
-        Fraction(0, 1)
-        """
+        """Return what can be paid from, given the budgets that a question is charged to, the data set's first."""
         own = [line for line in lines if line.scope.dataset is not None and line.scope.analyst is None]
         limit = own[0].policy.limit if own else None
         unit = "rho" if isinstance(limit, ZCDP) else "epsilon"
@@ -66,20 +56,12 @@ class Purse:
 
     @property
     def high(self) -> str:
-        """The most that the slider gives: what is left, to two digits, rounded down.
-
-        >>> Purse(unit="epsilon", left=Fraction(1, 3)).high
-        '0.33'
-        """
+        """The most that the slider gives: what is left, to two digits, rounded down."""
         return _two_digits(self.left)
 
     @property
     def low(self) -> str:
-        """The least that the slider gives.
-
-        >>> Purse(unit="epsilon", left=Fraction(3)).low
-        '0.01'
-        """
+        """The least that the slider gives."""
         return _two_digits(min(Fraction(1, 100) if self.unit == "epsilon" else Fraction(1, 1000), self.left / 10))
 
     @property
@@ -104,12 +86,7 @@ def _two_digits(amount: Fraction) -> str:
 
 
 def left_after(remaining: Guarantee, cost: Guarantee) -> Guarantee | None:
-    """Return what would be left, or None if that is no difference of numbers of one kind.
-
-    >>> from celosia.core.guarantees import PureDP
-    >>> left_after(PureDP(epsilon=1), PureDP(epsilon="0.25"))
-    PureDP(epsilon=0.75)
-    """
+    """Return what would be left, or None if that is no difference of numbers of one kind."""
     if type(remaining) is not type(cost):
         return None
     names = [name for name in ("epsilon", "delta", "rho") if hasattr(cost, name)]

@@ -23,18 +23,12 @@ if TYPE_CHECKING:
     from celosia.guard.web.visit import Visit
     from celosia.ledger import Line, Policy
 
-__all__ = ["BUDGET_PAGES", "limit_of", "policy_of"]
-
 _DAY: Final = 86_400
 _MOST_DAYS: Final = 36_500
 
 
 def limit_of(form: "Mapping[str, str]") -> Guarantee:
-    """Return the limit that a form describes: ``kind`` and its numbers, or a preset.
-
-    >>> limit_of({"kind": "approx", "epsilon": "3", "delta": "1e-6"})
-    ApproxDP(epsilon=3, delta='1e-06')
-    """
+    """Return the limit that a form describes: ``kind`` and its numbers, or a preset."""
     given = {name: form.get(name, "").strip() for name in ("epsilon", "delta", "rho")}
     match form.get("kind"):
         case "pure":
@@ -56,11 +50,7 @@ def _given(numbers: "Mapping[str, str]", name: str) -> str:
 
 
 def policy_of(form: "Mapping[str, str]", present: "Policy | None") -> "Policy":
-    """Return the policy that a form describes, with what the present one has besides.
-
-    >>> policy_of({"kind": "pure", "epsilon": "3", "days": "7", "share": "0.5"}, None).window.limit
-    PureDP(epsilon=0.5)
-    """
+    """Return the policy that a form describes, with what the present one has besides."""
     from celosia.ledger import Policy, Window
 
     limit = limit_of(form)

@@ -19,16 +19,13 @@ if TYPE_CHECKING:
     from celosia.guard.web.visit import Visit
     from celosia.ledger import Line
 
-__all__ = ["DATASET_PAGES", "budget_lines"]
-
 _DONE: Final = ("bounds", "version")
 
 
 def budget_lines(visit: "Visit", dataset: str) -> "list[Line]":
-    """Return the budgets that a question of this visitor about a data set would be charged to, or all that may be seen.
+    """Return the budgets that a question of this visitor about a data set would be charged to.
 
-    >>> budget_lines.__name__
-    'budget_lines'
+    Or all that may be seen.
     """
     who = visit.identity
     lines = visit.guard.budget(who)

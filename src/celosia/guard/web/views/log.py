@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from celosia.guard.web.visit import Visit
     from celosia.ledger import Verification
 
-__all__ = ["LOG_PAGES"]
-
 _SIZE: Final = 50
 
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from celosia.guard.web.visit import Visit
 
-__all__ = ["SIGN_IN_PAGES"]
-
 _HOME: Final = "/datasets"
 
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from celosia.guard.web.visit import Visit
 
-__all__ = ["USER_PAGES"]
-
 _MOST_DAYS: Final = 3_650
 
 

@@ -14,21 +14,11 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["longest_record"]
-
 _BLOCK: Final = 2**20
 
 
 def longest_record(path: str) -> int:
-    r"""Return a number of bytes that no record exceeds; it is never less than 2^20, and may be a little too large.
-
-    >>> import tempfile
-    >>> with tempfile.NamedTemporaryFile(suffix=".csv") as file:
-    ...     _ = file.write(b'age,note\n34,"' + b"\n" * 3_000_000 + b'"\n')
-    ...     file.flush()
-    ...     longest_record(file.name)
-    3000006
-    """
+    r"""Return a number of bytes that no record exceeds; it is never less than 2^20, and may be a little too large."""
     longest, waiting, inside = _BLOCK, 0, 0
     with gzip.open(path) if path.lower().endswith(".gz") else open(path, "rb") as file:  # noqa: PTH123 - as gzip.open
         for block in iter(functools.partial(file.read, _BLOCK), b""):

@@ -26,17 +26,12 @@ if TYPE_CHECKING:
 
     from celosia.data.table import Table
 
-__all__ = ["CheckedFiles", "CheckedFrame", "Prepared", "columns_read", "remove_folder"]
-
 
 @dataclass(frozen=True, slots=True, repr=False)
 class CheckedFiles(Files):
     """Files in which every row was checked, or that are a sanitized copy.
 
     No record of a CSV file has more than ``longest`` bytes.
-
-    >>> CheckedFiles(("deaths.parquet",), "parquet")
-    Files(('deaths.parquet',), 'parquet')
     """
 
     longest: int = 0
@@ -44,22 +39,11 @@ class CheckedFiles(Files):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class CheckedFrame(Frame):
-    """A frame that was read as an Arrow table, and sanitized.
-
-    >>> import pyarrow as pa
-    >>> CheckedFrame(pa.table({"age": [108]}))
-    <Frame: pyarrow Table>
-    """
+    """A frame that was read as an Arrow table, and sanitized."""
 
 
 class Prepared:
-    """Tables that an engine can read whatever their rows hold; the copies last as long as this object.
-
-    >>> import celosia as cl, pandas as pd
-    >>> deaths = cl.table(pd.DataFrame({"age": [34, 71]}), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
-    >>> Prepared({"deaths": deaths}).tables["deaths"].source
-    <Frame: pyarrow Table>
-    """
+    """Tables that an engine can read whatever their rows hold; the copies last as long as this object."""
 
     def __init__(self, tables: "Mapping[str, Table]") -> None:
         self._folder: str | None = None
@@ -97,22 +81,11 @@ class Prepared:
 
 
 def columns_read(table: "Table") -> list[str]:
-    """Return the columns of a table that a question may need.
-
-    >>> import celosia as cl
-    >>> columns_read(cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths"))
-    ['age']
-    """
+    """Return the columns of a table that a question may need."""
     return [*table.schema, *(() if table.person is None or table.person in table.schema else (table.person,))]
 
 
 def remove_folder(folder: str, process: int) -> None:
-    """Remove a folder, unless this process is a fork of the one that made it.
-
-    >>> folder = tempfile.mkdtemp()
-    >>> remove_folder(folder, os.getpid())
-    >>> os.path.exists(folder)
-    False
-    """
+    """Remove a folder, unless this process is a fork of the one that made it."""
     if os.getpid() == process:
         shutil.rmtree(folder, ignore_errors=True)

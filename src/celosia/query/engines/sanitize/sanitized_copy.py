@@ -29,8 +29,6 @@ from celosia.data.sources.strings import (
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["fragile_columns", "has_readable_rows", "mended_copy", "readable"]
-
 _BATCH = 2**16
 _LEAST = -(2**127)
 _NARROW = 18  # digits that DuckDB keeps in 64 bits
@@ -41,10 +39,6 @@ def readable(table: "pa.Table", person: str | None = None) -> "pa.Table":
     """Return a frame's table as DuckDB can read it whatever it holds; what is in order is not copied.
 
     Zones are left out: Arrow counts in UTC whatever the zone, and a time without a zone is read as UTC.
-
-    >>> import pyarrow as pa
-    >>> readable(pa.table({"at": pa.array([0], pa.timestamp("s", tz="Europe/Madrid"))})).schema.field("at").type
-    TimestampType(timestamp[s])
     """
     table = sanitize_strings(table, person)
     for place, name in enumerate(table.column_names):
@@ -57,14 +51,7 @@ def readable(table: "pa.Table", person: str | None = None) -> "pa.Table":
 
 
 def fragile_columns(path: str, columns: Sequence[str]) -> list[str]:
-    """Return those of a Parquet file's columns on which DuckDB may stumble: texts, coarse times, long decimals.
-
-    >>> import pyarrow as pa, pyarrow.parquet as pq
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     pq.write_table(pa.table({"age": [34], "sex": ["F"]}), f"{folder}/t.parquet")
-    ...     fragile_columns(f"{folder}/t.parquet", ["age", "sex"])
-    ['sex']
-    """
+    """Return those of a Parquet file's columns on which DuckDB may stumble: texts, coarse times, long decimals."""
     import pyarrow.parquet as pq
 
     schema = pq.read_schema(path)
@@ -74,16 +61,7 @@ def fragile_columns(path: str, columns: Sequence[str]) -> list[str]:
 
 
 def has_readable_rows(files: Files, columns: Sequence[str]) -> bool:
-    """Return whether DuckDB can read every row of Parquet files; only the columns that may spoil it are read.
-
-    >>> import pyarrow as pa, pyarrow.parquet as pq
-    >>> broken = pa.array([b"F", bytes([255])]).view(pa.string())
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     pq.write_table(pa.table({"age": [34, 71], "sex": broken}), f"{folder}/t.parquet")
-    ...     files = Files((f"{folder}/t.parquet",), "parquet")
-    ...     has_readable_rows(files, ["age"]), has_readable_rows(files, ["age", "sex"])
-    (True, False)
-    """
+    """Return whether DuckDB can read every row of Parquet files; only the columns that may spoil it are read."""
     import pyarrow.parquet as pq
 
     for path in files.paths:
@@ -109,16 +87,7 @@ def _is_sound(column: "pa.ChunkedArray") -> bool:
 
 
 def mended_copy(files: Files, columns: Sequence[str], person: str | None, folder: str) -> Files:
-    """Copy some columns of Parquet files into a new folder below ``folder``, so that every row can be read.
-
-    >>> import pyarrow as pa, pyarrow.parquet as pq
-    >>> broken = pa.array([b"F", bytes([255])]).view(pa.string())
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     pq.write_table(pa.table({"age": [34, 71], "sex": broken}), f"{folder}/t.parquet")
-    ...     copy = mended_copy(Files((f"{folder}/t.parquet",), "parquet"), ["age", "sex"], None, folder)
-    ...     pq.read_table(copy.paths[0]).column("sex").to_pylist() == ["F", chr(0xFFFD)]
-    True
-    """
+    """Copy some columns of Parquet files into a new folder below ``folder``, so that every row can be read."""
     into = Path(tempfile.mkdtemp(prefix="mended-", dir=folder))
     paths = tuple(str(into / f"{place}.parquet") for place in range(len(files.paths)))
     for source, target in zip(files.paths, paths, strict=True):

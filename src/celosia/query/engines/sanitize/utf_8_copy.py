@@ -14,22 +14,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-__all__ = ["utf_8_copies"]
-
 _BLOCK: Final = 2**20
 _LAST_LATIN = 256
 
 
 def utf_8_copies(paths: tuple[str, ...], encoding: str, folder: str) -> tuple[str, ...]:
-    r"""Return copies in UTF-8 of files in another encoding, in a new folder below ``folder``; gzip is unpacked.
-
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder) / "towns.csv"
-    ...     _ = file.write_bytes("town\nLeón\n".encode("latin-1"))
-    ...     [copy] = utf_8_copies((str(file),), "latin-1", folder)
-    ...     Path(copy).read_text(encoding="utf-8")
-    'town\nLeón\n'
-    """
+    r"""Return copies in UTF-8 of files in another encoding, in a new folder below ``folder``; gzip is unpacked."""
     into = Path(tempfile.mkdtemp(prefix="utf-8-", dir=folder))
     copies = tuple(str(into / f"{place}.csv") for place in range(len(paths)))
     for source, target in zip(paths, copies, strict=True):
