@@ -206,7 +206,7 @@ def session(*, ledger: bool) -> float:
     table = cl.table(path(ROWS), schema=cl.Schema(SCHEMA), name="visits")
     with tempfile.TemporaryDirectory() as folder:
         extra: dict[str, Any] = (
-            {"ledger": cl.ledger(f"sqlite:///{folder}/budget.db"), "analyst": "ana"} if ledger else {}
+            {"ledger": cl.open_ledger(f"sqlite:///{folder}/budget.db"), "analyst": "ana"} if ledger else {}
         )
         with cl.Session(table, budget=cl.PureDP(epsilon=1000), **extra) as asking:
             asking.sql(question(9_999), epsilon=SMALL)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from celosia.query.engines.base import Request
     from celosia.query.plan.nodes import Plan
     from celosia.query.release import TableRelease
-    from celosia.statistics import Bounding
+    from celosia.statistics import ContributionBounds
 
 __all__ = ["BEGIN", "STATISTICS", "coverage", "table"]
 
@@ -57,7 +57,7 @@ class Repeated(DuckDBEngine):
     """An engine that reads all rows into one cell, and answers with that for every cell."""
 
     def summaries(
-        self, plan: Plan, requests: Sequence[Request], bounding: Bounding, secret: Sequence[int], cells: Cells
+        self, plan: Plan, requests: Sequence[Request], bounding: ContributionBounds, secret: Sequence[int], cells: Cells
     ) -> tuple[NDArray[Any], ...]:
         """Return what one cell would get, as often as there are cells."""
         alone = replace(plan, keys=(), outputs=plan.outputs[1:])

@@ -18,7 +18,16 @@ import numpy as np
 
 from celosia.data.schema.axis import Axis
 from celosia.noise import Seeded
-from celosia.statistics import Bounding, FirstMoments, Measure, Noise, Quantiles, RowCount, SecondMoments, Total
+from celosia.statistics import (
+    ContributionBounds,
+    FirstMoments,
+    Measure,
+    Noise,
+    Quantiles,
+    RowCount,
+    SecondMoments,
+    Total,
+)
 
 if TYPE_CHECKING:
     from celosia.statistics import Choice, Estimate
@@ -81,7 +90,7 @@ def estimate(
 ) -> Estimate:
     """Return as many answers as there are runs: cells of a group by, each with the same rows and noise of its own."""
     measure, quantity = STATISTICS[name]
-    bounding = Bounding(cells=runs)
+    bounding = ContributionBounds(cells=runs)
     if isinstance(measure, Measure):
         features = [np.sum(np.broadcast_to(feature, numbers.shape)) for feature in measure.features(numbers)]
         noise = Noise.laplace(epsilon, measure.sensitivity(bounding), runs, measure.width, bounding)

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         divergences,
         guard,
         learn,
+        ledger,
         local,
         mechanisms,
         noise,
@@ -48,9 +49,7 @@ if TYPE_CHECKING:
     )
     from celosia.data import Boolean, Category, Date, Integer, Real, Schema, Text, Timestamp, table
     from celosia.guard.client.connection import connect
-
-    # The room is itself the function that opens a ledger; to type checkers it can be only one of the two.
-    from celosia.ledger import open_ledger as ledger
+    from celosia.ledger import open_ledger
     from celosia.query import Session
 
 __version__ = "0.1.0"
@@ -86,6 +85,7 @@ _NAMES = {
         "data",
     ),
     "Session": "query",
+    "open_ledger": "ledger",
     "connect": "guard.client.connection",
 }
 
@@ -122,6 +122,7 @@ __all__ = [
     "local",
     "mechanisms",
     "noise",
+    "open_ledger",
     "plots",
     "query",
     "sketches",

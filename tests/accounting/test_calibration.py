@@ -20,9 +20,9 @@ from celosia.core import (
     GaussianDP,
     GaussianEvent,
     Guarantee,
-    GuaranteeMismatch,
+    GuaranteeMismatchError,
     LaplaceEvent,
-    NotPriced,
+    NotPricedError,
     ParameterError,
     PoissonSampledEvent,
     PureDP,
@@ -143,13 +143,13 @@ def test_a_target_that_cannot_be_reached_is_said() -> None:
         calibrate(lambda _: count(1), PureDP(epsilon="0.5"))
     with pytest.raises(ParameterError, match="hardly any noise"):
         calibrate(lambda _: count(1), PureDP(epsilon=2))
-    with pytest.raises(NotPriced):
+    with pytest.raises(NotPricedError):
         calibrate(noise, PureDP(epsilon=1))
 
 
 def test_other_neighbours_and_units_are_refused() -> None:
     for target in (PureDP(epsilon=1, adjacency=ReplaceOne), PureDP(epsilon=1, unit="person")):
-        with pytest.raises(GuaranteeMismatch, match="target: it speaks of"):
+        with pytest.raises(GuaranteeMismatchError, match="target: it speaks of"):
             calibrate(count, target)
 
 

@@ -30,16 +30,16 @@ from celosia.accounting import (
 from celosia.core import (
     ZCDP,
     ApproxDP,
-    BudgetExceeded,
+    BudgetExceededError,
     Event,
-    Exhausted,
+    ExhaustedError,
     GaussianDP,
     GaussianEvent,
     Guarantee,
     GuaranteedEvent,
-    GuaranteeMismatch,
+    GuaranteeMismatchError,
     LaplaceEvent,
-    NotPriced,
+    NotPricedError,
     ParameterError,
     PureDP,
     RenyiDP,
@@ -83,7 +83,7 @@ def test_a_budget_of_one_admits_exactly_ten_tenths(make: Callable[[], AdaptiveAc
         assert watch.admits(TENTH)
         watch.spend(TENTH)
     assert not watch.admits(TENTH)
-    with pytest.raises(BudgetExceeded, match="does not fit into what is left"):
+    with pytest.raises(BudgetExceededError, match="does not fit into what is left"):
         watch.spend(TENTH)
     assert watch.events == ((TENTH, 10),)
     assert Filter(make(), budget).admits(TENTH, times=10)
@@ -120,7 +120,7 @@ def test_no_adaptive_session_exceeds_its_budget(
             watch.spend(event, times)
             twin.spend(event, times)
         else:
-            with pytest.raises(BudgetExceeded):
+            with pytest.raises(BudgetExceededError):
                 watch.spend(event, times)
             assert (watch.events, watch.spent, watch.remaining) == before
     assert watch.events == twin.events
@@ -180,11 +180,11 @@ def test_a_filter_starts_with_nothing_spent_and_takes_a_copy() -> None:
 
 def test_a_filter_refuses_what_its_accountant_and_its_budget_do_not_speak_of() -> None:
     watch = Filter(PureAccountant(), PureDP(epsilon=1, adjacency=ReplaceOne, unit="person"))
-    with pytest.raises(GuaranteeMismatch, match="adjacency and unit: the budget is for ReplaceOne and a person"):
+    with pytest.raises(GuaranteeMismatchError, match="adjacency and unit: the budget is for ReplaceOne and a person"):
         watch.spend(TENTH)
-    with pytest.raises(NotPriced):
+    with pytest.raises(NotPricedError):
         Filter(PureAccountant(), PureDP(epsilon=1)).admits(NOISE)
-    with pytest.raises(GuaranteeMismatch, match="cannot watch over"):
+    with pytest.raises(GuaranteeMismatchError, match="cannot watch over"):
         Filter(PureAccountant(), ZCDP(rho=1))
     for budget in (1.0, None, "epsilon"):
         with pytest.raises(ParameterError, match="budget must be a guarantee"):
@@ -297,16 +297,16 @@ def test_odometers_keep_the_scope_and_what_is_beyond_them_is_said() -> None:
     reading = Odometer(ZCDPAccountant(), delta="1e-6").spend(event).reading()
     assert (reading.adjacency, reading.unit) == (ReplaceOne, "person")
     full = Odometer(ZCDPAccountant(), delta="1e-6").spend(event, times=10**12)
-    with pytest.raises(BudgetExceeded, match="More was spent than any rung"):
+    with pytest.raises(BudgetExceededError, match="More was spent than any rung"):
         full.reading()
 
 
 def test_an_odometer_is_unchanged_by_what_it_refuses() -> None:
     meter = Odometer(ZCDPAccountant(), delta="1e-6").spend(NOISE)
     before = meter.reading()
-    with pytest.raises(NotPriced):
+    with pytest.raises(NotPricedError):
         meter.spend(GuaranteedEvent(guarantee=BUDGET))
-    with pytest.raises(GuaranteeMismatch):
+    with pytest.raises(GuaranteeMismatchError):
         meter.spend(GaussianEvent(variance=1, sensitivity_squared=1, unit="person"))
     assert meter.reading() == before
 
@@ -350,7 +350,7 @@ def test_what_has_happened_is_counted_beyond_the_limit(
     assert over.events == ((TENTH, 1000),)
     assert not over.admits(TENTH)
     assert not over.admits(LaplaceEvent(scale=10**9, sensitivity=1))
-    with pytest.raises(GuaranteeMismatch):
+    with pytest.raises(GuaranteeMismatchError):
         over.count(LaplaceEvent(scale=10, sensitivity=1, adjacency=ReplaceOne))
 
 
@@ -362,7 +362,7 @@ def test_a_filter_spends_in_one_process(copying: Callable[[Filter], Filter]) -> 
         try:
             copied = copying(watch)
             assert copied.admits(TENTH)
-            with pytest.raises(Exhausted, match="twice"):
+            with pytest.raises(ExhaustedError, match="twice"):
                 copied.spend(TENTH)
             code = 7 if copied.remaining == PureDP(epsilon=1) else 1
         finally:

@@ -17,7 +17,7 @@ from celosia import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP
 from celosia.accounting.game import Game, game
 from celosia.accounting.prices import closed_forms
 from celosia.accounting.prices.trade_off import gaussian_profile
-from celosia.core import GuaranteeMismatch, ParameterError
+from celosia.core import GuaranteeMismatchError, ParameterError
 from celosia.mechanisms import Gaussian, Laplace, RandomizedResponse
 from celosia.noise import DiscreteGaussian, DiscreteLaplace, Seeded
 
@@ -79,7 +79,7 @@ def test_who_is_certain_stays_so() -> None:
 
 @pytest.mark.parametrize("guarantee", [g for g in ALL if not isinstance(g, PureDP)], ids=lambda g: type(g).__name__)
 def test_only_pure_privacy_bounds_beliefs(guarantee: object) -> None:
-    with pytest.raises(GuaranteeMismatch, match=r"success and trade_off"):
+    with pytest.raises(GuaranteeMismatchError, match=r"success and trade_off"):
         game(guarantee).posterior()
 
 

@@ -37,7 +37,7 @@ def test_methods_that_learn_from_sums_do(word: str, method: str) -> None:
     price = {} if method == "seed" else {"delta": "1e-6"}
     estimator: Any = MODELS[word].make(**price, **chosen)
     kind = cl.Category("a", "b") if word == "categorical-nb" else cl.Real(0, 1)
-    assert estimator.inquire({"x": kind}, TARGETS[MODELS[word].target]).width > 0
+    assert estimator.plan_fit({"x": kind}, TARGETS[MODELS[word].target]).width > 0
 
 
 @pytest.mark.parametrize(("word", "method"), METHODS)

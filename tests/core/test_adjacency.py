@@ -5,7 +5,7 @@ import pickle
 
 import pytest
 
-from celosia.core import AddRemove, Adjacency, GuaranteeMismatch, ParameterError, ReplaceOne, SameChanges
+from celosia.core import AddRemove, Adjacency, GuaranteeMismatchError, ParameterError, ReplaceOne, SameChanges
 from celosia.core.adjacency import exact_adjacency, refuse_same_changes
 
 
@@ -34,7 +34,7 @@ def test_data_sets_have_no_histories_as_neighbours(adjacency: Adjacency) -> None
 def test_only_same_changes_are_refused() -> None:
     for adjacency in (AddRemove, ReplaceOne):
         refuse_same_changes(adjacency, "A budget")
-    with pytest.raises(GuaranteeMismatch, match=r"A budget cannot be for SameChanges.*plain_lifetime"):
+    with pytest.raises(GuaranteeMismatchError, match=r"A budget cannot be for SameChanges.*plain_lifetime"):
         refuse_same_changes(SameChanges, "A budget")
 
 

@@ -19,14 +19,14 @@ from celosia.core.exact import (
     double_at_most,
     exact,
     exact_epsilon,
+    exact_integer,
     exact_level,
     exact_non_negative,
     exact_positive,
     exact_probability,
-    quote,
+    safe_repr,
     short_at_least,
     show,
-    whole,
 )
 
 _SMALLEST = Fraction(1, 2**1022)
@@ -172,7 +172,7 @@ _PARSERS: list[Callable[[Any], Fraction]] = [
 ]
 
 
-@pytest.mark.parametrize("value", _MEANINGLESS, ids=lambda value: quote(value)[:30].partition(" at 0x")[0])
+@pytest.mark.parametrize("value", _MEANINGLESS, ids=lambda value: safe_repr(value)[:30].partition(" at 0x")[0])
 @pytest.mark.parametrize("parse", _PARSERS, ids=["exact", "positive", "non_negative", "probability", "epsilon"])
 def test_what_means_nothing_is_refused_by_name(parse: Callable[[Any], Fraction], value: object) -> None:
     with pytest.raises(ParameterError, match=r"^epsilon must be ") as caught:
@@ -272,7 +272,7 @@ def test_show_is_short() -> None:
 
 @pytest.mark.parametrize("value", [1, 7, np.int8(7), np.uint64(2**64 - 1), 2**1023, _Five.VALUE])
 def test_whole_numbers(value: Any) -> None:
-    number = whole(value, name="answers")
+    number = exact_integer(value, name="answers")
     assert number == value
     assert type(number) is int
 
@@ -296,17 +296,17 @@ def test_whole_numbers(value: Any) -> None:
         [1],
         np.array([1, 2]),
     ],
-    ids=quote,
+    ids=safe_repr,
 )
 def test_what_is_not_a_whole_number_is_refused_by_name(value: Any) -> None:
     with pytest.raises(ParameterError, match=r"^answers must be "):
-        whole(value, name="answers")
+        exact_integer(value, name="answers")
 
 
 def test_whole_numbers_from_a_least_one() -> None:
-    assert whole(0, name="size", least=0) == 0
+    assert exact_integer(0, name="size", least=0) == 0
     with pytest.raises(ParameterError, match=r"size must be at least 2, .*not 1"):
-        whole(1, name="size", least=2)
+        exact_integer(1, name="size", least=2)
 
 
 @given(_fractions.filter(lambda x: x > 0))
@@ -324,9 +324,9 @@ def test_long_numbers_are_rounded_up_by_less_than_one_part_in_2_to_the_120(numbe
 
 
 def test_quotes_fit_a_line() -> None:
-    assert quote("0.1") == "'0.1'"
-    assert len(quote("1" * 10**6)) == 60
-    assert quote(10**5000) == "a very long int"
+    assert safe_repr("0.1") == "'0.1'"
+    assert len(safe_repr("1" * 10**6)) == 60
+    assert safe_repr(10**5000) == "a very long int"
 
 
 @pytest.mark.parametrize("level", [0, 1, -0.5, 1.5, math.nan, math.inf, "95%", True, None])

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from celosia.core import MissingExtra
+from celosia.core import MissingExtraError
 from celosia.core.extras import require
 
 
@@ -17,7 +17,7 @@ def test_a_module_that_is_there_is_returned() -> None:
 
 @pytest.mark.parametrize("module", ["no_such_module", "no_such_module.inner", "json.no_such_module"])
 def test_a_missing_module_names_itself_and_its_extra(module: str) -> None:
-    with pytest.raises(MissingExtra) as caught:
+    with pytest.raises(MissingExtraError) as caught:
         require(module, extra="spark")
     assert str(caught.value) == f"This needs {module}, which is not installed: pip install 'celosia[spark]'."
     assert isinstance(caught.value, ImportError)
@@ -36,18 +36,18 @@ def test_a_module_whose_own_dependency_is_missing_is_not_called_missing(folder: 
     (folder / "celosia_test_broken.py").write_text("import no_such_dependency\n")
     with pytest.raises(ModuleNotFoundError, match="no_such_dependency") as caught:
         require("celosia_test_broken", extra="spark")
-    assert not isinstance(caught.value, MissingExtra)
+    assert not isinstance(caught.value, MissingExtraError)
 
 
 def test_a_longer_name_with_the_same_beginning_is_not_the_module(folder: Path) -> None:
     (folder / "celosia_test_sibling.py").write_text("import celosia_test_sib\n")
     with pytest.raises(ModuleNotFoundError) as caught:
         require("celosia_test_sibling", extra="spark")
-    assert not isinstance(caught.value, MissingExtra)
+    assert not isinstance(caught.value, MissingExtraError)
 
 
 def test_other_errors_of_a_module_pass_through(folder: Path) -> None:
     (folder / "celosia_test_raises.py").write_text("raise ImportError('a shared library is missing')\n")
     with pytest.raises(ImportError, match="shared library") as caught:
         require("celosia_test_raises", extra="spark")
-    assert not isinstance(caught.value, MissingExtra)
+    assert not isinstance(caught.value, MissingExtraError)

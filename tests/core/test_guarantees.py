@@ -25,7 +25,7 @@ from celosia.core import (
     FormatError,
     GaussianDP,
     Guarantee,
-    GuaranteeMismatch,
+    GuaranteeMismatchError,
     ParameterError,
     PureDP,
     RenyiDP,
@@ -179,7 +179,7 @@ def test_long_sums_stay_short_and_readable(make: Callable[[int], Guarantee]) -> 
 
 def test_sum_of_nothing_but_guarantees_needs_no_start() -> None:
     assert sum([PureDP(epsilon=1), PureDP(epsilon=2)]) == PureDP(epsilon=3)
-    with pytest.raises(GuaranteeMismatch):
+    with pytest.raises(GuaranteeMismatchError):
         sum([PureDP(epsilon=1)], start=1)
 
 
@@ -228,7 +228,7 @@ _ALL = [dataclasses.replace(guarantee, **scope) for guarantee, _ in GOLDEN for s
 @pytest.mark.parametrize("operation", _OPERATIONS)
 def test_nothing_of_another_kind_adjacency_or_unit_mixes(operation: Callable[[Any, Any], Any]) -> None:
     for a, b in itertools.permutations(_ALL, 2):
-        with pytest.raises(GuaranteeMismatch) as caught:
+        with pytest.raises(GuaranteeMismatchError) as caught:
             operation(a, b)
         assert isinstance(caught.value, TypeError)
         assert repr(a) in str(caught.value)
@@ -240,14 +240,14 @@ def test_nothing_of_another_kind_adjacency_or_unit_mixes(operation: Callable[[An
 @pytest.mark.parametrize("other", [1, 1.0, 0.0, "1", None, Fraction(1), [1], object()])
 def test_a_naked_number_is_no_guarantee(operation: Callable[[Any, Any], Any], other: object) -> None:
     for guarantee in _ALL:
-        with pytest.raises(GuaranteeMismatch):
+        with pytest.raises(GuaranteeMismatchError):
             operation(guarantee, other)
-        with pytest.raises(GuaranteeMismatch):
+        with pytest.raises(GuaranteeMismatchError):
             operation(other, guarantee)
 
 
 def test_a_mismatch_never_quotes_what_is_no_guarantee() -> None:
-    with pytest.raises(GuaranteeMismatch) as caught:
+    with pytest.raises(GuaranteeMismatchError) as caught:
         operator.add(PureDP(epsilon=1), ["patient 4711"])
     assert "4711" not in str(caught.value)
     assert "list" in str(caught.value)
@@ -255,7 +255,7 @@ def test_a_mismatch_never_quotes_what_is_no_guarantee() -> None:
 
 @pytest.mark.parametrize("operation", _OPERATIONS)
 def test_renyi_curves_mix_only_at_the_same_orders(operation: Callable[[Any, Any], Any]) -> None:
-    with pytest.raises(GuaranteeMismatch, match="orders"):
+    with pytest.raises(GuaranteeMismatchError, match="orders"):
         operation(RenyiDP(orders=(2, 4), epsilons=(1, 2)), RenyiDP(orders=(2, 5), epsilons=(1, 2)))
 
 
@@ -387,11 +387,13 @@ def test_replace_one_stays_replace_one(single: tuple[Guarantee]) -> None:
 
 
 def test_histories_that_change_alike_imply_nothing_for_others() -> None:
-    with pytest.raises(GuaranteeMismatch, match="SameChanges"):
+    with pytest.raises(GuaranteeMismatchError, match="SameChanges"):
         _SAME_CHANGES.as_replace_one()
     for one, other in itertools.permutations((_SAME_CHANGES, dataclasses.replace(_SAME_CHANGES, adjacency=ReplaceOne))):
         for operation in _OPERATIONS:
-            with pytest.raises(GuaranteeMismatch, match="cannot be for SameChanges: that holds only between histories"):
+            with pytest.raises(
+                GuaranteeMismatchError, match="cannot be for SameChanges: that holds only between histories"
+            ):
                 operation(one, other)
         assert one != other
     assert (_SAME_CHANGES + _SAME_CHANGES).adjacency is SameChanges

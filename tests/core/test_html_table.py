@@ -12,7 +12,7 @@ import pytest
 import celosia as cl
 from celosia.core.html_table import draw_table, write_value
 from celosia.guard.client.connection import Connection
-from celosia.guard.client.transport import Wire
+from celosia.guard.client.transport import Transport
 from celosia.noise import Seeded
 
 HOSTILE = '"><script>alert(1)</script><img src=x onerror=alert(1)>\u202e&amp;'
@@ -128,7 +128,7 @@ def test_limits_and_what_they_cut_off(session: cl.Session) -> None:
 
 
 def test_a_guard_that_does_not_answer_is_no_error() -> None:
-    connection = Connection(Wire("http://127.0.0.1:1", key="celosia_0123", timeout=0.1), dataset="deaths")
+    connection = Connection(Transport("http://127.0.0.1:1", key="celosia_0123", timeout=0.1), dataset="deaths")
     assert shown(connection) == ["<Connection to http://127.0.0.1:1, data set deaths>"]
     connection.close()
     assert shown(connection) == ["<Connection to http://127.0.0.1:1, data set deaths>"]

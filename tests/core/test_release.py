@@ -12,7 +12,7 @@ import pytest
 from celosia.core import (
     ExponentialEvent,
     LaplaceEvent,
-    NoInterval,
+    NoIntervalError,
     ParameterError,
     PureDP,
     Release,
@@ -110,7 +110,7 @@ def test_a_level_is_a_probability_between_zero_and_one(level: Any) -> None:
 
 def test_a_choice_has_no_interval_and_says_so_without_quoting_it() -> None:
     release = Release(value="U071", event=ExponentialEvent(epsilon=1), guarantee=PureDP(epsilon=1))
-    with pytest.raises(NoInterval, match="ExponentialEvent is a choice") as caught:
+    with pytest.raises(NoIntervalError, match="ExponentialEvent is a choice") as caught:
         release.confidence_interval(0.95)
     assert isinstance(caught.value, TypeError)
     assert "U071" not in str(caught.value)

@@ -15,7 +15,7 @@ from celosia.core import (
     Event,
     FormatError,
     GaussianEvent,
-    GuaranteeMismatch,
+    GuaranteeMismatchError,
     LaplaceEvent,
     ParameterError,
     PrivateSelectionEvent,
@@ -107,7 +107,7 @@ def test_a_search_has_the_scope_of_one_run() -> None:
         Event.from_json(hidden)
     scopes: list[dict[str, Any]] = [{"adjacency": ReplaceOne}, {"unit": "person"}, {"arithmetic": "real"}]
     for scope in scopes:
-        with pytest.raises(GuaranteeMismatch):
+        with pytest.raises(GuaranteeMismatchError):
             PrivateSelectionEvent(event=COUNT, gamma="0.1", **scope)
 
 

@@ -22,7 +22,7 @@ from celosia.core import (
     GaussianEvent,
     GroupEvent,
     GuaranteedEvent,
-    GuaranteeMismatch,
+    GuaranteeMismatchError,
     LaplaceEvent,
     ParallelEvent,
     ParameterError,
@@ -173,9 +173,9 @@ def test_real_arithmetic_cannot_be_hidden_in_a_structure() -> None:
 
 @pytest.mark.parametrize("kind", [ComposedEvent, ParallelEvent])
 def test_mixed_scopes_are_refused(kind: Callable[..., Event]) -> None:
-    with pytest.raises(GuaranteeMismatch, match="adjacency"):
+    with pytest.raises(GuaranteeMismatchError, match="adjacency"):
         kind(events=(COUNT, ANSWER))
-    with pytest.raises(GuaranteeMismatch, match="unit"):
+    with pytest.raises(GuaranteeMismatchError, match="unit"):
         kind(events=(ANSWER, PERSON))
 
 
@@ -264,12 +264,12 @@ _AROUND: list[Callable[[], Event]] = [
 
 @pytest.mark.parametrize("make", _AROUND)
 def test_no_structure_contains_what_holds_between_some_histories_only(make: Callable[[], Event]) -> None:
-    with pytest.raises(GuaranteeMismatch, match="SameChanges"):
+    with pytest.raises(GuaranteeMismatchError, match="SameChanges"):
         make()
 
 
 def test_only_a_stated_guarantee_may_hold_between_some_histories_only() -> None:
     with pytest.raises(ParameterError, match="SameChanges"):
         LaplaceEvent(scale=1, sensitivity=1, adjacency=SameChanges)
-    with pytest.raises(GuaranteeMismatch, match="adjacency"):
+    with pytest.raises(GuaranteeMismatchError, match="adjacency"):
         GuaranteedEvent(guarantee=PureDP(epsilon=2, adjacency=SameChanges), adjacency=ReplaceOne)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from celosia.core.errors import NotAllowed, ParameterError
+from celosia.core.errors import NotAllowedError, ParameterError
 from celosia.guard.auth.identity import Identity
 from celosia.guard.roles import PERMISSIONS, Permission, Role, require
 
@@ -32,7 +32,7 @@ def test_every_role_has_its_permissions_and_no_other(role: Role, permission: Per
         require(identity, permission)
         assert identity.may(permission)
     else:
-        with pytest.raises(NotAllowed, match=f"An? {role} may not {permission}"):
+        with pytest.raises(NotAllowedError, match=f"An? {role} may not {permission}"):
             require(identity, permission)
         assert not identity.may(permission)
 

@@ -14,21 +14,21 @@ import pytest
 
 import celosia as cl
 from celosia.core.errors import (
-    BudgetExceeded,
+    BudgetExceededError,
     CelosiaError,
     EngineError,
     LedgerError,
-    NotAllowed,
+    NotAllowedError,
     ParameterError,
     QueryError,
-    RequestConflict,
+    RequestConflictError,
 )
 from celosia.guard.auth.identity import Identity
 from celosia.guard.config.settings import Config, Limits
 from celosia.guard.datasets.dataset import PublicTable
-from celosia.guard.errors import NotThere
+from celosia.guard.errors import NotFoundError
 from celosia.guard.queries.pace import visible_after
-from celosia.guard.queries.requests import Ask
+from celosia.guard.queries.requests import QueryRequest
 from celosia.guard.roles import Role
 from celosia.guard.service import Guard
 from celosia.ledger import Policy, Window
@@ -51,8 +51,8 @@ high = 120
 kind = "category"
 values = ["F", "M"]
 """
-COUNT = Ask(dataset="deaths", sql="SELECT COUNT(*) FROM deaths", epsilon="0.1")
-BY_SEX = Ask(dataset="deaths", sql="SELECT sex, COUNT(*) FROM deaths GROUP BY sex", epsilon="0.1")
+COUNT = QueryRequest(dataset="deaths", sql="SELECT COUNT(*) FROM deaths", epsilon="0.1")
+BY_SEX = QueryRequest(dataset="deaths", sql="SELECT sex, COUNT(*) FROM deaths GROUP BY sex", epsilon="0.1")
 LOCAL = Identity.local()
 FOLDER = "CELOSIA_TEST_FOLDER"
 
@@ -153,7 +153,7 @@ def test_a_role_that_may_not_changes_and_learns_nothing(place: Place, role: str)
     head = place.guard.ledger.head
     for method, (allowed, call) in METHODS.items():
         if role not in allowed:
-            with pytest.raises(NotAllowed, match=f"An? {role} may not"):
+            with pytest.raises(NotAllowedError, match=f"An? {role} may not"):
                 call(place, identity)
             assert place.guard.ledger.head == head, method
 
@@ -176,10 +176,10 @@ def test_keys_and_only_keys_let_in(place: Place) -> None:
     assert place.who("ana").role is Role.ANALYST
     wrong: list[Any] = ["", "x", "a.b.c", place.keys["ana"][:-1], "x" * 20_000, None, 7, b"celosia_"]
     for token in wrong:
-        with pytest.raises(NotAllowed):
+        with pytest.raises(NotAllowedError):
             place.guard.authenticate(token)
     place.guard.revoke(place.who("olga"), "ana")
-    with pytest.raises(NotAllowed):
+    with pytest.raises(NotAllowedError):
         place.who("ana")
 
 
@@ -187,13 +187,13 @@ def test_a_visit_is_opened_looked_up_and_ended(place: Place) -> None:
     secret, identity = place.guard.sign_in(place.keys["ana"])
     assert identity == place.who("ana") == place.guard.signed_in(secret)
     place.guard.sign_out(secret)
-    with pytest.raises(NotAllowed):
+    with pytest.raises(NotAllowedError):
         place.guard.signed_in(secret)
     secret, _ = place.guard.sign_in(place.keys["ana"])
     place.guard.revoke(place.who("olga"), place.keys["ana"][8:20])
-    with pytest.raises(NotAllowed):
+    with pytest.raises(NotAllowedError):
         place.guard.signed_in(secret)
-    with pytest.raises(NotAllowed):
+    with pytest.raises(NotAllowedError):
         place.guard.sign_in(place.keys["ana"])
 
 
@@ -202,7 +202,7 @@ def test_an_expired_key_lets_nobody_in(place: Place) -> None:
     key = place.guard.add_key(LOCAL, "ana", expires=soon)
     while dt.datetime.now(dt.UTC) <= soon:
         pass
-    with pytest.raises(NotAllowed):
+    with pytest.raises(NotAllowedError):
         place.guard.authenticate(key)
 
 
@@ -233,7 +233,7 @@ def test_tokens_are_accepted_beside_keys(tmp_path: Path) -> None:
         guard.set_budget(LOCAL, cl.PureDP(epsilon=1), dataset="deaths", analyst="oidc:ana")
         guard.set_budget(LOCAL, cl.PureDP(epsilon=1), dataset="deaths")
         assert guard.ask(foreign, COUNT, "k").state == "committed"
-        with pytest.raises(NotThere):
+        with pytest.raises(NotFoundError):
             guard.ask(local, COUNT, "k")
 
 
@@ -251,7 +251,7 @@ def test_a_data_set_that_is_not_there_and_one_that_may_not_be_seen_look_alike(pl
     ):
         messages = []
         for name in ("deaths", "nothing"):
-            with pytest.raises(NotThere) as caught:
+            with pytest.raises(NotFoundError) as caught:
                 call(name)
             messages.append(str(caught.value).replace(name, "…"))
         assert messages[0] == messages[1]
@@ -271,11 +271,11 @@ def test_cards_say_what_was_declared_and_no_more(place: Place) -> None:
 
 def test_names_of_users_are_checked_where_they_are_given(place: Place) -> None:
     guard = place.guard
-    with pytest.raises(NotThere, match="no user 'nobody'"):
+    with pytest.raises(NotFoundError, match="no user 'nobody'"):
         guard.share_dataset(LOCAL, "deaths", ["ana", "nobody"])
-    with pytest.raises(NotThere, match="no user 'nobody'"):
+    with pytest.raises(NotFoundError, match="no user 'nobody'"):
         guard.add_dataset(LOCAL, "births", _births(place), SCHEMA, analysts=["nobody"])
-    with pytest.raises(NotThere, match="no user 'nobody'"):
+    with pytest.raises(NotFoundError, match="no user 'nobody'"):
         guard.set_budget(LOCAL, cl.PureDP(epsilon=1), analyst="nobody")
 
 
@@ -305,7 +305,7 @@ def test_plans_are_taken_as_json_too(place: Place) -> None:
 
     table = cl.data.parse_schema_file(SCHEMA).table(str(place.folder / "deaths.csv"), name="deaths")
     plan = plan_to_json(parse_sql(str(COUNT.sql), {"deaths": table}))
-    ask = Ask.from_json({"dataset": "deaths", "plan": plan, "epsilon": 0.1})
+    ask = QueryRequest.from_json({"dataset": "deaths", "plan": plan, "epsilon": 0.1})
     first = place.guard.ask(place.who("ana"), ask, "k1")
     again = place.guard.ask(place.who("ana"), COUNT, "k2")  # the same question in SQL
     assert again.repeated
@@ -316,7 +316,7 @@ def test_targets_are_as_in_a_session(place: Place) -> None:
     ana = place.who("ana")
     within = replace(COUNT, epsilon=None, error="50", confidence="0.9")
     assert place.guard.preview(ana, within).cost < cl.PureDP(epsilon="0.1")
-    mean = Ask(dataset="deaths", sql="SELECT AVG(age) FROM deaths", epsilon="0.1", rows="1000", level="0.5")
+    mean = QueryRequest(dataset="deaths", sql="SELECT AVG(age) FROM deaths", epsilon="0.1", rows="1000", level="0.5")
     preview = place.guard.preview(ana, mean)
     assert preview.level == 0.5
     assert preview.lines[0].error is not None
@@ -389,7 +389,7 @@ def test_a_repeated_request_gets_the_stored_reply_whatever_has_changed(place: Pl
     guard.share_dataset(LOCAL, "deaths", [])
     assert guard.ask(ana, COUNT, "k") == first
     assert place.spent() == cl.PureDP(epsilon="0.1").epsilon
-    with pytest.raises(RequestConflict, match="'k' was used before for another request"):
+    with pytest.raises(RequestConflictError, match="'k' was used before for another request"):
         guard.ask(ana, replace(COUNT, epsilon="0.2"), "k")
 
 
@@ -397,7 +397,7 @@ def test_keys_of_requests_are_everybodys_own(place: Place) -> None:
     one = place.guard.ask(place.who("ana"), COUNT, "k")
     other = place.guard.ask(place.who("eva"), BY_SEX, "k")
     assert one.id != other.id
-    with pytest.raises(NotThere):
+    with pytest.raises(NotFoundError):
         place.guard.answer(place.who("eva"), one.id)
     assert [answer.id for answer in place.guard.answers(place.who("eva"))] == [other.id]
 
@@ -413,13 +413,13 @@ def test_the_same_question_about_the_same_version_is_free_for_the_data_set(place
     own = {line.scope.analyst: line.spent.epsilon for line in guard.budget(LOCAL) if line.scope.analyst}  # type: ignore[attr-defined]
     assert own == {"ana": place.spent(), "eva": place.spent()}
     guard.new_version(LOCAL, "deaths")
-    with pytest.raises(BudgetExceeded, match="analyst 'ana' on data set 'deaths'"):
+    with pytest.raises(BudgetExceededError, match="analyst 'ana' on data set 'deaths'"):
         guard.ask(ana, COUNT, "3")
 
 
 def test_bounds_change_the_next_answer(place: Place) -> None:
     ana = place.who("ana")
-    mean = Ask(dataset="deaths", sql="SELECT AVG(age) FROM deaths", epsilon="0.4")
+    mean = QueryRequest(dataset="deaths", sql="SELECT AVG(age) FROM deaths", epsilon="0.4")
     place.guard.ask(ana, mean, "1")
     place.guard.set_bounds(place.who("cora"), "deaths", "age", 0, 1)
     answer = place.guard.ask(ana, mean, "2")
@@ -430,9 +430,9 @@ def test_bounds_change_the_next_answer(place: Place) -> None:
 
 def test_a_data_set_without_a_budget_answers_nothing(place: Place) -> None:
     place.guard.add_dataset(LOCAL, "births", _births(place), SCHEMA)
-    ask = Ask(dataset="births", sql="SELECT COUNT(*) FROM births", epsilon="0.1")
+    ask = QueryRequest(dataset="births", sql="SELECT COUNT(*) FROM births", epsilon="0.1")
     for call in (place.guard.preview, lambda who, what: place.guard.ask(who, what, "k")):
-        with pytest.raises(BudgetExceeded, match="has no budget yet"):
+        with pytest.raises(BudgetExceededError, match="has no budget yet"):
             call(place.who("ana"), ask)
 
 
@@ -573,10 +573,12 @@ def test_many_threads_never_spend_more_than_there_is(place: Place) -> None:
     ana, eva, found, refused = place.who("ana"), place.who("eva"), [], []
 
     def work(number: int) -> None:
-        ask = Ask(dataset="deaths", sql=f"SELECT COUNT(*) FROM deaths WHERE age < {number + 20}", epsilon="0.1")
+        ask = QueryRequest(
+            dataset="deaths", sql=f"SELECT COUNT(*) FROM deaths WHERE age < {number + 20}", epsilon="0.1"
+        )
         try:
             found.append(place.guard.ask((ana, eva)[number % 2], ask, f"k{number}"))
-        except BudgetExceeded:
+        except BudgetExceededError:
             refused.append(number)
 
     threads = [threading.Thread(target=work, args=(number,)) for number in range(16)]
@@ -597,7 +599,7 @@ def test_two_processes_agree(place: Place) -> None:
         other.set_bounds(place.who("cora"), "deaths", "age", 0, 50)
         assert place.guard.dataset(ana, "deaths").tables[0].columns[0].fields["high"] == 50
         place.guard.set_budget(LOCAL, cl.PureDP(epsilon="0.1"), dataset="deaths")
-        with pytest.raises(BudgetExceeded):
+        with pytest.raises(BudgetExceededError):
             other.ask(ana, BY_SEX, "2")
 
 
@@ -629,7 +631,7 @@ def test_answers_are_listed_latest_first_without_releases(place: Place) -> None:
 
 @pytest.mark.parametrize("wrong", ["", "0" * 32, "x", "\ud800", "a\0b", None, 7])
 def test_an_answer_that_is_not_there_is_not_found(place: Place, wrong: Any) -> None:
-    with pytest.raises(NotThere, match="no answer"):
+    with pytest.raises(NotFoundError, match="no answer"):
         place.guard.answer(place.who("ana"), wrong)
 
 
@@ -641,7 +643,7 @@ def test_public_tables_can_be_joined(place: Place) -> None:
     assert [table.name for table in card.tables] == ["births", "sexes"]
     place.guard.set_budget(LOCAL, cl.PureDP(epsilon=1), dataset="births")
     sql = "SELECT word, COUNT(*) FROM births JOIN sexes USING (sex) GROUP BY word"
-    answer = place.guard.ask(place.who("ana"), Ask(dataset="births", sql=sql, epsilon="0.5"), "k")
+    answer = place.guard.ask(place.who("ana"), QueryRequest(dataset="births", sql=sql, epsilon="0.5"), "k")
     assert answer.release is not None
     assert sorted(answer.release["columns"][0]["values"]) == ["man", "woman"]
 
@@ -658,7 +660,7 @@ def test_an_analyst_sees_the_own_budgets_and_those_of_data_sets(place: Place) ->
     assert seen == {"data set 'deaths'", "analyst 'ana'", "analyst 'ana' on data set 'deaths'"}
     assert guard.budget(place.who("ana"), analyst="ana") == guard.budget(place.who("ana"))
     for name in ("eva", "nobody"):
-        with pytest.raises(NotThere):
+        with pytest.raises(NotFoundError):
             guard.budget(place.who("ana"), analyst=name)
     assert len(guard.budget(place.who("alda"))) == 5
     assert len(guard.budget(place.who("alda"), analyst="eva")) == 3
@@ -668,7 +670,7 @@ def test_a_window_holds_beside_the_whole(place: Place) -> None:
     window = Window(seconds=365 * 86_400 * 50, limit=cl.PureDP(epsilon="0.15"))
     place.guard.set_budget(place.who("cora"), Policy(limit=cl.PureDP(epsilon=1), window=window), dataset="deaths")
     place.guard.ask(place.who("ana"), COUNT, "1")
-    with pytest.raises(BudgetExceeded, match="left until"):
+    with pytest.raises(BudgetExceededError, match="left until"):
         place.guard.ask(place.who("ana"), BY_SEX, "2")
     [line] = place.guard.budget(place.who("ana"))
     assert line.window_remaining == cl.PureDP(epsilon="0.05")
@@ -685,7 +687,7 @@ def test_budgets_are_for_whom_the_table_protects(place: Place) -> None:
     [line] = place.guard.budget(LOCAL, dataset="visits")
     assert line.policy.limit.unit == "person"
     answer = place.guard.ask(
-        place.who("ana"), Ask(dataset="visits", sql="SELECT COUNT(*) FROM visits", epsilon="0.5"), "k"
+        place.who("ana"), QueryRequest(dataset="visits", sql="SELECT COUNT(*) FROM visits", epsilon="0.5"), "k"
     )
     assert answer.cost is not None
     assert answer.cost["unit"] == "person"
@@ -737,11 +739,11 @@ def test_the_whole_works_on_postgresql_too(tmp_path: Path, postgres: str, monkey
         assert place.guard.signed_in(secret).name == "eva"
         place.guard.set_bounds(place.who("cora"), "deaths", "age", 0, 99)
         for wrong in ("a\0b", "\ud800", "x" * 1_000):
-            with pytest.raises(NotThere):
+            with pytest.raises(NotFoundError):
                 place.guard.dataset(place.who("ana"), wrong)
-            with pytest.raises(NotAllowed):
+            with pytest.raises(NotAllowedError):
                 place.guard.authenticate(wrong)
-            with pytest.raises(NotThere):
+            with pytest.raises(NotFoundError):
                 place.guard.revoke(LOCAL, wrong)
             with pytest.raises(CelosiaError):
                 place.guard.ask(place.who("ana"), COUNT, wrong)

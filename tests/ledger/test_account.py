@@ -6,7 +6,7 @@ import pytest
 
 from celosia.core import (
     ZCDP,
-    BudgetExceeded,
+    BudgetExceededError,
     GaussianEvent,
     ParameterError,
     PureDP,
@@ -56,7 +56,7 @@ def test_what_is_admitted_is_what_can_be_reserved(ledger: Ledger, event: Make) -
         assert account.admits(event("0.1"))
         account.reserve(event("0.1"), question="?")
     assert not account.admits(event("0.1"))
-    with pytest.raises(BudgetExceeded):
+    with pytest.raises(BudgetExceededError):
         account.reserve(event("0.1"), question="?")
 
 

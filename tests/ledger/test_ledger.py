@@ -18,7 +18,7 @@ import celosia as cl
 from celosia.core import (
     ZCDP,
     ApproxDP,
-    BudgetExceeded,
+    BudgetExceededError,
     Event,
     GaussianEvent,
     GuaranteedEvent,
@@ -28,7 +28,7 @@ from celosia.core import (
     PureDP,
     Release,
     RepeatedEvent,
-    RequestConflict,
+    RequestConflictError,
 )
 from celosia.ledger import Ledger, Policy, Request, Reservation, Scope, Window, open_ledger
 from celosia.noise import Seeded
@@ -61,7 +61,7 @@ def test_eight_processes_never_spend_more_than_there_is(shared: str, forked: For
             try:
                 mine.reserve(unit, dataset="deaths", analyst=f"analyst-{number}")
                 answered += 1
-            except BudgetExceeded:
+            except BudgetExceededError:
                 pass
         os.write(told_write, f"{number} {answered}\n".encode())
 
@@ -104,7 +104,7 @@ def test_one_request_twenty_times_at_once_is_one_reservation(shared: str, forked
     assert len({identity for identity, _ in answers}) == 1
     assert [fresh for _, fresh in answers].count("True") == 1
     assert opened.account("deaths").spent == PureDP(epsilon=1)
-    with pytest.raises(RequestConflict, match="used before for another request"):
+    with pytest.raises(RequestConflictError, match="used before for another request"):
         opened.reserve(event(1), dataset="deaths", analyst="ana", request=Request(key="k", digest="other"))
     other = opened.reserve(event(1), dataset="deaths", analyst="eve", request=Request(key="k", digest="other"))
     assert other.fresh  # a key is its sender's own
@@ -145,7 +145,7 @@ def test_a_reservation_is_there_for_everybody_and_stays(shared: str, event: Make
         assert one.open_reservations() == ()
         one.fail(one.reserve(tenth, dataset="deaths"))
         one.reserve(tenth, dataset="deaths")
-        with pytest.raises(BudgetExceeded, match=r"data set 'deaths' has PureDP\(epsilon=0\) left: it is used up"):
+        with pytest.raises(BudgetExceededError, match=r"data set 'deaths' has PureDP\(epsilon=0\) left: it is used up"):
             other.reserve(tenth, dataset="deaths")
         assert other.account("deaths").spent == PureDP(epsilon="0.3")
         assert other.verify(one.head).ok
@@ -205,12 +205,12 @@ def test_sums_are_exact_or_too_large(epsilon: Exact) -> None:
         event = GuaranteedEvent(guarantee=PureDP(epsilon=epsilon))
         priced = 2**-500 <= exact <= 2**200
         if not priced:
-            with pytest.raises(cl.core.NotPriced):
+            with pytest.raises(cl.core.NotPricedError):
                 ledger.reserve(event, dataset="deaths")
             return
         for _ in range(3):
             ledger.reserve(event, dataset="deaths")
-        with pytest.raises(BudgetExceeded):
+        with pytest.raises(BudgetExceededError):
             ledger.reserve(event, dataset="deaths")
         [line] = ledger.statement()
         assert line.spent == PureDP(epsilon=3 * exact)
@@ -220,7 +220,7 @@ def test_sums_are_exact_or_too_large(epsilon: Exact) -> None:
 def test_nothing_costs_nothing_but_a_budget_of_nothing_admits_only_that(ledger: Ledger, event: Make) -> None:
     ledger.set_budget(PureDP(epsilon=0), dataset="empty")
     assert ledger.reserve(event(0), dataset="empty").state == "reserved"
-    with pytest.raises(BudgetExceeded):
+    with pytest.raises(BudgetExceededError):
         ledger.reserve(event("1e-9"), dataset="empty")
 
 
@@ -317,7 +317,7 @@ def test_other_kinds_of_budget(ledger: Ledger) -> None:
             ledger.reserve(noise, dataset=name)
             number += 1
         assert number >= 2
-        with pytest.raises(BudgetExceeded):
+        with pytest.raises(BudgetExceededError):
             ledger.reserve(noise, dataset=name)
         assert account.budget == budget
         assert type(account.limit) is type(account.spent) is type(account.remaining) is type(account.cost(noise))
@@ -326,7 +326,7 @@ def test_other_kinds_of_budget(ledger: Ledger) -> None:
     ledger.reserve(noise, dataset="rho")
     assert ledger.account("rho").remaining == ZCDP(rho=0)
     ledger.set_budget(Policy(limit=budget, accountant="basic"), dataset="basic")
-    with pytest.raises(cl.core.NotPriced):  # the basic accountant has no theorem for Gaussian noise
+    with pytest.raises(cl.core.NotPricedError):  # the basic accountant has no theorem for Gaussian noise
         ledger.reserve(noise, dataset="basic")
 
 
@@ -455,7 +455,7 @@ class Model(RuleBasedStateMachine):
         if known:
             source = (paid or known)[0]
             if not paid and not all(self.fits(scope, cost) for scope in own):
-                with pytest.raises(BudgetExceeded, match="analyst"):
+                with pytest.raises(BudgetExceededError, match="analyst"):
                     reserve()
                 return
             got = reserve()
@@ -471,7 +471,7 @@ class Model(RuleBasedStateMachine):
             self.open.append(got)
             self.prints[got.id] = (dataset, analyst, mark)
         else:
-            with pytest.raises(BudgetExceeded):
+            with pytest.raises(BudgetExceededError):
                 reserve()
             return
         if key is not None:

@@ -28,7 +28,7 @@ def test_a_ledger_begins_once_and_is_opened_again(shared: str) -> None:
 
 
 def test_the_room_is_the_function() -> None:
-    with cl.ledger("memory://") as ledger:
+    with cl.open_ledger("memory://") as ledger:
         assert repr(ledger) == "<Ledger in memory>"
         assert isinstance(ledger, Ledger)
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
@@ -53,7 +53,7 @@ def test_the_room_is_light_until_a_ledger_is_opened(tmp_path: Path) -> None:
 import sys
 import celosia.ledger
 assert "sqlalchemy" not in sys.modules
-celosia.ledger("memory://")
+celosia.open_ledger("memory://")
 assert "sqlalchemy" in sys.modules
 """
     subprocess.run([sys.executable, "-c", script], check=True, cwd=tmp_path)

@@ -124,9 +124,9 @@ def test_it_is_described_paid_for_and_has_an_error() -> None:
         "BoundedLaplace(epsilon=0.5, sensitivity=1, low=0, high=100, adjacency=ReplaceOne, unit='person')"
     )
     assert mechanism.guarantee == PureDP(epsilon="0.5", adjacency=cl.ReplaceOne, unit="person")
-    purse = cl.ledger("memory://")
-    purse.set_budget(cl.PureDP(epsilon=1, adjacency=cl.ReplaceOne, unit="person"), dataset="deaths")
-    assert purse.account("deaths").cost(mechanism.event) == mechanism.guarantee
+    account = cl.open_ledger("memory://")
+    account.set_budget(cl.PureDP(epsilon=1, adjacency=cl.ReplaceOne, unit="person"), dataset="deaths")
+    assert account.account("deaths").cost(mechanism.event) == mechanism.guarantee
     release = mechanism.release(0, source=Seeded(7))
     low, high = release.confidence_interval(0.95)
     assert high - release.value == release.value - low == mechanism.error(0.95)

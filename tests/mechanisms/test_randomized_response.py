@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from celosia.core import Event, InputError, Mechanism, NoInterval, ParameterError, PureDP, ReplaceOne
+from celosia.core import Event, InputError, Mechanism, NoIntervalError, ParameterError, PureDP, ReplaceOne
 from celosia.core.enclosure import log_at_least, log_at_most
 from celosia.mechanisms import Proportions, RandomizedResponse
 from celosia.noise import Seeded
@@ -130,7 +130,7 @@ def test_answers_keep_their_type_and_shape(answers: Any, kind: Any, shape: Any) 
         assert release.value.dtype == kind
         assert release.value.shape == shape
     assert release.seeded is False
-    with pytest.raises(NoInterval):
+    with pytest.raises(NoIntervalError):
         release.confidence_interval()
 
 

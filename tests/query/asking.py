@@ -23,7 +23,7 @@ from celosia.core import CelosiaError
 from celosia.query.plan.expressions import Column, Expression, columns_in, kind_of
 from celosia.query.plan.nodes import Aggregate, Base, Joined, Key, PerPerson, Plan, Projected, Relation
 from celosia.query.plan.relations import columns_of
-from celosia.query.planning.analysis import question_of
+from celosia.query.planning.analysis import analyze_plan
 from celosia.query.sql.expressions import parse_expression
 from tests.query.worlds import Neighbours
 
@@ -475,7 +475,7 @@ def _letters(draw: st.DrawFn, *, private_keys: bool) -> str:
 def is_refused(given: Neighbours) -> bool:
     """Whether the plan cannot be asked; found without looking at rows, so the same in all worlds."""
     try:
-        question_of(given.plan, given.first)
+        analyze_plan(given.plan, given.first)
     except CelosiaError:
         return True
     return False

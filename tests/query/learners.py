@@ -10,7 +10,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from celosia.data.schema.columns import Boolean, Category
-from celosia.statistics import Bins, Bounding, Facts, Footprint, Inquiry, Noise, Part, Products, moments_up_to, reached
+from celosia.statistics import (
+    Bins,
+    ContributionBounds,
+    Noise,
+    Part,
+    Products,
+    Provenance,
+    RowSensitivity,
+    SummaryRequest,
+    moments_up_to,
+    reached,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -36,19 +47,19 @@ class Adding:
     source: object = None
     adjacency: object = None
     noisy: NDArray[np.int64] | None = None
-    facts: Facts | None = None
-    asked: list[tuple[Bounding, bool]] = field(default_factory=list)
+    facts: Provenance | None = None
+    asked: list[tuple[ContributionBounds, bool]] = field(default_factory=list)
 
-    def inquire(
+    def plan_fit(
         self,
         features: Mapping[str, Kind],
         target: Kind | None = None,
         *,
-        bounding: Bounding | None = None,
+        bounding: ContributionBounds | None = None,
         droppable: bool = False,
         exact: bool = True,  # noqa: ARG002 - it has an epsilon or a rho
-    ) -> Inquiry:
-        bounding = bounding or Bounding()
+    ) -> SummaryRequest:
+        bounding = bounding or ContributionBounds()
         self.asked.append((bounding, droppable))
         kinds = [*features.values(), *([] if target is None or self.by_class else [target])]
         numbers = tuple(place for place, kind in enumerate(kinds) if not isinstance(kind, Category))
@@ -67,22 +78,22 @@ class Adding:
             wide = sum(part.measure.width * (len(classes) if classes and part.by_class else 1) for part in parts)
             combination = np.tril(np.ones((wide, wide), dtype=np.int64))
             times = wide * wide
-            footprint = Footprint(
+            footprint = RowSensitivity(
                 l1=footprint.l1 * wide,
                 l2_squared=footprint.l2_squared * times,
-                across_l1=footprint.across_l1 * wide,
-                across_l2_squared=footprint.across_l2_squared * times,
+                replace_l1=footprint.replace_l1 * wide,
+                replace_l2_squared=footprint.replace_l2_squared * times,
             )
         needed = reached(footprint, bounding, droppable=droppable)
         width = sum(part.measure.width * (len(classes) if classes and part.by_class else 1) for part in parts)
-        told = Bounding(adjacency=bounding.adjacency, unit=bounding.unit)
+        told = ContributionBounds(adjacency=bounding.adjacency, unit=bounding.unit)
         if self.rho is not None:
             less = type(needed)(l1=needed.l1, l2_squared=math.ceil(needed.l2_squared * self.quiet**2))
             noise = Noise.gaussian(self.rho, less, 1, width, told)
         else:
             less = type(needed)(l1=math.ceil(needed.l1 * self.quiet), l2_squared=needed.l2_squared)
             noise = Noise.laplace(self.epsilon, less, 1, width, told)
-        return Inquiry(
+        return SummaryRequest(
             parts=tuple(parts),
             footprint=footprint,
             bounding=bounding,
@@ -93,27 +104,30 @@ class Adding:
             combination=combination,
         )
 
-    def conclude(self, noisy: NDArray[np.int64], inquiry: Inquiry, facts: Facts) -> Adding:
+    def finish_fit(self, noisy: NDArray[np.int64], inquiry: SummaryRequest, facts: Provenance) -> Adding:
         assert noisy.dtype == np.int64
         assert noisy.shape == (inquiry.width,)
         self.noisy, self.facts = noisy, facts
         return self
 
 
-def together(footprints: Sequence[Footprint], *, moved: bool) -> Footprint:
+def together(footprints: Sequence[RowSensitivity], *, moved: bool) -> RowSensitivity:
     """The footprint of several sums of the same rows; one that changes its class leaves one and enters another."""
     l1, l2 = sum(f.l1 for f in footprints), sum(f.l2_squared for f in footprints)
-    across, across2 = sum(f.across_l1 for f in footprints), sum(f.across_l2_squared for f in footprints)
-    return Footprint(
+    across, across2 = sum(f.replace_l1 for f in footprints), sum(f.replace_l2_squared for f in footprints)
+    return RowSensitivity(
         l1=l1,
         l2_squared=l2,
-        across_l1=max(across, 2 * l1) if moved else across,
-        across_l2_squared=max(across2, 2 * l2) if moved else across2,
+        replace_l1=max(across, 2 * l1) if moved else across,
+        replace_l2_squared=max(across2, 2 * l2) if moved else across2,
     )
 
 
 def by_hand(
-    inquiry: Inquiry, rows: Sequence[Sequence[object]], kinds: Sequence[Kind], labels: Sequence[object] | None = None
+    inquiry: SummaryRequest,
+    rows: Sequence[Sequence[object]],
+    kinds: Sequence[Kind],
+    labels: Sequence[object] | None = None,
 ) -> list[int]:
     """The numbers of an inquiry over rows of values (None is no value), row by row, in fractions and whole numbers."""
     cells = inquiry.cells

@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from celosia.data.schema.columns import Kind
     from celosia.data.table import Table
     from celosia.query.plan.expressions import Expression
-    from celosia.query.planning.analysis import Question
+    from celosia.query.planning.analysis import AnalyzedPlan
     from celosia.query.planning.cells import Cells
-    from celosia.query.planning.measurements import Need
-    from celosia.statistics import Bounding
+    from celosia.query.planning.measurements import Measurement
+    from celosia.statistics import ContributionBounds
 
     Row = dict[str, Any]
     Tables = Mapping[str, Table]
@@ -158,7 +158,7 @@ def _id(person: int | str) -> str:
 
 
 def summaries(
-    question: Question, tables: Tables, needs: Sequence[Need], cells: Cells, secret: Sequence[int]
+    question: AnalyzedPlan, tables: Tables, needs: Sequence[Measurement], cells: Cells, secret: Sequence[int]
 ) -> list[NDArray[Any]]:
     """Return the exact summaries of each need: cells by width, in Python's integers."""
     plan = question.plan
@@ -182,7 +182,7 @@ def summaries(
     return [_summary(need, groups, rows.kinds, len(cells), unit) for need in needs]
 
 
-def key_counts(question: Question, tables: Tables, secret: Sequence[int]) -> dict[tuple[Any, ...], int]:
+def key_counts(question: AnalyzedPlan, tables: Tables, secret: Sequence[int]) -> dict[tuple[Any, ...], int]:
     """Return the keys that occur, dates and times as numbers, and the number of units of each."""
     plan, order = question.plan, KeyedOrder(tuple(secret))
     rows = rows_of(plan.relation, tables).kept(plan.filter)
@@ -206,7 +206,7 @@ def key_counts(question: Question, tables: Tables, secret: Sequence[int]) -> dic
     return found
 
 
-def key_labels(key: tuple[Any, ...], question: Question) -> tuple[Any, ...]:
+def key_labels(key: tuple[Any, ...], question: AnalyzedPlan) -> tuple[Any, ...]:
     """Return a key as an engine reports it, with dates and times as numbers."""
     kinds = [kind_of(one.expression, question.kinds) for one in question.plan.keys]
     return tuple(_label(value, kind) for value, kind in zip(key, kinds, strict=True))
@@ -232,7 +232,7 @@ def _whole(value: Any, kind: Kind) -> Any:
 class _Unit:
     """What counts of one person."""
 
-    bounding: Bounding
+    bounding: ContributionBounds
     order: KeyedOrder
 
     def chosen(self, groups: Mapping[tuple[Any, int], list[Row]], cells: int) -> dict[tuple[Any, int], list[Row]]:
@@ -278,7 +278,11 @@ class _Unit:
 
 
 def _summary(
-    need: Need, groups: Mapping[tuple[Any, int], list[Row]], kinds: Mapping[str, Kind], cells: int, unit: _Unit | None
+    need: Measurement,
+    groups: Mapping[tuple[Any, int], list[Row]],
+    kinds: Mapping[str, Kind],
+    cells: int,
+    unit: _Unit | None,
 ) -> NDArray[Any]:
     answer = np.zeros((cells, need.measure.width), dtype=object)
     different: dict[int, set[Any]] = defaultdict(set)
@@ -301,7 +305,7 @@ def _summary(
     return answer
 
 
-def _sum(need: Need, values: list[list[Any]], kinds: Mapping[str, Kind], unit: _Unit | None) -> NDArray[Any]:
+def _sum(need: Measurement, values: list[list[Any]], kinds: Mapping[str, Kind], unit: _Unit | None) -> NDArray[Any]:
     measure: Any = need.measure
     if measure.counts_missing:
         filled = [[0 if value is None else value for value in row] for row in values]
@@ -322,7 +326,7 @@ def _sum(need: Need, values: list[list[Any]], kinds: Mapping[str, Kind], unit: _
     return np.array(totals, dtype=object)
 
 
-def _steps(values: Sequence[Any], need: Need, kinds: Mapping[str, Kind]) -> list[int]:
+def _steps(values: Sequence[Any], need: Measurement, kinds: Mapping[str, Kind]) -> list[int]:
     found = []
     for value, column, axis in zip(values, need.columns, need.measure.axes, strict=True):
         kind = kind_of(column, kinds)
@@ -335,7 +339,7 @@ def _steps(values: Sequence[Any], need: Need, kinds: Mapping[str, Kind]) -> list
     return found
 
 
-def _place(value: Any, need: Need, kinds: Mapping[str, Kind]) -> int:
+def _place(value: Any, need: Measurement, kinds: Mapping[str, Kind]) -> int:
     """Which of its candidates a choice counts a value for."""
     assert isinstance(need.measure, Choice)
     kind = kind_of(need.columns[0], kinds)

@@ -12,7 +12,7 @@ from celosia.core import CelosiaError
 from celosia.query.builder import Query
 from celosia.query.engines.base import Engine
 from celosia.query.plan.nodes import Base, Plan
-from celosia.query.planning.analysis import Question, question_of
+from celosia.query.planning.analysis import AnalyzedPlan, analyze_plan
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from celosia.data.table import Table
     from celosia.query.engines.base import Request
     from celosia.query.planning.cells import Cells
-    from celosia.statistics import Bounding
+    from celosia.statistics import ContributionBounds
 
 COLUMNS = {
     "who": [1, 1, 2, 2, 3],
@@ -63,9 +63,9 @@ def asking(*tables: Table, budget: cl.Guarantee | None = None, **options: Any) -
     return cl.Session(list(tables) or rows_table(), budget=budget or cl.ApproxDP(epsilon=10, delta="1e-6"), **options)
 
 
-def question(query: Query | Plan, *tables: Table) -> Question:
+def question(query: Query | Plan, *tables: Table) -> AnalyzedPlan:
     named = {table.name: table for table in (tables or (rows_table(),))}
-    return question_of(query if isinstance(query, Plan) else query.plan, named)
+    return analyze_plan(query if isinstance(query, Plan) else query.plan, named)
 
 
 def ask(table: Table | None = None) -> Query:
@@ -90,7 +90,7 @@ class Pretending(Engine):
     def check(self, plan: Plan) -> None:  # noqa: ARG002 - any plan will do
         self.checks += 1
 
-    def key_counts(self, plan: Plan, bounding: Bounding, secret: Sequence[int]) -> Iterator[pa.RecordBatch]:  # noqa: ARG002 - made up
+    def key_counts(self, plan: Plan, bounding: ContributionBounds, secret: Sequence[int]) -> Iterator[pa.RecordBatch]:  # noqa: ARG002 - made up
         self._read()
         for key, units in self.keys.items():  # one batch a key: what is chosen must not depend on batches
             columns = {f"k{place}": pa.array([value]) for place, value in enumerate(key)}
@@ -100,7 +100,7 @@ class Pretending(Engine):
         self,
         plan: Plan,  # noqa: ARG002 - made up
         requests: Sequence[Request],
-        bounding: Bounding,  # noqa: ARG002 - made up
+        bounding: ContributionBounds,  # noqa: ARG002 - made up
         secret: Sequence[int],  # noqa: ARG002 - made up
         cells: Cells,
     ) -> tuple[NDArray[Any], ...]:

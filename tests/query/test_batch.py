@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import celosia as cl
-from celosia.core import BudgetExceeded, CelosiaError, ParameterError, QueryError
+from celosia.core import BudgetExceededError, CelosiaError, ParameterError, QueryError
 from celosia.noise import Seeded
 from celosia.query.batch import plan_batch
-from celosia.query.planning.analysis import question_of
+from celosia.query.planning.analysis import analyze_plan
 from celosia.query.planning.strategy import Strategy, squared_error, strategy_for
 from celosia.query.planning.target import Target
 from tests.query.samples import Pretending
@@ -64,7 +64,7 @@ def test_the_parts_add_up_to_what_was_asked_and_no_equal_division_is_better(
 
     def one(text: str, share: Fraction) -> Strategy:
         whole = {name: share * Fraction(str(value)) for name, value in target.items()}
-        return strategy_for(question_of(opened.sql(text).plan, opened.tables), Target.of(budget, **whole))
+        return strategy_for(analyze_plan(opened.sql(text).plan, opened.tables), Target.of(budget, **whole))
 
     equal = [squared_error(one(text, Fraction(1, len(texts)))) for text in texts]
     ours = [line.error**2 for line in preview.lines]
@@ -92,7 +92,7 @@ def test_no_small_move_of_the_shares_is_better() -> None:
     plans = [opened.sql(text).plan for text in TEXTS]
 
     def strategy(plan: Any, *, epsilon: Fraction) -> Strategy:
-        return strategy_for(question_of(plan, opened.tables), Target.of(opened.budget, epsilon=epsilon))
+        return strategy_for(analyze_plan(plan, opened.tables), Target.of(opened.budget, epsilon=epsilon))
 
     batch = plan_batch(plans, Target(epsilon=Fraction(1, 10)), strategy, weights=[1, 2, 3, 4, 5])
 
@@ -133,7 +133,7 @@ def test_a_bad_question_or_parameter_spends_nothing() -> None:
         ([good] * 2, {"weights": "11"}, ParameterError),
         ([good], {"epsilon": 0}, ParameterError),
         ([good], {"epsilon": None}, ParameterError),
-        ([good], {"epsilon": 2}, BudgetExceeded),
+        ([good], {"epsilon": 2}, BudgetExceededError),
         ([good], {"epsilon": None, "rho": 1}, ParameterError),
     ):
         with pytest.raises(error):
@@ -145,7 +145,7 @@ def test_a_bad_question_or_parameter_spends_nothing() -> None:
 
 
 def test_a_ledger_remembers_one_reservation_and_data_that_cannot_be_read_stay_paid_for() -> None:
-    ledger = cl.ledger("memory://")
+    ledger = cl.open_ledger("memory://")
     opened = session(ledger=ledger, source=None)
     assert len(opened.batch(TEXTS[:3], epsilon="0.5")) == 3
     opened._engine = Pretending(error=ZeroDivisionError())

@@ -1,4 +1,4 @@
-"""One engine for all who share a desk, opened when it is needed, and one secret."""
+"""One engine for all who share a context, opened when it is needed, and one secret."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import celosia as cl
 from celosia.core.errors import ParameterError
 from celosia.noise import Seeded, System
 from celosia.query import context as module
-from celosia.query.context import Desk
+from celosia.query.context import SessionContext
 from celosia.query.plan.nodes import Aggregate, Base, Plan
-from celosia.query.planning.analysis import question_of
+from celosia.query.planning.analysis import analyze_plan
 from celosia.query.planning.strategy import strategy_for
 from celosia.query.planning.target import Target
 from tests.query.samples import Pretending, code_book, rows_table
@@ -29,12 +29,12 @@ PURE = cl.PureDP(epsilon=1)
 
 
 def strategy() -> Strategy:
-    return strategy_for(question_of(PLAN, TABLES), Target.of(PURE, epsilon=1))
+    return strategy_for(analyze_plan(PLAN, TABLES), Target.of(PURE, epsilon=1))
 
 
 def test_the_secret_is_drawn_once_from_the_source() -> None:
-    assert Desk(TABLES, Seeded(7)).secret == Desk(TABLES, Seeded(7)).secret
-    assert len({Desk(TABLES, System()).secret for _ in range(20)}) == 20
+    assert SessionContext(TABLES, Seeded(7)).secret == SessionContext(TABLES, Seeded(7)).secret
+    assert len({SessionContext(TABLES, System()).secret for _ in range(20)}) == 20
 
 
 def test_the_engine_is_opened_once_by_whoever_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -47,23 +47,25 @@ def test_the_engine_is_opened_once_by_whoever_comes_first(monkeypatch: pytest.Mo
 
     shares: list[float] = []
     monkeypatch.setattr(module, "open_engine", open_engine)
-    desk = Desk(TABLES, System(), progress=shares.append)
+    context = SessionContext(TABLES, System(), progress=shares.append)
     assert not opened
     with ThreadPoolExecutor(8) as pool:
-        engines = set(pool.map(lambda _: desk.check(PLAN), range(40)))
+        engines = set(pool.map(lambda _: context.check(PLAN), range(40)))
     assert engines == set(opened)
     assert (opened[0].reads, shares) == (0, [1.0])
     assert 1 <= opened[0].checks <= 8  # a plan that was agreed to is not asked about again
-    desk.close()
-    desk.close()
+    context.close()
+    context.close()
     assert opened[0].closed == 1
-    desk.check(PLAN)
+    context.check(PLAN)
     assert len(opened) == 2
 
 
 def test_a_mark_needs_a_version() -> None:
-    assert Desk(TABLES, System()).mark(strategy(), PURE) is None
-    marks = {Desk(TABLES, System(), version=version).mark(strategy(), PURE) for version in ("1", "1", "2")}
+    assert SessionContext(TABLES, System()).fingerprint(strategy(), PURE) is None
+    marks = {
+        SessionContext(TABLES, System(), version=version).fingerprint(strategy(), PURE) for version in ("1", "1", "2")
+    }
     assert len(marks) == 2
     assert None not in marks
 
@@ -76,13 +78,13 @@ def test_public_tables_are_digested_once(monkeypatch: pytest.MonkeyPatch) -> Non
         return "digest"
 
     monkeypatch.setattr(module, "content_digest", content_digest)
-    desk = Desk(TABLES, System(), version="1")
+    context = SessionContext(TABLES, System(), version="1")
     for _ in range(3):
-        desk.mark(strategy(), PURE)
+        context.fingerprint(strategy(), PURE)
     assert digested == ["towns"]
 
 
 def test_a_version_is_a_short_text() -> None:
     for wrong in ("", 7, "a\nb", "x" * 1_000):
         with pytest.raises(ParameterError, match="version must be"):
-            Desk(TABLES, System(), version=wrong)  # type: ignore[arg-type]
+            SessionContext(TABLES, System(), version=wrong)  # type: ignore[arg-type]

@@ -7,8 +7,8 @@ from dataclasses import FrozenInstanceError, replace
 import pytest
 
 import celosia as cl
-from celosia.ledger.purse import Purse
-from celosia.query.history import Asked, Entry, entry_of
+from celosia.ledger.in_memory_budget import InMemoryBudget
+from celosia.query.history import Entry, QueryResult, entry_of
 
 EVENT = cl.mechanisms.Laplace(epsilon="0.1", sensitivity=1).event
 COST = cl.PureDP(epsilon="0.1")
@@ -19,7 +19,7 @@ COST = cl.PureDP(epsilon="0.1")
     [("committed", "answered"), ("failed", "failed"), ("reserved", "reserved"), ("repeated", "repeated")],
 )
 def test_every_state_has_its_word(state: str, word: str) -> None:
-    reservation = Purse(cl.PureDP(epsilon=1)).reserve(EVENT, question="How many?")
+    reservation = InMemoryBudget(cl.PureDP(epsilon=1)).reserve(EVENT, question="How many?")
     entry = entry_of(replace(reservation, state=state), COST)  # type: ignore[arg-type]
     assert entry == Entry(question="How many?", event=EVENT, cost=COST, state=word)
     with pytest.raises(FrozenInstanceError):
@@ -27,5 +27,5 @@ def test_every_state_has_its_word(state: str, word: str) -> None:
 
 
 def test_what_was_asked_may_have_no_answer() -> None:
-    reservation = Purse(cl.PureDP(epsilon=1)).reserve(EVENT, question="How many?")
-    assert Asked(reservation=reservation, release=None).release is None
+    reservation = InMemoryBudget(cl.PureDP(epsilon=1)).reserve(EVENT, question="How many?")
+    assert QueryResult(reservation=reservation, release=None).release is None

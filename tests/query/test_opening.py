@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import celosia as cl
-from celosia.core.errors import GuaranteeMismatch, ParameterError
-from celosia.ledger import Door, Ledger, Policy, Scope
+from celosia.core.errors import GuaranteeMismatchError, ParameterError
+from celosia.ledger import BudgetAccount, Ledger, Policy, Scope
+from celosia.ledger.in_memory_budget import InMemoryBudget
 from celosia.ledger.opening import open_ledger
-from celosia.ledger.purse import Purse
-from celosia.query.opening import open_door, scoped_budget, tables_by_name
+from celosia.query.opening import open_account, scoped_budget, tables_by_name
 from tests.query.samples import code_book, persons_table, rows_table
 
 if TYPE_CHECKING:
@@ -67,21 +67,21 @@ def test_budgets_that_do_not_fit(budget: Any, words: str) -> None:
 
 
 def test_a_budget_for_some_histories_only_does_not_fit() -> None:
-    with pytest.raises(GuaranteeMismatch, match="SameChanges"):
+    with pytest.raises(GuaranteeMismatchError, match="SameChanges"):
         scoped_budget(cl.PureDP(epsilon=1, adjacency=cl.SameChanges), rows_table())
 
 
 def test_without_a_ledger_the_budget_is_in_a_purse() -> None:
-    door = open_door({"deaths": rows_table()}, budget=PURE)
-    assert isinstance(door, Purse)
+    account = open_account({"deaths": rows_table()}, budget=PURE)
+    assert isinstance(account, InMemoryBudget)
     with pytest.raises(ParameterError, match="budget must be"):
-        open_door({"deaths": rows_table()})
+        open_account({"deaths": rows_table()})
 
 
 def test_two_sessions_spend_from_one_budget() -> None:
     ledger, event = open_ledger("memory://"), cl.mechanisms.Laplace(epsilon="0.1", sensitivity=1).event
-    ana = open_door({"deaths": rows_table()}, budget=PURE, ledger=ledger, analyst="ana")
-    ben = open_door({"deaths": rows_table()}, ledger=ledger, analyst="ben")
+    ana = open_account({"deaths": rows_table()}, budget=PURE, ledger=ledger, analyst="ana")
+    ben = open_account({"deaths": rows_table()}, ledger=ledger, analyst="ben")
     ana.reserve(event, question="")
     ben.reserve(event, question="")
     assert ana.spent == ben.spent == cl.PureDP(epsilon="0.2")
@@ -104,44 +104,44 @@ def test_a_ledger_whose_budget_is_another_is_refused_and_left_alone(limit: cl.Gu
     ledger.set_budget(limit, dataset="deaths")
     before = ledger.head
     with pytest.raises(ParameterError, match=words):
-        open_door({"deaths": rows_table()}, budget=PURE, ledger=ledger)
+        open_account({"deaths": rows_table()}, budget=PURE, ledger=ledger)
     assert ledger.head == before
 
 
 def test_a_policy_may_say_more_than_the_limit() -> None:
     ledger = open_ledger("memory://")
     ledger.set_budget(Policy(limit=cl.ApproxDP(epsilon=1, delta="1e-6"), accountant="zcdp"), dataset="deaths")
-    door = open_door({"deaths": rows_table()}, budget=cl.ApproxDP(epsilon=1, delta="1e-6"), ledger=ledger)
-    assert isinstance(door.limit, cl.ZCDP)
+    account = open_account({"deaths": rows_table()}, budget=cl.ApproxDP(epsilon=1, delta="1e-6"), ledger=ledger)
+    assert isinstance(account.limit, cl.ZCDP)
 
 
 def test_the_data_set_has_the_name_of_its_only_private_table() -> None:
     ledger = open_ledger("memory://")
-    open_door({"towns": code_book(), "deaths": rows_table()}, budget=PURE, ledger=ledger)
+    open_account({"towns": code_book(), "deaths": rows_table()}, budget=PURE, ledger=ledger)
     two = {"deaths": rows_table(), "visits": rows_table("visits")}
     with pytest.raises(ParameterError, match="dataset="):
-        open_door(two, budget=PURE, ledger=ledger)
-    open_door(two, budget=PURE, ledger=ledger, dataset="registry")
+        open_account(two, budget=PURE, ledger=ledger)
+    open_account(two, budget=PURE, ledger=ledger, dataset="registry")
     assert set(ledger.budgets) == {Scope(dataset="deaths"), Scope(dataset="registry")}
 
 
-@pytest.mark.parametrize("wrong", ["sqlite:///budget.db", 7, {}, Purse(PURE)])
+@pytest.mark.parametrize("wrong", ["sqlite:///budget.db", 7, {}, InMemoryBudget(PURE)])
 def test_what_is_no_ledger(wrong: Any) -> None:
     with pytest.raises(ParameterError, match=r"celosia\.ledger"):
-        open_door({"deaths": rows_table()}, budget=PURE, ledger=wrong)
+        open_account({"deaths": rows_table()}, budget=PURE, ledger=wrong)
 
 
-def _race(first: Ledger, second: Ledger, monkeypatch: pytest.MonkeyPatch) -> Door:
+def _race(first: Ledger, second: Ledger, monkeypatch: pytest.MonkeyPatch) -> BudgetAccount:
     """Let one session open the data set just before another writes, which has seen that there is no budget."""
-    transaction, opened, before = second.store.transaction, list[Door](), iter([first])
+    transaction, opened, before = second.store.transaction, list[BudgetAccount](), iter([first])
 
     def interrupted() -> AbstractContextManager[Connection]:
-        opened.extend(open_door({"deaths": rows_table()}, budget=PURE, ledger=ledger) for ledger in before)
+        opened.extend(open_account({"deaths": rows_table()}, budget=PURE, ledger=ledger) for ledger in before)
         return transaction()
 
     monkeypatch.setattr(second.store, "transaction", interrupted)
     with pytest.raises(ParameterError, match="leave budget= out"):
-        open_door({"deaths": rows_table()}, budget=cl.PureDP(epsilon=100), ledger=second)
+        open_account({"deaths": rows_table()}, budget=cl.PureDP(epsilon=100), ledger=second)
     return opened[0]
 
 

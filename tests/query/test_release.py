@@ -10,7 +10,7 @@ import pytest
 
 import celosia as cl
 from celosia.core import LaplaceEvent
-from celosia.core.errors import NoInterval, ParameterError
+from celosia.core.errors import NoIntervalError, ParameterError
 from celosia.query.release import TableRelease
 from tests.query.samples import asking, persons_table
 
@@ -70,7 +70,7 @@ def test_wrong_levels_are_refused(level: Any) -> None:
 def test_choices_have_no_interval() -> None:
     chosen = made(intervals={})
     for call in (chosen.confidence_interval, chosen.plot):
-        with pytest.raises(NoInterval):
+        with pytest.raises(NoIntervalError):
             call()
     assert chosen.to_arrow(0.95).column_names == ["sex", "n", "mode"]
 

@@ -21,19 +21,19 @@ from celosia.audit import compare, lower_bound
 from celosia.audit.draws import gather
 from celosia.core import ReplaceOne
 from celosia.core.errors import (
-    BudgetExceeded,
+    BudgetExceededError,
     CelosiaError,
     EngineError,
     LedgerError,
     ParameterError,
     QueryError,
-    RequestConflict,
+    RequestConflictError,
     SchemaError,
 )
 from celosia.ledger import Policy, Request, Scope
 from celosia.ledger.opening import open_ledger
 from celosia.noise import Seeded
-from celosia.query.context import Desk
+from celosia.query.context import SessionContext
 from tests.query.samples import FULL, Pretending, asking, code_book, persons_table, rows_table
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class _Meter(RuleBasedStateMachine):
             assert self.session.history[-1].state == "answered"
             self.paid.append(preview.cost)
         else:
-            with pytest.raises(BudgetExceeded):
+            with pytest.raises(BudgetExceededError):
                 query.release(**self.target(amount))
 
     @rule(
@@ -105,7 +105,7 @@ class _Meter(RuleBasedStateMachine):
         preview = query.preview(**self.target(amount))
         working, self.session._engine = self.session._engine, Pretending(error=error)
         try:
-            with pytest.raises(EngineError if preview.affordable else BudgetExceeded) as caught:
+            with pytest.raises(EngineError if preview.affordable else BudgetExceededError) as caught:
                 query.release(**self.target(amount))
             assert "Anna" not in str(caught.value)
             assert caught.value.__cause__ is caught.value.__context__ is None
@@ -145,7 +145,7 @@ class _Meter(RuleBasedStateMachine):
     def spent_and_remaining_are_the_budget(self) -> None:
         if not hasattr(self, "session"):
             return
-        session, limit = self.session, self.session.door.limit
+        session, limit = self.session, self.session.account.limit
         for field in ("epsilon", "delta", "rho"):
             if hasattr(limit, field):
                 whole, spent, left = (getattr(g, field) for g in (limit, session.spent, session.remaining))
@@ -209,7 +209,7 @@ def test_ten_tenths_fit_and_an_eleventh_does_not() -> None:
     for _ in range(10):
         session.query().group_by("sex").mean("age").median("weight").release(epsilon="0.1")
     assert session.remaining == cl.PureDP(epsilon=0)
-    with pytest.raises(BudgetExceeded):
+    with pytest.raises(BudgetExceededError):
         session.query().count().release(epsilon="1e-9")
 
 
@@ -219,7 +219,7 @@ def test_more_small_counts_fit_into_a_session_than_the_sum_admits() -> None:
     session._engine = Pretending()
     for _ in range(39):
         session.query().count().release(epsilon="0.1")
-    with pytest.raises(BudgetExceeded):
+    with pytest.raises(BudgetExceededError):
         session.query().count().release(epsilon="0.1")
     whole = asking(budget=cl.ApproxDP(epsilon=3, delta="1e-6"))
     assert whole.query().count().preview(epsilon=3).affordable
@@ -293,7 +293,7 @@ def test_a_file_that_vanishes_while_a_question_reads_it_leaves_the_question_paid
         with pytest.raises(EngineError, match="have changed since the session was opened"):
             session.query().count().release(epsilon="0.5")
         assert session.spent == cl.PureDP(epsilon="0.25")  # nothing was read
-        monkeypatch.setattr(Desk, "is_current", lambda _: True)  # it vanishes after that
+        monkeypatch.setattr(SessionContext, "is_current", lambda _: True)  # it vanishes after that
         with pytest.raises(EngineError) as caught:
             session.query().where("age > 2").count().release(epsilon="0.5")
         assert str(tmp_path) not in str(caught.value)
@@ -350,7 +350,7 @@ def test_threads_that_race_get_exactly_as_many_answers_as_fit(*, real: bool) -> 
                 answer = session.query().group_by("sex").count().release(epsilon="0.1")
                 outcomes.append("answered")
                 assert answer.value.num_rows == 2
-            except BudgetExceeded:
+            except BudgetExceededError:
                 outcomes.append("refused")
         return outcomes
 
@@ -480,7 +480,7 @@ def test_a_second_analyst_pays_from_the_own_budget_once() -> None:
     assert engine.reads == 1
     assert left(ledger, dataset="deaths") == Fraction(7, 10)
     assert left(ledger, analyst="ben") == Fraction(1, 10)
-    with pytest.raises(BudgetExceeded, match="analyst 'cor'"):
+    with pytest.raises(BudgetExceededError, match="analyst 'cor'"):
         ana.for_analyst("cor").query().count().release(epsilon="0.3")
     assert left(ledger, analyst="cor") == Fraction(1, 10)
     assert [entry.question for entry in ben.history] == ["SELECT COUNT(*) FROM deaths"] * 2
@@ -614,7 +614,7 @@ def test_what_is_refused_or_fails_before_reading_costs_nothing() -> None:
         with pytest.raises(QueryError):
             refuse(session.query()).release(epsilon="0.3")
     session._engine = Pretending()
-    with pytest.raises(BudgetExceeded, match="data set 'deaths'"):
+    with pytest.raises(BudgetExceededError, match="data set 'deaths'"):
         session.query().count().release(epsilon=2)
     session.query().count().preview(epsilon="0.3")
     assert ledger.head == before
@@ -632,7 +632,7 @@ def test_threads_that_race_for_a_ledger_get_exactly_as_many_answers_as_fit() -> 
             try:
                 own.query().where(f"age > {3 * number + turn}").count().release(epsilon="0.1")
                 outcomes.append("answered")
-            except BudgetExceeded:
+            except BudgetExceededError:
                 outcomes.append("refused")
         return outcomes
 
@@ -657,7 +657,7 @@ def test_a_request_is_answered_once_however_often_it_is_sent() -> None:
     assert all(asked.release == first.release and not asked.reservation.fresh for asked in same)
     assert {asked.reservation.id for asked in same} == {first.reservation.id}
     assert engine.reads == 1
-    with pytest.raises(RequestConflict):
+    with pytest.raises(RequestConflictError):
         session.release(plan, epsilon="0.2", request=Request(key="k", digest="e"))
     assert left(ledger, dataset="deaths") == Fraction(7, 10)
 
@@ -800,7 +800,7 @@ SAID = [  # a policy, what is asked, and what its error says
         )
     ],
 ]
-INTERNAL = ("accountant", "orders", "Event", "priced", "Rényi", "64", "mu=", "filter", "purse")
+INTERNAL = ("accountant", "orders", "Event", "priced", "Rényi", "64", "mu=", "filter", "account")
 
 
 @pytest.mark.parametrize(("policy", "ask", "words"), SAID, ids=range(len(SAID)))
@@ -809,7 +809,7 @@ def test_errors_say_what_to_change_or_whom_to_ask(policy: Any, ask: Any, words: 
     ledger.set_budget(policy, dataset="deaths")
     session = cl.Session(rows_table(), ledger=ledger)
     session._engine = Pretending()
-    with pytest.raises((ParameterError, QueryError, BudgetExceeded), match=words) as caught:
+    with pytest.raises((ParameterError, QueryError, BudgetExceededError), match=words) as caught:
         ask(session)
     assert not [word for word in INTERNAL if word in str(caught.value)]
     assert session.history == ()

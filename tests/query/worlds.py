@@ -20,7 +20,7 @@ from celosia.query.engines.ibis import IbisEngine
 from celosia.query.execution import person_level, row_level
 from celosia.query.execution.collect import Sums
 from celosia.query.plan.relations import tables_of
-from celosia.query.planning.analysis import Question, question_of
+from celosia.query.planning.analysis import AnalyzedPlan, analyze_plan
 from celosia.query.planning.cells import Cells
 from celosia.query.planning.strategy import Strategy, strategy_for
 from celosia.query.planning.target import Target
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from celosia.data.table import Table
     from celosia.query.plan.nodes import Plan
-    from celosia.query.planning.measurements import Need
+    from celosia.query.planning.measurements import Measurement
     from celosia.statistics import Sensitivity
 
     Tables = Mapping[str, Table]
@@ -96,7 +96,7 @@ class InWorlds(IbisEngine):
                 yield from super().run(query)  # type: ignore[safe-super] # of an engine, which comes next
 
     def summaries_of_all(
-        self, question: Question, needs: Sequence[Need], cells: Cells
+        self, question: AnalyzedPlan, needs: Sequence[Measurement], cells: Cells
     ) -> list[tuple[NDArray[Any], ...]]:
         """Return the exact summaries in each world."""
         WorldSums.worlds = len(self.worlds)
@@ -104,7 +104,7 @@ class InWorlds(IbisEngine):
             found = self.summaries(question.plan, needs, question.bounding, SECRET, cells)
         return list(zip(*found, strict=True))
 
-    def key_counts_of_all(self, question: Question) -> list[dict[tuple[Any, ...], int]]:
+    def key_counts_of_all(self, question: AnalyzedPlan) -> list[dict[tuple[Any, ...], int]]:
         """Return the private keys and their numbers of units in each world."""
         found: list[dict[tuple[Any, ...], int]] = [{} for _ in self.worlds]
         for batch in self.key_counts(question.plan, question.bounding, SECRET):
@@ -144,12 +144,12 @@ def check_neighbours(given: Neighbours, opened: Callable[..., InWorlds] = WorldE
     An engine that raises an error in any of the worlds is told by that error. ``exact``: in every world they are also
     compared with those that plain Python finds.
     """
-    question = question_of(given.plan, given.first)
+    question = analyze_plan(given.plan, given.first)
     worlds = _read_tables(given)
     with opened(*worlds) as engine:
         engine.check(given.plan)
         cells = _check_keys(question, engine, exact=exact) if question.cells is None else question.cells
-        needs = [need.for_cells(len(cells)) for need in question.needs]
+        needs = [need.for_cells(len(cells)) for need in question.aggregate_measurements]
         if not len(cells):
             return
         first, *others = found = engine.summaries_of_all(question, needs, cells)
@@ -198,12 +198,12 @@ def _check_numbers(claimed: Sensitivity, largest: int | None, change: NDArray[An
     assert sum(step * step for step in steps) <= claimed.l2_squared, "further apart than stated, in L2"
 
 
-def _claimed(question: Question, ways: Sequence[Strategy], position: int) -> tuple[Sensitivity, int | None] | None:
+def _claimed(question: AnalyzedPlan, ways: Sequence[Strategy], position: int) -> tuple[Sensitivity, int | None] | None:
     """The sensitivity of a measurement, as the events state it that a session pays; None of a choice.
 
     With it, for K-norm noise, how far the largest numbers of all cells move.
     """
-    need = question.needs[position]
+    need = question.aggregate_measurements[position]
     if not isinstance(need.measure, Measure):
         return None
     stated, largest = need.measure.sensitivity(need.bounding(question.bounding)), None
@@ -221,7 +221,7 @@ def _claimed(question: Question, ways: Sequence[Strategy], position: int) -> tup
     return stated, largest
 
 
-def strategies_of(question: Question) -> list[Strategy]:
+def strategies_of(question: AnalyzedPlan) -> list[Strategy]:
     """The ways in which a session may answer: paid by an epsilon, or by a rho; by a delta too, if keys are private."""
     if question.cells is None:
         return [strategy_for(question, Target.of(ApproxDP(epsilon=1, delta="1e-6"), epsilon=1))]
@@ -229,7 +229,7 @@ def strategies_of(question: Question) -> list[Strategy]:
     return [strategy_for(question, target) for target in (pure, zero)]
 
 
-def _check_counts(question: Question, change: NDArray[Any]) -> None:
+def _check_counts(question: AnalyzedPlan, change: NDArray[Any]) -> None:
     """Of what is chosen from: a unit brings at most ``rows`` rows to each of at most ``groups`` cells."""
     bounding = question.bounding
     more, less = np.maximum(change, 0).sum(axis=1), np.maximum(-change, 0).sum(axis=1)
@@ -240,7 +240,7 @@ def _check_counts(question: Question, change: NDArray[Any]) -> None:
         assert not (more.any() and less.any())
 
 
-def _check_keys(question: Question, engine: InWorlds, *, exact: bool) -> Cells:
+def _check_keys(question: AnalyzedPlan, engine: InWorlds, *, exact: bool) -> Cells:
     """Check the numbers of units of private keys; return all keys of all worlds as cells."""
     (strategy,) = strategies_of(question)
     assert strategy.keys is not None

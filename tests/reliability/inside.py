@@ -16,7 +16,7 @@ from anyio.from_thread import start_blocking_portal
 
 from celosia.guard.auth.identity import Identity
 from celosia.guard.config.settings import Config, Limits
-from celosia.guard.http.access_log import Journal
+from celosia.guard.http.access_log import AccessLog
 from celosia.guard.server.app import create_app
 from celosia.guard.service import Guard
 from tests.reliability.serving import ROLES, Reply
@@ -97,4 +97,4 @@ def serve_inside(guard: Guard, keys: Mapping[str, str]) -> Iterator[Inside]:
     """Serve a guard from here, and close it in the end."""
     lines: list[str] = []
     with guard, start_blocking_portal() as portal:
-        yield Inside(guard, keys, portal, create_app(guard, journal=Journal(lines.append)), lines)
+        yield Inside(guard, keys, portal, create_app(guard, journal=AccessLog(lines.append)), lines)

@@ -192,7 +192,7 @@ def test_an_epsilon_is_charged_in_full_or_refused(
 
 
 def test_what_is_left_is_never_more_than_it_was(tmp_path: Path) -> None:
-    """Thirds add up to one exactly: a fourth is refused, however small it is."""
+    """AdaSSPRequest add up to one exactly: a fourth is refused, however small it is."""
     guard, keys = opened()
     (tmp_path / "a.csv").write_text("age\n1\n")
     schema = cl.Schema(age=cl.Integer(0, 9)).to_toml()
@@ -209,7 +209,7 @@ def test_what_is_left_is_never_more_than_it_was(tmp_path: Path) -> None:
             body = {"dataset": "a", "sql": "SELECT COUNT(*) AS more FROM a", "epsilon": epsilon}
             reply = world.client().ask(body, f"more {epsilon}")
             check_refusal(reply)
-            assert reply.json["error"] == "BudgetExceeded" or epsilon == "1e-100", "or too small to be meant"
+            assert reply.json["error"] == "BudgetExceededError" or epsilon == "1e-100", "or too small to be meant"
             assert guard.ledger.statement() == before
 
 

@@ -58,7 +58,7 @@ def test_one_key_is_one_question(kind: str, tmp_path: Path, request: pytest.Fixt
 
         other = served.client().ask(question(7), "key 0")
         assert other.status == 409
-        assert other.json["error"] == "RequestConflict"
+        assert other.json["error"] == "RequestConflictError"
         assert other.headers["content-type"] == "application/problem+json"
 
         # Two bodies race for one key: one of them is the question, whoever asks the other is told so.

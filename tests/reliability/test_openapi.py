@@ -26,7 +26,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from celosia.core import PureDP, RequestConflict
+from celosia.core import PureDP, RequestConflictError
 from celosia.guard.datasets.cards import DatasetCard
 from tests.reliability.inside import LOCAL, Inside, opened, serve_inside
 from tests.reliability.serving import DATASET, ROLES, SCHEMA
@@ -166,7 +166,7 @@ def _faulty(guard: Any) -> Any:
 
 
 def _undocumented(guard: Any) -> Any:
-    return mock.patch.object(guard, "datasets", side_effect=RequestConflict("Another one."))
+    return mock.patch.object(guard, "datasets", side_effect=RequestConflictError("Another one."))
 
 
 def _of_another_shape(_: Any) -> Any:

@@ -44,7 +44,7 @@ def test_a_thousand_units_answer_a_thousand_questions(
         told = [json.loads(racer.communicate(timeout=600)[0]) for racer in racers]
         statuses = Counter(status for one in told for status, _ in one["replies"])
         assert statuses == {200: UNITS, 403: CLIENTS * REQUESTS - UNITS}
-        assert {error for one in told for status, error in one["replies"] if status == 403} == {"BudgetExceeded"}
+        assert {error for one in told for status, error in one["replies"] if status == 403} == {"BudgetExceededError"}
         numbers = [number for one in told for number in one["ids"]]
         assert len(set(numbers)) == UNITS
         with served.guard() as guard:

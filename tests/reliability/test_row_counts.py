@@ -21,7 +21,7 @@ import celosia as cl
 from celosia import learn
 from celosia.core import CelosiaError
 from celosia.learn.base import reading
-from celosia.ledger import Purse
+from celosia.ledger import InMemoryBudget
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -121,18 +121,18 @@ BAD: dict[str, Callable[[Any, Any], tuple[Any, Any]]] = {
 }
 
 
-def _purse(name: str) -> Purse:
+def _purse(name: str) -> InMemoryBudget:
     near = cl.ReplaceOne if "PNSGD" in name else cl.AddRemove
-    return Purse(cl.ApproxDP(epsilon=10, delta="1e-4", adjacency=near))
+    return InMemoryBudget(cl.ApproxDP(epsilon=10, delta="1e-4", adjacency=near))
 
 
 def _tell_both(name: str, spoil: Callable[[Any, Any], tuple[Any, Any]], **given: Any) -> list[tuple[str, ...]]:
     """What came of bad input with one number of rows, and with another; what fails spends nothing."""
     told = []
     for rows in MANY:
-        purse = _purse(name)
-        told.append(_fit(_make(name, budget=purse, **given), *spoil(*_records(name, rows))))
-        assert len(purse.history) == (0 if "ours" in told[-1] or "foreign" in told[-1] else 1), told
+        account = _purse(name)
+        told.append(_fit(_make(name, budget=account, **given), *spoil(*_records(name, rows))))
+        assert len(account.history) == (0 if "ours" in told[-1] or "foreign" in told[-1] else 1), told
     return told
 
 
@@ -170,18 +170,18 @@ def test_parameters_beyond_the_number_of_rows_do_not_tell_it(name: str, given: d
 def test_few_rows_and_none_are_answered_and_paid_for(name: str, rows: int) -> None:
     if "PNSGD" in name:  # where one record replaces another their number is public, and none cannot be fitted
         rows = max(rows, 1)
-    purse = _purse(name)
-    assert _fit(_make(name, budget=purse), *_records(name, rows)) == ()
-    assert [entry.state for entry in purse.history] == ["committed"]
+    account = _purse(name)
+    assert _fit(_make(name, budget=account), *_records(name, rows)) == ()
+    assert [entry.state for entry in account.history] == ["committed"]
 
 
 def test_a_batch_without_rows_is_no_error() -> None:
-    purse = _purse("StandardScaler")
-    model = _make("StandardScaler", budget=purse)
+    account = _purse("StandardScaler")
+    model = _make("StandardScaler", budget=account)
     for rows in (3, 0, 2):
         model.partial_fit(_records("StandardScaler", rows)[0])
     model.finish()
-    assert [entry.state for entry in purse.history] == ["committed"]
+    assert [entry.state for entry in account.history] == ["committed"]
 
 
 @pytest.mark.parametrize(("name", "what"), [("Ridge", "y has two columns"), ("PCA", "X has no columns")])

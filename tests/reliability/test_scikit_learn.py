@@ -27,7 +27,7 @@ from celosia import learn
 from celosia.core import CelosiaError, InputError, ParameterError, ReplaceOne, TuningWarning, UnboundedDataError
 from celosia.learn.base import estimator as base
 from celosia.learn.privacy.paying import paid
-from celosia.ledger import Purse
+from celosia.ledger import InMemoryBudget
 from celosia.noise import Seeded
 
 _EPSILON = 1000.0  # so little noise that a few dozen records tell the classes apart
@@ -171,7 +171,7 @@ def test_every_model_tells_what_it_promises(name: str, adjacency: Any) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_what_cannot_be_private_is_refused_and_nothing_is_spent(name: str) -> None:
-    purse = Purse(cl.PureDP(epsilon=10))
+    account = InMemoryBudget(cl.PureDP(epsilon=10))
     wrong: list[tuple[Any, Any]] = [
         (sparse.csr_matrix(_rows(name)), _target(name)),
         (np.where(_ROWS < 0.01, np.nan, _rows(name)), _target(name)),
@@ -184,16 +184,16 @@ def test_what_cannot_be_private_is_refused_and_nothing_is_spent(name: str) -> No
         wrong += [(_rows(name), None), (_rows(name), _target(name)[:-1]), (_rows(name), np.full(240, np.nan))]
     for x, y in wrong:
         with pytest.raises((CelosiaError, ValueError, TypeError)) as caught:
-            _fitting(name, budget=purse).fit(x, y)
+            _fitting(name, budget=account).fit(x, y)
         assert isinstance(caught.value, CelosiaError)
         assert "Ana" not in str(caught.value)
     with pytest.raises(TypeError, match="sample_weight"):
-        _fitting(name, budget=purse).fit(_rows(name), _target(name), sample_weight=np.ones(240))
+        _fitting(name, budget=account).fit(_rows(name), _target(name), sample_weight=np.ones(240))
     for changes in ({"epsilon": 0}, {"epsilon": -1}, {"epsilon": True}, {"epsilon": None}, {"delta": 2}):
         with pytest.raises(ParameterError):
-            _fitting(name, budget=purse).set_params(**changes).fit(_rows(name), _target(name))
-    assert purse.remaining == cl.PureDP(epsilon=10)
-    assert not purse.history
+            _fitting(name, budget=account).set_params(**changes).fit(_rows(name), _target(name))
+    assert account.remaining == cl.PureDP(epsilon=10)
+    assert not account.history
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -250,32 +250,32 @@ def test_scikit_learns_own_search_works_and_warns_once(jobs: int) -> None:
 
 
 def test_a_pipeline_pays_for_each_step_and_is_searched_with_a_warning() -> None:
-    purse = Purse(cl.PureDP(epsilon=100))
+    account = InMemoryBudget(cl.PureDP(epsilon=100))
     pipe = make_pipeline(
-        learn.StandardScaler(bounds=(0, 1), budget=purse), _bayes(budget=purse).set_params(bounds=(-3, 3))
+        learn.StandardScaler(bounds=(0, 1), budget=account), _bayes(budget=account).set_params(bounds=(-3, 3))
     )
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         pipe.fit(_ROWS, _LABELS_OF_ROWS)
-    assert purse.remaining == cl.PureDP(epsilon=98)
+    assert account.remaining == cl.PureDP(epsilon=98)
     with pytest.warns(TuningWarning):
         GridSearchCV(pipe, {"gaussiannb__var_smoothing": [1e-9, 1e-3]}, cv=2).fit(_ROWS, _LABELS_OF_ROWS)
-    assert purse.remaining == cl.PureDP(epsilon=98 - 2 * 5)  # two folds of two candidates, and once more at the end
+    assert account.remaining == cl.PureDP(epsilon=98 - 2 * 5)  # two folds of two candidates, and once more at the end
 
 
-@pytest.mark.filterwarnings("ignore::celosia.core.cautions.TuningWarning")
+@pytest.mark.filterwarnings("ignore::celosia.core.warnings.TuningWarning")
 def test_the_budget_is_charged_for_every_fit_and_never_copied() -> None:
-    purse = Purse(cl.PureDP(epsilon=10))
-    GridSearchCV(_bayes(budget=purse), _GRID, cv=3, error_score="raise").fit(_ROWS, _LABELS_OF_ROWS)
-    assert purse.remaining == cl.PureDP(epsilon=3)
-    assert len(purse.history) == 7
+    account = InMemoryBudget(cl.PureDP(epsilon=10))
+    GridSearchCV(_bayes(budget=account), _GRID, cv=3, error_score="raise").fit(_ROWS, _LABELS_OF_ROWS)
+    assert account.remaining == cl.PureDP(epsilon=3)
+    assert len(account.history) == 7
     with pytest.raises(Exception, match="pickle") as caught:  # joblib's own, with ours as its cause
-        GridSearchCV(_bayes(budget=purse), _GRID, cv=3, n_jobs=2, error_score="raise").fit(_ROWS, _LABELS_OF_ROWS)
+        GridSearchCV(_bayes(budget=account), _GRID, cv=3, n_jobs=2, error_score="raise").fit(_ROWS, _LABELS_OF_ROWS)
     assert "n_jobs=1" in str(caught.value.__cause__)
-    assert purse.remaining == cl.PureDP(epsilon=3)
-    with pytest.raises(cl.core.BudgetExceeded):
-        GridSearchCV(_bayes(budget=purse), _GRID, cv=3, error_score="raise").fit(_ROWS, _LABELS_OF_ROWS)
-    assert purse.remaining == cl.PureDP(epsilon=0)
+    assert account.remaining == cl.PureDP(epsilon=3)
+    with pytest.raises(cl.core.BudgetExceededError):
+        GridSearchCV(_bayes(budget=account), _GRID, cv=3, error_score="raise").fit(_ROWS, _LABELS_OF_ROWS)
+    assert account.remaining == cl.PureDP(epsilon=0)
 
 
 def test_fitting_one_estimator_again_is_no_tuning() -> None:

@@ -51,7 +51,7 @@ from celosia.core import (
     Guarantee,
     GuaranteedEvent,
     LaplaceEvent,
-    NotPriced,
+    NotPricedError,
     ParallelEvent,
     PermuteAndFlipEvent,
     PNSGDEvent,
@@ -365,7 +365,7 @@ def found_out(exact: list[tuple[Array, Array, bool]], event: Event) -> list[str]
     for kind in ACCOUNTANTS:
         try:
             spent = kind().spend(event)
-        except NotPriced:
+        except NotPricedError:
             continue
         claims = np.array([spent.delta(float(epsilon)) for epsilon in EPSILONS])
         if (profile > claims * (1 + 1e-9) + 1e-12).any() or any(_broken(spent, delta, exact) for delta in DELTAS):
@@ -375,7 +375,7 @@ def found_out(exact: list[tuple[Array, Array, bool]], event: Event) -> list[str]
         true = np.max([divergence(p, q) for p, q, _ in exact], axis=0)
         if (np.minimum(true, 1e300) > claimed * (1 + 1e-9) + 1e-10).any():
             guilty.append("divergences")
-    except NotPriced:
+    except NotPricedError:
         pass
     return guilty + (["pair"] if _beaten(exact, event) else [])
 
@@ -383,7 +383,7 @@ def found_out(exact: list[tuple[Array, Array, bool]], event: Event) -> list[str]
 def _broken(spent: Accountant, delta: float, exact: list[tuple[Array, Array, bool]]) -> bool:
     try:
         epsilon = np.array([min(spent.epsilon(delta), 700.0)])
-    except NotPriced:
+    except NotPricedError:
         return False
     return max(float(hockey_stick(p, q, epsilon)[0]) for p, q, _ in exact) > delta * (1 + 1e-9) + 1e-12
 
@@ -392,7 +392,7 @@ def _beaten(exact: list[tuple[Array, Array, bool]], event: Event) -> bool:
     """Tell whether the dominating pair fails in one of its directions, also at negative epsilons."""
     try:
         pair = dominating(simplified(event))
-    except NotPriced:
+    except NotPricedError:
         return False
     epsilons = np.concatenate([-EPSILONS[:0:-1], EPSILONS])
     forth, back = pair.profile(epsilons), pair.swapped().profile(epsilons)
@@ -501,7 +501,7 @@ def test_a_group_inside_a_sample_is_refused(kind: type[Accountant]) -> None:
         FixedSampledEvent(event=response_of_two, size=1, population=9),
         ShuffledEvent(event=ComposedEvent(events=[response_of_two]), reports=9),
     ):
-        with pytest.raises(NotPriced):
+        with pytest.raises(NotPricedError):
             kind().spend(event)
     outside = GroupEvent(event=mechanism.event, size=3)
     assert found_out(exact, outside) == []
@@ -632,7 +632,7 @@ class Ledger:
             try:
                 if not watch.admits(event):
                     return False
-            except NotPriced:
+            except NotPricedError:
                 return False
             watch.spend(event)
         return True
@@ -715,7 +715,7 @@ def test_prices_survive_json_other_threads_and_each_other() -> None:
         for kind in ACCOUNTANTS:
             try:
                 found.append(kind().spend(event).delta("0.5"))
-            except NotPriced:
+            except NotPricedError:
                 found.append(None)
         return found
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from celosia.query.engines.base import Request
     from celosia.query.plan.nodes import Plan
     from celosia.query.planning.cells import Cells
-    from celosia.statistics import Bounding
+    from celosia.statistics import ContributionBounds
 
 LIMITS = f"""
 person = "patient"
@@ -83,14 +83,14 @@ class Remembering(Engine):
             self.inner.check(plan)
             self.known[plan] = None
 
-    def key_counts(self, plan: Plan, bounding: Bounding, secret: Sequence[int]) -> Iterator[pa.RecordBatch]:
+    def key_counts(self, plan: Plan, bounding: ContributionBounds, secret: Sequence[int]) -> Iterator[pa.RecordBatch]:
         key = plan, bounding
         if key not in self.known:
             self.known[key] = list(self.inner.key_counts(plan, bounding, secret))
         yield from self.known[key]
 
     def summaries(
-        self, plan: Plan, requests: Sequence[Request], bounding: Bounding, secret: Sequence[int], cells: Cells
+        self, plan: Plan, requests: Sequence[Request], bounding: ContributionBounds, secret: Sequence[int], cells: Cells
     ) -> tuple[NDArray[Any], ...]:
         key = plan, bounding, tuple(map(repr, requests)), tuple(map(tuple, cells.columns()))
         if key not in self.known:

@@ -32,7 +32,7 @@ from celosia.query.execution import clean, hashing, person_level
 from celosia.query.plan.expressions import Column
 from celosia.query.plan.nodes import Aggregate, Base, Joined, Key, PerPerson, Plan
 from celosia.query.session import Session
-from celosia.statistics import Bounding, Footprint, Sensitivity
+from celosia.statistics import ContributionBounds, RowSensitivity, Sensitivity
 from tests.query.asking import (
     CONDITIONS,
     NUMBERS,
@@ -237,15 +237,15 @@ def everything(self: Any, inputs: Any) -> Any:
     return self._in_cells(inputs)
 
 
-def without_adjacency(self: Footprint, bounding: Bounding) -> Sensitivity:
+def without_adjacency(self: RowSensitivity, bounding: ContributionBounds) -> Sensitivity:
     l1, l2 = bounding.groups * bounding.rows * self.l1, bounding.groups * bounding.rows**2 * self.l2_squared
     return Sensitivity(l1=l1, l2_squared=l2)
 
 
-SENSITIVITY = Footprint.sensitivity
+SENSITIVITY = RowSensitivity.sensitivity
 
 
-def one_less(self: Footprint, bounding: Bounding) -> Sensitivity:
+def one_less(self: RowSensitivity, bounding: ContributionBounds) -> Sensitivity:
     stated = SENSITIVITY(self, bounding)
     return Sensitivity(l1=max(stated.l1 - 1, 1), l2_squared=stated.l2_squared)
 
@@ -285,15 +285,15 @@ BREAKS: dict[str, tuple[Neighbours, Any]] = {
     ),
     "a replaced person only leaves": (
         broken(plan(COUNT, keys=BY_CATEGORY), adjacency=cl.ReplaceOne),
-        lambda: mock.patch.object(Footprint, "sensitivity", without_adjacency),
+        lambda: mock.patch.object(RowSensitivity, "sensitivity", without_adjacency),
     ),
     "a replaced row only leaves": (
         broken(plan(COUNT, keys=BY_CATEGORY), adjacency=cl.ReplaceOne, person=False),
-        lambda: mock.patch.object(Footprint, "sensitivity", without_adjacency),
+        lambda: mock.patch.object(RowSensitivity, "sensitivity", without_adjacency),
     ),
     "a sensitivity is one too small": (
         broken(plan(COUNT, keys=BY_CATEGORY)),
-        lambda: mock.patch.object(Footprint, "sensitivity", one_less),
+        lambda: mock.patch.object(RowSensitivity, "sensitivity", one_less),
     ),
     "values are not clipped": (
         broken(plan(SUM), person=False),

@@ -17,7 +17,7 @@ from scipy import stats
 import celosia as cl
 from celosia.noise import Seeded
 from celosia.query.engines.duckdb import DuckDBEngine
-from celosia.query.planning.analysis import question_of
+from celosia.query.planning.analysis import analyze_plan
 from celosia.query.sql.parser import parse_sql
 from tests.query.samples import Pretending
 
@@ -73,7 +73,7 @@ class Exact:
 
 
 def exact(table: Table, sql: str) -> Exact:
-    question = question_of(parse_sql(sql, {"stays": table}), {"stays": table})
+    question = analyze_plan(parse_sql(sql, {"stays": table}), {"stays": table})
     assert question.cells is not None
     with DuckDBEngine({"stays": table}) as engine:
         found = engine.summaries(question.plan, question.measurements, question.bounding, (1, 2, 3, 4), question.cells)

@@ -9,7 +9,7 @@ from scipy import stats
 
 from celosia.core import GaussianEvent, LaplaceEvent
 from celosia.noise import Seeded
-from celosia.statistics.base.contribution import Bounding
+from celosia.statistics.base.contribution import ContributionBounds
 from celosia.statistics.base.measure import Measure
 from celosia.statistics.base.noise import Noise
 
@@ -21,11 +21,11 @@ def summary(measure: Measure, columns: list[NDArray[np.int64]]) -> NDArray[np.in
 
 
 def laplace(measure: Measure, epsilon: float) -> Noise:
-    return Noise.laplace(epsilon, measure.sensitivity(Bounding()), 1, measure.width, Bounding())
+    return Noise.laplace(epsilon, measure.sensitivity(ContributionBounds()), 1, measure.width, ContributionBounds())
 
 
 def gaussian(measure: Measure, rho: float) -> Noise:
-    return Noise.gaussian(rho, measure.sensitivity(Bounding()), 1, measure.width, Bounding())
+    return Noise.gaussian(rho, measure.sensitivity(ContributionBounds()), 1, measure.width, ContributionBounds())
 
 
 def masses(noise: Noise, reach: int) -> NDArray[np.float64]:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from celosia.core import AddRemove, ReplaceOne
 from celosia.data.schema.axis import Axis
-from celosia.statistics.base.contribution import Bounding, Sensitivity
+from celosia.statistics.base.contribution import ContributionBounds, Sensitivity
 from celosia.statistics.base.measure import Measure
 from celosia.statistics.base.noise import Noise
 from celosia.statistics.moments.bernstein import FirstMoments, SecondMoments
@@ -45,7 +45,7 @@ def averaged(total: int, count: int, most: int) -> int:
     return math.floor(share) * (1 if total >= 0 else -1)
 
 
-def part_of(measure: Measure, person: Person, bounding: Bounding) -> list[int]:
+def part_of(measure: Measure, person: Person, bounding: ContributionBounds) -> list[int]:
     """What a person adds to the whole summary, cell after cell."""
     chosen = sorted(cell for cell, rows in person.items() if rows)[: bounding.groups]
     flat: list[int] = []
@@ -55,7 +55,7 @@ def part_of(measure: Measure, person: Person, bounding: Bounding) -> list[int]:
     return flat
 
 
-def distance(measure: Measure, one: Person, other: Person, bounding: Bounding) -> Sensitivity:
+def distance(measure: Measure, one: Person, other: Person, bounding: ContributionBounds) -> Sensitivity:
     """How far apart the summaries are of which one has the first person and the other the second, or nobody."""
     gaps = [a - b for a, b in zip(part_of(measure, one, bounding), part_of(measure, other, bounding), strict=True)]
     return Sensitivity(l1=sum(map(abs, gaps)), l2_squared=sum(gap * gap for gap in gaps))
@@ -83,9 +83,9 @@ def measures(draw: st.DrawFn) -> Measure:
 
 
 @st.composite
-def boundings(draw: st.DrawFn) -> Bounding:
+def boundings(draw: st.DrawFn) -> ContributionBounds:
     cells = draw(st.integers(1, 4))
-    return Bounding(
+    return ContributionBounds(
         groups=draw(st.integers(1, min(cells, 2))),
         rows=draw(st.integers(1, 3)),
         cells=cells,
@@ -95,7 +95,7 @@ def boundings(draw: st.DrawFn) -> Bounding:
 
 
 @st.composite
-def persons(draw: st.DrawFn, measure: Measure, bounding: Bounding) -> Person:
+def persons(draw: st.DrawFn, measure: Measure, bounding: ContributionBounds) -> Person:
     row = st.tuples(*(st.integers(0, axis.steps) for axis in measure.axes))
     rows = st.lists(row, max_size=5)
     return draw(st.dictionaries(st.integers(0, bounding.cells - 1), rows, max_size=bounding.cells))
@@ -111,5 +111,5 @@ def tiny_measures() -> list[Measure]:
 
 
 def noise_of(measure: Measure, cells: int = 3, epsilon: Any = 1, **bounds: Any) -> Noise:
-    bounding = Bounding(cells=cells, **bounds)
+    bounding = ContributionBounds(cells=cells, **bounds)
     return Noise.laplace(epsilon, measure.sensitivity(bounding), cells, measure.width, bounding)

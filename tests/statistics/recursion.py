@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from celosia.statistics.selection.splitting import Problem, problems
 
 if TYPE_CHECKING:
-    from celosia.statistics import Bounding, Quantiles
+    from celosia.statistics import ContributionBounds, Quantiles
 
 Sensitivity = Callable[[Problem], Fraction]
 Floats = NDArray[np.float64]
@@ -29,7 +29,7 @@ class Recursion:
         self,
         quantiles: Quantiles,
         each: Fraction,
-        bounding: Bounding,
+        bounding: ContributionBounds,
         *,
         points: int,
         sensitivity: Sensitivity | None = None,
@@ -145,7 +145,7 @@ class LowEnds(Recursion):
         self,
         quantiles: Quantiles,
         each: Fraction,
-        bounding: Bounding,
+        bounding: ContributionBounds,
         *,
         points: int,
         shift: Callable[[Problem], int],

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from celosia.accounting import basic
-from celosia.core import GuaranteedEvent, LaplaceEvent, NotPriced, ParameterError, PureDP, RandomizedResponseEvent
+from celosia.core import GuaranteedEvent, LaplaceEvent, NotPricedError, ParameterError, PureDP, RandomizedResponseEvent
 from celosia.testing import Witness, divergence, witnesses
 
 COIN = Witness(event=RandomizedResponseEvent(epsilon="1.1"), here=np.array([0.75, 0.25]), there=np.array([0.25, 0.75]))
@@ -20,7 +20,7 @@ def test_a_witness_keeps_what_is_known_of_its_event(witness: Witness) -> None:
     assert divergence([witness], 0.0) > 0.02  # it is no pair of equal tables
     try:
         epsilon, delta = basic(witness.event)
-    except NotPriced:
+    except NotPricedError:
         return
     assert divergence([witness], float(epsilon)) <= float(delta) + 1e-14
     assert epsilon > 0

@@ -22,13 +22,13 @@ from celosia.core import (
     Event,
     GaussianDP,
     Guarantee,
-    GuaranteeMismatch,
-    NotPriced,
+    GuaranteeMismatchError,
+    NotPricedError,
     ParameterError,
     PureDP,
     RenyiDP,
 )
-from celosia.core.exact import Exact, exact_positive, quote
+from celosia.core.exact import Exact, exact_positive, safe_repr
 
 _SMALLEST, _LARGEST = 1e-12, 1e15  # amounts of noise that are tried
 _FAR = 50.0  # stands for an excess without a size, as a logarithm
@@ -80,10 +80,10 @@ def calibrate(
     """
     if not isinstance(target, Guarantee):
         raise ParameterError(
-            f"target must be a guarantee such as ApproxDP(epsilon=1, delta='1e-6'), not {quote(target)}."
+            f"target must be a guarantee such as ApproxDP(epsilon=1, delta='1e-6'), not {safe_repr(target)}."
         )
     if not callable(make):
-        raise ParameterError(f"make must be a function from an amount of noise to an event, not {quote(make)}.")
+        raise ParameterError(f"make must be a function from an amount of noise to an event, not {safe_repr(make)}.")
     noise = float(exact_positive(start, name="start"))
     search = _Search(make, target)
     low, high = search.bracket(noise)
@@ -100,7 +100,7 @@ class _Search:
         self._make = make
         self._target = target
         self._tried: dict[float, float] = {}
-        self._refused: NotPriced | None = None
+        self._refused: NotPricedError | None = None
         self._priced = False
 
     def excess(self, noise: float) -> float:
@@ -108,7 +108,7 @@ class _Search:
         if noise not in self._tried:
             try:
                 achieved, _ = _achieved(_made(self._make, noise), self._target)
-            except NotPriced as error:  # where the noise is too small for any theorem, it is not enough
+            except NotPricedError as error:  # where the noise is too small for any theorem, it is not enough
                 self._refused = error
                 self._tried[noise] = _FAR
                 return _FAR
@@ -181,14 +181,14 @@ def _sizes(guarantee: Guarantee) -> tuple[Fraction, ...]:
 def _made(make: Callable[[float], Event], noise: float) -> Event:
     event = make(noise)
     if not isinstance(event, Event):
-        raise ParameterError(f"make must return an event, not {quote(event)}.")
+        raise ParameterError(f"make must return an event, not {safe_repr(event)}.")
     return event
 
 
 def _achieved(event: Event, target: Guarantee) -> tuple[Guarantee, str]:
     """Return what an event promises, in the target's own terms, and who says so."""
     if event.adjacency is not target.adjacency or event.unit != target.unit:
-        raise GuaranteeMismatch(
+        raise GuaranteeMismatchError(
             f"target: it speaks of {target.adjacency!r} and of a {target.unit}, "
             f"the event of {event.adjacency!r} and of a {event.unit}."
         )
@@ -204,7 +204,9 @@ def _achieved(event: Event, target: Guarantee) -> tuple[Guarantee, str]:
     total = accountant.spend(event).guarantee()
     if isinstance(total, RenyiDP) and isinstance(target, RenyiDP):
         if len(total.orders) < len(target.orders):
-            raise NotPriced(f"A {type(event).__name__} has no finite Rényi divergence at some of the target's orders.")
+            raise NotPricedError(
+                f"A {type(event).__name__} has no finite Rényi divergence at some of the target's orders."
+            )
         total = dataclasses.replace(total, orders=target.orders)  # as they were written, not as doubles
     return total, accountant.name
 

@@ -29,12 +29,12 @@ from celosia.core import (
     Event,
     Guarantee,
     GuaranteedEvent,
-    NotPriced,
+    NotPricedError,
     ParameterError,
     PureDP,
     RepeatedEvent,
 )
-from celosia.core.exact import Exact, exact, quote, show, whole
+from celosia.core.exact import Exact, exact, exact_integer, safe_repr, show
 from celosia.core.iterations import PNSGDEvent
 from celosia.plots import Curve, Labels, curves
 
@@ -64,7 +64,7 @@ def renyi_budget(
         From 1 to 10 when left out.
     """
     if mechanism not in _BUDGETS:
-        raise ParameterError(f"mechanism must be one of {', '.join(map(repr, _BUDGETS))}, not {quote(mechanism)}.")
+        raise ParameterError(f"mechanism must be one of {', '.join(map(repr, _BUDGETS))}, not {safe_repr(mechanism)}.")
     name, symbol, meaning, usual = _BUDGETS[mechanism]
     chosen = usual if parameters is None else parameters
     _few("parameters", chosen, Sequence)
@@ -74,7 +74,7 @@ def renyi_budget(
         for parameter, budget in zip(chosen, budget_curves(mechanism, chosen, at), strict=True)
     ]
     if len({line.name for line in lines}) < len(lines):
-        raise ParameterError(f"parameters must differ from each other, not {quote(chosen)}.")
+        raise ParameterError(f"parameters must differ from each other, not {safe_repr(chosen)}.")
     labels = Labels(
         title=f"Rényi budget of {name}", subtitle=meaning, x="Order α", y="Rényi divergence, at most (nats)"
     )
@@ -96,7 +96,7 @@ _BUDGETS: dict[str, tuple[str, str, str, tuple[Exact, ...]]] = {
 def _few(name: str, things: Sequence[object] | Mapping[str, object], kind: type) -> None:
     """Refuse none and too many: each is a line."""
     if not isinstance(things, kind) or isinstance(things, str) or not 1 <= len(things) <= len(_LOOKS):
-        raise ParameterError(f"{name} must be 1 to {len(_LOOKS)}, for a line each, not {quote(things)}.")
+        raise ParameterError(f"{name} must be 1 to {len(_LOOKS)}, for a line each, not {safe_repr(things)}.")
 
 
 def privacy_profile(
@@ -128,7 +128,7 @@ def _all_of(event: Event) -> dict[str, Accountant]:
     found: dict[str, Accountant] = {}
     for name, kind in ACCOUNTANTS.items():
         if name != "basic":  # a flat line
-            with contextlib.suppress(NotPriced):
+            with contextlib.suppress(NotPricedError):
                 found[name] = kind().spend(event)
     return found
 
@@ -136,7 +136,7 @@ def _all_of(event: Event) -> dict[str, Accountant]:
 def _epsilon(accountant: Accountant, delta: float) -> float | None:
     try:
         epsilon = accountant.epsilon(delta)
-    except NotPriced:
+    except NotPricedError:
         return None
     return epsilon if math.isfinite(epsilon) else None
 
@@ -148,7 +148,7 @@ def composition_growth(event: Event, *, delta: Exact, times: Iterable[int], abou
     """
     grown: dict[str, list[tuple[int, float]]] = {name: [] for name in ACCOUNTANTS}
     for number in times:
-        repeated = RepeatedEvent(event=event, times=whole(number, name="times"))
+        repeated = RepeatedEvent(event=event, times=exact_integer(number, name="times"))
         for name, epsilon in best(repeated, delta).epsilons.items():
             if epsilon is not None and 0 < epsilon < math.inf:
                 grown[name].append((number, epsilon))
@@ -199,7 +199,7 @@ def iteration(event: PNSGDEvent, *, delta: Exact, about: str = "") -> "alt.Layer
     other accountants know a little better.
     """
     if not isinstance(event, PNSGDEvent):
-        raise ParameterError(f"event must be a PNSGDEvent, not {quote(event)}.")
+        raise ParameterError(f"event must be a PNSGDEvent, not {safe_repr(event)}.")
     if event.records < 2:
         raise ParameterError(f"records must be at least 2 to compare them, not {event.records}.")
     # Dense towards the end, where the price rises.

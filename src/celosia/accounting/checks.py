@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from celosia.core.errors import ParameterError
-from celosia.core.exact import quote
+from celosia.core.exact import safe_repr
 
 Array = NDArray[np.float64]
 """Doubles in an array, mostly of one dimension."""
@@ -22,11 +22,11 @@ def vector(values: ArrayLike, name: str) -> Array:
         given = np.asarray(values)
         array = given.astype(np.float64)
     except (TypeError, ValueError) as error:
-        raise ParameterError(f"{name} must be numbers, not {quote(values)}.") from error
+        raise ParameterError(f"{name} must be numbers, not {safe_repr(values)}.") from error
     if given.dtype.kind not in "iuf" and given.size:  # truth values, and texts that look like numbers
-        raise ParameterError(f"{name} must be numbers, not {quote(values)}.")
+        raise ParameterError(f"{name} must be numbers, not {safe_repr(values)}.")
     if array.ndim != 1:
-        raise ParameterError(f"{name} must be a one-dimensional array, not {quote(values)}.")
+        raise ParameterError(f"{name} must be a one-dimensional array, not {safe_repr(values)}.")
     return array
 
 
@@ -34,7 +34,7 @@ def checked_epsilons(epsilons: ArrayLike) -> Array:
     """Return real numbers as an array, or refuse them."""
     values = vector(epsilons, "epsilons")
     if not np.all(np.isfinite(values)):
-        raise ParameterError(f"epsilons must be finite, not {quote(epsilons)}.")
+        raise ParameterError(f"epsilons must be finite, not {safe_repr(epsilons)}.")
     return values
 
 
@@ -42,19 +42,19 @@ def checked_orders(orders: ArrayLike) -> Array:
     """Return Rényi orders as an array, or refuse them: all must be finite and greater than 1."""
     values = vector(orders, "orders")
     if not values.size or not np.all(np.isfinite(values) & (values > 1)):
-        raise ParameterError(f"orders must be one or more numbers, finite and greater than 1, not {quote(orders)}.")
+        raise ParameterError(f"orders must be one or more numbers, finite and greater than 1, not {safe_repr(orders)}.")
     return values
 
 
 def checked_probability(probability: float) -> float:
     """Return a sampling probability: greater than 0 and at most 1."""
     if isinstance(probability, bool) or not isinstance(probability, Real) or not 0 < probability <= 1:
-        raise ParameterError(f"probability must be greater than 0 and at most 1, not {quote(probability)}.")
+        raise ParameterError(f"probability must be greater than 0 and at most 1, not {safe_repr(probability)}.")
     return float(probability)
 
 
 def checked_positive(value: float, name: str) -> float:
     """Return a finite number greater than 0 as a float."""
     if isinstance(value, bool) or not isinstance(value, Real) or not 0 < value < math.inf:
-        raise ParameterError(f"{name} must be finite and greater than 0, not {quote(value)}.")
+        raise ParameterError(f"{name} must be finite and greater than 0, not {safe_repr(value)}.")
     return float(value)

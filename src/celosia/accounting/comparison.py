@@ -22,10 +22,10 @@ from celosia.core.exact import (
     double_at_most,
     exact,
     exact_epsilon,
+    exact_integer,
     exact_positive,
     exact_probability,
-    quote,
-    whole,
+    safe_repr,
 )
 from celosia.core.guarantees import ApproxDP, Guarantee, PureDP, RenyiDP
 
@@ -40,14 +40,14 @@ def renyi_advanced(epsilon: Exact, count: int, delta: Exact) -> float:
     >>> round(renyi_advanced("0.01", 1000, "1e-6"), 4)
     6.649
     """
-    rate, times = double_at_least(exact_positive(epsilon, name="epsilon")), whole(count, name="count")
+    rate, times = double_at_least(exact_positive(epsilon, name="epsilon")), exact_integer(count, name="count")
     share = double_at_most(exact_probability(delta, name="delta"))
     if not 0 < share < 1:
-        raise ParameterError(f"delta must be greater than 0 and less than 1, not {quote(delta)}.")
+        raise ParameterError(f"delta must be greater than 0 and less than 1, not {safe_repr(delta)}.")
     if -math.log(share) * (1 - 1e-12) < rate * rate * times:
         raise ParameterError(
-            f"ln(1/delta) must be at least epsilon**2 * count, unlike epsilon={quote(epsilon)}, count={quote(count)}, "
-            f"delta={quote(delta)}: use an accountant."
+            f"ln(1/delta) must be at least epsilon**2 * count, unlike epsilon={safe_repr(epsilon)}, "
+            f"count={safe_repr(count)}, delta={safe_repr(delta)}: use an accountant."
         )
     return 4 * rate * math.sqrt(2 * times * -math.log(share)) * _SAFE
 
@@ -57,7 +57,7 @@ def renyi_probability(epsilon: Exact, count: int, probability: Exact) -> float:
 
     It is ``exp(2 epsilon sqrt(count ln(1/probability))) * probability``, for ``epsilon``-private mechanisms.
     """
-    rate, times = double_at_least(exact_positive(epsilon, name="epsilon")), whole(count, name="count")
+    rate, times = double_at_least(exact_positive(epsilon, name="epsilon")), exact_integer(count, name="count")
     chance = double_at_least(exact_probability(probability, name="probability"))
     if chance == 0:
         return 0.0
@@ -93,7 +93,7 @@ def comparison_table(
     alpha, rate = _order(order), exact_epsilon(epsilon)
     promise, chance = PureDP(epsilon=rate), exact_probability(probability, name="probability")
     general = _at(alpha, lambda orders: closed_forms.pure(rate, orders))
-    size = 2 ** whole(doublings, name="doublings", least=0)
+    size = 2 ** exact_integer(doublings, name="doublings", least=0)
     approximate = ApproxDP(epsilon=rate, delta=delta)
     mu = Fraction(gaussian_mu_for(rate, approximate.delta))
     return (
@@ -126,7 +126,7 @@ def comparison_table(
 def _order(order: Exact) -> Fraction:
     alpha = exact(order, name="order")
     if alpha <= 1:
-        raise ParameterError(f"order must be greater than 1, not {quote(order)}.")
+        raise ParameterError(f"order must be greater than 1, not {safe_repr(order)}.")
     return alpha
 
 
@@ -195,9 +195,9 @@ def budget_curves(mechanism: str, parameters: Sequence[Exact], orders: ArrayLike
         "gaussian": _normal,
     }
     if mechanism not in curves:
-        raise ParameterError(f"mechanism must be one of {', '.join(curves)}, not {quote(mechanism)}.")
+        raise ParameterError(f"mechanism must be one of {', '.join(curves)}, not {safe_repr(mechanism)}.")
     if isinstance(parameters, str) or not hasattr(parameters, "__len__") or len(parameters) == 0:
-        raise ParameterError(f"parameters must be a list of numbers, not {quote(parameters)}.")
+        raise ParameterError(f"parameters must be a list of numbers, not {safe_repr(parameters)}.")
     at = np.atleast_1d(np.asarray(orders, dtype=np.float64))
     return tuple(
         BudgetCurve(
@@ -214,7 +214,7 @@ def _response(truth: Exact, orders: ArrayLike) -> Array:
     likely = exact_probability(truth, name="parameters")
     if likely in (0, 1):
         raise ParameterError(
-            f"parameters must be greater than 0 and less than 1, not {quote(truth)}: no lies, no privacy."
+            f"parameters must be greater than 0 and less than 1, not {safe_repr(truth)}: no lies, no privacy."
         )
     odds = max(likely, 1 - likely) / min(likely, 1 - likely)
     # log1p keeps the digits of a coin that is nearly fair.

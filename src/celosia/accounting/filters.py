@@ -22,16 +22,16 @@ from celosia.accounting.accountants.base import AdaptiveAccountant, exact_delta
 from celosia.accounting.accountants.classical import BasicAccountant, PureAccountant
 from celosia.core import (
     ApproxDP,
-    BudgetExceeded,
+    BudgetExceededError,
     Event,
-    Exhausted,
+    ExhaustedError,
     Guarantee,
-    GuaranteeMismatch,
+    GuaranteeMismatchError,
     ParameterError,
     PureDP,
 )
 from celosia.core.adjacency import refuse_same_changes
-from celosia.core.exact import Exact, exact_positive, quote
+from celosia.core.exact import Exact, exact_positive, safe_repr
 
 _RUNGS = 80  # up to some forty million times the first epsilon
 _STEP = Fraction(5, 4)  # from one rung to the next
@@ -40,7 +40,7 @@ _STEP = Fraction(5, 4)  # from one rung to the next
 def _fresh(accountant: AdaptiveAccountant) -> AdaptiveAccountant:
     if not isinstance(accountant, AdaptiveAccountant):
         raise ParameterError(
-            f"accountant must be one whose total is a sum (an AdaptiveAccountant), not {quote(accountant)}: "
+            f"accountant must be one whose total is a sum (an AdaptiveAccountant), not {safe_repr(accountant)}: "
             "numerical composition holds for events declared beforehand and must not decide when to stop."
         )
     if accountant.events:
@@ -68,7 +68,7 @@ class Filter:
     def __init__(self, accountant: AdaptiveAccountant, budget: Guarantee) -> None:
         if not isinstance(budget, Guarantee):
             raise ParameterError(
-                f"budget must be a guarantee such as ApproxDP(epsilon=1, delta='1e-6'), not {quote(budget)}."
+                f"budget must be a guarantee such as ApproxDP(epsilon=1, delta='1e-6'), not {safe_repr(budget)}."
             )
         refuse_same_changes(budget.adjacency, "A budget")
         self._accountant = self._unspent = _fresh(accountant)
@@ -102,22 +102,22 @@ class Filter:
         return self._within(self._after(event, times))
 
     def spend(self, event: Event, times: int = 1) -> "Filter":
-        """Spend an event, or raise ``BudgetExceeded`` and spend nothing.
+        """Spend an event, or raise ``BudgetExceededError`` and spend nothing.
 
         >>> from celosia.accounting import PureAccountant
         >>> from celosia.core import LaplaceEvent
         >>> Filter(PureAccountant(), PureDP(epsilon=1)).spend(LaplaceEvent(scale=1, sensitivity=2))
         Traceback (most recent call last):
         ...
-        celosia.core.errors.BudgetExceeded: A LaplaceEvent does not fit into what is left, PureDP(epsilon=1).
+        celosia.core.errors.BudgetExceededError: A LaplaceEvent does not fit into what is left, PureDP(epsilon=1).
         """
         if self._process != os.getpid():
-            raise Exhausted(
+            raise ExhaustedError(
                 "The filter belongs to the process that opened it: a copy would spend the same budget twice."
             )
         after = self._after(event, times)
         if not self._within(after):
-            raise BudgetExceeded(f"A {type(event).__name__} does not fit into what is left, {self.remaining}.")
+            raise BudgetExceededError(f"A {type(event).__name__} does not fit into what is left, {self.remaining}.")
         self._accountant = after
         return self
 
@@ -173,7 +173,7 @@ class Filter:
     def _after(self, event: Event, times: int) -> AdaptiveAccountant:
         after = copy.copy(self._accountant).spend(event, times)
         if event.adjacency is not self._budget.adjacency or event.unit != self._budget.unit:
-            raise GuaranteeMismatch(
+            raise GuaranteeMismatchError(
                 f"adjacency and unit: the budget is for {self._budget.adjacency!r} and a {self._budget.unit}, "
                 f"the event for {event.adjacency!r} and a {event.unit}."
             )
@@ -255,4 +255,4 @@ class Odometer:
             limit = self._accountant._limit(budget)  # noqa: SLF001 - meant for filters
             if self._accountant._within(limit, budget):  # noqa: SLF001 - likewise
                 return ApproxDP(epsilon=epsilon, delta=self._delta, adjacency=scope.adjacency, unit=scope.unit)
-        raise BudgetExceeded("More was spent than any rung of the odometer holds.")
+        raise BudgetExceededError("More was spent than any rung of the odometer holds.")

@@ -26,8 +26,8 @@ from celosia.accounting.prices.trade_off import (
     profile_points,
     trade_off,
 )
-from celosia.core.errors import GuaranteeMismatch, ParameterError
-from celosia.core.exact import Exact, double_at_least, double_at_most, exact_probability, quote, whole
+from celosia.core.errors import GuaranteeMismatchError, ParameterError
+from celosia.core.exact import Exact, double_at_least, double_at_most, exact_integer, exact_probability, safe_repr
 from celosia.core.guarantees import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP
 
 Profile: TypeAlias = Callable[[Array], Array]
@@ -61,7 +61,7 @@ class Game:
         if not isinstance(self.guarantee, _KINDS) and not callable(getattr(self.guarantee, "delta", None)):
             raise ParameterError(
                 f"guarantee must be a guarantee, or have a method delta(epsilon) as accountants do, "
-                f"not {quote(self.guarantee)}."
+                f"not {safe_repr(self.guarantee)}."
             )
 
     def posterior(self, prior: Exact = "1/2") -> tuple[float, float]:
@@ -74,7 +74,7 @@ class Game:
         """
         belief = exact_probability(prior, name="prior")
         if not isinstance(self.guarantee, PureDP):
-            raise GuaranteeMismatch(
+            raise GuaranteeMismatchError(
                 f"{_shown(self.guarantee)} does not bound what is believed after a release: with some small "
                 "probability a release gives everything away. Only PureDP does; use success and trade_off here."
             )
@@ -118,7 +118,7 @@ class Game:
         >>> false_alarms, misses.round(6)
         (array([0. , 0.5, 1. ]), array([1.     , 0.18394, 0.     ]))
         """
-        false_alarms = np.linspace(0.0, 1.0, whole(points, name="points", least=2))
+        false_alarms = np.linspace(0.0, 1.0, exact_integer(points, name="points", least=2))
         return false_alarms, self.trade_off(false_alarms)
 
 

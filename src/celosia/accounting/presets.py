@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Final
 
 from celosia.core import AddRemove, Adjacency, ApproxDP, ParameterError
-from celosia.core.exact import quote, whole
+from celosia.core.exact import exact_integer, safe_repr
 
 _TIMES = 10  # delta is at most one in so many persons
 _LARGEST_DELTA = Fraction(1, 10**5)
@@ -43,7 +43,7 @@ def suggest_delta(persons: int) -> Fraction:
     >>> float(suggest_delta(30_000))
     1e-06
     """
-    least = whole(persons, name="persons") * _TIMES
+    least = exact_integer(persons, name="persons") * _TIMES
     delta = _LARGEST_DELTA
     while delta * least > 1:
         delta /= 10
@@ -60,5 +60,5 @@ def suggest_budget(
     """
     wanted: object = preset
     if not isinstance(wanted, str) or wanted not in PRESETS:
-        raise ParameterError(f"preset must be one of {', '.join(PRESETS)}, not {quote(preset)}.")
+        raise ParameterError(f"preset must be one of {', '.join(PRESETS)}, not {safe_repr(preset)}.")
     return ApproxDP(epsilon=PRESETS[wanted].epsilon, delta=suggest_delta(persons), adjacency=adjacency, unit=unit)

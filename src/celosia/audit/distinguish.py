@@ -18,7 +18,7 @@ from scipy import special
 from celosia.audit.clues import Clue, low_order_clues, ordinary_clues
 from celosia.audit.draws import Draws, Runner, gather, repeat
 from celosia.core import Mechanism, ParameterError, Source
-from celosia.core.exact import whole
+from celosia.core.exact import exact_integer
 from celosia.noise import Seeded
 
 Families = Literal["all", "low-order bits"]
@@ -84,8 +84,8 @@ def lower_bound(
     _check_probability(delta, "delta")
     _check_probability(failure, "failure")
     for count, total in ((hits, trials), (hits_neighbour, trials_neighbour)):
-        whole(total, name="trials")
-        if whole(count, name="hits", least=0) > total:
+        exact_integer(total, name="trials")
+        if exact_integer(count, name="hits", least=0) > total:
             raise ParameterError(f"hits must be at most trials: got {count} of {total}.")
     return float(_bounds(np.array([hits]), trials, np.array([hits_neighbour]), trials_neighbour, delta, failure)[0])
 
@@ -114,7 +114,7 @@ def distinguish(  # noqa: PLR0913 - what to run, on what, and how hard to look
     >>> 0.8 < found.epsilon <= 1
     True
     """
-    whole(samples, name="samples", least=4)
+    exact_integer(samples, name="samples", least=4)
     source = Seeded(0) if source is None else source
     runner = repeat(run) if isinstance(run, Mechanism) else run
     first, second = gather(runner(a, samples, source)), gather(runner(b, samples, source))

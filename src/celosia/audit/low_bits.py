@@ -12,7 +12,7 @@ from typing import Any
 from celosia.audit.distinguish import Distinction, compare
 from celosia.audit.draws import Runner, gather, repeat
 from celosia.core import Mechanism, Source
-from celosia.core.exact import whole
+from celosia.core.exact import exact_integer
 from celosia.noise import Seeded
 
 
@@ -37,7 +37,7 @@ def low_order_bits(
     >>> low_order_bits(textbook, samples=20_000).epsilon > 3
     True
     """
-    whole(samples, name="samples", least=4)
+    exact_integer(samples, name="samples", least=4)
     source = Seeded(0) if source is None else source
     runner = repeat(mechanism) if isinstance(mechanism, Mechanism) else mechanism
     first, second = gather(runner(a, samples, source)), gather(runner(b, samples, source))

@@ -13,17 +13,17 @@
 from typing import Final
 
 from celosia.core.errors import (
-    BudgetExceeded,
+    BudgetExceededError,
     CelosiaError,
     ConformanceError,
     EngineError,
-    Exhausted,
-    GuardUnreachable,
+    ExhaustedError,
+    GuardUnreachableError,
     LedgerError,
-    MissingExtra,
-    NotAllowed,
+    MissingExtraError,
+    NotAllowedError,
     QueryError,
-    TooManyRequests,
+    TooManyRequestsError,
 )
 
 FAILED: Final = 1
@@ -48,15 +48,15 @@ EXIT_CODES: Final = (
 """The codes in a sentence."""
 
 _CODES: Final[dict[type[CelosiaError], int]] = {
-    BudgetExceeded: BUDGET,
-    Exhausted: BUDGET,
+    BudgetExceededError: BUDGET,
+    ExhaustedError: BUDGET,
     QueryError: REFUSED,
-    NotAllowed: REFUSED,
-    TooManyRequests: REFUSED,
+    NotAllowedError: REFUSED,
+    TooManyRequestsError: REFUSED,
     EngineError: FAILED,
     LedgerError: FAILED,
-    GuardUnreachable: FAILED,
-    MissingExtra: FAILED,
+    GuardUnreachableError: FAILED,
+    MissingExtraError: FAILED,
     ConformanceError: FAILED,
 }
 _NAMED_WRONGLY = (FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError, PermissionError)

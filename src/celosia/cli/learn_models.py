@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from celosia.core.errors import ParameterError
-from celosia.core.exact import quote
+from celosia.core.exact import safe_repr
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +34,7 @@ class Model:
         unknown = [name for name in parameters if name not in names]
         if unknown:
             raise ParameterError(
-                f"set: {self.estimator} has no parameter {quote(unknown[0])}; it has {', '.join(sorted(names))}."
+                f"set: {self.estimator} has no parameter {safe_repr(unknown[0])}; it has {', '.join(sorted(names))}."
             )
         return known(**parameters)
 
@@ -95,5 +95,5 @@ def find_model(word: str) -> Model:
     """Return the model that a word means."""
     found = MODELS.get(word) or next((model for model in MODELS.values() if model.estimator == word), None)
     if found is None:
-        raise ParameterError(f"model must be one of {', '.join(MODELS)}, not {quote(word)}.")
+        raise ParameterError(f"model must be one of {', '.join(MODELS)}, not {safe_repr(word)}.")
     return found

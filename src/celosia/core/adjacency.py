@@ -9,8 +9,8 @@ Dwork and Roth, *The Algorithmic Foundations of Differential Privacy*, 2014; Kif
 from enum import Enum
 from typing import Final, Literal
 
-from celosia.core.errors import GuaranteeMismatch, ParameterError
-from celosia.core.exact import quote
+from celosia.core.errors import GuaranteeMismatchError, ParameterError
+from celosia.core.exact import safe_repr
 
 
 class Adjacency(Enum):
@@ -50,7 +50,7 @@ def exact_adjacency(value: Adjacency | str, *, histories: bool = False) -> Adjac
     try:
         found = Adjacency(value)
     except ValueError as error:
-        raise ParameterError(f"adjacency must be AddRemove or ReplaceOne, not {quote(value)}.") from error
+        raise ParameterError(f"adjacency must be AddRemove or ReplaceOne, not {safe_repr(value)}.") from error
     if found is SameChanges and not histories:
         raise ParameterError(
             "adjacency must be AddRemove or ReplaceOne: SameChanges is for guarantees of memoised reports only."
@@ -59,9 +59,9 @@ def exact_adjacency(value: Adjacency | str, *, histories: bool = False) -> Adjac
 
 
 def refuse_same_changes(adjacency: Adjacency, what: str) -> None:
-    """Raise ``GuaranteeMismatch`` if a guarantee holds only between histories that change at the same times."""
+    """Raise ``GuaranteeMismatchError`` if a guarantee holds only between histories that change at the same times."""
     if adjacency is SameChanges:
-        raise GuaranteeMismatch(
+        raise GuaranteeMismatchError(
             f"{what} cannot be for SameChanges: that holds only between histories whose memoised answers change at the "
             "same times. What holds between any two histories is a protocol's plain_lifetime."
         )

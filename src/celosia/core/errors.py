@@ -9,18 +9,18 @@
     ├── SchemaError          (ValueError)       a schema that is not complete, or does not fit the columns' types
     ├── QueryError           (ValueError)       a question that cannot be answered privately, or is not understood
     ├── FormatError          (ValueError)       JSON that is not one of our records, or of a version we do not know
-    ├── GuaranteeMismatch    (TypeError)        arithmetic between guarantees that do not speak of the same thing
-    ├── NoInterval           (TypeError)        an error bar was asked of an answer that has none (a chosen index)
-    ├── NotPriced            (TypeError)        an accountant was given an event that it has no theorem for
-    ├── Exhausted            (PermissionError)  the declared number of answers has been given
-    ├── BudgetExceeded       (PermissionError)  a filter refused an event that does not fit into what is left
-    ├── RequestConflict      (ValueError)       an idempotency key that was used before, for another request
-    ├── NotAllowed           (PermissionError)  nobody who may do this: no valid key, or a role without the right
-    ├── TooManyRequests      (PermissionError)  more requests than are allowed in a time
+    ├── GuaranteeMismatchError    (TypeError)        arithmetic between guarantees that do not speak of the same thing
+    ├── NoIntervalError           (TypeError)        an error bar was asked of an answer that has none (a chosen index)
+    ├── NotPricedError            (TypeError)        an accountant was given an event that it has no theorem for
+    ├── ExhaustedError            (PermissionError)  the declared number of answers has been given
+    ├── BudgetExceededError       (PermissionError)  a filter refused an event that does not fit into what is left
+    ├── RequestConflictError      (ValueError)       an idempotency key that was used before, for another request
+    ├── NotAllowedError           (PermissionError)  nobody who may do this: no valid key, or a role without the right
+    ├── TooManyRequestsError      (PermissionError)  more requests than are allowed in a time
     ├── EngineError          (RuntimeError)     the database did not answer; its own words are kept back
     ├── LedgerError          (RuntimeError)     the ledger cannot be reached, or what it holds was tampered with
-    ├── GuardUnreachable     (ConnectionError)  a privacy guard did not answer
-    ├── MissingExtra         (ImportError)      a feature whose optional dependency is not installed
+    ├── GuardUnreachableError     (ConnectionError)  a privacy guard did not answer
+    ├── MissingExtraError         (ImportError)      a feature whose optional dependency is not installed
     └── ConformanceError     (AssertionError)   a mechanism was caught breaking its promise
 
 A message names what the caller passed and what to do about it. It never quotes the data.
@@ -55,23 +55,23 @@ class FormatError(CelosiaError, ValueError):
     """A text is not the JSON of a record of ours."""
 
 
-class GuaranteeMismatch(CelosiaError, TypeError):  # noqa: N818 - says what happened; the tree says that it is an error
+class GuaranteeMismatchError(CelosiaError, TypeError):
     """Two guarantees of different kind, adjacency or privacy unit were added or compared."""
 
 
-class NoInterval(CelosiaError, TypeError):  # noqa: N818 - says what happened; the tree says that it is an error
+class NoIntervalError(CelosiaError, TypeError):
     """The released value has no error bar."""
 
 
-class NotPriced(CelosiaError, TypeError):  # noqa: N818 - says what happened; the tree says that it is an error
+class NotPricedError(CelosiaError, TypeError):
     """An accountant knows no bound for an event; another one may."""
 
 
-class Exhausted(CelosiaError, PermissionError):  # noqa: N818 - says what happened; the tree says that it is an error
+class ExhaustedError(CelosiaError, PermissionError):
     """An interactive mechanism has given all the answers that were paid for."""
 
 
-class BudgetExceeded(CelosiaError, PermissionError):  # noqa: N818 - says what happened; the tree says it is an error
+class BudgetExceededError(CelosiaError, PermissionError):
     """An event does not fit into the budget; nothing was spent."""
 
 
@@ -79,7 +79,7 @@ class EngineError(CelosiaError, RuntimeError):
     """A database failed. What it said may quote the data, so it is not repeated."""
 
 
-class MissingExtra(CelosiaError, ImportError):  # noqa: N818 - says what happened; the tree says that it is an error
+class MissingExtraError(CelosiaError, ImportError):
     """An optional dependency is not installed; the message names the extra that brings it."""
 
 
@@ -87,15 +87,15 @@ class ConformanceError(CelosiaError, AssertionError):
     """A conformance check failed: the message says which one and by how much."""
 
 
-class RequestConflict(CelosiaError, ValueError):  # noqa: N818 - says what happened; the tree says that it is an error
+class RequestConflictError(CelosiaError, ValueError):
     """An idempotency key was used before for another request: draw a new key."""
 
 
-class NotAllowed(CelosiaError, PermissionError):  # noqa: N818 - says what happened; the tree says that it is an error
+class NotAllowedError(CelosiaError, PermissionError):
     """Whoever asks has no valid key, or a role that does not include this."""
 
 
-class TooManyRequests(CelosiaError, PermissionError):  # noqa: N818 - says what happened; the tree says that it is an error
+class TooManyRequestsError(CelosiaError, PermissionError):
     """More requests came than are allowed in a time: wait, then go on."""
 
 
@@ -103,5 +103,5 @@ class LedgerError(CelosiaError, RuntimeError):
     """The ledger cannot be reached, or what it holds does not fit together."""
 
 
-class GuardUnreachable(CelosiaError, ConnectionError):  # noqa: N818 - says what happened; the tree says that it is an error
+class GuardUnreachableError(CelosiaError, ConnectionError):
     """A privacy guard did not answer, or not in a way that is understood."""

@@ -13,7 +13,7 @@ from typing import Literal
 from celosia.core.adjacency import AddRemove, Adjacency, ReplaceOne, exact_adjacency
 from celosia.core.enclosure import log_at_most
 from celosia.core.errors import ParameterError
-from celosia.core.exact import Exact, exact_non_negative, exact_positive, exact_probability, quote, whole
+from celosia.core.exact import Exact, exact_integer, exact_non_negative, exact_positive, exact_probability, safe_repr
 from celosia.core.record import Record, exact_text
 
 Arithmetic = Literal["integer", "real"]
@@ -34,7 +34,7 @@ class Event(Record):
 
     def _scope(self, adjacency: Adjacency, unit: str, arithmetic: object) -> None:
         if not isinstance(arithmetic, str) or arithmetic not in ("integer", "real"):
-            raise ParameterError(f'arithmetic must be "integer" or "real", not {quote(arithmetic)}.')
+            raise ParameterError(f'arithmetic must be "integer" or "real", not {safe_repr(arithmetic)}.')
         self._set(
             adjacency=exact_adjacency(adjacency),
             unit=exact_text(unit, name="unit"),
@@ -73,7 +73,7 @@ class LaplaceEvent(Event):
             scale=exact_positive(scale, name="scale"),
             sensitivity=exact_non_negative(sensitivity, name="sensitivity"),
             grid=exact_positive(grid, name="grid"),
-            dimension=whole(dimension, name="dimension"),
+            dimension=exact_integer(dimension, name="dimension"),
         )
 
 
@@ -112,10 +112,10 @@ class BoundedLaplaceEvent(Event):
         self._set(
             epsilon=exact_positive(epsilon, name="epsilon"),
             scale=exact_positive(scale, name="scale"),
-            sensitivity=whole(sensitivity, name="sensitivity"),
-            reach=whole(reach, name="reach"),
+            sensitivity=exact_integer(sensitivity, name="sensitivity"),
+            reach=exact_integer(reach, name="reach"),
             grid=exact_positive(grid, name="grid"),
-            dimension=whole(dimension, name="dimension"),
+            dimension=exact_integer(dimension, name="dimension"),
         )
 
 
@@ -151,7 +151,7 @@ class GaussianEvent(Event):
             variance=exact_positive(variance, name="variance"),
             sensitivity_squared=exact_non_negative(sensitivity_squared, name="sensitivity_squared"),
             grid=exact_positive(grid, name="grid"),
-            dimension=whole(dimension, name="dimension"),
+            dimension=exact_integer(dimension, name="dimension"),
         )
 
 
@@ -188,8 +188,8 @@ class KNormEvent(Event):
         self._set(
             scale=exact_positive(scale, name="scale"),
             sensitivity=exact_non_negative(sensitivity, name="sensitivity"),
-            width=whole(width, name="width"),
-            blocks=whole(blocks, name="blocks"),
+            width=exact_integer(width, name="width"),
+            blocks=exact_integer(blocks, name="blocks"),
             grid=exact_positive(grid, name="grid"),
         )
 
@@ -228,7 +228,7 @@ class RandomizedResponseEvent(Event):
             )
         self._set(
             epsilon=exact_non_negative(epsilon, name="epsilon"),
-            categories=whole(categories, name="categories", least=2),
+            categories=exact_integer(categories, name="categories", least=2),
             coins=None if coins is None else _exact_coins(coins),
         )
         if self.coins is None:
@@ -236,12 +236,14 @@ class RandomizedResponseEvent(Event):
         if self.categories != 2:
             raise ParameterError(f"coins need categories=2, not {self.categories}.")
         if not _covers(self.epsilon, *self.coins):
-            raise ParameterError(f"epsilon={quote(epsilon)} is less than what the coins {quote(coins)} give away.")
+            raise ParameterError(
+                f"epsilon={safe_repr(epsilon)} is less than what the coins {safe_repr(coins)} give away."
+            )
 
 
 def _exact_coins(coins: object) -> tuple[Fraction, Fraction]:
     if not isinstance(coins, tuple | list) or len(coins) != 2:
-        raise ParameterError(f"coins must be two probabilities, (yes if yes, yes if no), not {quote(coins)}.")
+        raise ParameterError(f"coins must be two probabilities, (yes if yes, yes if no), not {safe_repr(coins)}.")
     yes, no = coins
     return exact_probability(yes, name="coins"), exact_probability(no, name="coins")
 
@@ -321,7 +323,7 @@ class AboveThresholdEvent(_Selection):
         super(AboveThresholdEvent, self).__init__(  # slots make the class twice; a bare super() holds the first
             epsilon=epsilon, adjacency=adjacency, unit=unit, arithmetic=arithmetic
         )
-        self._set(answers=whole(answers, name="answers"))
+        self._set(answers=exact_integer(answers, name="answers"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
@@ -352,8 +354,8 @@ class KeySelectionEvent(Event):
         self._scope(adjacency, unit, arithmetic)
         self._set(
             scale=exact_positive(scale, name="scale"),
-            threshold=whole(threshold, name="threshold"),
-            groups=whole(groups, name="groups"),
+            threshold=exact_integer(threshold, name="threshold"),
+            groups=exact_integer(groups, name="groups"),
         )
 
     @property

@@ -34,9 +34,9 @@ def exact(value: Exact, *, name: str) -> Fraction:
     if _bits(fraction) <= _PLAIN_BITS:  # in range whatever the ratio: nothing more to look at
         return fraction
     if fraction != 0 and not _SMALLEST <= abs(fraction) <= _LARGEST:
-        raise ParameterError(f"{name} must be 0 or between 2^-1022 and 2^1023 in magnitude, not {quote(value)}.")
+        raise ParameterError(f"{name} must be 0 or between 2^-1022 and 2^1023 in magnitude, not {safe_repr(value)}.")
     if _bits(fraction) > _LONGEST_BITS:  # a record could not be written down and read back
-        raise ParameterError(f"{name} must be a ratio of at most {_LONGEST_TEXT} digits, not {quote(value)}.")
+        raise ParameterError(f"{name} must be a ratio of at most {_LONGEST_TEXT} digits, not {safe_repr(value)}.")
     return fraction
 
 
@@ -44,7 +44,7 @@ def exact_positive(value: Exact, *, name: str) -> Fraction:
     """Return ``value`` as a fraction, or refuse it if it is zero or less."""
     fraction = exact(value, name=name)
     if fraction.numerator <= 0:
-        raise ParameterError(f"{name} must be greater than 0, not {quote(value)}.")
+        raise ParameterError(f"{name} must be greater than 0, not {safe_repr(value)}.")
     return fraction
 
 
@@ -52,7 +52,7 @@ def exact_non_negative(value: Exact, *, name: str) -> Fraction:
     """Return ``value`` as a fraction, or refuse it if it is negative."""
     fraction = exact(value, name=name)
     if fraction.numerator < 0:
-        raise ParameterError(f"{name} must be 0 or greater, not {quote(value)}.")
+        raise ParameterError(f"{name} must be 0 or greater, not {safe_repr(value)}.")
     return fraction
 
 
@@ -61,7 +61,7 @@ def exact_epsilon(value: Exact) -> Fraction:
     fraction = exact_positive(value, name="epsilon")
     if fraction > _LARGEST_EPSILON:
         raise ParameterError(
-            f"epsilon must be at most {_LARGEST_EPSILON}, not {quote(value)}: beyond that nothing is promised."
+            f"epsilon must be at most {_LARGEST_EPSILON}, not {safe_repr(value)}: beyond that nothing is promised."
         )
     return fraction
 
@@ -70,7 +70,7 @@ def exact_probability(value: Exact, *, name: str) -> Fraction:
     """Return a number between 0 and 1, both included."""
     fraction = exact(value, name=name)
     if not 0 <= fraction <= 1:
-        raise ParameterError(f"{name} must be between 0 and 1, not {quote(value)}.")
+        raise ParameterError(f"{name} must be between 0 and 1, not {safe_repr(value)}.")
     return fraction
 
 
@@ -78,19 +78,19 @@ def exact_level(value: Exact, *, name: str = "level") -> float:
     """Return a confidence level: greater than 0 and less than 1, as a float."""
     level = float(exact(value, name=name))
     if not 0 < level < 1:
-        raise ParameterError(f"{name} must be greater than 0 and less than 1, not {quote(value)}.")
+        raise ParameterError(f"{name} must be greater than 0 and less than 1, not {safe_repr(value)}.")
     return level
 
 
-def whole(value: int, *, name: str, least: int = 1) -> int:
+def exact_integer(value: int, *, name: str, least: int = 1) -> int:
     """Return ``value`` as an ``int`` of at least ``least``; a float, even 2.0, is refused."""
     number = _index(value)
     if number is None:
-        raise ParameterError(f"{name} must be a whole number, not {quote(value)}.")
+        raise ParameterError(f"{name} must be a whole number, not {safe_repr(value)}.")
     if number < least:
-        raise ParameterError(f"{name} must be at least {least}, not {quote(value)}.")
+        raise ParameterError(f"{name} must be at least {least}, not {safe_repr(value)}.")
     if number > _LARGEST:
-        raise ParameterError(f"{name} must be at most 2^1023, not {quote(value)}.")
+        raise ParameterError(f"{name} must be at most 2^1023, not {safe_repr(value)}.")
     return number
 
 
@@ -159,7 +159,7 @@ def _parse_text(text: str, name: str) -> Fraction:
             return _parse_decimal(Decimal(text), name)
         if _RATIO.fullmatch(text) and int(text.partition("/")[2]) != 0:
             return Fraction(text)
-    raise ParameterError(f'{name} must be a number such as "0.1", "1e-6" or "1/3", not {quote(text)}.')
+    raise ParameterError(f'{name} must be a number such as "0.1", "1e-6" or "1/3", not {safe_repr(text)}.')
 
 
 def _parse_decimal(value: Decimal, name: str) -> Fraction:
@@ -167,7 +167,7 @@ def _parse_decimal(value: Decimal, name: str) -> Fraction:
     if not value.is_finite() or (
         value != 0 and (abs(value.adjusted()) > _LONGEST_TEXT or len(value.as_tuple().digits) > _LONGEST_TEXT)
     ):
-        raise ParameterError(f"{name} must be a finite number of ordinary size, not {quote(value)}.")
+        raise ParameterError(f"{name} must be a finite number of ordinary size, not {safe_repr(value)}.")
     return Fraction(value) if value != 0 else Fraction(0)
 
 
@@ -183,7 +183,7 @@ def _bits(fraction: Fraction) -> int:
     return fraction.numerator.bit_length() + fraction.denominator.bit_length()
 
 
-def quote(value: object) -> str:
+def safe_repr(value: object) -> str:
     """Return the ``repr`` of a parameter for an error message, cut where it is longer than a line."""
     try:
         text = repr(value)

@@ -7,7 +7,7 @@ on demand and, when it is missing, says which extra brings it.
 import importlib
 from types import ModuleType
 
-from celosia.core.errors import MissingExtra
+from celosia.core.errors import MissingExtraError
 
 
 def require(module: str, *, extra: str) -> ModuleType:
@@ -17,4 +17,6 @@ def require(module: str, *, extra: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name is None or not f"{module}.".startswith(f"{error.name}."):
             raise  # the module is there, but something that it needs is broken: hiding that would mislead
-        raise MissingExtra(f"This needs {module}, which is not installed: pip install 'celosia[{extra}]'.") from error
+        raise MissingExtraError(
+            f"This needs {module}, which is not installed: pip install 'celosia[{extra}]'."
+        ) from error

@@ -18,8 +18,16 @@ from typing import Self
 
 from celosia.core.adjacency import AddRemove, Adjacency, ReplaceOne, exact_adjacency, refuse_same_changes
 from celosia.core.enclosure import exp_at_least, log_at_least, root_at_least
-from celosia.core.errors import GuaranteeMismatch, ParameterError
-from celosia.core.exact import Exact, exact, exact_non_negative, exact_probability, quote, short_at_least, whole
+from celosia.core.errors import GuaranteeMismatchError, ParameterError
+from celosia.core.exact import (
+    Exact,
+    exact,
+    exact_integer,
+    exact_non_negative,
+    exact_probability,
+    safe_repr,
+    short_at_least,
+)
 from celosia.core.record import Record, exact_text
 
 
@@ -90,15 +98,15 @@ class Guarantee(Record, ABC):
     def _same_kind(self, other: object, verb: str) -> Self:
         if not isinstance(other, type(self)):
             shown = repr(other) if isinstance(other, Guarantee) else f"a value of type {type(other).__name__}"
-            raise GuaranteeMismatch(
+            raise GuaranteeMismatchError(
                 f"{self!r} and {shown} cannot be {verb}: they promise different things. Convert one first."
             )
         if self.unit != other.unit:
-            raise GuaranteeMismatch(f"{self!r} and {other!r} cannot be {verb}: they protect different units.")
+            raise GuaranteeMismatchError(f"{self!r} and {other!r} cannot be {verb}: they protect different units.")
         if self.adjacency is not other.adjacency:
             for one in (self, other):
                 refuse_same_changes(one.adjacency, f"{self!r} and {other!r} cannot be {verb}: one guarantee")
-            raise GuaranteeMismatch(
+            raise GuaranteeMismatchError(
                 f"{self!r} and {other!r} cannot be {verb}: bring both to one adjacency (see as_replace_one)."
             )
         return other
@@ -130,7 +138,7 @@ class PureDP(Guarantee):
         >>> PureDP(epsilon=1).group(2)
         PureDP(epsilon=2)
         """
-        return dataclasses.replace(self, epsilon=short_at_least(whole(size, name="size") * self.epsilon))
+        return dataclasses.replace(self, epsilon=short_at_least(exact_integer(size, name="size") * self.epsilon))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
@@ -168,7 +176,7 @@ class ApproxDP(Guarantee):
         >>> ApproxDP(epsilon=0, delta="0.01").group(3)
         ApproxDP(epsilon=0, delta='0.03')
         """
-        size = whole(size, name="size")
+        size = exact_integer(size, name="size")
         return dataclasses.replace(self, epsilon=short_at_least(size * self.epsilon), delta=self._group_delta(size))
 
     def _group_delta(self, size: int) -> Fraction:
@@ -214,7 +222,7 @@ class ZCDP(Guarantee):
         >>> ZCDP(rho="0.1").group(3)
         ZCDP(rho='0.9')
         """
-        return dataclasses.replace(self, rho=short_at_least(whole(size, name="size") ** 2 * self.rho))
+        return dataclasses.replace(self, rho=short_at_least(exact_integer(size, name="size") ** 2 * self.rho))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
@@ -261,7 +269,7 @@ class RenyiDP(Guarantee):
 
     def _same_orders(self, other: Self) -> None:
         if self.orders != other.orders:
-            raise GuaranteeMismatch(
+            raise GuaranteeMismatchError(
                 "Rényi guarantees at different orders cannot be combined: state both at the same orders."
             )
 
@@ -273,7 +281,7 @@ class RenyiDP(Guarantee):
         >>> RenyiDP(orders=(2, 8), epsilons=("0.1", "0.4")).group(2)
         RenyiDP(orders=(4,), epsilons=('1.2',))
         """
-        doublings = (whole(size, name="size") - 1).bit_length()
+        doublings = (exact_integer(size, name="size") - 1).bit_length()
         kept = [i for i, order in enumerate(self.orders) if doublings == 0 or order >= 2 ** (doublings + 1)]
         if not kept:
             raise ParameterError(f"A group of {size} needs an order of at least {2 ** (doublings + 1)}; there is none.")
@@ -290,7 +298,7 @@ _MOST_ORDERS = 2_000
 def _several(values: Sequence[Exact], name: str) -> Sequence[Exact]:
     # A text is a sequence too: orders="28" would be the orders 2 and 8.
     if isinstance(values, str) or not hasattr(values, "__len__") or not 1 <= len(values) <= _MOST_ORDERS:
-        raise ParameterError(f"{name} must be a list of 1 to {_MOST_ORDERS} numbers, not {quote(values)}.")
+        raise ParameterError(f"{name} must be a list of 1 to {_MOST_ORDERS} numbers, not {safe_repr(values)}.")
     return values
 
 
@@ -322,4 +330,4 @@ class GaussianDP(Guarantee):
         >>> GaussianDP(mu="0.5").group(2)
         GaussianDP(mu=1)
         """
-        return dataclasses.replace(self, mu=short_at_least(whole(size, name="size") * self.mu))
+        return dataclasses.replace(self, mu=short_at_least(exact_integer(size, name="size") * self.mu))

@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 from celosia.core.adjacency import AddRemove, Adjacency, ReplaceOne
 from celosia.core.errors import ParameterError
 from celosia.core.events import Arithmetic, Event
-from celosia.core.exact import Exact, exact_non_negative, exact_positive, quote, whole
+from celosia.core.exact import Exact, exact_integer, exact_non_negative, exact_positive, safe_repr
 from celosia.core.record import exact_text
 
 Run: TypeAlias = tuple[Fraction, Fraction, int]
@@ -104,12 +104,12 @@ class PNSGDEvent(Event):
         self._scope(adjacency, unit, arithmetic)
         _only_real(self.arithmetic)
         self._set(
-            records=whole(records, name="records"),
+            records=exact_integer(records, name="records"),
             step_size=exact_positive(step_size, name="step_size"),
             lipschitz=exact_positive(lipschitz, name="lipschitz"),
             smoothness=exact_non_negative(smoothness, name="smoothness"),
             variance=exact_positive(variance, name="variance"),
-            epochs=whole(epochs, name="epochs"),
+            epochs=exact_integer(epochs, name="epochs"),
             diameter=None if diameter is None else exact_positive(diameter, name="diameter"),
             order=_one_of(order, ("fixed", "secret permutation"), name="order"),
             stop=_one_of(stop, ("fixed", "secret uniform"), name="stop"),
@@ -123,34 +123,39 @@ class PNSGDEvent(Event):
                 "theorem compares two runs step by step."
             )
         if self.records * self.epochs > _MOST_STEPS:
-            raise ParameterError(f"records times epochs must be at most 2^53, not {quote(self.records * self.epochs)}.")
+            raise ParameterError(
+                f"records times epochs must be at most 2^53, not {safe_repr(self.records * self.epochs)}."
+            )
         if self.step_size * self.smoothness > 2:
             raise ParameterError(
                 f"step_size must be at most 2 / smoothness = {float(2 / self.smoothness):.6g}, not "
                 f"{float(self.step_size):.6g}: a longer step is no contraction, and nothing is amplified."
             )
         if self.stop != "fixed" and self.epochs > 1:
-            raise ParameterError(f'stop="secret uniform" needs epochs=1, not {quote(self.epochs)}: use stop="fixed".')
+            raise ParameterError(
+                f'stop="secret uniform" needs epochs=1, not {safe_repr(self.epochs)}: use stop="fixed".'
+            )
 
 
 def _only_real(arithmetic: str) -> None:
     if arithmetic != "real":
         raise ParameterError(
-            f'arithmetic must be "real", not {quote(arithmetic)}: amplification by iteration does not hold for noise '
+            f'arithmetic must be "real", not {safe_repr(arithmetic)}: amplification by iteration does not hold for '
+            "noise "
             "on a grid. Price such a run as the composition of its steps."
         )
 
 
 def _one_of(value: object, choices: tuple[str, ...], *, name: str) -> str:
     if not isinstance(value, str) or value not in choices:
-        raise ParameterError(f"{name} must be one of {', '.join(map(repr, choices))}, not {quote(value)}.")
+        raise ParameterError(f"{name} must be one of {', '.join(map(repr, choices))}, not {safe_repr(value)}.")
     return exact_text(value, name=name)
 
 
 def _exact_runs(steps: object) -> tuple[Run, ...]:
     if isinstance(steps, str) or not isinstance(steps, Sequence) or not 1 <= len(steps) <= _MOST_RUNS:
         raise ParameterError(
-            f"steps must be a list of 1 to {_MOST_RUNS} runs (shift, size, count), not {quote(steps)}."
+            f"steps must be a list of 1 to {_MOST_RUNS} runs (shift, size, count), not {safe_repr(steps)}."
         )
     runs: list[Run] = []
     for step in steps:
@@ -159,16 +164,16 @@ def _exact_runs(steps: object) -> tuple[Run, ...]:
             count += runs.pop()[2]
         runs.append((shift, size, count))
     if (total := sum(count for _, _, count in runs)) > _MOST_STEPS:
-        raise ParameterError(f"steps must be at most 2^53 together, not {quote(total)}.")
+        raise ParameterError(f"steps must be at most 2^53 together, not {safe_repr(total)}.")
     return tuple(runs)
 
 
 def _exact_run(step: object) -> Run:
     if isinstance(step, str) or not isinstance(step, Sequence) or len(step) != 3:
-        raise ParameterError(f"steps must be runs of three numbers (shift, size, count), not {quote(step)}.")
+        raise ParameterError(f"steps must be runs of three numbers (shift, size, count), not {safe_repr(step)}.")
     shift, size, count = step
     return (
         exact_non_negative(shift, name="shift"),
         exact_positive(size, name="size"),
-        whole(count, name="count"),
+        exact_integer(count, name="count"),
     )

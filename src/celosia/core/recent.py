@@ -9,7 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
-from celosia.core.exact import whole
+from celosia.core.exact import exact_integer
 
 Found = TypeVar("Found")
 
@@ -20,7 +20,7 @@ class Recent(Generic[Found]):
     __slots__ = ("_known", "_lock", "_most")
 
     def __init__(self, most: int) -> None:
-        self._most = whole(most, name="most")
+        self._most = exact_integer(most, name="most")
         self._known: OrderedDict[Hashable, Found] = OrderedDict()
         self._lock = threading.Lock()
 

@@ -14,7 +14,7 @@ from functools import partial
 from typing import ClassVar, NoReturn, Self, cast
 
 from celosia.core.errors import CelosiaError, FormatError, ParameterError
-from celosia.core.exact import quote, show
+from celosia.core.exact import safe_repr, show
 
 _LONGEST = 5_000_000
 _LONGEST_NUMBER = 400
@@ -24,7 +24,7 @@ _READABLE = 20
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
-class Described:
+class ReprMixin:
     """A frozen value whose ``repr`` is the call that makes it, with exact numbers and without defaults.
 
     >>> from celosia.mechanisms import Laplace
@@ -69,7 +69,7 @@ class Described:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
-class Record(Described):
+class Record(ReprMixin):
     """A value with an exact JSON form. Subclasses are frozen dataclasses whose constructor accepts their own JSON.
 
     >>> from celosia import PureDP
@@ -171,7 +171,7 @@ def _parse(text: object) -> object:
 
     def refuse(number: str) -> NoReturn:
         raise FormatError(
-            f"The text holds the number {quote(number)}: records write numbers that are not whole as text."
+            f"The text holds the number {safe_repr(number)}: records write numbers that are not whole as text."
         )
 
     return json.loads(text, object_pairs_hook=unique, parse_int=integer, parse_float=refuse, parse_constant=refuse)
@@ -191,7 +191,7 @@ def _decode(value: object, depth: int) -> object:
         raise FormatError("The text is JSON, but no record: a record has a kind and a version.")
     if known is None or version != known.version:
         raise FormatError(
-            f"No record of kind {quote(kind)}, version {quote(version)} is known; is it of a newer release?"
+            f"No record of kind {safe_repr(kind)}, version {safe_repr(version)} is known; is it of a newer release?"
         )
     record = _construct(
         known, {name: _decode(item, depth + 1) for name, item in fields.items() if name not in ("kind", "version")}

@@ -7,7 +7,7 @@ from a repeatable stream (then it protects nobody, and ledgers and servers refus
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from celosia.core.errors import NoInterval
+from celosia.core.errors import NoIntervalError
 from celosia.core.events import Event
 from celosia.core.exact import Exact, exact_level
 from celosia.core.guarantees import Guarantee
@@ -55,7 +55,7 @@ class Release(Generic[T_co]):
         if self.interval is not None:
             return self.interval(exact_level(level))
         if self.margin is None:
-            raise NoInterval(
+            raise NoIntervalError(
                 f"What was released by {type(self.event).__name__} is a choice, not a number with noise: it has no "
                 "confidence interval. Randomized answers have one together: mechanism.estimate(answers)."
             )

@@ -10,9 +10,9 @@ from fractions import Fraction
 from typing import Literal
 
 from celosia.core.adjacency import Adjacency, exact_adjacency
-from celosia.core.errors import GuaranteeMismatch, ParameterError
+from celosia.core.errors import GuaranteeMismatchError, ParameterError
 from celosia.core.events import Arithmetic, Event
-from celosia.core.exact import Exact, exact, exact_positive, quote
+from celosia.core.exact import Exact, exact, exact_positive, safe_repr
 from celosia.core.record import exact_text
 
 Distribution = Literal["negative binomial", "poisson"]
@@ -56,7 +56,7 @@ class PrivateSelectionEvent(Event):
         arithmetic: Arithmetic | None = None,
     ) -> None:
         if not isinstance(event, Event):
-            raise ParameterError(f"event must be an event, not {quote(event)}.")
+            raise ParameterError(f"event must be an event, not {safe_repr(event)}.")
         self._set(event=event, distribution=_exact_distribution(distribution))
         if distribution == "poisson":
             _absent(distribution, eta=eta, gamma=gamma)
@@ -74,7 +74,7 @@ class PrivateSelectionEvent(Event):
             or (unit is not None and unit != base.unit)
             or (arithmetic is not None and arithmetic != base.arithmetic)
         ):
-            raise GuaranteeMismatch(
+            raise GuaranteeMismatchError(
                 "adjacency, unit and arithmetic must be those of the event that is repeated: leave them out."
             )
         self._scope(base.adjacency, base.unit, base.arithmetic)
@@ -85,14 +85,14 @@ class PrivateSelectionEvent(Event):
 
 def _exact_distribution(distribution: object) -> str:
     if not isinstance(distribution, str) or distribution not in ("negative binomial", "poisson"):
-        raise ParameterError(f"distribution must be 'negative binomial' or 'poisson', not {quote(distribution)}.")
+        raise ParameterError(f"distribution must be 'negative binomial' or 'poisson', not {safe_repr(distribution)}.")
     return exact_text(distribution, name="distribution")
 
 
 def _absent(distribution: str, **parameters: object) -> None:
     for name, value in parameters.items():
         if value is not None:
-            raise ParameterError(f"{name}={quote(value)} is no parameter of the {distribution} law: leave it out.")
+            raise ParameterError(f"{name}={safe_repr(value)} is no parameter of the {distribution} law: leave it out.")
 
 
 def _exact_mean(mean: Exact | None) -> Fraction:
@@ -100,14 +100,14 @@ def _exact_mean(mean: Exact | None) -> Fraction:
         raise ParameterError("mean must be given for the poisson law, not None.")
     value = exact_positive(mean, name="mean")
     if value > _LARGEST:
-        raise ParameterError(f"mean must be at most 10^9, not {quote(mean)}.")
+        raise ParameterError(f"mean must be at most 10^9, not {safe_repr(mean)}.")
     return value
 
 
 def _exact_eta(eta: Exact) -> Fraction:
     value = exact(eta, name="eta")
     if not -1 < value <= _LARGEST:
-        raise ParameterError(f"eta must be greater than -1 and at most 10^9, not {quote(eta)}.")
+        raise ParameterError(f"eta must be greater than -1 and at most 10^9, not {safe_repr(eta)}.")
     return value
 
 
@@ -116,5 +116,5 @@ def _exact_gamma(gamma: Exact | None) -> Fraction:
         raise ParameterError("gamma must be given for the negative binomial law, not None.")
     value = exact(gamma, name="gamma")
     if not _LEAST <= value < 1:
-        raise ParameterError(f"gamma must be at least 10^-9 and less than 1, not {quote(gamma)}.")
+        raise ParameterError(f"gamma must be at least 10^-9 and less than 1, not {safe_repr(gamma)}.")
     return value

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from celosia.core.adjacency import AddRemove, Adjacency, ReplaceOne, exact_adjacency, refuse_same_changes
-from celosia.core.errors import GuaranteeMismatch, ParameterError
+from celosia.core.errors import GuaranteeMismatchError, ParameterError
 from celosia.core.events import Arithmetic, Event
-from celosia.core.exact import Exact, exact_positive, exact_probability, quote, whole
+from celosia.core.exact import Exact, exact_integer, exact_positive, exact_probability, safe_repr
 from celosia.core.guarantees import Guarantee
 from celosia.core.record import exact_text
 
@@ -34,11 +34,13 @@ class _Structure(Event):
         for part in parts:
             refuse_same_changes(part.adjacency, f"A part of {type(self).__name__}")
             if part.adjacency is not first.adjacency:
-                raise GuaranteeMismatch(
+                raise GuaranteeMismatchError(
                     f"adjacency must be the same for all parts, not {first.adjacency!r} and {part.adjacency!r}."
                 )
             if part.unit != first.unit:
-                raise GuaranteeMismatch(f"unit must be the same for all parts, not {first.unit!r} and {part.unit!r}.")
+                raise GuaranteeMismatchError(
+                    f"unit must be the same for all parts, not {first.unit!r} and {part.unit!r}."
+                )
         real: Arithmetic = "real" if any(part.arithmetic == "real" for part in parts) else "integer"
         _agree("adjacency", adjacency, first.adjacency)
         _agree("unit", unit, first.unit)
@@ -52,19 +54,19 @@ class _Structure(Event):
 def _agree(name: str, given: Adjacency | str | None, found: Adjacency | str) -> None:
     """Refuse a scope that is not the parts' own; it is only given when a record is read back."""
     if given is not None and (exact_adjacency(given, histories=True) if name == "adjacency" else given) != found:
-        raise GuaranteeMismatch(f"{name} must be that of the parts, {found!r}, not {quote(given)}.")
+        raise GuaranteeMismatchError(f"{name} must be that of the parts, {found!r}, not {safe_repr(given)}.")
 
 
 def _event(value: object, name: str = "event") -> Event:
     if not isinstance(value, Event):
-        raise ParameterError(f"{name} must be an event, not {quote(value)}.")
+        raise ParameterError(f"{name} must be an event, not {safe_repr(value)}.")
     return value
 
 
 def _events(values: object) -> tuple[Event, ...]:
     if not isinstance(values, tuple | list) or not 1 <= len(values) <= _MOST_PARTS:
         raise ParameterError(
-            f"events must be a list of 1 to {_MOST_PARTS} events, not {quote(values)} (see RepeatedEvent)."
+            f"events must be a list of 1 to {_MOST_PARTS} events, not {safe_repr(values)} (see RepeatedEvent)."
         )
     return tuple(_event(value, "events") for value in values)
 
@@ -116,7 +118,7 @@ class RepeatedEvent(_Structure):
         unit: str | None = None,
         arithmetic: Arithmetic | None = None,
     ) -> None:
-        self._set(event=_event(event), times=whole(times, name="times"))
+        self._set(event=_event(event), times=exact_integer(times, name="times"))
         self._scope_of((self.event,), adjacency, unit, arithmetic)
 
 
@@ -148,7 +150,7 @@ class ParallelEvent(_Structure):
         arithmetic: Arithmetic | None = None,
     ) -> None:
         if not isinstance(fixed, bool):
-            raise ParameterError(f"fixed must be True or False, not {quote(fixed)}.")
+            raise ParameterError(f"fixed must be True or False, not {safe_repr(fixed)}.")
         self._set(events=_events(events), fixed=fixed)
         self._scope_of(self.events, adjacency, unit, arithmetic)
 
@@ -174,7 +176,7 @@ class GroupEvent(_Structure):
         unit: str | None = None,
         arithmetic: Arithmetic | None = None,
     ) -> None:
-        self._set(event=_event(event), size=whole(size, name="size"))
+        self._set(event=_event(event), size=exact_integer(size, name="size"))
         self._scope_of((self.event,), adjacency, unit, arithmetic)
 
 
@@ -199,11 +201,11 @@ class ReplacedEvent(Event):
     ) -> None:
         self._set(event=_event(event))
         if self.event.adjacency is not AddRemove:
-            raise GuaranteeMismatch(
+            raise GuaranteeMismatchError(
                 f"event must have adjacency AddRemove, not {self.event.adjacency!r}: it is replace-one already."
             )
         if exact_adjacency(adjacency) is not ReplaceOne:
-            raise GuaranteeMismatch("adjacency must be ReplaceOne: that is what the event is read under.")
+            raise GuaranteeMismatchError("adjacency must be ReplaceOne: that is what the event is read under.")
         _agree("unit", unit, self.event.unit)
         _agree("arithmetic", arithmetic, self.event.arithmetic)
         self._scope(ReplaceOne, self.event.unit, self.event.arithmetic)
@@ -292,7 +294,9 @@ class GuaranteedEvent(Event):
         arithmetic: Arithmetic = "integer",
     ) -> None:
         if not isinstance(guarantee, Guarantee):
-            raise ParameterError(f"guarantee must be a guarantee such as PureDP(epsilon=1), not {quote(guarantee)}.")
+            raise ParameterError(
+                f"guarantee must be a guarantee such as PureDP(epsilon=1), not {safe_repr(guarantee)}."
+            )
         _agree("adjacency", adjacency, guarantee.adjacency)
         _agree("unit", unit, guarantee.unit)
         self._scope(ReplaceOne, guarantee.unit, arithmetic)
@@ -358,8 +362,8 @@ class FixedSampledEvent(_Structure):
     ) -> None:
         self._set(
             event=_event(event),
-            size=whole(size, name="size", least=0),
-            population=whole(population, name="population"),
+            size=exact_integer(size, name="size", least=0),
+            population=exact_integer(population, name="population"),
         )
         self._scope_of((self.event,), adjacency, unit, arithmetic)
         if self.size > self.population:
@@ -400,7 +404,7 @@ class ShuffledEvent(_Structure):
         unit: str | None = None,
         arithmetic: Arithmetic | None = None,
     ) -> None:
-        self._set(event=_event(event), reports=whole(reports, name="reports"))
+        self._set(event=_event(event), reports=exact_integer(reports, name="reports"))
         self._scope_of((self.event,), adjacency, unit, arithmetic)
         if self.adjacency is not ReplaceOne:
             raise ParameterError(

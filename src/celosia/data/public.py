@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final
 
 from celosia.core.errors import CelosiaError, SchemaError
-from celosia.core.exact import quote
+from celosia.core.exact import safe_repr
 from celosia.data.schema.columns import DROP, MOST_KEYS, Boolean, Category, Date, Integer, Kind, Real, Text, Timestamp
 from celosia.data.schema.schema import Schema
 from celosia.data.sources.classify import Database, DataSource, Frame, IbisSource, SparkSource
@@ -104,7 +104,7 @@ def schema_of_public(table: "pa.Table") -> Schema:
         try:
             kind = None if found.kind is None else _kind_of(found.kind, table.column(found.name))
         except CelosiaError as error:
-            raise SchemaError(f"The public column {quote(found.name)} needs a kind in schema=: {error}") from error
+            raise SchemaError(f"The public column {safe_repr(found.name)} needs a kind in schema=: {error}") from error
         if kind is not None:
             kinds[found.name] = kind
     return Schema(kinds)
@@ -160,7 +160,9 @@ def check_key(table: "pa.Table", key: tuple[str, ...], schema: Mapping[str, Kind
         _check_key_kind(name, schema[name], table.column(name))
     known = table.select(list(key)).drop_null()
     if known.group_by(list(key)).aggregate([]).num_rows < known.num_rows:
-        raise SchemaError(f"The public table has a key twice in {quote(', '.join(key))}: a join would multiply rows.")
+        raise SchemaError(
+            f"The public table has a key twice in {safe_repr(', '.join(key))}: a join would multiply rows."
+        )
 
 
 def _check_key_kind(name: str, kind: Kind, column: "pa.ChunkedArray") -> None:
@@ -169,16 +171,20 @@ def _check_key_kind(name: str, kind: Kind, column: "pa.ChunkedArray") -> None:
 
     if not isinstance(kind, _KEYS):
         raise SchemaError(
-            f"The key {quote(name)} must be an Integer, Boolean, Category, Text or Date, not {quote(kind)}."
+            f"The key {safe_repr(name)} must be an Integer, Boolean, Category, Text or Date, not {safe_repr(kind)}."
         )
     if kind.null != DROP:
-        raise SchemaError(f'The key {quote(name)} must have the null rule "drop": an imputed key could be there twice.')
+        raise SchemaError(
+            f'The key {safe_repr(name)} must have the null rule "drop": an imputed key could be there twice.'
+        )
     if isinstance(kind, Integer | Date):
         plain = column.drop_null()
         if len(plain) and not (pa.types.is_integer(plain.type) or pa.types.is_date(plain.type)):
-            raise SchemaError(f"The key {quote(name)} holds {column.type}, which is not what {quote(kind)} says.")
+            raise SchemaError(
+                f"The key {safe_repr(name)} holds {column.type}, which is not what {safe_repr(kind)} says."
+            )
         low, high = (end.as_py() for end in pc.min_max(plain).values())
         if len(plain) and not kind.low <= low <= high <= kind.high:
             raise SchemaError(
-                f"The key {quote(name)} has values outside {quote(kind)}: clipped, some would be the same."
+                f"The key {safe_repr(name)} has values outside {safe_repr(kind)}: clipped, some would be the same."
             )

@@ -31,7 +31,7 @@ from typing import Any, Final
 
 from celosia.core.adjacency import AddRemove, Adjacency, exact_adjacency
 from celosia.core.errors import ParameterError, SchemaError
-from celosia.core.exact import quote
+from celosia.core.exact import safe_repr
 from celosia.data.schema.schema import KINDS, Schema, load_toml, read_columns, write_value
 from celosia.data.sources.text_format import TextFormat
 from celosia.data.table import Table, table
@@ -122,9 +122,9 @@ def read_schema_file(path: str | PathLike[str]) -> SchemaFile:
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
     except FileNotFoundError as error:
-        raise SchemaError(f"There is no schema file {quote(str(path))}.") from error
+        raise SchemaError(f"There is no schema file {safe_repr(str(path))}.") from error
     except (OSError, UnicodeDecodeError) as error:
-        raise SchemaError(f"The schema file {quote(str(path))} cannot be read as a text.") from error
+        raise SchemaError(f"The schema file {safe_repr(str(path))} cannot be read as a text.") from error
     return parse_schema_file(text)
 
 
@@ -182,11 +182,11 @@ def _options(document: Mapping[str, Any]) -> dict[str, Any]:
     options = dict(_section(document, "table"))
     unknown = sorted(options.keys() - set(_OPTIONS))
     if unknown:
-        raise SchemaError(f"The section [table] has {quote(unknown[0])}; it knows {', '.join(_OPTIONS)}.")
+        raise SchemaError(f"The section [table] has {safe_repr(unknown[0])}; it knows {', '.join(_OPTIONS)}.")
     for name, value in options.items():
         wanted = int if name.startswith("max_") else str | list if name in _LISTS else str
         if not isinstance(value, wanted) or isinstance(value, bool):
-            raise SchemaError(f"The line {name} of [table] is {quote(value)}, which is of the wrong type.")
+            raise SchemaError(f"The line {name} of [table] is {safe_repr(value)}, which is of the wrong type.")
     if "adjacency" in options:
         options["adjacency"] = exact_adjacency(options["adjacency"])
     given = {name: options.pop(name) for name in _FORMAT if name in options}

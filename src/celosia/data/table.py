@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from celosia.core.adjacency import AddRemove, Adjacency, exact_adjacency
 from celosia.core.errors import ParameterError, SchemaError
-from celosia.core.exact import quote, whole
+from celosia.core.exact import exact_integer, safe_repr
 from celosia.core.html_table import draw_table
 from celosia.data.public import check_key, read_public, schema_of_public
 from celosia.data.schema.columns import Kind
@@ -134,7 +134,7 @@ def table(  # noqa: PLR0913 - all that has to be said of a table, by name
     found = classify(source, name=name, text=text)
     called = _name(name, source, found)
     if not isinstance(public, bool):
-        raise ParameterError(f"public must be True or False, not {quote(public)}.")
+        raise ParameterError(f"public must be True or False, not {safe_repr(public)}.")
     limits = {"max_groups_per_person": max_groups_per_person, "max_rows_per_group": max_rows_per_group}
     if public:
         _refuse_given(person=person, **limits, max_rows_per_person=max_rows_per_person)
@@ -165,7 +165,9 @@ def _name(name: object, source: object, found: DataSource) -> str:
     if name is None:
         return suggested_name(source)
     if not isinstance(name, str) or not _NAME.fullmatch(name) or len(name) > _LONGEST_NAME:
-        raise ParameterError(f"name must be letters, digits and underscores, such as deaths_2021, not {quote(name)}.")
+        raise ParameterError(
+            f"name must be letters, digits and underscores, such as deaths_2021, not {safe_repr(name)}."
+        )
     return name
 
 
@@ -184,16 +186,16 @@ def _check_person(person: object, schema: Schema, limits: Mapping[str, object]) 
         _refuse_given(**limits)
         return
     if not isinstance(person, str) or not person:
-        raise ParameterError(f"person must be the name of a column, not {quote(person)}.")
+        raise ParameterError(f"person must be the name of a column, not {safe_repr(person)}.")
     if person in schema:
         raise SchemaError(
-            f"person={quote(person)} must not be in the schema: a person's identity cannot be asked about."
+            f"person={safe_repr(person)} must not be in the schema: a person's identity cannot be asked about."
         )
     missing = [name for name, value in limits.items() if value is None]
     if missing:
         raise ParameterError(
-            f"person={quote(person)} needs {' and '.join(missing)}: in how many groups of a query one person counts, "
-            "and with how many rows in each. What is beyond is left out; smaller limits need less noise."
+            f"person={safe_repr(person)} needs {' and '.join(missing)}: in how many groups of a query one person "
+            "counts, and with how many rows in each. What is beyond is left out; smaller limits need less noise."
         )
 
 
@@ -206,9 +208,9 @@ def _refuse_given(**given: object) -> None:
 def _limit(value: Any, name: str) -> int | None:
     if value is None:
         return None
-    number = whole(value, name=name)
+    number = exact_integer(value, name=name)
     if number > _LARGEST_LIMIT:
-        raise ParameterError(f"{name} must be at most 2^31, not {quote(value)}.")
+        raise ParameterError(f"{name} must be at most 2^31, not {safe_repr(value)}.")
     return number
 
 
@@ -226,9 +228,11 @@ def _check_columns(source: DataSource, wanted: Sequence[str], person: str | None
     for name in (*wanted, *(() if person is None else (person,))):
         if name not in names or alike[name.casefold()] > 1:
             problem = "does not have" if name not in names else "has twice (capitals do not count)"
-            problems.append(f"The column {quote(name)} of the schema, or of person=, is one that the source {problem}.")
+            problems.append(
+                f"The column {safe_repr(name)} of the schema, or of person=, is one that the source {problem}."
+            )
     problems += [
-        f"The column {quote(column.name)} is of the type {column.type}, which cannot be asked about."
+        f"The column {safe_repr(column.name)} is of the type {column.type}, which cannot be asked about."
         for column in found
         if column.name in wanted and column.type is not None and column.kind is None
     ]
@@ -240,7 +244,7 @@ def _public(source: DataSource, name: str, schema: object, key: str | Sequence[s
     columns = (key,) if isinstance(key, str) else tuple(key or ())
     if not columns or not all(isinstance(column, str) for column in columns):
         raise ParameterError(
-            f"key must name the column or columns by which the public table is joined, not {quote(key)}."
+            f"key must name the column or columns by which the public table is joined, not {safe_repr(key)}."
         )
     declared = None if schema is None else _schema(schema)
     rows = read_public(source, declared, text)
@@ -249,7 +253,7 @@ def _public(source: DataSource, name: str, schema: object, key: str | Sequence[s
     _check_columns(Frame(rows), tuple(declared))
     absent = [column for column in columns if column not in declared]
     if absent:
-        raise SchemaError(f"key names {quote(absent[0])}, which is not in the schema or has no values.")
+        raise SchemaError(f"key names {safe_repr(absent[0])}, which is not in the schema or has no values.")
     check_key(rows, columns, declared)
     return Table(
         name=name, source=Frame(rows.select(list(declared))), schema=declared, public=True, key=columns, text=text

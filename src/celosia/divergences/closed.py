@@ -15,7 +15,7 @@ import numpy as np
 import scipy
 
 from celosia.core.errors import ParameterError
-from celosia.core.exact import quote
+from celosia.core.exact import safe_repr
 from celosia.divergences.distributions.families import Laplace, MultivariateNormal, Normal
 
 _LEVEL = 1e-14
@@ -41,7 +41,7 @@ def _standardised(p: Normal, q: Normal) -> tuple[float, float]:
     """Mean and variance of p in units in which q is standard normal."""
     shift, ratio = (p.mean - q.mean) / q.deviation, p.variance / q.variance
     if not (abs(shift) < _FAR and 1 / _FAR < ratio < _FAR):
-        raise ParameterError(f"p and q are too far apart for doubles: {quote(p)} and {quote(q)}.")
+        raise ParameterError(f"p and q are too far apart for doubles: {safe_repr(p)} and {safe_repr(q)}.")
     return shift, ratio
 
 
@@ -63,7 +63,7 @@ def whiten(p: MultivariateNormal, q: MultivariateNormal) -> "tuple[np.ndarray, n
     with np.errstate(over="ignore", invalid="ignore"):
         shifts = basis.T @ np.linalg.solve(root, p.mean - q.mean)
     if not ((np.abs(shifts) < _FAR) & (variances > 1 / _FAR) & (variances < _FAR)).all():
-        raise ParameterError(f"p and q are too far apart for doubles: {quote(p)} and {quote(q)}.")
+        raise ParameterError(f"p and q are too far apart for doubles: {safe_repr(p)} and {safe_repr(q)}.")
     # A variance that is 1 up to rounding is 1: there the highest orders change between a number and infinity.
     same = np.array_equal(p.covariance, q.covariance) | (np.abs(variances - 1) < _LEVEL * len(variances))
     return shifts, np.where(same, 1.0, variances)
@@ -110,7 +110,7 @@ def renyi_laplace(p: Laplace, q: Laplace, order: float) -> float:
 def _laplace_shift(p: Laplace, q: Laplace) -> float:
     shift = abs(p.location - q.location)
     if not (shift / min(p.scale, q.scale) < _FAR and 1 / _FAR < p.scale < _FAR and 1 / _FAR < q.scale < _FAR):
-        raise ParameterError(f"p and q are too far apart for doubles: {quote(p)} and {quote(q)}.")
+        raise ParameterError(f"p and q are too far apart for doubles: {safe_repr(p)} and {safe_repr(q)}.")
     return shift
 
 

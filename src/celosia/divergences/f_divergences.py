@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from celosia.core.errors import ParameterError
-from celosia.core.exact import quote
+from celosia.core.exact import safe_repr
 from celosia.divergences.distributions.arguments import as_number
 from celosia.divergences.distributions.pairs import pair_of
 from celosia.divergences.renyi import renyi
@@ -72,7 +72,7 @@ def chi_square(p: object, q: object) -> float:
 
 def _check_convex(f: _Convex) -> None:
     if not callable(f):
-        raise ParameterError(f"f must be a function of an array of ratios, not {quote(f)}.")
+        raise ParameterError(f"f must be a function of an array of ratios, not {safe_repr(f)}.")
     values = np.asarray(f(_PROBES), dtype=np.float64)
     if values.shape != _PROBES.shape or not np.isfinite(values).all() or abs(values[5]) > 1e-12:
         raise ParameterError("f must map an array of ratios to an array of finite numbers, with f(1) = 0.")

@@ -15,7 +15,7 @@ import numpy as np
 import scipy
 
 from celosia.core.errors import ParameterError
-from celosia.core.exact import exact_positive, quote
+from celosia.core.exact import exact_positive, safe_repr
 from celosia.divergences.distributions.arguments import as_number
 from celosia.divergences.distributions.frozen import log_density_of
 from celosia.divergences.distributions.quadrature import Stretch, log_integral
@@ -140,7 +140,7 @@ def R(alpha: float, noise: Noise, radius: float) -> float:  # noqa: N802 - the l
         value = max(_of_shift(alpha, noise, shift) for shift in radius * _TRIED) if radius else 0.0
     if not math.isfinite(value):
         raise ParameterError(
-            f"noise moved by radius={quote(radius)} has an infinite divergence of order alpha={quote(alpha)}."
+            f"noise moved by radius={safe_repr(radius)} has an infinite divergence of order alpha={safe_repr(alpha)}."
         )
     return value
 
@@ -148,8 +148,8 @@ def R(alpha: float, noise: Noise, radius: float) -> float:  # noqa: N802 - the l
 def _check_density(noise: Any) -> None:
     if not all(hasattr(noise, name) for name in ("dist", "support", "logpdf", "ppf")):
         raise ParameterError(
-            f"noise must be GaussianNoise, LaplaceNoise or a frozen continuous SciPy distribution, not {quote(noise)}: "
-            "noise on a grid, moved off the grid, is told apart at once."
+            "noise must be GaussianNoise, LaplaceNoise or a frozen continuous SciPy distribution, not "
+            f"{safe_repr(noise)}: noise on a grid, moved off the grid, is told apart at once."
         )
     if tuple(float(end) for end in noise.support()) != (-math.inf, math.inf):
         raise ParameterError("noise must have the whole line for its support: moved, it is told apart at once.")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from celosia.core.errors import ParameterError
-from celosia.core.exact import quote
+from celosia.core.exact import safe_repr
 from celosia.divergences.distributions.arguments import as_array, as_number, as_order
 from celosia.divergences.renyi import max_divergence
 
@@ -69,7 +69,7 @@ def metric_privacy(
     if not hasattr(outputs, "__len__") or not callable(divergence):
         wrong = ("divergence", "a function of two outputs", divergence)
         name, wanted, given = wrong if hasattr(outputs, "__len__") else ("outputs", "a sequence", outputs)
-        raise ParameterError(f"{name} must be {wanted}, not {quote(given)}.")
+        raise ParameterError(f"{name} must be {wanted}, not {safe_repr(given)}.")
     if len(outputs) == 0 or matrix.shape != (len(outputs), len(outputs)):
         raise ParameterError(
             f"distances must have a row and a column for each of the {len(outputs)} outputs, not {matrix.shape}."

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from celosia.core.errors import ParameterError
-from celosia.core.exact import quote, whole
+from celosia.core.exact import exact_integer, safe_repr
 from celosia.divergences.distributions.arguments import as_order
 from celosia.noise import Seeded
 
@@ -65,11 +65,13 @@ def obeys_post_processing(
     >>> obeys_post_processing(lambda p, q: float(abs(p - q).max())).after
     0.5
     """
-    size, trials = whole(size, name="size", least=2), whole(trials, name="trials", least=0)
+    size, trials = exact_integer(size, name="size", least=2), exact_integer(trials, name="trials", least=0)
     if size > 5:
         raise ParameterError(f"size must be at most 5, not {size}: the enumeration grows with its power.")
     if not callable(divergence):
-        raise ParameterError(f"divergence must be a function of two arrays of probabilities, not {quote(divergence)}.")
+        raise ParameterError(
+            f"divergence must be a function of two arrays of probabilities, not {safe_repr(divergence)}."
+        )
     stream = Seeded(_SEED) if source is None else source
     for p, q, kernel in itertools.chain(_enumerated(size), _drawn(size, trials, stream)):
         before, after = _value(divergence, p, q), _value(divergence, p @ kernel, q @ kernel)

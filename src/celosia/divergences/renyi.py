@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from celosia.core.errors import ParameterError
-from celosia.core.exact import quote
+from celosia.core.exact import safe_repr
 from celosia.divergences.closed import renyi_laplace, renyi_multivariate, renyi_normal
 from celosia.divergences.distributions.arguments import as_number, as_order
 from celosia.divergences.distributions.families import Laplace, MultivariateNormal, Normal
@@ -50,7 +50,7 @@ def renyi(p: object, q: object, order: float) -> float:
     order = as_order(order)
     if _LARGEST < order < math.inf:
         raise ParameterError(
-            f"order must be at most {_LARGEST:g} or infinite, not {quote(order)}: doubles go no further."
+            f"order must be at most {_LARGEST:g} or infinite, not {safe_repr(order)}: doubles go no further."
         )
     if isinstance(p, Normal) and isinstance(q, Normal):
         return renyi_normal(p, q, order)
@@ -87,7 +87,7 @@ def max_divergence(p: object, q: object, delta: float = 0.0) -> float:
     """
     delta = as_number(delta, name="delta", least=0)
     if delta >= 1:
-        raise ParameterError(f"delta must be at least 0 and less than 1, not {quote(delta)}.")
+        raise ParameterError(f"delta must be at least 0 and less than 1, not {safe_repr(delta)}.")
     if delta == 0:
         return max(0.0, renyi(p, q, math.inf))
     closed = (Normal, Laplace, MultivariateNormal)

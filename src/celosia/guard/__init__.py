@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from celosia.guard.config.settings import Config, Limits, Oidc
     from celosia.guard.datasets.cards import ColumnCard, DatasetCard, TableCard
     from celosia.guard.datasets.dataset import PublicTable
-    from celosia.guard.queries.requests import Answer, Ask
+    from celosia.guard.queries.requests import Answer, QueryRequest
     from celosia.guard.roles import Permission, Role
     from celosia.guard.server.app import create_app
     from celosia.guard.server.serve import serve
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Answer",
-    "Ask",
     "ColumnCard",
     "Config",
     "DatasetCard",
@@ -37,6 +36,7 @@ __all__ = [
     "Oidc",
     "Permission",
     "PublicTable",
+    "QueryRequest",
     "Role",
     "TableCard",
     "UserCard",
@@ -48,7 +48,7 @@ __all__ = [
 # Loaded with the first use: a client needs no server, and a server no client.
 _NAMES = {
     "Answer": "queries.requests",
-    "Ask": "queries.requests",
+    "QueryRequest": "queries.requests",
     "ColumnCard": "datasets.cards",
     "Config": "config.settings",
     "DatasetCard": "datasets.cards",

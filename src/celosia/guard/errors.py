@@ -5,11 +5,11 @@ message speaks only of what the caller passed.
 """
 
 from celosia.core.errors import QueryError
-from celosia.core.exact import quote
+from celosia.core.exact import safe_repr
 
 
-class NotThere(QueryError):  # noqa: N818 - says what is the matter, as its relatives do
+class NotFoundError(QueryError):
     """There is no such thing for whoever asks. Over HTTP it is a 404, and goes by the name of its parent."""
 
     def __init__(self, kind: str, name: object) -> None:
-        super().__init__(f"There is no {kind} {quote(name)} that you may see.")
+        super().__init__(f"There is no {kind} {safe_repr(name)} that you may see.")

@@ -7,8 +7,8 @@ analyst gets an answer. The table is small enough to be read, and tests go throu
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
-from celosia.core.errors import NotAllowed, ParameterError
-from celosia.core.exact import quote
+from celosia.core.errors import NotAllowedError, ParameterError
+from celosia.core.exact import safe_repr
 
 if TYPE_CHECKING:
     from celosia.guard.auth.identity import Identity
@@ -37,7 +37,7 @@ class Role(StrEnum):
         """
         if isinstance(word, str) and word in cls._value2member_map_:
             return cls(word)
-        raise ParameterError(f"role must be one of {', '.join(cls)}, not {quote(word)}.")
+        raise ParameterError(f"role must be one of {', '.join(cls)}, not {safe_repr(word)}.")
 
 
 class Permission(StrEnum):
@@ -100,4 +100,4 @@ def require(identity: "Identity", *permissions: Permission) -> None:
     """Refuse whoever has none of the permissions."""
     if not PERMISSIONS[identity.role].intersection(permissions):
         article = "An" if identity.role.value[0] in "ao" else "A"
-        raise NotAllowed(f"{article} {identity.role} may not {permissions[0]}.")
+        raise NotAllowedError(f"{article} {identity.role} may not {permissions[0]}.")

@@ -11,22 +11,22 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Self
 
-from celosia.core.errors import EngineError, NotAllowed, ParameterError, RequestConflict
-from celosia.core.exact import quote
+from celosia.core.errors import EngineError, NotAllowedError, ParameterError, RequestConflictError
+from celosia.core.exact import safe_repr
 from celosia.guard.addresses import expanded, hidden
 from celosia.guard.auth.directory import INVALID, Directory, UserCard, now
 from celosia.guard.auth.identity import OIDC_PREFIX, Identity
-from celosia.guard.auth.web_sessions import Visits
+from celosia.guard.auth.web_sessions import WebSessions
 from celosia.guard.config.settings import Config
 from celosia.guard.datasets.cards import DatasetCard
 from celosia.guard.datasets.catalogue import Catalogue
 from celosia.guard.datasets.dataset import Dataset, PublicTable
 from celosia.guard.datasets.policies import scoped_policy
-from celosia.guard.errors import NotThere
+from celosia.guard.errors import NotFoundError
 from celosia.guard.queries.analysis import Sessions
 from celosia.guard.queries.answers import answer_of
 from celosia.guard.queries.pace import Pace
-from celosia.guard.queries.requests import Answer, Ask
+from celosia.guard.queries.requests import Answer, QueryRequest
 from celosia.guard.roles import Permission, Role, require
 from celosia.guard.storage.tables import create_tables
 from celosia.guard.storage.tampering import find_tampering
@@ -56,7 +56,7 @@ class Guard:
         pace = Pace(milliseconds=config.slot_milliseconds)
         self.catalogue, self._directory = Catalogue(ledger), Directory(ledger)
         self._visits, self._sessions = (
-            Visits(ledger, self._directory),
+            WebSessions(ledger, self._directory),
             Sessions(ledger, pace, confirm=self.catalogue.confirm),
         )
         self._tokens = None
@@ -105,10 +105,10 @@ class Guard:
     # ------------------------------------------------------------------------------------------------- who it is
 
     def authenticate(self, token: str) -> Identity:
-        """Return whose key or bearer token it is, or raise ``NotAllowed``."""
+        """Return whose key or bearer token it is, or raise ``NotAllowedError``."""
         given: object = token
         if not isinstance(given, str) or len(given) > _LONGEST_TOKEN:
-            raise NotAllowed(INVALID)
+            raise NotAllowedError(INVALID)
         if self._tokens is not None and token.count(".") == 2 and not token.startswith("celosia_"):
             return self._tokens.check(token)
         return self._directory.check(token)
@@ -119,7 +119,7 @@ class Guard:
         return self._visits.open(identity, hours=hours), identity
 
     def signed_in(self, secret: str) -> Identity:
-        """Return whose visit it is, as long as it lasts and its key is valid; ``NotAllowed`` otherwise."""
+        """Return whose visit it is, as long as it lasts and its key is valid; ``NotAllowedError`` otherwise."""
         return self._visits.visitor(secret)
 
     def sign_out(self, secret: str) -> None:
@@ -134,7 +134,7 @@ class Guard:
         return tuple(dataset.card() for dataset in self.catalogue.all() if dataset.visible_to(identity))
 
     def dataset(self, identity: Identity, name: str) -> DatasetCard:
-        """Return one data set; ``NotThere`` if there is none that somebody may see."""
+        """Return one data set; ``NotFoundError`` if there is none that somebody may see."""
         require(identity, Permission.READ_SCHEMAS)
         return self._visible(identity, name).card()
 
@@ -193,11 +193,11 @@ class Guard:
 
     def _check_analyst(self, name: str) -> None:
         if not name.startswith(OIDC_PREFIX) and not self._directory.exists(name):
-            raise NotThere(kind="user", name=name)
+            raise NotFoundError(kind="user", name=name)
 
     # ------------------------------------------------------------------------------------------------- questions
 
-    def preview(self, identity: Identity, ask: Ask) -> "Preview":
+    def preview(self, identity: Identity, ask: QueryRequest) -> "Preview":
         """Tell what a question would cost and how far off its answer would be. Nothing is spent or read."""
         require(identity, Permission.PREVIEW)
         dataset = self._visible(identity, ask.dataset)
@@ -206,7 +206,7 @@ class Guard:
         target = ask.target() | ({} if ask.level is None else {"level": ask.level})
         return session.for_analyst(identity.name).preview(plan, **target)
 
-    def ask(self, identity: Identity, ask: Ask, key: str) -> Answer:
+    def ask(self, identity: Identity, ask: QueryRequest, key: str) -> Answer:
         """Answer a question, or give the stored reply if the request was seen before.
 
         The ``key`` is drawn by whoever asks, for one request and its retries. ``reserved`` says that the same request
@@ -224,8 +224,8 @@ class Guard:
             policy = page.state.policies.get(Scope(dataset=ask.dataset))
         if known is not None:
             if known[0].digest != request.digest:
-                raise RequestConflict(
-                    f"The idempotency key {quote(key)} was used before for another request: draw a new one."
+                raise RequestConflictError(
+                    f"The idempotency key {safe_repr(key)} was used before for another request: draw a new one."
                 )
             return self._told(known[1].reservation)
         dataset = _seen(identity, ask.dataset, found)
@@ -239,11 +239,11 @@ class Guard:
         return self._told(asked.reservation)
 
     def answer(self, identity: Identity, id: str) -> Answer:  # noqa: A002 - what it is called everywhere
-        """Return an own answer with its release; ``NotThere`` if there is none of this number."""
+        """Return an own answer with its release; ``NotFoundError`` if there is none of this number."""
         require(identity, Permission.READ_ANSWERS)
         reservation = self.ledger.reservation(id)
         if reservation is None or reservation.analyst != identity.name:
-            raise NotThere(kind="answer", name=id)
+            raise NotFoundError(kind="answer", name=id)
         return self._told(reservation)
 
     def answers(self, identity: Identity, limit: int = 100) -> tuple[Answer, ...]:
@@ -268,7 +268,7 @@ class Guard:
         if identity.may(Permission.READ_BUDGETS):
             return self.ledger.statement(dataset, analyst)
         if analyst not in (None, identity.name):
-            raise NotThere(kind="user", name=analyst)
+            raise NotFoundError(kind="user", name=analyst)
         unseen = {one.name for one in self.catalogue.all() if not one.visible_to(identity)}
         lines = self.ledger.statement(dataset, identity.name)
         return tuple(line for line in lines if line.scope.dataset not in unseen)
@@ -331,7 +331,7 @@ class Guard:
 
 def _seen(identity: Identity, name: str, found: Dataset | None) -> Dataset:
     if found is None or not found.visible_to(identity):
-        raise NotThere(kind="data set", name=name)
+        raise NotFoundError(kind="data set", name=name)
     return found
 
 
@@ -345,5 +345,5 @@ def _checked_key(key: object) -> str:
 
 def _checked_limit(limit: object) -> int:
     if not isinstance(limit, int) or isinstance(limit, bool) or not 1 <= limit <= _MOST_LINES:
-        raise ParameterError(f"limit must be a whole number from 1 to {_MOST_LINES}, not {quote(limit)}.")
+        raise ParameterError(f"limit must be a whole number from 1 to {_MOST_LINES}, not {safe_repr(limit)}.")
     return limit

@@ -1,4 +1,4 @@
-"""An analyst's door to a data set, kept by a ledger.
+"""An analyst's account to a data set, kept by a ledger.
 
 What the account promises is what the data set's own budget promises, because that is what protects the people in it;
 what remains is the least that any scope has left, so that nobody is offered what they would be refused.
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from celosia.core.guarantees import Guarantee
 from celosia.core.record import exact_text
 from celosia.ledger.budgets.scope import Scope, scopes_of
-from celosia.ledger.indivisible import Indivisible
+from celosia.ledger.non_copyable import NonCopyable
 from celosia.ledger.reservations.records import listing
 from celosia.ledger.reservations.reserving import cost_under, has_room, policy_of
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from celosia.ledger.reservations.reservation import Request, Reservation
 
 
-class Account(Indivisible):
-    """A ``Door`` in a ledger; ``ledger.account(dataset, analyst)`` opens one.
+class Account(NonCopyable):
+    """A ``BudgetAccount`` in a ledger; ``ledger.account(dataset, analyst)`` opens one.
 
     >>> import celosia as cl
-    >>> ledger = cl.ledger("memory://")
+    >>> ledger = cl.open_ledger("memory://")
     >>> ledger.set_budget(cl.PureDP(epsilon=1), dataset="deaths")
     >>> account = ledger.account("deaths", "ana")
     >>> event = cl.mechanisms.Laplace(epsilon="0.1", sensitivity=1).event
@@ -114,7 +114,7 @@ class Account(Indivisible):
         """Tell whether every scope has room for an event now. Nothing is spent.
 
         >>> import celosia as cl
-        >>> ledger = cl.ledger("memory://")
+        >>> ledger = cl.open_ledger("memory://")
         >>> ledger.set_budget(cl.PureDP(epsilon=1), dataset="deaths")
         >>> ledger.account("deaths").admits(cl.mechanisms.Laplace(epsilon=2, sensitivity=1).event)
         False
@@ -126,7 +126,7 @@ class Account(Indivisible):
         """Return what an event promises on its own, in the kind of the data set's accountant.
 
         >>> import celosia as cl
-        >>> ledger = cl.ledger("memory://")
+        >>> ledger = cl.open_ledger("memory://")
         >>> ledger.set_budget(cl.ZCDP(rho=1), dataset="deaths")
         >>> ledger.account("deaths").cost(cl.core.GaussianEvent(variance=4, sensitivity_squared=1))
         ZCDP(rho=0.125)
@@ -138,7 +138,7 @@ class Account(Indivisible):
         """Return what an event would take of what the data set has left: at most its cost.
 
         >>> import celosia as cl
-        >>> ledger = cl.ledger("memory://")
+        >>> ledger = cl.open_ledger("memory://")
         >>> ledger.set_budget(cl.PureDP(epsilon=1), dataset="deaths")
         >>> ledger.account("deaths").charge(cl.mechanisms.Laplace(epsilon="0.4", sensitivity=1).event)
         PureDP(epsilon='0.4')
@@ -152,7 +152,7 @@ class Account(Indivisible):
         """Pay for an event before data are read; see ``Ledger.reserve``.
 
         >>> import celosia as cl
-        >>> ledger = cl.ledger("memory://")
+        >>> ledger = cl.open_ledger("memory://")
         >>> ledger.set_budget(cl.PureDP(epsilon=1), dataset="deaths")
         >>> event = cl.mechanisms.Laplace(epsilon=1, sensitivity=1).event
         >>> ledger.account("deaths", "ana").reserve(event, question="How many?").analyst
@@ -171,7 +171,7 @@ class Account(Indivisible):
         """Store the answer; see ``Ledger.commit``.
 
         >>> import celosia as cl
-        >>> ledger = cl.ledger("memory://")
+        >>> ledger = cl.open_ledger("memory://")
         >>> ledger.set_budget(cl.PureDP(epsilon=1), dataset="deaths")
         >>> count = cl.mechanisms.Laplace(epsilon=1, sensitivity=1)
         >>> account = ledger.account("deaths")
@@ -185,7 +185,7 @@ class Account(Indivisible):
         """Tell that there will be no answer; see ``Ledger.fail``.
 
         >>> import celosia as cl
-        >>> ledger = cl.ledger("memory://")
+        >>> ledger = cl.open_ledger("memory://")
         >>> ledger.set_budget(cl.PureDP(epsilon=1), dataset="deaths")
         >>> account = ledger.account("deaths")
         >>> account.fail(account.reserve(cl.mechanisms.Laplace(epsilon=1, sensitivity=1).event, question="How many?"))

@@ -10,17 +10,17 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Self, TextIO
 
 from celosia.core.errors import LedgerError, ParameterError
-from celosia.core.exact import quote, whole
+from celosia.core.exact import exact_integer, safe_repr
 from celosia.core.record import exact_text
 from celosia.core.release import Release
 from celosia.ledger.account import Account
 from celosia.ledger.budgets.opening import bears_on, line_of, open_policy, set_policy
 from celosia.ledger.budgets.scope import Scope
-from celosia.ledger.indivisible import Indivisible
 from celosia.ledger.log.chain import JSON, Head, LogLine, Verification
 from celosia.ledger.log.lines import append, head_of, lines_after, read_line
+from celosia.ledger.non_copyable import NonCopyable
 from celosia.ledger.reservations.records import answer_digest, close, find, find_request, listing, store_answer
-from celosia.ledger.reservations.reserving import Question, reserve
+from celosia.ledger.reservations.reserving import SpendRequest, reserve
 from celosia.ledger.verification import expected_head, verify
 
 if TYPE_CHECKING:
@@ -31,19 +31,19 @@ if TYPE_CHECKING:
     from celosia.ledger.budgets.policy import Policy
     from celosia.ledger.budgets.statement import Line
     from celosia.ledger.reservations.reservation import Request, Reservation
-    from celosia.ledger.state_reader import Book
+    from celosia.ledger.state_reader import LedgerState
     from celosia.ledger.store.store import Store
 
 _OWN_KINDS: Final = ("budget", "committed", "failed", "opened", "repeated", "reserved")
 _PAGE: Final = 1_000
 
 
-class Ledger(Indivisible):
-    """The memory of every release; ``celosia.ledger(url)`` opens one.
+class Ledger(NonCopyable):
+    """The memory of every release; ``celosia.open_ledger(url)`` opens one.
 
     >>> import celosia as cl
     >>> from celosia.mechanisms import Laplace
-    >>> ledger = cl.ledger("memory://")
+    >>> ledger = cl.open_ledger("memory://")
     >>> ledger.set_budget(cl.PureDP(epsilon=1), dataset="deaths")
     >>> count = Laplace(epsilon="0.1", sensitivity=1)
     >>> reservation = ledger.reserve(count.event, dataset="deaths", question="How many?")
@@ -53,7 +53,7 @@ class Ledger(Indivisible):
     PureDP(epsilon='0.9')
     """
 
-    def __init__(self, book: "Book") -> None:
+    def __init__(self, book: "LedgerState") -> None:
         self.book = book
 
     @property
@@ -74,7 +74,7 @@ class Ledger(Indivisible):
         The accountant stays once something was spent. A limit below what was spent is allowed: nothing is left then.
 
         >>> import celosia as cl
-        >>> ledger = cl.ledger("memory://")
+        >>> ledger = cl.open_ledger("memory://")
         >>> ledger.set_budget(cl.ApproxDP(epsilon=3, delta="1e-6"), dataset="deaths")
         >>> ledger.set_budget(cl.ApproxDP(epsilon=1, delta="1e-7"), dataset="deaths", analyst="ana")
         >>> len(ledger.budgets)
@@ -91,7 +91,7 @@ class Ledger(Indivisible):
         once, one sets its budget and all return the same policy.
 
         >>> import celosia as cl
-        >>> ledger = cl.ledger("memory://")
+        >>> ledger = cl.open_ledger("memory://")
         >>> ledger.open_budget(cl.PureDP(epsilon=1), dataset="deaths").limit
         PureDP(epsilon=1)
         >>> ledger.open_budget(cl.PureDP(epsilon=100), dataset="deaths").limit
@@ -108,10 +108,10 @@ class Ledger(Indivisible):
             return MappingProxyType(dict(page.state.policies))
 
     def account(self, dataset: str, analyst: str | None = None) -> Account:
-        """Return the door through which an analyst asks about a data set.
+        """Return the account through which an analyst asks about a data set.
 
         >>> import celosia as cl
-        >>> cl.ledger("memory://").account("deaths")
+        >>> cl.open_ledger("memory://").account("deaths")
         Traceback (most recent call last):
         ...
         celosia.core.errors.ParameterError: The ledger has no budget for data set 'deaths': open one with ...
@@ -122,7 +122,7 @@ class Ledger(Indivisible):
         """Return every budget that bears on what an analyst asks of a data set; left out, either means any.
 
         >>> import celosia as cl
-        >>> ledger = cl.ledger("memory://")
+        >>> ledger = cl.open_ledger("memory://")
         >>> ledger.set_budget(cl.PureDP(epsilon=1), dataset="deaths")
         >>> [str(line.scope) for line in ledger.statement()]
         ["data set 'deaths'"]
@@ -142,14 +142,14 @@ class Ledger(Indivisible):
         fingerprint: str | None = None,
         request: "Request | None" = None,
     ) -> "Reservation":
-        """Spend an event before data are read, or raise ``BudgetExceeded`` and spend nothing.
+        """Spend an event before data are read, or raise ``BudgetExceededError`` and spend nothing.
 
         With a ``request`` that was seen before, its reservation is returned and nothing is spent. With a
         ``fingerprint`` (of the question, the data and the parameters) whose answer is stored, that answer is returned:
         it costs the data set nothing, and the analyst only if it was not paid for before.
 
         >>> import celosia as cl
-        >>> ledger = cl.ledger("memory://")
+        >>> ledger = cl.open_ledger("memory://")
         >>> ledger.set_budget(cl.PureDP(epsilon="0.15"), dataset="deaths")
         >>> event = cl.mechanisms.Laplace(epsilon="0.1", sensitivity=1).event
         >>> ledger.reserve(event, dataset="deaths").state
@@ -157,9 +157,9 @@ class Ledger(Indivisible):
         >>> ledger.reserve(event, dataset="deaths")
         Traceback (most recent call last):
         ...
-        celosia.core.errors.BudgetExceeded: The question costs PureDP(epsilon='0.1'), and data set 'deaths' has ...
+        celosia.core.errors.BudgetExceededError: The question costs PureDP(epsilon='0.1'), and data set 'deaths' has ...
         """
-        asked = Question(
+        asked = SpendRequest(
             event=event, dataset=dataset, analyst=analyst, text=question, fingerprint=fingerprint, request=request
         )
         with self.book.writing() as page:
@@ -169,7 +169,7 @@ class Ledger(Indivisible):
         """Store the answer to a reservation, before it is handed out. Doing it twice with one answer is doing it once.
 
         >>> import celosia as cl
-        >>> ledger = cl.ledger("memory://")
+        >>> ledger = cl.open_ledger("memory://")
         >>> ledger.set_budget(cl.PureDP(epsilon=1), dataset="deaths")
         >>> count = cl.mechanisms.Laplace(epsilon="0.1", sensitivity=1)
         >>> reservation = ledger.reserve(count.event, dataset="deaths")
@@ -196,7 +196,7 @@ class Ledger(Indivisible):
         """Tell that a reservation will have no answer. It stays spent.
 
         >>> import celosia as cl
-        >>> ledger = cl.ledger("memory://")
+        >>> ledger = cl.open_ledger("memory://")
         >>> ledger.set_budget(cl.PureDP(epsilon=1), dataset="deaths")
         >>> event = cl.mechanisms.Laplace(epsilon="0.1", sensitivity=1).event
         >>> ledger.fail(ledger.reserve(event, dataset="deaths"))
@@ -227,7 +227,7 @@ class Ledger(Indivisible):
         """Return a reservation, with its answer if there is one.
 
         >>> import celosia as cl
-        >>> cl.ledger("memory://").reservation("00") is None
+        >>> cl.open_ledger("memory://").reservation("00") is None
         True
         """
         wanted: object = id
@@ -239,7 +239,7 @@ class Ledger(Indivisible):
         """Return what an analyst sent with a key, and the reservation that paid for it.
 
         >>> import celosia as cl
-        >>> cl.ledger("memory://").request("ana", "7f3a") is None
+        >>> cl.open_ledger("memory://").request("ana", "7f3a") is None
         True
         """
         with self.store.reading() as connection:
@@ -250,7 +250,7 @@ class Ledger(Indivisible):
         """Return what is being answered, or was left by a crash: it counts as spent.
 
         >>> import celosia as cl
-        >>> cl.ledger("memory://").open_reservations()
+        >>> cl.open_ledger("memory://").open_reservations()
         ()
         """
         with self.store.reading() as connection:
@@ -262,10 +262,10 @@ class Ledger(Indivisible):
         """Return the latest reservations, the earliest of them first, without their answers.
 
         >>> import celosia as cl
-        >>> cl.ledger("memory://").reservations(analyst="ana", limit=10)
+        >>> cl.open_ledger("memory://").reservations(analyst="ana", limit=10)
         ()
         """
-        most = None if limit is None else whole(limit, name="limit")
+        most = None if limit is None else exact_integer(limit, name="limit")
         with self.store.reading() as connection:
             return listing(connection, dataset=dataset, analyst=analyst, most=most)
 
@@ -275,7 +275,7 @@ class Ledger(Indivisible):
         With a ``connection`` of ``store.transaction()`` the line stands or falls with what else is done in it.
 
         >>> import celosia as cl
-        >>> ledger = cl.ledger("memory://")
+        >>> ledger = cl.open_ledger("memory://")
         >>> ledger.record("user", {"name": "ana", "role": "analyst"})
         >>> [line.kind for line in ledger.entries()]
         ['opened', 'user']
@@ -283,7 +283,7 @@ class Ledger(Indivisible):
         name = exact_text(kind, name="kind")
         if name in _OWN_KINDS or not isinstance(body, Mapping):
             raise ParameterError(
-                f"kind must be none of {', '.join(_OWN_KINDS)}, and body a mapping, not {quote(kind)}."
+                f"kind must be none of {', '.join(_OWN_KINDS)}, and body a mapping, not {safe_repr(kind)}."
             )
         if connection is not None:
             append(connection, name, dict(body), self.book.clock)
@@ -295,11 +295,11 @@ class Ledger(Indivisible):
         """Return the lines of the log behind a number, at most ``limit`` of them.
 
         >>> import celosia as cl
-        >>> next(cl.ledger("memory://").entries()).sequence
+        >>> next(cl.open_ledger("memory://").entries()).sequence
         1
         """
-        after = whole(after, name="after", least=0)
-        left = None if limit is None else whole(limit, name="limit")
+        after = exact_integer(after, name="after", least=0)
+        left = None if limit is None else exact_integer(limit, name="limit")
         return self._entries(after, left)
 
     def _entries(self, after: int, left: int | None) -> Iterator[LogLine]:
@@ -322,7 +322,7 @@ class Ledger(Indivisible):
         """Look through the whole ledger; with a ``head`` that was kept elsewhere, also whether it was rewritten.
 
         >>> import celosia as cl
-        >>> ledger = cl.ledger("memory://")
+        >>> ledger = cl.open_ledger("memory://")
         >>> ledger.verify(ledger.head).ok, ledger.verify("0" * 64).ok
         (True, False)
         """
@@ -335,7 +335,7 @@ class Ledger(Indivisible):
 
         >>> import io
         >>> import celosia as cl
-        >>> cl.ledger("memory://").export(io.StringIO())
+        >>> cl.open_ledger("memory://").export(io.StringIO())
         1
         """
         number = 0
@@ -348,7 +348,7 @@ class Ledger(Indivisible):
         """Let go of the database. A ledger in memory is gone.
 
         >>> import celosia as cl
-        >>> cl.ledger("memory://").close()
+        >>> cl.open_ledger("memory://").close()
         """
         self.store.close()
 
@@ -364,10 +364,10 @@ class Ledger(Indivisible):
 
 def _check_release(release: object, text: object) -> None:
     if not isinstance(release, Release):
-        raise ParameterError(f"release must be what a mechanism released, not {quote(type(release))}.")
+        raise ParameterError(f"release must be what a mechanism released, not {safe_repr(type(release))}.")
     if release.seeded:
         raise ParameterError(
             "release: its noise came from a seeded source, which protects nobody; a ledger does not take it."
         )
     if text is not None and not isinstance(text, str):
-        raise ParameterError(f"text must be the answer as a text, not {quote(type(text))}.")
+        raise ParameterError(f"text must be the answer as a text, not {safe_repr(type(text))}.")

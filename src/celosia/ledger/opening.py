@@ -8,7 +8,7 @@ from celosia.ledger.budgets.state import FORMAT
 from celosia.ledger.ledger import Ledger
 from celosia.ledger.log.lines import begin, system_clock
 from celosia.ledger.reservations.reserving import drawn_id
-from celosia.ledger.state_reader import Book
+from celosia.ledger.state_reader import LedgerState
 from celosia.ledger.store.store import Store
 
 
@@ -28,7 +28,7 @@ def open_ledger(url: str, *, create: bool = True, clock: Callable[[], datetime] 
     Examples
     --------
     >>> import celosia as cl
-    >>> cl.ledger("memory://")
+    >>> cl.open_ledger("memory://")
     <Ledger in memory>
     """
     store = Store(url, create=create)
@@ -40,7 +40,7 @@ def open_ledger(url: str, *, create: bool = True, clock: Callable[[], datetime] 
     except BaseException:
         store.close()
         raise
-    return Ledger(Book(store, told))
+    return Ledger(LedgerState(store, told))
 
 
 def _check_begun(store: Store) -> None:

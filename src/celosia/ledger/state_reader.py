@@ -15,8 +15,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from celosia.core.errors import LedgerError
-from celosia.ledger.budgets.meter import Meter
 from celosia.ledger.budgets.scope import Scope
+from celosia.ledger.budgets.spend_tracker import SpendTracker
 from celosia.ledger.budgets.state import State
 from celosia.ledger.log.chain import JSON, moment, read_moment
 from celosia.ledger.log.lines import Raw, append, head_of, lines_after, lines_since
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class Snapshot:
     """What is true at one moment: a connection, the state of the log as it sees it, and the time.
 
     The time is taken once, so that what is decided in a window of time is written in the same; it is never before that
@@ -39,7 +39,7 @@ class Page:
     state: State
     at: datetime
 
-    def window(self, scope: Scope) -> Meter | None:
+    def window(self, scope: Scope) -> SpendTracker | None:
         """Return what a scope has spent in its window of time, if it has one."""
         return self.state.window(scope, self.at, partial(lines_since, self.connection))
 
@@ -48,7 +48,7 @@ class Page:
         return append(self.connection, kind, body, lambda: self.at)
 
 
-class Book:
+class LedgerState:
     """A store and its state, for the threads of one process."""
 
     def __init__(self, store: "Store", clock: Callable[[], datetime]) -> None:
@@ -56,13 +56,13 @@ class Book:
         self._state, self._lock, self._process = State(), threading.RLock(), os.getpid()
 
     @contextmanager
-    def writing(self) -> Iterator[Page]:
+    def writing(self) -> Iterator[Snapshot]:
         """Hold the write lock, knowing all that was written before."""
         with self.store.transaction() as connection, self._guarded():
             yield self._page(connection)
 
     @contextmanager
-    def reading(self) -> Iterator[Page]:
+    def reading(self) -> Iterator[Snapshot]:
         """Know all that was written up to now, without waiting for writers."""
         with self.store.reading() as connection, self._guarded():
             yield self._page(connection)
@@ -75,9 +75,9 @@ class Book:
             self._lock, self._process = threading.RLock(), os.getpid()
         return self._lock
 
-    def _page(self, connection: "Connection") -> Page:
+    def _page(self, connection: "Connection") -> Snapshot:
         state = self._caught_up(connection)
-        return Page(connection, state, read_moment(max(moment(self.clock()), state.at)))
+        return Snapshot(connection, state, read_moment(max(moment(self.clock()), state.at)))
 
     def _caught_up(self, connection: "Connection") -> State:
         # The head is the first thing read: what a connection sees is fixed then, under our lock.

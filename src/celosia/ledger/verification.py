@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from sqlalchemy import Table, select
 
 from celosia.core.errors import CelosiaError, LedgerError, ParameterError
-from celosia.core.exact import quote
+from celosia.core.exact import safe_repr
 from celosia.ledger.budgets.state import State
 from celosia.ledger.log.chain import Head, Verification, canonical
 from celosia.ledger.log.lines import Raw, head_of, lines_after, read_line
@@ -30,7 +30,7 @@ def expected_head(head: Head | str | None) -> Head | str | None:
     if head is None or isinstance(head, Head):
         return head
     if not isinstance(head, str):
-        raise ParameterError(f"head must be a Head or its text, not {quote(head)}.")
+        raise ParameterError(f"head must be a Head or its text, not {safe_repr(head)}.")
     if len(head.strip()) == _HASH_LENGTH and ":" not in head:
         return Head.read(f"0:{head.strip()}").hash
     return Head.read(head)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from celosia.core.errors import ParameterError
-from celosia.core.exact import Exact, exact_epsilon, quote
+from celosia.core.exact import Exact, exact_epsilon, safe_repr
 from celosia.local.base.values import domain_size, exact_domain
 from celosia.local.discovery.distinct_count import DistinctCount
 from celosia.local.discovery.prefix_extension import PrefixExtension
@@ -200,7 +200,7 @@ CATALOGUE: dict[str, Entry] = {entry.name: entry for entry in _ENTRIES}
 def find(name: str) -> Entry:
     """Return the protocol of a name."""
     if name not in tuple(CATALOGUE):  # which looks at any object, hashable or not
-        raise ParameterError(f"protocol must be one of {', '.join(CATALOGUE)}; not {quote(name)}.")
+        raise ParameterError(f"protocol must be one of {', '.join(CATALOGUE)}; not {safe_repr(name)}.")
     return CATALOGUE[name]
 
 

@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from celosia.core.errors import ParameterError
-from celosia.core.exact import Exact, exact_epsilon, quote, whole
+from celosia.core.exact import Exact, exact_epsilon, exact_integer, safe_repr
 from celosia.local.base.memoised import Memoised
 from celosia.local.base.values import Domain, exact_domain
 from celosia.local.base.values import domain_size as size_of
@@ -119,16 +119,16 @@ def choose(
     'LOLOHA'
     """
     domain, rate = exact_domain(domain_size, name="domain_size"), exact_epsilon(epsilon)
-    most = None if bits is None else whole(bits, name="bits")
+    most = None if bits is None else exact_integer(bits, name="bits")
     if not isinstance(longitudinal, bool):
-        raise ParameterError(f"longitudinal must be True or False, not {quote(longitudinal)}.")
+        raise ParameterError(f"longitudinal must be True or False, not {safe_repr(longitudinal)}.")
     known = _memoised(domain, rate) if longitudinal else _single(domain, rate)
     looked = sorted((_looked_at(name, one, most, domain) for name, one in known), key=_rank)
     fitting = [one for one in looked if one.fits]
     if not fitting:
         shortest = min(looked, key=lambda one: one.bits)
         raise ParameterError(
-            f"bits must be at least {shortest.bits}, the report of {shortest.name}, not {quote(bits)}."
+            f"bits must be at least {shortest.bits}, the report of {shortest.name}, not {safe_repr(bits)}."
         )
     chosen = min((one for one in fitting if one.variance <= _ALIKE * fitting[0].variance), key=lambda one: one.bits)
     return Choice(protocol=chosen.protocol, reason=_reason(chosen, fitting[0], most), alternatives=tuple(looked))
@@ -167,7 +167,7 @@ def _memoised(domain: Domain, epsilon: Fraction) -> "Iterator[tuple[str, Protoco
     from celosia.local.longitudinal.loloha import LOLOHA
 
     if epsilon > _MOST_KEPT:
-        raise ParameterError(f"epsilon must be at most {_MOST_KEPT} where answers are kept, not {quote(epsilon)}.")
+        raise ParameterError(f"epsilon must be at most {_MOST_KEPT} where answers are kept, not {safe_repr(epsilon)}.")
     best = LOLOHA(domain=domain, epsilon=epsilon, epsilon_infinity=2 * epsilon)
     yield "LOLOHA", best
     if best.g > 2:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from celosia.core.errors import InputError
-from celosia.core.exact import whole
+from celosia.core.exact import exact_integer
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -84,7 +84,7 @@ def compare(true: Mapping[Any, float], estimated: Mapping[Any, float], *, people
     counts, guesses = (np.array([float(side.get(key, 0)) for key in keys]) for side in (true, estimated))
     if not (np.abs(counts) <= _LARGEST).all() or not (np.abs(guesses) <= _LARGEST).all():
         raise InputError("true and estimated must be finite numbers, no larger than 10^100.")
-    total = round(float(counts.sum())) if people is None else whole(people, name="people", least=0)
+    total = round(float(counts.sum())) if people is None else exact_integer(people, name="people", least=0)
     errors = np.abs(guesses - counts)
     mse, span = float((errors**2).mean()), float(counts.max() - counts.min())
     return Metrics(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from celosia.core.errors import ParameterError
 from celosia.core.events import RandomizedResponseEvent
-from celosia.core.exact import Exact, quote, whole
+from celosia.core.exact import Exact, exact_integer, safe_repr
 from celosia.core.guarantees import ApproxDP
 from celosia.local.base.protocol import Protocol
 from celosia.local.base.reports import Reports
@@ -33,12 +33,12 @@ def shuffle(protocol: Protocol[Any], reports: int | Reports, delta: Exact) -> Ap
     True
     """
     if not isinstance(protocol, Protocol):
-        raise ParameterError(f"protocol must be a local protocol such as DirectEncoding, not {quote(protocol)}.")
+        raise ParameterError(f"protocol must be a local protocol such as DirectEncoding, not {safe_repr(protocol)}.")
     if isinstance(reports, Reports):
         if reports.protocol != protocol:
             raise ParameterError("reports must be of the protocol: these were made for another one.")
         reports = len(reports)
-    event = protocol.shuffled(whole(reports, name="reports"))
+    event = protocol.shuffled(exact_integer(reports, name="reports"))
     one = event.event
     categories = one.categories if isinstance(one, RandomizedResponseEvent) and one.coins is None else None
     epsilon = _epsilon(protocol.guarantee.epsilon, event.reports, delta, categories)

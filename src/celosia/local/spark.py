@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from celosia.core.errors import InputError, ParameterError
-from celosia.core.exact import quote
+from celosia.core.exact import safe_repr
 from celosia.core.extras import require
 from celosia.local.base.aggregate import Aggregate
 from celosia.local.base.protocol import Protocol
@@ -111,13 +111,13 @@ def _partitions(frame: "DataFrame") -> int:
 def _check(frame: "DataFrame", protocol: Protocol[Any], column: str) -> None:
     if not isinstance(protocol, Protocol):
         raise ParameterError(
-            f"protocol must be a protocol such as DirectEncoding(domain=4, epsilon=1), not {quote(protocol)}."
+            f"protocol must be a protocol such as DirectEncoding(domain=4, epsilon=1), not {safe_repr(protocol)}."
         )
     kinds = dict(getattr(frame, "dtypes", []))
     if column not in kinds:
-        raise ParameterError(f"column must be one of the frame's, not {quote(column)}.")
+        raise ParameterError(f"column must be one of the frame's, not {safe_repr(column)}.")
     if kinds[column] != "binary":
         raise InputError(
-            f"The column {quote(column)} must be binary, with reports of {protocol.bytes_per_report} bytes or records "
-            f"of {HEADER + protocol.bytes_per_report}; it is {kinds[column]}."
+            f"The column {safe_repr(column)} must be binary, with reports of {protocol.bytes_per_report} bytes or "
+            f"records of {HEADER + protocol.bytes_per_report}; it is {kinds[column]}."
         )

@@ -15,7 +15,7 @@ import numpy as np
 from celosia.core.adjacency import Adjacency
 from celosia.core.errors import InputError, ParameterError
 from celosia.core.exact import Exact, exact_level
-from celosia.core.record import Described
+from celosia.core.record import ReprMixin
 from celosia.core.release import Release
 from celosia.mechanisms.grid import Value, add_to_array, as_number_or_array, from_steps, is_integral, size_of, to_steps
 from celosia.noise.source import source_or_system
@@ -73,7 +73,7 @@ class _Plans:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
-class AddedNoise(Described, _Plans, ABC):
+class AddedNoise(ReprMixin, _Plans, ABC):
     """The base of ``Laplace`` and ``Gaussian``: noise of whole grid steps on a number or an array.
 
     >>> from celosia.mechanisms import Laplace

@@ -17,9 +17,9 @@ import numpy as np
 from celosia.core.adjacency import AddRemove, Adjacency
 from celosia.core.errors import InputError, ParameterError
 from celosia.core.events import BoundedLaplaceEvent
-from celosia.core.exact import Exact, exact, exact_epsilon, exact_level, exact_positive, quote, whole
+from celosia.core.exact import Exact, exact, exact_epsilon, exact_integer, exact_level, exact_positive, safe_repr
 from celosia.core.guarantees import PureDP
-from celosia.core.record import Described
+from celosia.core.record import ReprMixin
 from celosia.core.release import Release
 from celosia.mechanisms.grid import (
     as_number_or_array,
@@ -53,7 +53,7 @@ class _Prepared:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
-class BoundedLaplace(Described, _Prepared):
+class BoundedLaplace(ReprMixin, _Prepared):
     """Draw a number or an array around the true one, between ``low`` and ``high``.
 
     Parameters
@@ -108,12 +108,12 @@ class BoundedLaplace(Described, _Prepared):
             low=exact(low, name="low"),
             high=exact(high, name="high"),
             grid=grid_step(grid),
-            dimension=whole(dimension, name="dimension"),
+            dimension=exact_integer(dimension, name="dimension"),
         )
         step = Fraction(1) if self.grid is None else self.grid
         least, most = (self._steps(name, step) for name in ("low", "high"))
         if not least < most:
-            raise ParameterError(f"high must be above low, {quote(low)}, not {quote(high)}.")
+            raise ParameterError(f"high must be above low, {safe_repr(low)}, not {safe_repr(high)}.")
         moved = self._moved(step)
         check_width(moved / self.epsilon)
         scale = self._smallest_scale(moved, most - least)

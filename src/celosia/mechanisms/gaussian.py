@@ -15,7 +15,7 @@ from celosia.core.adjacency import AddRemove, Adjacency
 from celosia.core.enclosure import log_at_least, root_at_least, root_at_most
 from celosia.core.errors import ParameterError
 from celosia.core.events import GaussianEvent
-from celosia.core.exact import Exact, exact_epsilon, exact_positive, whole
+from celosia.core.exact import Exact, exact_epsilon, exact_integer, exact_positive
 from celosia.core.guarantees import ZCDP, ApproxDP
 from celosia.mechanisms.added import AddedNoise, one_of
 from celosia.mechanisms.grid import FINENESS, check_width, fine_step, grid_step
@@ -84,7 +84,7 @@ class Gaussian(AddedNoise):
             sensitivity_squared=exact_positive(_or_zero(sensitivity_squared), name="sensitivity_squared"),
             calibration=calibration,
             grid=grid_step(grid),
-            dimension=None if dimension is None else whole(dimension, name="dimension"),
+            dimension=None if dimension is None else exact_integer(dimension, name="dimension"),
         )
         if epsilon is not None:
             self._set(epsilon=exact_epsilon(epsilon), delta=_exact_delta(delta), rho=None)

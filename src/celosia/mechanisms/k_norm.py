@@ -15,9 +15,9 @@ import numpy as np
 from celosia.core.adjacency import AddRemove, Adjacency, exact_adjacency
 from celosia.core.errors import InputError
 from celosia.core.events import KNormEvent
-from celosia.core.exact import Exact, exact_epsilon, whole
+from celosia.core.exact import Exact, exact_epsilon, exact_integer
 from celosia.core.guarantees import PureDP
-from celosia.core.record import Described, exact_text
+from celosia.core.record import ReprMixin, exact_text
 from celosia.core.release import Release
 from celosia.mechanisms.grid import add_to_array
 from celosia.noise.max_norm import DiscreteMaxNorm
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
-class KNorm(Described):
+class KNorm(ReprMixin):
     """Add noise to vectors of integers of which each coordinate changes by a bounded amount.
 
     Parameters
@@ -70,9 +70,9 @@ class KNorm(Described):
     ) -> None:
         self._set(
             epsilon=exact_epsilon(epsilon),
-            sensitivity=whole(sensitivity, name="sensitivity"),
-            width=whole(width, name="width"),
-            blocks=whole(blocks, name="blocks"),
+            sensitivity=exact_integer(sensitivity, name="sensitivity"),
+            width=exact_integer(width, name="width"),
+            blocks=exact_integer(blocks, name="blocks"),
             adjacency=exact_adjacency(adjacency),
             unit=exact_text(unit, name="unit"),
         )

@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from celosia.core.adjacency import AddRemove, Adjacency
 from celosia.core.events import LaplaceEvent
-from celosia.core.exact import Exact, exact_epsilon, exact_positive, whole
+from celosia.core.exact import Exact, exact_epsilon, exact_integer, exact_positive
 from celosia.core.guarantees import PureDP
 from celosia.mechanisms.added import AddedNoise, one_of
 from celosia.mechanisms.grid import FINENESS, check_width, fine_step, grid_step
@@ -70,7 +70,7 @@ class Laplace(AddedNoise):
         self._set(
             epsilon=exact_epsilon(epsilon if epsilon is not None else 0),
             grid=grid_step(grid),
-            dimension=None if dimension is None else whole(dimension, name="dimension"),
+            dimension=None if dimension is None else exact_integer(dimension, name="dimension"),
         )
         self._prepare(PureDP(epsilon=self.epsilon, adjacency=adjacency, unit=unit))
 

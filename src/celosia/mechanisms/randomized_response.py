@@ -18,9 +18,9 @@ from celosia.core.adjacency import ReplaceOne
 from celosia.core.enclosure import log_at_least
 from celosia.core.errors import InputError, ParameterError
 from celosia.core.events import RandomizedResponseEvent
-from celosia.core.exact import Exact, exact_epsilon, exact_level, exact_probability, whole
+from celosia.core.exact import Exact, exact_epsilon, exact_integer, exact_level, exact_probability
 from celosia.core.guarantees import PureDP
-from celosia.core.record import Described, exact_text
+from celosia.core.record import ReprMixin, exact_text
 from celosia.core.release import Release
 from celosia.mechanisms.added import one_of
 from celosia.mechanisms.grid import as_number_or_array, is_integral
@@ -38,7 +38,7 @@ _SHORT = 2**48
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
-class RandomizedResponse(Described):
+class RandomizedResponse(ReprMixin):
     """Randomize answers before they leave their owner.
 
     Parameters
@@ -76,7 +76,7 @@ class RandomizedResponse(Described):
         coins: tuple[Exact, Exact] | None = None,
         unit: str = "row",
     ) -> None:
-        self._set(categories=whole(categories, name="categories", least=2), unit=exact_text(unit, name="unit"))
+        self._set(categories=exact_integer(categories, name="categories", least=2), unit=exact_text(unit, name="unit"))
         self._set(truth=None if truth is None else exact_probability(truth, name="truth"), coins=None)
         if self.truth is not None:
             self._set(epsilon=_loss(self.truth, (1 - self.truth) / (self.categories - 1), name="truth"))
@@ -214,7 +214,7 @@ class RandomizedResponse(Described):
         0.029
         """
         if_true, if_not = self._probabilities()
-        spread = math.sqrt(math.log(2 / (1 - exact_level(level))) / (2 * whole(answers, name="answers")))
+        spread = math.sqrt(math.log(2 / (1 - exact_level(level))) / (2 * exact_integer(answers, name="answers")))
         return spread / abs(if_true - if_not)
 
     def outputs(self, answer: Any, /) -> Sequence[Any] | None:

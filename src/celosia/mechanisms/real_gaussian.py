@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from celosia.core.exact import Exact, exact_positive, whole
+from celosia.core.exact import Exact, exact_integer, exact_positive
 from celosia.noise.gaussian import DiscreteGaussian
 
 if TYPE_CHECKING:
@@ -43,6 +43,6 @@ class RealGaussian:
     def sample(self, shape: int | tuple[int, ...], *, source: "Source | None" = None) -> "NDArray[np.float64]":
         """Draw independent numbers, in an array of this shape."""
         sizes = (shape,) if not isinstance(shape, tuple) else shape
-        sizes = tuple(whole(size, name="shape", least=0) for size in sizes)
+        sizes = tuple(exact_integer(size, name="shape", least=0) for size in sizes)
         steps = DiscreteGaussian((self.sigma / self.step) ** 2).sample(math.prod(sizes), source)
         return steps.reshape(sizes).astype("<f8") * float(self.step)

@@ -14,8 +14,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 from celosia.core.errors import ParameterError
-from celosia.core.exact import Exact, exact, exact_positive, exact_probability, quote, whole
-from celosia.core.record import Described
+from celosia.core.exact import Exact, exact, exact_integer, exact_positive, exact_probability, safe_repr
+from celosia.core.record import ReprMixin
 from celosia.core.repetitions import PrivateSelectionEvent
 from celosia.noise.bernoulli import bernoulli, flip
 from celosia.noise.source import source_or_system
@@ -34,7 +34,7 @@ _BLOCK = 64  # coins that are flipped at once
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
-class Repetitions(Described):
+class Repetitions(ReprMixin):
     """How often a search runs: a random number with a given ``mean``, by the law ``distribution``.
 
     ``eta`` belongs to the negative binomial law: 1, the geometric law, has many short searches and some long ones; 0
@@ -56,9 +56,9 @@ class Repetitions(Described):
         from celosia.core.events import LaplaceEvent
 
         if self.mean > _MOST_RUNS or (distribution == "negative binomial" and self.mean <= 1):
-            raise ParameterError(f"mean must be greater than 1 and at most {_MOST_RUNS} runs, not {quote(mean)}.")
+            raise ParameterError(f"mean must be greater than 1 and at most {_MOST_RUNS} runs, not {safe_repr(mean)}.")
         if self.eta > _LARGEST_ETA:
-            raise ParameterError(f"eta must be at most {_LARGEST_ETA}, not {quote(eta)}: use the poisson law.")
+            raise ParameterError(f"eta must be at most {_LARGEST_ETA}, not {safe_repr(eta)}: use the poisson law.")
         self.event(LaplaceEvent(scale=1, sensitivity=1))  # refuses what is no law at all
 
     @property
@@ -88,7 +88,7 @@ _LARGEST_ETA = 1_000
 
 def one_of(count: int, source: "Source | None" = None) -> int:
     """Draw which of ``count`` candidates a run takes, all equally likely."""
-    return integer_below(whole(count, name="count"), source)
+    return integer_below(exact_integer(count, name="count"), source)
 
 
 def coin_split(share: Exact, count: int, source: "Source | None" = None) -> "NDArray[np.bool_]":

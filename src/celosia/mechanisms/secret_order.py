@@ -6,7 +6,7 @@ secret order or stop (proofs/iteration.md, 6) is that of a mixture over them.
 
 from typing import TYPE_CHECKING
 
-from celosia.core.exact import whole
+from celosia.core.exact import exact_integer
 from celosia.noise.uniform import integer_below, permutation
 
 if TYPE_CHECKING:
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 def secret_permutation(records: int, *, source: "Source | None" = None) -> "NDArray[np.int64]":
     """Return the numbers from 0 to ``records - 1`` in uniformly random order."""
-    return permutation(whole(records, name="records"), source)
+    return permutation(exact_integer(records, name="records"), source)
 
 
 def secret_stop(records: int, *, source: "Source | None" = None) -> int:
     """Return a number of steps, uniform from 1 to ``records``."""
-    return integer_below(whole(records, name="records"), source) + 1
+    return integer_below(exact_integer(records, name="records"), source) + 1

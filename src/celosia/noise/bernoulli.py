@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from celosia.core.errors import ParameterError
-from celosia.core.exact import Exact, exact_non_negative, exact_positive, exact_probability, whole
+from celosia.core.exact import Exact, exact_integer, exact_non_negative, exact_positive, exact_probability
 from celosia.noise.decide import Enclosure, below, certain, exp_enclosure, logistic_enclosure, ratio_enclosure
 from celosia.noise.source import source_or_system
 
@@ -124,7 +124,7 @@ def coins_exp(rate: Exact, gaps: "NDArray[np.int64]", source: "Source | None" = 
 
 
 def _logistic(epsilon: Exact, categories: int) -> Enclosure:
-    others = whole(categories, name="categories", least=2) - 1
+    others = exact_integer(categories, name="categories", least=2) - 1
     return logistic_enclosure(exact_non_negative(epsilon, name="epsilon"), others)
 
 
@@ -139,7 +139,7 @@ def _flip(probability: Enclosure, source: "Source | None") -> bool:
 
 def _sample(probability: Enclosure, count: int, source: "Source | None") -> "NDArray[np.bool_]":
     source = source_or_system(source)
-    count = whole(count, name="count", least=0)
+    count = exact_integer(count, name="count", least=0)
     yes, no = certain(probability, _BYTE)
     digits = source.words(-(-count // 8)).astype("<u8", copy=False).view(np.uint8)[:count]
     shown = digits < yes if yes <= 255 else np.ones(count, dtype=np.bool_)

@@ -14,7 +14,7 @@ import numpy as np
 
 from celosia.core.enclosure import exp_negative
 from celosia.core.errors import ParameterError
-from celosia.core.exact import Exact, exact_positive, quote, whole
+from celosia.core.exact import Exact, exact_integer, exact_positive, safe_repr
 from celosia.noise.decide import Enclosure, below
 from celosia.noise.geometric import Geometric
 from celosia.noise.source import source_or_system
@@ -45,9 +45,9 @@ class BoundedDiscreteLaplace:
 
     def __init__(self, scale: Exact, reach: int) -> None:
         object.__setattr__(self, "scale", exact_positive(scale, name="scale"))
-        object.__setattr__(self, "reach", whole(reach, name="reach"))
+        object.__setattr__(self, "reach", exact_integer(reach, name="reach"))
         if self.reach > _MOST:
-            raise ParameterError(f"reach must be below 2^62, not {quote(reach)}.")
+            raise ParameterError(f"reach must be below 2^62, not {safe_repr(reach)}.")
         object.__setattr__(self, "_geometric", Geometric(self.scale))
 
     def draw(self, place: int, source: "Source | None" = None) -> int:

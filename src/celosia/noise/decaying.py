@@ -6,7 +6,7 @@ Discrete Laplace, discrete Gaussian and geometric noise differ in their weights 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from celosia.core.exact import whole
+from celosia.core.exact import exact_integer
 from celosia.noise.cells import Cells
 from celosia.noise.source import source_or_system
 
@@ -44,4 +44,4 @@ class Decaying:
         >>> DiscreteGaussian(100).sample(1000).shape
         (1000,)
         """
-        return self._cells.sample(whole(count, name="count", least=0), source_or_system(source))
+        return self._cells.sample(exact_integer(count, name="count", least=0), source_or_system(source))

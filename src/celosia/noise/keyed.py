@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NoReturn
 import numpy as np
 
 from celosia.core.errors import InputError, ParameterError
-from celosia.core.exact import quote, whole
+from celosia.core.exact import exact_integer, safe_repr
 from celosia.noise.source import _Keystream
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class Keyed:
 
     def words(self, count: int) -> "NDArray[np.uint64]":
         """Return the next ``count`` words of the stream."""
-        count = whole(count, name="count", least=0)
+        count = exact_integer(count, name="count", least=0)
         with self._lock:
             if count > self._pool.size:
                 missing = count - self._pool.size
@@ -84,7 +84,8 @@ def derive_keys(secrets: "NDArray[np.uint8]", messages: "NDArray[np.uint8]") -> 
     secrets, messages = _bytes(secrets, "secrets"), _bytes(messages, "messages")
     if secrets.shape[1] != KEY_BYTES or len(secrets) != len(messages):
         raise InputError(
-            f"secrets must have {KEY_BYTES} bytes in each row, and as many rows as messages: {quote(secrets.shape)}."
+            f"secrets must have {KEY_BYTES} bytes in each row, and as many rows as messages: "
+            f"{safe_repr(secrets.shape)}."
         )
     keys = np.empty((len(secrets), KEY_BYTES), dtype=np.uint8)
     hmac_sha256(secrets, messages, keys)
@@ -98,7 +99,7 @@ def keyed_words(keys: "NDArray[np.uint8]", count: int) -> "NDArray[np.uint64]":
     keys = _bytes(keys, "keys")
     if keys.shape[1] != KEY_BYTES:
         raise InputError(f"keys must have {KEY_BYTES} bytes in each row, not {keys.shape[1]}.")
-    words = np.empty((len(keys), whole(count, name="count", least=0)), dtype=np.uint64)
+    words = np.empty((len(keys), exact_integer(count, name="count", least=0)), dtype=np.uint64)
     chacha20(keys, np.zeros(4, dtype=np.uint32), words)
     return words
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from celosia.core.errors import EngineError, ParameterError
-from celosia.core.exact import Exact, exact_positive, quote, whole
+from celosia.core.exact import Exact, exact_integer, exact_positive, safe_repr
 from celosia.noise.geometric import Geometric
 from celosia.noise.source import source_or_system
 from celosia.noise.uniform import uniform_below
@@ -46,11 +46,11 @@ class DiscreteMaxNorm:
 
     def __init__(self, scale: Exact, dimension: int) -> None:
         object.__setattr__(self, "scale", exact_positive(scale, name="scale"))
-        object.__setattr__(self, "dimension", whole(dimension, name="dimension"))
+        object.__setattr__(self, "dimension", exact_integer(dimension, name="dimension"))
         if self.scale < 1:
-            raise ParameterError(f"scale must be at least 1, not {quote(scale)}: state the values in finer steps.")
+            raise ParameterError(f"scale must be at least 1, not {safe_repr(scale)}: state the values in finer steps.")
         if self.dimension > MOST_COORDINATES:
-            raise ParameterError(f"dimension must be at most {MOST_COORDINATES}, not {quote(dimension)}.")
+            raise ParameterError(f"dimension must be at most {MOST_COORDINATES}, not {safe_repr(dimension)}.")
         if self.scale > _WIDEST:
             raise ParameterError("The noise does not fit in 64-bit integers: use a larger epsilon or a coarser grid.")
         object.__setattr__(self, "_steps", Geometric(self.scale))
@@ -61,7 +61,7 @@ class DiscreteMaxNorm:
         >>> DiscreteMaxNorm(100, 2).sample(1000).shape
         (1000, 2)
         """
-        count, source = whole(count, name="count", least=0), source_or_system(source)
+        count, source = exact_integer(count, name="count", least=0), source_or_system(source)
         sizes = self._half_widths(count, source)
         bounds = np.repeat(2 * sizes + 1, self.dimension).astype(np.uint64)
         return (_below_each(bounds, source) - np.repeat(sizes, self.dimension)).reshape(count, self.dimension)

@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit
 
 from celosia.core.errors import ParameterError
-from celosia.core.exact import Exact, exact_non_negative, exact_positive, exact_probability, quote, whole
+from celosia.core.exact import Exact, exact_integer, exact_non_negative, exact_positive, exact_probability, safe_repr
 from celosia.noise.decide import Enclosure, below, leading, logistic_enclosure, ratio_enclosure
 from celosia.noise.source import source_or_system
 
@@ -51,16 +51,16 @@ def packed_logistic(
     """
     odds_ = exact_positive(odds, name="odds")
     if not isinstance(complement, bool):
-        raise ParameterError(f"complement must be True or False, not {quote(complement)}.")
+        raise ParameterError(f"complement must be True or False, not {safe_repr(complement)}.")
     coins = _packed(logistic_enclosure(exact_non_negative(epsilon, name="epsilon"), odds_), rows, bits, source)
     if complement:
-        coins ^= _lanes(whole(bits, name="bits"))
+        coins ^= _lanes(exact_integer(bits, name="bits"))
     return coins
 
 
 def _packed(probability: Enclosure, rows: int, bits: int, source: "Source | None") -> "NDArray[np.uint64]":
     source = source_or_system(source)
-    rows, bits = whole(rows, name="rows", least=0), whole(bits, name="bits")
+    rows, bits = exact_integer(rows, name="rows", least=0), exact_integer(bits, name="bits")
     lanes = _lanes(bits)
     out = np.zeros((rows, lanes.size), dtype=np.uint64)
     prefix, exact = leading(probability, _DIGITS)

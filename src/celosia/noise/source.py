@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher
 from cryptography.hazmat.primitives.ciphers.algorithms import ChaCha20
 
 from celosia.core.errors import ParameterError
-from celosia.core.exact import whole
+from celosia.core.exact import exact_integer
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -115,7 +115,7 @@ class System:
         local = self._local
         if local.process != os.getpid() or local.generation != _Generation.now:
             self._start(local)
-        return self._draw(local, whole(count, name="count", least=0))
+        return self._draw(local, exact_integer(count, name="count", least=0))
 
     def ready(self, sampler: object) -> list[int]:
         """Return the draws that a sampler keeps ready in this thread of this process; empty after a fork.
@@ -173,7 +173,7 @@ class Seeded:
     __slots__ = ("_keystream", "_lock", "_pool", "_seed")
 
     def __init__(self, seed: int) -> None:
-        self._seed = whole(seed, name="seed", least=0)
+        self._seed = exact_integer(seed, name="seed", least=0)
         self._keystream = _Keystream(hashlib.sha256(f"celosia.noise.Seeded/1/{self._seed}".encode()).digest())
         self._pool: list[int] = []
         self._lock = threading.Lock()
@@ -206,7 +206,7 @@ class Seeded:
         True
         """
         with self._lock:
-            return self._draw(whole(count, name="count", least=0))
+            return self._draw(exact_integer(count, name="count", least=0))
 
     def _draw(self, count: int) -> "NDArray[np.uint64]":
         words = np.empty(count, dtype="<u8")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from celosia.core.errors import ParameterError
-from celosia.core.exact import whole
+from celosia.core.exact import exact_integer
 from celosia.noise.source import source_or_system
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def integer_below(bound: int, source: "Source | None" = None) -> int:
     >>> 0 <= integer_below(10**30) < 10**30
     True
     """
-    bound = whole(bound, name="bound")
+    bound = exact_integer(bound, name="bound")
     source = source_or_system(source)
     words = -(-(bound.bit_length() + _SPARE_BITS) // 64)
     range_ = 1 << 64 * words
@@ -50,7 +50,7 @@ def uniform_below(bound: int, count: int, source: "Source | None" = None) -> "ND
     >>> uniform_below(6, 5, Seeded(7)).tolist()
     [0, 5, 1, 1, 1]
     """
-    bound, count = whole(bound, name="bound"), whole(count, name="count", least=0)
+    bound, count = exact_integer(bound, name="bound"), exact_integer(count, name="count", least=0)
     if bound > _LARGEST:
         raise ParameterError(f"bound must be at most 2^63 for arrays, not {bound}: draw with integer_below.")
     source = source_or_system(source)
@@ -73,7 +73,7 @@ def permutation(size: int, source: "Source | None" = None) -> "NDArray[np.int64]
     >>> sorted(permutation(5).tolist())
     [0, 1, 2, 3, 4]
     """
-    size = whole(size, name="size", least=0)
+    size = exact_integer(size, name="size", least=0)
     source = source_or_system(source)
     while True:
         keys = source.words(size)
@@ -89,7 +89,7 @@ def subset(size: int, chosen: int, source: "Source | None" = None) -> "NDArray[n
     >>> subset(5, 5).tolist()
     [0, 1, 2, 3, 4]
     """
-    size, chosen = whole(size, name="size", least=0), whole(chosen, name="chosen", least=0)
+    size, chosen = exact_integer(size, name="size", least=0), exact_integer(chosen, name="chosen", least=0)
     if chosen > size:
         raise ParameterError(f"chosen must be at most size: {chosen} > {size}.")
     if 2 * chosen > size:  # leaving out is quicker than taking
@@ -113,8 +113,8 @@ def subsets(size: int, chosen: int, count: int, source: "Source | None" = None) 
     """
     from celosia.noise.compiled.floyd import fill
 
-    size, chosen = whole(size, name="size", least=0), whole(chosen, name="chosen", least=0)
-    count = whole(count, name="count", least=0)
+    size, chosen = exact_integer(size, name="size", least=0), exact_integer(chosen, name="chosen", least=0)
+    count = exact_integer(count, name="count", least=0)
     if chosen > size:
         raise ParameterError(f"chosen must be at most size: {chosen} > {size}.")
     source = source_or_system(source)

@@ -12,7 +12,7 @@ from typing import IO, Any
 import altair as alt
 
 from celosia.core.errors import ParameterError
-from celosia.core.exact import quote
+from celosia.core.exact import safe_repr
 from celosia.plots.save import render, write
 
 
@@ -28,7 +28,7 @@ class _OfflineSave:
             return
         if {name: given for name, given in options.items() if (name, given) != ("inline", True)}:
             raise ParameterError(
-                f"An HTML page of a chart takes no options, not {quote(next(iter(options)))}: leave them out."
+                f"An HTML page of a chart takes no options, not {safe_repr(next(iter(options)))}: leave them out."
             )
         page = render(self.to_dict(), ".html")  # type: ignore[attr-defined] # likewise
         if path is not None:

@@ -8,7 +8,7 @@ an engine (DuckDB, PostgreSQL, Spark) computes exact integer summaries; noise is
 from celosia.query.answering.limit_suggestion import LimitSuggestion
 from celosia.query.batch import BatchLine, BatchPreview
 from celosia.query.builder import Query
-from celosia.query.history import Asked, Entry
+from celosia.query.history import Entry, QueryResult
 from celosia.query.plan.nodes import Plan
 from celosia.query.planning.cut_off import CutOff
 from celosia.query.planning.preview import Preview
@@ -16,7 +16,6 @@ from celosia.query.release import TableRelease
 from celosia.query.session import Session
 
 __all__ = [
-    "Asked",
     "BatchLine",
     "BatchPreview",
     "CutOff",
@@ -25,6 +24,7 @@ __all__ = [
     "Plan",
     "Preview",
     "Query",
+    "QueryResult",
     "Session",
     "TableRelease",
 ]

@@ -6,7 +6,7 @@ Both begin queries in the same two ways, by the builder and by SQL, and make equ
 from typing import TYPE_CHECKING, Any, Protocol
 
 from celosia.core.errors import ParameterError, QueryError
-from celosia.core.exact import Exact, quote
+from celosia.core.exact import Exact, safe_repr
 from celosia.core.html_table import draw_table
 from celosia.query.builder import Query
 from celosia.query.plan.nodes import Base, Plan
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from celosia.query.release import TableRelease
 
 
-class Asking(Protocol):
+class QueryBackend(Protocol):
     """What a ``Session`` and a connection to a guard have in common."""
 
     @property
@@ -45,18 +45,18 @@ class Asking(Protocol):
         """Pay for a plan and answer."""
 
 
-def begin(asked: Asking, table: str | None = None) -> Query:
+def begin(asked: QueryBackend, table: str | None = None) -> Query:
     """Begin a question about a table; the name may be left out if there is only one private table."""
     private = [name for name, known in asked.tables.items() if not known.public]
     if table is None and len(private) != 1:
         raise ParameterError(f"The session has several tables: say which, such as query({private[0]!r}).")
     name: object = private[0] if table is None else table
     if not isinstance(name, str) or name not in asked.tables:
-        raise QueryError(f"There is no table {quote(name)}; this session has {', '.join(asked.tables)}.")
+        raise QueryError(f"There is no table {safe_repr(name)}; this session has {', '.join(asked.tables)}.")
     return Query(session=asked, relation=Base(name))
 
 
-def begin_sql(asked: Asking, text: str) -> Query:
+def begin_sql(asked: QueryBackend, text: str) -> Query:
     """Read a question in SQL."""
     return Query.of_plan(asked, parse_sql(text, asked.tables))
 

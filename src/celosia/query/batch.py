@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from celosia.core import ComposedEvent
 from celosia.core.errors import ParameterError, QueryError
-from celosia.core.exact import exact_positive, quote
+from celosia.core.exact import exact_positive, safe_repr
 from celosia.query.backend import begin_sql
 from celosia.query.builder import Query
 from celosia.query.plan.to_sql import render
@@ -23,7 +23,7 @@ from celosia.query.planning.strategy import Strategy, split_by_error, squared_er
 if TYPE_CHECKING:
     from celosia.core import Event, Guarantee
     from celosia.core.exact import Exact
-    from celosia.query.backend import Asking
+    from celosia.query.backend import QueryBackend
     from celosia.query.plan.nodes import Plan
     from celosia.query.planning.preview import Preview
     from celosia.query.planning.target import Target
@@ -120,20 +120,20 @@ class BatchPreview:
         return "\n".join(lines)
 
 
-def read_queries(session: "Asking", queries: object) -> "list[Plan]":
+def read_queries(session: "QueryBackend", queries: object) -> "list[Plan]":
     """Return the plans of queries and SQL texts; refuse what is neither, by its place."""
     if not isinstance(queries, list | tuple) or not 1 <= len(queries) <= _MOST_QUESTIONS:
         raise ParameterError(
-            f"queries must be a list of 1 to {_MOST_QUESTIONS:,} queries or SQL texts, not {quote(queries)}."
+            f"queries must be a list of 1 to {_MOST_QUESTIONS:,} queries or SQL texts, not {safe_repr(queries)}."
         )
     return [_read_query(session, query, place) for place, query in enumerate(queries)]
 
 
-def _read_query(session: "Asking", query: object, place: int) -> "Plan":
+def _read_query(session: "QueryBackend", query: object, place: int) -> "Plan":
     if isinstance(query, Query):
         return query.plan
     if not isinstance(query, str):
-        raise ParameterError(f"queries[{place}] must be a query of this session, or SQL, not {quote(query)}.")
+        raise ParameterError(f"queries[{place}] must be a query of this session, or SQL, not {safe_repr(query)}.")
     try:
         return begin_sql(session, query).plan
     except QueryError as error:
@@ -173,5 +173,7 @@ def _read_weights(weights: "Sequence[Exact] | None", count: int) -> list[float]:
     if weights is None:
         return [1.0] * count
     if not isinstance(weights, list | tuple) or len(weights) != count:
-        raise ParameterError(f"weights must be a list of {count} numbers, one for each question, not {quote(weights)}.")
+        raise ParameterError(
+            f"weights must be a list of {count} numbers, one for each question, not {safe_repr(weights)}."
+        )
     return [float(exact_positive(weight, name="weights")) for weight in weights]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from celosia.core.errors import CelosiaError, QueryError
-from celosia.core.exact import Exact, exact_probability, quote, whole
+from celosia.core.exact import Exact, exact_integer, exact_probability, safe_repr
 from celosia.query.plan.expressions import Call, Column, Expression, Literal, conjunction, kind_of
 from celosia.query.plan.nodes import Aggregate, Base, Joined, Key, Order, Plan, Projected, Relation, default_name
 from celosia.query.plan.relations import columns_of
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from celosia.data.schema.columns import Kind, Value
-    from celosia.query.backend import Asking
+    from celosia.query.backend import QueryBackend
     from celosia.query.planning.preview import Preview
     from celosia.query.release import TableRelease
 
@@ -43,7 +43,7 @@ class Query:
     (('sex', Column('sex')), ('count', Column('count')), ('mean_age', Column('mean_age')))
     """
 
-    session: Asking
+    session: QueryBackend
     relation: Relation
     filter: Expression | None = None
     keys: tuple[Key, ...] = ()
@@ -55,7 +55,7 @@ class Query:
     most: int | None = None
 
     @classmethod
-    def of_plan(cls, session: Asking, plan: Plan) -> Query:
+    def of_plan(cls, session: QueryBackend, plan: Plan) -> Query:
         """Return the query whose plan is given, to preview and release what was written in SQL."""
         return cls(
             session=session,
@@ -125,7 +125,7 @@ class Query:
         if self.filter is not None or self.keys or self.aggregates:
             raise QueryError("join() comes first, before where(), group_by() and the aggregates.")
         if how not in ("inner", "left"):
-            raise QueryError(f"how must be 'inner' or 'left', not {quote(how)}.")
+            raise QueryError(f"how must be 'inner' or 'left', not {safe_repr(how)}.")
         if on is None:
             return self._with(relation=Joined(left=self.relation, right=Base(table), by="person", how=how))
         names = [on] if isinstance(on, str) else on if isinstance(on, Mapping) else _listed(on, "on")
@@ -184,7 +184,7 @@ class Query:
     def mean(self, column: Scalar, *, method: str | None = None, name: str | None = None) -> Query:
         """Average a column; ``method="half-half"`` is the textbook's algorithm, for comparison."""
         if method not in (None, "half-half"):
-            raise QueryError(f"method must be 'half-half' or None, not {quote(method)}.")
+            raise QueryError(f"method must be 'half-half' or None, not {safe_repr(method)}.")
         return self._aggregate("mean", (column,), name, () if method is None else (method,))
 
     def variance(self, column: Scalar, *, name: str | None = None) -> Query:
@@ -235,7 +235,7 @@ class Query:
 
         Of a text, whose values nobody listed, at most ``k`` of those that enough persons share; this needs a delta.
         """
-        return self._aggregate("top_k", (column,), name, (whole(k, name="k"),))
+        return self._aggregate("top_k", (column,), name, (exact_integer(k, name="k"),))
 
     def histogram(self, column: Scalar, edges: Sequence[float], *, name: str | None = None) -> Query:
         """Count rows between edges: a group-by of intervals that are closed on the left, and a count."""
@@ -256,7 +256,7 @@ class Query:
 
     def limit(self, rows: int) -> Query:
         """Show only the first rows."""
-        return self._with(most=whole(rows, name="rows"))
+        return self._with(most=exact_integer(rows, name="rows"))
 
     # ------------------------------------------------------------------------------------------------------ answers
 
@@ -326,7 +326,7 @@ class Query:
     def _key(self, text: Scalar) -> Expression:
         persons = {table.person for table in self.session.tables.values() if table.person is not None}
         if isinstance(text, str) and text in persons:
-            raise QueryError(f"{quote(text)} says whose row it is: an answer for each person would not be private.")
+            raise QueryError(f"{safe_repr(text)} says whose row it is: an answer for each person would not be private.")
         return self._column(text)
 
     def _with(self, **changes: object) -> Query:
@@ -355,7 +355,7 @@ def _expression(text: object) -> Expression:
     if isinstance(text, str):
         return parse_expression(text)
     # Its type only: what is passed by mistake is often the data.
-    raise QueryError(f"A column or condition is a text such as 'age' or 'age < 18', not {quote(text)}.")
+    raise QueryError(f"A column or condition is a text such as 'age' or 'age < 18', not {safe_repr(text)}.")
 
 
 def _with_dates(expression: Expression, kinds: Callable[[], Mapping[str, Kind]]) -> Expression:
@@ -368,7 +368,7 @@ def _with_dates(expression: Expression, kinds: Callable[[], Mapping[str, Kind]])
 
 def _listed(items: object, name: str) -> list[Any]:
     if isinstance(items, str | bytes) or not isinstance(items, Iterable):
-        raise QueryError(f"{name} must be a list, not {quote(items)}.")
+        raise QueryError(f"{name} must be a list, not {safe_repr(items)}.")
     return list(items)
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from celosia.core.errors import EngineError
 from celosia.core.recent import Recent
 from celosia.core.record import exact_text
-from celosia.query.engines.ibis import OPENED, quietly
+from celosia.query.engines.ibis import OPENED, hide_driver_errors
 from celosia.query.engines.registry import open_engine
 from celosia.query.engines.sanitize.preparation import Prepared
 from celosia.query.progress import Bar
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _MOST_CHECKED: Final = 1_000  # plans that the engine has agreed to
 
 
-class Desk:
+class SessionContext:
     """Tables that were prepared, and an engine that is opened with the first question."""
 
     def __init__(
@@ -52,7 +52,7 @@ class Desk:
         self._checked = Recent[None](_MOST_CHECKED)
         self._lock = threading.RLock()
         self._states = {name: data_version(table) for name, table in self.tables.items()}
-        self._prepared = quietly(Prepared, OPENED)(self.tables)
+        self._prepared = hide_driver_errors(Prepared, OPENED)(self.tables)
 
     def is_current(self) -> bool:
         """Return whether the files are as they were when the tables were given."""
@@ -70,7 +70,7 @@ class Desk:
         self._checked.find((engine, plan), lambda: engine.check(plan))
         return engine
 
-    def mark(self, strategy: "Strategy", promise: "Guarantee") -> str | None:
+    def fingerprint(self, strategy: "Strategy", promise: "Guarantee") -> str | None:
         """Return the fingerprint of a question that is to be answered; None where every question is a new one."""
         with self._lock:
             if self._contents is None:

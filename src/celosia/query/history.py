@@ -1,6 +1,6 @@
 """What a session has been asked: one line for each question, in the words of SQL, with what it cost.
 
-A line is made of a reservation, which is what a purse or a ledger remembers of a question.
+A line is made of a reservation, which is what a account or a ledger remembers of a question.
 """
 
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class QueryResult:
     """What became of a question: the reservation that paid for it, and the answer.
 
     ``release`` is None where a request that was made before has no answer: it is still being computed, or it failed.

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 from celosia.core.adjacency import AddRemove, ReplaceOne, refuse_same_changes
 from celosia.core.errors import ParameterError
-from celosia.core.exact import quote
+from celosia.core.exact import safe_repr
 from celosia.core.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 from celosia.data.table import Table
 from celosia.ledger.budgets.scope import Scope
-from celosia.ledger.purse import Purse
+from celosia.ledger.in_memory_budget import InMemoryBudget
 
 if TYPE_CHECKING:
-    from celosia.ledger.door import Door
+    from celosia.ledger.budget_account import BudgetAccount
     from celosia.ledger.ledger import Ledger
 
 
@@ -27,7 +27,7 @@ def tables_by_name(tables: object) -> dict[str, Table]:
     given = [tables] if isinstance(tables, Table) else list(tables) if isinstance(tables, Sequence) else []
     if not given or not all(isinstance(table, Table) for table in given):
         raise ParameterError(
-            f"tables must be a table or a list of tables made by celosia.table(...), not {quote(tables)}."
+            f"tables must be a table or a list of tables made by celosia.table(...), not {safe_repr(tables)}."
         )
     named = {table.name: table for table in given}
     if len(named) != len(given):
@@ -46,7 +46,7 @@ def scoped_budget(budget: object, table: Table) -> Guarantee:
     """Return a budget for the neighbours and the unit of a table; refuse one that was meant for others."""
     if not isinstance(budget, PureDP | ApproxDP | ZCDP):
         raise ParameterError(
-            f"budget must be a PureDP, an ApproxDP or a ZCDP, such as PureDP(epsilon=1), not {quote(budget)}."
+            f"budget must be a PureDP, an ApproxDP or a ZCDP, such as PureDP(epsilon=1), not {safe_repr(budget)}."
         )
     refuse_same_changes(budget.adjacency, "A budget")
     if budget.adjacency is ReplaceOne and table.adjacency is AddRemove:
@@ -55,30 +55,30 @@ def scoped_budget(budget: object, table: Table) -> Guarantee:
         )
     if budget.unit not in ("row", table.unit):
         raise ParameterError(
-            f"The budget is for the unit {quote(budget.unit)}, the table for {table.unit!r}: declare whose rows they "
-            "are with table(..., person=...), or leave unit= out of the budget."
+            f"The budget is for the unit {safe_repr(budget.unit)}, the table for {table.unit!r}: declare whose rows "
+            "they are with table(..., person=...), or leave unit= out of the budget."
         )
     return replace(budget, adjacency=table.adjacency, unit=table.unit)
 
 
-def open_door(
+def open_account(
     tables: Mapping[str, Table],
     *,
     budget: Guarantee | None = None,
     ledger: "Ledger | None" = None,
     analyst: str | None = None,
     dataset: str | None = None,
-) -> "Door":
-    """Return who keeps the budget: a purse, or the account of an analyst on a data set of a ledger."""
+) -> "BudgetAccount":
+    """Return who keeps the budget: a account, or the account of an analyst on a data set of a ledger."""
     private = [table for table in tables.values() if not table.public]
     if ledger is None:
         given = [name for name, value in (("analyst", analyst), ("dataset", dataset)) if value is not None]
         if given:
             raise ParameterError(f"{given[0]}= goes with a ledger, which remembers who asked about what: give ledger=.")
-        return Purse(scoped_budget(budget, private[0]), name=private[0].name)
+        return InMemoryBudget(scoped_budget(budget, private[0]), name=private[0].name)
     if not all(hasattr(ledger, name) for name in ("account", "budgets", "open_budget")):
         raise ParameterError(
-            f"ledger must be one opened by celosia.ledger('sqlite:///budget.db'), not {quote(ledger)}."
+            f"ledger must be one opened by celosia.open_ledger('sqlite:///budget.db'), not {safe_repr(ledger)}."
         )
     if dataset is None and len(private) != 1:
         raise ParameterError(
@@ -107,8 +107,8 @@ def _check_budget(limit: Guarantee, wanted: Guarantee | None, scope: Scope, tabl
         )
     if not isinstance(limit, PureDP | ApproxDP | ZCDP):
         raise ParameterError(
-            f"Queries spend from a PureDP, an ApproxDP or a ZCDP; the ledger's budget for {scope} is {quote(limit)}: "
-            "ask the owner of the data for one of these."
+            f"Queries spend from a PureDP, an ApproxDP or a ZCDP; the ledger's budget for {scope} is "
+            f"{safe_repr(limit)}: ask the owner of the data for one of these."
         )
     if wanted is not None and limit != wanted:
         raise ParameterError(

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from celosia.core.errors import NoInterval, ParameterError
-from celosia.core.exact import Exact, exact_level, quote
+from celosia.core.errors import NoIntervalError, ParameterError
+from celosia.core.exact import Exact, exact_level, safe_repr
 from celosia.core.html_table import draw_table, write_interval
 from celosia.core.release import Release
 
@@ -111,7 +111,7 @@ class TableRelease(Release["pa.Table"]):
         limits and bounds leave it. Rows of a person beyond the limits are not in it, and may be many.
         """
         if not self.intervals:
-            raise NoInterval("Nothing in this answer has an interval: they are choices, not numbers with noise.")
+            raise NoIntervalError("Nothing in this answer has an interval: they are choices, not numbers with noise.")
         return self._ends_of(self.intervals, level)
 
     def true_interval(self, level: Exact = 0.95) -> "tuple[pa.Table, pa.Table]":
@@ -129,7 +129,7 @@ class TableRelease(Release["pa.Table"]):
         if self.true_intervals is None:
             return self.confidence_interval(level)
         if not self.true_intervals:
-            raise NoInterval(
+            raise NoIntervalError(
                 "Nothing in this answer has an interval for the true value: the limits may cut off more. Counts, sums, "
                 "means and variances over one table have one"
                 + (" if its owner declares max_rows_per_person." if self.cut_off is None else ".")
@@ -193,10 +193,10 @@ class TableRelease(Release["pa.Table"]):
         types = {name: self.value[name].type for name in self.intervals}
         names = [name for name, kind in types.items() if pa.types.is_integer(kind) or pa.types.is_floating(kind)]
         if not names:
-            raise NoInterval("Nothing in this answer is a number with an interval to draw.")
+            raise NoIntervalError("Nothing in this answer is a number with an interval to draw.")
         name = names[0] if column is None else column
         if name not in names:
-            raise ParameterError(f"column must be one of {', '.join(names)}, not {quote(column)}.")
+            raise ParameterError(f"column must be one of {', '.join(names)}, not {safe_repr(column)}.")
         return name
 
     def _repr_html_(self) -> str:

@@ -12,12 +12,12 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
-from celosia.core.errors import CelosiaError, EngineError, NotPriced, ParameterError, QueryError
+from celosia.core.errors import CelosiaError, EngineError, NotPricedError, ParameterError, QueryError
 from celosia.core.exact import Exact, exact_positive
 from celosia.core.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 from celosia.core.release import Release
 from celosia.data.table import Table
-from celosia.ledger.indivisible import Indivisible
+from celosia.ledger.non_copyable import NonCopyable
 from celosia.noise.source import source_or_system
 from celosia.query.answering.fitting import check_own, fitting_of
 from celosia.query.answering.limits import MOST_ROWS, LimitsPlan, plan_limits
@@ -25,12 +25,12 @@ from celosia.query.answering.release_table import answer
 from celosia.query.backend import begin, begin_sql, draw_session
 from celosia.query.batch import BatchLine, BatchPlan, BatchPreview, plan_batch, read_queries
 from celosia.query.builder import Query
-from celosia.query.context import Desk
-from celosia.query.history import Asked, Entry, entry_of
-from celosia.query.opening import open_door, tables_by_name
+from celosia.query.context import SessionContext
+from celosia.query.history import Entry, QueryResult, entry_of
+from celosia.query.opening import open_account, tables_by_name
 from celosia.query.plan.nodes import Plan
 from celosia.query.plan.to_sql import render
-from celosia.query.planning.analysis import question_of
+from celosia.query.planning.analysis import analyze_plan
 from celosia.query.planning.calibration import strategy_within
 from celosia.query.planning.preview import Preview, preview_of
 from celosia.query.planning.strategy import PRIVATE_KEYS, Strategy, check_noise, strategy_for
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     from celosia.core import Source
     from celosia.core.events import Event
-    from celosia.ledger.door import Door
+    from celosia.ledger.budget_account import BudgetAccount
     from celosia.ledger.ledger import Ledger
     from celosia.ledger.reservations.reservation import Request, Reservation
     from celosia.query.answering.limit_suggestion import LimitSuggestion
@@ -59,7 +59,7 @@ _LONGEST_ANSWER = 2**30  # characters of a stored answer
 _LONGEST_QUESTION = 10_000
 
 
-class Session(Indivisible):
+class Session(NonCopyable):
     """Ask questions about tables within a budget.
 
     Parameters
@@ -123,8 +123,8 @@ class Session(Indivisible):
         if drawn.seeded and ledger is not None:
             raise ParameterError("A ledger takes no answers whose noise can be repeated: leave source= out.")
         # Tables that cannot be read leave no budget behind in the ledger.
-        self._desk = Desk(named, drawn, version=version, progress=progress)
-        self._door = open_door(named, budget=budget, ledger=ledger, analyst=analyst, dataset=dataset)
+        self._desk = SessionContext(named, drawn, version=version, progress=progress)
+        self._account = open_account(named, budget=budget, ledger=ledger, analyst=analyst, dataset=dataset)
         self._ledger, self._dataset = ledger, dataset
         self._pace: Callable[[], AbstractContextManager[object]] = contextlib.nullcontext if pace is None else pace
         self._costs: dict[str, Guarantee] = {}
@@ -134,7 +134,7 @@ class Session(Indivisible):
 
         >>> import celosia as cl
         >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
-        >>> session = cl.Session(deaths, budget=cl.PureDP(epsilon=1), ledger=cl.ledger("memory://"))
+        >>> session = cl.Session(deaths, budget=cl.PureDP(epsilon=1), ledger=cl.open_ledger("memory://"))
         >>> release = session.for_analyst("ana").query().count().release(epsilon="0.1")
         >>> session.spent
         PureDP(epsilon='0.1')
@@ -144,7 +144,7 @@ class Session(Indivisible):
         other = object.__new__(type(self))  # no copy: that would be this very object
         other.__dict__ |= self.__dict__ | {"_costs": {}}
         dataset = next(table.name for table in self._desk.tables.values() if not table.public)
-        other._door = self._ledger.account(self._dataset or dataset, name)
+        other._account = self._ledger.account(self._dataset or dataset, name)
         return other
 
     @property
@@ -165,29 +165,29 @@ class Session(Indivisible):
         return self._desk.is_current()
 
     @property
-    def door(self) -> "Door":
-        """Who keeps the budget: a purse of the session's own, or an account in its ledger."""
-        return self._door
+    def account(self) -> "BudgetAccount":
+        """Who keeps the budget: a account of the session's own, or an account in its ledger."""
+        return self._account
 
     @property
     def budget(self) -> Guarantee:
         """What the whole session promises, whatever is asked."""
-        return self._door.budget
+        return self._account.budget
 
     @property
     def spent(self) -> Guarantee:
         """What was paid so far."""
-        return self._door.spent
+        return self._account.spent
 
     @property
     def remaining(self) -> Guarantee:
         """What may still be paid."""
-        return self._door.remaining
+        return self._account.remaining
 
     @property
     def history(self) -> tuple[Entry, ...]:
         """The questions so far, with what each cost."""
-        return tuple([entry_of(reservation, self._paid(reservation)) for reservation in self._door.history])
+        return tuple([entry_of(reservation, self._paid(reservation)) for reservation in self._account.history])
 
     def query(self, table: str | None = None) -> Query:
         """Begin a question about a table; the name may be left out if there is only one private table.
@@ -245,8 +245,8 @@ class Session(Indivisible):
             strategy,
             self._promise(strategy.event, strategy),
             self.remaining,
-            charge=self._door.charge(strategy.event),
-            affordable=self._door.admits(strategy.event),
+            charge=self._account.charge(strategy.event),
+            affordable=self._account.admits(strategy.event),
             rows=rows,
             level=level,
         )
@@ -289,12 +289,15 @@ class Session(Indivisible):
             )
         return asked.release
 
-    def ask(self, plan: Plan, *, request: "Request | None" = None, rows: float | None = None, **target: Any) -> Asked:
+    def ask(
+        self, plan: Plan, *, request: "Request | None" = None, rows: float | None = None, **target: Any
+    ) -> QueryResult:
         """Do as ``release`` does, and return the reservation beside the answer.
 
         >>> import celosia as cl
         >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
-        >>> session = cl.Session(deaths, budget=cl.PureDP(epsilon=1), ledger=cl.ledger("memory://"), version="2021")
+        >>> ledger = cl.open_ledger("memory://")
+        >>> session = cl.Session(deaths, budget=cl.PureDP(epsilon=1), ledger=ledger, version="2021")
         >>> count = session.query().count().plan
         >>> session.ask(count, epsilon="0.1").reservation.state, session.ask(count, epsilon="0.1").reservation.state
         ('committed', 'repeated')
@@ -302,11 +305,11 @@ class Session(Indivisible):
         strategy = self._strategy(plan, rows=_guess(rows), **target)
         promise = self._promise(strategy.event, strategy)
         engine = self._desk.check(strategy.question.plan)
-        mark = self._desk.mark(strategy, promise) if self._door.caches else None
+        mark = self._desk.fingerprint(strategy, promise) if self._account.caches else None
         question = _shortened(render(strategy.question.plan))
-        reservation = self._door.reserve(strategy.event, question=question, fingerprint=mark, request=request)
+        reservation = self._account.reserve(strategy.event, question=question, fingerprint=mark, request=request)
         if not reservation.fresh:
-            return Asked(reservation=reservation, release=_stored(reservation.answer))
+            return QueryResult(reservation=reservation, release=_stored(reservation.answer))
         self._costs[reservation.id] = promise
         return self._answered(strategy, promise, engine, reservation)
 
@@ -374,7 +377,7 @@ class Session(Indivisible):
         return BatchPreview(
             cost=self._promise(plan.event),
             remaining=self.remaining,
-            affordable=self._door.admits(plan.event),
+            affordable=self._account.admits(plan.event),
             lines=lines,
         )
 
@@ -479,7 +482,7 @@ class Session(Indivisible):
           Note: Persons are counted in 24 buckets ...
         """
         plan = self._plan_limits(group_by, keys, where, table, None, most_rows, target)
-        cost, affordable = self._promise(plan.event), self._door.admits(plan.event)
+        cost, affordable = self._promise(plan.event), self._account.admits(plan.event)
         return plan.preview(cost, self.remaining, affordable=affordable, level=level)
 
     def _plan_limits(
@@ -516,25 +519,27 @@ class Session(Indivisible):
     def _pay(self, event: "Event", question: str, read: "Callable[[], T]") -> T:
         """Pay for an event, read the data, and tell that the answer is there."""
         promise = self._promise(event)
-        reservation = self._door.reserve(event, question=_shortened(question))
+        reservation = self._account.reserve(event, question=_shortened(question))
         self._costs[reservation.id] = promise
         found = self._read(read, reservation)
         release = Release(value=found, event=event, guarantee=promise, seeded=self._desk.source.seeded)
-        self._door.commit(reservation, release)
+        self._account.commit(reservation, release)
         return found
 
-    def _answered(self, strategy: Strategy, promise: Guarantee, engine: "Engine", reservation: "Reservation") -> Asked:
+    def _answered(
+        self, strategy: Strategy, promise: Guarantee, engine: "Engine", reservation: "Reservation"
+    ) -> QueryResult:
         """Read the data and answer what was paid for."""
 
         def read() -> "tuple[TableRelease, str | None]":
             found = answer(strategy, engine, self._desk.secret, self._desk.source, promise)
-            if not self._door.caches:
+            if not self._account.caches:
                 return found, None
             return found, json.dumps(release_to_json(found), allow_nan=False, separators=(",", ":"))
 
         released, text = self._read(read, reservation)
-        self._door.commit(reservation, released, text=text)
-        return Asked(reservation=replace(reservation, state="committed", answer=text), release=released)
+        self._account.commit(reservation, released, text=text)
+        return QueryResult(reservation=replace(reservation, state="committed", answer=text), release=released)
 
     def _read(self, read: "Callable[[], T]", reservation: "Reservation") -> T:
         """Read the data for what was paid for; whatever happens here, it stays paid for."""
@@ -555,8 +560,8 @@ class Session(Indivisible):
     def _promise(self, event: "Event", strategy: Strategy | None = None) -> Guarantee:
         """What a query or a fit promises on its own, if the budget is of a kind that can tell."""
         try:
-            return self._door.cost(event)
-        except NotPriced:
+            return self._account.cost(event)
+        except NotPricedError:
             if strategy is not None and strategy.keys is not None:
                 raise QueryError(PRIVATE_KEYS) from None
             name = "rho" if isinstance(self._limit, ZCDP) else "epsilon"
@@ -566,11 +571,11 @@ class Session(Indivisible):
 
     def _failed(self, reservation: "Reservation") -> None:
         with contextlib.suppress(CelosiaError):  # then it stays reserved, which is as spent
-            self._door.fail(reservation)
+            self._account.fail(reservation)
 
     def _paid(self, reservation: "Reservation") -> Guarantee:
         if reservation.id not in self._costs:
-            self._costs[reservation.id] = self._door.cost(reservation.event)
+            self._costs[reservation.id] = self._account.cost(reservation.event)
         return self._costs[reservation.id]
 
     def _strategy(
@@ -584,7 +589,7 @@ class Session(Indivisible):
         confidence: Exact = 0.95,
         rows: float | None = None,
     ) -> Strategy:
-        question = question_of(plan, self._desk.tables)
+        question = analyze_plan(plan, self._desk.tables)
         if error is None:
             return check_noise(strategy_for(question, Target.of(self._limit, epsilon=epsilon, delta=delta, rho=rho)))
         if epsilon is not None or rho is not None:
@@ -595,8 +600,8 @@ class Session(Indivisible):
     @property
     def _limit(self) -> Guarantee:
         """What targets are made of: the limit in its accountant's kind, if questions can be given one of that kind."""
-        limit = self._door.limit
-        return limit if isinstance(limit, PureDP | ApproxDP | ZCDP) else self._door.budget
+        limit = self._account.limit
+        return limit if isinstance(limit, PureDP | ApproxDP | ZCDP) else self._account.budget
 
     @property
     def _engine(self) -> "Engine | None":

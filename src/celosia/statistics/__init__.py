@@ -12,9 +12,9 @@ from celosia.statistics.arrays.modes import ChoiceRelease, mode, top_k
 from celosia.statistics.arrays.order_statistics import maximum, median, minimum, quantile, quantiles
 from celosia.statistics.arrays.spread import std, variance
 from celosia.statistics.base.choice import Choice
-from celosia.statistics.base.contribution import Bounding, Footprint, Sensitivity
+from celosia.statistics.base.contribution import ContributionBounds, RowSensitivity, Sensitivity
 from celosia.statistics.base.estimate import Estimate
-from celosia.statistics.base.inquiry import Facts, Inquiry, Learner, Part, check_learner, reached
+from celosia.statistics.base.inquiry import Learner, Part, Provenance, SummaryRequest, check_learner, reached
 from celosia.statistics.base.measure import Measure
 from celosia.statistics.base.noise import Noise
 from celosia.statistics.base.products import Products, moments_up_to
@@ -36,10 +36,10 @@ from celosia.statistics.sketches.noisy_distinct import DifferentValues, NoisyDis
 __all__ = [
     "MOST_COLUMNS",
     "Bins",
-    "Bounding",
     "CentredSum",
     "Choice",
     "ChoiceRelease",
+    "ContributionBounds",
     "CrossMoments",
     "CutOffMeasure",
     "CutPersons",
@@ -47,12 +47,9 @@ __all__ = [
     "DifferentValues",
     "Distinct",
     "Estimate",
-    "Facts",
     "FirstMoments",
-    "Footprint",
     "Frequencies",
     "HalfHalfMean",
-    "Inquiry",
     "Learner",
     "Measure",
     "Mode",
@@ -63,11 +60,14 @@ __all__ = [
     "Part",
     "PrivateTopK",
     "Products",
+    "Provenance",
     "Quantiles",
     "RowCount",
+    "RowSensitivity",
     "SecondMoments",
     "Sensitivity",
     "SharedMoments",
+    "SummaryRequest",
     "TopK",
     "Total",
     "bins_for",

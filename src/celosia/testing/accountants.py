@@ -21,15 +21,15 @@ from celosia.core import (
     ConformanceError,
     Event,
     GroupEvent,
-    GuaranteeMismatch,
-    NotPriced,
+    GuaranteeMismatchError,
+    NotPricedError,
     ParallelEvent,
     ParameterError,
     PostProcessedEvent,
     RepeatedEvent,
     ReplaceOne,
 )
-from celosia.core.exact import quote
+from celosia.core.exact import safe_repr
 from celosia.testing.mechanism import Check
 from celosia.testing.witnesses import Witness, divergence, witnesses
 
@@ -67,7 +67,7 @@ def check_accountant(
         Makes a new accountant that has spent nothing, such as the class itself.
     events
         What the laws are tried on; those of the tables when left out. Events that the accountant refuses with
-        ``NotPriced`` are left aside, but it must price one.
+        ``NotPricedError`` are left aside, but it must price one.
     tables
         What its answers are held against: see ``Witness``. The kit's own when left out.
     tolerance
@@ -121,7 +121,7 @@ class _Kit:
         """Return the events that the accountant does not refuse."""
         kept = []
         for event in events:
-            with contextlib.suppress(NotPriced):
+            with contextlib.suppress(NotPricedError):
                 self._make().spend(event)
                 kept.append(event)
         return kept
@@ -137,7 +137,7 @@ class _Kit:
     def _epsilon(accountant: Accountant, delta: float) -> float:
         try:
             return accountant.epsilon(delta)
-        except NotPriced:
+        except NotPricedError:
             return math.inf
 
     def _equal(self, check: str, what: str, one: Accountant, other: Accountant) -> None:
@@ -178,7 +178,7 @@ class _Kit:
                 found = call(*arguments)  # type: ignore[operator]
             except ParameterError:
                 continue
-            _fail("bad input", f"{call.__name__}({', '.join(map(quote, arguments))}) returned {found!r}")
+            _fail("bad input", f"{call.__name__}({', '.join(map(safe_repr, arguments))}) returned {found!r}")
         if accountant.events != before:
             _fail("bad input", "what was refused was spent all the same")
         return f"{len(calls)} calls refused"
@@ -190,13 +190,13 @@ class _Kit:
         refused: list[tuple[Event, type[Exception]]] = []
         if event.adjacency is AddRemove and event.unit == "row":
             unknown = _UnknownEvent()
-            refused += [(unknown, NotPriced), (ComposedEvent(events=(event, unknown)), NotPriced)]
+            refused += [(unknown, NotPricedError), (ComposedEvent(events=(event, unknown)), NotPricedError)]
         # A structure has the scope of its parts, and cannot be given another one.
-        with contextlib.suppress(TypeError, ParameterError, GuaranteeMismatch):
-            refused.append((dataclasses.replace(event, unit=f"{event.unit} of another kind"), GuaranteeMismatch))
-        with contextlib.suppress(TypeError, ParameterError, GuaranteeMismatch):
+        with contextlib.suppress(TypeError, ParameterError, GuaranteeMismatchError):
+            refused.append((dataclasses.replace(event, unit=f"{event.unit} of another kind"), GuaranteeMismatchError))
+        with contextlib.suppress(TypeError, ParameterError, GuaranteeMismatchError):
             other = ReplaceOne if event.adjacency is AddRemove else AddRemove
-            refused.append((dataclasses.replace(event, adjacency=other), GuaranteeMismatch))
+            refused.append((dataclasses.replace(event, adjacency=other), GuaranteeMismatchError))
         for bad, kind in refused:
             try:
                 accountant.spend(bad)

@@ -14,7 +14,7 @@ import numpy as np
 
 from celosia.audit import Distinction, Draws, Runner, compare, gather, repeat
 from celosia.core import ConformanceError, Guarantee, Mechanism, ParameterError, Source, Tabulated
-from celosia.core.exact import whole
+from celosia.core.exact import exact_integer
 from celosia.noise import Seeded
 from celosia.testing.claims import claims
 from celosia.testing.conduct import (
@@ -109,7 +109,7 @@ def check_mechanism(
     """
     if not neighbours:
         raise ParameterError("neighbours must hold at least one pair (value, neighbour).")
-    whole(samples, name="samples", least=100)
+    exact_integer(samples, name="samples", least=100)
     source = Seeded(seed)
     share = failure / (3 * len(neighbours))  # table draws of either side, and sampling
     checks: list[Check] = []
@@ -141,7 +141,7 @@ def _pair(pair: Any) -> tuple[Any, Any]:
 
 
 def _conduct(mechanism: Mechanism, value: Any, draws: Draws, processes: int) -> list[Check]:
-    whole(processes, name="processes")
+    exact_integer(processes, name="processes")
     releases = enough_releases(draws, (processes + 1) ** 2)
     return [
         Check(name="seeding", found=check_seeding(mechanism, value, releases)),

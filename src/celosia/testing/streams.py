@@ -16,7 +16,7 @@ from typing import Any
 
 from celosia.audit import gather
 from celosia.core import ConformanceError
-from celosia.core.exact import whole
+from celosia.core.exact import exact_integer
 
 _DIGEST = 16
 
@@ -36,7 +36,7 @@ def check_fork_safety(draw: Callable[[], Any], *, processes: int = 64) -> int:
     ...
     celosia.core.errors.ConformanceError: fork safety: of 5 processes, 5 drew what another one drew.
     """
-    count = whole(processes, name="processes")
+    count = exact_integer(processes, name="processes")
     if not hasattr(os, "fork"):
         return 0
     draw()  # whatever is buffered is buffered before the fork
@@ -54,7 +54,7 @@ def check_thread_safety(draw: Callable[[], Any], *, threads: int = 16, rounds: i
     16
     """
     streams: list[bytes] = []
-    gate = threading.Barrier(whole(threads, name="threads"))
+    gate = threading.Barrier(exact_integer(threads, name="threads"))
 
     def work() -> None:
         gate.wait()

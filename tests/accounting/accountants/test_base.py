@@ -37,9 +37,9 @@ from celosia.core import (
     ComposedEvent,
     GaussianEvent,
     GuaranteedEvent,
-    GuaranteeMismatch,
+    GuaranteeMismatchError,
     LaplaceEvent,
-    NotPriced,
+    NotPricedError,
     ParameterError,
     PureDP,
     RepeatedEvent,
@@ -78,7 +78,7 @@ class Counting(Accountant):
     def _price(self, event: Event) -> None:
         if isinstance(event, GaussianEvent):
             message = "not this one"
-            raise NotPriced(message)
+            raise NotPricedError(message)
         self.priced.append(event)
 
     def epsilon(self, delta: Exact) -> float:
@@ -116,22 +116,24 @@ def test_spending_is_chained_and_seen() -> None:
 def test_a_refused_event_changes_nothing() -> None:
     accountant = Counting().spend(COUNT)
     for bad in (NOISE, ComposedEvent(events=(COUNT, LaplaceEvent(scale=1, sensitivity=1), NOISE))):
-        with pytest.raises(NotPriced):
+        with pytest.raises(NotPricedError):
             accountant.spend(bad)
         assert accountant.events == ((COUNT, 1),)
     fresh = Counting()
-    with pytest.raises(NotPriced):
+    with pytest.raises(NotPricedError):
         fresh.spend(NOISE)
     fresh.spend(LaplaceEvent(scale=1, sensitivity=1, adjacency=ReplaceOne, unit="person"))  # no scope was taken over
 
 
 def test_other_neighbours_and_units_are_refused() -> None:
     accountant = PureAccountant().spend(COUNT)
-    with pytest.raises(GuaranteeMismatch, match=r"adjacency: .* ReplacedEvent"):
+    with pytest.raises(GuaranteeMismatchError, match=r"adjacency: .* ReplacedEvent"):
         accountant.spend(LaplaceEvent(scale=10, sensitivity=1, adjacency=ReplaceOne))
-    with pytest.raises(GuaranteeMismatch, match="unit: the events so far protect 'row', this one protects 'person'"):
+    with pytest.raises(
+        GuaranteeMismatchError, match="unit: the events so far protect 'row', this one protects 'person'"
+    ):
         accountant.spend(LaplaceEvent(scale=10, sensitivity=1, unit="person"))
-    with pytest.raises(GuaranteeMismatch, match="adjacency"):
+    with pytest.raises(GuaranteeMismatchError, match="adjacency"):
         accountant.spend(ReplacedEvent(event=COUNT))
     assert accountant.events == ((COUNT, 1),)
 
@@ -140,15 +142,17 @@ def test_other_neighbours_and_units_are_refused() -> None:
 def test_a_guarantee_between_some_histories_only_is_no_price(kind: type[Accountant]) -> None:
     event = GuaranteedEvent(guarantee=PureDP(epsilon=1, adjacency=SameChanges))
     accountant = kind()
-    with pytest.raises(GuaranteeMismatch, match=r"SameChanges: that holds only between histories .* plain_lifetime"):
+    with pytest.raises(
+        GuaranteeMismatchError, match=r"SameChanges: that holds only between histories .* plain_lifetime"
+    ):
         accountant.spend(event)
     assert accountant.events == ()
     for price in (basic, rho, mu, dominating, lambda event: renyi(event, np.array([2.0]))):
-        with pytest.raises(GuaranteeMismatch, match="SameChanges"):
+        with pytest.raises(GuaranteeMismatchError, match="SameChanges"):
             price(event)
-    with pytest.raises(GuaranteeMismatch, match="SameChanges"):
+    with pytest.raises(GuaranteeMismatchError, match="SameChanges"):
         best(event, "1e-6")
-    with pytest.raises(GuaranteeMismatch, match="SameChanges"):
+    with pytest.raises(GuaranteeMismatchError, match="SameChanges"):
         Filter(PureAccountant(), event.guarantee)
 
 
@@ -240,7 +244,7 @@ def test_the_least_epsilon_is_enough_and_nearly_the_least(scale: float, delta: f
 
 def test_the_least_epsilon_may_be_zero_or_none() -> None:
     assert least_epsilon(lambda _: 0.1, 0.2) == 0
-    with pytest.raises(NotPriced, match="smaller than what these events can promise"):
+    with pytest.raises(NotPricedError, match="smaller than what these events can promise"):
         least_epsilon(lambda _: 0.1, 0.05)
 
 
@@ -252,6 +256,6 @@ def test_numbers_beyond_the_ordinary_are_refused_before_doubles_overflow(make: t
         RepeatedEvent(event=GaussianEvent(variance=2**900, sensitivity_squared=1), times=3),
     ):
         accountant = make()
-        with pytest.raises(NotPriced, match="2\\^-500"):
+        with pytest.raises(NotPricedError, match="2\\^-500"):
             accountant.spend(event)
         assert accountant.events == ()

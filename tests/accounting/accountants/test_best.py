@@ -16,9 +16,9 @@ from celosia.core import (
     Event,
     GaussianEvent,
     GuaranteedEvent,
-    GuaranteeMismatch,
+    GuaranteeMismatchError,
     LaplaceEvent,
-    NotPriced,
+    NotPricedError,
     ParameterError,
     RepeatedEvent,
     ReplaceOne,
@@ -84,7 +84,7 @@ def test_basic_composition_adds_deltas_too() -> None:
 
 
 def test_where_nobody_can_answer_it_is_said() -> None:
-    with pytest.raises(NotPriced, match="No accountant can price a ComposedEvent at delta='1e-6'"):
+    with pytest.raises(NotPricedError, match="No accountant can price a ComposedEvent at delta='1e-6'"):
         best(
             [
                 GuaranteedEvent(guarantee=ApproxDP(epsilon=1, delta="1e-7")),
@@ -92,7 +92,7 @@ def test_where_nobody_can_answer_it_is_said() -> None:
             ],
             delta="1e-6",
         )
-    with pytest.raises(NotPriced):
+    with pytest.raises(NotPricedError):
         best(GuaranteedEvent(guarantee=ApproxDP(epsilon=1, delta="1e-6")), delta="1e-7")
 
 
@@ -101,7 +101,7 @@ def test_a_list_is_a_composition() -> None:
     listed = best([COUNT, other], delta="1e-6")
     assert listed == best(ComposedEvent(events=(COUNT, other)), delta="1e-6")
     assert best([COUNT], delta="1e-6") == best(COUNT, delta="1e-6")
-    with pytest.raises(GuaranteeMismatch):
+    with pytest.raises(GuaranteeMismatchError):
         best([COUNT, LaplaceEvent(scale=5, sensitivity=1, unit="person")], delta="1e-6")
 
 

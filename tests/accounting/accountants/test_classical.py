@@ -15,7 +15,7 @@ from celosia.core import (
     GaussianEvent,
     GuaranteedEvent,
     LaplaceEvent,
-    NotPriced,
+    NotPricedError,
     ParallelEvent,
     PureDP,
     RandomizedResponseEvent,
@@ -46,14 +46,14 @@ def test_sums_are_exact() -> None:
 
 def test_a_pure_accountant_refuses_what_has_a_delta() -> None:
     for event in (APPROX, GaussianEvent(variance=1, sensitivity_squared=1)):
-        with pytest.raises(NotPriced):
+        with pytest.raises(NotPricedError):
             PureAccountant().spend(event)
 
 
 @pytest.mark.parametrize("kind", [BasicAccountant, AdvancedAccountant])
 def test_the_events_own_deltas_must_be_covered(kind: type[BasicAccountant]) -> None:
     spent = kind().spend(APPROX, times=100)
-    with pytest.raises(NotPriced, match="delta must be at least 1e-06, the sum of the events' own"):
+    with pytest.raises(NotPricedError, match="delta must be at least 1e-06, the sum of the events' own"):
         spent.epsilon("9.9e-7")
     assert spent.epsilon("1e-6") == 10
     assert spent.delta(10) == pytest.approx(1e-6)

@@ -26,14 +26,14 @@ from celosia.accounting import (
 from celosia.accounting.accountants import combined
 from celosia.core import (
     ApproxDP,
-    BudgetExceeded,
+    BudgetExceededError,
     CertifiedEvent,
     Event,
     GaussianEvent,
     GuaranteedEvent,
-    GuaranteeMismatch,
+    GuaranteeMismatchError,
     LaplaceEvent,
-    NotPriced,
+    NotPricedError,
     ParameterError,
     PureDP,
     RenyiDP,
@@ -156,7 +156,7 @@ def test_without_its_list_of_events_a_sum_is_the_same() -> None:
 
 @pytest.mark.parametrize("budget", [PureDP(epsilon=1), ApproxDP(epsilon=1, delta=0), ApproxDP(epsilon=0, delta="0.1")])
 def test_budgets_without_both_numbers_are_refused(budget: PureDP | ApproxDP) -> None:
-    with pytest.raises(GuaranteeMismatch, match="the combined accountant cannot watch over"):
+    with pytest.raises(GuaranteeMismatchError, match="the combined accountant cannot watch over"):
         Filter(CombinedAccountant(), budget)
 
 
@@ -164,8 +164,8 @@ def test_what_cannot_be_priced_or_added_is_refused_and_changes_nothing() -> None
     accountant = CombinedAccountant().spend(TENTH)
     unpriced = GuaranteedEvent(guarantee=RenyiDP(orders=[1.1], epsilons=[1]))
     for bad, error in (
-        (unpriced, NotPriced),
-        (LaplaceEvent(scale=1, sensitivity=1, adjacency=ReplaceOne), GuaranteeMismatch),
+        (unpriced, NotPricedError),
+        (LaplaceEvent(scale=1, sensitivity=1, adjacency=ReplaceOne), GuaranteeMismatchError),
     ):
         with pytest.raises(error):
             accountant.spend(bad)
@@ -173,7 +173,7 @@ def test_what_cannot_be_priced_or_added_is_refused_and_changes_nothing() -> None
     with pytest.raises(ParameterError, match="no sum of epsilons"):
         accountant.spend(GaussianEvent(variance=9, sensitivity_squared=1)).guarantee()
     watch = Filter(CombinedAccountant(), USUAL)
-    with pytest.raises(BudgetExceeded, match="does not fit into what is left"):
+    with pytest.raises(BudgetExceededError, match="does not fit into what is left"):
         watch.spend(Laplace(epsilon="3.1", sensitivity=1).event)
     assert watch.remaining == ApproxDP(epsilon=3, delta="2e-7")
     assert watch.count(Laplace(epsilon=4, sensitivity=1).event).spent.epsilon == 4  # type: ignore[attr-defined]
@@ -186,7 +186,7 @@ def test_a_declared_list_gets_the_better_of_both_bounds() -> None:
     assert best.epsilon("1e-6") <= many.epsilon("1e-6") <= 1.01 * best.epsilon("1e-6")
     assert many.delta(many.epsilon("1e-6")) == pytest.approx(1e-6, rel=1e-6)
     leaks = CombinedAccountant().spend(GuaranteedEvent(guarantee=ApproxDP(epsilon=1, delta="1e-5")))
-    with pytest.raises(NotPriced, match="delta must be above 1e-05"):
+    with pytest.raises(NotPricedError, match="delta must be above 1e-05"):
         leaks.epsilon("1e-6")
 
 
@@ -359,7 +359,7 @@ def test_what_is_beyond_the_limit_is_not_made_smaller() -> None:
 
 def test_a_certificate_that_is_not_true_is_refused() -> None:
     noise = GaussianEvent(variance=400, sensitivity_squared=1)
-    with pytest.raises(NotPriced, match="not enough for its epsilon and delta"):
+    with pytest.raises(NotPricedError, match="not enough for its epsilon and delta"):
         CombinedAccountant().spend(CertifiedEvent(event=noise, epsilon="0.01", delta="1e-9"))
 
 

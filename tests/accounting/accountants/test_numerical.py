@@ -16,7 +16,7 @@ from celosia.core import (
     GaussianEvent,
     GuaranteedEvent,
     LaplaceEvent,
-    NotPriced,
+    NotPricedError,
     ParallelEvent,
     PoissonSampledEvent,
     RandomizedResponseEvent,
@@ -126,16 +126,16 @@ def test_it_is_no_accountant_for_filters() -> None:
 
 def test_what_no_epsilon_takes_away_is_said() -> None:
     leaky = PLDAccountant().spend(GuaranteedEvent(guarantee=ApproxDP(epsilon=1, delta="1e-6")), times=10)
-    with pytest.raises(NotPriced, match="smaller than what these events can promise"):
+    with pytest.raises(NotPricedError, match="smaller than what these events can promise"):
         leaky.epsilon("1e-6")
     assert leaky.delta(1000) == pytest.approx(1e-5, rel=1e-3)
     assert math.isfinite(leaky.epsilon("1e-4"))
 
 
 def test_what_has_no_distribution_is_not_priced() -> None:
-    with pytest.raises(NotPriced):
+    with pytest.raises(NotPricedError):
         PLDAccountant().spend(GuaranteedEvent(guarantee=ZCDP(rho=1)))
     many = PLDAccountant().spend(COUNT, times=2**51)
-    with pytest.raises(NotPriced, match="No privacy-loss distribution can be computed"):
+    with pytest.raises(NotPricedError, match="No privacy-loss distribution can be computed"):
         many.epsilon(1e-5)
     assert many.events == ((COUNT, 2**51),)

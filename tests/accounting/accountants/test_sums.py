@@ -22,9 +22,9 @@ from celosia.core import (
     GaussianDP,
     GaussianEvent,
     GuaranteedEvent,
-    GuaranteeMismatch,
+    GuaranteeMismatchError,
     LaplaceEvent,
-    NotPriced,
+    NotPricedError,
     ParallelEvent,
     ParameterError,
     PoissonSampledEvent,
@@ -120,7 +120,7 @@ def test_a_curve_known_at_some_orders_is_added_at_those() -> None:
     curve = accountant.guarantee()
     assert isinstance(curve, RenyiDP)
     assert [float(epsilon) for epsilon in curve.epsilons] == pytest.approx([1, 4], rel=1e-9)
-    with pytest.raises(NotPriced, match="no finite Rényi divergence at these orders"):
+    with pytest.raises(NotPricedError, match="no finite Rényi divergence at these orders"):
         RenyiAccountant([32]).spend(known)
 
 
@@ -181,7 +181,7 @@ def test_a_limit_made_from_epsilon_and_delta_implies_them(
     ],
 )
 def test_budgets_of_another_kind_are_refused(make: type[ZCDPAccountant], budget: Guarantee) -> None:
-    with pytest.raises(GuaranteeMismatch, match=r"budget: the .* accountant cannot watch over"):
+    with pytest.raises(GuaranteeMismatchError, match=r"budget: the .* accountant cannot watch over"):
         make()._limit(budget)
 
 
@@ -192,5 +192,5 @@ def test_a_filter_by_orders_that_may_change_is_refused() -> None:
 
 def test_a_delta_beyond_the_doubles_is_not_priced_by_gaussian_privacy() -> None:
     spent = GDPAccountant().spend(GaussianEvent(variance=4, sensitivity_squared=1))
-    with pytest.raises(NotPriced, match="1e-300"):
+    with pytest.raises(NotPricedError, match="1e-300"):
         spent.epsilon("1e-300")

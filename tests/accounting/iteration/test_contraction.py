@@ -12,7 +12,7 @@ from scipy import integrate
 
 from celosia.accounting.iteration.contraction import PNSGD, ContractiveIteration, iteration_curve, plain
 from celosia.core import AddRemove, GaussianEvent, LaplaceEvent, ParameterError, ReplaceOne
-from celosia.core.errors import NotPriced
+from celosia.core.errors import NotPricedError
 from celosia.core.iterations import ContractiveIterationEvent, PNSGDEvent
 from celosia.core.structure import ComposedEvent, RepeatedEvent
 
@@ -153,7 +153,7 @@ def test_orders_are_above_one(event: Any, orders: Any) -> None:
 
 def test_other_events_are_no_iterations() -> None:
     for thing in (GaussianEvent(variance=1, sensitivity_squared=1), None, 3):
-        with pytest.raises(NotPriced, match="is no iteration"):
+        with pytest.raises(NotPricedError, match="is no iteration"):
             iteration_curve(thing, [2.0])  # type: ignore[arg-type]
         with pytest.raises(ParameterError, match=r"^event must be an iteration"):
             plain(thing)  # type: ignore[arg-type]

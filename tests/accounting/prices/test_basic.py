@@ -28,7 +28,7 @@ from celosia.core import (
     GuaranteedEvent,
     LaplaceEvent,
     NoisyMaxEvent,
-    NotPriced,
+    NotPricedError,
     ParallelEvent,
     PermuteAndFlipEvent,
     PoissonSampledEvent,
@@ -102,13 +102,13 @@ def test_what_has_no_epsilon_is_not_priced(event: Event) -> None:
         PoissonSampledEvent(event=event, probability="0.1"),
         GroupEvent(event=event, size=2),
     ):
-        with pytest.raises(NotPriced, match="cannot be priced by its epsilon and delta"):
+        with pytest.raises(NotPricedError, match="cannot be priced by its epsilon and delta"):
             basic(whole)
 
 
 def test_pure_refuses_a_delta() -> None:
     assert pure(COUNT) == TENTH
-    with pytest.raises(NotPriced, match="has a delta"):
+    with pytest.raises(NotPricedError, match="has a delta"):
         pure(APPROX)
 
 
@@ -174,7 +174,7 @@ def test_a_new_kind_of_event_registers_its_price() -> None:
         def __init__(self) -> None:
             self._scope(ReplaceOne, "row", "integer")
 
-    with pytest.raises(NotPriced, match="A _CoinEvent cannot be priced"):
+    with pytest.raises(NotPricedError, match="A _CoinEvent cannot be priced"):
         basic(_CoinEvent())
     basic.register(_CoinEvent, lambda _: (Fraction(7), Fraction(0)))
     assert basic(RepeatedEvent(event=_CoinEvent(), times=2)) == only(14)

@@ -11,7 +11,7 @@ import pytest
 
 from celosia.accounting import CombinedAccountant, PLDAccountant, PureAccountant, RenyiAccountant, basic, best
 from celosia.accounting.prices.bounded_laplace import bounded_laplace_loss, smallest_bounded_scale
-from celosia.core import BoundedLaplaceEvent, NotPriced, PureDP
+from celosia.core import BoundedLaplaceEvent, NotPricedError, PureDP
 
 
 def losses(scale: float, reach: int) -> list[float]:
@@ -67,9 +67,9 @@ def test_an_epsilon_that_the_scale_does_not_keep_is_refused() -> None:
         BoundedLaplaceEvent(epsilon=1, scale="1e-300", **given),
         BoundedLaplaceEvent(epsilon=1, scale="1e-300", sensitivity=2**1000 + 1, reach=2**1000, dimension=2),
     ):
-        with pytest.raises(NotPriced, match="scale is not enough"):
+        with pytest.raises(NotPricedError, match="scale is not enough"):
             basic(event)
         for accountant in (PureAccountant(), CombinedAccountant(), RenyiAccountant(), PLDAccountant()):
-            with pytest.raises(NotPriced):
+            with pytest.raises(NotPricedError):
                 accountant.spend(event)
     assert PureAccountant().spend(BoundedLaplaceEvent(epsilon=1, scale=100, sensitivity=100, reach=99)).events

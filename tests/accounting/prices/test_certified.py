@@ -33,7 +33,7 @@ from celosia.core import (
     GroupEvent,
     GuaranteedEvent,
     LaplaceEvent,
-    NotPriced,
+    NotPricedError,
     PoissonSampledEvent,
     PrivateSelectionEvent,
     RepeatedEvent,
@@ -58,7 +58,7 @@ def test_what_the_largest_rho_allows_is_certified_and_more_than_exact_is_not(
     less = [GaussianEvent(variance=parts / (2 * too_much), sensitivity_squared=1) for _ in range(parts)]
     event = CertifiedEvent(event=ComposedEvent(events=less), epsilon=epsilon, delta=delta)
     assert not certificate_holds(event)
-    with pytest.raises(NotPriced, match="not enough"):
+    with pytest.raises(NotPricedError, match="not enough"):
         basic(event)
 
 
@@ -126,7 +126,7 @@ def test_secret_orders_and_stops_are_certified_by_their_curve(secret: dict[str, 
         ),
     ):
         assert not certificate_holds(wrong)
-        with pytest.raises(NotPriced, match="not enough"):
+        with pytest.raises(NotPricedError, match="not enough"):
             basic(wrong)
 
 
@@ -141,7 +141,7 @@ def test_an_account_of_sums_takes_such_a_run() -> None:
 
 def test_a_search_that_has_no_rho_is_certified_by_its_curve() -> None:
     search = PrivateSelectionEvent(event=NOISE, distribution="poisson", mean=5)
-    with pytest.raises(NotPriced):
+    with pytest.raises(NotPricedError):
         rho(search)
     assert certificate_holds(CertifiedEvent(event=search, epsilon=3, delta=DELTA))
     assert not certificate_holds(CertifiedEvent(event=search, epsilon=1, delta=DELTA))
@@ -149,7 +149,7 @@ def test_a_search_that_has_no_rho_is_certified_by_its_curve() -> None:
 
 def test_what_has_neither_rho_nor_curve_is_not_believed() -> None:
     unknown = GuaranteedEvent(guarantee=ApproxDP(epsilon=1, delta=DELTA))
-    with pytest.raises(NotPriced):
+    with pytest.raises(NotPricedError):
         certificate_holds(CertifiedEvent(event=unknown, epsilon=8, delta="0.1"))
 
 

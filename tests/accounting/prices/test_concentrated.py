@@ -25,7 +25,7 @@ from celosia.core import (
     GroupEvent,
     GuaranteedEvent,
     LaplaceEvent,
-    NotPriced,
+    NotPricedError,
     ParallelEvent,
     PermuteAndFlipEvent,
     PoissonSampledEvent,
@@ -93,7 +93,7 @@ def test_a_bounded_range_is_cheaper() -> None:
 def test_rho_covers_the_divergence_of_every_table_at_every_order(witness: Witness) -> None:
     try:
         bound = float(rho(witness.event))
-    except NotPriced:
+    except NotPricedError:
         return
     for order in ORDERS:
         assert divergence(witness.here, witness.there, order) <= bound * order * (1 + 1e-9) + 1e-9
@@ -135,7 +135,7 @@ def test_samples_of_what_is_pure_are_priced_and_others_are_not() -> None:
     answer = RandomizedResponseEvent(epsilon=1)
     assert rho(FixedSampledEvent(event=answer, size=1, population=100)) < rho(answer) / 50
     assert rho(ShuffledEvent(event=answer, reports=1000)) == rho(answer)
-    with pytest.raises(NotPriced):
+    with pytest.raises(NotPricedError):
         rho(PoissonSampledEvent(event=NOISE, probability="0.01"))
 
 
@@ -147,5 +147,5 @@ def test_samples_of_what_is_pure_are_priced_and_others_are_not() -> None:
     ],
 )
 def test_what_has_no_rho_is_not_priced(event: Event) -> None:
-    with pytest.raises(NotPriced, match="GuaranteedEvent cannot be priced"):
+    with pytest.raises(NotPricedError, match="GuaranteedEvent cannot be priced"):
         rho(event)

@@ -24,7 +24,7 @@ from celosia.core import (
     GroupEvent,
     GuaranteedEvent,
     LaplaceEvent,
-    NotPriced,
+    NotPricedError,
     ParallelEvent,
     PoissonSampledEvent,
     RandomizedResponseEvent,
@@ -53,7 +53,7 @@ def hockey_stick(here: Array, there: Array) -> Array:
 def test_a_pair_dominates_every_table_at_every_epsilon(witness: Witness) -> None:
     try:
         pair = dominating(witness.event)
-    except NotPriced:
+    except NotPricedError:
         assert isinstance(witness.event, GuaranteedEvent)
         return
     ways = [(witness.here, witness.there)]
@@ -139,7 +139,7 @@ def test_distances_beyond_all_reason() -> None:
     tiny = normal(1e-40)
     assert isinstance(tiny, Normal)
     assert tiny.mu >= 1e-40
-    with pytest.raises(NotPriced, match="promises nothing"):
+    with pytest.raises(NotPricedError, match="promises nothing"):
         normal(1e9)
 
 
@@ -179,7 +179,7 @@ def test_the_worst_of_unlike_parts_covers_each() -> None:
 def test_what_has_no_pair_is_not_priced(guarantee: ZCDP) -> None:
     event = GuaranteedEvent(guarantee=guarantee)
     for whole in (event, ComposedEvent(events=(COUNT, event)), GroupEvent(event=event, size=1)):
-        with pytest.raises(NotPriced, match="GuaranteedEvent cannot be priced"):
+        with pytest.raises(NotPricedError, match="GuaranteedEvent cannot be priced"):
             dominating(whole)
 
 
@@ -188,7 +188,7 @@ def test_what_is_pure_has_the_pair_of_randomized_response() -> None:
     pair = dominating(group)
     assert isinstance(pair, Atoms)
     assert pair.losses.size == 2
-    with pytest.raises(NotPriced):
+    with pytest.raises(NotPricedError):
         dominating(GroupEvent(event=PoissonSampledEvent(event=FINE, probability="1/4"), size=2))
     quiet = ShuffledEvent(event=RandomizedResponseEvent(epsilon=0), reports=10)
     assert dominating(quiet).profile(np.zeros(1))[0] == 0

@@ -22,7 +22,7 @@ from celosia.core import (
     GroupEvent,
     GuaranteedEvent,
     LaplaceEvent,
-    NotPriced,
+    NotPricedError,
     ParallelEvent,
     PoissonSampledEvent,
     PureDP,
@@ -64,7 +64,7 @@ def test_known_values() -> None:
 def test_the_curve_of_mu_covers_every_table(witness: Witness) -> None:
     try:
         distance = mu(witness.event)
-    except NotPriced:
+    except NotPricedError:
         return
     epsilons = np.linspace(0, 5, 41)
     bounds = gaussian_profile(distance, epsilons)
@@ -101,7 +101,7 @@ def test_what_is_sampled_has_a_mu_only_when_it_is_pure() -> None:
     assert mu(sampled) < mu(count) / 50
     answer = RandomizedResponseEvent(epsilon=1)
     assert mu(ShuffledEvent(event=answer, reports=10)) == mu(answer)
-    with pytest.raises(NotPriced):
+    with pytest.raises(NotPricedError):
         mu(PoissonSampledEvent(event=NOISE, probability="0.01"))
 
 
@@ -115,7 +115,7 @@ def test_what_is_sampled_has_a_mu_only_when_it_is_pure() -> None:
     ],
 )
 def test_what_has_no_mu_is_not_priced(event: Event) -> None:
-    with pytest.raises(NotPriced, match="cannot be priced by Gaussian privacy"):
+    with pytest.raises(NotPricedError, match="cannot be priced by Gaussian privacy"):
         mu(event)
 
 

@@ -15,7 +15,7 @@ from celosia.accounting.prices.renyi import ORDERS
 from celosia.core import (
     ComposedEvent,
     GroupEvent,
-    NotPriced,
+    NotPricedError,
     PoissonSampledEvent,
     ReplacedEvent,
     ReplaceOne,
@@ -95,9 +95,9 @@ def test_an_extreme_event_is_priced_at_once() -> None:
 def test_what_needs_a_pure_epsilon_refuses_it() -> None:
     event = KeySelectionEvent(scale=10, threshold=100)
     for price in (rho, mu, lambda event: renyi(event, ORDERS)):
-        with pytest.raises(NotPriced, match="it has a delta"):
+        with pytest.raises(NotPricedError, match="it has a delta"):
             price(event)
-        with pytest.raises(NotPriced, match="it has a delta"):
+        with pytest.raises(NotPricedError, match="it has a delta"):
             price(GroupEvent(event=event, size=2))
 
 

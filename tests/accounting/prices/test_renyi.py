@@ -29,7 +29,7 @@ from celosia.core import (
     GuaranteedEvent,
     KeySelectionEvent,
     LaplaceEvent,
-    NotPriced,
+    NotPricedError,
     ParallelEvent,
     PoissonSampledEvent,
     PostProcessedEvent,
@@ -72,7 +72,7 @@ def divergences(here: Array, there: Array) -> Array:
 def test_the_curve_covers_every_table(witness: Witness) -> None:
     try:
         curve = renyi(witness.event, SOME)
-    except NotPriced:
+    except NotPricedError:
         assert "ApproxDP" in repr(witness.event) or isinstance(witness.event, KeySelectionEvent)
         return
     assert (divergences(witness.here, witness.there) <= curve * (1 + 1e-10) + 1e-12).all()
@@ -206,7 +206,7 @@ def test_a_pure_guarantee_costs_the_curve_of_randomized_response() -> None:
     ],
 )
 def test_what_has_no_curve_is_not_priced(event: Event) -> None:
-    with pytest.raises(NotPriced, match="cannot be priced"):
+    with pytest.raises(NotPricedError, match="cannot be priced"):
         renyi(event, SOME)
 
 

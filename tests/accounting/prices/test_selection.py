@@ -39,7 +39,7 @@ from celosia.core import (
     GroupEvent,
     GuaranteedEvent,
     LaplaceEvent,
-    NotPriced,
+    NotPricedError,
     ParallelEvent,
     PrivateSelectionEvent,
     PureDP,
@@ -273,14 +273,14 @@ def test_what_is_not_known_is_not_priced() -> None:
     event = PrivateSelectionEvent(
         event=GaussianEvent(variance=50, sensitivity_squared=1), distribution="poisson", mean=3
     )
-    with pytest.raises(NotPriced):
+    with pytest.raises(NotPricedError):
         rho(event)
-    with pytest.raises(NotPriced):
+    with pytest.raises(NotPricedError):
         basic(event)
-    with pytest.raises(NotPriced):
+    with pytest.raises(NotPricedError):
         PureAccountant().spend(event)
     known = GuaranteedEvent(guarantee=ApproxDP(epsilon=1, delta="1e-6"))
-    with pytest.raises(NotPriced):
+    with pytest.raises(NotPricedError):
         renyi(PrivateSelectionEvent(event=known, gamma="0.1"), ORDERS)
 
 
@@ -316,7 +316,7 @@ def test_a_certificate_of_a_search_is_checked() -> None:
     epsilon = RenyiAccountant().spend(event).epsilon("1e-5")
     assert certificate_holds(CertifiedEvent(event=event, epsilon=epsilon * 1.02, delta="1e-5"))
     assert not certificate_holds(CertifiedEvent(event=event, epsilon=epsilon * 0.9, delta="1e-5"))
-    with pytest.raises(NotPriced):
+    with pytest.raises(NotPricedError):
         basic(CertifiedEvent(event=event, epsilon=epsilon * 0.9, delta="1e-5"))
 
 

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 import celosia as cl
 from celosia.cli.app import app
 from celosia.guard.config.settings import Config
-from celosia.guard.queries.requests import Ask
+from celosia.guard.queries.requests import QueryRequest
 from celosia.guard.service import Guard
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ def test_from_nothing_to_an_answer(tmp_path: Path) -> None:
     out, _ = run(tmp_path, "user", "add", "ana", "--role", "analyst", "--days", "90")
     with Guard.open(Config.read(tmp_path / "guard.toml")) as guard:
         ana = guard.authenticate(out.strip())
-        ask = Ask(dataset="deaths", sql="SELECT COUNT(*) FROM deaths", epsilon="1")
+        ask = QueryRequest(dataset="deaths", sql="SELECT COUNT(*) FROM deaths", epsilon="1")
         assert guard.ask(ana, ask, "k").state == "committed"
         assert guard.ledger.account("deaths").spent == cl.ApproxDP(epsilon=1, delta=0)
     out, _ = run(tmp_path, "budget", "show", "--dataset", "deaths")

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from celosia.cli.app import app
 from celosia.cli.guard.users import print_key
-from celosia.core.errors import NotAllowed
+from celosia.core.errors import NotAllowedError
 from celosia.guard.auth.identity import Identity
 from celosia.guard.config.settings import Config
 from celosia.guard.service import Guard
@@ -54,7 +54,7 @@ def test_keys_are_listed_renewed_and_revoked(folder: Path) -> None:
     assert first.strip() not in out
     _, err = run(folder, "revoke", first[8:20])
     assert first[8:20] in err
-    with pytest.raises(NotAllowed):
+    with pytest.raises(NotAllowedError):
         role_of(folder, first.strip())
     assert role_of(folder, second.strip()) == "analyst"
     run(folder, "revoke", "ana")

@@ -204,7 +204,7 @@ def test_a_ledger_remembers(folder: Path, tmp_path: Path) -> None:
     keeper = ("--ledger", url, "--analyst", "ana")
     _, stderr = fit(folder, "scaler", "--features", "age", "--epsilon", "1", *keeper, code=2, out="x.json")
     assert "no budget for 'people'" in stderr
-    with cl.ledger(url) as ledger:
+    with cl.open_ledger(url) as ledger:
         ledger.set_budget(cl.ApproxDP(epsilon=3, delta="1e-5"), dataset="people")
     _, stderr = fit(folder, "scaler", "--features", "age", "--epsilon", "1", *keeper)
     assert "Spent ε = 1" in stderr
@@ -213,7 +213,7 @@ def test_a_ledger_remembers(folder: Path, tmp_path: Path) -> None:
     assert "is left in the ledger" in stderr
     _, stderr = fit(folder, "scaler", "--features", "age", "--epsilon", "2", *keeper, code=4, out="x.json")
     assert "Error: The question costs" in stderr
-    with cl.ledger(url) as ledger:
+    with cl.open_ledger(url) as ledger:
         states = [(each.state, each.analyst) for each in ledger.reservations(dataset="people")]
     assert states == [("committed", "ana")] * 2
     assert not (folder / "x.json").exists()

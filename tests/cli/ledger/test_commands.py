@@ -147,7 +147,7 @@ def test_wrong_budgets_write_nothing(url: str, tmp_path: Path) -> None:
     assert "epsilon must be 0 or greater" in run("budget", url, "--dataset", "d", "--epsilon", "-1", code=2)[1]
     assert list(tmp_path.iterdir()) == []
     assert "give dataset or analyst" in run("budget", url, "--epsilon", "1", code=2)[1]
-    with cl.ledger(url) as ledger:
+    with cl.open_ledger(url) as ledger:
         assert not ledger.budgets
 
 

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 import celosia as cl
 from celosia.cli.app import app
-from celosia.cli.query.commands import Asked, Shown, Spending, query
+from celosia.cli.query.commands import QueryArguments, Shown, Spending, query
 from celosia.core import ZCDP, ApproxDP, ParameterError, PureDP
 
 if TYPE_CHECKING:
@@ -305,7 +305,7 @@ def test_the_function_takes_the_options_by_name() -> None:
 
 
 def test_public_tables_and_keys_come_in_pairs(folder: Path) -> None:
-    asked = Asked(
+    asked = QueryArguments(
         file=str(folder / "deaths.parquet"),
         sql=BY_SEX,
         schema=folder / "schema.toml",
@@ -349,7 +349,7 @@ def test_a_database_is_drafted_and_asked(postgres: str, tmp_path: Path) -> None:
 
 def test_a_ledger_remembers_between_calls(folder: Path, tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'budget.db'}"
-    with cl.ledger(url) as ledger:
+    with cl.open_ledger(url) as ledger:
         ledger.set_budget(cl.PureDP(epsilon=1), dataset="deaths")
     paid = ask(folder, BY_SEX, "--epsilon", "0.6", "--ledger", url, "--analyst", "ana", "--json")
     assert "ε = 0.4 is left in the ledger" in paid[1]
@@ -358,7 +358,7 @@ def test_a_ledger_remembers_between_calls(folder: Path, tmp_path: Path) -> None:
     assert "ε = 0.4 is left in the ledger" in again[1]
     refused = ask(folder, "SELECT COUNT(*) FROM deaths", "--epsilon", "0.6", "--ledger", url, code=4)[1]
     assert "0.4" in refused
-    with cl.ledger(url) as ledger:
+    with cl.open_ledger(url) as ledger:
         assert [entry.analyst for entry in ledger.account("deaths", "ana").history] == ["ana", "ana"]
 
 

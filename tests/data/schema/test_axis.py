@@ -218,7 +218,7 @@ def test_the_axis_of_whole_numbers_has_steps_of_one_wherever_they_fit(low: int, 
     axis = whole_axis(low, high)
     assert axis.low <= low <= high <= axis.high
     assert is_power_of_two(axis.grid)
-    assert axis.whole
+    assert axis.is_integer
     last = max(high, low + 1)
     assert (axis.grid == 1) == (last - low <= MOST_STEPS and max(-low, last) <= EXACT)
 

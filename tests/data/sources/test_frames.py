@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 from celosia.core import InputError
-from celosia.core.errors import MissingExtra
+from celosia.core.errors import MissingExtraError
 from celosia.data.schema.columns import Boolean, Date, Text
 from celosia.data.sources.frames import to_arrow, to_pandas, to_polars
 from celosia.data.sources.strings import UNREADABLE
@@ -162,5 +162,5 @@ def test_a_library_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, lib
 
     monkeypatch.delitem(sys.modules, library, raising=False)
     monkeypatch.setattr(importlib, "import_module", missing)
-    with pytest.raises(MissingExtra, match=rf"{library}.*celosia\[frames\]"):
+    with pytest.raises(MissingExtraError, match=rf"{library}.*celosia\[frames\]"):
         convert(pa.table({"age": [34]}))

@@ -106,7 +106,7 @@ def test_a_role_may_do_what_the_table_says(
         assert reply.status in GOOD, reply.body
     else:
         assert reply.status == 403, reply.body
-        assert reply.json["error"] == "NotAllowed"
+        assert reply.json["error"] == "NotAllowedError"
         assert reply.headers["content-type"] == "application/problem+json"
 
 
@@ -135,7 +135,7 @@ def test_nobody_gets_in_without_a_valid_key(
     client.close()
     assert reply.status == 401
     assert reply.headers["www-authenticate"] == "Bearer"
-    assert reply.json["error"] == "NotAllowed"
+    assert reply.json["error"] == "NotAllowedError"
 
 
 def test_a_key_is_looked_at_before_a_body(served: Served) -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def test_budgets_with_and_without_a_window() -> None:
-    with cl.ledger("memory://") as ledger:
+    with cl.open_ledger("memory://") as ledger:
         ledger.set_budget(PureDP(epsilon=3), dataset="deaths")
         window = Window(seconds=60, limit=ZCDP(rho="0.1"))
         ledger.set_budget(Policy(limit=ZCDP(rho=1), window=window), analyst="ana")

@@ -9,9 +9,9 @@ import pytest
 import sqlalchemy as sa
 
 import celosia as cl
-from celosia.core.errors import NotAllowed, ParameterError
+from celosia.core.errors import NotAllowedError, ParameterError
 from celosia.guard.auth.directory import INVALID, Directory, hexadecimal, is_user_name
-from celosia.guard.errors import NotThere
+from celosia.guard.errors import NotFoundError
 from celosia.guard.roles import Role
 from celosia.guard.storage.tables import KEYS, create_tables
 
@@ -34,7 +34,7 @@ class Clock:
 
 @pytest.fixture
 def ledger() -> Iterator[Ledger]:
-    with cl.ledger("memory://") as opened:
+    with cl.open_ledger("memory://") as opened:
         create_tables(opened)
         yield opened
 
@@ -96,18 +96,18 @@ def test_all_that_is_no_valid_key_is_refused_in_the_same_words(users: Directory,
     ]
     messages = set()
     for text in wrong:
-        with pytest.raises(NotAllowed) as caught:
+        with pytest.raises(NotAllowedError) as caught:
             users.check(text)
         messages.add(str(caught.value))
     clock.at = NOW + DAY
-    with pytest.raises(NotAllowed) as caught:
+    with pytest.raises(NotAllowedError) as caught:
         users.check(key)
     assert messages | {str(caught.value)} == {INVALID}
 
 
 def test_a_key_of_one_user_with_the_name_of_another_key_lets_nobody_in(users: Directory) -> None:
     ana, eva = users.add("ana", "analyst", by="local"), users.add("eva", "owner", by="local")
-    with pytest.raises(NotAllowed):
+    with pytest.raises(NotAllowedError):
         users.check(ana[:8] + eva[8:20] + ana[20:])
 
 
@@ -121,7 +121,7 @@ def test_an_unknown_name_is_compared_too(users: Directory, monkeypatch: pytest.M
     monkeypatch.setattr("hmac.compare_digest", compare)
     known = users.add("ana", "analyst", by="local")
     for text in (known, f"celosia_{'0' * 12}_{'0' * 64}", "nonsense"):
-        with pytest.raises(NotAllowed):
+        with pytest.raises(NotAllowedError):
             users.check(text)
     assert len(compared) == 3
     assert all(len(a) == len(b) == 64 for a, b in compared)
@@ -149,7 +149,7 @@ def test_keys_are_rotated_and_revoked_one_by_one_or_together(users: Directory, l
     clock.at = NOW + DAY
     second = users.add_key("ana", by="eva")
     assert users.revoke(first[8:20], by="local") == (first[8:20],)
-    with pytest.raises(NotAllowed):
+    with pytest.raises(NotAllowedError):
         users.check(first)
     assert users.check(second).name == "ana"
     assert users.revoke("ana", by="local") == (second[8:20],)
@@ -183,9 +183,9 @@ def test_names_that_nobody_can_have_are_refused(users: Directory, name: Any) -> 
     with pytest.raises(ParameterError, match="name must be 1 to 64 small letters"):
         users.add(name, "analyst", by="local")
     assert not users.exists(name)
-    with pytest.raises(NotThere):
+    with pytest.raises(NotFoundError):
         users.add_key(name, by="local")
-    with pytest.raises(NotThere):
+    with pytest.raises(NotFoundError):
         users.revoke(name, by="local")
 
 

@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from celosia.core.errors import NotAllowed
+from celosia.core.errors import NotAllowedError
 from celosia.guard.auth.directory import is_user_name
 from celosia.guard.auth.identity import LOCAL, OIDC_PREFIX, Identity
 from celosia.guard.roles import Permission, Role
@@ -27,5 +27,5 @@ def test_permissions_can_be_asked_and_required() -> None:
     local = Identity.local()
     local.require(Permission.MANAGE_USERS)
     assert local.may(Permission.MANAGE_USERS)
-    with pytest.raises(NotAllowed, match="An owner may not ask questions"):
+    with pytest.raises(NotAllowedError, match="An owner may not ask questions"):
         local.require(Permission.ASK)

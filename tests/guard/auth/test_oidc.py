@@ -15,7 +15,7 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 
-from celosia.core.errors import NotAllowed
+from celosia.core.errors import NotAllowedError
 from celosia.guard.auth.directory import INVALID
 from celosia.guard.auth.oidc import ALGORITHMS, PublicKeys, TokenChecker, fetch
 from celosia.guard.config.settings import Oidc
@@ -129,7 +129,7 @@ def test_a_token_that_the_provider_signed_is_believed(name: str) -> None:
     ],
 )
 def test_claims_that_are_not_for_us_or_not_for_now_are_refused(changed: dict[str, Any]) -> None:
-    with pytest.raises(NotAllowed) as caught:
+    with pytest.raises(NotAllowedError) as caught:
         checker().check(KEYS["ec"].sign(claims(**changed)))
     assert str(caught.value) == INVALID
 
@@ -140,7 +140,7 @@ def test_an_audience_may_be_one_of_several() -> None:
 
 def test_a_name_that_is_no_text_is_refused() -> None:
     for name in (7, True, ["ana"], {"ana": 1}):
-        with pytest.raises(NotAllowed):
+        with pytest.raises(NotAllowedError):
             checker(name_claim="n").check(KEYS["ec"].sign(claims(n=name)))
 
 
@@ -189,7 +189,7 @@ def swapped(token: str, claims_: dict[str, Any]) -> str:
 )
 @pytest.mark.filterwarnings("ignore::jwt.warnings.InsecureKeyLengthWarning")
 def test_what_the_provider_did_not_sign_is_refused_in_the_same_words(token: Callable[[], str]) -> None:
-    with pytest.raises(NotAllowed) as caught:
+    with pytest.raises(NotAllowedError) as caught:
         checker().check(token())
     assert str(caught.value) == INVALID
 
@@ -202,7 +202,7 @@ def test_only_asymmetric_signatures_are_known() -> None:
 def test_a_key_says_for_which_algorithm_it_is() -> None:
     pinned = Key("RSA", "pinned", "RS256", alg="RS512")
     keys = PublicKeys("keys.json", read=lambda _: json.dumps({"keys": [pinned.jwk()]}))
-    with pytest.raises(NotAllowed):
+    with pytest.raises(NotAllowedError):
         TokenChecker(config(), keys=keys).check(pinned.sign(claims()))
 
 
@@ -212,7 +212,7 @@ def test_without_a_name_the_only_fitting_key_is_taken() -> None:
 
     assert checker().check(token()).name == "oidc:ana"
     two = PublicKeys("keys.json", read=lambda _: published(STRANGER.jwk() | {"kid": "two"}))
-    with pytest.raises(NotAllowed):
+    with pytest.raises(NotAllowedError):
         TokenChecker(config(), keys=two).check(token())
 
 
@@ -232,7 +232,7 @@ def test_the_role_comes_from_the_claim(claim: str, given: dict[str, Any], role: 
 
 @pytest.mark.parametrize("roles", [None, [], "king", ["king", "analyst"], 7, {"researchers": True}, [["researchers"]]])
 def test_claims_without_a_role_here_let_nobody_in(roles: Any) -> None:
-    with pytest.raises(NotAllowed, match="give no role here"):
+    with pytest.raises(NotAllowedError, match="give no role here"):
         checker().check(KEYS["ec"].sign(claims(roles=roles)))
 
 
@@ -301,7 +301,7 @@ def test_made_up_names_cannot_make_us_ask_often(provider: Provider) -> None:
     tokens = TokenChecker(config(), keys=PublicKeys(provider.url, clock=clock))
     for number in range(50):
         clock.now += 1
-        with pytest.raises(NotAllowed):
+        with pytest.raises(NotAllowedError):
             tokens.check(KEYS["rsa"].sign(claims(), kid=f"made-up-{number}"))
     assert provider.asked <= 3
 
@@ -314,7 +314,7 @@ def test_a_new_key_is_found_soon(provider: Provider) -> None:
     provider.body = json.dumps({"keys": [new.jwk()]}).encode()
     clock.now += 31
     assert tokens.check(new.sign(claims())).name == "oidc:ana"
-    with pytest.raises(NotAllowed):  # which is no longer published
+    with pytest.raises(NotAllowedError):  # which is no longer published
         tokens.check(KEYS["rsa"].sign(claims()))
 
 
@@ -339,7 +339,7 @@ def test_a_provider_out_of_order_is_survived_for_a_day(provider: Provider, statu
     clock.now += 86_000
     assert tokens.check(KEYS["rsa"].sign(claims())).name == "oidc:ana"
     clock.now += 1_000
-    with pytest.raises(NotAllowed, match="cannot be checked now"):
+    with pytest.raises(NotAllowedError, match="cannot be checked now"):
         tokens.check(KEYS["rsa"].sign(claims()))
 
 
@@ -356,7 +356,7 @@ def test_strange_things_among_the_keys_are_left_out(provider: Provider) -> None:
     provider.body = json.dumps({"keys": [*strange, KEYS["rsa"].jwk()]}).encode()
     tokens = TokenChecker(config(), keys=PublicKeys(provider.url))
     assert tokens.check(KEYS["rsa"].sign(claims())).name == "oidc:ana"
-    with pytest.raises(NotAllowed):
+    with pytest.raises(NotAllowedError):
         tokens.check(KEYS["rsa"].sign(claims(), kid="broken"))
 
 
@@ -368,7 +368,7 @@ def test_keys_can_be_in_a_file(tmp_path: Path) -> None:
 
 
 def test_nobody_comes_in_while_the_keys_were_never_read() -> None:
-    with pytest.raises(NotAllowed, match="cannot be checked now"):
+    with pytest.raises(NotAllowedError, match="cannot be checked now"):
         TokenChecker(config(jwks="nowhere.json")).check(KEYS["ed"].sign(claims()))
 
 

@@ -7,10 +7,10 @@ import pytest
 import sqlalchemy as sa
 
 import celosia as cl
-from celosia.core.errors import NotAllowed
+from celosia.core.errors import NotAllowedError
 from celosia.guard.auth.directory import Directory
 from celosia.guard.auth.identity import Identity
-from celosia.guard.auth.web_sessions import Visits
+from celosia.guard.auth.web_sessions import WebSessions
 from celosia.guard.roles import Role
 from celosia.guard.storage.tables import VISITS, create_tables
 
@@ -30,14 +30,14 @@ class Place:
         self.at = NOW
         self.ledger = ledger
         self.directory = Directory(ledger, clock=lambda: self.at)
-        self.visits = Visits(ledger, self.directory, clock=lambda: self.at)
+        self.visits = WebSessions(ledger, self.directory, clock=lambda: self.at)
         self.key = self.directory.add("ana", "analyst", by="local", expires=NOW + 5 * HOUR)
         self.ana = self.directory.check(self.key)
 
 
 @pytest.fixture
 def place() -> Iterator[Place]:
-    with cl.ledger("memory://") as ledger:
+    with cl.open_ledger("memory://") as ledger:
         create_tables(ledger)
         yield Place(ledger)
 
@@ -47,19 +47,19 @@ def test_a_visit_lasts_for_its_hours(place: Place) -> None:
     assert len(secret) == 64
     assert place.visits.visitor(secret) == place.ana
     place.at = NOW + 2 * HOUR
-    with pytest.raises(NotAllowed, match="sign in with your key"):
+    with pytest.raises(NotAllowedError, match="sign in with your key"):
         place.visits.visitor(secret)
 
 
 def test_a_visit_ends_with_its_key(place: Place) -> None:
     revoked, expired = place.visits.open(place.ana, hours=12), place.visits.open(place.ana, hours=12)
     place.at = NOW + 5 * HOUR
-    with pytest.raises(NotAllowed):
+    with pytest.raises(NotAllowedError):
         place.visits.visitor(expired)
     place.at = NOW + HOUR
     assert place.visits.visitor(revoked).name == "ana"
     place.directory.revoke("ana", by="local")
-    with pytest.raises(NotAllowed):
+    with pytest.raises(NotAllowedError):
         place.visits.visitor(revoked)
 
 
@@ -68,7 +68,7 @@ def test_a_visit_can_be_ended_alone(place: Place) -> None:
     place.visits.end(one)
     place.visits.end(one)
     place.visits.end("nonsense")
-    with pytest.raises(NotAllowed):
+    with pytest.raises(NotAllowedError):
         place.visits.visitor(one)
     assert place.visits.visitor(other).name == "ana"
 
@@ -78,7 +78,7 @@ def test_a_visit_by_a_token_does_not_outlast_the_token(place: Place) -> None:
     secret = place.visits.open(guest, hours=12)
     assert place.visits.visitor(secret) == guest
     place.at = NOW + HOUR
-    with pytest.raises(NotAllowed):
+    with pytest.raises(NotAllowedError):
         place.visits.visitor(secret)
 
 
@@ -94,6 +94,6 @@ def test_the_store_has_no_secret_and_forgets_what_ended(place: Place) -> None:
 
 @pytest.mark.parametrize("secret", ["", "0" * 64, "x" * 64, "\ud800", None, 7, b"0" * 64])
 def test_what_is_no_secret_lets_nobody_in(place: Place, secret: Any) -> None:
-    with pytest.raises(NotAllowed):
+    with pytest.raises(NotAllowedError):
         place.visits.visitor(secret)
     place.visits.end(secret)

@@ -20,19 +20,19 @@ import uvicorn
 
 import celosia as cl
 from celosia.core.errors import (
-    BudgetExceeded,
+    BudgetExceededError,
     CelosiaError,
     EngineError,
     FormatError,
-    GuardUnreachable,
-    NotAllowed,
+    GuardUnreachableError,
+    NotAllowedError,
     ParameterError,
     QueryError,
-    RequestConflict,
+    RequestConflictError,
 )
 from celosia.guard.auth.identity import Identity
 from celosia.guard.client.connection import Connection, connect
-from celosia.guard.client.transport import Wire
+from celosia.guard.client.transport import Transport
 from celosia.guard.config.settings import Config
 from celosia.guard.server.app import create_app
 from celosia.guard.service import Guard
@@ -216,17 +216,17 @@ def test_errors_are_those_of_a_session(served: Served, ana: Connection) -> None:
             ana.release(plan, **wrong)
     with pytest.raises(ParameterError, match="not 'seed'"):
         ana.preview(plan, seed=7)
-    with pytest.raises(BudgetExceeded, match="data set 'deaths'"):
+    with pytest.raises(BudgetExceededError, match="data set 'deaths'"):
         ana.release(plan, epsilon=1_000)
     nowhere = Plan(relation=Base("births"), aggregates=(Aggregate(kind="count", name="count"),))
     with pytest.raises(QueryError, match="no table"):
         ana.release(nowhere, epsilon=1)
-    with served.connect("eva") as eva, pytest.raises(NotAllowed):
+    with served.connect("eva") as eva, pytest.raises(NotAllowedError):
         eva.release(plan, epsilon=1)
-    with Connection(Wire(served.url, key="celosia_000000000000_" + "0" * 64), dataset="deaths") as stranger:
-        with pytest.raises(NotAllowed):
+    with Connection(Transport(served.url, key="celosia_000000000000_" + "0" * 64), dataset="deaths") as stranger:
+        with pytest.raises(NotAllowedError):
             _ = stranger.tables
-        with pytest.raises(NotAllowed):
+        with pytest.raises(NotAllowedError):
             _ = stranger.datasets
 
 
@@ -237,7 +237,7 @@ def test_a_key_is_one_question(ana: Connection) -> None:
         answers = list(pool.map(lambda _: ana.release(plan, epsilon=1, key="my-key"), range(20)))
     assert len({answer.item() for answer in answers}) == 1
     assert ana.spent == before + cl.PureDP(epsilon=1)
-    with pytest.raises(RequestConflict):
+    with pytest.raises(RequestConflictError):
         ana.release(other, epsilon=1, key="my-key")
     for wrong in ("", "a b", "ñ", 7, "x" * 201):
         with pytest.raises(ParameterError, match="key must be"):
@@ -252,7 +252,7 @@ def test_what_is_left_is_the_least_of_all_that_bears(served: Served) -> None:
         assert ben.remaining == cl.PureDP(epsilon="1.5")
         assert ben.query().count().preview(epsilon=2).affordable is False
         assert ben.query().count().preview(epsilon=1).remaining == cl.PureDP(epsilon="1.5")
-        with pytest.raises(BudgetExceeded, match="analyst 'ben'"):
+        with pytest.raises(BudgetExceededError, match="analyst 'ben'"):
             ben.query().count().release(epsilon=2)
     with served.connect("ana") as ana:
         assert ana.remaining > cl.PureDP(epsilon=2)
@@ -309,32 +309,32 @@ def test_opening_says_what_is_wrong_with_the_address(tmp_path: Path) -> None:
     context.load_cert_chain(chain, key)
     with socket.create_server(("127.0.0.1", 0)) as silent:  # accepts, and never answers
         port = silent.getsockname()[1]
-        assert "did not answer in time" in refused(GuardUnreachable, f"http://127.0.0.1:{port}", timeout=0.2)
-    assert "Nothing listens at" in refused(GuardUnreachable, f"http://127.0.0.1:{port}")
+        assert "did not answer in time" in refused(GuardUnreachableError, f"http://127.0.0.1:{port}", timeout=0.2)
+    assert "Nothing listens at" in refused(GuardUnreachableError, f"http://127.0.0.1:{port}")
     with listening() as place:
         for page in ("html", "json", "missing", "moved"):
             assert f"What answers at http://{place}/{page} is no guard" in refused(
-                GuardUnreachable, f"http://{place}/{page}"
+                GuardUnreachableError, f"http://{place}/{page}"
             )
-        assert "give the address that it leads to" in refused(GuardUnreachable, f"http://{place}/moved")
-        assert "does not speak TLS" in refused(GuardUnreachable, f"https://{place}/html")
+        assert "give the address that it leads to" in refused(GuardUnreachableError, f"http://{place}/moved")
+        assert "does not speak TLS" in refused(GuardUnreachableError, f"https://{place}/html")
     with listening(context) as place:
-        said = refused(GuardUnreachable, f"https://{place}/json")
+        said = refused(GuardUnreachableError, f"https://{place}/json")
         assert "certificate of" in said
         assert "self-signed" in said
-        assert "is no guard" in refused(GuardUnreachable, f"https://{place}/json", verify=str(chain))
+        assert "is no guard" in refused(GuardUnreachableError, f"https://{place}/json", verify=str(chain))
         elsewhere = place.replace("localhost", "127.0.0.1")  # the certificate has another name
-        assert "certificate of" in refused(GuardUnreachable, f"https://{elsewhere}/json", verify=str(chain))
-        assert "begin with https://" in refused(GuardUnreachable, f"http://{place}/json")
+        assert "certificate of" in refused(GuardUnreachableError, f"https://{elsewhere}/json", verify=str(chain))
+        assert "begin with https://" in refused(GuardUnreachableError, f"http://{place}/json")
 
 
 def test_opening_checks_key_data_set_and_version(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     for key in ("celosia_000000000000_" + "0" * 64, "nonsense"):
-        assert "does not accept this key" in refused(NotAllowed, served.url, key, dataset="deaths")
+        assert "does not accept this key" in refused(NotAllowedError, served.url, key, dataset="deaths")
     gone = served.guard.add_user(OWNER, "gone", "analyst")
     connect(served.url, key=gone).close()
     served.guard.revoke(OWNER, "gone")
-    assert "expired or revoked. Ask the guard's owner" in refused(NotAllowed, served.url, gone)
+    assert "expired or revoked. Ask the guard's owner" in refused(NotAllowedError, served.url, gone)
     said = refused(ParameterError, served.url, served.keys["ana"], dataset="births")
     assert said == "dataset: there is no data set 'births' that this key may see; there are deaths, visits."
     for formats in ({"plan": 2, "preview": 1, "release": 1}, {"plan": 1}, None):
@@ -351,7 +351,7 @@ def test_opening_waits_for_a_busy_guard_and_gives_up_on_one_that_is_not_there() 
         asked.append(request.extensions["timeout"]["read"])
         return replies.pop(0)
 
-    wire = Wire(
+    wire = Transport(
         "https://guard.example",
         key="celosia_0123",
         client=httpx.Client(transport=httpx.MockTransport(reply)),
@@ -363,7 +363,7 @@ def test_opening_waits_for_a_busy_guard_and_gives_up_on_one_that_is_not_there() 
     assert len(asked) == 2
     assert max(asked) <= 15
     replies += [busy] * 3
-    with pytest.raises(GuardUnreachable):
+    with pytest.raises(GuardUnreachableError):
         connection.check()
     assert len(replies) == 1
 
@@ -398,7 +398,7 @@ class Losing(httpx.HTTPTransport):
 def losing(served: Served, losses: list[str]) -> tuple[Connection, Losing]:
     way = Losing(losses)
     client = httpx.Client(transport=way)
-    wire = Wire(served.url, key=served.keys["ana"], client=client, pause=lambda _: None)
+    wire = Transport(served.url, key=served.keys["ana"], client=client, pause=lambda _: None)
     return Connection(wire, dataset="deaths"), way
 
 
@@ -420,7 +420,7 @@ def test_a_lost_question_can_be_gone_on_with_by_its_key(served: Served) -> None:
     connection, way = losing(served, ["reply"] * 6)
     before = connection.spent
     query = connection.query().where("age > 70").count()
-    with pytest.raises(GuardUnreachable, match=r"release\(\.\.\., key=") as caught:
+    with pytest.raises(GuardUnreachableError, match=r"release\(\.\.\., key=") as caught:
         query.release(epsilon=1)
     [key] = set(way.keys)
     assert f"key={key!r}" in str(caught.value)
@@ -432,7 +432,7 @@ def test_a_lost_question_can_be_gone_on_with_by_its_key(served: Served) -> None:
 
 def test_nobody_there() -> None:
     client = httpx.Client(transport=httpx.MockTransport(lambda _: httpx.Response(200, json={"hello": 1})))
-    wire = Wire("https://guard.example", key="celosia_0123", client=client, pause=lambda _: None)
+    wire = Transport("https://guard.example", key="celosia_0123", client=client, pause=lambda _: None)
     with Connection(wire, dataset="deaths") as odd:
         for look in ("tables", "datasets", "budget", "history"):
             with pytest.raises(FormatError):
@@ -445,9 +445,9 @@ def test_nobody_there() -> None:
         Connection(_saying(wire, {"datasets": []})).query()
 
 
-def _saying(wire: Wire, body: object) -> Wire:
+def _saying(wire: Transport, body: object) -> Transport:
     client = httpx.Client(transport=httpx.MockTransport(lambda _: httpx.Response(200, json=body)))
-    return Wire(wire.url, key="celosia_0123", client=client, pause=lambda _: None)
+    return Transport(wire.url, key="celosia_0123", client=client, pause=lambda _: None)
 
 
 @pytest.mark.parametrize("state", ["failed", "reserved"])
@@ -463,12 +463,12 @@ def test_a_question_without_an_answer_is_told(state: str) -> None:
         "repeated": False,
     }
     client = httpx.Client(transport=httpx.MockTransport(lambda _: httpx.Response(200, json=reply)))
-    wire = Wire("https://guard.example", key="celosia_0123", client=client, pause=lambda _: None)
+    wire = Transport("https://guard.example", key="celosia_0123", client=client, pause=lambda _: None)
     with pytest.raises(EngineError, match=f"was {state}"):
         Connection(wire, dataset="deaths").answer("0f")
 
 
 def test_the_key_is_not_shown(ana: Connection, served: Served) -> None:
     assert served.keys["ana"] not in repr(ana)
-    wire = Wire("https://guard.example", key="celosia_0123")
+    wire = Transport("https://guard.example", key="celosia_0123")
     assert repr(Connection(wire)) == "<Connection to https://guard.example>"

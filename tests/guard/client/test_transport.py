@@ -11,17 +11,17 @@ import pytest
 
 from celosia.core import errors
 from celosia.core.errors import (
-    BudgetExceeded,
+    BudgetExceededError,
     CelosiaError,
     EngineError,
     FormatError,
-    GuardUnreachable,
+    GuardUnreachableError,
     LedgerError,
-    NotAllowed,
+    NotAllowedError,
     ParameterError,
-    TooManyRequests,
+    TooManyRequestsError,
 )
-from celosia.guard.client.transport import Wire
+from celosia.guard.client.transport import Transport
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,9 +42,9 @@ class Far:
             raise reply
         return httpx.Response(reply.status_code, headers=reply.headers, content=reply.content)
 
-    def wire(self, **options: Any) -> Wire:
+    def wire(self, **options: Any) -> Transport:
         client = httpx.Client(transport=httpx.MockTransport(self))
-        return Wire("https://guard.example/", key=KEY, client=client, pause=self.pauses.append, **options)
+        return Transport("https://guard.example/", key=KEY, client=client, pause=self.pauses.append, **options)
 
 
 def ok(body: object = None) -> httpx.Response:
@@ -80,7 +80,7 @@ def test_what_is_sent_carries_the_key_and_is_read_strictly() -> None:
         httpx.ReadTimeout("slow"),
         httpx.RemoteProtocolError("cut off"),
         httpx.ReadError("reset"),
-        problem(429, "TooManyRequests"),
+        problem(429, "TooManyRequestsError"),
         problem(503, "LedgerError"),
         httpx.Response(502, text="a proxy's page"),
         httpx.Response(503, text="a proxy's page"),
@@ -98,10 +98,10 @@ def test_what_may_pass_is_asked_again_with_the_same_key(failure: httpx.Response 
 @pytest.mark.parametrize(
     ("failure", "error"),
     [
-        (httpx.ConnectError("refused"), GuardUnreachable),
-        (problem(429, "TooManyRequests"), TooManyRequests),
+        (httpx.ConnectError("refused"), GuardUnreachableError),
+        (problem(429, "TooManyRequestsError"), TooManyRequestsError),
         (problem(503, "LedgerError"), LedgerError),
-        (httpx.Response(502), GuardUnreachable),
+        (httpx.Response(502), GuardUnreachableError),
     ],
 )
 def test_asking_again_has_an_end(failure: httpx.Response | Exception, error: type[CelosiaError]) -> None:
@@ -116,23 +116,23 @@ def test_asking_again_has_an_end(failure: httpx.Response | Exception, error: typ
 def test_a_name_that_nobody_has_is_told() -> None:
     unknown = httpx.ConnectError("")
     unknown.__cause__ = socket.gaierror(-2, "")
-    with pytest.raises(GuardUnreachable, match="no machine of the name in https://guard"):
+    with pytest.raises(GuardUnreachableError, match="no machine of the name in https://guard"):
         Far(unknown).wire().open("/v1/datasets")
 
 
 def test_a_guard_says_when_to_come_back() -> None:
-    far = Far(problem(429, "TooManyRequests", **{"retry-after": "7"}), ok())
+    far = Far(problem(429, "TooManyRequestsError", **{"retry-after": "7"}), ok())
     far.wire().get("/v1/datasets")
     assert far.pauses == [7.0]
     for odd in ("Wed, 21 Oct 2026 07:28:00 GMT", "-1", "1e9", "²", ""):
         far = Far(problem(503, "LedgerError", **{"retry-after": odd} if odd.isascii() else {}), ok())
         far.wire().get("/v1/datasets")
         assert far.pauses == [0.25]
-    far = Far(problem(429, "TooManyRequests", **{"retry-after": "999999"}), ok())
+    far = Far(problem(429, "TooManyRequestsError", **{"retry-after": "999999"}), ok())
     far.wire(timeout=1_000).get("/v1/datasets")
     assert far.pauses == [30.0]
-    far = Far(problem(429, "TooManyRequests", **{"retry-after": "20"}), ok())
-    with pytest.raises(TooManyRequests):
+    far = Far(problem(429, "TooManyRequestsError", **{"retry-after": "20"}), ok())
+    with pytest.raises(TooManyRequestsError):
         far.wire(timeout=10).get("/v1/datasets")
     assert far.pauses == []
 
@@ -142,7 +142,7 @@ def test_a_question_that_is_being_answered_is_waited_for() -> None:
     far = Far(*[waiting] * 20, ok({"answer": 1}))
     assert far.wire().post("/v1/queries", {}, key="k1") == {"answer": 1}
     assert far.pauses == [1.0] * 20
-    with pytest.raises(GuardUnreachable, match="still answering"):
+    with pytest.raises(GuardUnreachableError, match="still answering"):
         Far(waiting).wire(timeout=0.5).post("/v1/queries", {}, key="k1")
 
 
@@ -161,14 +161,20 @@ def test_no_other_class_is_ever_raised(name: Any) -> None:
 
 def test_what_is_refused_is_not_asked_again() -> None:
     for refused, error in [
-        (problem(403, "BudgetExceeded"), BudgetExceeded),
-        (problem(401, "NotAllowed"), NotAllowed),
+        (problem(403, "BudgetExceededError"), BudgetExceededError),
+        (problem(401, "NotAllowedError"), NotAllowedError),
         (problem(502, "EngineError"), EngineError),
-        (httpx.Response(401), NotAllowed),
-        (httpx.Response(404, text="nothing"), GuardUnreachable),
-        (httpx.Response(301, headers={"location": "https://elsewhere.example"}), GuardUnreachable),
-        (httpx.Response(422, content=b"{", headers={"content-type": "application/problem+json"}), GuardUnreachable),
-        (httpx.Response(422, content=b"[]", headers={"content-type": "application/problem+json"}), GuardUnreachable),
+        (httpx.Response(401), NotAllowedError),
+        (httpx.Response(404, text="nothing"), GuardUnreachableError),
+        (httpx.Response(301, headers={"location": "https://elsewhere.example"}), GuardUnreachableError),
+        (
+            httpx.Response(422, content=b"{", headers={"content-type": "application/problem+json"}),
+            GuardUnreachableError,
+        ),
+        (
+            httpx.Response(422, content=b"[]", headers={"content-type": "application/problem+json"}),
+            GuardUnreachableError,
+        ),
     ]:
         far = Far(refused)
         with pytest.raises(error):
@@ -178,11 +184,11 @@ def test_what_is_refused_is_not_asked_again() -> None:
 
 
 def test_words_of_a_guard_are_cut_where_they_are_too_long() -> None:
-    with pytest.raises(BudgetExceeded) as caught:
-        Far(problem(403, "BudgetExceeded", "x" * 10**6)).wire().get("/v1/datasets")
+    with pytest.raises(BudgetExceededError) as caught:
+        Far(problem(403, "BudgetExceededError", "x" * 10**6)).wire().get("/v1/datasets")
     assert len(str(caught.value)) == 2_000
-    with pytest.raises(BudgetExceeded, match="did not say why"):
-        Far(problem(403, "BudgetExceeded", None)).wire().get("/v1/datasets")
+    with pytest.raises(BudgetExceededError, match="did not say why"):
+        Far(problem(403, "BudgetExceededError", None)).wire().get("/v1/datasets")
 
 
 @pytest.mark.parametrize(
@@ -193,7 +199,7 @@ def test_words_of_a_guard_are_cut_where_they_are_too_long() -> None:
 )  # fmt: skip
 def test_addresses_that_the_key_is_not_sent_to(url: Any) -> None:
     with pytest.raises(ParameterError, match="url must"):
-        Wire(url, key=KEY)
+        Transport(url, key=KEY)
 
 
 @pytest.mark.parametrize(
@@ -206,7 +212,7 @@ def test_addresses_that_the_key_is_not_sent_to(url: Any) -> None:
     ],
 )
 def test_addresses_at_home_need_no_certificate(url: str, options: dict[str, Any]) -> None:
-    wire = Wire(url, key=KEY, **options)
+    wire = Transport(url, key=KEY, **options)
     assert wire.url == url
     wire.close()
 
@@ -214,19 +220,19 @@ def test_addresses_at_home_need_no_certificate(url: str, options: dict[str, Any]
 @pytest.mark.parametrize("key", ["", None, 7, "a b", "a\nb", "ключ", "x" * 20_000])
 def test_keys_that_are_none(key: Any) -> None:
     with pytest.raises(ParameterError, match="key must be") as caught:
-        Wire("https://guard.example", key=key)
+        Transport("https://guard.example", key=key)
     assert len(str(caught.value)) < 200
 
 
 def test_a_patience_is_a_positive_number() -> None:
     for wrong in (0, -1, float("nan"), "soon"):
         with pytest.raises(ParameterError, match="timeout"):
-            Wire("https://guard.example", key=KEY, timeout=wrong)  # type: ignore[arg-type]
+            Transport("https://guard.example", key=KEY, timeout=wrong)  # type: ignore[arg-type]
 
 
 def test_a_certificate_that_is_not_there_is_told(tmp_path: Any) -> None:
     with pytest.raises(ParameterError, match="verify"):
-        Wire("https://guard.example", key=KEY, verify=str(tmp_path / "nothing.pem"))
+        Transport("https://guard.example", key=KEY, verify=str(tmp_path / "nothing.pem"))
 
 
 def _never(_: float) -> None:
@@ -236,4 +242,4 @@ def _never(_: float) -> None:
 def test_nothing_waits_where_nothing_failed() -> None:
     pause: Callable[[float], None] = _never
     client = httpx.Client(transport=httpx.MockTransport(lambda _: ok()))
-    Wire("https://guard.example", key=KEY, client=client, pause=pause).get("/v1/health")
+    Transport("https://guard.example", key=KEY, client=client, pause=pause).get("/v1/health")

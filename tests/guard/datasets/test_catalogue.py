@@ -10,7 +10,7 @@ import celosia as cl
 from celosia.core.errors import CelosiaError, EngineError, ParameterError, SchemaError
 from celosia.guard.datasets.catalogue import Catalogue
 from celosia.guard.datasets.dataset import Dataset, PublicTable
-from celosia.guard.errors import NotThere
+from celosia.guard.errors import NotFoundError
 from celosia.guard.storage.tables import create_tables
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def ledger() -> Iterator[Ledger]:
-    with cl.ledger("memory://") as opened:
+    with cl.open_ledger("memory://") as opened:
         create_tables(opened)
         yield opened
 
@@ -184,7 +184,7 @@ def test_bounds_are_changed_and_logged(catalogue: Catalogue, ledger: Ledger, fol
     )
     with pytest.raises(ParameterError):
         catalogue.set_bounds("deaths", "age", 100, 0, by="cora")
-    with pytest.raises(NotThere):
+    with pytest.raises(NotFoundError):
         catalogue.set_bounds("births", "age", 0, 100, by="cora")
     assert len(lines(ledger)) == 2
 

@@ -11,7 +11,7 @@ import celosia as cl
 from celosia.core.errors import CelosiaError, ParameterError, SchemaError
 from celosia.data.schema_file import SchemaFile, parse_schema_file
 from celosia.guard.datasets.declarations import check_same_unit, declared_table, schema_text, with_bounds
-from celosia.guard.errors import NotThere
+from celosia.guard.errors import NotFoundError
 
 FILE = SchemaFile(
     schema=cl.Schema(
@@ -86,7 +86,7 @@ def test_bounds_without_a_meaning_are_refused(column: str, low: Any, high: Any) 
 def test_columns_without_bounds_and_columns_that_are_not_there_are_refused() -> None:
     with pytest.raises(SchemaError, match=r"'sex' is Category.*has no bounds"):
         with_bounds(FILE, "sex", 0, 1)
-    with pytest.raises(NotThere, match="no column 'height'"):
+    with pytest.raises(NotFoundError, match="no column 'height'"):
         with_bounds(FILE, "height", 0, 1)
 
 

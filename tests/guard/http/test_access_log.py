@@ -15,7 +15,7 @@ from starlette.routing import Route
 
 from celosia.core.errors import ParameterError
 from celosia.core.exact import exact
-from celosia.guard.http.access_log import Journal, Journalled, Quiet, where
+from celosia.guard.http.access_log import AccessLog, AccessLogMiddleware, Quiet, where
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -43,7 +43,7 @@ def test_an_exception_is_told_without_its_words() -> None:
     lines: list[str] = []
     with pytest.raises(KeyError) as caught:
         dict[str, str]()[SECRET]
-    Journal(lines.append).unforeseen(caught.value, request="8f0c")
+    AccessLog(lines.append).unforeseen(caught.value, request="8f0c")
     assert lines[0].split()[1:3] == ["unforeseen", "KeyError"]
     assert lines[0].endswith(" 8f0c\n")
     assert "García" not in lines[0]
@@ -52,7 +52,7 @@ def test_an_exception_is_told_without_its_words() -> None:
 @pytest.mark.parametrize(("method", "told"), [("GET", "GET"), ("POST", "POST"), (f"GET{SECRET}", "OTHER")])
 def test_methods_are_of_a_list(method: str, told: str) -> None:
     lines: list[str] = []
-    Journal(lines.append).request(method, "/v1/queries", 200, request="8f0c")
+    AccessLog(lines.append).request(method, "/v1/queries", 200, request="8f0c")
     assert lines[0].split()[1:] == [told, "/v1/queries", "200", "8f0c"]
 
 
@@ -71,7 +71,7 @@ def test_requests_are_numbered_and_their_paths_kept_out() -> None:
         sent.append(message)
 
     routes = [Route("/v1/datasets/{name}", page)]
-    layer: Any = Journalled(app, journal=Journal(lines.append), routes=routes)
+    layer: Any = AccessLogMiddleware(app, journal=AccessLog(lines.append), routes=routes)
     for _ in range(2):
         scope = {"type": "http", "method": "GET", "path": f"/v1/datasets/{SECRET}"}
         anyio.run(layer, scope, None, send)
@@ -83,7 +83,7 @@ def test_requests_are_numbered_and_their_paths_kept_out() -> None:
 
 def test_libraries_speak_without_words() -> None:
     lines: list[str] = []
-    handler = Quiet(Journal(lines.append))
+    handler = Quiet(AccessLog(lines.append))
     error = raised()
     record = logging.LogRecord("asyncio", logging.ERROR, "f.py", 1, SECRET, (), (type(error), error, None))
     handler.emit(record)
@@ -93,8 +93,8 @@ def test_libraries_speak_without_words() -> None:
 
 SCRIPT = f"""
 import logging, sys, threading, warnings
-from celosia.guard.http.access_log import Journal, keep_quiet
-keep_quiet(Journal())
+from celosia.guard.http.access_log import AccessLog, keep_quiet
+keep_quiet(AccessLog())
 logging.getLogger("uvicorn.error").error("%s", "{SECRET}", exc_info=ValueError("{SECRET}"))
 warnings.warn("{SECRET}")
 thread = threading.Thread(target=lambda: int("{SECRET}"))
@@ -127,9 +127,9 @@ def test_a_quiet_process_prints_nothing_but_types_and_places() -> None:
 
 def test_a_pipe_that_nobody_empties_stops_nobody() -> None:
     script = """
-from celosia.guard.http.access_log import Journal
+from celosia.guard.http.access_log import AccessLog
 for number in range(5_000):
-    Journal().request("GET", "/v1/health", 200, request=f"{number:016x}")
+    AccessLog().request("GET", "/v1/health", 200, request=f"{number:016x}")
 """
     with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE) as process:
         try:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from celosia.guard.http.limits import AddressLimit, BodyLimit, Rates, Shares, Waiting, address_of, too_many
-from celosia.guard.http.problems import Refused
+from celosia.guard.http.problems import HttpError
 
 if TYPE_CHECKING:
     from starlette.types import Message, Receive, Scope, Send
@@ -143,7 +143,7 @@ def run(layer: Any, scope: dict[str, Any], chunks: tuple[bytes, ...] = ()) -> in
         anyio.run(
             layer, {"type": "http", "method": "POST", "path": "/", "headers": [], "client": None} | scope, receive, send
         )
-    except Refused as error:
+    except HttpError as error:
         return error.status_code
     return statuses[0]
 
@@ -187,7 +187,7 @@ def test_a_body_that_does_not_come_is_not_waited_for() -> None:
 
         layer = BodyLimit(replying(200), most=1000, seconds=0.1)
         scope = {"type": "http", "method": "POST", "path": "/", "headers": [(b"content-length", b"1000")]}
-        with pytest.raises(Refused) as caught:
+        with pytest.raises(HttpError) as caught:
             await layer(scope, receive, send)
         return caught.value.status_code
 
@@ -250,7 +250,7 @@ def test_a_key_where_nobody_looks_at_it_counts_as_none() -> None:
 def test_nobody_has_more_than_a_share_in_flight() -> None:
     shares = Shares(2)
     with shares.held("ana"), shares.held("ana"), shares.held("eva"):
-        with pytest.raises(Refused) as caught, shares.held("ana"):
+        with pytest.raises(HttpError) as caught, shares.held("ana"):
             pass
         assert (caught.value.status_code, caught.value.headers) == (503, {"Retry-After": "1"})
         with shares.held("eva"):
@@ -277,7 +277,7 @@ def test_only_so_many_questions_are_in_flight() -> None:
 
             try:
                 await layer({"type": "http", "method": "POST", "path": path}, None, send)  # type: ignore[arg-type]
-            except Refused as error:
+            except HttpError as error:
                 statuses.append(error.status_code)
 
         async with anyio.create_task_group() as group:

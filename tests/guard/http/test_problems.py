@@ -10,14 +10,14 @@ import pytest
 from starlette.exceptions import HTTPException
 
 from celosia.core import errors
-from celosia.guard.errors import NotThere
-from celosia.guard.http.access_log import Journal
-from celosia.guard.http.problems import STATUSES, Problems, Refused, problem_of, request_number, unforeseen
+from celosia.guard.errors import NotFoundError
+from celosia.guard.http.access_log import AccessLog
+from celosia.guard.http.problems import STATUSES, HttpError, Problems, problem_of, request_number, unforeseen
 
 if TYPE_CHECKING:
     from starlette.types import Message, Receive, Scope, Send
 
-SILENT = {"ConformanceError", "GuardUnreachable"}  # never raised by a server
+SILENT = {"ConformanceError", "GuardUnreachableError"}  # never raised by a server
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def test_every_error_of_the_tree_has_a_status(name: str) -> None:
 
 
 def test_what_names_machines_is_told_in_fixed_words() -> None:
-    for kind in (errors.LedgerError, errors.EngineError, errors.MissingExtra):
+    for kind in (errors.LedgerError, errors.EngineError, errors.MissingExtraError):
         problem = problem_of(kind("postgresql://ana:secret@db.example/registry"))
         assert problem is not None
         assert "secret" not in problem.detail
@@ -42,13 +42,13 @@ def test_what_names_machines_is_told_in_fixed_words() -> None:
 @pytest.mark.parametrize(
     ("error", "status", "name"),
     [
-        (errors.BudgetExceeded("No."), 403, "BudgetExceeded"),
-        (errors.RequestConflict("No."), 409, "RequestConflict"),
-        (errors.NotAllowed("No."), 403, "NotAllowed"),
-        (errors.TooManyRequests("No."), 429, "TooManyRequests"),
+        (errors.BudgetExceededError("No."), 403, "BudgetExceededError"),
+        (errors.RequestConflictError("No."), 409, "RequestConflictError"),
+        (errors.NotAllowedError("No."), 403, "NotAllowedError"),
+        (errors.TooManyRequestsError("No."), 429, "TooManyRequestsError"),
         (errors.LedgerError("No."), 503, "LedgerError"),
-        (NotThere("data set", "deaths"), 404, "QueryError"),
-        (Refused(401, "No.", error="NotAllowed"), 401, "NotAllowed"),
+        (NotFoundError("data set", "deaths"), 404, "QueryError"),
+        (HttpError(401, "No.", error="NotAllowedError"), 401, "NotAllowedError"),
         (HTTPException(404), 404, "CelosiaError"),
         (HTTPException(405, headers={"Allow": "GET", "X-Other": "no"}), 405, "CelosiaError"),
     ],
@@ -61,7 +61,7 @@ def test_statuses(error: Exception, status: int, name: str) -> None:
 
 
 def test_whoever_shall_come_back_is_told_when() -> None:
-    for error in (errors.TooManyRequests("No."), errors.LedgerError("No.")):
+    for error in (errors.TooManyRequestsError("No."), errors.LedgerError("No.")):
         problem = problem_of(error)
         assert problem is not None
         assert problem.headers == {"Retry-After": "1"}
@@ -81,7 +81,7 @@ def caught(error: Exception, *, begun: bool = False) -> tuple[list[Message], lis
         sent.append(message)
 
     scope: dict[str, Any] = {"type": "http", "method": "GET", "path": "/", "celosia.request": "8f0c"}
-    layer: Any = Problems(app, journal=Journal(lines.append))
+    layer: Any = Problems(app, journal=AccessLog(lines.append))
     anyio.run(layer, scope, None, send)
     return sent, lines
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from celosia.guard.http.problems import Refused
-from celosia.guard.http.request_validation import Unambiguous
+from celosia.guard.http.problems import HttpError
+from celosia.guard.http.request_validation import RequestValidation
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
@@ -25,8 +25,8 @@ def let_in(path: str = "/v1/queries", *headers: tuple[bytes, bytes]) -> bool | i
 
     scope: dict[str, Any] = {"type": "http", "path": path, "headers": list(headers)}
     try:
-        anyio.run(Unambiguous(app), scope, None, None)  # type: ignore[arg-type]
-    except Refused as error:
+        anyio.run(RequestValidation(app), scope, None, None)  # type: ignore[arg-type]
+    except HttpError as error:
         assert not came
         return error.status_code
     return came == [True]

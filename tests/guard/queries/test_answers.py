@@ -17,7 +17,7 @@ TEXT = json.dumps({"version": 1, "guarantee": {"kind": "PureDP", "epsilon": "1/1
 
 def asked(state: str) -> tuple[Answer, Answer]:
     """What is told of a reservation that came to a state: with its release, and without."""
-    with cl.ledger("memory://") as ledger:
+    with cl.open_ledger("memory://") as ledger:
         ledger.set_budget(cl.PureDP(epsilon=1), dataset="deaths")
         reservation = ledger.reserve(
             COUNT.event, dataset="deaths", analyst="ana", question="How many?", fingerprint="f"

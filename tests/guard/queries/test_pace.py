@@ -39,7 +39,7 @@ def test_whatever_happens_it_is_waited_for(fails: bool) -> None:  # noqa: FBT001
 
 
 def test_the_phase_of_the_clock_does_not_matter() -> None:
-    """Asked just before a tick of any clock, it takes as long as just behind it."""
+    """QueryResult just before a tick of any clock, it takes as long as just behind it."""
     pace = Pace(milliseconds=SLOT)
     for phase in range(0, NANOSECONDS, NANOSECONDS // 4):
         while time.monotonic_ns() % NANOSECONDS // (NANOSECONDS // 4) != phase // (NANOSECONDS // 4):

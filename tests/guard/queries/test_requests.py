@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from celosia.core.errors import FormatError
-from celosia.guard.queries.requests import Answer, Ask
+from celosia.guard.queries.requests import Answer, QueryRequest
 
 SQL = "SELECT COUNT(*) FROM deaths"
 GOOD: dict[str, Any] = {"dataset": "deaths", "sql": SQL, "epsilon": "0.5"}
@@ -22,15 +22,15 @@ JSON = st.recursive(
 
 def test_what_is_sent_is_kept_as_texts() -> None:
     sent = GOOD | {"epsilon": 0.1, "delta": 1e-6, "rows": 1000, "level": "0.9", "confidence": 0.95}
-    ask = Ask.from_json(sent)
+    ask = QueryRequest.from_json(sent)
     assert (ask.epsilon, ask.delta, ask.rows, ask.level) == ("0.1", "1e-06", "1000", "0.9")
     assert ask.target() == {"epsilon": "0.1", "delta": "1e-06", "confidence": "0.95", "rows": "1000"}
 
 
 def test_errors_may_be_one_number_or_one_for_each_aggregate() -> None:
     one = {"dataset": "deaths", "sql": SQL}
-    assert Ask.from_json(one | {"error": 50}).target() == {"error": "50"}
-    assert Ask.from_json(one | {"error": {"count": 50, "mean": "0.5"}}).error == {"count": "50", "mean": "0.5"}
+    assert QueryRequest.from_json(one | {"error": 50}).target() == {"error": "50"}
+    assert QueryRequest.from_json(one | {"error": {"count": 50, "mean": "0.5"}}).error == {"count": "50", "mean": "0.5"}
 
 
 @pytest.mark.parametrize(
@@ -69,20 +69,20 @@ def test_errors_may_be_one_number_or_one_for_each_aggregate() -> None:
 )
 def test_what_is_not_of_the_shape_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(FormatError):
-        Ask.from_json(GOOD | wrong)
+        QueryRequest.from_json(GOOD | wrong)
 
 
 @pytest.mark.parametrize("value", [None, 3, "text", [], [GOOD]])
 def test_only_an_object_is_a_question(value: object) -> None:
     with pytest.raises(FormatError, match="A question is a JSON object"):
-        Ask.from_json(value)
+        QueryRequest.from_json(value)
 
 
 @given(JSON | st.dictionaries(st.sampled_from(["dataset", "sql", "plan", "epsilon", "error", "rho", "rows"]), JSON))
 def test_anything_else_is_refused_with_our_own_error(value: object) -> None:
     try:
-        ask = Ask.from_json(value)
-        again = Ask.from_json(json.loads(json.dumps(ask.to_json())))
+        ask = QueryRequest.from_json(value)
+        again = QueryRequest.from_json(json.loads(json.dumps(ask.to_json())))
         assert again.digest == ask.digest
     except FormatError:
         pass
@@ -91,8 +91,8 @@ def test_anything_else_is_refused_with_our_own_error(value: object) -> None:
 def test_the_digest_does_not_depend_on_how_the_same_was_written() -> None:
     plan = {"version": 1, "relation": {"kind": "base", "table": "deaths"}}
     turned = {"relation": {"table": "deaths", "kind": "base"}, "version": 1}
-    one = Ask(dataset="deaths", plan=plan, epsilon="0.5")
-    assert one.digest == Ask(dataset="deaths", plan=turned, epsilon="0.5").digest
+    one = QueryRequest(dataset="deaths", plan=plan, epsilon="0.5")
+    assert one.digest == QueryRequest(dataset="deaths", plan=turned, epsilon="0.5").digest
     assert len(one.digest) == 64
 
 
@@ -100,7 +100,7 @@ def test_the_digest_does_not_depend_on_how_the_same_was_written() -> None:
     "other", [{"sql": SQL + " "}, {"dataset": "births"}, {"epsilon": "0.50"}, {"delta": "0"}, {"level": "0.9"}]
 )
 def test_the_digest_depends_on_everything_that_was_sent(other: dict[str, Any]) -> None:
-    assert Ask.from_json(GOOD).digest != Ask.from_json(GOOD | other).digest
+    assert QueryRequest.from_json(GOOD).digest != QueryRequest.from_json(GOOD | other).digest
 
 
 def test_a_plan_that_is_no_json_has_no_digest() -> None:
@@ -109,7 +109,7 @@ def test_a_plan_that_is_no_json_has_no_digest() -> None:
         deep = {"a": deep}
     for plan in ({"x": float("nan")}, {"x": object()}, deep):
         with pytest.raises(FormatError, match="no plain JSON"):
-            _ = Ask(dataset="deaths", plan=plan, epsilon="1").digest
+            _ = QueryRequest(dataset="deaths", plan=plan, epsilon="1").digest
 
 
 def test_an_answer_is_plain_json() -> None:

@@ -16,7 +16,7 @@ from anyio.from_thread import start_blocking_portal
 
 from celosia.core.errors import EngineError, LedgerError
 from celosia.guard.config.settings import Config
-from celosia.guard.http.access_log import Journal
+from celosia.guard.http.access_log import AccessLog
 from celosia.guard.server.app import create_app
 from celosia.guard.service import Guard
 from tests.reliability.serving import DATASET, set_up
@@ -39,7 +39,7 @@ class Site:
         self.keys = keys
         self.guard = Guard.open(Config.read(path))
         self.portal = portal
-        app = create_app(self.guard, journal=Journal(self.lines.append))
+        app = create_app(self.guard, journal=AccessLog(self.lines.append))
         transport = httpx.ASGITransport(app, client=("192.0.2.77", 1))
         self.client = httpx.AsyncClient(transport=transport, base_url="https://guard")
 
@@ -195,7 +195,7 @@ def test_requests_are_limited_by_key_and_by_address(tmp_path: Path) -> None:
         assert statuses == [200] * 5 + [429] * 2
         limited = here.send("GET", "/v1/budget")
         assert int(limited.headers["retry-after"]) >= 1
-        assert limited.json()["error"] == "TooManyRequests"
+        assert limited.json()["error"] == "TooManyRequestsError"
         assert here.send("GET", "/v1/budget", "owner").status_code == 200
         assert [here.send("GET", "/v1/health", None).status_code for _ in range(6)] == [200] * 5 + [429]
 

@@ -13,7 +13,7 @@ import pytest
 from celosia.core.errors import CelosiaError
 from celosia.guard.auth.identity import Identity
 from celosia.guard.config.settings import Config
-from celosia.guard.http.access_log import Journal
+from celosia.guard.http.access_log import AccessLog
 from celosia.guard.http.limits import Rates
 from celosia.guard.server.listening import listen
 from celosia.guard.server.worker import READY, run_worker
@@ -38,7 +38,7 @@ class Forked:
         if self.pid == 0:
             os.close(self.alive)
             run_worker(
-                config, listening, rates=Rates(), journal=Journal(lambda _line: None), report=theirs, alive=alive
+                config, listening, rates=Rates(), journal=AccessLog(lambda _line: None), report=theirs, alive=alive
             )
         os.close(theirs)
         os.close(alive)

@@ -17,7 +17,7 @@ MOMENTS = st.datetimes(
 
 
 def test_the_tables_are_made_once_and_stay() -> None:
-    with cl.ledger("memory://") as ledger:
+    with cl.open_ledger("memory://") as ledger:
         create_tables(ledger)
         with ledger.store.transaction() as connection:
             connection.execute(sa.insert(USERS).values(name="ana", role="analyst", created="x"))
@@ -29,7 +29,7 @@ def test_the_tables_are_made_once_and_stay() -> None:
 
 
 def test_postgresql_takes_them_too(postgres: str) -> None:
-    with cl.ledger(postgres) as ledger:
+    with cl.open_ledger(postgres) as ledger:
         create_tables(ledger)
         create_tables(ledger)
 

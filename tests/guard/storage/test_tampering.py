@@ -12,7 +12,7 @@ import celosia as cl
 from celosia.core.errors import LedgerError
 from celosia.guard.auth.identity import Identity
 from celosia.guard.config.settings import Config
-from celosia.guard.queries.requests import Ask
+from celosia.guard.queries.requests import QueryRequest
 from celosia.guard.roles import Role
 from celosia.guard.service import Guard
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 SCHEMA = '[columns.age]\nkind = "integer"\nlow = 0\nhigh = 120\n'
 LOCAL, AUDITOR = Identity.local(), Identity(name="alda", role=Role.AUDITOR)
-COUNT = Ask(dataset="deaths", sql="SELECT COUNT(*) FROM deaths", epsilon="0.1")
+COUNT = QueryRequest(dataset="deaths", sql="SELECT COUNT(*) FROM deaths", epsilon="0.1")
 
 CHANGES = {
     "a role": "UPDATE celosia_users SET role = 'owner' WHERE name = 'ana'",

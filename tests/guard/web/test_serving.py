@@ -6,7 +6,7 @@ import pytest
 
 from celosia.core.errors import EngineError, LedgerError
 from celosia.guard.config.settings import Limits
-from celosia.guard.http.access_log import Journal
+from celosia.guard.http.access_log import AccessLog
 from celosia.guard.server.app import create_app
 from celosia.guard.web.cookies import SIGNED_IN, VISITOR, form_token
 from celosia.guard.web.i18n.language import LANGUAGE_COOKIE
@@ -148,7 +148,7 @@ def test_failures_of_the_store_name_no_machine(site: Site, monkeypatch: pytest.M
 def test_a_key_asks_no_more_often_from_many_addresses(site: Site) -> None:
     limits = Limits(requests_per_minute=20)
     object.__setattr__(site.guard.config, "limits", limits)  # before the application is made
-    app = create_app(site.guard, journal=Journal(site.lines.append))
+    app = create_app(site.guard, journal=AccessLog(site.lines.append))
     replies = []
     for number in range(4):
         browser = Browser(app, f"192.0.2.{number + 1}")

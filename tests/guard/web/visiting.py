@@ -10,7 +10,7 @@ import anyio
 import httpx
 
 from celosia.guard.auth.identity import Identity
-from celosia.guard.http.access_log import Journal
+from celosia.guard.http.access_log import AccessLog
 from celosia.guard.server.app import create_app
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ class Site:
 
     def __init__(self, guard: Guard, keys: dict[str, str], lines: list[str]) -> None:
         self.guard, self.keys, self.lines = guard, keys, lines
-        self.app = create_app(guard, journal=Journal(write=lines.append))
+        self.app = create_app(guard, journal=AccessLog(write=lines.append))
         self.local = Identity.local()
 
     def visitor(self) -> Browser:

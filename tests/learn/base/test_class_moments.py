@@ -17,11 +17,11 @@ from celosia.core.events import GaussianEvent, LaplaceEvent
 from celosia.data.schema.axis import Axis
 from celosia.data.schema.columns import Integer, Kind, Real
 from celosia.learn.base.class_moments import UNIT, ClassMoments, moments_inquiry, moments_of
-from celosia.learn.base.exact import Held
-from celosia.learn.base.summaries import Design
+from celosia.learn.base.exact import ExactSums
+from celosia.learn.base.summaries import FitSpec
 from celosia.learn.privacy.target import Target
-from celosia.statistics import Bounding, Inquiry, Noise
-from celosia.statistics.base.contribution import Footprint
+from celosia.statistics import ContributionBounds, Noise, SummaryRequest
+from celosia.statistics.base.contribution import RowSensitivity
 
 Row = tuple[list[float], int]
 Norm = Literal["l1", "l2"]
@@ -44,14 +44,14 @@ def _vectors(moments: ClassMoments, classes: int) -> list[list[int]]:
     return found
 
 
-def _brute(moments: ClassMoments, classes: int) -> Footprint:
+def _brute(moments: ClassMoments, classes: int) -> RowSensitivity:
     rows = _vectors(moments, classes)
     pairs = [[a - b for a, b in zip(one, other, strict=True)] for one in rows for other in rows]
-    return Footprint(
+    return RowSensitivity(
         l1=max(sum(map(abs, row)) for row in rows),
         l2_squared=max(sum(x * x for x in row) for row in rows),
-        across_l1=max(sum(map(abs, row)) for row in pairs),
-        across_l2_squared=max(sum(x * x for x in row) for row in pairs),
+        replace_l1=max(sum(map(abs, row)) for row in pairs),
+        replace_l2_squared=max(sum(x * x for x in row) for row in pairs),
     )
 
 
@@ -63,12 +63,12 @@ def test_the_footprint_is_what_all_rows_there_are_reach_and_no_more(
 ) -> None:
     moments = ClassMoments(tuple(map(_axis, steps)), norm)
     stated, brute = moments.footprint_of(classes), _brute(moments, classes)
-    assert (stated.l2_squared, stated.across_l2_squared) == (brute.l2_squared, brute.across_l2_squared)
+    assert (stated.l2_squared, stated.replace_l2_squared) == (brute.l2_squared, brute.replace_l2_squared)
     if norm == "l1":
         assert stated == brute
     else:  # weights for the L2 norm: stated in L1, too, but nobody draws Laplace noise for them
         assert brute.l1 <= stated.l1 <= 1.25 * brute.l1 + 1
-        assert brute.across_l1 <= stated.across_l1 <= 1.25 * brute.across_l1 + 2
+        assert brute.replace_l1 <= stated.replace_l1 <= 1.25 * brute.replace_l1 + 2
 
 
 @pytest.mark.parametrize(("norm", "least"), [("l1", 1.49), ("l2", 1.99)])
@@ -102,8 +102,8 @@ def test_no_row_and_no_two_rows_are_further_than_stated(steps: int, one: float, 
     footprint, apart = moments.footprint, [x - y for x, y in zip(a, b, strict=True)]
     assert sum(map(abs, a)) <= footprint.l1
     assert sum(x * x for x in a) <= footprint.l2_squared
-    assert sum(map(abs, apart)) <= footprint.across_l1
-    assert sum(x * x for x in apart) <= footprint.across_l2_squared
+    assert sum(map(abs, apart)) <= footprint.replace_l1
+    assert sum(x * x for x in apart) <= footprint.replace_l2_squared
     assert all(low <= x <= high for x, (low, high) in zip(a, moments.reach, strict=True))
 
 
@@ -115,13 +115,13 @@ def _design(
     privacy: Target = PURE,
     adjacency: Adjacency = AddRemove,
     classes: tuple[str, ...] | None = ("a", "b"),
-) -> Design:
+) -> FitSpec:
     private = replace(privacy, adjacency=adjacency)
-    return Design(features=kinds, privacy=private, bounding=private.bounding, classes=classes)
+    return FitSpec(features=kinds, privacy=private, bounding=private.bounding, classes=classes)
 
 
-def _exact(inquiry: Inquiry, design: Design, rows: list[Row]) -> NDArray[Any]:
-    held = Held(inquiry, design.kinds)
+def _exact(inquiry: SummaryRequest, design: FitSpec, rows: list[Row]) -> NDArray[Any]:
+    held = ExactSums(inquiry, design.kinds)
     if rows:
         held.add(np.array([row for row, _ in rows], dtype=np.float64), np.array([label for _, label in rows]))
     return held.combined()
@@ -235,7 +235,7 @@ def test_second_moments_cost_nothing() -> None:
 
 def test_it_answers_no_question_by_itself() -> None:
     moments = ClassMoments((_axis(2),))
-    noise = Noise.laplace(1, moments.footprint.sensitivity(Bounding()), 1, 3, Bounding())
+    noise = Noise.laplace(1, moments.footprint.sensitivity(ContributionBounds()), 1, 3, ContributionBounds())
     with pytest.raises(ParameterError, match="answer no 'mean'"):
         moments.answer("mean", np.zeros((1, 3), dtype=np.int64), noise)
     with pytest.raises(ParameterError, match="answer no 'mean'"):

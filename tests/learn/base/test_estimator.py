@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 import celosia as cl
 from celosia.core import CelosiaError, EngineError, ParameterError, TuningWarning
 from celosia.learn.base.estimator import Lineage, PrivateEstimator, one_of_the_methods
-from celosia.ledger import Purse
+from celosia.ledger import InMemoryBudget
 from celosia.mechanisms import Laplace
 from celosia.noise import Seeded
 
@@ -39,7 +39,7 @@ class Count(PrivateEstimator):
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: N803, ARG002 - scikit-learn's names
         """Release the number of rows."""
-        with self._or_as_before():
+        with self._rollback_on_error():
             target = self._privacy()
             self.begun_ = True
             laplace = Laplace(epsilon=target.epsilon or 1, sensitivity=1, adjacency=target.adjacency, unit=target.unit)
@@ -52,17 +52,17 @@ class Count(PrivateEstimator):
 
 
 def test_after_a_fit_it_is_known_what_was_promised() -> None:
-    purse = Purse(cl.PureDP(epsilon=1))
-    model = Count(epsilon="0.25", budget=purse, source=Seeded(7)).fit([1, 2, 3])
+    account = InMemoryBudget(cl.PureDP(epsilon=1))
+    model = Count(epsilon="0.25", budget=account, source=Seeded(7)).fit([1, 2, 3])
     assert model.guarantee_ == cl.PureDP(epsilon="0.25")
     assert model.event_ == Laplace(epsilon="0.25", sensitivity=1).event
     assert model.seeded_
-    assert purse.history[0].question == "Fit Count on 1 features"
+    assert account.history[0].question == "Fit Count on 1 features"
 
 
 def test_what_fails_leaves_the_estimator_as_it_was() -> None:
-    purse = Purse(cl.PureDP(epsilon=3))
-    model = Count(budget=purse).fit([1])
+    account = InMemoryBudget(cl.PureDP(epsilon=3))
+    model = Count(budget=account).fit([1])
     before = dict(vars(model))
     model.fails = ValueError("Ana is 34")
     with pytest.raises(EngineError) as caught:
@@ -77,10 +77,10 @@ def test_what_fails_leaves_the_estimator_as_it_was() -> None:
 
 
 def test_a_clone_shares_the_budget_and_the_source() -> None:
-    purse, source = Purse(cl.PureDP(epsilon=3)), Seeded(1)
-    model = Count(budget=purse, source=source, bounds=[0, 1])
+    account, source = InMemoryBudget(cl.PureDP(epsilon=3)), Seeded(1)
+    model = Count(budget=account, source=source, bounds=[0, 1])
     twin = clone(model)
-    assert twin.budget is purse
+    assert twin.budget is account
     assert twin.source is source
     assert twin.bounds == [0, 1]
     assert twin.bounds is not model.bounds
@@ -133,10 +133,10 @@ def test_without_privacy_there_is_nothing_to_pay_for() -> None:
 def test_a_budget_that_rows_in_memory_would_not_keep_is_refused(
     given: dict[str, Any], budget: cl.Guarantee, said: str
 ) -> None:
-    purse = Purse(budget)
+    account = InMemoryBudget(budget)
     with pytest.raises(CelosiaError, match=said):
-        Count(budget=purse, **given).fit([1])
-    assert purse.history == ()
+        Count(budget=account, **given).fit([1])
+    assert account.history == ()
 
 
 def test_it_is_fitted_when_something_was_learned() -> None:

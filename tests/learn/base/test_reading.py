@@ -20,7 +20,7 @@ from celosia.learn.base.reading import (
     read_target,
     read_values,
 )
-from celosia.ledger import Purse
+from celosia.ledger import InMemoryBudget
 
 COLUMNS = {"age": [34, 71], "weight": [60.5, 80.0]}
 
@@ -248,7 +248,7 @@ def test_what_does_not_fit_into_memory_is_not_measured() -> None:
 def test_only_a_budget_for_one_record_more_or_less_reads_no_rows() -> None:
     none = np.zeros((0, 2))
     for adjacency in (cl.AddRemove, cl.ReplaceOne):
-        model = cl.learn.PCA(bounds=(0, 1), budget=Purse(cl.PureDP(epsilon=1, adjacency=adjacency)))
+        model = cl.learn.PCA(bounds=(0, 1), budget=InMemoryBudget(cl.PureDP(epsilon=1, adjacency=adjacency)))
         if adjacency is cl.AddRemove:
             assert read_features(model, none, reset=True).shape == (0, 2)
         else:

@@ -10,21 +10,21 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 import celosia as cl
-from celosia.core import BudgetExceeded, CelosiaError, InputError, LaplaceEvent, ParameterError, UnboundedDataError
-from celosia.learn.base.exact import Held
-from celosia.learn.base.summaries import Design, SummaryEstimator
+from celosia.core import BudgetExceededError, CelosiaError, InputError, LaplaceEvent, ParameterError, UnboundedDataError
+from celosia.learn.base.exact import ExactSums
+from celosia.learn.base.summaries import FitSpec, SummaryEstimator
 from celosia.learn.privacy.bounds import axis_of
 from celosia.learn.privacy.target import Target
-from celosia.ledger import Purse
+from celosia.ledger import InMemoryBudget
 from celosia.noise import Seeded
 from celosia.statistics import (
-    Bounding,
-    Facts,
-    Footprint,
-    Inquiry,
+    ContributionBounds,
     Learner,
     Part,
     Products,
+    Provenance,
+    RowSensitivity,
+    SummaryRequest,
     check_learner,
     moments_up_to,
 )
@@ -49,13 +49,13 @@ class Sums(SummaryEstimator):
         self.epsilon, self.delta, self.rho, self.bounds, self.bounds_y = epsilon, delta, rho, bounds, bounds_y
         self.classes, self.adjacency, self.budget, self.source = classes, adjacency, budget, source
 
-    def _inquiry(self, design: Design) -> Inquiry:
+    def _inquiry(self, design: FitSpec) -> SummaryRequest:
         kinds = design.kinds
         measure = Products(tuple(map(axis_of, kinds)), moments_up_to(1, len(kinds)))
         part = Part(measure=measure, columns=tuple(range(len(kinds))), by_class=design.classes is not None)
         return design.inquiry([part], measure.footprint)
 
-    def _solve(self, noisy: NDArray[np.int64], inquiry: Inquiry, design: Design) -> None:  # noqa: ARG002 - kept as it is
+    def _solve(self, noisy: NDArray[np.int64], inquiry: SummaryRequest, design: FitSpec) -> None:  # noqa: ARG002 - kept as it is
         self.noisy_ = noisy
         self.noise_scale_ = inquiry.noise.variance**0.5
 
@@ -102,11 +102,11 @@ def test_what_a_session_does_gives_the_same_model() -> None:
     kinds = {"a": cl.Real(0, 5), "b": cl.Real(0, 5)}
     model = NumberSums(epsilon=2)
     assert isinstance(check_learner(model), Learner)
-    inquiry = model.inquire(kinds, cl.Real(0, 10))
-    held = Held(inquiry, (*kinds.values(), cl.Real(0, 10)))
+    inquiry = model.plan_fit(kinds, cl.Real(0, 10))
+    held = ExactSums(inquiry, (*kinds.values(), cl.Real(0, 10)))
     held.add(np.column_stack([X, Y]))
-    model.conclude(
-        inquiry.release(held.combined(), Seeded(7)), inquiry, Facts(seeded=True, table="people", where="a > 0")
+    model.finish_fit(
+        inquiry.release(held.combined(), Seeded(7)), inquiry, Provenance(seeded=True, table="people", where="a > 0")
     )
     fitted = NumberSums(epsilon=2, bounds=(0, 5), bounds_y=(0, 10), source=Seeded(7)).fit(X, Y)
     assert model.noisy_.tolist() == fitted.noisy_.tolist()
@@ -116,19 +116,19 @@ def test_what_a_session_does_gives_the_same_model() -> None:
 
 
 def test_who_is_protected_by_a_session() -> None:
-    bounding = Bounding(rows=3, adjacency=cl.ReplaceOne, unit="person")
-    inquiry = Sums().inquire({"a": cl.Real(0, 5)}, bounding=bounding)
+    bounding = ContributionBounds(rows=3, adjacency=cl.ReplaceOne, unit="person")
+    inquiry = Sums().plan_fit({"a": cl.Real(0, 5)}, bounding=bounding)
     assert inquiry.guarantee == cl.PureDP(epsilon=1, adjacency=cl.ReplaceOne, unit="person")
     assert inquiry.event.unit == "person"
-    one = Sums().inquire({"a": cl.Real(0, 5)}, bounding=Bounding(adjacency=cl.ReplaceOne, unit="person"))
+    one = Sums().plan_fit({"a": cl.Real(0, 5)}, bounding=ContributionBounds(adjacency=cl.ReplaceOne, unit="person"))
     assert inquiry.noise.variance > 9 * one.noise.variance
 
 
 @pytest.mark.parametrize(("droppable", "scale"), [(False, 2), (True, 3)])
 def test_a_replaced_row_that_may_be_left_out_costs_more(droppable: bool, scale: int) -> None:  # noqa: FBT001 - a case
     privacy = Target.of(epsilon=1, adjacency=cl.ReplaceOne)
-    design = Design(features=(cl.Real(0, 1),), privacy=privacy, bounding=privacy.bounding, droppable=droppable)
-    footprint = Footprint(l1=3, l2_squared=5, across_l1=2, across_l2_squared=2)
+    design = FitSpec(features=(cl.Real(0, 1),), privacy=privacy, bounding=privacy.bounding, droppable=droppable)
+    footprint = RowSensitivity(l1=3, l2_squared=5, replace_l1=2, replace_l2_squared=2)
     part = Part(measure=Products((cl.Real(0, 1).axis,), ((0,),)), columns=(0,))
     event = design.inquiry([part], footprint).event
     assert isinstance(event, LaplaceEvent)
@@ -136,14 +136,14 @@ def test_a_replaced_row_that_may_be_left_out_costs_more(droppable: bool, scale: 
 
 
 def test_nothing_is_released_before_the_end() -> None:
-    purse = Purse(cl.PureDP(epsilon=1))
-    model = Sums(bounds=(0, 5), budget=purse).partial_fit(X)
-    assert purse.remaining == cl.PureDP(epsilon=1)
+    account = InMemoryBudget(cl.PureDP(epsilon=1))
+    model = Sums(bounds=(0, 5), budget=account).partial_fit(X)
+    assert account.remaining == cl.PureDP(epsilon=1)
     assert not hasattr(model, "noisy_")
     with pytest.raises(CelosiaError):
         pickle.dumps(model)
     model.finish()
-    assert purse.remaining == cl.PureDP(epsilon=0)
+    assert account.remaining == cl.PureDP(epsilon=0)
     with pytest.raises(InputError, match="no records yet"):
         model.finish()
 
@@ -180,8 +180,8 @@ def test_records_that_wait_are_no_model() -> None:
 
 def test_where_a_model_comes_from_is_forgotten_with_it() -> None:
     model = Sums()
-    inquiry = model.inquire({"a": cl.Real(0, 5)})
-    model.conclude(np.zeros(2, dtype=np.int64), inquiry, Facts(seeded=False, table="people"))
+    inquiry = model.plan_fit({"a": cl.Real(0, 5)})
+    model.finish_fit(np.zeros(2, dtype=np.int64), inquiry, Provenance(seeded=False, table="people"))
     assert model.provenance_ == {"table": "people"}
     model.set_params(bounds=(0, 5)).fit(X)
     assert not hasattr(model, "provenance_")
@@ -189,13 +189,13 @@ def test_where_a_model_comes_from_is_forgotten_with_it() -> None:
 
 def test_a_solution_that_fails_leaves_nothing_half_done() -> None:
     class Failing(Sums):
-        def _solve(self, noisy: NDArray[np.int64], inquiry: Inquiry, design: Design) -> None:  # noqa: ARG002 - fails
+        def _solve(self, noisy: NDArray[np.int64], inquiry: SummaryRequest, design: FitSpec) -> None:  # noqa: ARG002 - fails
             self.noisy_ = noisy
             raise InputError
 
     model = Failing()
     with pytest.raises(InputError):
-        model.conclude(np.zeros(2, dtype=np.int64), model.inquire({"a": cl.Real(0, 5)}), Facts(seeded=False))
+        model.finish_fit(np.zeros(2, dtype=np.int64), model.plan_fit({"a": cl.Real(0, 5)}), Provenance(seeded=False))
     assert not [name for name in vars(model) if name.endswith("_")]
 
 
@@ -210,16 +210,16 @@ def test_a_solution_that_fails_leaves_nothing_half_done() -> None:
         (NumberSums(bounds=(0, 5), bounds_y=(0, 5)), None, InputError),
         (NumberSums(bounds=(0, 5), bounds_y=(0, 5), epsilon=-1), Y, ParameterError),
         (NumberSums(bounds=(0, 5), bounds_y=(0, 5), epsilon="1e-30"), Y, ParameterError),
-        (NumberSums(bounds=(0, 5), bounds_y=(0, 5), epsilon=2), Y, BudgetExceeded),
+        (NumberSums(bounds=(0, 5), bounds_y=(0, 5), epsilon=2), Y, BudgetExceededError),
     ],
 )
 def test_what_is_refused_costs_nothing(model: Sums, y: Any, error: type[Exception]) -> None:
-    purse = Purse(cl.PureDP(epsilon=1))
-    model.set_params(budget=purse)
+    account = InMemoryBudget(cl.PureDP(epsilon=1))
+    model.set_params(budget=account)
     with pytest.raises(error):
         model.fit(X, y)
-    assert purse.remaining == cl.PureDP(epsilon=1)
-    assert purse.history == ()
+    assert account.remaining == cl.PureDP(epsilon=1)
+    assert account.history == ()
     assert not [name for name in vars(model) if name.endswith("_")]
     model.set_params(budget=None)
 
@@ -237,4 +237,4 @@ def test_a_session_refuses_what_it_cannot_do() -> None:
         (Sums(epsilon=float("inf")), None),
     ):
         with pytest.raises(ParameterError):
-            model.inquire(column, target)
+            model.plan_fit(column, target)

@@ -13,12 +13,12 @@ from sklearn.utils.estimator_checks import check_clustering
 
 import celosia as cl
 from celosia.accounting import PureAccountant
-from celosia.core import BudgetExceeded, InputError, ParameterError, ReplaceOne, UnboundedDataError
+from celosia.core import BudgetExceededError, InputError, ParameterError, ReplaceOne, UnboundedDataError
 from celosia.learn.cluster.base import Clusterer
 from celosia.learn.cluster.fuzzy_c_means import FuzzyCMeans
 from celosia.learn.cluster.k_means import KMeans
 from celosia.learn.privacy.target import Target
-from celosia.ledger import Purse
+from celosia.ledger import InMemoryBudget
 from celosia.noise import Seeded
 
 ROWS = np.repeat([[1.0, 9.0], [8.0, 2.0]], 300, axis=0) + np.random.default_rng(7).normal(scale=0.3, size=(600, 2))
@@ -26,8 +26,8 @@ KINDS = pytest.mark.parametrize("kind", [KMeans, FuzzyCMeans])
 Kind = type[KMeans] | type[FuzzyCMeans]
 
 
-def purse() -> Purse:
-    return Purse(cl.PureDP(epsilon=1))
+def account() -> InMemoryBudget:
+    return InMemoryBudget(cl.PureDP(epsilon=1))
 
 
 def flat(event: Any) -> list[Any]:
@@ -165,7 +165,7 @@ def test_with_a_delta_the_noise_that_moves_centres_least_is_taken(kind: Kind) ->
     [({"epsilon": 1e-14}, "64-bit"), ({"max_iter": 10**9}, "max_iter must be at most 1000")],
 )
 def test_what_cannot_be_run_is_refused_and_nothing_spent(kind: Kind, given: dict[str, Any], words: str) -> None:
-    payer = purse()
+    payer = account()
     with pytest.raises(ParameterError, match=words):
         kind(n_clusters=2, bounds=(0, 10), budget=payer, **given).fit(ROWS)
     with pytest.raises(ParameterError, match=words):
@@ -202,7 +202,7 @@ def test_bad_input_is_refused_and_nothing_spent(
     error: type[Exception],
     words: str,
 ) -> None:
-    payer = purse()
+    payer = account()
     parameters: dict[str, Any] = {"n_clusters": 2, "bounds": (0, 10), "budget": payer} | given
     model = kind(**parameters)
     with pytest.raises(error, match=words):
@@ -219,12 +219,12 @@ def test_sample_weights_are_no_parameter(kind: Kind) -> None:
 
 @KINDS
 def test_a_budget_is_charged_once_and_then_empty(kind: Kind) -> None:
-    payer = purse()
+    payer = account()
     model = kind(n_clusters=2, bounds=(0, 10), budget=payer, epsilon="0.6").fit(ROWS)
     assert payer.remaining == cl.PureDP(epsilon="0.4")
     assert len(payer.history) == 1
     before = model.cluster_centers_.tolist()
-    with pytest.raises(BudgetExceeded):
+    with pytest.raises(BudgetExceededError):
         model.fit(ROWS)
     assert model.cluster_centers_.tolist() == before
 
@@ -290,7 +290,7 @@ def test_one_record_one_feature_one_cluster(kind: Kind) -> None:
 
 @KINDS
 def test_a_preview_spends_nothing_and_more_of_everything_is_better(kind: Kind) -> None:
-    payer = purse()
+    payer = account()
     model = kind(n_clusters=2, bounds=(0, [10, 20]), budget=payer)
     base = model.preview(1000, epsilon=1)
     assert model.preview(10_000, epsilon=1).error < base.error

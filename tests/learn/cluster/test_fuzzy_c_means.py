@@ -12,7 +12,7 @@ import celosia as cl
 from celosia.accounting import PureAccountant
 from celosia.core import ParameterError
 from celosia.learn.cluster.fuzzy_c_means import FuzzyCMeans
-from celosia.ledger import Purse
+from celosia.ledger import InMemoryBudget
 from celosia.noise import Seeded
 
 ROWS = load_breast_cancer().data[:, [0, 1]]  # mean radius and texture
@@ -80,7 +80,7 @@ def test_the_objective_comes_near_the_best(epsilon: float, most: float) -> None:
     [1, 1.0, 0.5, float("inf"), float("nan"), True, "2", None, 2j, 10**400, 1001, np.nextafter(np.longdouble(1), 2)],
 )
 def test_a_fuzziness_that_makes_no_sense_is_refused(m: object) -> None:
-    payer = Purse(cl.PureDP(epsilon=1))
+    payer = InMemoryBudget(cl.PureDP(epsilon=1))
     with pytest.raises(ParameterError, match="m must be a number above 1"):
         FuzzyCMeans(m=m, bounds=BOUNDS, budget=payer).fit(ROWS)  # type: ignore[arg-type]
     assert not payer.history
@@ -97,7 +97,7 @@ class TestSeed:
     """The method of the source: noise on distances, and a multiple of the whole cube on centres."""
 
     def test_it_spends_less_than_it_says(self) -> None:
-        payer = Purse(cl.PureDP(epsilon=1))
+        payer = InMemoryBudget(cl.PureDP(epsilon=1))
         model = FuzzyCMeans(epsilon=1, bounds=BOUNDS, method="seed", budget=payer).fit(ROWS)
         # Two clusters of two features: each coordinate has noise of 3 t c (d + 2) / epsilon, and c d of them a range
         # of 1 each. So epsilon d / (3 (d + 2)) is spent.
@@ -135,7 +135,7 @@ class TestSeed:
             assert ((means >= 0) & (means <= 1 + 1e-12)).all()
 
     def test_it_refuses_noise_that_cannot_be_drawn_before_it_is_paid_for(self) -> None:
-        payer = Purse(cl.PureDP(epsilon=1))
+        payer = InMemoryBudget(cl.PureDP(epsilon=1))
         with pytest.raises(ParameterError, match="64-bit"):
             FuzzyCMeans(epsilon=1e-13, bounds=BOUNDS, method="seed", budget=payer).fit(ROWS)
         assert not payer.history

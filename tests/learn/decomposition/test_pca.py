@@ -18,9 +18,9 @@ import celosia as cl
 from celosia.core import AddRemove, InputError, ParameterError, ReplaceOne, UnboundedDataError
 from celosia.learn.decomposition import pca as pca_module
 from celosia.learn.decomposition.pca import PCA, triangle_footprint
-from celosia.ledger import Purse
+from celosia.ledger import InMemoryBudget
 from celosia.noise import Seeded
-from celosia.statistics.base.contribution import Footprint
+from celosia.statistics.base.contribution import RowSensitivity
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,16 +34,16 @@ def features(row: tuple[int, ...], rows: int, sums: int) -> "NDArray[np.int64]":
     return np.array([rows, *(sums * value for value in row), *(a * b for a, b in pairs)], dtype=np.int64)
 
 
-def measured(reaches: tuple[int, ...], rows: int, sums: int) -> Footprint:
+def measured(reaches: tuple[int, ...], rows: int, sums: int) -> RowSensitivity:
     """The footprint by trying all pairs of rows of whole numbers."""
     lattice = itertools.product(*(range(-far, far + 1) for far in reaches))
     table = np.array([features(row, rows, sums) for row in lattice])
     gaps = table[:, None] - table[None]
-    return Footprint(
+    return RowSensitivity(
         l1=int(np.abs(table).sum(axis=1).max()),
         l2_squared=int((table**2).sum(axis=1).max()),
-        across_l1=int(np.abs(gaps).sum(axis=2).max()),
-        across_l2_squared=int((gaps**2).sum(axis=2).max()),
+        replace_l1=int(np.abs(gaps).sum(axis=2).max()),
+        replace_l2_squared=int((gaps**2).sum(axis=2).max()),
     )
 
 
@@ -65,19 +65,19 @@ CASES = [
 def test_the_footprint_is_what_brute_force_finds(reaches: tuple[int, ...], rows: int, sums: int) -> None:
     claimed, found = triangle_footprint(reaches, rows, sums), measured(reaches, rows, sums)
     assert (claimed.l1, claimed.l2_squared) == (found.l1, found.l2_squared)
-    assert found.across_l1 <= claimed.across_l1 <= found.across_l1 + sums + 1  # attained between whole numbers
+    assert found.replace_l1 <= claimed.replace_l1 <= found.replace_l1 + sums + 1  # attained between whole numbers
     squares = [far**2 for far in reaches]
     signs = itertools.product((1, -1), repeat=len(reaches))
     off = min(abs(sum(s * q for s, q in zip(sign, squares, strict=True)) - sums**2) for sign in signs)
-    assert found.across_l2_squared <= claimed.across_l2_squared <= found.across_l2_squared + off**2
+    assert found.replace_l2_squared <= claimed.replace_l2_squared <= found.replace_l2_squared + off**2
 
 
 def test_it_is_attained_where_signs_balance() -> None:
     for reaches, sums in [((1, 1, 1), 1), ((2, 2, 1), 1), ((2, 2, 1), 3)]:
-        assert measured(reaches, 1, sums).across_l2_squared == triangle_footprint(reaches, 1, sums).across_l2_squared
+        assert measured(reaches, 1, sums).replace_l2_squared == triangle_footprint(reaches, 1, sums).replace_l2_squared
 
 
-@pytest.mark.parametrize("part", ["l1", "l2_squared", "across_l1", "across_l2_squared"])
+@pytest.mark.parametrize("part", ["l1", "l2_squared", "replace_l1", "replace_l2_squared"])
 def test_a_tenth_less_would_be_too_little(part: str) -> None:
     short = [
         getattr(measured(reaches, rows, sums), part)
@@ -100,8 +100,8 @@ def test_no_pair_of_rows_is_farther_apart(reaches: tuple[int, ...], rows: int, s
     one, other = (features(data.draw(row), rows, sums).astype(object) for _ in range(2))
     assert np.abs(one).sum() <= claimed.l1
     assert (one**2).sum() <= claimed.l2_squared
-    assert np.abs(one - other).sum() <= claimed.across_l1
-    assert ((one - other) ** 2).sum() <= claimed.across_l2_squared
+    assert np.abs(one - other).sum() <= claimed.replace_l1
+    assert ((one - other) ** 2).sum() <= claimed.replace_l2_squared
 
 
 @settings(max_examples=40)
@@ -154,10 +154,10 @@ def test_fits_to_neighbours_are_as_alike_as_promised(monkeypatch: pytest.MonkeyP
     assert lower_bound(seen, 250) <= 1
     honest = triangle_footprint
 
-    def careless(reaches: tuple[int, ...], rows: int, sums: int) -> Footprint:
+    def careless(reaches: tuple[int, ...], rows: int, sums: int) -> RowSensitivity:
         right = honest(reaches, rows, sums)
-        return Footprint(
-            **{name: getattr(right, name) // 20 for name in ("l1", "l2_squared", "across_l1", "across_l2_squared")}
+        return RowSensitivity(
+            **{name: getattr(right, name) // 20 for name in ("l1", "l2_squared", "replace_l1", "replace_l2_squared")}
         )
 
     monkeypatch.setattr(pca_module, "triangle_footprint", careless)
@@ -255,9 +255,9 @@ def test_the_forecast_is_what_happens() -> None:
 
 
 def test_what_was_paid_for_is_told() -> None:
-    purse = Purse(cl.PureDP(epsilon=1))
-    model = PCA(epsilon="0.4", bounds=(0, 1), budget=purse, source=Seeded(1)).fit(np.zeros((10, 2)))
-    assert purse.remaining == cl.PureDP(epsilon="0.6")
+    account = InMemoryBudget(cl.PureDP(epsilon=1))
+    model = PCA(epsilon="0.4", bounds=(0, 1), budget=account, source=Seeded(1)).fit(np.zeros((10, 2)))
+    assert account.remaining == cl.PureDP(epsilon="0.6")
     assert model.guarantee_ == cl.PureDP(epsilon="0.4")
     assert model.event_ is not None
     assert model.event_.arithmetic == "integer"
@@ -270,20 +270,20 @@ def test_what_was_paid_for_is_told() -> None:
 
 @pytest.mark.parametrize("wrong", [0, 4, -1, 1.5, 0.0, 1.0, "mle", True, float("nan"), [2]])
 def test_a_number_of_components_that_makes_no_sense_costs_nothing(wrong: Any) -> None:
-    purse = Purse(cl.PureDP(epsilon=1))
+    account = InMemoryBudget(cl.PureDP(epsilon=1))
     with pytest.raises(ParameterError, match="n_components"):
-        PCA(n_components=wrong, bounds=(0, 1), budget=purse).fit(np.zeros((5, 3)))
-    assert not purse.history
+        PCA(n_components=wrong, bounds=(0, 1), budget=account).fit(np.zeros((5, 3)))
+    assert not account.history
 
 
 @pytest.mark.parametrize(
     "data", [np.full((3, 2), np.nan), np.full((3, 2), np.inf), np.empty((2, 0)), np.zeros(3), [["a"]]]
 )
 def test_data_that_cannot_be_read_cost_nothing(data: Any) -> None:
-    purse = Purse(cl.PureDP(epsilon=1))
+    account = InMemoryBudget(cl.PureDP(epsilon=1))
     with pytest.raises(InputError):
-        PCA(bounds=(0, 1), budget=purse).fit(data)
-    assert not purse.history
+        PCA(bounds=(0, 1), budget=account).fit(data)
+    assert not account.history
 
 
 def test_other_refusals() -> None:

@@ -51,7 +51,7 @@ def test_neighbours_are_no_further_apart_than_the_footprint(
     l1, l2_squared = (
         (footprint.l1, footprint.l2_squared)
         if adjacency is AddRemove
-        else (footprint.across_l1, footprint.across_l2_squared)
+        else (footprint.replace_l1, footprint.replace_l2_squared)
     )
     assert sum(map(abs, apart)) <= l1
     assert sum(number * number for number in apart) <= l2_squared

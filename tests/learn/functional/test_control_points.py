@@ -45,8 +45,8 @@ def reached(found: Sequence[RecordPolynomial], records: Sequence[Sequence[Fracti
     return Extent(
         l1=max(sum(map(abs, v), Fraction(0)) for v in vectors),
         l2_squared=max(sum((a * a for a in v), Fraction(0)) for v in vectors),
-        across_l1=max(sum(map(abs, v), Fraction(0)) for v in apart),
-        across_l2_squared=max(sum((a * a for a in v), Fraction(0)) for v in apart),
+        replace_l1=max(sum(map(abs, v), Fraction(0)) for v in apart),
+        replace_l2_squared=max(sum((a * a for a in v), Fraction(0)) for v in apart),
     )
 
 
@@ -54,8 +54,8 @@ def not_below(bound: Extent, truth: Extent) -> bool:
     return (
         bound.l1 >= truth.l1
         and bound.l2_squared >= truth.l2_squared
-        and bound.across_l1 >= truth.across_l1
-        and bound.across_l2_squared >= truth.across_l2_squared
+        and bound.replace_l1 >= truth.replace_l1
+        and bound.replace_l2_squared >= truth.replace_l2_squared
     )
 
 
@@ -92,13 +92,13 @@ def test_the_bound_holds_with_too_many_control_points_too(found: list[RecordPoly
 
 def test_numbers_that_do_not_fit_into_64_bits_are_exact() -> None:
     huge = Fraction(10**30, 3)
-    assert extent_of([{(0,): huge, (0, 1): -2 * huge}]).across_l1 == 2 * huge
+    assert extent_of([{(0,): huge, (0, 1): -2 * huge}]).replace_l1 == 2 * huge
 
 
 def test_a_constant_moves_nothing() -> None:
     extent = extent_of([{(): Fraction(7, 2)}])
     assert extent.l1 == Fraction(7, 2)
-    assert extent.across_l1 == extent.across_l2_squared == 0
+    assert extent.replace_l1 == extent.replace_l2_squared == 0
 
 
 def test_a_bound_that_looked_at_corners_alone_would_be_caught(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from celosia.learn.functional.footprints import linear_footprint, logistic_footprint, softmax_footprint
-from celosia.statistics.base.contribution import Footprint
+from celosia.statistics.base.contribution import RowSensitivity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,19 +59,19 @@ def softmax(sizes: Sequence[int], ones: int | None, classes: int) -> NDArray[np.
     return np.vstack(found)
 
 
-def truth(vectors: NDArray[np.int64]) -> Footprint:
+def truth(vectors: NDArray[np.int64]) -> RowSensitivity:
     across = [np.abs(vectors - vector) for vector in vectors]
-    return Footprint(
+    return RowSensitivity(
         l1=int(np.abs(vectors).sum(axis=1).max()),
         l2_squared=int((vectors**2).sum(axis=1).max()),
-        across_l1=max(int(apart.sum(axis=1).max()) for apart in across),
-        across_l2_squared=max(int((apart**2).sum(axis=1).max()) for apart in across),
+        replace_l1=max(int(apart.sum(axis=1).max()) for apart in across),
+        replace_l2_squared=max(int((apart**2).sum(axis=1).max()) for apart in across),
     )
 
 
-def check(claimed: Footprint, real: Footprint) -> None:
-    assert (claimed.l1, claimed.l2_squared, claimed.across_l1) == (real.l1, real.l2_squared, real.across_l1)
-    assert real.across_l2_squared <= claimed.across_l2_squared <= 1.02 * real.across_l2_squared
+def check(claimed: RowSensitivity, real: RowSensitivity) -> None:
+    assert (claimed.l1, claimed.l2_squared, claimed.replace_l1) == (real.l1, real.l2_squared, real.replace_l1)
+    assert real.replace_l2_squared <= claimed.replace_l2_squared <= 1.02 * real.replace_l2_squared
 
 
 @given(reaches, st.booleans())
@@ -100,14 +100,14 @@ def test_published_forms(features: int) -> None:
     """In exact fractions, on [0, 1]: the formulas that the documentation gives, and all corners."""
     d = features
     plain, with_intercept = linear_footprint([1] * d, 1), linear_footprint([1] * d, 1, 1)
-    assert plain.across_l1 == plain.l1 == d * (d + 1) // 2 + d
-    assert with_intercept.across_l1 == d * (d + 1) // 2 + 2 * d + 1
-    assert with_intercept.l1 == with_intercept.across_l1 + 1  # the number of records is private by itself
+    assert plain.replace_l1 == plain.l1 == d * (d + 1) // 2 + d
+    assert with_intercept.replace_l1 == d * (d + 1) // 2 + 2 * d + 1
+    assert with_intercept.l1 == with_intercept.replace_l1 + 1  # the number of records is private by itself
     tight = 1 if d == 1 else Fraction(d * d, 8) + Fraction(d, 2) + Fraction(1, 2)
-    assert Fraction(logistic_footprint([1] * d, 1).across_l1, 8) == tight
+    assert Fraction(logistic_footprint([1] * d, 1).replace_l1, 8) == tight
     assert Fraction(logistic_footprint([1] * d, 1).l1, 8) == Fraction(d * d, 8) + Fraction(d, 2)
     more = Fraction((d + 1) ** 2, 8) + Fraction(d + 1, 2) + Fraction(1, 2)
-    assert Fraction(logistic_footprint([1] * (d + 1), 1).across_l1, 8) == more
+    assert Fraction(logistic_footprint([1] * (d + 1), 1).replace_l1, 8) == more
     check(logistic_footprint([1] * d, 1), truth(logistic([1] * d, None, 1, corners=True)))
     check(logistic_footprint([1] * (d + 1), 1), truth(logistic([1] * d, 1, 1, corners=True)))
 
@@ -117,8 +117,8 @@ def test_the_source_documents_constants_are_never_below_the_truth(ones: int) -> 
     for d in range(1, 351):
         squares = linear_footprint([1] * d, 2, 1 if ones else None)  # products with the target count twice there
         logits = logistic_footprint([1] * (d + ones), 1)
-        assert 2 * (d + 1) ** 2 >= max(squares.l1, squares.across_l1)
-        assert 8 * (Fraction(d * d, 4) + 3 * d) >= max(logits.l1, logits.across_l1)
+        assert 2 * (d + 1) ** 2 >= max(squares.l1, squares.replace_l1)
+        assert 8 * (Fraction(d * d, 4) + 3 * d) >= max(logits.l1, logits.replace_l1)
 
 
 def test_formulas_that_forget_something_are_caught() -> None:
@@ -126,9 +126,9 @@ def test_formulas_that_forget_something_are_caught() -> None:
     right = logistic_footprint([1, 1], 1)
     check(right, real)
     wrong = [
-        replace(right, across_l1=right.across_l1 * 9 // 10),
-        replace(right, across_l1=right.l1),  # the half that records of different labels add
-        replace(right, across_l2_squared=right.l2_squared),
+        replace(right, replace_l1=right.replace_l1 * 9 // 10),
+        replace(right, replace_l1=right.l1),  # the half that records of different labels add
+        replace(right, replace_l2_squared=right.l2_squared),
         logistic_footprint([1], 1),  # a column
         linear_footprint([1, 1], 1),  # the other loss
     ]

@@ -13,11 +13,11 @@ from sklearn.linear_model import LinearRegression
 from sklearn.utils.estimator_checks import check_estimator
 
 import celosia as cl
-from celosia.core import BudgetExceeded, InputError, LaplaceEvent, ParameterError, UnboundedDataError
+from celosia.core import BudgetExceededError, InputError, LaplaceEvent, ParameterError, UnboundedDataError
 from celosia.learn.functional.coefficients import Coefficients
 from celosia.learn.functional.functional_mechanism import FunctionalMechanism
 from celosia.learn.functional.objective import linear_objective
-from celosia.ledger import Purse
+from celosia.ledger import InMemoryBudget
 from celosia.noise import Seeded
 
 if TYPE_CHECKING:
@@ -127,8 +127,8 @@ def test_the_same_source_gives_the_same_fit_and_clones_are_unfitted() -> None:
 
 
 def test_a_budget_pays_and_bad_input_costs_nothing() -> None:
-    purse = Purse(cl.PureDP(epsilon=1))
-    model = FunctionalMechanism("linear", epsilon="0.6", budget=purse, **SQUARES)
+    account = InMemoryBudget(cl.PureDP(epsilon=1))
+    model = FunctionalMechanism("linear", epsilon="0.6", budget=account, **SQUARES)
     wrong: list[tuple[Any, Any]] = [
         (np.full((3, 2), np.nan), [1, 2, 3]),
         (X, Y[:-1]),
@@ -139,11 +139,11 @@ def test_a_budget_pays_and_bad_input_costs_nothing() -> None:
         with pytest.raises((InputError, ParameterError)):
             model.fit(table, target)
     with pytest.raises(ParameterError):
-        FunctionalMechanism("linear", epsilon="1e-12", budget=purse, **SQUARES).fit(X, Y)
-    assert purse.history == ()
+        FunctionalMechanism("linear", epsilon="1e-12", budget=account, **SQUARES).fit(X, Y)
+    assert account.history == ()
     model.fit(X, Y)
-    assert purse.remaining == cl.PureDP(epsilon="0.4")
-    with pytest.raises(BudgetExceeded):
+    assert account.remaining == cl.PureDP(epsilon="0.4")
+    with pytest.raises(BudgetExceededError):
         model.fit(X, Y)
 
 
@@ -218,10 +218,10 @@ def test_on_tiny_data_the_loss_is_at_the_promise_and_less_noise_is_caught(object
     ],
 )
 def test_nothing_is_paid_for_what_cannot_be_fitted(how: dict[str, Any], said: str) -> None:
-    purse = Purse(cl.PureDP(epsilon=1))
+    account = InMemoryBudget(cl.PureDP(epsilon=1))
     with pytest.raises(ParameterError, match=said):
-        FunctionalMechanism(**{"objective": "linear", **SQUARES, **how}, budget=purse).fit(X, Y)
-    assert purse.history == ()
+        FunctionalMechanism(**{"objective": "linear", **SQUARES, **how}, budget=account).fit(X, Y)
+    assert account.history == ()
 
 
 def test_a_fit_that_fails_leaves_the_model_as_it_was() -> None:

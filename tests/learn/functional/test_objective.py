@@ -52,8 +52,8 @@ def test_two_records_are_never_further_apart_than_is_said(
     apart = [a - b for a, b in zip(first, second, strict=True)]
     assert sum(map(abs, first)) <= extent.l1
     assert sum(a * a for a in first) <= extent.l2_squared
-    assert sum(map(abs, apart)) <= extent.across_l1
-    assert sum(a * a for a in apart) <= extent.across_l2_squared
+    assert sum(map(abs, apart)) <= extent.replace_l1
+    assert sum(a * a for a in apart) <= extent.replace_l2_squared
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES[:4], ids=range(4))
@@ -61,7 +61,7 @@ def test_formulas_are_reached_at_corners_and_never_above_control_points(objectiv
     corners = [noised(objective, corner) for corner in itertools.product([Fraction(0), Fraction(1)], repeat=3)]
     assert objective.extent.l1 == max(sum(map(abs, corner)) for corner in corners)
     furthest = max(sum(abs(a - b) for a, b in zip(one, other, strict=True)) for one in corners for other in corners)
-    assert objective.extent.across_l1 == furthest
+    assert objective.extent.replace_l1 == furthest
     general = extent_of(
         [
             {places: number / unit for places, number in found}
@@ -69,15 +69,15 @@ def test_formulas_are_reached_at_corners_and_never_above_control_points(objectiv
         ]
     )
     assert general.l1 >= objective.extent.l1
-    assert general.across_l1 >= objective.extent.across_l1
+    assert general.replace_l1 >= objective.extent.replace_l1
 
 
 def test_a_formula_below_the_truth_would_be_caught() -> None:
     objective, one = logistic_objective(2), Fraction(1)
     both = zip(noised(objective, (one, one, one)), noised(objective, (one, one, Fraction(0))), strict=True)
     furthest = sum((abs(a - b) for a, b in both), Fraction(0))
-    assert furthest == objective.extent.across_l1 == 2
-    assert furthest > Fraction(9, 10) * objective.extent.across_l1
+    assert furthest == objective.extent.replace_l1 == 2
+    assert furthest > Fraction(9, 10) * objective.extent.replace_l1
 
 
 @pytest.mark.parametrize("ones", [False, True])
@@ -141,7 +141,7 @@ def test_nobody_can_say_that_a_record_moves_less_than_it_does() -> None:
     with pytest.raises(TypeError):
         Objective(2, 2, known.terms, known.units, known.extent)  # type: ignore[call-arg] # that is the point
     tenth = replace(known, units=tuple(unit / 10 for unit in known.units))
-    assert tenth.extent.across_l1 >= 10 * known.extent.across_l1
+    assert tenth.extent.replace_l1 >= 10 * known.extent.replace_l1
 
 
 ONE, HUGE = Fraction(1), Fraction(2) ** 501

@@ -13,18 +13,18 @@ from sklearn.linear_model import LinearRegression
 
 from celosia.core import AddRemove, GaussianEvent, LaplaceEvent, ParameterError, ReplaceOne
 from celosia.data.schema.columns import Boolean, Integer, Kind, Real, Text
-from celosia.learn.base.exact import Held
-from celosia.learn.base.summaries import Design
+from celosia.learn.base.exact import ExactSums
+from celosia.learn.base.summaries import FitSpec
 from celosia.learn.functional.sums import linear_inquiry, logistic_inquiry, solve_linear, solve_logistic
 from celosia.learn.privacy.target import Target
 from celosia.noise import Seeded
-from celosia.statistics import Bounding, reached
+from celosia.statistics import ContributionBounds, reached
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from celosia.core.adjacency import Adjacency
-    from celosia.statistics.base.inquiry import Inquiry
+    from celosia.statistics.base.inquiry import SummaryRequest
 
 FEATURES: tuple[Kind, ...] = (Real(-3, 5), Integer(10, 20), Boolean())
 TARGET = Real(-60, 0)
@@ -37,9 +37,9 @@ def design(
     features: tuple[Kind, ...] = FEATURES,
     adjacency: Adjacency = AddRemove,
     **spent: Any,
-) -> Design:
+) -> FitSpec:
     privacy = Target.of(adjacency=adjacency, **(spent or {"epsilon": 1}))
-    return Design(
+    return FitSpec(
         features=features,
         privacy=privacy,
         bounding=privacy.bounding,
@@ -48,14 +48,14 @@ def design(
     )
 
 
-def asked(kind: str, known: Design, *, ones: bool, sensitivity: Sense = "tight") -> Inquiry:
+def asked(kind: str, known: FitSpec, *, ones: bool, sensitivity: Sense = "tight") -> SummaryRequest:
     ask = linear_inquiry if kind == "linear" else logistic_inquiry
     return ask(known, fit_intercept=ones, sensitivity=sensitivity)
 
 
-def exact(inquiry: Inquiry, known: Design, values: NDArray[np.float64]) -> list[int]:
+def exact(inquiry: SummaryRequest, known: FitSpec, values: NDArray[np.float64]) -> list[int]:
     """The numbers that are noised; the last column is the target or the class."""
-    held = Held(inquiry, known.kinds)
+    held = ExactSums(inquiry, known.kinds)
     if known.classes is None:
         held.add(values)
     else:
@@ -104,7 +104,7 @@ def test_neighbours_are_no_further_apart_than_the_event_says(
     assert sum(number**2 for number in apart) <= gaussian.sensitivity_squared
 
 
-def furthest(kind: str, classes: int, *, ones: bool) -> tuple[Inquiry, Design, list[int]]:
+def furthest(kind: str, classes: int, *, ones: bool) -> tuple[SummaryRequest, FitSpec, list[int]]:
     """Two records that are as far apart as the formula says, under replace-one."""
     features: tuple[Kind, ...] = (Real(0, 1),) * 3
     known = replace(
@@ -208,7 +208,7 @@ def test_the_source_documents_constants() -> None:
 
 
 def test_several_rows_of_a_unit_are_paid_for() -> None:
-    known = replace(design(), bounding=Bounding(rows=3, unit="person", adjacency=ReplaceOne))
+    known = replace(design(), bounding=ContributionBounds(rows=3, unit="person", adjacency=ReplaceOne))
     one, three = asked("linear", design(), ones=True).event, asked("linear", known, ones=True).event
     assert isinstance(one, LaplaceEvent)
     assert isinstance(three, LaplaceEvent)
@@ -241,14 +241,14 @@ def test_averages_that_were_rounded_towards_0_stay_within_the_footprint(
     groups = data.draw(st.integers(1, 2 if classes else 1))
     needed = reached(
         inquiry.footprint,
-        Bounding(rows=2, groups=groups, cells=max(classes, 1), adjacency=adjacency, unit="person"),
+        ContributionBounds(rows=2, groups=groups, cells=max(classes, 1), adjacency=adjacency, unit="person"),
     )
 
     def person() -> NDArray[Any]:
         total: NDArray[Any] = np.zeros(inquiry.summed, dtype=object)
         labels = st.lists(st.integers(0, max(classes, 1) - 1), max_size=groups, unique=True)
         for label in data.draw(labels):
-            held = Held(inquiry, known.kinds)
+            held = ExactSums(inquiry, known.kinds)
             rows = data.draw(st.lists(st.tuples(*(st.floats(-70, 30) for _ in known.kinds)), min_size=1, max_size=5))
             held.add(np.array(rows), None if not classes else np.full(len(rows), label))
             sums = [int(number) for part in held._sums for number in part.ravel()]

@@ -16,7 +16,7 @@ from celosia.core import ReplaceOne
 from celosia.core.errors import ParameterError
 from celosia.learn.io.card import card
 from celosia.learn.io.model_file import load
-from celosia.ledger import Purse
+from celosia.ledger import InMemoryBudget
 from celosia.noise import Seeded
 from tests.learn.io.test_model_file import CASES, X, fitted
 
@@ -181,10 +181,10 @@ def test_a_model_from_a_file_has_the_same_card(name: str, tmp_path: Path) -> Non
 
 
 def test_nothing_is_spent() -> None:
-    purse = Purse(cl.PureDP(epsilon=1))
-    model = scaler(budget=purse)
+    account = InMemoryBudget(cl.PureDP(epsilon=1))
+    model = scaler(budget=account)
     card(model)
-    assert len(purse.history) == 1
+    assert len(account.history) == 1
 
 
 @pytest.mark.parametrize(("given", "words"), [({"format": "pdf"}, "format must be"), ({"rows": 0}, "rows must be")])

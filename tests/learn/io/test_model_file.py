@@ -23,7 +23,7 @@ import celosia as cl
 from celosia.core.errors import FormatError, ParameterError
 from celosia.learn.io.model_file import MODELS, load, save
 from celosia.learn.io.stored_values import encoded
-from celosia.ledger import Purse
+from celosia.ledger import InMemoryBudget
 from celosia.noise import Seeded
 from tests.learn.model_mutations import mutate
 
@@ -106,7 +106,7 @@ def test_values_of_a_wrong_shape_or_kind_are_refused_and_never_crash(name: str, 
 
 
 def test_a_budget_and_a_seed_stay_at_home(tmp_path: Path) -> None:
-    save(fitted("StandardScaler", budget=Purse(cl.PureDP(epsilon=1))), tmp_path / "model.json")
+    save(fitted("StandardScaler", budget=InMemoryBudget(cl.PureDP(epsilon=1))), tmp_path / "model.json")
     text = (tmp_path / "model.json").read_text()
     assert "budget" not in text
     assert "source" not in text

@@ -11,24 +11,24 @@ from hypothesis import strategies as st
 
 from celosia.core import AddRemove, ParameterError, ReplaceOne
 from celosia.data.schema.columns import Integer, Real
-from celosia.learn.base.exact import Held
-from celosia.learn.base.summaries import Design
-from celosia.learn.linear_model.adassp import Thirds, least_eigenvalue, thirds_for
+from celosia.learn.base.exact import ExactSums
+from celosia.learn.base.summaries import FitSpec
+from celosia.learn.linear_model.adassp import AdaSSPRequest, least_eigenvalue, thirds_for
 from celosia.learn.privacy.target import Target
 from celosia.noise import Seeded
-from celosia.statistics import Bounding
+from celosia.statistics import ContributionBounds
 
 _KINDS = (Real(-1, 1), Integer(0, 7))
 
 
-def design_of(adjacency: Any = AddRemove, **spent: Any) -> Design:
+def design_of(adjacency: Any = AddRemove, **spent: Any) -> FitSpec:
     privacy = Target.of(adjacency=adjacency, **(spent or {"rho": 0.5}))
-    return Design(features=_KINDS, target=Real(0, 1), privacy=privacy, bounding=privacy.bounding)
+    return FitSpec(features=_KINDS, target=Real(0, 1), privacy=privacy, bounding=privacy.bounding)
 
 
-def exact(inquiry: Thirds, rows: list[tuple[float, ...]]) -> tuple[list[list[int]], list[int], int]:
+def exact(inquiry: AdaSSPRequest, rows: list[tuple[float, ...]]) -> tuple[list[list[int]], list[int], int]:
     """The matrix, the vector and the least eigenvalue that are noised."""
-    held = Held(inquiry, (*_KINDS, Real(0, 1)))
+    held = ExactSums(inquiry, (*_KINDS, Real(0, 1)))
     held.add(np.array(rows, dtype=np.float64).reshape(len(rows), 3))
     numbers = [int(number) for number in held.combined()]
     matrix = [[0] * 3 for _ in range(3)]
@@ -105,7 +105,7 @@ def test_a_pure_promise_is_refused() -> None:
 
 
 def test_persons_are_refused() -> None:
-    design = replace(design_of(), bounding=Bounding(unit="person"))
+    design = replace(design_of(), bounding=ContributionBounds(unit="person"))
     with pytest.raises(ParameterError, match="proved for rows"):
         thirds_for(design)
 
@@ -122,7 +122,7 @@ def test_with_little_noise_it_is_least_squares() -> None:
     features = np.column_stack([rng.uniform(-1, 1, 4000), rng.integers(0, 8, 4000)])
     target = 0.5 + 0.2 * features[:, 0] + 0.03 * features[:, 1]
     inquiry = thirds_for(design_of(rho=10_000))
-    held = Held(inquiry, (*_KINDS, Real(0, 1)))
+    held = ExactSums(inquiry, (*_KINDS, Real(0, 1)))
     held.add(np.column_stack([features, target]))
     noisy = inquiry.release(held.combined(), Seeded(1))
     line = inquiry.solve(noisy, through=None, penalty=np.zeros(2))

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from celosia.core import AddRemove, InputError, ReplaceOne
 from celosia.data.schema.axis import Axis, axis_between
 from celosia.data.schema.columns import Integer, Real
-from celosia.learn.base.exact import Held
-from celosia.learn.base.summaries import Design
+from celosia.learn.base.exact import ExactSums
+from celosia.learn.base.summaries import FitSpec
 from celosia.learn.linear_model.least_squares import Plan, Sizes, expected_sums, plan_for
 from celosia.learn.privacy.target import Target
 from celosia.noise import Seeded
-from celosia.statistics import Bounding, Products, Sensitivity
+from celosia.statistics import ContributionBounds, Products, Sensitivity
 
 
 def combined(plan: Plan, steps: tuple[int, ...]) -> list[int]:
@@ -60,8 +60,8 @@ def test_no_row_moves_the_sums_by_more_than_is_stated(plan: Plan, data: st.DataO
     assert l1 <= footprint.l1
     assert l2_squared <= footprint.l2_squared
     l1, l2_squared = distances(first, second)
-    assert l1 <= footprint.across_l1
-    assert l2_squared <= footprint.across_l2_squared
+    assert l1 <= footprint.replace_l1
+    assert l2_squared <= footprint.replace_l2_squared
 
 
 @settings(max_examples=60, deadline=None)
@@ -78,12 +78,12 @@ def test_neighbouring_data_sets_differ_by_at_most_what_the_noise_is_for(
     adjacency = AddRemove if instead is None else ReplaceOne
     privacy = Target.of(epsilon=1, delta=None if kind == "pure" else 1e-6, adjacency=adjacency)
     kinds = (Real(-10, 10), Integer(0, 7))
-    design = Design(features=kinds, target=Real(0, 1), privacy=privacy, bounding=privacy.bounding)
+    design = FitSpec(features=kinds, target=Real(0, 1), privacy=privacy, bounding=privacy.bounding)
     plan = plan_for(design)
     inquiry = plan.inquiry(design)
 
     def exact(rows: list[tuple[float, ...]]) -> list[int]:
-        held = Held(inquiry, design.kinds)
+        held = ExactSums(inquiry, design.kinds)
         held.add(np.array(rows, dtype=np.float64).reshape(len(rows), 3))
         return [int(number) for number in held.combined()]
 
@@ -109,7 +109,7 @@ def test_replacing_a_row_by_the_right_corner_reaches_the_stated_l2(columns: int)
     """So one step less would be too little."""
     plan = Plan.of([axis_between(0, 1)] * columns)
     rows = [combined(plan, corner(plan, signs)) for signs in itertools.product([-1, 1], repeat=columns)]
-    assert max(distances(rows[-1], row)[1] for row in rows) == plan.footprint.across_l2_squared
+    assert max(distances(rows[-1], row)[1] for row in rows) == plan.footprint.replace_l2_squared
 
 
 @pytest.mark.parametrize("columns", [2, 3, 4])
@@ -124,7 +124,7 @@ def test_replacing_a_row_comes_close_to_the_stated_l1(columns: int) -> None:
                 tries = [min(max(steps[place] + move * width, 0), 2**16) for move in range(-8, 9)]
                 found = [distances(last, combined(plan, (*steps[:place], at, *steps[place + 1 :])))[0] for at in tries]
                 steps[place], reached = tries[int(np.argmax(found))], max(found)
-    assert 0.999_999 * plan.footprint.across_l1 < reached <= plan.footprint.across_l1
+    assert 0.999_999 * plan.footprint.replace_l1 < reached <= plan.footprint.replace_l1
 
 
 @settings(max_examples=40, deadline=None)
@@ -133,12 +133,12 @@ def test_the_formulas_for_two_rows_agree_with_trying_all_on_a_grid(features: int
     names = ("feature", "target", "pair", "cross", "squared_feature", "squared_target")
     sizes = Sizes(features=features, **dict(zip(names, weights, strict=True)))
     l1, l2_squared = farthest(sizes)
-    assert l1 <= sizes.across_l1
-    assert l2_squared <= sizes.across_l2_squared + 1e-6
-    assert sizes.across_l1 <= 1.03 * l1 + 1 or sizes.pair > 2 * sizes.squared_feature
+    assert l1 <= sizes.replace_l1
+    assert l2_squared <= sizes.replace_l2_squared + 1e-6
+    assert sizes.replace_l1 <= 1.03 * l1 + 1 or sizes.pair > 2 * sizes.squared_feature
     covered = sizes.squared_feature**2 <= sizes.feature**2 + sizes.cross**2 + sizes.pair**2 * (features - 1) / 2
     if covered and sizes.squared_target <= sizes.target:
-        assert l2_squared == pytest.approx(sizes.across_l2_squared)
+        assert l2_squared == pytest.approx(sizes.replace_l2_squared)
 
 
 def farthest(sizes: Sizes) -> tuple[float, float]:
@@ -160,13 +160,13 @@ def farthest(sizes: Sizes) -> tuple[float, float]:
 def test_sizes_of_a_hand_calculation() -> None:
     """Four columns, all sizes 1: 14 - 4t - 10t^2 is largest at t = -1/5, where it is 14.4; and 4 times a cut of 6."""
     one = Sizes(features=3, feature=1, target=1, pair=1, cross=1, squared_feature=1, squared_target=1)
-    assert one.across_l1 == 15
+    assert one.replace_l1 == 15
     thousand = Sizes(
         **dict.fromkeys(("feature", "target", "pair", "cross", "squared_feature", "squared_target"), 1000),
         features=3,
     )
-    assert thousand.across_l1 == 14_400
-    assert thousand.across_l2_squared == 24_000_000
+    assert thousand.replace_l1 == 14_400
+    assert thousand.replace_l2_squared == 24_000_000
 
 
 def test_noise_for_replaced_rows_leaves_the_count_nearly_alone() -> None:
@@ -175,28 +175,28 @@ def test_noise_for_replaced_rows_leaves_the_count_nearly_alone() -> None:
         usual, more = Plan.of(axes), Plan.of(axes, norm=norm)
         assert more.steps[0] > usual.steps[0]
         assert more.steps[1:] == usual.steps[1:]
-        assert (more.footprint.l1 <= more.footprint.across_l1) if norm == 1 else True
-        assert (more.footprint.l2_squared <= more.footprint.across_l2_squared) if norm == 2 else True
+        assert (more.footprint.l1 <= more.footprint.replace_l1) if norm == 1 else True
+        assert (more.footprint.l2_squared <= more.footprint.replace_l2_squared) if norm == 2 else True
 
 
 def test_the_count_is_not_free_where_persons_are_replaced() -> None:
     """What two persons differ by is twice what one is from none, the count included: it keeps its usual weight."""
-    replaced = Bounding(unit="person", adjacency=ReplaceOne)
+    replaced = ContributionBounds(unit="person", adjacency=ReplaceOne)
     privacy = Target.of(epsilon=1, adjacency=ReplaceOne, unit="person")
     plan = plan_for(design_of(bounding=replaced, privacy=privacy))
     assert plan.steps == Plan.of([axis_between(0, 1)] * 3, centred=False).steps
 
 
-def design_of(**changes: Any) -> Design:
+def design_of(**changes: Any) -> FitSpec:
     privacy = Target.of(epsilon=1, delta=1e-6)
     given: dict[str, Any] = {"features": (Real(0, 1),) * 2, "target": Real(0, 1), "privacy": privacy}
-    return Design(**{**given, "bounding": privacy.bounding, **changes})
+    return FitSpec(**{**given, "bounding": privacy.bounding, **changes})
 
 
 def test_averaged_rows_are_summed_without_combining() -> None:
     """Then what a session checks of persons holds: every sum stands for itself."""
     sums = np.arange(10, dtype=np.int64)
-    persons = plan_for(design_of(bounding=Bounding(unit="person")))
+    persons = plan_for(design_of(bounding=ContributionBounds(unit="person")))
     assert not persons.centred
     np.testing.assert_array_equal(persons.combine(sums), sums)
     assert plan_for(design_of()).centred
@@ -247,7 +247,7 @@ def test_more_rows_than_fit_are_refused() -> None:
 def test_a_footprint_of_one_less_is_caught() -> None:
     """The mutant that the tests above are for."""
     plan = Plan.of([axis_between(0, 1)] * 3)
-    less = replace(plan.footprint, l1=plan.footprint.l1 - 1, across_l2_squared=plan.footprint.across_l2_squared - 1)
+    less = replace(plan.footprint, l1=plan.footprint.l1 - 1, replace_l2_squared=plan.footprint.replace_l2_squared - 1)
     rows = [combined(plan, corner(plan, signs)) for signs in itertools.product([-1, 1], repeat=3)]
     assert max(distances(row, [0] * len(row))[0] for row in rows) > less.l1
-    assert max(distances(a, b)[1] for a in rows for b in rows) > less.across_l2_squared
+    assert max(distances(a, b)[1] for a in rows for b in rows) > less.replace_l2_squared

@@ -20,14 +20,14 @@ import celosia as cl
 from celosia.audit import distinguish
 from celosia.core import AddRemove, InputError, ParameterError, ReplaceOne, UnboundedDataError
 from celosia.core.adjacency import Adjacency
-from celosia.core.errors import BudgetExceeded
+from celosia.core.errors import BudgetExceededError
 from celosia.core.structure import CertifiedEvent, ComposedEvent, GuaranteedEvent
 from celosia.learn.linear_model import logistic
 from celosia.learn.linear_model.logistic import LogisticRegression
 from celosia.learn.linear_model.noisy_gradient import descend
 from celosia.learn.linear_model.objective_perturbation import minimiser
 from celosia.learn.model_selection.search import PrivateSearchCV
-from celosia.ledger import Policy, Purse, open_ledger
+from celosia.ledger import InMemoryBudget, Policy, open_ledger
 from celosia.noise import Seeded
 from celosia.statistics.base.noise import Noise
 
@@ -296,14 +296,14 @@ def test_a_class_that_does_not_occur_is_no_error() -> None:
 
 def test_a_budget_pays_once() -> None:
     x, y = _data(200)
-    purse = Purse(cl.PureDP(epsilon=2))
-    model = LogisticRegression(epsilon="1.5", bounds=(0, 10), classes=[0, 1], budget=purse).fit(x, y)
-    assert purse.remaining.epsilon <= Fraction("0.5001")  # type: ignore[attr-defined]
+    account = InMemoryBudget(cl.PureDP(epsilon=2))
+    model = LogisticRegression(epsilon="1.5", bounds=(0, 10), classes=[0, 1], budget=account).fit(x, y)
+    assert account.remaining.epsilon <= Fraction("0.5001")  # type: ignore[attr-defined]
     before = model.coef_
-    with pytest.raises(BudgetExceeded):
+    with pytest.raises(BudgetExceededError):
         model.fit(x, y)
     assert model.coef_ is before
-    assert len(purse.history) == 1
+    assert len(account.history) == 1
 
 
 BAD: list[tuple[dict[str, Any], Any, Any, type[Exception]]] = [
@@ -347,13 +347,13 @@ def test_what_makes_no_sense_is_refused_and_costs_nothing(
     y: Any,
     error: type[Exception],
 ) -> None:
-    purse = Purse(cl.PureDP(epsilon=5))
-    settings: dict[str, Any] = {"bounds": (0, 1), "classes": [0, 1], "budget": purse} | given
+    account = InMemoryBudget(cl.PureDP(epsilon=5))
+    settings: dict[str, Any] = {"bounds": (0, 1), "classes": [0, 1], "budget": account} | given
     model = LogisticRegression(**settings)
     values = np.array([[0.1, 0.2], [0.3, 0.4], [0.5, 0.6], [0.7, 0.8]]) if x is None else x
     with pytest.raises(error):
         model.fit(values, [0, 1, 0, 1] if y is None else y)
-    assert not purse.history
+    assert not account.history
     assert not hasattr(model, "coef_")
 
 
@@ -449,7 +449,7 @@ def test_the_model_says_its_method(given: dict[str, Any], method: str) -> None:
 def test_auto_stays_with_whole_numbers_where_the_ledger_refuses_real_ones() -> None:
     X, y = np.linspace(0, 1, 90)[:, None], np.arange(90) > 40  # noqa: N806 - the field's name
     for allowed, method in ((False, "gradient"), (True, "objective")):
-        ledger = cl.ledger("memory://")
+        ledger = cl.open_ledger("memory://")
         ledger.set_budget(Policy(limit=cl.PureDP(epsilon=4), allow_real=allowed), dataset="deaths")
         model = LogisticRegression(bounds=(0, 1), classes=[False, True], budget=ledger.account("deaths")).fit(X, y)
         assert model.method_ == method

@@ -8,7 +8,7 @@ import pytest
 from celosia.core import AddRemove, ReplaceOne
 from celosia.core.adjacency import Adjacency
 from celosia.data.schema.columns import Real
-from celosia.learn.base.summaries import Design
+from celosia.learn.base.summaries import FitSpec
 from celosia.learn.linear_model.gradient_plan import GradientPlan
 from celosia.learn.linear_model.logistic import LogisticRegression
 from celosia.learn.linear_model.logistic_forecast import (
@@ -75,7 +75,7 @@ def test_other_methods_are_near_what_is_found_too() -> None:
     rng = np.random.default_rng(5)
     truth, n = np.array([-1.0, 1.0, -1.0]) * 3 / 3**0.5, 6_000
     privacy = Target.of(epsilon=1)
-    design = Design(features=(Real(-1, 1),) * 3, privacy=privacy, bounding=privacy.bounding, classes=(0, 1))
+    design = FitSpec(features=(Real(-1, 1),) * 3, privacy=privacy, bounding=privacy.bounding, classes=(0, 1))
     expected = {
         "functional": functional_error(design, n, fit_intercept=True, sensitivity="tight"),
         "objective": objective_error(Perturbation.of(privacy), n, 3, fit_intercept=True),

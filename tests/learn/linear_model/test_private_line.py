@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 from scipy import stats
 
 import celosia as cl
-from celosia.core import BudgetExceeded, InputError, ParameterError, UnboundedDataError
+from celosia.core import BudgetExceededError, InputError, ParameterError, UnboundedDataError
 from celosia.learn import LinearRegression, Ridge, load
 from celosia.learn.linear_model.noisy_moments import Moments
 from celosia.learn.linear_model.private_line import PrivateLine
-from celosia.ledger import Purse
+from celosia.ledger import InMemoryBudget
 from celosia.noise import Seeded
 
 Numbers = NDArray[np.float64]
@@ -33,17 +33,17 @@ def model(**given: Any) -> LinearRegression:
 
 def test_chunks_give_the_same_line_and_pay_once(rows: tuple[Numbers, Numbers]) -> None:
     features, target = rows
-    purse = Purse(cl.PureDP(epsilon=1))
+    account = InMemoryBudget(cl.PureDP(epsilon=1))
     whole = model().fit(features, target)
-    pieces = model(budget=purse)
+    pieces = model(budget=account)
     for start in range(0, 3000, 700):
         pieces.partial_fit(features[start : start + 700], target[start : start + 700])
-    assert purse.remaining == cl.PureDP(epsilon=1)
+    assert account.remaining == cl.PureDP(epsilon=1)
     pieces.finish()
     np.testing.assert_array_equal(whole.coef_, pieces.coef_)
-    assert purse.remaining == cl.PureDP(epsilon=0)
-    with pytest.raises(BudgetExceeded):
-        model(budget=purse).fit(features, target)
+    assert account.remaining == cl.PureDP(epsilon=0)
+    with pytest.raises(BudgetExceededError):
+        model(budget=account).fit(features, target)
 
 
 @pytest.mark.parametrize("person", [None, "who"])
@@ -199,7 +199,7 @@ def test_forecasts_follow_rows_epsilon_and_units() -> None:
 @pytest.mark.parametrize("wrong", ["two targets", "nan", "short", "no target"])
 def test_wrong_data_are_refused_before_anything_is_spent(rows: tuple[Numbers, Numbers], wrong: str) -> None:
     features, target = rows
-    purse = Purse(cl.PureDP(epsilon=1))
+    account = InMemoryBudget(cl.PureDP(epsilon=1))
     given: Any = {
         "two targets": np.column_stack([target, target]),
         "nan": np.where(target > 20, np.nan, target),
@@ -207,8 +207,8 @@ def test_wrong_data_are_refused_before_anything_is_spent(rows: tuple[Numbers, Nu
         "no target": None,
     }[wrong]
     with pytest.raises(InputError):
-        model(budget=purse, source=None).fit(features, given)
-    assert purse.remaining == cl.PureDP(epsilon=1)
+        model(budget=account, source=None).fit(features, given)
+    assert account.remaining == cl.PureDP(epsilon=1)
 
 
 def test_bounds_and_parameters_are_needed(rows: tuple[Numbers, Numbers]) -> None:

@@ -12,13 +12,20 @@ from sklearn.pipeline import make_pipeline
 
 import celosia as cl
 from celosia.accounting import basic, simplified
-from celosia.core import BudgetExceeded, CelosiaError, InputError, ParameterError, PrivateSelectionEvent, ReplaceOne
+from celosia.core import (
+    BudgetExceededError,
+    CelosiaError,
+    InputError,
+    ParameterError,
+    PrivateSelectionEvent,
+    ReplaceOne,
+)
 from celosia.learn.linear_model.linear import LinearRegression
 from celosia.learn.linear_model.logistic import LogisticRegression
 from celosia.learn.model_selection.search import PrivateSearchCV
 from celosia.learn.naive_bayes.gaussian import GaussianNB
 from celosia.learn.preprocessing.standard_scaler import StandardScaler
-from celosia.ledger import Purse
+from celosia.ledger import InMemoryBudget
 from celosia.mechanisms.repetition import Repetitions
 from celosia.noise import Seeded
 
@@ -77,14 +84,14 @@ def test_the_same_stream_finds_the_same_model() -> None:
 
 
 def test_the_budget_is_charged_once() -> None:
-    purse = Purse(cl.PureDP(epsilon=3))
-    _search(budget=purse, source=None).fit(_X, _Y)
-    assert 1 <= purse.remaining.epsilon <= 1.02  # type: ignore[attr-defined]
-    assert [one.state for one in purse.history] == ["committed"]
-    approximate = Purse(cl.ApproxDP(epsilon=3, delta="1e-5"))
+    account = InMemoryBudget(cl.PureDP(epsilon=3))
+    _search(budget=account, source=None).fit(_X, _Y)
+    assert 1 <= account.remaining.epsilon <= 1.02  # type: ignore[attr-defined]
+    assert [one.state for one in account.history] == ["committed"]
+    approximate = InMemoryBudget(cl.ApproxDP(epsilon=3, delta="1e-5"))
     _search(budget=approximate, delta="1e-6", source=None).fit(_X, _Y)
     assert approximate.remaining == cl.ApproxDP(epsilon=1, delta="1e-6")
-    with pytest.raises(BudgetExceeded):
+    with pytest.raises(BudgetExceededError):
         _search(budget=approximate, delta="1e-6", source=None).fit(_X, _Y)
 
 
@@ -111,21 +118,21 @@ def test_the_budget_is_charged_once() -> None:
     ],
 )
 def test_nothing_is_spent_on_what_makes_no_sense(changes: dict[str, Any], x: Any, y: Any) -> None:
-    purse = Purse(cl.PureDP(epsilon=3))
-    search = _search(budget=purse, source=None).set_params(**changes)
+    account = InMemoryBudget(cl.PureDP(epsilon=3))
+    search = _search(budget=account, source=None).set_params(**changes)
     with pytest.raises(CelosiaError):
         search.fit(x, y)
-    assert purse.remaining == cl.PureDP(epsilon=3)
-    assert not purse.history
+    assert account.remaining == cl.PureDP(epsilon=3)
+    assert not account.history
     assert not hasattr(search, "best_estimator_")
 
 
 def test_a_search_without_any_run_stays_paid_for() -> None:
-    purse = Purse(cl.PureDP(epsilon=3))
+    account = InMemoryBudget(cl.PureDP(epsilon=3))
     law = Repetitions(mean="0.001", distribution="poisson")
     with pytest.raises(InputError, match="no run at all"):
-        _search(budget=purse, repetitions=law).fit(_X, _Y)
-    assert [one.state for one in purse.history] == ["failed"]
+        _search(budget=account, repetitions=law).fit(_X, _Y)
+    assert [one.state for one in account.history] == ["failed"]
 
 
 def test_coins_that_leave_nobody_to_fit_are_no_error_where_the_number_of_records_is_private() -> None:
@@ -165,12 +172,12 @@ def test_no_warning_tells_how_many_runs_there_were() -> None:
     assert counts == [3, 3]  # of the three candidates, rehearsed on made-up records
 
 
-@pytest.mark.filterwarnings("ignore::celosia.core.cautions.NotPrivateWarning")
+@pytest.mark.filterwarnings("ignore::celosia.core.warnings.NotPrivateWarning")
 def test_settings_that_are_not_private_are_refused() -> None:
-    purse = Purse(cl.PureDP(epsilon=3, adjacency=ReplaceOne))
+    account = InMemoryBudget(cl.PureDP(epsilon=3, adjacency=ReplaceOne))
     with pytest.raises(ParameterError, match="less private than a run must be"):
-        _search(param_grid={"method": ["seed"]}, budget=purse, source=None).fit(_X, _Y)
-    assert not purse.history
+        _search(param_grid={"method": ["seed"]}, budget=account, source=None).fit(_X, _Y)
+    assert not account.history
 
 
 def test_without_privacy_every_candidate_is_tried() -> None:

@@ -17,9 +17,9 @@ import celosia as cl
 from celosia.core import AddRemove, InputError, ParameterError, ReplaceOne, UnboundedDataError
 from celosia.core.adjacency import Adjacency
 from celosia.core.events import GaussianEvent, LaplaceEvent
-from celosia.learn.base.exact import Held
+from celosia.learn.base.exact import ExactSums
 from celosia.learn.naive_bayes.categorical import CategoricalNB
-from celosia.ledger import Purse
+from celosia.ledger import InMemoryBudget
 from celosia.noise import Seeded
 from celosia.query.answering.fitting import fitting_of
 from celosia.query.engines.registry import open_engine
@@ -72,10 +72,10 @@ def test_it_learns_nearly_as_well_with_privacy(amount: dict[str, Any]) -> None:
 ROW = st.tuples(*(st.integers(0, size - 1) for size in SIZES), st.integers(0, 1))
 
 
-def _sums(model: CategoricalNB, rows: list[Any]) -> tuple[NDArray[Any], Held]:
+def _sums(model: CategoricalNB, rows: list[Any]) -> tuple[NDArray[Any], ExactSums]:
     model.classes_ = np.array([0, 1])
     held = model._begin(3)
-    assert isinstance(held, Held)
+    assert isinstance(held, ExactSums)
     if rows:
         held.add(np.array([row[:3] for row in rows], dtype=float), np.array([row[3] for row in rows]))
     return held.combined(), held
@@ -198,23 +198,23 @@ def test_what_makes_no_sense_is_refused_and_costs_nothing(
     change: dict[str, Any], error: type[Exception], words: str
 ) -> None:
     x, y = _data()
-    purse = Purse(cl.PureDP(epsilon=2))
-    options: dict[str, Any] = {"categories": SIZES, "classes": [0, 1], "budget": purse} | change
+    account = InMemoryBudget(cl.PureDP(epsilon=2))
+    options: dict[str, Any] = {"categories": SIZES, "classes": [0, 1], "budget": account} | change
     with pytest.raises(error, match=words):
         CategoricalNB(**options).fit(x, y)
-    assert purse.remaining == cl.PureDP(epsilon=2)
+    assert account.remaining == cl.PureDP(epsilon=2)
 
 
 def test_bad_data_are_refused_and_cost_nothing() -> None:
     x, y = _data()
-    purse = Purse(cl.PureDP(epsilon=2))
-    model = CategoricalNB(categories=SIZES, classes=[0, 1], budget=purse)
+    account = InMemoryBudget(cl.PureDP(epsilon=2))
+    model = CategoricalNB(categories=SIZES, classes=[0, 1], budget=account)
     for bad in (x + 0.5, np.where(x == 2, np.nan, x), x[:, 0], [["a", "b", "c"]] * len(y)):
         with pytest.raises((InputError, TypeError)):
             model.fit(bad, y[: len(bad)])
     with pytest.raises(TypeError):
         model.fit(sparse.csr_matrix(x), y)
-    assert purse.remaining == cl.PureDP(epsilon=2)
+    assert account.remaining == cl.PureDP(epsilon=2)
 
 
 def test_one_row_one_category_and_a_class_that_does_not_occur() -> None:
@@ -267,4 +267,4 @@ def test_the_same_numbers_come_out_of_a_database() -> None:
     inside = session.fit(CategoricalNB(epsilon=1), features=list("abc"), target="ill")
     assert inside.predict(frame[list("abc")]).dtype == bool
     with pytest.raises(ParameterError, match="must be a Category"):
-        CategoricalNB().inquire({"a": cl.Real(0, 1)}, cl.Boolean())
+        CategoricalNB().plan_fit({"a": cl.Real(0, 1)}, cl.Boolean())

@@ -22,9 +22,9 @@ from celosia.core import AddRemove, InputError, NotPrivateWarning, ParameterErro
 from celosia.core.adjacency import Adjacency
 from celosia.core.events import GaussianEvent, LaplaceEvent
 from celosia.core.structure import CertifiedEvent
-from celosia.learn.base.exact import Held
+from celosia.learn.base.exact import ExactSums
 from celosia.learn.naive_bayes.gaussian import GaussianNB
-from celosia.ledger import Purse
+from celosia.ledger import InMemoryBudget
 from celosia.noise import Seeded
 from celosia.query.answering.fitting import fitting_of
 from celosia.query.engines.registry import open_engine
@@ -187,17 +187,17 @@ def test_what_makes_no_sense_is_refused_and_costs_nothing(
     change: dict[str, Any], error: type[Exception], words: str
 ) -> None:
     x, y = _data()
-    purse = Purse(cl.PureDP(epsilon=2))
-    given_: dict[str, Any] = {"epsilon": 1, "bounds": (-5, 5), "classes": [0, 1, 2], "budget": purse} | change
+    account = InMemoryBudget(cl.PureDP(epsilon=2))
+    given_: dict[str, Any] = {"epsilon": 1, "bounds": (-5, 5), "classes": [0, 1, 2], "budget": account} | change
     with pytest.raises(error, match=words):
         GaussianNB(**given_).fit(x, y)
-    assert purse.remaining == cl.PureDP(epsilon=2)
+    assert account.remaining == cl.PureDP(epsilon=2)
 
 
 def test_bad_data_are_refused_and_cost_nothing() -> None:
     x, y = _data()
-    purse = Purse(cl.PureDP(epsilon=2))
-    model = GaussianNB(bounds=(-5, 5), classes=[0, 1, 2], budget=purse)
+    account = InMemoryBudget(cl.PureDP(epsilon=2))
+    model = GaussianNB(bounds=(-5, 5), classes=[0, 1, 2], budget=account)
     broken = x.copy()
     broken[3, 1] = np.nan
     for bad, labels in ((broken, y), (x[:0], y), (x, y[:-1]), (x, None), (x[:, 0], y)):
@@ -207,9 +207,9 @@ def test_bad_data_are_refused_and_cost_nothing() -> None:
         model.fit(sparse.csr_matrix(x), y)
     with pytest.raises(TypeError):
         model.fit(x, y, sample_weight=np.ones(len(y)))  # type: ignore[call-arg] # the point
-    assert purse.remaining == cl.PureDP(epsilon=2)
+    assert account.remaining == cl.PureDP(epsilon=2)
     model.fit(x, y)
-    assert purse.remaining == cl.PureDP(epsilon=1)
+    assert account.remaining == cl.PureDP(epsilon=1)
 
 
 @pytest.mark.parametrize("adjacency", [AddRemove, ReplaceOne])
@@ -225,7 +225,7 @@ def test_the_whole_fit_loses_no_more_than_epsilon(adjacency: Adjacency, data: st
     sums = []
     for table in ([*rows, one], rows if adjacency is AddRemove else [*rows, other]):
         held = model._begin(2)
-        assert isinstance(held, Held)
+        assert isinstance(held, ExactSums)
         if table:
             held.add(np.array([r[:2] for r in table]), np.array([r[2] for r in table]))
         sums.append(held.combined())
@@ -261,7 +261,7 @@ def test_seed_needs_bounds_a_plain_epsilon_and_memory() -> None:
     with pytest.raises(ParameterError, match="epsilon alone"):
         GaussianNB(method="seed", delta=1e-5, bounds=(-5, 5), classes=[0, 1, 2]).fit(x, y)
     with pytest.raises(ParameterError, match="fit in memory"):
-        GaussianNB(method="seed").inquire({"x": cl.Real(0, 1)}, cl.Boolean())
+        GaussianNB(method="seed").plan_fit({"x": cl.Real(0, 1)}, cl.Boolean())
 
 
 def test_priors_that_are_known_are_taken() -> None:
@@ -274,10 +274,10 @@ def test_a_forecast_is_about_right_and_spends_nothing() -> None:
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1], 1000)
     x = rng.uniform(0, 10, (2000, 3))
-    purse = Purse(cl.PureDP(epsilon=1))
-    model = GaussianNB(bounds=(0, 10), classes=[0, 1], budget=purse)
+    account = InMemoryBudget(cl.PureDP(epsilon=1))
+    model = GaussianNB(bounds=(0, 10), classes=[0, 1], budget=account)
     forecast = model.preview(2000, epsilon=1, n_features=3)
-    assert purse.remaining == cl.PureDP(epsilon=1)
+    assert account.remaining == cl.PureDP(epsilon=1)
     exact = np.array([x[y == c].mean(axis=0) for c in (0, 1)])
     off = [GaussianNB(bounds=(0, 10), classes=[0, 1], source=Seeded(s)).fit(x, y).theta_ - exact for s in range(30)]
     assert np.sqrt(np.mean(np.square(off))) / 10 == pytest.approx(forecast.error, rel=0.35)
@@ -296,7 +296,7 @@ def test_the_same_numbers_come_out_of_a_database() -> None:
     session = cl.Session(cl.table(frame, schema=schema, name="t"), budget=cl.PureDP(epsilon=1))
     fitting = fitting_of(GaussianNB(epsilon=1), session.query(), ["a", "b"], "label")
     kinds = (schema["a"], schema["b"])
-    held = Held(GaussianNB(epsilon=1).inquire({"a": kinds[0], "b": kinds[1]}, schema["label"]), kinds)
+    held = ExactSums(GaussianNB(epsilon=1).plan_fit({"a": kinds[0], "b": kinds[1]}, schema["label"]), kinds)
     held.add(frame[["a", "b"]].to_numpy(float), (frame["label"] == "yes").to_numpy().astype(int))
     with open_engine(session.tables) as engine:
         engine.check(fitting.plan)

@@ -16,10 +16,10 @@ import celosia as cl
 from celosia.core import AddRemove, InputError, ParameterError, ReplaceOne, UnboundedDataError
 from celosia.core.adjacency import Adjacency
 from celosia.core.events import LaplaceEvent
-from celosia.learn.base.exact import Held
+from celosia.learn.base.exact import ExactSums
 from celosia.learn.naive_bayes.gaussian import GaussianNB
 from celosia.learn.preprocessing.standard_scaler import StandardScaler
-from celosia.ledger import Purse
+from celosia.ledger import InMemoryBudget
 from celosia.noise import Seeded
 from celosia.query.answering.fitting import fitting_of
 from celosia.query.engines.registry import open_engine
@@ -112,7 +112,7 @@ def test_the_whole_fit_loses_no_more_than_epsilon(data: st.DataObject, adjacency
     sums = []
     for table in ([*rows, one], rows if adjacency is AddRemove else [*rows, other]):
         held = model._begin(2)
-        assert isinstance(held, Held)
+        assert isinstance(held, ExactSums)
         if table:
             held.add(np.array(table))
         sums.append(held.combined())
@@ -134,22 +134,22 @@ def test_the_whole_fit_loses_no_more_than_epsilon(data: st.DataObject, adjacency
 def test_what_makes_no_sense_is_refused_and_costs_nothing(
     change: dict[str, Any], error: type[Exception], words: str
 ) -> None:
-    purse = Purse(cl.PureDP(epsilon=2))
-    options: dict[str, Any] = {"bounds": BOUNDS, "budget": purse} | change
+    account = InMemoryBudget(cl.PureDP(epsilon=2))
+    options: dict[str, Any] = {"bounds": BOUNDS, "budget": account} | change
     with pytest.raises(error, match=words):
         StandardScaler(**options).fit(_data(10))
-    assert purse.remaining == cl.PureDP(epsilon=2)
+    assert account.remaining == cl.PureDP(epsilon=2)
 
 
 def test_bad_data_are_refused_and_cost_nothing() -> None:
-    purse = Purse(cl.PureDP(epsilon=2))
-    scaler = StandardScaler(bounds=BOUNDS, budget=purse)
+    account = InMemoryBudget(cl.PureDP(epsilon=2))
+    scaler = StandardScaler(bounds=BOUNDS, budget=account)
     for bad in ([[1, 2, np.nan]], [[1, 2, np.inf]], np.ones((3, 0)), [1, 2, 3], [["a", "b", "c"]]):
         with pytest.raises(InputError):
             scaler.fit(bad)
     with pytest.raises(TypeError):
         scaler.fit(sparse.csr_matrix(_data(10)))
-    assert purse.remaining == cl.PureDP(epsilon=2)
+    assert account.remaining == cl.PureDP(epsilon=2)
 
 
 def test_chunks_are_the_same_fit() -> None:

@@ -6,17 +6,17 @@ import pytest
 
 import celosia as cl
 from celosia.core import (
-    BudgetExceeded,
+    BudgetExceededError,
     EngineError,
     FormatError,
     GaussianEvent,
-    GuaranteeMismatch,
+    GuaranteeMismatchError,
     InputError,
     LedgerError,
     ParameterError,
 )
 from celosia.learn.privacy.paying import check_price, paid, price_event
-from celosia.ledger import Purse
+from celosia.ledger import InMemoryBudget
 from celosia.mechanisms import Laplace
 from celosia.noise import Seeded
 
@@ -36,33 +36,33 @@ def test_without_a_budget_only_the_source_is_given() -> None:
 
 
 def test_what_was_learned_is_committed() -> None:
-    purse = Purse(cl.PureDP(epsilon=1))
-    _pay(purse)
-    assert [entry.state for entry in purse.history] == ["committed"]
-    assert purse.remaining == cl.PureDP(epsilon="0.6")
+    account = InMemoryBudget(cl.PureDP(epsilon=1))
+    _pay(account)
+    assert [entry.state for entry in account.history] == ["committed"]
+    assert account.remaining == cl.PureDP(epsilon="0.6")
 
 
 def test_a_failure_stays_paid_for_and_quotes_nothing() -> None:
-    purse = Purse(cl.PureDP(epsilon=1))
+    account = InMemoryBudget(cl.PureDP(epsilon=1))
     with pytest.raises(EngineError, match="stays paid for") as caught:
-        _pay(purse, ValueError("Ana is 34"))
+        _pay(account, ValueError("Ana is 34"))
     assert caught.value.__suppress_context__
     assert "Ana" not in str(caught.value)
     with pytest.raises(InputError, match="ours"):
-        _pay(purse, InputError("ours"))
-    assert [entry.state for entry in purse.history] == ["failed", "failed"]
-    assert purse.remaining == cl.PureDP(epsilon="0.2")
+        _pay(account, InputError("ours"))
+    assert [entry.state for entry in account.history] == ["failed", "failed"]
+    assert account.remaining == cl.PureDP(epsilon="0.2")
 
 
 def test_more_than_is_left_is_refused_and_nothing_spent() -> None:
-    purse = Purse(cl.PureDP(epsilon="0.3"))
-    with pytest.raises(BudgetExceeded):
-        _pay(purse)
-    assert purse.remaining == cl.PureDP(epsilon="0.3")
+    account = InMemoryBudget(cl.PureDP(epsilon="0.3"))
+    with pytest.raises(BudgetExceededError):
+        _pay(account)
+    assert account.remaining == cl.PureDP(epsilon="0.3")
 
 
 def test_a_ledger_takes_no_seeded_noise() -> None:
-    ledger = cl.ledger("memory://")
+    ledger = cl.open_ledger("memory://")
     ledger.set_budget(cl.PureDP(epsilon=1), dataset="deaths")
     with pytest.raises(ParameterError, match="leave source= out"):
         _pay(ledger.account("deaths"))
@@ -77,20 +77,20 @@ def test_what_keeps_no_budget_is_refused() -> None:
 def test_a_delta_needs_a_budget_that_has_one() -> None:
     from celosia.learn import LogisticRegression
 
-    purse = Purse(cl.PureDP(epsilon=3))
-    model = LogisticRegression(epsilon=1, delta="1e-6", bounds=(0, 1), classes=[0, 1], budget=purse)
+    account = InMemoryBudget(cl.PureDP(epsilon=3))
+    model = LogisticRegression(epsilon=1, delta="1e-6", bounds=(0, 1), classes=[0, 1], budget=account)
     with pytest.raises(ParameterError, match="leave delta= out"):
         model.fit([[0.0], [1.0]], [0, 1])
-    assert purse.history == ()
+    assert account.history == ()
 
 
 def test_a_forked_copy_of_a_budget_pays_for_no_fit() -> None:
-    purse = Purse(cl.PureDP(epsilon=1))
+    account = InMemoryBudget(cl.PureDP(epsilon=1))
     if not (child := os.fork()):
         code = 1
         try:
             with pytest.raises(LedgerError, match="Share a ledger instead"):
-                cl.learn.StandardScaler(bounds=(0, 1), epsilon="0.4", budget=purse).fit([[0.5], [0.25]])
+                cl.learn.StandardScaler(bounds=(0, 1), epsilon="0.4", budget=account).fit([[0.5], [0.25]])
             code = 7
         finally:
             os._exit(code)
@@ -100,7 +100,7 @@ def test_a_forked_copy_of_a_budget_pays_for_no_fit() -> None:
 def test_an_event_is_priced_in_the_kind_of_its_guarantee() -> None:
     assert price_event(LAPLACE.event, cl.ApproxDP(epsilon=9, delta="1e-6")) == cl.ApproxDP(epsilon="0.4", delta=0)
     assert price_event(LAPLACE.event, cl.ZCDP(rho=9)) <= cl.ZCDP(rho="0.08")
-    with pytest.raises(GuaranteeMismatch):
+    with pytest.raises(GuaranteeMismatchError):
         price_event(LAPLACE.event, cl.PureDP(epsilon="0.4", unit="person"))
 
 

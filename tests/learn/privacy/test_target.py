@@ -10,11 +10,19 @@ import pytest
 
 import celosia as cl
 from celosia.accounting.prices.gaussian import largest_rho
-from celosia.core import AddRemove, CertifiedEvent, GaussianEvent, LaplaceEvent, NotPriced, ParameterError, ReplaceOne
+from celosia.core import (
+    AddRemove,
+    CertifiedEvent,
+    GaussianEvent,
+    LaplaceEvent,
+    NotPricedError,
+    ParameterError,
+    ReplaceOne,
+)
 from celosia.learn import PCA
 from celosia.learn.io.model_file import MODELS
 from celosia.learn.privacy.target import Target
-from celosia.ledger import Purse
+from celosia.ledger import InMemoryBudget
 from celosia.statistics import Sensitivity
 
 
@@ -49,10 +57,10 @@ def test_nonsense_is_refused(given: dict[str, Any]) -> None:
 
 
 def test_neighbours_and_unit_are_those_of_the_budget() -> None:
-    purse = Purse(cl.PureDP(epsilon=1, adjacency=cl.ReplaceOne, unit="person"))
-    target = Target.of(epsilon=1, door=purse)
+    account = InMemoryBudget(cl.PureDP(epsilon=1, adjacency=cl.ReplaceOne, unit="person"))
+    target = Target.of(epsilon=1, account=account)
     assert (target.adjacency, target.unit) == (cl.ReplaceOne, "person")
-    assert Target.of(epsilon=1, adjacency=cl.AddRemove, door=purse).adjacency is cl.AddRemove
+    assert Target.of(epsilon=1, adjacency=cl.AddRemove, account=account).adjacency is cl.AddRemove
 
 
 def test_a_share_is_of_epsilon_or_of_rho() -> None:
@@ -77,8 +85,8 @@ def test_the_event_keeps_the_promise_whoever_prices_it() -> None:
     parts = [target.noise(Sensitivity(l1=100, l2_squared=100), 100, Fraction(1, 2)).event for _ in range(2)]
     event = target.event(*parts)
     assert isinstance(event, CertifiedEvent)
-    purse = Purse(cl.ApproxDP(epsilon=1, delta="1e-6"))
-    assert purse.admits(event)
+    account = InMemoryBudget(cl.ApproxDP(epsilon=1, delta="1e-6"))
+    assert account.admits(event)
 
 
 @pytest.mark.parametrize(("epsilon", "delta", "less"), [(1, "1e-6", 0.94), ("0.1", "1e-6", 0.93), (20, "1e-6", 0.96)])
@@ -87,21 +95,21 @@ def test_gaussian_noise_is_certified_exactly_whatever_shares_it_is_divided_into(
 ) -> None:
     budget = cl.ApproxDP(epsilon=epsilon, delta=delta)
     target, sensitivity = (
-        Target.of(epsilon=epsilon, delta=delta, door=Purse(budget)),
+        Target.of(epsilon=epsilon, delta=delta, account=InMemoryBudget(budget)),
         Sensitivity(l1=4**10, l2_squared=4**10),
     )
     shares = [Fraction(1, 10), Fraction(9, 1000), *[Fraction(891, 1000) / 6] * 6]
     event = target.event(*(target.noise(sensitivity, 9, share).event for share in shares))
-    assert Purse(budget).cost(event) == budget
-    assert Purse(budget).admits(event)
+    assert InMemoryBudget(budget).cost(event) == budget
+    assert InMemoryBudget(budget).admits(event)
     # One noise more, or noise that is a thousandth smaller, has no certificate.
     more = target.event(event.event, target.noise(sensitivity, 9, Fraction(1, 100)).event)  # type: ignore[attr-defined]
-    with pytest.raises(NotPriced, match="not enough"):
-        Purse(budget).admits(more)
+    with pytest.raises(NotPricedError, match="not enough"):
+        InMemoryBudget(budget).admits(more)
     variance = target.noise(sensitivity, 9, Fraction(1, 2)).event.variance * Fraction(999, 1000)  # type: ignore[union-attr]
     half = GaussianEvent(variance=variance, sensitivity_squared=4**10, dimension=9)
-    with pytest.raises(NotPriced, match="not enough"):
-        Purse(budget).admits(target.event(half, half))
+    with pytest.raises(NotPricedError, match="not enough"):
+        InMemoryBudget(budget).admits(target.event(half, half))
     through_rho = replace(target, exact=False).noise(sensitivity, 9, shares[0])
     assert target.noise(sensitivity, 9, shares[0]).variance < less**2 * through_rho.variance
 
@@ -109,16 +117,16 @@ def test_gaussian_noise_is_certified_exactly_whatever_shares_it_is_divided_into(
 def test_noise_of_one_step_keeps_its_certificate_in_shares() -> None:
     target = Target.of(epsilon=60, delta="1e-6")
     noises = [target.noise(Sensitivity(l1=1, l2_squared=1), 50, Fraction(1, 2)).event for _ in range(2)]
-    assert Purse(cl.ApproxDP(epsilon=60, delta="1e-6")).admits(target.event(*noises))
+    assert InMemoryBudget(cl.ApproxDP(epsilon=60, delta="1e-6")).admits(target.event(*noises))
 
 
 def test_a_budget_that_is_a_rho_pays_no_more_than_the_rho_that_implies_the_target() -> None:
     rho = largest_rho(Fraction(1), Fraction(1, 10**6))
     for budget in (cl.ZCDP(rho=rho), cl.ZCDP(rho=2 * rho)):
-        target = Target.of(epsilon=1, delta="1e-6", door=Purse(budget))
+        target = Target.of(epsilon=1, delta="1e-6", account=InMemoryBudget(budget))
         event = target.event(target.noise(Sensitivity(l1=4**10, l2_squared=4**10), 9).event)
-        assert Purse(budget).cost(event).rho <= rho  # type: ignore[attr-defined]
-        assert Purse(budget).admits(event)
+        assert InMemoryBudget(budget).cost(event).rho <= rho  # type: ignore[attr-defined]
+        assert InMemoryBudget(budget).admits(event)
     assert target.total_rho == rho < Target.of(epsilon=1, delta="1e-6").total_rho
 
 
@@ -151,7 +159,9 @@ def test_too_little_or_too_much_is_told_of_what_was_given(name: str, amount: Any
 def test_every_estimator_speaks_of_epsilon_and_not_of_a_scale(name: str) -> None:
     rows, target = np.full((4, 1), 0.5), [0, 1, 0, 1]
     for epsilon in (1e-300, "1e-99", 1e300):
-        purse = Purse(cl.ApproxDP(epsilon=1, delta="1e-6", adjacency=AddRemove if "PNSGD" not in name else ReplaceOne))
+        account = InMemoryBudget(
+            cl.ApproxDP(epsilon=1, delta="1e-6", adjacency=AddRemove if "PNSGD" not in name else ReplaceOne)
+        )
         known = {"bounds": (0, 1), "bounds_y": (0, 1), "classes": [0, 1], "n_clusters": 2, "categories": [2]}
         kind = getattr(cl.learn, name if name in MODELS else "Ridge")
         given = {key: value for key, value in known.items() if key in kind().get_params()}
@@ -159,9 +169,9 @@ def test_every_estimator_speaks_of_epsilon_and_not_of_a_scale(name: str) -> None
             del given["bounds"]
         more = {"delta": "1e-6"} if "PNSGD" in name else {}
         if name in MODELS:
-            model = kind(epsilon=epsilon, budget=purse, **given | more)
+            model = kind(epsilon=epsilon, budget=account, **given | more)
         else:
-            model = cl.learn.PrivateSearchCV(kind(**given), {"alpha": [1.0, 2.0]}, epsilon=epsilon, budget=purse)
+            model = cl.learn.PrivateSearchCV(kind(**given), {"alpha": [1.0, 2.0]}, epsilon=epsilon, budget=account)
         said = "epsilon"
         try:
             model.fit(np.floor(rows) if name == "CategoricalNB" else rows, target)
@@ -169,7 +179,7 @@ def test_every_estimator_speaks_of_epsilon_and_not_of_a_scale(name: str) -> None
             said = str(error)
         assert "epsilon" in said
         assert "scale" not in said
-        assert not purse.history or epsilon == "1e-99"  # noise that can be drawn all the same
+        assert not account.history or epsilon == "1e-99"  # noise that can be drawn all the same
 
 
 def test_a_session_certifies_exactly_where_its_budget_is_an_epsilon() -> None:

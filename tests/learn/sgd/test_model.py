@@ -15,7 +15,7 @@ from celosia.core import (
     ZCDP,
     AddRemove,
     ApproxDP,
-    BudgetExceeded,
+    BudgetExceededError,
     InputError,
     ParameterError,
     RenyiDP,
@@ -28,7 +28,7 @@ from celosia.learn.optimize.projections import Ball
 from celosia.learn.sgd import noisy_descent
 from celosia.learn.sgd.noisy_descent import PNSGD
 from celosia.learn.sgd.pnsgd import PNSGDClassifier, PNSGDRegressor
-from celosia.ledger import Policy, Purse
+from celosia.ledger import InMemoryBudget, Policy
 from celosia.noise import Seeded
 
 RNG = np.random.default_rng(1)
@@ -114,9 +114,9 @@ def test_a_fit_that_fails_keeps_nothing(make: Any, target: Any, monkeypatch: pyt
 
 @both
 def test_a_fit_that_is_refused_leaves_the_model_as_it_was(make: Any, target: Any) -> None:
-    model = make(budget=Purse(ZCDP(rho="0.5", adjacency=ReplaceOne)), source=Seeded(5)).fit(X, target)
+    model = make(budget=InMemoryBudget(ZCDP(rho="0.5", adjacency=ReplaceOne)), source=Seeded(5)).fit(X, target)
     before = model.predict(X)
-    with pytest.raises(BudgetExceeded):
+    with pytest.raises(BudgetExceededError):
         model.fit(X[:, :1], target)
     assert np.array_equal(model.predict(X), before)
 
@@ -185,16 +185,16 @@ def test_what_was_run_is_told(make: Any, target: Any) -> None:
 
 @both
 def test_a_budget_pays_once(make: Any, target: Any) -> None:
-    purse = Purse(ZCDP(rho=1, adjacency=ReplaceOne))
-    make(budget=purse, source=Seeded(1)).fit(X, target)
-    assert float(purse.spent.rho) == pytest.approx(0.5, rel=1e-3)  # type: ignore[attr-defined] # of its kind
-    make(budget=purse, source=Seeded(1)).fit(X, target)
-    with pytest.raises(BudgetExceeded):
-        make(budget=purse, source=Seeded(1)).fit(X, target)
+    account = InMemoryBudget(ZCDP(rho=1, adjacency=ReplaceOne))
+    make(budget=account, source=Seeded(1)).fit(X, target)
+    assert float(account.spent.rho) == pytest.approx(0.5, rel=1e-3)  # type: ignore[attr-defined] # of its kind
+    make(budget=account, source=Seeded(1)).fit(X, target)
+    with pytest.raises(BudgetExceededError):
+        make(budget=account, source=Seeded(1)).fit(X, target)
 
 
 def test_a_ledger_refuses_real_arithmetic_unless_it_is_allowed() -> None:
-    ledger = cl.ledger("memory://")
+    ledger = cl.open_ledger("memory://")
     ledger.set_budget(ZCDP(rho=1, adjacency=ReplaceOne), dataset="heights")
     account = ledger.account("heights")
     with pytest.raises(cl.CelosiaError, match="real"):
@@ -208,21 +208,21 @@ def test_a_ledger_refuses_real_arithmetic_unless_it_is_allowed() -> None:
     "kind", [{}, {"stop": "secret uniform", "epochs": 1}, {"order": "fixed"}, {"amplification": "none"}]
 )
 def test_an_epsilon_budget_takes_the_pair_that_was_meant(make: Any, target: Any, kind: dict[str, Any]) -> None:
-    purse = Purse(ApproxDP(epsilon=2, delta="1e-5", adjacency=ReplaceOne))
-    given = {"rho": None, "epsilon": 1, "delta": "1e-6", "budget": purse, "source": Seeded(1), **kind}
+    account = InMemoryBudget(ApproxDP(epsilon=2, delta="1e-5", adjacency=ReplaceOne))
+    given = {"rho": None, "epsilon": 1, "delta": "1e-6", "budget": account, "source": Seeded(1), **kind}
     make(**given).fit(X, target)
     make(**given).fit(X, target)
-    assert [purse.cost(one.event) for one in purse.history] == [
+    assert [account.cost(one.event) for one in account.history] == [
         ApproxDP(epsilon=1, delta="1e-6", adjacency=ReplaceOne) for _ in range(2)
     ]
-    assert purse.spent <= ApproxDP(epsilon=2, delta="2e-6", adjacency=ReplaceOne)  # divergences may leave more
-    with pytest.raises(BudgetExceeded):
+    assert account.spent <= ApproxDP(epsilon=2, delta="2e-6", adjacency=ReplaceOne)  # divergences may leave more
+    with pytest.raises(BudgetExceededError):
         make(**given | {"epsilon": 3}).fit(X, target)
-    assert len(purse.history) == 2
+    assert len(account.history) == 2
 
 
 def test_a_ledger_that_allows_real_arithmetic_takes_the_default() -> None:
-    ledger = cl.ledger("memory://")
+    ledger = cl.open_ledger("memory://")
     limit = ApproxDP(epsilon=2, delta="1e-5", adjacency=ReplaceOne)
     ledger.set_budget(Policy(limit=limit, allow_real=True), dataset="heights")
     account = ledger.account("heights")
@@ -312,27 +312,27 @@ def test_a_forecast_is_what_happens() -> None:
     ],
 )
 def test_parameters_that_make_no_sense_cost_nothing(make: Any, target: Any, given: dict[str, Any], match: str) -> None:
-    purse = Purse(ZCDP(rho=1, adjacency=ReplaceOne))
+    account = InMemoryBudget(ZCDP(rho=1, adjacency=ReplaceOne))
     with pytest.raises(cl.CelosiaError, match=match):
-        make(budget=purse, **given).fit(X, target)
-    assert not purse.history
+        make(budget=account, **given).fit(X, target)
+    assert not account.history
 
 
 @both
 def test_data_that_cannot_be_read_cost_nothing(make: Any, target: Any) -> None:
-    purse = Purse(ZCDP(rho=1, adjacency=ReplaceOne))
-    model = make(budget=purse)
+    account = InMemoryBudget(ZCDP(rho=1, adjacency=ReplaceOne))
+    model = make(budget=account)
     for rows, goals in [(X[:5], target), (X * math.nan, target), (X[:0], target[:0]), (X, None), (X[:, 0], target)]:
         with pytest.raises(InputError):
             model.fit(rows, goals)
     with pytest.raises(UnboundedDataError, match="bounds"):
-        make(budget=purse, bounds=None).fit(X, target)
-    assert not purse.history
+        make(budget=account, bounds=None).fit(X, target)
+    assert not account.history
 
 
 def test_a_budget_for_added_records_is_refused() -> None:
     with pytest.raises(ParameterError, match="ReplaceOne"):
-        regressor(budget=Purse(ZCDP(rho=1))).fit(X, Y)
+        regressor(budget=InMemoryBudget(ZCDP(rho=1))).fit(X, Y)
 
 
 def test_without_privacy_no_record_is_promised_anything() -> None:

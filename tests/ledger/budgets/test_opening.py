@@ -10,10 +10,10 @@ import pytest
 from celosia.core import (
     ZCDP,
     ApproxDP,
-    BudgetExceeded,
+    BudgetExceededError,
     GaussianEvent,
-    GuaranteeMismatch,
-    NotPriced,
+    GuaranteeMismatchError,
+    NotPricedError,
     ParameterError,
     PureDP,
     RenyiDP,
@@ -41,7 +41,7 @@ def test_a_limit_can_be_raised_and_lowered(ledger: Ledger, event: Make) -> None:
     account = ledger.account("deaths")
     assert (account.spent, account.remaining) == (PureDP(epsilon="0.6"), PureDP(epsilon=0))
     for cost in (0, "1e-9"):  # below what was spent nothing fits, not even what costs nothing
-        with pytest.raises(BudgetExceeded):
+        with pytest.raises(BudgetExceededError):
             ledger.reserve(event(cost), dataset="deaths")
     ledger.set_budget(PureDP(epsilon=2), dataset="deaths")
     assert account.remaining == PureDP(epsilon="1.4")
@@ -91,7 +91,7 @@ def test_the_orders_of_a_curve_stay_too(ledger: Ledger, event: Make) -> None:
 def test_a_scope_is_charged_with_what_was_spent_before_it_had_a_budget(ledger: Ledger, event: Make) -> None:
     ledger.reserve(event("0.4"), dataset="deaths", analyst="ana")
     ledger.set_budget(PureDP(epsilon="0.5"), analyst="ana")
-    with pytest.raises(BudgetExceeded, match="analyst 'ana'"):
+    with pytest.raises(BudgetExceededError, match="analyst 'ana'"):
         ledger.reserve(event("0.2"), dataset="deaths", analyst="ana")
 
 
@@ -99,13 +99,13 @@ def test_a_budget_under_which_the_past_has_no_price_is_refused(ledger: Ledger, e
     ledger.set_budget(ZCDP(rho=1), dataset="rho")
     ledger.reserve(GaussianEvent(variance=100, sensitivity_squared=1), dataset="rho", analyst="ana")
     before = ledger.head
-    with pytest.raises(NotPriced):
+    with pytest.raises(NotPricedError):
         ledger.set_budget(PureDP(epsilon=1), analyst="ana")
     ledger.reserve(event("0.1"), dataset="deaths", analyst="eve")
     for limit in (PureDP(epsilon=1, unit="person"), PureDP(epsilon=1, adjacency=ReplaceOne)):
-        with pytest.raises(GuaranteeMismatch):
+        with pytest.raises(GuaranteeMismatchError):
             ledger.set_budget(limit, analyst="eve")
-        with pytest.raises(GuaranteeMismatch):
+        with pytest.raises(GuaranteeMismatchError):
             ledger.set_budget(limit, dataset="deaths")
     assert ledger.head.sequence == before.sequence + 1
 

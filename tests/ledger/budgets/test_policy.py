@@ -12,7 +12,7 @@ from celosia.core import (
     ApproxDP,
     GaussianDP,
     Guarantee,
-    GuaranteeMismatch,
+    GuaranteeMismatchError,
     ParameterError,
     PureDP,
     RenyiDP,
@@ -56,9 +56,9 @@ def test_accountants_that_are_no_sums_are_refused(name: Any) -> None:
 
 def test_limits_hold_between_all_neighbours() -> None:
     limit = PureDP(epsilon=1, adjacency=SameChanges)
-    with pytest.raises(GuaranteeMismatch, match="A limit cannot be for SameChanges"):
+    with pytest.raises(GuaranteeMismatchError, match="A limit cannot be for SameChanges"):
         Policy(limit=limit)
-    with pytest.raises(GuaranteeMismatch, match="limit cannot be for SameChanges"):
+    with pytest.raises(GuaranteeMismatchError, match="limit cannot be for SameChanges"):
         Window(seconds=60, limit=limit)
 
 
@@ -71,13 +71,13 @@ def test_limits_are_guarantees_that_promise_something(limit: Any) -> None:
 
 
 def test_a_limit_that_the_accountant_cannot_watch_is_refused_at_once() -> None:
-    with pytest.raises(GuaranteeMismatch):
+    with pytest.raises(GuaranteeMismatchError):
         Policy(limit=ZCDP(rho=1), accountant="basic")
-    with pytest.raises(GuaranteeMismatch):
+    with pytest.raises(GuaranteeMismatchError):
         Policy(limit=PureDP(epsilon=1), window=Window(seconds=60, limit=ZCDP(rho=1)))
-    with pytest.raises(GuaranteeMismatch, match="same neighbours"):
+    with pytest.raises(GuaranteeMismatchError, match="same neighbours"):
         Policy(limit=PureDP(epsilon=1), window=Window(seconds=60, limit=PureDP(epsilon=1, adjacency=ReplaceOne)))
-    with pytest.raises(GuaranteeMismatch, match="same unit"):
+    with pytest.raises(GuaranteeMismatchError, match="same unit"):
         Policy(limit=PureDP(epsilon=1), window=Window(seconds=60, limit=PureDP(epsilon=1, unit="person")))
 
 

@@ -8,11 +8,11 @@ import pytest
 import celosia as cl
 from celosia.core import (
     ZCDP,
-    BudgetExceeded,
+    BudgetExceededError,
     ComposedEvent,
     Event,
     GuaranteedEvent,
-    GuaranteeMismatch,
+    GuaranteeMismatchError,
     LaplaceEvent,
     ParameterError,
     PostProcessedEvent,
@@ -20,7 +20,7 @@ from celosia.core import (
     ReplaceOne,
 )
 from celosia.ledger import Ledger, Policy, Request, Window, open_ledger
-from celosia.ledger.reservations.reserving import Question, cost_under, drawn_id
+from celosia.ledger.reservations.reserving import SpendRequest, cost_under, drawn_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,17 +45,19 @@ def test_every_scope_must_have_room(ledger: Ledger, event: Make) -> None:
     ledger.set_budget(PureDP(epsilon="0.3"), dataset="deaths", analyst="ana")
     ledger.reserve(event("0.3"), dataset="deaths", analyst="ana")
     before = ledger.head
-    with pytest.raises(BudgetExceeded, match=r"PureDP\(epsilon='0.1'\), and analyst 'ana' on data set 'deaths' has"):
+    with pytest.raises(
+        BudgetExceededError, match=r"PureDP\(epsilon='0.1'\), and analyst 'ana' on data set 'deaths' has"
+    ):
         ledger.reserve(event("0.1"), dataset="deaths", analyst="ana")
     ledger.set_budget(PureDP(epsilon=1), dataset="births")
     ledger.reserve(event("0.2"), dataset="births", analyst="ana")
-    with pytest.raises(BudgetExceeded, match=r"and analyst 'ana' has PureDP.* left: it is used up"):
+    with pytest.raises(BudgetExceededError, match=r"and analyst 'ana' has PureDP.* left: it is used up"):
         ledger.reserve(event("0.1"), dataset="births", analyst="ana")
     ledger.reserve(event("0.7"), dataset="deaths", analyst="eve")
-    with pytest.raises(BudgetExceeded, match="data set 'deaths' has"):
+    with pytest.raises(BudgetExceededError, match="data set 'deaths' has"):
         ledger.reserve(event("0.1"), dataset="deaths")
     assert ledger.head.sequence == before.sequence + 3
-    with pytest.raises(BudgetExceeded, match=r"ask for an epsilon of at most 0\.8, or ask the owner"):
+    with pytest.raises(BudgetExceededError, match=r"ask for an epsilon of at most 0\.8, or ask the owner"):
         ledger.reserve(event("0.9"), dataset="births")
 
 
@@ -92,10 +94,10 @@ def test_who_cannot_pay_for_a_stored_answer_does_not_get_it(ledger: Ledger, even
     tenth = event("0.1")
     ledger.commit(ledger.reserve(tenth, dataset="deaths", fingerprint="f"), release(tenth), text="42")
     ledger.set_budget(PureDP(epsilon="0.05"), analyst="eve")
-    with pytest.raises(BudgetExceeded, match="analyst 'eve'"):
+    with pytest.raises(BudgetExceededError, match="analyst 'eve'"):
         ledger.reserve(tenth, dataset="deaths", analyst="eve", fingerprint="f")
     ledger.set_budget(PureDP(epsilon="0.1"), dataset="deaths")  # the data set is used up, its answers are not
-    with pytest.raises(BudgetExceeded, match="data set 'deaths'"):
+    with pytest.raises(BudgetExceededError, match="data set 'deaths'"):
         ledger.reserve(tenth, dataset="deaths", fingerprint="g")
     assert ledger.reserve(tenth, dataset="deaths", analyst="bob", fingerprint="f").answer == "42"
 
@@ -142,15 +144,17 @@ def test_windows_close_and_open_again(event: Make) -> None:
         daily = Window(seconds=86_400, limit=PureDP(epsilon=1))
         ledger.set_budget(Policy(limit=PureDP(epsilon="2.5"), window=daily), dataset="deaths")
         ledger.reserve(event(1), dataset="deaths")
-        with pytest.raises(BudgetExceeded, match=r"left until 2026-01-02 00:00 UTC: it is used up, so ask .*, or wait"):
+        with pytest.raises(
+            BudgetExceededError, match=r"left until 2026-01-02 00:00 UTC: it is used up, so ask .*, or wait"
+        ):
             ledger.reserve(event("0.1"), dataset="deaths")
         now[0] += timedelta(minutes=1)
         ledger.reserve(event(1), dataset="deaths")
         now[0] -= timedelta(hours=2)  # the clock goes back: the window does not
-        with pytest.raises(BudgetExceeded, match="until 2026-01-03"):
+        with pytest.raises(BudgetExceededError, match="until 2026-01-03"):
             ledger.reserve(event("0.1"), dataset="deaths")
         now[0] += timedelta(days=365)
-        with pytest.raises(BudgetExceeded, match=r"has PureDP\(epsilon=0.5\) left: ask"):  # the limit for good
+        with pytest.raises(BudgetExceededError, match=r"has PureDP\(epsilon=0.5\) left: ask"):  # the limit for good
             ledger.reserve(event("0.6"), dataset="deaths")
         ledger.reserve(event("0.5"), dataset="deaths")
         assert ledger.verify().ok
@@ -164,7 +168,7 @@ def test_a_window_that_is_set_later_counts_what_was_spent_in_it(event: Make) -> 
         daily = Window(seconds=86_400, limit=PureDP(epsilon="1.5"))
         ledger.set_budget(Policy(limit=PureDP(epsilon=10), window=daily), dataset="deaths")
         assert ledger.statement()[0].window_spent == PureDP(epsilon=1)
-        with pytest.raises(BudgetExceeded):
+        with pytest.raises(BudgetExceededError):
             ledger.reserve(event("0.6"), dataset="deaths")
 
 
@@ -189,7 +193,7 @@ def test_other_neighbours_and_units_are_refused(ledger: Ledger) -> None:
         LaplaceEvent(scale=10, sensitivity=1, adjacency=ReplaceOne),
         LaplaceEvent(scale=10, sensitivity=1, unit="person"),
     ):
-        with pytest.raises(GuaranteeMismatch):
+        with pytest.raises(GuaranteeMismatchError):
             ledger.reserve(event, dataset="deaths")
     assert ledger.account("deaths").spent == PureDP(epsilon=0)
 
@@ -214,7 +218,7 @@ def test_other_neighbours_and_units_are_refused(ledger: Ledger) -> None:
 def test_questions_that_make_no_sense_are_refused(wrong: dict[str, Any]) -> None:
     given: dict[str, Any] = {"event": LAPLACE, "dataset": "deaths"} | wrong
     with pytest.raises(ParameterError):
-        Question(**given)
+        SpendRequest(**given)
 
 
 def test_a_data_set_without_a_budget_is_not_asked(ledger: Ledger) -> None:
@@ -238,13 +242,13 @@ def test_costs_are_in_the_kind_of_the_accountant() -> None:
 
 
 def test_the_tightest_limit_is_named() -> None:
-    ledger = cl.ledger("memory://")
+    ledger = cl.open_ledger("memory://")
     week = Window(seconds=7 * 86_400, limit=cl.PureDP(epsilon="0.7"))
     ledger.set_budget(Policy(limit=cl.PureDP(epsilon=3), window=week), dataset="deaths")
     ledger.set_budget(cl.PureDP(epsilon="0.5"), dataset="deaths", analyst="ana")
     event = cl.mechanisms.Laplace(epsilon=5, sensitivity=1).event
-    with pytest.raises(BudgetExceeded, match=r"analyst 'ana' on data set 'deaths' has PureDP\(epsilon=0.5\) left"):
+    with pytest.raises(BudgetExceededError, match=r"analyst 'ana' on data set 'deaths' has PureDP\(epsilon=0.5\) left"):
         ledger.reserve(event, dataset="deaths", analyst="ana")
-    with pytest.raises(BudgetExceeded, match=r"data set 'deaths' has PureDP\(epsilon='?0.7'?\) left until"):
+    with pytest.raises(BudgetExceededError, match=r"data set 'deaths' has PureDP\(epsilon='?0.7'?\) left until"):
         ledger.reserve(event, dataset="deaths", analyst="leo")
     assert len(list(ledger.entries())) == 3

@@ -16,7 +16,7 @@ from sqlalchemy import event as events
 from sqlalchemy import text
 from sqlalchemy.exc import OperationalError
 
-from celosia.core import BudgetExceeded, LedgerError, PureDP
+from celosia.core import BudgetExceededError, LedgerError, PureDP
 from celosia.ledger import Ledger, Request, open_ledger
 from celosia.ledger.store import engines
 from celosia.ledger.store.store import Store
@@ -158,7 +158,7 @@ def test_threads_share_a_ledger(shared: str, event: Make) -> None:
 
         def ask() -> None:
             for _ in range(10):
-                with suppress(BudgetExceeded):
+                with suppress(BudgetExceededError):
                     answered.append(opened.reserve(event(1), dataset="deaths").id)
                 opened.statement()
 
@@ -178,7 +178,7 @@ def test_threads_share_a_ledger_in_memory(ledger: Ledger, event: Make) -> None:
     def ask() -> None:
         try:
             for _ in range(10):
-                with suppress(BudgetExceeded):
+                with suppress(BudgetExceededError):
                     ledger.reserve(event(1), dataset="deaths")
                 ledger.account("deaths").admits(event(1))
         except Exception as error:  # noqa: BLE001 - shown below, in the thread of the test
@@ -268,7 +268,7 @@ def test_a_commit_whose_answer_is_lost_is_found_by_its_request(
         monkeypatch.undo()
         assert opened.account("deaths").spent == PureDP(epsilon="0.6")
         assert not opened.reserve(event("0.6"), dataset="deaths", request=request).fresh
-        with pytest.raises(BudgetExceeded):
+        with pytest.raises(BudgetExceededError):
             opened.reserve(event("0.6"), dataset="deaths")
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from celosia.core import CelosiaError, InputError
 from celosia.local import CountMeanSketch, HadamardCountMeanSketch
-from celosia.local.base.estimate import surprise
+from celosia.local.base.estimate import critical_value
 from celosia.local.base.hashed_rows import asked, digests, exact_seed, exact_table, family
 from celosia.noise import Seeded
 from celosia.sketches.hashing.family import HashFamily
@@ -71,6 +71,6 @@ def test_values_that_nobody_has_seldom_pass_although_they_collide_with_everybody
         reports = protocol.privatize([7] * 2000, source=Seeded(seed))
         estimate = protocol.aggregate().absorb(reports).estimate(np.arange(1000, 1000 + asked_about // 20))
         passed += int((estimate.raw > estimate.critical(1e-4)).sum())
-        normal += int((estimate.raw > surprise(1e-4) * estimate.null_errors).sum())
+        normal += int((estimate.raw > critical_value(1e-4) * estimate.null_errors).sum())
     assert passed < 2e-4 * asked_about
     assert normal > 1e-3 * asked_about  # as a normal law would have it

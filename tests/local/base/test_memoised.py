@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from celosia.core import (
     Event,
     GuaranteedEvent,
-    GuaranteeMismatch,
+    GuaranteeMismatchError,
     InputError,
     ParameterError,
     PureDP,
@@ -23,7 +23,7 @@ from celosia.core import (
     ReplaceOne,
     SameChanges,
 )
-from celosia.ledger.purse import Purse
+from celosia.ledger.in_memory_budget import InMemoryBudget
 from celosia.local.base.memoised import Memoised, coins_from, numbers_from
 from celosia.local.longitudinal.d_bit_flip import DBitFlip
 from celosia.local.longitudinal.loloha import LOLOHA
@@ -143,14 +143,14 @@ def test_what_holds_between_some_histories_is_no_plain_guarantee(protocol: Memoi
     assert isinstance(life, GuaranteedEvent)
     assert (life.adjacency, life.guarantee.adjacency, life.unit) == (SameChanges, SameChanges, "person")
     assert Event.from_json(life.to_json()) == life
-    purse = Purse(PureDP(epsilon=10**6, adjacency=ReplaceOne, unit="person"))
-    with pytest.raises(GuaranteeMismatch, match="plain_lifetime"):
-        purse.reserve(life, question="A life")
-    with pytest.raises(GuaranteeMismatch, match="cannot be added"):
+    account = InMemoryBudget(PureDP(epsilon=10**6, adjacency=ReplaceOne, unit="person"))
+    with pytest.raises(GuaranteeMismatchError, match="plain_lifetime"):
+        account.reserve(life, question="A life")
+    with pytest.raises(GuaranteeMismatchError, match="cannot be added"):
         _ = life.guarantee + protocol.guarantee
-    with pytest.raises(GuaranteeMismatch, match="SameChanges"):
+    with pytest.raises(GuaranteeMismatchError, match="SameChanges"):
         RepeatedEvent(event=life, times=2)
-    assert purse.remaining == purse.budget
+    assert account.remaining == account.budget
 
 
 @EACH
@@ -162,7 +162,7 @@ def test_a_value_that_stays_and_a_single_report_have_plain_guarantees(
     assert stays.guarantee == PureDP(  # type: ignore[attr-defined] # it states one
         epsilon=protocol.lifetime_epsilon(30, 1), adjacency=ReplaceOne, unit="person"
     )
-    assert Purse(PureDP(epsilon=100, adjacency=ReplaceOne, unit="person")).admits(stays)
+    assert InMemoryBudget(PureDP(epsilon=100, adjacency=ReplaceOne, unit="person")).admits(stays)
 
 
 @EACH_REPLAYED

@@ -19,7 +19,7 @@ from scipy import stats
 from celosia.core import (
     AboveThresholdEvent,
     Event,
-    Exhausted,
+    ExhaustedError,
     InputError,
     Mechanism,
     ParameterError,
@@ -229,10 +229,10 @@ def test_a_session_ends_with_its_last_positive_answer() -> None:
     assert session.ask_all([1, 500, 2]).tolist() == [False, True]
     assert session.remaining == 0
     for _ in range(2):
-        with pytest.raises(Exhausted, match="2 positive answers") as caught:
+        with pytest.raises(ExhaustedError, match="2 positive answers") as caught:
             session.ask(7654321)
         assert "7654321" not in str(caught.value)
-        with pytest.raises(Exhausted):
+        with pytest.raises(ExhaustedError):
             session.ask_all([1])
     assert isinstance(caught.value, PermissionError)
 
@@ -376,7 +376,7 @@ def test_threads_share_the_last_answer() -> None:
         try:
             while True:
                 given.append(session.ask(10**6))
-        except Exhausted:
+        except ExhaustedError:
             pass
 
     threads = [threading.Thread(target=ask) for _ in range(8)]
@@ -396,7 +396,7 @@ def test_the_answers_that_are_left_cannot_be_raised() -> None:
 @pytest.mark.parametrize("copying", [copy.copy, copy.deepcopy, pickle.dumps])
 def test_a_session_cannot_be_copied(copying: Any) -> None:
     session = AboveThreshold(epsilon=1, sensitivity=1, threshold=0).start()
-    with pytest.raises(Exhausted, match="cannot be copied"):
+    with pytest.raises(ExhaustedError, match="cannot be copied"):
         copying(session)
 
 
@@ -406,7 +406,7 @@ def test_a_forked_session_gives_nothing() -> None:
     if child == 0:
         try:
             session.ask(100)
-        except Exhausted:
+        except ExhaustedError:
             os._exit(7)
         os._exit(0)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7

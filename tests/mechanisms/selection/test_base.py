@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from celosia.core import AddRemove, Event, InputError, Mechanism, NoInterval, ParameterError, PureDP, ReplaceOne
+from celosia.core import AddRemove, Event, InputError, Mechanism, NoIntervalError, ParameterError, PureDP, ReplaceOne
 from celosia.mechanisms import Exponential, NoisyMax, PermuteAndFlip
 from celosia.mechanisms.grid import FINENESS, to_steps
 from celosia.mechanisms.selection.base import Selection
@@ -157,7 +157,7 @@ def test_a_choice_says_whether_it_was_seeded_and_has_no_interval(kind: Any) -> N
     assert release == mechanism.release([1, 2, 3], source=Seeded(7))
     assert mechanism.release([1, 2, 3]).seeded is False
     assert mechanism.release([1, 2, 3], source=System()).seeded is False
-    with pytest.raises(NoInterval):
+    with pytest.raises(NoIntervalError):
         release.confidence_interval()
 
 

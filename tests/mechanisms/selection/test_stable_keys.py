@@ -23,7 +23,7 @@ from celosia.core import (
     ApproxDP,
     ConformanceError,
     InputError,
-    NoInterval,
+    NoIntervalError,
     ParameterError,
     ReplaceOne,
 )
@@ -250,7 +250,7 @@ def test_what_it_says_of_itself() -> None:
     assert released.event == keys.event
     assert released.guarantee == keys.guarantee
     assert not released.seeded
-    with pytest.raises(NoInterval):
+    with pytest.raises(NoIntervalError):
         released.confidence_interval()
 
 

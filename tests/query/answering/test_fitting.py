@@ -17,15 +17,15 @@ from hypothesis import strategies as st
 
 import celosia as cl
 from celosia.core import AddRemove, ReplaceOne
-from celosia.core.errors import BudgetExceeded, EngineError, InputError, ParameterError, QueryError
+from celosia.core.errors import BudgetExceededError, EngineError, InputError, ParameterError, QueryError
 from celosia.data.schema.axis import Axis
 from celosia.data.sources.classify import SparkSource
-from celosia.ledger import Purse
+from celosia.ledger import InMemoryBudget
 from celosia.noise import Seeded
 from celosia.query.answering.fitting import Fitting, fitting_of
 from celosia.query.engines.registry import open_engine
 from celosia.query.execution import person_level, row_level
-from celosia.statistics import Bins, Inquiry, Part, reached
+from celosia.statistics import Bins, Part, SummaryRequest, reached
 from tests.query.engines.test_postgres import uploaded
 from tests.query.learners import Adding, by_hand
 from tests.query.samples import Pretending
@@ -321,7 +321,7 @@ def all_exact(fitting: Fitting, tables: Sequence[Table]) -> list[Any]:
         mock.patch.multiple(person_level, Sums=WorldSums),
         mock.patch.multiple(row_level, Sums=WorldSums),
     ):
-        found = engine.summaries(fitting.plan, fitting.needs, fitting.bounding, SECRET, fitting.cells)
+        found = engine.summaries(fitting.plan, fitting.measurements, fitting.bounding, SECRET, fitting.cells)
     return [fitting.exact(Pretending(list(world)), SECRET) for world in zip(*found, strict=True)]
 
 
@@ -361,7 +361,7 @@ def test_the_noise_is_the_sessions_and_only_noise_comes_out() -> None:
     assert learner.facts is not None
     assert (learner.facts.seeded, learner.facts.table, learner.facts.where) == (True, "patients", "age >= 18")
     assert session.spent == cl.PureDP(epsilon=2)
-    assert [entry.state for entry in session.door.history] == ["committed"]
+    assert [entry.state for entry in session.account.history] == ["committed"]
     assert session.history[0].question == "Adding().fit(age, weight, dose, smokes) FROM patients WHERE age >= 18"
 
 
@@ -375,24 +375,24 @@ def test_the_pace_is_kept_and_left_before_the_commit() -> None:
         happened.append("out")
 
     session = session_on(declared(patients(20)), pace=pace)
-    commit = Purse.commit
+    commit = InMemoryBudget.commit
 
     def watched(*args: Any, **kwargs: Any) -> None:
         happened.append("commit")
         commit(*args, **kwargs)
 
-    with mock.patch.object(Purse, "commit", watched):
+    with mock.patch.object(InMemoryBudget, "commit", watched):
         session.fit(Adding(), ["age"])
     assert happened == ["in", "out", "commit"]
 
 
 def test_a_ledger_remembers_and_refuses_what_is_too_much() -> None:
-    ledger = cl.ledger("memory://")
+    ledger = cl.open_ledger("memory://")
     ledger.set_budget(cl.PureDP(epsilon="1.5"), dataset="patients")
     session = session_on(declared(patients(20)), ledger=ledger, budget=None)
     session.fit(Adding(epsilon=1), ["age"])
     assert [each.state for each in ledger.reservations(dataset="patients")] == ["committed"]
-    with pytest.raises(BudgetExceeded):
+    with pytest.raises(BudgetExceededError):
         session.fit(Adding(epsilon=1), ["age"])
     assert ledger.account("patients").spent == cl.PureDP(epsilon=1)
     with pytest.raises(ParameterError, match="source"):
@@ -411,7 +411,7 @@ def test_what_fails_after_it_was_paid_for_stays_paid(error: Exception) -> None:
     assert raised.value.__context__ is None
     assert learner.noisy is None
     assert session.spent == cl.PureDP(epsilon=1)
-    assert session.door.history[0].state == "failed"
+    assert session.account.history[0].state == "failed"
 
 
 class Iterating:
@@ -435,7 +435,7 @@ NOTHING: dict[str, Any] = {
     "the estimator was given other": {"estimator": Adding(axes=(Axis(0, 400, Fraction(1, 3)),))},
     "states less noise": {"estimator": Adding(quiet=Fraction(9, 10))},
     "less noise than": {"estimator": Adding(rho=1, quiet=Fraction(9, 10))},
-    "a session pays for what is fitted": {"estimator": Adding(budget=Purse(cl.PureDP(epsilon=1)))},
+    "a session pays for what is fitted": {"estimator": Adding(budget=InMemoryBudget(cl.PureDP(epsilon=1)))},
     "budget must be a Session": {"estimator": Adding(budget="mine")},
     "takes its noise from the session": {"estimator": Adding(source=Seeded(7))},
     "neighbours are those of the table": {"estimator": Adding(adjacency=ReplaceOne)},
@@ -464,15 +464,15 @@ def test_a_rho_needs_a_budget_that_knows_it() -> None:
 def test_a_session_may_be_the_estimators_own_budget() -> None:
     session = session_on(declared(patients(20)))
     session.fit(Adding(budget=session), ["age"])
-    session.fit(Adding(budget=session.door), ["age"])
+    session.fit(Adding(budget=session.account), ["age"])
     assert session.spent == cl.PureDP(epsilon=2)
 
 
 class Nearer(Adding):
     """States a footprint that does not hold for all values that its sums can have one by one."""
 
-    def inquire(self, *known: Any, **more: Any) -> Any:
-        inquiry = super().inquire(*known, **more)
+    def plan_fit(self, *known: Any, **more: Any) -> Any:
+        inquiry = super().plan_fit(*known, **more)
         nearer = dataclasses.replace(inquiry.footprint, l1=inquiry.footprint.l1 // inquiry.width)
         return dataclasses.replace(inquiry, footprint=nearer)
 
@@ -489,11 +489,11 @@ class Wrong(Adding):
 
     part = Part(measure=Bins(3), columns=(0,))
 
-    def inquire(self, *args: Any, **kwargs: Any) -> Any:
-        return dataclasses.replace(super().inquire(*args, **kwargs), parts=(self.part,))
+    def plan_fit(self, *args: Any, **kwargs: Any) -> Any:
+        return dataclasses.replace(super().plan_fit(*args, **kwargs), parts=(self.part,))
 
 
-class Doubled(Inquiry):
+class Doubled(SummaryRequest):
     """An inquiry with a way of its own to combine what was summed."""
 
     __slots__ = ()
@@ -505,8 +505,8 @@ class Doubled(Inquiry):
 class Doubling(Adding):
     """Says nothing of a matrix, and combines."""
 
-    def inquire(self, *args: Any, **kwargs: Any) -> Inquiry:
-        asked = super().inquire(*args, **kwargs)
+    def plan_fit(self, *args: Any, **kwargs: Any) -> SummaryRequest:
+        asked = super().plan_fit(*args, **kwargs)
         return Doubled(**{each.name: getattr(asked, each.name) for each in dataclasses.fields(asked)})
 
 

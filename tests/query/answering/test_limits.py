@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import celosia as cl
-from celosia.core import BudgetExceeded, LaplaceEvent, ParameterError, QueryError
+from celosia.core import BudgetExceededError, LaplaceEvent, ParameterError, QueryError
 from celosia.core.errors import EngineError
 from celosia.noise import Seeded
 from celosia.query.answering.limits import LimitsPlan, plan_limits
@@ -146,13 +146,13 @@ def test_a_session_pays_for_a_suggestion() -> None:
     )
     assert found.guarantee == session.history[0].cost
     assert found.event == session.history[0].event
-    with pytest.raises(BudgetExceeded):
+    with pytest.raises(BudgetExceededError):
         session.suggest_limits("sex", epsilon=1)
     assert len(session.history) == 1
 
 
 def test_a_ledger_remembers_a_suggestion() -> None:
-    ledger = cl.ledger("memory://")
+    ledger = cl.open_ledger("memory://")
     session = cl.Session(visits(BASE), budget=cl.ApproxDP(epsilon=1, delta="1e-6"), ledger=ledger)
     session.suggest_limits("sex", epsilon="0.25")
     assert session.spent == cl.ApproxDP(epsilon="0.25", delta=0, unit="person")

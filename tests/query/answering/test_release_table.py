@@ -28,7 +28,7 @@ from celosia.query.plan.nodes import Aggregate, Key
 from celosia.query.planning.strategy import Strategy, strategy_for
 from celosia.query.planning.target import Target
 from celosia.query.serial.release import release_from_json, release_to_json
-from celosia.statistics import Bounding
+from celosia.statistics import ContributionBounds
 from celosia.testing import check_distribution, check_mechanism, chi_square
 from tests.query.samples import FULL, Pretending, ask, persons_table, question, rows_table
 
@@ -448,7 +448,7 @@ def test_a_person_counts_for_so_many_texts_once_each_and_the_event_says_so() -> 
             keys=(Key(name="k", expression=query.plan.aggregates[0].columns[0]),),
             aggregates=(Aggregate(kind="count", name="n"),),
         )
-        bounding = Bounding(groups=2, cells=10, unit="person")
+        bounding = ContributionBounds(groups=2, cells=10, unit="person")
         batches = list(session._engine.key_counts(plan, bounding, SECRET))
         engine_counts.append(
             {key: n for batch in batches for key, n in zip(*map(pa.Array.to_pylist, batch.columns), strict=True)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from celosia.query.engines.base import Engine, Request
-from celosia.query.planning.measurements import Need
+from celosia.query.planning.measurements import Measurement
 from celosia.statistics import RowCount
 from celosia.testing.engines.reference_engine import ReferenceEngine
 
@@ -16,7 +16,7 @@ def test_an_engine_must_answer() -> None:
 
 
 def test_what_a_plan_needs_is_a_request() -> None:
-    request: Request = Need(measure=RowCount(), columns=(), serves=())
+    request: Request = Measurement(measure=RowCount(), columns=(), answers=())
     assert (request.columns, request.distinct) == ((), None)
 
 

@@ -30,8 +30,8 @@ from celosia.query.execution.rows import rows_of
 from celosia.query.plan.expressions import Column
 from celosia.query.plan.nodes import Aggregate, Base, Key, Plan
 from celosia.query.planning.cells import Cells
-from celosia.query.planning.measurements import Need
-from celosia.statistics import Bounding, Distinct, FirstMoments, Mode, Quantiles, RowCount, Total
+from celosia.query.planning.measurements import Measurement
+from celosia.statistics import ContributionBounds, Distinct, FirstMoments, Mode, Quantiles, RowCount, Total
 from celosia.testing.engines.reference_engine import ReferenceEngine
 from celosia.testing.engines.tables import SCHEMA, nasty_rows
 from tests.query import face
@@ -62,8 +62,8 @@ PEOPLE = cl.Schema(
 )
 
 
-def need(measure: Any, *columns: str, distinct: str | None = None) -> Need:
-    return Need(measure=measure, columns=tuple(map(Column, columns)), serves=(), distinct=distinct)
+def need(measure: Any, *columns: str, distinct: str | None = None) -> Measurement:
+    return Measurement(measure=measure, columns=tuple(map(Column, columns)), answers=(), distinct=distinct)
 
 
 def axis(kind: Kind) -> Axis:
@@ -79,9 +79,9 @@ def of_persons(source: object, schema: cl.Schema, person: str, *, groups: int = 
 NUMBERS = [need(RowCount()), *(need(FirstMoments(axis(PEOPLE[name])), name) for name in ("age", "weight", "born"))]
 
 
-def asked(engine: Engine, *needs: Need) -> list[list[list[int]]]:
+def asked(engine: Engine, *needs: Measurement) -> list[list[list[int]]]:
     plan = Plan(relation=Base("t"), keys=(SEX,), aggregates=COUNT)
-    found = engine.summaries(plan, needs, Bounding(cells=2), SECRET, Cells.product([("F", "M")]))
+    found = engine.summaries(plan, needs, ContributionBounds(cells=2), SECRET, Cells.product([("F", "M")]))
     return [array.tolist() for array in found]
 
 
@@ -171,7 +171,9 @@ def test_texts_are_read_as_their_kinds(tmp_path: Path) -> None:
     schema = cl.Schema(x=AGE, flag=cl.Boolean(), at=cl.Timestamp("2020-01-01", "2020-01-02"))
     needs = [need(FirstMoments(axis(kind)), name) for name, kind in schema.items()]
     with open_engine({"t": cl.table(file, schema=schema, name="t")}) as engine:
-        x, flag, at = (array.tolist() for array in engine.summaries(ONE, needs, Bounding(), SECRET, Cells.product([])))
+        x, flag, at = (
+            array.tolist() for array in engine.summaries(ONE, needs, ContributionBounds(), SECRET, Cells.product([]))
+        )
     numbers = [12, 7, 100, 0, 120, 3]
     assert x == [[sum(numbers), 120 * len(numbers) - sum(numbers)]]
     assert flag == [[len(texts), 0]]
@@ -200,7 +202,7 @@ def test_numbers_in_texts_do_not_depend_on_the_other_rows(tmp_path: Path) -> Non
         file = tmp_path / "t.csv"
         file.write_text("x\n007\n7\n007\n" + more)
         with open_engine({"t": cl.table(file, schema=schema, name="t")}) as engine:
-            counts.append(engine.summaries(ONE, needs, Bounding(), SECRET, Cells.product([]))[0].tolist())
+            counts.append(engine.summaries(ONE, needs, ContributionBounds(), SECRET, Cells.product([]))[0].tolist())
     assert counts == [[[2, 1]], [[2, 1]]]
 
 
@@ -233,7 +235,9 @@ def test_numbers_in_texts_do_not_depend_on_the_other_rows(tmp_path: Path) -> Non
 def test_every_type_of_number(array: pa.Array, kind: Kind, total: int) -> None:
     table = cl.table(pa.table({"x": array}), schema=cl.Schema(x=kind), name="t")
     with open_engine({"t": table}) as engine:
-        (found,) = engine.summaries(ONE, [need(Total(axis(kind)), "x")], Bounding(), SECRET, Cells.product([]))
+        (found,) = engine.summaries(
+            ONE, [need(Total(axis(kind)), "x")], ContributionBounds(), SECRET, Cells.product([])
+        )
     assert found.tolist() == [[total]]
 
 
@@ -280,7 +284,7 @@ def test_persons_of_any_type_are_told_apart(persons: pa.Array) -> None:
     table = of_persons(pa.table({"who": persons, "age": [1, 2, 3, 4, 5]}), cl.Schema(age=AGE), "who")
     with open_engine({"t": table}) as engine:
         needs = [need(RowCount()), need(Distinct(), distinct="persons")]
-        found = engine.summaries(ONE, needs, Bounding(unit="person"), SECRET, Cells.product([]))
+        found = engine.summaries(ONE, needs, ContributionBounds(unit="person"), SECRET, Cells.product([]))
     assert [array.tolist() for array in found] == [[[2]], [[2]]]
 
 
@@ -314,14 +318,14 @@ NEEDS = [
     most=st.integers(1, 3),
 )
 def test_it_agrees_with_the_reference(
-    rows: list[dict[str, Any]], keys: list[str], chosen: list[Need], person: str | None, groups: int, most: int
+    rows: list[dict[str, Any]], keys: list[str], chosen: list[Measurement], person: str | None, groups: int, most: int
 ) -> None:
     source = pa.Table.from_pylist(rows, schema=nasty_rows().schema)
     rowwise = cl.table(source, schema=SCHEMA, name="t")
     tables = {"t": rowwise if person is None else of_persons(source, SCHEMA, person, groups=groups, rows=most)}
     cells = Cells.product([SCHEMA[key].domain() or () for key in keys])
     plan = Plan(relation=Base("t"), keys=tuple(Key(name=key, expression=Column(key)) for key in keys), aggregates=COUNT)
-    bounding = Bounding(groups=min(groups, len(cells)), rows=most, cells=len(cells), unit="person")
+    bounding = ContributionBounds(groups=min(groups, len(cells)), rows=most, cells=len(cells), unit="person")
     with DuckDBEngine(tables) as engine:
         found = engine.summaries(plan, chosen, bounding, SECRET, cells)
     right = ReferenceEngine(tables).summaries(plan, chosen, bounding, SECRET, cells)
@@ -381,7 +385,7 @@ def test_what_does_not_fit_is_written_aside(tmp_path: Path, monkeypatch: pytest.
     cells = Cells.product([AGE.domain() or ()])
     with DuckDBEngine({"t": of_persons(tmp_path / "t.parquet", cl.Schema(age=AGE), "who")}) as engine:
         engine._backend.con.execute("SET memory_limit = '64MB'; SET threads = 1")
-        bounding = Bounding(cells=len(cells), unit="person")
+        bounding = ContributionBounds(cells=len(cells), unit="person")
         (found,) = engine.summaries(plan, [need(RowCount())], bounding, SECRET, cells)
         assert list(Path(engine._folder or "").iterdir())
     assert found[:100].tolist() == [[rows // 100]] * 100
@@ -396,7 +400,7 @@ def test_progress_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     table = of_persons(tmp_path / "t.parquet", cl.Schema(age=AGE), "who")
     with open_engine({"t": table}, progress=seen.append) as engine:
         for _ in range(5):
-            engine.summaries(ONE, [need(RowCount())], Bounding(unit="person"), SECRET, Cells.product([]))
+            engine.summaries(ONE, [need(RowCount())], ContributionBounds(unit="person"), SECRET, Cells.product([]))
     assert seen[-1] == 1.0
     assert all(0 <= part <= 1 for part in seen)
     assert any(0 < part < 1 for part in seen)
@@ -408,7 +412,7 @@ def test_errors_do_not_repeat_what_duckdb_said(tmp_path: Path) -> None:
     with open_engine({"t": table}) as engine:
         (tmp_path / "t.parquet").write_bytes(b"secret" * 100)
         with pytest.raises(EngineError, match="could not run") as caught:
-            engine.summaries(ONE, [need(RowCount(), "age")], Bounding(), SECRET, Cells.product([]))
+            engine.summaries(ONE, [need(RowCount(), "age")], ContributionBounds(), SECRET, Cells.product([]))
     assert "secret" not in str(caught.value)
     assert str(tmp_path) not in str(caught.value)
     assert caught.value.__context__ is None
@@ -442,7 +446,9 @@ def test_an_ibis_table_is_asked_on_its_own_connection() -> None:
     table: Table = cl.table(backend.table("ages"), schema=cl.Schema(age=AGE), name="t")
     before = backend.con.execute("SHOW ALL TABLES").fetchall()
     with open_engine({"t": table, "book": book}) as engine:
-        (found,) = engine.summaries(ONE, [need(Total(AGE.axis), "age")], Bounding(), SECRET, Cells.product([]))
+        (found,) = engine.summaries(
+            ONE, [need(Total(AGE.axis), "age")], ContributionBounds(), SECRET, Cells.product([])
+        )
     assert found.tolist() == [[121]]
     assert backend.con.execute("SHOW ALL TABLES").fetchall() == before
     other = cl.table(backend_with([1]).table("ages"), schema=cl.Schema(age=AGE), name="o")
@@ -472,13 +478,13 @@ def test_types_that_only_duckdb_has() -> None:
     needs = [need(Total(AGE.axis), "x"), need(Distinct(), distinct="persons")]
     cells = Cells.product([("F", "M", "Q")])
     with open_engine({"t": table}) as engine:
-        found = engine.summaries(plan, needs, Bounding(cells=3, unit="person"), SECRET, cells)
-        keys_found = list(engine.key_counts(plan, Bounding(cells=3, unit="person"), SECRET))
+        found = engine.summaries(plan, needs, ContributionBounds(cells=3, unit="person"), SECRET, cells)
+        keys_found = list(engine.key_counts(plan, ContributionBounds(cells=3, unit="person"), SECRET))
     assert [array[:, 0].tolist() for array in found] == [[120, 0, 0], [1, 0, 0]]
     assert [batch.to_pydict() for batch in keys_found] == [{"k0": ["F"], "units": [1]}]
     rowwise = cl.table(backend.table("people"), schema=schema, name="t")
     with open_engine({"t": rowwise}) as engine:
-        (total,) = engine.summaries(plan, needs[:1], Bounding(cells=3), SECRET, cells)
+        (total,) = engine.summaries(plan, needs[:1], ContributionBounds(cells=3), SECRET, cells)
     assert total[:, 0].tolist() == [127, 0, 0]
     backend.disconnect()
 

@@ -12,13 +12,13 @@ import pytest
 import celosia as cl
 from celosia.core.errors import EngineError, ParameterError, QueryError
 from celosia.query.engines.duckdb import DuckDBEngine
-from celosia.query.engines.ibis import quietly
+from celosia.query.engines.ibis import hide_driver_errors
 from celosia.query.plan.expressions import Column
 from celosia.query.plan.nodes import Aggregate, Base, Key, Plan
 from celosia.query.planning.cells import Cells
-from celosia.query.planning.measurements import Need
+from celosia.query.planning.measurements import Measurement
 from celosia.query.sql.expressions import parse_expression
-from celosia.statistics import Bounding, Distinct, FirstMoments, Mode, RowCount, Total
+from celosia.statistics import ContributionBounds, Distinct, FirstMoments, Mode, RowCount, Total
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,8 +59,8 @@ def of_persons(groups: int = 1) -> Watching:
     return Watching({"t": table})
 
 
-def need(measure: Any, *columns: str, distinct: str | None = None) -> Need:
-    return Need(measure=measure, columns=tuple(map(Column, columns)), serves=(), distinct=distinct)
+def need(measure: Any, *columns: str, distinct: str | None = None) -> Measurement:
+    return Measurement(measure=measure, columns=tuple(map(Column, columns)), answers=(), distinct=distinct)
 
 
 def plan(*keys: str) -> Plan:
@@ -77,10 +77,10 @@ def test_all_sums_take_one_query() -> None:
     ]
     for engine in (of_rows(), of_persons()):
         with engine:
-            engine.summaries(plan("sex"), sums, Bounding(cells=2), SECRET, Cells.product([("F", "M")]))
+            engine.summaries(plan("sex"), sums, ContributionBounds(cells=2), SECRET, Cells.product([("F", "M")]))
             assert engine.ran == 1
             more = [*sums, need(Mode(candidates=2), "sex"), need(Distinct(), "town", distinct="values")]
-            engine.summaries(plan("sex"), more, Bounding(cells=2), SECRET, Cells.product([("F", "M")]))
+            engine.summaries(plan("sex"), more, ContributionBounds(cells=2), SECRET, Cells.product([("F", "M")]))
             assert engine.ran == 4
 
 
@@ -92,14 +92,14 @@ def test_results_come_in_the_order_of_the_requests() -> None:
         need(Total(AGE.axis), "age"),
     ]
     with of_rows() as engine:
-        found = engine.summaries(plan(), requests, Bounding(), SECRET, Cells.product([]))
+        found = engine.summaries(plan(), requests, ContributionBounds(), SECRET, Cells.product([]))
     assert [array.tolist() for array in found] == [[[3, 2]], [[5]], [[3]], [[218]]]
 
 
 def test_no_cells_take_no_query() -> None:
     with of_rows() as engine:
         found = engine.summaries(
-            plan("town"), [need(FirstMoments(AGE.axis), "age")], Bounding(), SECRET, Cells.listed([], 1)
+            plan("town"), [need(FirstMoments(AGE.axis), "age")], ContributionBounds(), SECRET, Cells.listed([], 1)
         )
         assert [array.shape for array in found] == [(0, 2)]
         assert engine.ran == 0
@@ -107,7 +107,7 @@ def test_no_cells_take_no_query() -> None:
 
 def test_keys_that_occur_come_in_their_own_types() -> None:
     with of_rows() as engine:
-        batches = list(engine.key_counts(plan("town", "day", "age > 30"), Bounding(cells=9), SECRET))
+        batches = list(engine.key_counts(plan("town", "day", "age > 30"), ContributionBounds(cells=9), SECRET))
     table = pa.Table.from_batches(batches)
     assert table.schema.types == [pa.string(), pa.date32(), pa.bool_(), pa.int64()]
     assert sorted(zip(*table.to_pydict().values(), strict=True)) == [
@@ -121,7 +121,9 @@ def test_keys_that_occur_come_in_their_own_types() -> None:
 @pytest.mark.parametrize("groups", [1, 2])
 def test_a_person_has_so_many_keys_and_not_more(groups: int) -> None:
     with of_persons(groups) as engine:
-        batches = list(engine.key_counts(plan("town"), Bounding(groups=groups, cells=9, unit="person"), SECRET))
+        batches = list(
+            engine.key_counts(plan("town"), ContributionBounds(groups=groups, cells=9, unit="person"), SECRET)
+        )
     units = {
         key: n for batch in batches for key, n in zip(*(column.to_pylist() for column in batch.columns), strict=True)
     }
@@ -149,8 +151,8 @@ class Failing(Watching):
 def test_what_the_engine_says_is_kept_back() -> None:
     with Failing({"t": cl.table(ROWS, schema=SCHEMA, name="t")}) as engine:
         for ask in (
-            lambda: engine.summaries(plan(), [need(RowCount())], Bounding(), SECRET, Cells.product([])),
-            lambda: list(engine.key_counts(plan("town"), Bounding(), SECRET)),
+            lambda: engine.summaries(plan(), [need(RowCount())], ContributionBounds(), SECRET, Cells.product([])),
+            lambda: list(engine.key_counts(plan("town"), ContributionBounds(), SECRET)),
         ):
             with pytest.raises(EngineError) as caught:
                 ask()
@@ -164,7 +166,7 @@ def test_our_own_errors_pass() -> None:
         raise ParameterError(message)
 
     with pytest.raises(ParameterError, match="epsilon"):
-        quietly(refuses)()
+        hide_driver_errors(refuses)()
 
 
 def test_interrupts_pass() -> None:
@@ -172,7 +174,7 @@ def test_interrupts_pass() -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        quietly(interrupted)()
+        hide_driver_errors(interrupted)()
 
 
 def test_several_threads_may_ask() -> None:
@@ -182,7 +184,9 @@ def test_several_threads_may_ask() -> None:
         def ask() -> None:
             cells = Cells.product([("F", "M")])
             found.append(
-                engine.summaries(plan("sex"), [need(RowCount())], Bounding(cells=2), SECRET, cells)[0].tolist()
+                engine.summaries(plan("sex"), [need(RowCount())], ContributionBounds(cells=2), SECRET, cells)[
+                    0
+                ].tolist()
             )
 
         threads = [threading.Thread(target=ask) for _ in range(4)]
@@ -197,5 +201,7 @@ def test_several_threads_may_ask() -> None:
 def test_nothing_is_kept_after_a_query() -> None:
     with of_persons() as engine:
         names = "SELECT view_name FROM duckdb_views() WHERE view_name LIKE 'celosia_small%'"
-        engine.summaries(plan("sex"), [need(RowCount())], Bounding(cells=2), SECRET, Cells.product([("F", "M")]))
+        engine.summaries(
+            plan("sex"), [need(RowCount())], ContributionBounds(cells=2), SECRET, Cells.product([("F", "M")])
+        )
         assert engine._backend.con.execute(names).fetchall() == []

@@ -16,12 +16,12 @@ from celosia.data.sources.classify import Database
 from celosia.query.engines.postgres import PostgresDialect, PostgresEngine
 from celosia.query.engines.registry import open_engine
 from celosia.query.execution.bounding import averaged
-from celosia.query.execution.dialect import function, whole
+from celosia.query.execution.dialect import function, integer_literal
 from celosia.query.plan.expressions import Column
 from celosia.query.plan.nodes import Aggregate, Base, Joined, Key, Plan
 from celosia.query.planning.cells import Cells
-from celosia.query.planning.measurements import Need
-from celosia.statistics import Bounding, Distinct, FirstMoments, RowCount, Total
+from celosia.query.planning.measurements import Measurement
+from celosia.statistics import ContributionBounds, Distinct, FirstMoments, RowCount, Total
 from celosia.testing.engines.check import check_engine
 from tests.query.face import LIMITS, SCHEMA, ask_everything, people
 
@@ -87,9 +87,9 @@ def made(url: str, values: str, type_: str, kind: cl.data.Kind, **options: Any) 
 
 def totals(table: Table, measure: Any) -> list[list[int]]:
     plan = Plan(relation=Base(table.name), aggregates=(Aggregate(kind="count", name="count"),))
-    needs = [Need(measure=measure, columns=(Column("x"),), serves=())]
+    needs = [Measurement(measure=measure, columns=(Column("x"),), answers=())]
     with open_engine({table.name: table}) as engine:
-        (found,) = engine.summaries(plan, needs, Bounding(), (1, 2), Cells.product([]))
+        (found,) = engine.summaries(plan, needs, ContributionBounds(), (1, 2), Cells.product([]))
     return found.tolist()  # type: ignore[no-any-return]
 
 
@@ -136,8 +136,8 @@ def test_padded_texts_are_categories(postgres: str) -> None:
         aggregates=(Aggregate(kind="count", name="count"),),
     )
     with open_engine({table.name: table}) as engine:
-        needs = [Need(measure=RowCount(), columns=(), serves=())]
-        (found,) = engine.summaries(plan, needs, Bounding(cells=2), (1, 2), Cells.product([("F", "M")]))
+        needs = [Measurement(measure=RowCount(), columns=(), answers=())]
+        (found,) = engine.summaries(plan, needs, ContributionBounds(cells=2), (1, 2), Cells.product([("F", "M")]))
     assert found.tolist() == [[2], [1]]
 
 
@@ -189,10 +189,10 @@ def test_errors_do_not_repeat_what_the_database_said(postgres: str) -> None:
     plan = Plan(relation=Base(table.name), aggregates=(Aggregate(kind="count", name="count"),))
     with open_engine({table.name: table}) as engine:
         executed(postgres, f'DROP TABLE "{table.name}"')
-        needs = [Need(measure=RowCount(), columns=(), serves=())]
+        needs = [Measurement(measure=RowCount(), columns=(), answers=())]
         for _ in range(2):
             with pytest.raises(EngineError, match="could not run") as caught:
-                engine.summaries(plan, needs, Bounding(), (1, 2), Cells.product([]))
+                engine.summaries(plan, needs, ContributionBounds(), (1, 2), Cells.product([]))
             assert caught.value.__context__ is None
             assert table.name not in str(caught.value)
 
@@ -258,7 +258,7 @@ def test_long_results_come_in_batches(postgres: str, monkeypatch: pytest.MonkeyP
         aggregates=(Aggregate(kind="count", name="count"),),
     )
     with open_engine({name: table}) as engine:
-        batches = list(engine.key_counts(plan, Bounding(cells=5), (1, 2)))
+        batches = list(engine.key_counts(plan, ContributionBounds(cells=5), (1, 2)))
     assert [batch.num_rows for batch in batches] == [3, 3, 3, 1]
     units = np.concatenate([batch.column("units").to_numpy() for batch in batches])
     assert units.sum() == 25
@@ -295,8 +295,8 @@ def test_integers_of_a_public_table_have_64_bits(persons: Table, code: str) -> N
     keyed, plain = (
         Plan(relation=relation, keys=some, aggregates=(Aggregate(kind="count", name="n"),)) for some in (keys, ())
     )
-    distinct = Need(measure=Distinct(), columns=(Column("w"),), serves=(), distinct="values")
-    bounding = Bounding(unit="person")
+    distinct = Measurement(measure=Distinct(), columns=(Column("w"),), answers=(), distinct="values")
+    bounding = ContributionBounds(unit="person")
     with open_engine({persons.name: persons, "k": public}) as engine:
         batches = list(engine.key_counts(keyed, dataclasses.replace(bounding, groups=3, cells=9), (1, 2)))
         (found,) = engine.summaries(plain, [distinct], bounding, (1, 2), Cells.product([]))
@@ -310,7 +310,7 @@ def test_averages_of_negative_numbers_are_integers(postgres: str) -> None:
     import ibis
 
     total = ibis.literal(-(2**61) - 1).cast("decimal(38, 0)")
-    average = averaged(total, whole(1), 1, (-(2**62), 2**62))
+    average = averaged(total, integer_literal(1), 1, (-(2**62), 2**62))
     kind = function("pg_typeof", ("int64",), "string")(average)
     query = ibis.to_sql(kind.name("type").as_table().mutate(x=average), dialect="postgres")
     assert executed(postgres, str(query)) == [("bigint", -(2**61) - 1)]
@@ -331,9 +331,9 @@ def test_a_public_table_may_be_empty_and_of_any_type(persons: Table) -> None:
     public = cl.table(rows, schema=schema, name="k", public=True, key="code")
     relation = Joined(left=Base(persons.name), right=Base("k"), on=(("c", "code"),), how="left")
     plan = Plan(relation=relation, aggregates=(Aggregate(kind="count", name="n"),))
-    needs = [Need(measure=RowCount(), columns=(Column(name),), serves=()) for name in ("x", "w", "v", "day")]
+    needs = [Measurement(measure=RowCount(), columns=(Column(name),), answers=()) for name in ("x", "w", "v", "day")]
     with open_engine({persons.name: persons, "k": public}) as engine:
-        found = engine.summaries(plan, needs, Bounding(rows=9, unit="person"), (1, 2), Cells.product([]))
+        found = engine.summaries(plan, needs, ContributionBounds(rows=9, unit="person"), (1, 2), Cells.product([]))
     assert [array.tolist() for array in found] == [[[4]], [[0]], [[0]], [[0]]]
 
 

@@ -17,8 +17,8 @@ from celosia.query.engines.registry import open_engine
 from celosia.query.plan.expressions import Column
 from celosia.query.plan.nodes import Aggregate, Base, Plan
 from celosia.query.planning.cells import Cells
-from celosia.query.planning.measurements import Need
-from celosia.statistics import Bounding, FirstMoments, RowCount, Total
+from celosia.query.planning.measurements import Measurement
+from celosia.statistics import ContributionBounds, FirstMoments, RowCount, Total
 from celosia.testing.engines.check import check_engine
 from tests.query.face import LIMITS, SCHEMA, ask_everything, people
 
@@ -52,9 +52,9 @@ def moved(spark: Any, table: Table) -> Table:
 
 
 def totals(table: Table, measure: Any) -> list[list[int]]:
-    needs = [Need(measure=measure, columns=(Column("x"),), serves=())]
+    needs = [Measurement(measure=measure, columns=(Column("x"),), answers=())]
     with open_engine({"t": table}) as engine:
-        (found,) = engine.summaries(PLAN, needs, Bounding(), (1, 2), Cells.product([]))
+        (found,) = engine.summaries(PLAN, needs, ContributionBounds(), (1, 2), Cells.product([]))
     return found.tolist()  # type: ignore[no-any-return]
 
 
@@ -100,7 +100,11 @@ def test_errors_do_not_repeat_what_spark_said(spark: Any) -> None:
     table = cl.table(frame, schema=cl.Schema(x=cl.Integer(0, 9)), name="t")
     with open_engine({"t": table}) as engine, pytest.raises(EngineError) as caught:
         engine.summaries(
-            PLAN, [Need(measure=RowCount(), columns=(Column("x"),), serves=())], Bounding(), (1,), Cells.product([])
+            PLAN,
+            [Measurement(measure=RowCount(), columns=(Column("x"),), answers=())],
+            ContributionBounds(),
+            (1,),
+            Cells.product([]),
         )
     assert "secret" not in str(caught.value)
     assert caught.value.__context__ is None

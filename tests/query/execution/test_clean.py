@@ -26,7 +26,7 @@ from celosia.query.execution.clean import (
     whole_of,
     whole_of_value,
 )
-from celosia.query.execution.dialect import whole
+from celosia.query.execution.dialect import integer_literal
 from tests.query.computed import all_computed, computed
 
 if TYPE_CHECKING:
@@ -452,9 +452,9 @@ def test_axes_that_do_not_match_are_refused() -> None:
     fine = Axis(0, 9, Fraction(1))
     for grid in (Fraction(3), Fraction(1, 2)):
         with pytest.raises(QueryError, match="power of two"):
-            coarser(whole(1), fine, Axis(0, 9, grid))
+            coarser(integer_literal(1), fine, Axis(0, 9, grid))
     with pytest.raises(QueryError, match="Text is no number"):
-        steps(whole(1), Text())
+        steps(integer_literal(1), Text())
 
 
 def test_settled_steps_are_multiples_of_the_grid() -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from celosia.data.sources.text_format import TextFormat
 from celosia.query.engines.duckdb import DuckDBDialect
-from celosia.query.execution.dialect import PRIME, Dialect, closed, double, function, no, quotient, whole
+from celosia.query.execution.dialect import PRIME, Dialect, closed, double, function, integer_literal, no, quotient
 from tests.query.computed import all_computed, computed
 
 if TYPE_CHECKING:
@@ -50,8 +50,8 @@ def test_random_doubles_are_the_very_same() -> None:
 
 @pytest.mark.parametrize("value", [0, -1, 2**31, 2**62, 2**63 - 1, -(2**63) + 1])
 def test_whole_numbers_are_64_bits(value: int) -> None:
-    assert one(lambda _: whole(value)) == value
-    assert str(whole(value).type()) == "int64"
+    assert one(lambda _: integer_literal(value)) == value
+    assert str(integer_literal(value).type()) == "int64"
 
 
 @pytest.mark.parametrize("kind", ["int64", "float64", "boolean", "string"])
@@ -108,7 +108,7 @@ def test_closed_conditions_can_be_compared() -> None:
 
 
 def test_what_is_no_condition_stays_as_it_is() -> None:
-    number = whole(7)
+    number = integer_literal(7)
     assert closed(number) is number
 
 

@@ -16,7 +16,7 @@ from celosia.query.engines.duckdb import DuckDBDialect
 from celosia.query.execution.inputs import counted, is_counted, summed
 from celosia.query.execution.rows import Rows
 from celosia.query.plan.expressions import Column
-from celosia.query.planning.measurements import Need
+from celosia.query.planning.measurements import Measurement
 from celosia.statistics import Bins, CrossMoments, Distinct, FirstMoments, Mode, Quantiles, RowCount, Total
 from tests.query.computed import all_computed
 
@@ -43,8 +43,8 @@ def rows_of(table: Any) -> Rows:
     return Rows(table=table, kinds=KINDS, names=names, dialect=DuckDBDialect(), raw=True, persons=False)
 
 
-def need(measure: Any, *columns: str) -> Need:
-    return Need(measure=measure, columns=tuple(map(Column, columns)), serves=())
+def need(measure: Any, *columns: str) -> Measurement:
+    return Measurement(measure=measure, columns=tuple(map(Column, columns)), answers=())
 
 
 def axis(name: str) -> Axis:
@@ -53,7 +53,7 @@ def axis(name: str) -> Axis:
     return found
 
 
-def sums(request: Need) -> list[int]:
+def sums(request: Measurement) -> list[int]:
     """The sums over all rows, in DuckDB."""
     backend = ibis.duckdb.connect(threads=1)
     backend.con.register("rows", ROWS)
@@ -83,7 +83,7 @@ def sums(request: Need) -> list[int]:
     ],
     ids=["rows", "known", "known category", "both known", "total", "moments", "steps", "cross"],
 )
-def test_features_are_added_up(request_: Need, expected: list[int]) -> None:
+def test_features_are_added_up(request_: Measurement, expected: list[int]) -> None:
     assert sums(request_) == expected
 
 
@@ -96,7 +96,7 @@ def test_features_are_added_up(request_: Need, expected: list[int]) -> None:
     ],
     ids=["points", "bins", "ordered"],
 )
-def test_steps_are_counted_by_bin(request_: Need, codes: list[int | None]) -> None:
+def test_steps_are_counted_by_bin(request_: Measurement, codes: list[int | None]) -> None:
     found = all_computed(ROWS, lambda table: {"code": counted(request_, rows_of(table)).value})
     assert found.column("code").to_pylist() == codes
     assert counted(request_, rows_of(ibis.table(ROWS.schema, name="t"))).known is None

@@ -18,8 +18,8 @@ from celosia.query.execution.rows import rows_of
 from celosia.query.plan.expressions import Column
 from celosia.query.plan.nodes import Aggregate, Base, Key, Plan
 from celosia.query.planning.cells import Cells
-from celosia.query.planning.measurements import Need
-from celosia.statistics import Bounding, Distinct, Mode, RowCount, Total
+from celosia.query.planning.measurements import Measurement
+from celosia.statistics import ContributionBounds, Distinct, Mode, RowCount, Total
 from celosia.testing.engines.reference_engine import ReferenceEngine
 
 SECRET = (5, 6)
@@ -41,8 +41,8 @@ def tables(rows: list[Row]) -> dict[str, Any]:
     return {"t": cl.table(source, schema=SCHEMA, name="t", person="who", max_groups_per_person=9, max_rows_per_group=9)}
 
 
-def need(measure: Any, *columns: str, distinct: str | None = None) -> Need:
-    return Need(measure=measure, columns=tuple(map(Column, columns)), serves=(), distinct=distinct)
+def need(measure: Any, *columns: str, distinct: str | None = None) -> Measurement:
+    return Measurement(measure=measure, columns=tuple(map(Column, columns)), answers=(), distinct=distinct)
 
 
 CELLS = [
@@ -70,7 +70,7 @@ def test_it_agrees_with_the_reference(
 ) -> None:
     names, cells = grouped
     keys = tuple(Key(name=name, expression=Column(name)) for name in names)
-    bounding = Bounding(groups=min(groups, len(cells)), rows=most, cells=len(cells), unit="person")
+    bounding = ContributionBounds(groups=min(groups, len(cells)), rows=most, cells=len(cells), unit="person")
     sums = [need(RowCount()), need(Total(AGE.axis), "age"), need(RowCount(), "town")]
     mode, towns = need(Mode(candidates=2), "sex"), need(Distinct(), "town", distinct="values")
     made = tables(rows)
@@ -92,7 +92,7 @@ def test_it_agrees_with_the_reference(
 @pytest.mark.parametrize("groups", [1, 2])
 def test_nobody_loses_what_is_allowed(groups: int) -> None:
     rows: list[Row] = [(1, "F", 0, "A"), (1, "F", 3, "A"), (2, "M", 1, None)]
-    bounding = Bounding(groups=groups, rows=2, cells=2, unit="person")
+    bounding = ContributionBounds(groups=groups, rows=2, cells=2, unit="person")
     keys = (Key(name="sex", expression=Column("sex")),)
     with DuckDBEngine(tables(rows)) as engine:
         known = rows_of(Base("t"), engine)
@@ -103,7 +103,7 @@ def test_nobody_loses_what_is_allowed(groups: int) -> None:
 
 def test_keys_that_nobody_asked_for_cost_a_person_nothing() -> None:
     rows: list[Row] = [(1, "F", age, "A") for age in (-2, -1, 0, 1, 2)]
-    bounding = Bounding(groups=1, rows=1, cells=1, unit="person")
+    bounding = ContributionBounds(groups=1, rows=1, cells=1, unit="person")
     keys = (Key(name="age", expression=Column("age")),)
     with DuckDBEngine(tables(rows)) as engine:
         known = rows_of(Base("t"), engine)

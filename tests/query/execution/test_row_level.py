@@ -19,7 +19,7 @@ from celosia.query.execution.rows import rows_of
 from celosia.query.plan.expressions import Column
 from celosia.query.plan.nodes import Base, Key
 from celosia.query.planning.cells import Cells
-from celosia.query.planning.measurements import Need
+from celosia.query.planning.measurements import Measurement
 from celosia.statistics import Mode, RowCount, Total
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ibis.expr import types as ir
 
 SCHEMA = cl.Schema(sex=cl.Category("F", "M"), age=cl.Integer(0, 3), town=cl.Text(null="none"))
-COUNT = Need(measure=RowCount(), columns=(), serves=())
+COUNT = Measurement(measure=RowCount(), columns=(), answers=())
 
 
 class InSmallBatches(DuckDBEngine):
@@ -79,7 +79,7 @@ def test_every_row_is_counted_in_its_cell(rows: list[Row]) -> None:
 @given(ROWS)
 def test_null_rules_hold_for_keys(rows: list[Row]) -> None:
     cells = Cells.listed([("none",), ("A",), ("Z",)], 1)
-    total = Need(measure=Total(cl.Integer(0, 3).axis), columns=(Column("age"),), serves=())
+    total = Measurement(measure=Total(cl.Integer(0, 3).axis), columns=(Column("age"),), answers=())
     with opened(rows) as engine:
         (found,) = level(engine, cells, "town").sums(summed([total], rows_of(Base("t"), engine)))
     right: Counter[str] = Counter()
@@ -92,7 +92,7 @@ def test_null_rules_hold_for_keys(rows: list[Row]) -> None:
 @given(ROWS)
 def test_values_are_counted_in_their_cells(rows: list[Row]) -> None:
     cells = Cells.product([("F", "M")])
-    mode = Need(measure=Mode(candidates=4), columns=(Column("age"),), serves=())
+    mode = Measurement(measure=Mode(candidates=4), columns=(Column("age"),), answers=())
     with opened(rows) as engine:
         made = level(engine, cells, "sex")
         found = made.counts(counted(mode, rows_of(Base("t"), engine)))

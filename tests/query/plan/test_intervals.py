@@ -109,7 +109,7 @@ def chosen(draw: st.DrawFn, inner: st.SearchStrategy[Sample]) -> Sample:
     else:
         values = paired(a, b, min if which else max)
         interval = (intervals.least if which else intervals.greatest)([a[0], b[0]])
-    return interval, values if interval.whole else [float(x) for x in values]
+    return interval, values if interval.is_integer else [float(x) for x in values]
 
 
 def bigger(inner: st.SearchStrategy[Sample]) -> st.SearchStrategy[Sample]:
@@ -127,8 +127,8 @@ def samples(draw: st.DrawFn) -> Sample:
 
 def check(interval: Interval, value: float) -> None:
     assert interval.low <= value <= interval.high
-    assert isinstance(value, int) == interval.whole
-    if interval.whole:
+    assert isinstance(value, int) == interval.is_integer
+    if interval.is_integer:
         assert abs(value) <= 2**62
         return
     assert math.isfinite(value)
@@ -149,7 +149,7 @@ def test_what_doubles_give_lies_in_the_interval(sample: Sample) -> None:
 def test_bounds_of_reals_are_doubles(sample: Sample) -> None:
     interval, _ = sample
     for end in (interval.low, interval.high):
-        assert end.denominator == 1 if interval.whole else Fraction(float(end)) == end
+        assert end.denominator == 1 if interval.is_integer else Fraction(float(end)) == end
 
 
 @given(whole_samples(), whole_samples())
@@ -169,7 +169,7 @@ def test_bounds_are_attained(a: Sample, b: Sample) -> None:
 def test_a_product_of_two_corners_only_would_be_caught() -> None:
     # A planted mistake: low times low and high times high. The check above must not pass it.
     a, b = whole_between(-3, 2), whole_between(-5, 4)
-    wrong = Interval(low=a.low * b.low, high=a.high * b.high, whole=True)
+    wrong = Interval(low=a.low * b.low, high=a.high * b.high, is_integer=True)
     with pytest.raises(AssertionError):
         check(wrong, -3 * 4)
     check(intervals.multiplied(a, b), -3 * 4)
@@ -179,7 +179,7 @@ def test_rounding_towards_zero_would_be_caught() -> None:
     third = intervals.divided(constant(1.0), constant(3))
     value = 1.0 / 3
     check(third, value)
-    wrong = Interval(low=third.low, high=Fraction(math.nextafter(value, 0)), whole=False, tiny=-2, quantum=-60)
+    wrong = Interval(low=third.low, high=Fraction(math.nextafter(value, 0)), is_integer=False, tiny=-2, quantum=-60)
     with pytest.raises(AssertionError):
         check(wrong, value)
 

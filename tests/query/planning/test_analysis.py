@@ -13,7 +13,7 @@ import celosia as cl
 from celosia.core.errors import QueryError
 from celosia.query.plan.expressions import Column
 from celosia.query.plan.nodes import Aggregate, Base, PerPerson, Plan, Projected
-from celosia.query.planning.analysis import question_of
+from celosia.query.planning.analysis import analyze_plan
 from celosia.query.planning.cells import MOST_CELLS
 from tests.query.samples import ask, persons_table, question, rows_table
 
@@ -145,4 +145,4 @@ def test_nothing_is_read() -> None:
     """The source of the table is gone, and nobody notices."""
     table = dataclasses.replace(rows_table(), source=None)  # type: ignore[arg-type]
     plan = ask().where("age < 18").group_by("sex").count().mean("age").median("weight").plan
-    assert len(question_of(plan, {"deaths": table}).needs) == 2
+    assert len(analyze_plan(plan, {"deaths": table}).aggregate_measurements) == 2

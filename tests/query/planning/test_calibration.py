@@ -10,7 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import celosia as cl
-from celosia.core.errors import BudgetExceeded, ParameterError
+from celosia.core.errors import BudgetExceededError, ParameterError
 from celosia.query.planning.calibration import strategy_within
 from celosia.query.planning.preview import spread_of
 from celosia.query.planning.strategy import Strategy, strategies_for
@@ -40,7 +40,7 @@ def worst(strategy: Strategy, rows: float | None, level: float) -> float:
     errors = [
         spread_of(part, quantity, strategy, rows=rows, level=level)
         for part in strategy.parts
-        for _, quantity in part.need.serves
+        for _, quantity in part.need.answers
     ]
     return max(error for error in errors if error is not None)
 
@@ -63,7 +63,7 @@ def test_the_epsilon_is_enough_and_a_little_less_is_not(
     found = question(asked(ask(table)), table)
     try:
         strategy = strategy_within(found, budget, error, confidence=level, rows=1000)
-    except BudgetExceeded:
+    except BudgetExceededError:
         assume(condition=False)
         raise
     assert worst(strategy, 1000, level) <= error
@@ -116,7 +116,7 @@ def test_the_error_of_a_session_is_what_its_preview_says() -> None:
 
 @pytest.mark.parametrize("budget", BUDGETS)
 def test_what_no_budget_reaches_is_refused(budget: Any) -> None:
-    with pytest.raises(BudgetExceeded, match="Not even the whole budget"):
+    with pytest.raises(BudgetExceededError, match="Not even the whole budget"):
         strategy_within(question(ask().sum("weight")), budget, "1e-6")
 
 

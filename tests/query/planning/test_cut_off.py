@@ -10,11 +10,11 @@ import pyarrow as pa
 import pytest
 
 import celosia as cl
-from celosia.core import FormatError, NoInterval, ParameterError
+from celosia.core import FormatError, NoIntervalError, ParameterError
 from celosia.noise import Seeded
 from celosia.query import CutOff
 from celosia.query.engines.duckdb import DuckDBEngine
-from celosia.query.planning.analysis import question_of
+from celosia.query.planning.analysis import analyze_plan
 from celosia.query.planning.strategy import strategies_for
 from celosia.query.planning.target import Target
 from celosia.query.serial.release import release_from_json, release_to_json
@@ -24,7 +24,7 @@ from tests.query.samples import persons_table
 
 if TYPE_CHECKING:
     from celosia.data.table import Table
-    from celosia.query.planning.analysis import Question
+    from celosia.query.planning.analysis import AnalyzedPlan
 
 SCHEMA = cl.Schema(sex=cl.Category("F", "M"), month=cl.Integer(1, 6), cost=cl.Integer(-10, 100), town=cl.Text())
 LIMITS: dict[str, Any] = {"person": "who", "max_groups_per_person": 1, "max_rows_per_group": 2}
@@ -52,8 +52,8 @@ def visits(rows: list[Row], most: int | None = 600, **options: Any) -> Table:
     return cl.table(source, schema=SCHEMA, name="visits", max_rows_per_person=most, **(LIMITS | options))
 
 
-def asked(table: Table, sql: str) -> Question:
-    return question_of(parse_sql(sql, {"visits": table}), {"visits": table})
+def asked(table: Table, sql: str) -> AnalyzedPlan:
+    return analyze_plan(parse_sql(sql, {"visits": table}), {"visits": table})
 
 
 def exact(table: Table, sql: str, engine: Any = None) -> tuple[Any, Any]:
@@ -151,14 +151,14 @@ def test_what_cannot_be_measured_costs_nothing_and_is_said() -> None:
     release = session.sql(TOTAL, epsilon=1)
     assert (release.cut_off, release.true_intervals) == (None, {})
     assert any("The limits may cut off more" in note for note in release.notes)
-    with pytest.raises(NoInterval, match=r"the limits may cut off more.*max_rows_per_person"):
+    with pytest.raises(NoIntervalError, match=r"the limits may cut off more.*max_rows_per_person"):
         release.true_interval()
     left, right = (cl.table(
         persons_table(name).source.frame, schema=persons_table(name).schema, name=name, max_rows_per_person=9,  # type: ignore[union-attr] # a frame
         person="who", max_groups_per_person=1, max_rows_per_group=1,
     ) for name in ("deaths", "visits"))  # fmt: skip
     joined = cl.Session([left, right], budget=cl.PureDP(epsilon=1)).query("deaths").join("visits").count()
-    assert question_of(joined.plan, {"deaths": left, "visits": right}).cut_off == ()
+    assert analyze_plan(joined.plan, {"deaths": left, "visits": right}).cut_off == ()
 
 
 ALL = (

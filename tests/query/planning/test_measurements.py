@@ -9,10 +9,10 @@ import pytest
 import celosia as cl
 from celosia.core import ReplaceOne
 from celosia.core.errors import QueryError
-from celosia.query.planning.measurements import Need, needs_of
+from celosia.query.planning.measurements import Measurement, plan_measurements
 from celosia.statistics import (
-    Bounding,
     CentredSum,
+    ContributionBounds,
     CrossMoments,
     Distinct,
     FirstMoments,
@@ -33,8 +33,8 @@ def kinds(query: object) -> list[type]:
     return [type(need.measure) for need in needs(query)]
 
 
-def needs(query: object, table: object = None) -> tuple[Need, ...]:
-    return question(query, *(() if table is None else (table,))).needs  # type: ignore[arg-type]
+def needs(query: object, table: object = None) -> tuple[Measurement, ...]:
+    return question(query, *(() if table is None else (table,))).aggregate_measurements  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -66,13 +66,13 @@ def test_each_aggregate_has_its_measurement(asked: object, expected: list[type])
 
 def test_a_count_of_rows_comes_with_the_mean_of_a_column_that_every_row_has() -> None:
     (need,) = needs(ask().count().mean("weight"))  # weight has no nulls
-    assert dict(need.serves) == {"mean_weight": "mean", "count": "count"}
+    assert dict(need.answers) == {"mean_weight": "mean", "count": "count"}
 
 
 def test_a_count_of_all_rows_comes_with_the_mean_of_those_that_have_a_value() -> None:
     (need,) = needs(ask().count().mean("age").count("age"))
     assert isinstance(need.measure, MomentsOfAll)
-    assert dict(need.serves) == {"mean_age": "mean", "count": "rows", "count_age": "count"}
+    assert dict(need.answers) == {"mean_age": "mean", "count": "rows", "count_age": "count"}
 
 
 def test_a_count_of_rows_does_not_come_with_the_variance_of_a_column_that_may_be_missing() -> None:
@@ -83,11 +83,11 @@ def test_a_count_of_rows_does_not_come_with_the_variance_of_a_column_that_may_be
 def test_a_sum_becomes_two_where_a_count_of_rows_goes_with_it() -> None:
     (need,) = needs(ask().sum("weight").count())
     assert isinstance(need.measure, FirstMoments)
-    assert dict(need.serves) == {"sum_weight": "sum", "count": "count"}
+    assert dict(need.answers) == {"sum_weight": "sum", "count": "count"}
 
 
 def test_a_count_of_rows_comes_with_one_measurement_only() -> None:
-    served = [name for need in needs(ask().count().mean("weight").sum("weight")) for name, _ in need.serves]
+    served = [name for need in needs(ask().count().mean("weight").sum("weight")) for name, _ in need.answers]
     assert sorted(served) == ["count", "mean_weight", "sum_weight"]
 
 
@@ -95,7 +95,7 @@ def test_means_of_several_columns_share_one_number_of_rows() -> None:
     (need,) = needs(ask().mean("age").mean("weight").count().count("age").count("weight"))  # weight has no nulls
     assert isinstance(need.measure, SharedMoments)
     assert need.measure.nullable == (True, False)
-    assert dict(need.serves) == {
+    assert dict(need.answers) == {
         "mean_age": "mean 0",
         "count_age": "count 0",
         "mean_weight": "mean 1",
@@ -113,7 +113,7 @@ def test_quantiles_are_found_together_in_order_and_each_once() -> None:
     (need,) = needs(ask().max("age").median("age").quantile("age", "0.5", name="middle").quantile("age", "0.1"))
     assert isinstance(need.measure, Quantiles)
     assert need.measure.quantiles == (Fraction(1, 10), Fraction(1, 2), Fraction(1))
-    assert dict(need.serves) == {"max_age": "2", "median_age": "1", "middle": "1", "quantile_age_0.1": "0"}
+    assert dict(need.answers) == {"max_age": "2", "median_age": "1", "middle": "1", "quantile_age_0.1": "0"}
 
 
 @pytest.mark.parametrize("name", ["correlation", "covariance"])
@@ -214,5 +214,5 @@ def test_what_has_no_bounds_is_refused_with_the_way_out() -> None:
 
 def test_needs_read_nothing_but_kinds() -> None:
     plan = ask().count().plan
-    (need,) = needs_of(plan, {}, Bounding())
-    assert need.serves == (("count", "count"),)
+    (need,) = plan_measurements(plan, {}, ContributionBounds())
+    assert need.answers == (("count", "count"),)

@@ -70,11 +70,11 @@ def test_numbers_that_are_not_finite_are_null() -> None:
 
 
 def test_whole_numbers_stay_whole_however_large_they_are() -> None:
-    assert vector_of([2**63 - 1, -(2**63)]).whole
+    assert vector_of([2**63 - 1, -(2**63)]).is_integer
     beyond = vector_of([2**63, 1, None, -(2**70), LARGEST, 10**400])
-    assert beyond.whole
+    assert beyond.is_integer
     assert to_list(beyond) == [None, 1, None, None, LARGEST, None]
-    assert not vector_of([1, 2.0]).whole
+    assert not vector_of([1, 2.0]).is_integer
 
 
 def test_times_are_seconds_in_utc() -> None:

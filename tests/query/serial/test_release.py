@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import celosia as cl
-from celosia.core.errors import CelosiaError, FormatError, NoInterval, ParameterError
+from celosia.core.errors import CelosiaError, FormatError, NoIntervalError, ParameterError
 from celosia.core.events import Event, LaplaceEvent
 from celosia.core.guarantees import Guarantee
 from celosia.noise import Seeded
@@ -162,7 +162,7 @@ def test_a_release_that_was_read_back_does_all_that_a_release_does() -> None:
         one = session.query().count().release(epsilon=1)
         assert sent(one).item() == one.item()
         chosen = sent(session.query().mode("risk").release(epsilon=1))
-    with pytest.raises(NoInterval):
+    with pytest.raises(NoIntervalError):
         chosen.confidence_interval()
 
 

@@ -15,7 +15,7 @@ from celosia.core.guarantees import ApproxDP
 from celosia.query.plan.expressions import Call, Column, Literal
 from celosia.query.plan.nodes import Aggregate, Base, Joined, Key, Order, PerPerson, Plan, Projected
 from celosia.query.plan.to_sql import render
-from celosia.query.planning.analysis import question_of
+from celosia.query.planning.analysis import analyze_plan
 from celosia.query.session import Session
 from celosia.query.sql.parser import parse_sql
 
@@ -196,7 +196,7 @@ def test_the_builder_makes_the_same_plan(text: str, build: Callable[[Query], Que
     plan = parse_sql(text, hospital)
     assert build(session.query("deaths")).plan == plan
     assert parse_sql(render(plan), hospital) == plan
-    question_of(plan, hospital)
+    analyze_plan(plan, hospital)
 
 
 # -------------------------------------------------------------------------------------------------- written and read
@@ -310,7 +310,7 @@ def test_there_are_enough_of_them() -> None:
 @pytest.mark.parametrize("text", LISTED + MADE, ids=lambda text: repr(text[:60]))
 def test_hostile_texts_are_refused_in_our_words(text: str, hospital: Tables) -> None:
     with pytest.raises(CelosiaError) as caught:
-        question_of(parse_sql(text, hospital), hospital)
+        analyze_plan(parse_sql(text, hospital), hospital)
     sentence = str(caught.value)
     assert sentence.endswith((".", "?"))
     assert len(sentence) < 700

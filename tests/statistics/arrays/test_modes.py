@@ -11,7 +11,7 @@ import pytest
 from celosia.core import (
     ZCDP,
     ExponentialEvent,
-    NoInterval,
+    NoIntervalError,
     ParameterError,
     PermuteAndFlipEvent,
     PureDP,
@@ -21,7 +21,7 @@ from celosia.core import (
 from celosia.data import CAUSES, deaths
 from celosia.data.schema.columns import Category
 from celosia.noise import Seeded
-from celosia.statistics import Bounding, Mode, TopK, mode, top_k
+from celosia.statistics import ContributionBounds, Mode, TopK, mode, top_k
 
 CODES = ["E119", "I219", "U071"]
 CAUSE = ["I219"] * 300 + ["U071"] * 500 + ["E119"] * 20
@@ -63,16 +63,16 @@ def test_it_is_the_choice_that_a_query_makes() -> None:
     counts = np.array([[20, 21, 24]])
     column = ["E119"] * 20 + ["I219"] * 21 + ["U071"] * 24
     for seed in range(20):
-        expected = Mode(candidates=3).release(counts, 1, Bounding(), source=Seeded(seed)).value[0]
+        expected = Mode(candidates=3).release(counts, 1, ContributionBounds(), source=Seeded(seed)).value[0]
         assert mode(column, CODES, 1, source=Seeded(seed)).value == CODES[expected]
-        order = TopK(candidates=3, k=2).release(counts, 1, Bounding(), source=Seeded(seed)).value[0]
+        order = TopK(candidates=3, k=2).release(counts, 1, ContributionBounds(), source=Seeded(seed)).value[0]
         assert top_k(column, 2, CODES, 1, source=Seeded(seed)).value == tuple(CODES[place] for place in order)
 
 
 def test_releases_say_what_was_run_and_have_no_interval() -> None:
     one = mode(CAUSE, CODES, 1, source=Seeded(1))
     assert (one.event, one.guarantee, one.seeded) == (PermuteAndFlipEvent(epsilon=1), PureDP(epsilon=1), True)
-    with pytest.raises(NoInterval):
+    with pytest.raises(NoIntervalError):
         one.confidence_interval()
     two = top_k(CAUSE, 2, CODES, rho="1/4", adjacency=ReplaceOne, unit="person")
     once = ExponentialEvent(epsilon=1, adjacency=ReplaceOne, unit="person")

@@ -13,7 +13,7 @@ import pytest
 from celosia.core import (
     ZCDP,
     ExponentialEvent,
-    NoInterval,
+    NoIntervalError,
     ParameterError,
     PureDP,
     RepeatedEvent,
@@ -22,7 +22,7 @@ from celosia.core import (
 from celosia.data import deaths
 from celosia.data.schema.axis import Axis
 from celosia.noise import Seeded
-from celosia.statistics import Bounding, Quantiles, maximum, median, minimum, quantile, quantiles
+from celosia.statistics import ContributionBounds, Quantiles, maximum, median, minimum, quantile, quantiles
 
 AGES = np.repeat(np.arange(20, 91), 200)
 
@@ -38,10 +38,10 @@ def test_the_deciles_of_ages_at_death_are_within_a_year() -> None:
 def test_it_is_the_choice_that_a_query_makes() -> None:
     choice = Quantiles(axis=Axis(0, 120, Fraction(1)), quantiles=("1/4", "3/4"), interval=True)
     counts = np.bincount(AGES, minlength=121)[None]
-    expected = choice.release(counts, 1, Bounding(), source=Seeded(1)).value[0]
+    expected = choice.release(counts, 1, ContributionBounds(), source=Seeded(1)).value[0]
     found = quantiles(AGES, ["1/4", "3/4"], (0, 120), 1, source=Seeded(1))
     assert found.value.tolist() == expected.tolist()
-    assert found.event == choice.event(1, Bounding())
+    assert found.event == choice.event(1, ContributionBounds())
 
 
 def test_releases_say_what_was_run_and_have_intervals() -> None:
@@ -65,7 +65,7 @@ def test_releases_say_what_was_run_and_have_intervals() -> None:
 def test_without_intervals_the_whole_price_goes_to_the_answers() -> None:
     several = quantiles(AGES, ["1/4", "1/2", "3/4"], (0, 120), 1, interval=False)
     assert several.event == RepeatedEvent(event=ExponentialEvent(epsilon="1/2"), times=2)
-    with pytest.raises(NoInterval):
+    with pytest.raises(NoIntervalError):
         several.confidence_interval()
     one = median(AGES, (0, 120), rho="1/8", adjacency=ReplaceOne, unit="person", interval=False)
     assert one.event == ExponentialEvent(epsilon=1, adjacency=ReplaceOne, unit="person")

@@ -14,7 +14,7 @@ from celosia.data.schema.axis import Axis
 from celosia.data.schema.columns import Category, Integer, Real
 from celosia.statistics.arrays.reading import read_column, read_numbers
 from celosia.statistics.arrays.stepping import indices, kind_for, pair, steps_on, summary_of
-from celosia.statistics.base.contribution import Bounding
+from celosia.statistics.base.contribution import ContributionBounds
 from celosia.statistics.base.measure import Measure
 from celosia.statistics.moments.bernstein import FirstMoments, SecondMoments
 from celosia.statistics.moments.cross_moments import CrossMoments
@@ -123,7 +123,7 @@ def test_arrays_of_neighbours_have_sums_within_the_sensitivity(data: st.DataObje
     others, one, two = data.draw(st.lists(row, max_size=4)), data.draw(row), data.draw(row)
     base, with_one, with_two = (sums(measure, used, rows) for rows in (others, [*others, one], [*others, two]))
     for adjacency, a, b in ((AddRemove, with_one, base), (ReplaceOne, with_one, with_two)):
-        claimed = measure.sensitivity(Bounding(adjacency=adjacency))
+        claimed = measure.sensitivity(ContributionBounds(adjacency=adjacency))
         gaps = [p - q for p, q in zip(a, b, strict=True)]
         assert sum(map(abs, gaps)) <= claimed.l1
         assert sum(gap * gap for gap in gaps) <= claimed.l2_squared

@@ -11,7 +11,7 @@ from celosia.core import ApproxDP, GaussianEvent, LaplaceEvent, ParameterError, 
 from celosia.data.schema.axis import Axis
 from celosia.noise import Seeded
 from celosia.statistics.arrays.terms import Terms, noise_for
-from celosia.statistics.base.contribution import Bounding
+from celosia.statistics.base.contribution import ContributionBounds
 from celosia.statistics.moments.bernstein import FirstMoments
 from celosia.statistics.moments.measures import Bins, RowCount
 
@@ -27,9 +27,9 @@ def test_without_a_delta_the_noise_is_laplaces() -> None:
 
 
 def test_with_a_delta_the_better_noise_is_taken() -> None:
-    one = noise_for(RowCount(), "count", 1, "1e-6", Bounding())
+    one = noise_for(RowCount(), "count", 1, "1e-6", ContributionBounds())
     assert isinstance(one.event, LaplaceEvent)  # for one count Laplace noise is better
-    moved = Bounding(groups=50, cells=100)
+    moved = ContributionBounds(groups=50, cells=100)
     many = noise_for(RowCount(), "count", 1, "1e-6", moved, cells=100)
     assert isinstance(many.event, GaussianEvent)
     assert many.guarantee == ApproxDP(epsilon=1, delta="1e-6")
@@ -40,8 +40,8 @@ def test_with_a_delta_the_better_noise_is_taken() -> None:
 
 
 def test_ratios_are_compared_too() -> None:
-    assert noise_for(AGES, "mean", "0.5", "1e-9", Bounding()).kind == "Laplace"
-    assert noise_for(AGES, "mean", 8, "0.1", Bounding(groups=30, cells=30)).kind == "Gaussian"
+    assert noise_for(AGES, "mean", "0.5", "1e-9", ContributionBounds()).kind == "Laplace"
+    assert noise_for(AGES, "mean", 8, "0.1", ContributionBounds(groups=30, cells=30)).kind == "Gaussian"
 
 
 def test_the_terms_are_in_the_event() -> None:

@@ -22,7 +22,7 @@ from celosia.core import (
 )
 from celosia.data.schema.axis import Axis
 from celosia.noise import Seeded
-from celosia.statistics import Bounding, Choice, Mode, Quantiles, TopK
+from celosia.statistics import Choice, ContributionBounds, Mode, Quantiles, TopK
 from celosia.statistics.base.choice import (
     choose_largest,
     count_rate,
@@ -37,9 +37,9 @@ CHOICES: list[Choice] = [
     Quantiles(axis=Axis(0, 3, Fraction(1)), quantiles=("1/4", "1/2", "3/4", "1")),
 ]
 BOUNDINGS = [
-    Bounding(),
-    Bounding(groups=3, rows=2, cells=7, unit="person"),
-    Bounding(groups=2, rows=5, cells=2, adjacency=ReplaceOne),
+    ContributionBounds(),
+    ContributionBounds(groups=3, rows=2, cells=7, unit="person"),
+    ContributionBounds(groups=2, rows=5, cells=2, adjacency=ReplaceOne),
 ]
 
 
@@ -47,7 +47,7 @@ BOUNDINGS = [
 @pytest.mark.parametrize("bounding", BOUNDINGS)
 @pytest.mark.parametrize("pure", [True, False])
 def test_what_is_run_costs_exactly_the_epsilon_that_was_given(
-    choice: Choice, bounding: Bounding, *, pure: bool
+    choice: Choice, bounding: ContributionBounds, *, pure: bool
 ) -> None:
     event = choice.event("0.7", bounding, pure=pure)
     assert (event.adjacency, event.unit) == (bounding.adjacency, bounding.unit)
@@ -62,7 +62,7 @@ def test_what_is_run_costs_exactly_the_epsilon_that_was_given(
 
 @pytest.mark.parametrize("choice", CHOICES)
 @pytest.mark.parametrize("bounding", BOUNDINGS)
-def test_what_is_run_costs_no_more_than_the_rho_that_was_given(choice: Choice, bounding: Bounding) -> None:
+def test_what_is_run_costs_no_more_than_the_rho_that_was_given(choice: Choice, bounding: ContributionBounds) -> None:
     assert Fraction("0.0299999") < rho(choice.event(None, bounding, rho="0.03")) <= Fraction("0.03")
 
 
@@ -78,7 +78,7 @@ def test_a_budget_is_said_once(one: int | None, other: int | None) -> None:
     with pytest.raises(ParameterError, match="exactly one of epsilon and rho"):
         selection_epsilon(one, other, 1)
     with pytest.raises(ParameterError, match="exactly one of epsilon and rho"):
-        promised(one, other, Bounding())
+        promised(one, other, ContributionBounds())
 
 
 @pytest.mark.parametrize("wrong", [0, -1, math.nan, "much", True, 2**17])
@@ -86,17 +86,17 @@ def test_a_budget_is_said_once(one: int | None, other: int | None) -> None:
 def test_an_epsilon_that_makes_no_sense_is_refused(choice: Choice, wrong: float) -> None:
     counts = np.ones((1, 4), dtype=np.int64)
     with pytest.raises(ParameterError, match="epsilon must be"):
-        choice.event(wrong, Bounding())
+        choice.event(wrong, ContributionBounds())
     with pytest.raises(ParameterError, match="epsilon must be"):
-        choice.release(counts, wrong, Bounding())
+        choice.release(counts, wrong, ContributionBounds())
     if wrong != 2**17:
         with pytest.raises(ParameterError, match="rho must be"):
-            choice.event(None, Bounding(), rho=wrong)
+            choice.event(None, ContributionBounds(), rho=wrong)
 
 
 def test_a_row_counts_fully_only_where_counts_move_together() -> None:
-    assert count_rate(Fraction(1), Bounding(rows=3, adjacency=AddRemove)) == Fraction(1, 3)
-    assert count_rate(Fraction(1), Bounding(rows=3, adjacency=ReplaceOne)) == Fraction(1, 6)
+    assert count_rate(Fraction(1), ContributionBounds(rows=3, adjacency=AddRemove)) == Fraction(1, 3)
+    assert count_rate(Fraction(1), ContributionBounds(rows=3, adjacency=ReplaceOne)) == Fraction(1, 6)
 
 
 def test_the_gap_is_mcsherry_and_talwars() -> None:
@@ -116,30 +116,35 @@ def test_the_gap_is_mcsherry_and_talwars() -> None:
 )
 def test_counts_must_be_a_table_of_whole_numbers(choice: Choice, counts: NDArray[np.int64]) -> None:
     with pytest.raises(InputError, match="a table of whole numbers with 4 columns"):
-        choice.release(counts, 1, Bounding())
+        choice.release(counts, 1, ContributionBounds())
 
 
 @pytest.mark.parametrize("choice", CHOICES)
 @pytest.mark.parametrize("dtype", [np.int32, np.uint64, object])
 def test_counts_may_be_whole_numbers_of_any_type(choice: Choice, dtype: type) -> None:
     counts = np.array([[3, 50, 20, 9]], dtype=np.int64)
-    expected = choice.release(counts, 1, Bounding(), source=Seeded(1)).value.tolist()
-    assert choice.release(counts.astype(dtype), 1, Bounding(), source=Seeded(1)).value.tolist() == expected
+    expected = choice.release(counts, 1, ContributionBounds(), source=Seeded(1)).value.tolist()
+    assert choice.release(counts.astype(dtype), 1, ContributionBounds(), source=Seeded(1)).value.tolist() == expected
 
 
 def test_counts_beyond_all_words_are_clipped() -> None:
     counts = np.array([[3, 2**70, 1, 0]], dtype=object)
-    assert Mode(candidates=4).release(counts, 1, Bounding()).value.tolist() == [1]
-    assert Mode(candidates=2).release(np.array([[2**64 - 1, 0]], dtype=np.uint64), 1, Bounding()).value.tolist() == [0]
+    assert Mode(candidates=4).release(counts, 1, ContributionBounds()).value.tolist() == [1]
+    assert Mode(candidates=2).release(
+        np.array([[2**64 - 1, 0]], dtype=np.uint64), 1, ContributionBounds()
+    ).value.tolist() == [0]
 
 
 @pytest.mark.parametrize("choice", CHOICES)
 def test_choices_have_no_interval_and_are_repeatable(choice: Choice) -> None:
     counts = np.array([[3, 5, 2, 9]] * 20)
-    first, second = (choice.release(counts, "0.1", Bounding(cells=20), source=Seeded(2)) for _ in range(2))
+    first, second = (choice.release(counts, "0.1", ContributionBounds(cells=20), source=Seeded(2)) for _ in range(2))
     assert first.interval is None
     assert first.value.tolist() == second.value.tolist()
-    assert choice.release(counts, "0.1", Bounding(cells=20), source=Seeded(3)).value.tolist() != first.value.tolist()
+    assert (
+        choice.release(counts, "0.1", ContributionBounds(cells=20), source=Seeded(3)).value.tolist()
+        != first.value.tolist()
+    )
 
 
 def test_the_largest_is_chosen_by_either_mechanism() -> None:

@@ -11,18 +11,28 @@ from scipy.sparse import csr_array
 from celosia.core import AddRemove, Adjacency, InputError, ParameterError, ReplaceOne
 from celosia.data.schema.axis import Axis
 from celosia.noise import Seeded
-from celosia.statistics import Bounding, Footprint, Inquiry, Noise, Part, Products, RowCount, check_learner, reached
+from celosia.statistics import (
+    ContributionBounds,
+    Noise,
+    Part,
+    Products,
+    RowCount,
+    RowSensitivity,
+    SummaryRequest,
+    check_learner,
+    reached,
+)
 
-FOOTPRINT = Footprint(l1=3, l2_squared=5, across_l1=2, across_l2_squared=2)
+FOOTPRINT = RowSensitivity(l1=3, l2_squared=5, replace_l1=2, replace_l2_squared=2)
 
 
-def _inquiry(combination: Any = None, classes: tuple[int, ...] = (0, 1)) -> Inquiry:
+def _inquiry(combination: Any = None, classes: tuple[int, ...] = (0, 1)) -> SummaryRequest:
     width = 3 if combination is None else combination.shape[0]
-    noise = Noise.laplace(1, reached(FOOTPRINT, Bounding()), 1, width, Bounding())
-    return Inquiry(
+    noise = Noise.laplace(1, reached(FOOTPRINT, ContributionBounds()), 1, width, ContributionBounds())
+    return SummaryRequest(
         parts=(Part(measure=RowCount(), columns=(), by_class=True), Part(measure=RowCount(), columns=())),
         footprint=FOOTPRINT,
-        bounding=Bounding(),
+        bounding=ContributionBounds(),
         noise=noise,
         event=noise.event,
         guarantee=noise.guarantee,
@@ -42,12 +52,12 @@ def _inquiry(combination: Any = None, classes: tuple[int, ...] = (0, 1)) -> Inqu
     ],
 )
 def test_how_far_a_unit_reaches(adjacency: Adjacency, rows: int, droppable: bool, l1: int, l2_squared: int) -> None:  # noqa: FBT001 - a case
-    found = reached(FOOTPRINT, Bounding(rows=rows, adjacency=adjacency), droppable=droppable)
+    found = reached(FOOTPRINT, ContributionBounds(rows=rows, adjacency=adjacency), droppable=droppable)
     assert (found.l1, found.l2_squared) == (l1, l2_squared)
 
 
 def test_groups_count_as_rows() -> None:
-    found = reached(FOOTPRINT, Bounding(rows=2, groups=3, cells=5))
+    found = reached(FOOTPRINT, ContributionBounds(rows=2, groups=3, cells=5))
     assert (found.l1, found.l2_squared) == (18, 180)
 
 
@@ -99,7 +109,7 @@ def test_averages_are_bounded_by_the_box_of_one_class(shorter: int, shorter_squa
     part = Part(measure=Products((Axis(0, 2**16, Fraction(1)),), ((), (0,))), columns=(0,), by_class=True)
     r = 2**16
     matrix = np.array([[r, 1, r, 1], [r, 0, r, 0]])  # the same in both classes: a row is in one
-    box = Footprint(l1=3 * r - shorter, l2_squared=5 * r**2 - shorter_squared, across_l1=0, across_l2_squared=0)
+    box = RowSensitivity(l1=3 * r - shorter, l2_squared=5 * r**2 - shorter_squared, replace_l1=0, replace_l2_squared=0)
     inquiry = replace(_inquiry(matrix), parts=(part,), footprint=box)
     assert inquiry.bounds_averages is enough
     assert replace(inquiry, combination=None).bounds_averages

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from celosia.core import AddRemove, Adjacency, ParameterError, ReplaceOne
 from celosia.data.schema.axis import Axis
-from celosia.statistics.base.contribution import Bounding, Sensitivity
+from celosia.statistics.base.contribution import ContributionBounds, Sensitivity
 from celosia.statistics.base.measure import Measure, nearer, parts_of
 from celosia.statistics.moments.bernstein import FirstMoments, SecondMoments
 from celosia.statistics.moments.cross_moments import CrossMoments
@@ -41,7 +41,7 @@ def test_one_person_changes_no_more_than_the_sensitivity(data: st.DataObject) ->
     assert within(distance(measure, one, other, bounding), measure.sensitivity(bounding))
 
 
-def farthest(measure: Measure, bounding: Bounding) -> Sensitivity:
+def farthest(measure: Measure, bounding: ContributionBounds) -> Sensitivity:
     """The largest distances over persons who have the same row as often as they may, wherever they may."""
     rows: list[Any] = [None, *itertools.product(*(range(axis.steps + 1) for axis in measure.axes))]
     places = [range(bounding.groups), range(bounding.cells - bounding.groups, bounding.cells)]
@@ -59,15 +59,15 @@ def farthest(measure: Measure, bounding: Bounding) -> Sensitivity:
 @pytest.mark.parametrize("shape", [(1, 1, 1), (1, 2, 1), (2, 1, 4), (2, 3, 4)], ids=str)
 def test_the_sensitivity_is_reached(shape: tuple[int, int, int], adjacency: Adjacency) -> None:
     groups, rows, cells = shape
-    bounding = Bounding(groups=groups, rows=rows, cells=cells, adjacency=adjacency)
+    bounding = ContributionBounds(groups=groups, rows=rows, cells=cells, adjacency=adjacency)
     for measure in tiny_measures():
         assert farthest(measure, bounding) == measure.sensitivity(bounding), measure
 
 
 @pytest.mark.parametrize("measure", [FirstMoments(AGES), Total(AGES), RowCount(), SecondMoments(TINY[0])], ids=repr)
 def test_a_sensitivity_without_the_factor_of_a_replaced_row_would_be_caught(measure: Measure) -> None:
-    replaced = Bounding(groups=2, rows=2, cells=4, adjacency=ReplaceOne)
-    added = Bounding(groups=2, rows=2, cells=4)
+    replaced = ContributionBounds(groups=2, rows=2, cells=4, adjacency=ReplaceOne)
+    added = ContributionBounds(groups=2, rows=2, cells=4)
     mutant = measure.sensitivity(added)  # what a plan claims that forgets the adjacency
     rows = [tuple(axis.steps for axis in measure.axes)] * 2
     gap = distance(measure, {0: rows, 1: rows}, {2: rows, 3: rows}, replaced)
@@ -108,10 +108,10 @@ def test_rows_stay_small_on_every_axis(axis: Axis) -> None:
 
 def test_averaged_measures_are_cut_so_finely_that_rounding_is_none() -> None:
     measure = FirstMoments(Axis(0, 1, Fraction(1)))
-    thirds = distance(measure, {0: [(1,), (0,), (0,)]}, {}, Bounding())
+    thirds = distance(measure, {0: [(1,), (0,), (0,)]}, {}, ContributionBounds())
     assert thirds.l1 == 0  # a yes and two no averaged into one row: rounded away
     fine = measure.averaged()
-    assert distance(fine, {0: [(1,), (0,), (0,)]}, {}, Bounding()).l1 == fine.total - 1
+    assert distance(fine, {0: [(1,), (0,), (0,)]}, {}, ContributionBounds()).l1 == fine.total - 1
     assert RowCount().averaged() == RowCount()
     assert [parts_of(total) for total in (1, 3, 2**24, 2**25)] == [2**24, 2**22, 1, 1]
 

@@ -22,12 +22,12 @@ from celosia.core import (
 )
 from celosia.mechanisms import Gaussian, Laplace
 from celosia.noise import Seeded
-from celosia.statistics.base.contribution import Bounding, Sensitivity
+from celosia.statistics.base.contribution import ContributionBounds, Sensitivity
 from celosia.statistics.base.noise import Noise
 from tests.statistics.coverage import masses
 
 SENSITIVITY = Sensitivity(l1=12, l2_squared=36)
-PEOPLE = Bounding(groups=2, rows=3, cells=5, adjacency=ReplaceOne, unit="person")
+PEOPLE = ContributionBounds(groups=2, rows=3, cells=5, adjacency=ReplaceOne, unit="person")
 
 
 def test_events_say_what_is_run() -> None:
@@ -55,7 +55,7 @@ def p_value(noise: NDArray[np.int64], expected: NDArray[np.float64], reach: int)
 @pytest.mark.parametrize("kind", ["laplace", "gaussian"])
 def test_every_coordinate_gets_noise_of_the_stated_scale(kind: str) -> None:
     make = Noise.laplace if kind == "laplace" else Noise.gaussian
-    noise = make(2, Sensitivity(l1=12, l2_squared=144), 30_000, 2, Bounding(cells=30_000))
+    noise = make(2, Sensitivity(l1=12, l2_squared=144), 30_000, 2, ContributionBounds(cells=30_000))
     summary = np.arange(60_000, dtype=np.int64).reshape(30_000, 2) * 1_000
     drawn = noise.release(summary, Seeded(2)) - summary
     assert drawn.shape == summary.shape
@@ -66,7 +66,7 @@ def test_every_coordinate_gets_noise_of_the_stated_scale(kind: str) -> None:
         # The mutants: noise ten per cent off, and a missing factor of two.
         for factor in (1.1, 0.9, 2):
             wrong = make(2 * factor if kind == "laplace" else 2 * factor**2, Sensitivity(l1=12, l2_squared=144), 1, 1,
-                         Bounding())  # fmt: skip
+                         ContributionBounds())  # fmt: skip
             assert p_value(column, masses(wrong, reach), reach) < 1e-6
     assert drawn.var() == pytest.approx(noise.variance, rel=0.05)
     assert abs(np.corrcoef(drawn.T)[0, 1]) < 0.03
@@ -74,9 +74,9 @@ def test_every_coordinate_gets_noise_of_the_stated_scale(kind: str) -> None:
 
 def test_fewer_cells_get_the_same_noise() -> None:
     for noise in (
-        Noise.laplace(1, SENSITIVITY, 100, 2, Bounding(cells=100)),
-        Noise.gaussian(1, SENSITIVITY, 100, 2, Bounding(cells=100)),
-        Noise.approximate(1, "1e-6", SENSITIVITY, 100, 2, Bounding(cells=100)),
+        Noise.laplace(1, SENSITIVITY, 100, 2, ContributionBounds(cells=100)),
+        Noise.gaussian(1, SENSITIVITY, 100, 2, ContributionBounds(cells=100)),
+        Noise.approximate(1, "1e-6", SENSITIVITY, 100, 2, ContributionBounds(cells=100)),
     ):
         few = replace(noise, cells=3)
         assert few.variance == noise.variance
@@ -87,7 +87,7 @@ def test_fewer_cells_get_the_same_noise() -> None:
 
 
 def test_whole_numbers_of_any_size_are_clipped() -> None:
-    noise = Noise.laplace(1, SENSITIVITY, 2, 2, Bounding(cells=2))
+    noise = Noise.laplace(1, SENSITIVITY, 2, 2, ContributionBounds(cells=2))
     summary = np.array([[2**70, -(2**70)], [3, 4]], dtype=object)
     noisy = noise.release(summary, Seeded(1))
     assert noisy.dtype == np.int64
@@ -101,7 +101,7 @@ def test_whole_numbers_of_any_size_are_clipped() -> None:
     "summary", [np.zeros((2, 3), dtype=np.int64), np.zeros(4, dtype=np.int64), np.zeros((2, 2)), np.zeros((2, 2), bool)]
 )
 def test_a_summary_of_another_shape_or_type_is_refused(summary: Any) -> None:
-    noise = Noise.laplace(1, SENSITIVITY, 2, 2, Bounding(cells=2))
+    noise = Noise.laplace(1, SENSITIVITY, 2, 2, ContributionBounds(cells=2))
     with pytest.raises(InputError, match="summary must"):
         noise.release(summary, Seeded(1))
 
@@ -109,10 +109,10 @@ def test_a_summary_of_another_shape_or_type_is_refused(summary: Any) -> None:
 @pytest.mark.parametrize("epsilon", [0, -1, math.nan, math.inf, True, None, "x"])
 def test_a_price_without_a_meaning_is_refused(epsilon: Any) -> None:
     makers: tuple[Any, ...] = (
-        lambda: Noise.laplace(epsilon, SENSITIVITY, 1, 1, Bounding()),
-        lambda: Noise.gaussian(epsilon, SENSITIVITY, 1, 1, Bounding()),
-        lambda: Noise.approximate(epsilon, "1e-6", SENSITIVITY, 1, 1, Bounding()),
-        lambda: Noise.approximate(1, epsilon, SENSITIVITY, 1, 1, Bounding()),
+        lambda: Noise.laplace(epsilon, SENSITIVITY, 1, 1, ContributionBounds()),
+        lambda: Noise.gaussian(epsilon, SENSITIVITY, 1, 1, ContributionBounds()),
+        lambda: Noise.approximate(epsilon, "1e-6", SENSITIVITY, 1, 1, ContributionBounds()),
+        lambda: Noise.approximate(1, epsilon, SENSITIVITY, 1, 1, ContributionBounds()),
     )
     for make in makers:
         with pytest.raises(ParameterError):
@@ -122,14 +122,14 @@ def test_a_price_without_a_meaning_is_refused(epsilon: Any) -> None:
 @pytest.mark.parametrize("cells", [0, -1, 1.5])
 def test_there_are_cells(cells: Any) -> None:
     with pytest.raises(ParameterError, match=r"^cells must be "):
-        Noise.laplace(1, SENSITIVITY, cells, 1, Bounding())
+        Noise.laplace(1, SENSITIVITY, cells, 1, ContributionBounds())
 
 
 def test_one_coordinate_has_the_margin_of_its_mechanism() -> None:
-    assert Noise.laplace(1, SENSITIVITY, 5, 2, Bounding(cells=5)).margin(0.9) == Laplace(
+    assert Noise.laplace(1, SENSITIVITY, 5, 2, ContributionBounds(cells=5)).margin(0.9) == Laplace(
         epsilon=1, sensitivity=12
     ).error(0.9)
-    assert Noise.gaussian("0.5", SENSITIVITY, 5, 2, Bounding(cells=5)).margin(0.9) == Gaussian(
+    assert Noise.gaussian("0.5", SENSITIVITY, 5, 2, ContributionBounds(cells=5)).margin(0.9) == Gaussian(
         rho="0.5", sensitivity_squared=36
     ).error(0.9)
 
@@ -143,9 +143,9 @@ WEIGHTS = [(1, 0), (1, 1), (1, -1), (0.7, 0.3), (0.95, -0.05), (3, 0.01), (0, 0)
 def test_margins_of_sums_hold_exactly(kind: str, scale: Fraction, level: float) -> None:
     one = Sensitivity(l1=1, l2_squared=1)
     noise = (
-        Noise.laplace(1 / scale, one, 1, 2, Bounding())
+        Noise.laplace(1 / scale, one, 1, 2, ContributionBounds())
         if kind == "laplace"
-        else Noise.gaussian(1 / (2 * scale**2), one, 1, 2, Bounding())
+        else Noise.gaussian(1 / (2 * scale**2), one, 1, 2, ContributionBounds())
     )
     reach = int(30 * scale) + 5
     each = masses(noise, reach)
@@ -161,7 +161,7 @@ def test_margins_of_sums_hold_exactly(kind: str, scale: Fraction, level: float) 
 
 
 def test_margins_of_one_coordinate_are_those_of_the_mechanism() -> None:
-    noise = Noise.laplace(1, SENSITIVITY, 1, 3, Bounding())
+    noise = Noise.laplace(1, SENSITIVITY, 1, 3, ContributionBounds())
     for level in (0.5, 0.95, 0.999):
         assert noise.margin_of([0, -2, 0], level) == 2 * noise.margin(level)
     assert noise.margin_of(np.zeros((4, 0, 3))).shape == (4, 0)
@@ -169,6 +169,6 @@ def test_margins_of_one_coordinate_are_those_of_the_mechanism() -> None:
 
 @pytest.mark.parametrize("level", [0, 1, -0.5, 2, math.nan, None, "x"])
 def test_a_level_is_a_probability(level: Any) -> None:
-    noise = Noise.laplace(1, SENSITIVITY, 1, 2, Bounding())
+    noise = Noise.laplace(1, SENSITIVITY, 1, 2, ContributionBounds())
     with pytest.raises(ParameterError, match=r"^level must be "):
         noise.margin_of([1, 1], level)

@@ -42,8 +42,8 @@ def test_no_two_rows_are_further_apart_than_the_footprint(columns: list[Axis], d
     footprint = products.footprint
     assert sum(map(abs, first)) <= footprint.l1
     assert sum(f * f for f in first) <= footprint.l2_squared
-    assert sum(apart) <= footprint.across_l1
-    assert sum(a * a for a in apart) <= footprint.across_l2_squared
+    assert sum(apart) <= footprint.replace_l1
+    assert sum(a * a for a in apart) <= footprint.replace_l2_squared
 
 
 def test_a_corner_is_as_far_from_none_as_the_footprint_says() -> None:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from celosia.statistics.base.contribution import Bounding, Sensitivity
+from celosia.statistics.base.contribution import ContributionBounds, Sensitivity
 from celosia.statistics.base.noise import Noise
 from celosia.statistics.base.ratios import Ratio, lines, magnitudes, over, squares, variance_between, whole_counts
 
@@ -13,7 +13,7 @@ SHARES = st.floats(0, 1)
 
 
 def noise_of(scale: int, width: int) -> Noise:
-    return Noise.laplace(1, Sensitivity(l1=scale, l2_squared=scale**2), 1, width, Bounding())
+    return Noise.laplace(1, Sensitivity(l1=scale, l2_squared=scale**2), 1, width, ContributionBounds())
 
 
 def share(rows: list[float], scale: int = 100) -> Ratio:

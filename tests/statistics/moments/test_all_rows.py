@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from celosia.core import ReplaceOne
 from celosia.data.schema.axis import Axis
-from celosia.statistics.base.contribution import Bounding
+from celosia.statistics.base.contribution import ContributionBounds
 from celosia.statistics.base.noise import Noise
 from celosia.statistics.moments.all_rows import MomentsOfAll
 from celosia.statistics.moments.bernstein import FirstMoments
@@ -26,7 +26,7 @@ def _rows(column: list[int | None]) -> list[tuple[int, int]]:
 @given(values)
 def test_exact_sums_give_the_counts_and_the_mean(column: list[int | None]) -> None:
     measure = MomentsOfAll(FirstMoments(Axis(0, 3, Fraction(1))))
-    noise = Noise.laplace(1, measure.sensitivity(Bounding()), 1, 3, Bounding())
+    noise = Noise.laplace(1, measure.sensitivity(ContributionBounds()), 1, 3, ContributionBounds())
     sums = np.sum([measure.features(*row) for row in _rows(column)] or [(0, 0, 0)], axis=0)[None, :]
     there = [value for value in column if value is not None]
     assert measure.answer("rows", sums, noise).value[0] == len(column)
@@ -44,21 +44,23 @@ def test_one_person_moves_the_sums_no_further_than_claimed(
     measure = MomentsOfAll(FirstMoments(Axis(0, 3, Fraction(1)), parts=parts))
     first: Person = {cell: _rows(column) for cell, column in one.items()}
     second: Person = {cell: _rows(column) for cell, column in other.items()}
-    bounding = Bounding(groups=groups, rows=rows, cells=3)
+    bounding = ContributionBounds(groups=groups, rows=rows, cells=3)
     assert within(distance(measure, first, {}, bounding), measure.sensitivity(bounding))
-    replaced = Bounding(groups=groups, rows=rows, cells=3, adjacency=ReplaceOne)
+    replaced = ContributionBounds(groups=groups, rows=rows, cells=3, adjacency=ReplaceOne)
     assert within(distance(measure, first, second, replaced), measure.sensitivity(replaced))
 
 
 def test_without_the_factor_two_a_replaced_person_moves_too_far() -> None:
     measure = MomentsOfAll(FirstMoments(AGES))
-    bounding = Bounding()
+    bounding = ContributionBounds()
     assert not within(distance(measure, {0: [(120, 1)]}, {0: [(0, 0)]}, bounding), measure.sensitivity(bounding))
 
 
 def test_intervals_cover_all_rows() -> None:
     measure = MomentsOfAll(FirstMoments(AGES))
-    noise = Noise.laplace(1, measure.sensitivity(Bounding(cells=20_000)), 20_000, 3, Bounding(cells=20_000))
+    noise = Noise.laplace(
+        1, measure.sensitivity(ContributionBounds(cells=20_000)), 20_000, 3, ContributionBounds(cells=20_000)
+    )
     exact = np.tile(np.array([[30_000, 90_000, 12_000]]), (20_000, 1))
     estimate = measure.answer("rows", noise.release(exact), noise)
     assert estimate.interval is not None

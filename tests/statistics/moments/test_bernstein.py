@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from celosia.core import ReplaceOne
 from celosia.data.schema.axis import Axis
-from celosia.statistics.base.contribution import Bounding, Sensitivity
+from celosia.statistics.base.contribution import ContributionBounds, Sensitivity
 from celosia.statistics.base.measure import Measure
 from celosia.statistics.base.noise import Noise
 from celosia.statistics.moments.bernstein import FirstMoments, Moments, SecondMoments, bernstein, simplex
@@ -22,9 +22,11 @@ LEVELS = (0.5, 0.95)
 
 def test_the_joint_sensitivity_is_the_range_and_no_more() -> None:
     # The two sums of the mean together cost what the sum from the lower bound alone would.
-    assert FirstMoments(AGES).sensitivity(Bounding()) == Sensitivity(l1=120, l2_squared=120**2)
-    assert FirstMoments(AGES).sensitivity(Bounding()) == Total(AGES).sensitivity(Bounding())
-    assert FirstMoments(AGES).sensitivity(Bounding(adjacency=ReplaceOne)) == Sensitivity(l1=240, l2_squared=2 * 120**2)
+    assert FirstMoments(AGES).sensitivity(ContributionBounds()) == Sensitivity(l1=120, l2_squared=120**2)
+    assert FirstMoments(AGES).sensitivity(ContributionBounds()) == Total(AGES).sensitivity(ContributionBounds())
+    assert FirstMoments(AGES).sensitivity(ContributionBounds(adjacency=ReplaceOne)) == Sensitivity(
+        l1=240, l2_squared=2 * 120**2
+    )
 
 
 @given(st.integers(1, 2**30), st.floats(0, 1), st.integers(1, 2))
@@ -40,8 +42,8 @@ def test_a_simplex_is_no_wider_than_it_says(total: int, points: list[list[float]
     one, two = (np.array(point) / max(sum(point), 1e-300) * total for point in points)
     assert np.abs(one).sum() <= found.l1 * (1 + 1e-9)
     assert (one**2).sum() <= found.l2_squared * (1 + 1e-9)
-    assert np.abs(one - two).sum() <= found.across_l1 * (1 + 1e-9)
-    assert ((one - two) ** 2).sum() <= found.across_l2_squared * (1 + 1e-9)
+    assert np.abs(one - two).sum() <= found.replace_l1 * (1 + 1e-9)
+    assert ((one - two) ** 2).sum() <= found.replace_l2_squared * (1 + 1e-9)
 
 
 @given(st.lists(st.integers(-30, 90), min_size=1, max_size=40), st.sampled_from([1, 3]))
@@ -64,7 +66,7 @@ def test_exact_sums_give_numpys_answers(steps: list[int], parts: int) -> None:
 def test_without_rows_the_middle_and_the_whole_range() -> None:
     noisy = np.array([[-5, 3, -9], [0, 0, 0], [-(2**62), 1, 1]])
     measure = SecondMoments(Axis(10, 30, Fraction(1)))
-    noise = Noise.laplace(1, measure.sensitivity(Bounding()), 3, 3, Bounding(cells=3))
+    noise = Noise.laplace(1, measure.sensitivity(ContributionBounds()), 3, 3, ContributionBounds(cells=3))
     expected = {"mean": (20, 10, 30), "variance": (50, 0, 100), "std": (50**0.5, 0, 10)}
     for quantity, (value, low, high) in expected.items():
         estimate = measure.answer(quantity, noisy, noise)
@@ -184,7 +186,7 @@ def test_intervals_hold_values_that_were_rounded_to_coarser_steps() -> None:
     steps = (values + 2**13) // 2**14
     summed = np.array([[int(sum(feature)) for feature in zip(*map(moments.features, steps.tolist()), strict=True)]])
     summed *= 10**6
-    noise = Noise.laplace(1, moments.sensitivity(Bounding()), 1, 3, Bounding())
+    noise = Noise.laplace(1, moments.sensitivity(ContributionBounds()), 1, 3, ContributionBounds())
     truth = {"sum": 10**6 * values.sum(), "mean": values.mean(), "variance": values.var(), "std": values.std()}
     for quantity, value in truth.items():
         low, high = moments.answer(quantity, summed, noise).ends(0.95)

@@ -11,7 +11,7 @@ from scipy import stats
 
 from celosia.core import ParameterError
 from celosia.data.schema.axis import Axis
-from celosia.statistics.base.contribution import Bounding
+from celosia.statistics.base.contribution import ContributionBounds
 from celosia.statistics.base.noise import Noise
 from celosia.statistics.moments.cross_moments import CrossMoments
 from tests.statistics.coverage import laplace, summary
@@ -57,7 +57,7 @@ def test_the_degree_is_one_or_two(degree: Any) -> None:
 
 def test_without_rows_nothing_is_known() -> None:
     measure = CrossMoments(X, Y)
-    noise = Noise.laplace(1, measure.sensitivity(Bounding()), 2, 9, Bounding(cells=2))
+    noise = Noise.laplace(1, measure.sensitivity(ContributionBounds()), 2, 9, ContributionBounds(cells=2))
     noisy = np.array([[0] * 9, [-4] * 9])
     for quantity, most in (("covariance", 4 * 7 / 4), ("correlation", 1)):
         estimate = measure.answer(quantity, noisy, noise)

@@ -9,7 +9,7 @@ import pytest
 
 from celosia.core import AddRemove, ParameterError, QueryError, ReplaceOne
 from celosia.noise import Seeded
-from celosia.statistics import Bounding, CutPersons, CutRows, Noise
+from celosia.statistics import ContributionBounds, CutPersons, CutRows, Noise
 
 
 def test_one_person_changes_as_much_as_stated() -> None:
@@ -17,17 +17,17 @@ def test_one_person_changes_as_much_as_stated() -> None:
     most = 3
     persons = [np.array(rows) for rows in product(range(most + 1), repeat=4) if sum(rows) <= most]
     for adjacency, others in ((AddRemove, [np.zeros(4)]), (ReplaceOne, persons)):
-        found = CutRows(most).sensitivity(Bounding(adjacency=adjacency, cells=2, unit="person"))
+        found = CutRows(most).sensitivity(ContributionBounds(adjacency=adjacency, cells=2, unit="person"))
         changes = [one - other for one in persons for other in others]
         assert found.l1 == max(np.abs(change).sum() for change in changes)
         assert found.l2_squared == max((change**2).sum() for change in changes)
-    one = CutPersons().sensitivity(Bounding(adjacency=ReplaceOne, unit="person"))
+    one = CutPersons().sensitivity(ContributionBounds(adjacency=ReplaceOne, unit="person"))
     assert (one.l1, one.l2_squared) == (2, 2)
 
 
 def test_shares_lie_in_their_intervals_as_often_as_stated() -> None:
     exact = np.array([[900, 300], [500, 0], [100, 200]])
-    rows, bounding, runs = CutRows(most=20), Bounding(cells=3, unit="person"), 400
+    rows, bounding, runs = CutRows(most=20), ContributionBounds(cells=3, unit="person"), 400
     for noise in (
         Noise.laplace(1, rows.sensitivity(bounding), 3, 2, bounding),
         Noise.gaussian("0.5", rows.sensitivity(bounding), 3, 2, bounding),
@@ -43,7 +43,7 @@ def test_shares_lie_in_their_intervals_as_often_as_stated() -> None:
 
 
 def test_shares_stay_between_0_and_1() -> None:
-    rows, bounding = CutRows(most=10), Bounding(unit="person")
+    rows, bounding = CutRows(most=10), ContributionBounds(unit="person")
     noise = Noise.laplace(1, rows.sensitivity(bounding), 1, 2, bounding)
     for noisy, value in (([-5, -7], 0.5), ([-5, 40], 0.0), ([40, -5], 1.0), ([1000, 1000], 0.5)):
         estimate = rows.answer("kept", np.array([noisy]), noise)

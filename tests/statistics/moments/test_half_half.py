@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from celosia.core import ReplaceOne
 from celosia.data.schema.axis import Axis
-from celosia.statistics.base.contribution import Bounding
+from celosia.statistics.base.contribution import ContributionBounds
 from celosia.statistics.moments.bernstein import FirstMoments
 from celosia.statistics.moments.half_half import HalfHalfMean
 from tests.statistics.coverage import believable, covered_exactly, drawn, gaussian, holds, laplace, summary
@@ -66,11 +66,11 @@ def test_averages_of_very_many_rows_stay_within_the_sensitivity(data: st.DataObj
         near = total + data.draw(st.integers(-3, 3))
         total = near if least * count <= near <= largest * count else total
         parts.append((averaged(total, count, most), averaged(unit * count, count, most)))
-    claimed = measure.sensitivity(Bounding(rows=most, adjacency=ReplaceOne))
+    claimed = measure.sensitivity(ContributionBounds(rows=most, adjacency=ReplaceOne))
     gaps = [a - b for a, b in zip(*parts, strict=True)]
     assert sum(map(abs, gaps)) <= claimed.l1
     assert sum(gap * gap for gap in gaps) <= claimed.l2_squared
-    added = measure.sensitivity(Bounding(rows=most))
+    added = measure.sensitivity(ContributionBounds(rows=most))
     assert sum(map(abs, parts[0])) <= added.l1
     assert sum(part * part for part in parts[0]) <= added.l2_squared
 
@@ -88,7 +88,7 @@ def test_previews() -> None:
     noise = laplace(measure, 1)
     assert measure.spread("mean", noise, rows=None) is None
     assert measure.spread("mean", noise, rows=0.001) == 120
-    assert measure.sensitivity(Bounding()).l1 == 240
+    assert measure.sensitivity(ContributionBounds()).l1 == 240
     joint = FirstMoments(AGES).spread("mean", laplace(FirstMoments(AGES), 1), rows=1000)
     worse = measure.spread("mean", noise, rows=1000)
     assert joint is not None

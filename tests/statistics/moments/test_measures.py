@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from celosia.core import ParameterError, ReplaceOne
 from celosia.data.schema.axis import Axis
 from celosia.noise import Seeded
-from celosia.statistics.base.contribution import Bounding, Sensitivity
+from celosia.statistics.base.contribution import ContributionBounds, Sensitivity
 from celosia.statistics.base.measure import Measure
 from celosia.statistics.base.noise import Noise
 from celosia.statistics.moments.bernstein import FirstMoments
@@ -29,24 +29,27 @@ def test_a_person_brings_no_more_new_values_than_rows(others: list[int], one: li
     def distinct(rows: list[int]) -> int:
         return len({*others, *rows})
 
-    claimed = Distinct().sensitivity(Bounding(rows=3)).l1
+    claimed = Distinct().sensitivity(ContributionBounds(rows=3)).l1
     assert abs(distinct(one) - distinct([])) <= claimed
-    assert abs(distinct(one) - distinct(two)) <= Distinct().sensitivity(Bounding(rows=3, adjacency=ReplaceOne)).l1
+    assert (
+        abs(distinct(one) - distinct(two))
+        <= Distinct().sensitivity(ContributionBounds(rows=3, adjacency=ReplaceOne)).l1
+    )
 
 
 @given(st.lists(st.integers(0, 3), max_size=3), st.lists(st.integers(0, 3), max_size=3))
 def test_a_person_fills_no_more_bins_than_rows(one: list[int], two: list[int]) -> None:
     a, b = (np.bincount(np.array(rows, dtype=int), minlength=4) for rows in (one, two))
-    for bounding, gap in ((Bounding(rows=3), a), (Bounding(rows=3, adjacency=ReplaceOne), a - b)):
+    for bounding, gap in ((ContributionBounds(rows=3), a), (ContributionBounds(rows=3, adjacency=ReplaceOne), a - b)):
         claimed = Bins(4).sensitivity(bounding)
         assert np.abs(gap).sum() <= claimed.l1
         assert (gap**2).sum() <= claimed.l2_squared
 
 
 def test_a_row_that_changes_its_bin_changes_two() -> None:
-    assert Bins(4).sensitivity(Bounding(adjacency=ReplaceOne)) == Sensitivity(l1=2, l2_squared=2)
-    assert Bins(4).sensitivity(Bounding()) == Sensitivity(l1=1, l2_squared=1)
-    assert Bins(1).sensitivity(Bounding(adjacency=ReplaceOne)) == Sensitivity(l1=1, l2_squared=1)
+    assert Bins(4).sensitivity(ContributionBounds(adjacency=ReplaceOne)) == Sensitivity(l1=2, l2_squared=2)
+    assert Bins(4).sensitivity(ContributionBounds()) == Sensitivity(l1=1, l2_squared=1)
+    assert Bins(1).sensitivity(ContributionBounds(adjacency=ReplaceOne)) == Sensitivity(l1=1, l2_squared=1)
 
 
 # -------------------------------------------------------------------------------------------------------------- answers
@@ -91,7 +94,7 @@ def test_sums_are_in_the_callers_units() -> None:
 
 def test_a_centred_sum_knows_its_rows() -> None:
     measure = CentredSum(Axis(0, 10, Fraction(1, 2)), rows=4)
-    bounding = Bounding(adjacency=ReplaceOne)
+    bounding = ContributionBounds(adjacency=ReplaceOne)
     noise = Noise.laplace(1, measure.sensitivity(bounding), 1, 1, bounding)
     k = np.array([0, 10, 10, 3])
     summary = np.array([[int(measure.features(k)[0].sum())]])
@@ -109,7 +112,7 @@ def test_a_centred_sum_knows_its_rows() -> None:
 @pytest.mark.parametrize("bounds", [{}, {"adjacency": ReplaceOne, "rows": 2}, {"adjacency": ReplaceOne, "cells": 2}])
 def test_a_centred_sum_needs_a_public_number_of_rows(bounds: Any) -> None:
     with pytest.raises(ParameterError, match="public only under ReplaceOne"):
-        CentredSum(AGES, rows=10).sensitivity(Bounding(**bounds))
+        CentredSum(AGES, rows=10).sensitivity(ContributionBounds(**bounds))
 
 
 @pytest.mark.parametrize("rows", [-1, 2.5, None, True])
@@ -141,7 +144,7 @@ def test_previews_tell_the_error_that_comes(measure: Measure) -> None:
 
 def test_an_empty_table_of_public_length_has_a_sum_near_zero_and_any_mean() -> None:
     measure = CentredSum(Axis(0, 120, Fraction(1)), rows=0)
-    bounding = Bounding(adjacency=ReplaceOne)
+    bounding = ContributionBounds(adjacency=ReplaceOne)
     noise = Noise.laplace(1, measure.sensitivity(bounding), 1, 1, bounding)
     total = measure.answer("sum", np.array([[0]]), noise)
     mean = measure.answer("mean", np.array([[0]]), noise)

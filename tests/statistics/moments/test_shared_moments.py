@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from celosia.core import KNormEvent, ParameterError, ReplaceOne
 from celosia.data.schema.axis import Axis
 from celosia.noise import Seeded
-from celosia.statistics import Bounding, FirstMoments, Noise, SharedMoments
+from celosia.statistics import ContributionBounds, FirstMoments, Noise, SharedMoments
 from tests.statistics.neighbours import Person, distance, part_of, within
 
 AXES = (Axis(0, 3, Fraction(1)), Axis(-2, 5, Fraction(1, 2)))
@@ -32,7 +32,7 @@ def known(measure: SharedMoments, found: list[tuple[int | None, int | None]]) ->
     return [(*a, *b) if measure.counts_missing else a for a, b in zip(steps, there, strict=True)]
 
 
-def largest(measure: SharedMoments, one: Person, other: Person, bounding: Bounding) -> int:
+def largest(measure: SharedMoments, one: Person, other: Person, bounding: ContributionBounds) -> int:
     """How far the largest number of each cell moves, summed over cells."""
     flat = [abs(a - b) for a, b in zip(part_of(measure, one, bounding), part_of(measure, other, bounding), strict=True)]
     return sum(max(flat[start : start + measure.width]) for start in range(0, len(flat), measure.width))
@@ -49,8 +49,8 @@ def test_one_person_moves_the_sums_no_further_than_is_paid_for(
     measure = SharedMoments(AXES, *kind)
     first, second = ({cell: known(measure, found) for cell, found in each.items()} for each in (one, other))
     for bounding, there in (
-        (Bounding(groups=groups, rows=most, cells=3), {}),
-        (Bounding(groups=groups, rows=most, cells=3, adjacency=ReplaceOne), second),
+        (ContributionBounds(groups=groups, rows=most, cells=3), {}),
+        (ContributionBounds(groups=groups, rows=most, cells=3, adjacency=ReplaceOne), second),
     ):
         event = measure.pure_noise(1, 3, bounding).event
         assert isinstance(event, KNormEvent)
@@ -62,8 +62,8 @@ def test_all_that_is_paid_for_can_be_moved() -> None:
     for nullable, with_rows in KINDS:
         measure = SharedMoments(AXES, nullable, with_rows)
         low, high = ({0: known(measure, [row] * 2)} for row in ((0, 0), (3, 7)))
-        for adjacency, times in ((ReplaceOne, 2), (Bounding().adjacency, 1)):
-            bounding = Bounding(rows=2, adjacency=adjacency)
+        for adjacency, times in ((ReplaceOne, 2), (ContributionBounds().adjacency, 1)):
+            bounding = ContributionBounds(rows=2, adjacency=adjacency)
             event, other = measure.pure_noise(1, 1, bounding).event, low if times == 2 else {}
             assert isinstance(event, KNormEvent)
             assert largest(measure, high, other, bounding) > 0.98 * event.sensitivity
@@ -76,7 +76,7 @@ def test_exact_sums_give_counts_sums_and_means(
     found: list[tuple[int | None, int | None]], kind: tuple[tuple[bool, bool], bool]
 ) -> None:
     measure = SharedMoments(AXES, *kind)
-    noise = measure.pure_noise(1, 1, Bounding())
+    noise = measure.pure_noise(1, 1, ContributionBounds())
     taken = known(measure, found)
     sums = np.sum([measure.features(*row) for row in taken] or [(0,) * measure.width], axis=0)[None, :]
     if measure.with_rows:
@@ -110,7 +110,7 @@ def test_intervals_cover_what_they_say() -> None:
     for (nullable, with_rows), size in product(KINDS, (4, 300)):
         measure = SharedMoments(AXES, nullable, with_rows)
         sums, truth = exact(measure, size, 1)
-        bounding = Bounding(cells=cells)
+        bounding = ContributionBounds(cells=cells)
         for noise in (
             measure.pure_noise(1, cells, bounding),
             Noise.gaussian("0.3", measure.sensitivity(bounding), cells, measure.width, bounding),
@@ -130,7 +130,7 @@ def test_sharing_has_less_noise_than_measuring_each_column() -> None:
     age = Axis(0, 120, Fraction(1))
     for columns, pure, gaussian in ((2, 0.66, 0.88), (4, 0.48, 0.8)):
         shared, alone = SharedMoments((age,) * columns, (False,) * columns), FirstMoments(age)
-        bounding = Bounding()
+        bounding = ContributionBounds()
         pairs = (
             (
                 shared.pure_noise(1, 1, bounding),
@@ -158,7 +158,7 @@ def test_sharing_has_less_noise_than_measuring_each_column() -> None:
 def test_intervals_allow_for_values_that_are_rounded_to_coarser_steps() -> None:
     fine = Axis(0, 2**30, Fraction(1))
     measure = SharedMoments((fine, AXES[0]), (False, False))
-    noise = measure.pure_noise(2**16, 1, Bounding())
+    noise = measure.pure_noise(2**16, 1, ContributionBounds())
     value = 2**29 + 31  # 31 above a step of 64
     sums = np.array([measure.features(value // 64, 1)]) * 100_000
     for quantity, truth in (("mean 0", value), ("sum 0", 100_000 * value)):
@@ -177,5 +177,5 @@ def test_bad_measures_are_refused() -> None:
             SharedMoments(columns, nullable, with_rows)
     with pytest.raises(ParameterError, match="not 'mean 7'"):
         SharedMoments((age,), (True,)).spread(
-            "mean 7", SharedMoments((age,), (True,)).pure_noise(1, 1, Bounding()), rows=1
+            "mean 7", SharedMoments((age,), (True,)).pure_noise(1, 1, ContributionBounds()), rows=1
         )

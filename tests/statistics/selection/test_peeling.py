@@ -9,7 +9,7 @@ import pytest
 
 from celosia.core import ParameterError, PermuteAndFlipEvent, RepeatedEvent, ReplaceOne
 from celosia.noise import Seeded
-from celosia.statistics import Bounding, TopK
+from celosia.statistics import ContributionBounds, TopK
 from celosia.statistics.base.choice import count_rate
 from celosia.testing.distributions import chi_square
 from tests.statistics.selection.test_most_common import ADDED, TABLES, Law, exponential, flipped, plus
@@ -30,7 +30,7 @@ def test_answers_have_the_law_of_choosing_without_returning(law: Law, *, pure: b
     counts = (5, 3, 6, 0)
     chosen = (
         TopK(candidates=4, k=2)
-        .release(np.array([counts] * 40_000), 2, Bounding(cells=40_000), pure=pure, source=Seeded(1))
+        .release(np.array([counts] * 40_000), 2, ContributionBounds(cells=40_000), pure=pure, source=Seeded(1))
         .value
     )
     orders = list(itertools.permutations(range(4), 2))
@@ -53,37 +53,37 @@ def test_all_choices_together_are_as_private_as_claimed(law: Law) -> None:
         )
 
     added = {(base, plus(base, rows)) for base in tables for rows in ADDED}
-    rate = count_rate(Fraction(2), Bounding(rows=2))
+    rate = count_rate(Fraction(2), ContributionBounds(rows=2))
     assert 0.5 * 4 < worst(added, rate) <= 4 * (1 + 1e-9)
     assert worst(added, 2 * rate) > 4
     assert worst(added, rate) > 2  # one choice alone does not pay for both
     replaced = {(plus(base, rows), plus(base, others)) for base in tables for rows in ADDED for others in ADDED[::2]}
-    rate = count_rate(Fraction(2), Bounding(rows=2, adjacency=ReplaceOne))
+    rate = count_rate(Fraction(2), ContributionBounds(rows=2, adjacency=ReplaceOne))
     assert 0.5 * 4 < worst(replaced, rate) <= 4 * (1 + 1e-9)
     assert worst(replaced, 2 * rate) > 4
 
 
 def test_nothing_is_chosen_twice_and_everything_can_be_asked_for() -> None:
-    chosen = TopK(candidates=6, k=6).release(np.zeros((500, 6), dtype=np.int64), 1, Bounding(cells=500)).value
+    chosen = TopK(candidates=6, k=6).release(np.zeros((500, 6), dtype=np.int64), 1, ContributionBounds(cells=500)).value
     assert chosen.shape == (500, 6)
     assert (np.sort(chosen, axis=1) == np.arange(6)).all()
 
 
 def test_the_order_is_that_of_the_counts_when_they_are_far_apart() -> None:
     counts = np.array([[100, 900, 500, 300, 700]] * 50)
-    assert (TopK(candidates=5, k=3).release(counts, 1, Bounding(cells=50)).value == [1, 4, 2]).all()
+    assert (TopK(candidates=5, k=3).release(counts, 1, ContributionBounds(cells=50)).value == [1, 4, 2]).all()
 
 
 def test_counts_are_left_as_they_were() -> None:
     counts = np.array([[100, 900, 500]])
-    TopK(candidates=3, k=2).release(counts, 1, Bounding())
+    TopK(candidates=3, k=2).release(counts, 1, ContributionBounds())
     assert counts.tolist() == [[100, 900, 500]]
 
 
 def test_the_spread_is_kept_by_all_of_them() -> None:
     counts = np.array([[40, 38, 33, 20, *range(15)]] * 3000)
     choice = TopK(candidates=19, k=3)
-    chosen = choice.release(counts, 1, Bounding(), source=Seeded(3)).value
+    chosen = choice.release(counts, 1, ContributionBounds(), source=Seeded(3)).value
     kept = []
     for row in chosen.tolist():
         left = counts[0].tolist()
@@ -91,16 +91,16 @@ def test_the_spread_is_kept_by_all_of_them() -> None:
         for place in row:
             off.append(max(left) - left[place])
             left[place] = -1
-        kept.append(max(off) <= choice.spread(1, Bounding()))
+        kept.append(max(off) <= choice.spread(1, ContributionBounds()))
     assert np.mean(kept) >= 0.95
-    assert choice.spread(1, Bounding()) == pytest.approx(3 * math.log(19 * 3 / 0.05))
+    assert choice.spread(1, ContributionBounds()) == pytest.approx(3 * math.log(19 * 3 / 0.05))
 
 
 def test_it_says_what_it_runs() -> None:
     choice = TopK(candidates=49, k=3)
-    assert choice.event(1, Bounding()) == RepeatedEvent(event=PermuteAndFlipEvent(epsilon="1/3"), times=3)
+    assert choice.event(1, ContributionBounds()) == RepeatedEvent(event=PermuteAndFlipEvent(epsilon="1/3"), times=3)
     assert (choice.width, choice.quantities) == (49, ("top_k",))
-    assert "one after another by the exponential mechanism" in choice.explain(1, Bounding(), pure=False)[0]
+    assert "one after another by the exponential mechanism" in choice.explain(1, ContributionBounds(), pure=False)[0]
 
 
 @pytest.mark.parametrize("k", [0, 6, 2.0, True])

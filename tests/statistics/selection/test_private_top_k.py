@@ -7,13 +7,13 @@ import pytest
 
 from celosia.core import KeySelectionEvent, ParameterError, ReplaceOne
 from celosia.mechanisms import StableKeys
-from celosia.statistics import Bounding, PrivateTopK
+from celosia.statistics import ContributionBounds, PrivateTopK
 
 MILLIONTH = Fraction(1, 10**6)
 
 
 def test_it_runs_the_selection_of_private_keys() -> None:
-    bounding = Bounding(groups=1, rows=7, adjacency=ReplaceOne, unit="person")
+    bounding = ContributionBounds(groups=1, rows=7, adjacency=ReplaceOne, unit="person")
     measure = PrivateTopK(k=3, groups=2, delta=MILLIONTH)
     keys = StableKeys(epsilon="0.5", delta=MILLIONTH, groups=2, adjacency=ReplaceOne, unit="person")
     event = measure.event("0.5", bounding)
@@ -36,9 +36,9 @@ def test_the_largest_noisy_numbers_are_kept_and_ties_go_by_the_alphabet() -> Non
 
 def test_what_has_no_epsilon_or_delta_is_refused() -> None:
     with pytest.raises(ParameterError, match="need an epsilon"):
-        PrivateTopK(k=1, delta=MILLIONTH).event(None, Bounding(), rho=1)
+        PrivateTopK(k=1, delta=MILLIONTH).event(None, ContributionBounds(), rho=1)
     with pytest.raises(ParameterError, match="delta"):
-        PrivateTopK(k=1).event(1, Bounding())
+        PrivateTopK(k=1).event(1, ContributionBounds())
     for wrong in ({"k": 0}, {"k": "1"}, {"k": 1, "groups": 0}):
         with pytest.raises(ParameterError):
             PrivateTopK(**wrong)

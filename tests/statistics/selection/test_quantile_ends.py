@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from celosia.core import AddRemove, Adjacency, ExponentialEvent, RepeatedEvent, ReplaceOne
 from celosia.data.schema.axis import Axis
 from celosia.noise import Seeded
-from celosia.statistics import Bounding, Quantiles
+from celosia.statistics import ContributionBounds, Quantiles
 from celosia.statistics.selection.quantile_ends import LEVEL, _error, choose_ends, rows_beyond
 from celosia.statistics.selection.splitting import Line, Problem, problems
 from celosia.testing.distributions import chi_square
@@ -38,7 +38,7 @@ def table(rows: dict[int, int], bins: int) -> Table:
 
 def low_law(choice: Quantiles, each: Fraction, *, part: float = 1, slack: int = 1, points: int = 64) -> LowEnds:
     """The law of lower ends with the shift that is stated, or a part of it."""
-    bounding = Bounding()
+    bounding = ContributionBounds()
     levels = len(problems(choice._inner, down=True))
 
     def shift(problem: Problem) -> int:
@@ -64,7 +64,9 @@ def low_law(choice: Quantiles, each: Fraction, *, part: float = 1, slack: int = 
 def test_ends_have_exactly_the_law_of_the_definition(shares: tuple[str, ...], counts: list[int], epsilon: int) -> None:
     choice, each = asked(*shares, bins=len(counts)), Fraction(epsilon)
     runs = np.repeat(np.array([counts]), 20_000, axis=0)
-    low, high = choose_ends(runs, choice._inner, lambda p: choice._rate(p, each, Bounding()), source=Seeded(1))
+    low, high = choose_ends(
+        runs, choice._inner, lambda p: choice._rate(p, each, ContributionBounds()), source=Seeded(1)
+    )
     mirrored = asked(*(str(1 - Fraction(share)) for share in shares), bins=len(counts))
     for drawn, law in (
         (low, low_law(choice, each).answers(np.array(counts))),
@@ -92,7 +94,7 @@ def test_an_extreme_has_exactly_the_law_of_the_definition(
     choice = asked(str(share), bins=len(counts))
     if not whole_bins:
         choice = Quantiles(axis=Axis(0, 2 * len(counts) - 1, Fraction(1)), quantiles=(share,), bins=len(counts))
-    law = Extremes(choice, Fraction(1), Bounding(), points=points)
+    law = Extremes(choice, Fraction(1), ContributionBounds(), points=points)
     law.rows_from_end = lambda problem: 9  # type: ignore[method-assign] # noqa: ARG005 - the same target for both
     logs, at = law.log_law(np.array(counts), problem, 0, law.end)
     half = len(at) // 2
@@ -105,11 +107,15 @@ def test_an_extreme_has_exactly_the_law_of_the_definition(
 # ---------------------------------------------------------------------------------------------------------- privacy
 
 BINS = 24
-ADD, ONE, MANY = Bounding(), Bounding(adjacency=ReplaceOne), Bounding(adjacency=ReplaceOne, cells=5)
+ADD, ONE, MANY = (
+    ContributionBounds(),
+    ContributionBounds(adjacency=ReplaceOne),
+    ContributionBounds(adjacency=ReplaceOne, cells=5),
+)
 
 
 def worst_of_ends(
-    shares: tuple[str, ...], bounding: Bounding, before: Table, after: Table, *, times: int = 1
+    shares: tuple[str, ...], bounding: ContributionBounds, before: Table, after: Table, *, times: int = 1
 ) -> tuple[float, int]:
     """The loss of the lower ends alone at selections of 3, and how many of these are paid for them."""
     choice = asked(*shares, bins=len(before))
@@ -137,7 +143,12 @@ def worst_of_ends(
     ],
 )
 def test_neighbours_are_as_near_as_claimed_and_hardly_nearer(
-    shares: tuple[str, ...], bounding: Bounding, rows: dict[int, int], leaves: int | None, enters: int, least: float
+    shares: tuple[str, ...],
+    bounding: ContributionBounds,
+    rows: dict[int, int],
+    leaves: int | None,
+    enters: int,
+    least: float,
 ) -> None:
     before, after = table(rows, BINS), table(rows, BINS) + table({enters: 1}, BINS)
     if leaves is not None:
@@ -166,7 +177,7 @@ def test_no_table_is_found_that_breaks_the_claim(
     before, after = (base + np.bincount(np.array(more, dtype=np.int64), minlength=6) for more in (leaves, enters))
     pairs: list[tuple[Adjacency, Table]] = [(AddRemove, base), (ReplaceOne, before)]
     for adjacency, one in pairs:
-        bounding = Bounding(rows=2, adjacency=adjacency, cells=cells)
+        bounding = ContributionBounds(rows=2, adjacency=adjacency, cells=cells)
         ends = LowEnds(choice, Fraction(each), bounding, points=2, shift=lambda _: shift)
         values = Extremes(choice, Fraction(each), bounding, points=2)
         assert ends.worst(one, after) <= each * len(choice._inner).bit_length() * (1 + 1e-9)
@@ -188,11 +199,11 @@ def test_half_of_the_sensitivity_would_be_too_little() -> None:
 
 def test_the_event_pays_for_the_ends() -> None:
     deciles = Quantiles(axis=Axis(0, 120, Fraction(1)), quantiles=DECILES, interval=True)
-    assert deciles.event(1, Bounding()) == RepeatedEvent(event=ExponentialEvent(epsilon="1/12"), times=12)
+    assert deciles.event(1, ContributionBounds()) == RepeatedEvent(event=ExponentialEvent(epsilon="1/12"), times=12)
     ends = asked("0", "1/2", "1", bins=9)
-    assert ends.parts(Bounding()) == 2 + 2
-    assert asked("0", "1", bins=9).parts(Bounding()) == 2
-    assert asked("1", bins=9).event(1, Bounding()) == ExponentialEvent(epsilon=1)
+    assert ends.parts(ContributionBounds()) == 2 + 2
+    assert asked("0", "1", bins=9).parts(ContributionBounds()) == 2
+    assert asked("1", bins=9).event(1, ContributionBounds()) == ExponentialEvent(epsilon=1)
 
 
 # --------------------------------------------------------------------------------------------------------- coverage
@@ -236,7 +247,7 @@ def test_intervals_hold_the_sample_quantile_by_every_definition(epsilon: str | i
     values = np.repeat(np.arange(60), counts)
     for shares in (("0",), ("1",), ("1/2",), ("0", "1/20", "1/2", "9/10", "1")):
         choice, runs = asked(*shares, bins=60), np.repeat(counts[None], 500, axis=0)
-        found = choice.release(runs, epsilon, Bounding(), source=Seeded(5))
+        found = choice.release(runs, epsilon, ContributionBounds(), source=Seeded(5))
         assert found.interval is not None
         low, high = found.interval(0.95)
         assert (low <= found.value).all()
@@ -249,25 +260,25 @@ def test_intervals_hold_the_sample_quantile_by_every_definition(epsilon: str | i
 def test_ends_close_in_on_the_truth_and_stay_bounds_where_there_are_few_rows() -> None:
     choice = asked("1/2", "1", bins=100)
     many, none = np.full((50, 100), 10_000), np.zeros((50, 100), dtype=np.int64)
-    low, high = choice.release(many, 1, Bounding(), source=Seeded(6)).interval(0.95)  # type: ignore[misc] # there is one
+    low, high = choice.release(many, 1, ContributionBounds(), source=Seeded(6)).interval(0.95)  # type: ignore[misc] # there is one
     assert low.min(axis=0).tolist() == [49, 99]
     assert high.max(axis=0).tolist() == [50, 99]
-    low, high = choice.release(none, 1, Bounding(), source=Seeded(6)).interval(0.95)  # type: ignore[misc] # there is one
+    low, high = choice.release(none, 1, ContributionBounds(), source=Seeded(6)).interval(0.95)  # type: ignore[misc] # there is one
     assert (low == 0).mean() > 0.9
     assert (high == 99).mean() > 0.9
-    low, high = choice.release(many, 1, Bounding(), source=Seeded(6)).interval(0.995)  # type: ignore[misc] # there is one
+    low, high = choice.release(many, 1, ContributionBounds(), source=Seeded(6)).interval(0.995)  # type: ignore[misc] # there is one
     assert (low == 0).all()
     assert (high == 99).all()
 
 
 def test_a_nearly_empty_budget_leaves_the_bounds() -> None:
     choice, tiny = asked("0", "1/2", bins=9), Fraction(1, 2**200)
-    estimate = choice.release(np.full((40, 9), 1000), tiny, Bounding(), source=Seeded(7))
+    estimate = choice.release(np.full((40, 9), 1000), tiny, ContributionBounds(), source=Seeded(7))
     assert estimate.interval is not None
     low, high = estimate.interval(0.95)
     assert (low == 0).all()
     assert (high == 8).all()
-    assert "at most" in " ".join(choice.explain(tiny, Bounding()))
+    assert "at most" in " ".join(choice.explain(tiny, ContributionBounds()))
 
 
 @given(st.integers(2, 5000), st.fractions(min_value="1/100", max_value=5))

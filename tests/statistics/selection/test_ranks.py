@@ -20,7 +20,7 @@ from celosia.core import (
 from celosia.data import deaths
 from celosia.data.schema.axis import Axis, axis_between
 from celosia.noise import Seeded
-from celosia.statistics import Bounding, Quantiles, bins_for
+from celosia.statistics import ContributionBounds, Quantiles, bins_for
 from celosia.statistics.selection.splitting import problems
 from celosia.testing.distributions import chi_square
 from tests.statistics.recursion import Recursion
@@ -59,7 +59,7 @@ def ages() -> NDArray[np.int64]:
     ],
 )
 def test_answers_have_exactly_the_law_of_the_recursion(asked: tuple[str, ...], counts: list[int], epsilon: int) -> None:
-    choice, bounding = Quantiles(axis=line(len(counts)), quantiles=asked), Bounding(cells=40_000)
+    choice, bounding = Quantiles(axis=line(len(counts)), quantiles=asked), ContributionBounds(cells=40_000)
     chosen = choice.release(cells(counts, 40_000), epsilon, bounding, source=Seeded(1)).value
     chosen = np.sort(chosen, axis=1)
     drawn = np.ravel_multi_index(tuple(chosen.T), (len(counts),) * len(asked))
@@ -78,7 +78,7 @@ def test_answers_have_exactly_the_law_of_the_recursion(asked: tuple[str, ...], c
 
 
 def test_a_rate_that_is_ten_per_cent_off_would_show() -> None:
-    choice, bounding = Quantiles(axis=line(3), quantiles=("1/2",)), Bounding(cells=100_000)
+    choice, bounding = Quantiles(axis=line(3), quantiles=("1/2",)), ContributionBounds(cells=100_000)
     chosen = choice.release(cells([4, 9, 2], 100_000), 1, bounding, source=Seeded(2)).value[:, 0]
     for factor, fits in ((1, True), (1.1, False), (1 / 1.1, False)):
         each = choice.each(1, bounding) * Fraction(factor)
@@ -88,7 +88,10 @@ def test_a_rate_that_is_ten_per_cent_off_would_show() -> None:
 
 
 def test_wide_bins_are_chosen_with_the_same_law_and_their_points_evenly_where_nothing_else_decides() -> None:
-    choice, bounding = Quantiles(axis=Axis(0, 191, Fraction(1)), quantiles=("1/2",), bins=3), Bounding(cells=40_000)
+    choice, bounding = (
+        Quantiles(axis=Axis(0, 191, Fraction(1)), quantiles=("1/2",), bins=3),
+        ContributionBounds(cells=40_000),
+    )
     assert (choice.bin_width, choice.width) == (64, 3)
     chosen = choice.release(cells([3, 0, 3], 40_000), 1, bounding, source=Seeded(3)).value[:, 0]
     law = Recursion(choice, choice.each(1, bounding), bounding, points=64).answers(np.array([3, 0, 3]))
@@ -101,7 +104,9 @@ def test_every_cell_has_its_own_answer() -> None:
     counts = np.zeros((1000, 121), dtype=np.int64)
     truth = np.arange(1000) % 121
     counts[np.arange(1000), truth] = 1000
-    chosen = Quantiles(axis=AGES, quantiles=("1/4", "1/2", "3/4")).release(counts, 1, Bounding(cells=1000)).value
+    chosen = (
+        Quantiles(axis=AGES, quantiles=("1/4", "1/2", "3/4")).release(counts, 1, ContributionBounds(cells=1000)).value
+    )
     assert (chosen == truth[:, None]).all()
 
 
@@ -112,7 +117,7 @@ def test_many_cells_go_through_in_parts(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_no_cells_have_no_answers() -> None:
     choice = Quantiles(axis=AGES, quantiles=DECILES)
-    assert choice.release(np.empty((0, 121), dtype=np.int64), 1, Bounding()).value.shape == (0, 9)
+    assert choice.release(np.empty((0, 121), dtype=np.int64), 1, ContributionBounds()).value.shape == (0, 9)
 
 
 # --------------------------------------------------------------------------------------------------------- the truth
@@ -120,7 +125,7 @@ def test_no_cells_have_no_answers() -> None:
 
 def test_all_deciles_of_a_hundred_thousand_ages_are_within_a_year(ages: NDArray[np.int64]) -> None:
     runs = cells(np.bincount(ages, minlength=121).tolist(), 400)
-    chosen = Quantiles(axis=AGES, quantiles=DECILES).release(runs, 1, Bounding(), source=Seeded(4)).value
+    chosen = Quantiles(axis=AGES, quantiles=DECILES).release(runs, 1, ContributionBounds(), source=Seeded(4)).value
     truth = np.quantile(ages, [float(q) for q in DECILES], method="inverted_cdf")
     assert (np.abs(chosen - truth).max(axis=1) <= 1).mean() >= 0.95
 
@@ -131,7 +136,7 @@ def test_real_numbers_are_found_finer_than_their_bins() -> None:
     choice = Quantiles(axis=axis, quantiles=DECILES)
     steps = np.floor(values / float(axis.grid) + 0.5).astype(np.int64) - axis.lowest
     counts = np.bincount(steps // choice.bin_width, minlength=choice.width)[None]
-    chosen = choice.release(counts, 1, Bounding(), source=Seeded(5)).value[0]
+    chosen = choice.release(counts, 1, ContributionBounds(), source=Seeded(5)).value[0]
     ranks = np.searchsorted(np.sort(values), chosen)
     assert np.abs(ranks - 10_000 * np.arange(1, 10)).max() < 100
     assert choice.bin_width * float(axis.grid) < 0.005
@@ -144,7 +149,7 @@ def test_real_numbers_are_found_finer_than_their_bins() -> None:
 )
 def test_with_a_large_epsilon_it_is_numpys_quantile(rows: list[int], q: Fraction) -> None:
     counts = np.bincount(rows, minlength=41)[None]
-    chosen = Quantiles(axis=line(41), quantiles=(q,)).release(counts, 2**16, Bounding()).value[0, 0]
+    chosen = Quantiles(axis=line(41), quantiles=(q,)).release(counts, 2**16, ContributionBounds()).value[0, 0]
     ordered = np.sort(rows)
     least = ordered[math.ceil(q * len(rows)) - 1]
     most = ordered[math.floor(q * len(rows))] if (q * len(rows)).denominator == 1 else least
@@ -165,14 +170,14 @@ def test_answers_never_cross_and_come_in_the_order_of_the_question(
 ) -> None:
     counts = np.bincount(rows, minlength=13)[None]
     choice = Quantiles(axis=line(13), quantiles=tuple(asked))
-    chosen = choice.release(counts, epsilon, Bounding(), source=Seeded(seed)).value[0].tolist()
+    chosen = choice.release(counts, epsilon, ContributionBounds(), source=Seeded(seed)).value[0].tolist()
     assert all(0 <= value <= 12 for value in chosen)
     pairs = sorted(zip(asked, chosen, strict=True))
     assert [value for _, value in pairs] == sorted(chosen)
     assert len({value for q, value in pairs if q == pairs[0][0]}) == 1
     if epsilon == 2**16:  # near the truth, but for ties that are cut into 64 points on each level
         n, edges = len(rows), np.concatenate([[0], np.cumsum(counts[0])])
-        slack = Fraction(int(counts.max()) * choice.parts(Bounding()), 64)
+        slack = Fraction(int(counts.max()) * choice.parts(ContributionBounds()), 64)
         for q, value in zip(asked, chosen, strict=True):
             if 0 < q < 1:
                 assert edges[value] - slack <= q * n <= edges[value + 1] + slack
@@ -183,7 +188,7 @@ def test_ties_are_cut_where_the_rows_say_so() -> None:
     counts = np.bincount(values + 50, minlength=101)
     asked = tuple(Fraction(i, 20) for i in range(1, 20) if i % 2)  # none at a jump
     choice = Quantiles(axis=Axis(-50, 50, Fraction(1)), quantiles=asked)
-    chosen = choice.release(cells(counts.tolist(), 50), 1, Bounding(), source=Seeded(7)).value
+    chosen = choice.release(cells(counts.tolist(), 50), 1, ContributionBounds(), source=Seeded(7)).value
     assert (chosen == np.quantile(values, [float(q) for q in asked], method="inverted_cdf")).all()
 
 
@@ -196,20 +201,22 @@ def test_an_end_is_found_among_many_empty_values(q: str, end: int) -> None:
     counts = np.zeros(10_001, dtype=np.int64)
     counts[30:91] = 50
     runs = cells(counts.tolist(), 300)
-    chosen = Quantiles(axis=axis, quantiles=(q,)).release(runs, 1, Bounding(), source=Seeded(8)).value[:, 0]
+    chosen = Quantiles(axis=axis, quantiles=(q,)).release(runs, 1, ContributionBounds(), source=Seeded(8)).value[:, 0]
     assert (np.abs(chosen - end) <= 1).mean() >= 0.97
 
 
 def test_an_end_that_is_a_heavy_tie_is_found() -> None:
     counts = [0] * 100 + [60_000] + [400] * 100
     for asked in (("0",), ("0", "1/2", "1")):
-        chosen = Quantiles(axis=line(201), quantiles=asked).release(cells(counts, 300), 1, Bounding(), source=Seeded(9))
+        chosen = Quantiles(axis=line(201), quantiles=asked).release(
+            cells(counts, 300), 1, ContributionBounds(), source=Seeded(9)
+        )
         assert (chosen.value[:, 0] == 100).mean() >= 0.97
 
 
 def test_with_few_rows_an_end_is_looked_for_in_their_middle() -> None:
     counts = [0] * 50 + [4] + [0] * 50
-    law = Recursion(Quantiles(axis=line(101), quantiles=("0",)), Fraction(2), Bounding(), points=1).answers(
+    law = Recursion(Quantiles(axis=line(101), quantiles=("0",)), Fraction(2), ContributionBounds(), points=1).answers(
         np.array(counts)
     )
     assert max(law, key=lambda place: law[place]) == (50,)
@@ -221,27 +228,29 @@ def test_with_few_rows_an_end_is_looked_for_in_their_middle() -> None:
 
 def test_the_event_is_one_selection_for_each_level_and_group() -> None:
     choice = Quantiles(axis=AGES, quantiles=DECILES)
-    assert choice.parts(Bounding()) == 4
-    assert choice.event(1, Bounding()) == RepeatedEvent(event=ExponentialEvent(epsilon="1/4"), times=4)
-    people = Bounding(groups=3, rows=2, cells=32, unit="person", adjacency=ReplaceOne)
+    assert choice.parts(ContributionBounds()) == 4
+    assert choice.event(1, ContributionBounds()) == RepeatedEvent(event=ExponentialEvent(epsilon="1/4"), times=4)
+    people = ContributionBounds(groups=3, rows=2, cells=32, unit="person", adjacency=ReplaceOne)
     once = ExponentialEvent(epsilon="1/12", adjacency=ReplaceOne, unit="person")
     assert choice.event(1, people) == RepeatedEvent(event=once, times=12)
-    assert choice.event(None, Bounding(), rho="1/2") == RepeatedEvent(event=ExponentialEvent(epsilon=1), times=4)
+    assert choice.event(None, ContributionBounds(), rho="1/2") == RepeatedEvent(
+        event=ExponentialEvent(epsilon=1), times=4
+    )
     median = Quantiles(axis=AGES, quantiles=("1/2", "1/2"))
-    assert median.event(1, Bounding(), pure=True) == median.event(1, Bounding(), pure=False)
-    assert median.event(1, Bounding()) == ExponentialEvent(epsilon=1)
+    assert median.event(1, ContributionBounds(), pure=True) == median.event(1, ContributionBounds(), pure=False)
+    assert median.event(1, ContributionBounds()) == ExponentialEvent(epsilon=1)
 
 
 @pytest.mark.parametrize(
     ("bounding", "alone", "among"),
     [
-        (Bounding(rows=3), 2, 2),
-        (Bounding(rows=3, cells=9), 2, 2),
-        (Bounding(rows=3, adjacency=ReplaceOne), 3, 4),
-        (Bounding(rows=3, adjacency=ReplaceOne, cells=9), 4, 4),
+        (ContributionBounds(rows=3), 2, 2),
+        (ContributionBounds(rows=3, cells=9), 2, 2),
+        (ContributionBounds(rows=3, adjacency=ReplaceOne), 3, 4),
+        (ContributionBounds(rows=3, adjacency=ReplaceOne, cells=9), 4, 4),
     ],
 )
-def test_sensitivities_are_those_of_the_proof(bounding: Bounding, alone: int, among: int) -> None:
+def test_sensitivities_are_those_of_the_proof(bounding: ContributionBounds, alone: int, among: int) -> None:
     third = Quantiles(axis=AGES, quantiles=("1/3",))
     assert third.sensitivity(problems(third.quantiles)[0][0], bounding) == alone
     sevenths = Quantiles(axis=AGES, quantiles=tuple(Fraction(i, 6) for i in range(1, 6)))
@@ -255,27 +264,27 @@ def test_the_spread_is_kept_whatever_the_data(*, interval: bool) -> None:
     for asked in (("1/2",), DECILES, ("0", "1")):
         choice = Quantiles(axis=line(60), quantiles=asked, interval=interval)
         counts = generator.integers(0, 100, 60) * (generator.random(60) < 0.4)
-        chosen = choice.release(cells(counts.tolist(), 400), "0.5", Bounding(), source=Seeded(11)).value
+        chosen = choice.release(cells(counts.tolist(), 400), "0.5", ContributionBounds(), source=Seeded(11)).value
         edges = np.concatenate([[0], np.cumsum(counts)])
         targets = np.array([float(q) for q in choice.quantiles]) * edges[-1]
         off = np.maximum(0, np.maximum(edges[chosen] - targets, targets - edges[chosen + 1])).max(axis=1)
-        spread = choice.spread("0.5", Bounding())
+        spread = choice.spread("0.5", ContributionBounds())
         assert (off <= spread).mean() >= 0.95
-        assert choice.spread("0.5", Bounding(), level=0.99) > spread
-        assert choice.spread(1, Bounding()) == pytest.approx(spread / 2, rel=0.02)
-        assert choice.spread("0.5", Bounding(), rows=3) == 3
+        assert choice.spread("0.5", ContributionBounds(), level=0.99) > spread
+        assert choice.spread(1, ContributionBounds()) == pytest.approx(spread / 2, rel=0.02)
+        assert choice.spread("0.5", ContributionBounds(), rows=3) == 3
 
 
 def test_a_nearly_empty_budget_is_no_error() -> None:
     choice = Quantiles(axis=AGES, quantiles=("0", "1/2"))
     tiny = Fraction(1, 2**1000)
-    assert math.isfinite(choice.spread(tiny, Bounding()))
-    assert choice.release(cells([5] * 121, 3), tiny, Bounding(), source=Seeded(12)).value.shape == (3, 2)
+    assert math.isfinite(choice.spread(tiny, ContributionBounds()))
+    assert choice.release(cells([5] * 121, 3), tiny, ContributionBounds(), source=Seeded(12)).value.shape == (3, 2)
 
 
 def test_previews_say_how_and_why() -> None:
     weights = Quantiles(axis=axis_between(0, 300, "0.1"), quantiles=("0", "1/2", "1"), bins=1000)
-    how, hopeless, ends, bins = weights.explain("0.5", Bounding(groups=2, cells=4, unit="person"))
+    how, hopeless, ends, bins = weights.explain("0.5", ContributionBounds(groups=2, cells=4, unit="person"))
     assert how.startswith("3 quantiles are chosen by rank among 751 bins by the exponential mechanism in 2 rounds")
     assert "one person can move a median from 0 to 300" in hopeless
     assert "scale 1,200," in hopeless
@@ -287,8 +296,10 @@ def test_previews_say_how_and_why() -> None:
         ("1", "The maximum is"),
         ("1/4", "The quantile"),
     ):
-        assert Quantiles(axis=AGES, quantiles=(q,)).explain(1, Bounding())[0].startswith(name)
-    assert "scale 120 / epsilon" in Quantiles(axis=AGES, quantiles=("1/2",)).explain(None, Bounding(), rho=1)[1]
+        assert Quantiles(axis=AGES, quantiles=(q,)).explain(1, ContributionBounds())[0].startswith(name)
+    assert (
+        "scale 120 / epsilon" in Quantiles(axis=AGES, quantiles=("1/2",)).explain(None, ContributionBounds(), rho=1)[1]
+    )
 
 
 # -------------------------------------------------------------------------------------------------------- parameters
@@ -310,7 +321,7 @@ def test_bins_cover_the_axis(steps: int, bins: int) -> None:
     assert choice.axes == (choice.axis,)
     counts = np.zeros((1, choice.width), dtype=np.int64)
     counts[0, -1] = 10_000
-    top = choice.release(counts, 1, Bounding(), source=Seeded(13)).value[0, 0]
+    top = choice.release(counts, 1, ContributionBounds(), source=Seeded(13)).value[0, 0]
     assert choice.axis.lowest + (choice.width - 1) * choice.bin_width <= top <= choice.axis.highest
 
 
@@ -319,7 +330,9 @@ def test_values_are_in_the_units_of_the_axis() -> None:
     counts[0, 3] = 1000
 
     def only(axis: Axis) -> np.generic:
-        value: np.generic = Quantiles(axis=axis, quantiles=("1/2",)).release(counts, 1, Bounding()).value[0, 0]
+        value: np.generic = (
+            Quantiles(axis=axis, quantiles=("1/2",)).release(counts, 1, ContributionBounds()).value[0, 0]
+        )
         return value
 
     assert only(Axis(-3, 0, Fraction(1))) == 0
@@ -352,4 +365,4 @@ def test_what_makes_no_sense_is_refused(changes: dict[str, Any], message: str) -
 )
 def test_counts_must_be_a_table_of_whole_numbers(counts: NDArray[np.int64]) -> None:
     with pytest.raises(InputError, match="with 121 columns"):
-        Quantiles(axis=AGES, quantiles=("1/2",)).release(counts, 1, Bounding())
+        Quantiles(axis=AGES, quantiles=("1/2",)).release(counts, 1, ContributionBounds())

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from celosia.core import AddRemove, Adjacency, ReplaceOne
 from celosia.data.schema.axis import Axis
 from celosia.noise import Seeded
-from celosia.statistics import Bounding, Quantiles
+from celosia.statistics import ContributionBounds, Quantiles
 from celosia.statistics.selection import splitting
 from celosia.statistics.selection.splitting import Line, Problem, problems
 from celosia.testing.distributions import chi_square
@@ -73,7 +73,7 @@ def test_python_integers_choose_alike_where_words_are_too_short(monkeypatch: pyt
     counts = np.array([4, 0, 5], dtype=np.int64)
     runs = np.repeat(counts[None], 4000, axis=0)
     assert Line(runs)._edges.dtype == object
-    asked, bounding = quantiles("1/3", "2/3", bins=3), Bounding(cells=4000)
+    asked, bounding = quantiles("1/3", "2/3", bins=3), ContributionBounds(cells=4000)
     chosen = asked.release(runs, 3, bounding, source=Seeded(3)).value
     law = Recursion(asked, asked.each(3, bounding), bounding, points=64).answers(counts)
     drawn = [int((chosen == pair).all(axis=1).sum()) for pair in law]
@@ -82,9 +82,9 @@ def test_python_integers_choose_alike_where_words_are_too_short(monkeypatch: pyt
 
 def test_as_many_rows_as_a_count_can_hold_do_not_overflow() -> None:
     counts = np.array([[2**62, 1, 2**62, 2**62 - 1, 0]])
-    assert quantiles("0", "1/2", "1", bins=5).release(counts, 1, Bounding(), source=Seeded(3)).value.tolist() == [
-        [0, 2, 3]
-    ]
+    assert quantiles("0", "1/2", "1", bins=5).release(
+        counts, 1, ContributionBounds(), source=Seeded(3)
+    ).value.tolist() == [[0, 2, 3]]
 
 
 # -------------------------------------------------------------------------------------------------------- privacy
@@ -122,7 +122,7 @@ def test_neighbours_are_as_near_as_claimed_and_hardly_nearer(
     enters: int,
     least: float,
 ) -> None:
-    choice, bounding = quantiles(*asked), Bounding(adjacency=scope[0], cells=scope[1])
+    choice, bounding = quantiles(*asked), ContributionBounds(adjacency=scope[0], cells=scope[1])
     epsilon = 3 * choice.parts(bounding)
     law = Recursion(choice, choice.each(epsilon, bounding), bounding, points=2)
     before, after = table(rows), table(rows) + one_at(enters)
@@ -146,7 +146,7 @@ def test_a_replaced_row_counts_in_two_problems(
     case: tuple[tuple[str, ...], tuple[Adjacency, int], dict[int, int], int, int, float],
 ) -> None:
     asked, scope, rows, leaves, enters, _ = case
-    choice, bounding = quantiles(*asked), Bounding(adjacency=scope[0], cells=scope[1])
+    choice, bounding = quantiles(*asked), ContributionBounds(adjacency=scope[0], cells=scope[1])
     epsilon = 3 * choice.parts(bounding)
     once = Recursion(
         choice, choice.each(epsilon, bounding), bounding, points=2, sensitivity=lambda problem: problem.side
@@ -155,12 +155,14 @@ def test_a_replaced_row_counts_in_two_problems(
 
 
 def test_a_unit_that_changes_its_cell_is_paid_for() -> None:
-    choice, bounding = quantiles("1/2"), Bounding(adjacency=ReplaceOne, cells=5)
+    choice, bounding = quantiles("1/2"), ContributionBounds(adjacency=ReplaceOne, cells=5)
     law = Recursion(choice, choice.each(3, bounding), bounding, points=2)
     leaving = law.worst(table({1: 11, 47: 12}) + one_at(1), table({1: 11, 47: 12}))
     entering = law.worst(table({0: 12, 46: 11}), table({0: 12, 46: 11}) + one_at(46))
     assert 0.96 * 3 < leaving + entering <= 3 * (1 + 1e-9)
-    alone = Bounding(adjacency=ReplaceOne)  # with the rate of one cell, two of them would cost more than for a third
+    alone = ContributionBounds(
+        adjacency=ReplaceOne
+    )  # with the rate of one cell, two of them would cost more than for a third
     third = quantiles("1/3")
     law = Recursion(third, third.each(3, alone), alone, points=2)
     there, here = table({0: 4, 46: 10}), table({0: 4, 46: 10}) + one_at(0)
@@ -168,7 +170,7 @@ def test_a_unit_that_changes_its_cell_is_paid_for() -> None:
 
 
 def test_sixty_four_points_are_as_private_as_two() -> None:
-    choice, bounding = quantiles("1/3", "2/3", bins=6), Bounding()
+    choice, bounding = quantiles("1/3", "2/3", bins=6), ContributionBounds()
     law = Recursion(choice, choice.each(4, bounding), bounding, points=64)
     counts = np.array([40, 0, 3, 0, 9, 20])
     losses = [law.worst(counts, counts + np.eye(6, dtype=np.int64)[place]) for place in range(6)]
@@ -193,10 +195,10 @@ def test_no_table_is_found_that_breaks_the_claim(
     choice = quantiles(*asked, bins=6)
     base = np.array(rows)
     before, after = (base + np.bincount(np.array(more, dtype=np.int64), minlength=6) for more in (leaves, enters))
-    replaced = Bounding(rows=2, adjacency=ReplaceOne, cells=cells)
+    replaced = ContributionBounds(rows=2, adjacency=ReplaceOne, cells=cells)
     law = Recursion(choice, choice.each(epsilon, replaced), replaced, points=2)
     assert law.worst(before, after) <= epsilon * (1 + 1e-9)
-    added = Bounding(rows=2, cells=cells)
+    added = ContributionBounds(rows=2, cells=cells)
     law = Recursion(choice, choice.each(epsilon, added), added, points=2)
     assert law.worst(base, after) <= epsilon * (1 + 1e-9)
 

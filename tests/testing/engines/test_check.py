@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from celosia.query.engines.base import Request
     from celosia.query.plan.nodes import Plan
     from celosia.query.planning.cells import Cells
-    from celosia.statistics import Bounding
+    from celosia.statistics import ContributionBounds
 
 
 def test_duckdb_passes() -> None:
@@ -38,7 +38,7 @@ Arrays = tuple["NDArray[Any]", ...]
 class Mutant(ReferenceEngine):
     """The reference with something changed: the bounds it keeps, its secret, or its results."""
 
-    def bounds(self, bounding: Bounding) -> Bounding:
+    def bounds(self, bounding: ContributionBounds) -> ContributionBounds:
         return bounding
 
     def secret(self, secret: Sequence[int]) -> Sequence[int]:
@@ -48,7 +48,7 @@ class Mutant(ReferenceEngine):
         return arrays
 
     def summaries(
-        self, plan: Plan, requests: Sequence[Request], bounding: Bounding, secret: Sequence[int], cells: Cells
+        self, plan: Plan, requests: Sequence[Request], bounding: ContributionBounds, secret: Sequence[int], cells: Cells
     ) -> Arrays:
         return self.results(super().summaries(plan, requests, self.bounds(bounding), self.secret(secret), cells))
 
@@ -93,14 +93,14 @@ class Fails(Mutant):
 class Unbounded(Mutant):
     """Lets one person count as often as there are rows."""
 
-    def bounds(self, bounding: Bounding) -> Bounding:
+    def bounds(self, bounding: ContributionBounds) -> ContributionBounds:
         return dataclasses.replace(bounding, rows=10**6)
 
 
 class TooManyCells(Mutant):
     """Lets one person count in one cell more."""
 
-    def bounds(self, bounding: Bounding) -> Bounding:
+    def bounds(self, bounding: ContributionBounds) -> ContributionBounds:
         return dataclasses.replace(bounding, groups=min(bounding.groups + 1, bounding.cells))
 
 
@@ -114,7 +114,7 @@ class OtherSecret(Mutant):
 class MissesKeys(ReferenceEngine):
     """Loses a key."""
 
-    def key_counts(self, plan: Plan, bounding: Bounding, secret: Sequence[int]) -> Iterator[pa.RecordBatch]:
+    def key_counts(self, plan: Plan, bounding: ContributionBounds, secret: Sequence[int]) -> Iterator[pa.RecordBatch]:
         for batch in super().key_counts(plan, bounding, secret):
             yield batch.slice(1)
 

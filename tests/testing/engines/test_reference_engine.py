@@ -18,8 +18,8 @@ from celosia.data.table import Table, table
 from celosia.query.plan.expressions import Column
 from celosia.query.plan.nodes import Aggregate, Base, Key, Plan
 from celosia.query.planning.cells import Cells
-from celosia.query.planning.measurements import Need
-from celosia.statistics import Bounding, Distinct, FirstMoments, Mode, Quantiles, RowCount
+from celosia.query.planning.measurements import Measurement
+from celosia.statistics import ContributionBounds, Distinct, FirstMoments, Mode, Quantiles, RowCount
 from celosia.testing.engines.reference_engine import ReferenceEngine
 
 AGE, SEX = Integer(0, 10), Category("F", "M")
@@ -47,19 +47,19 @@ def engine(*, persons: bool) -> ReferenceEngine:
     return ReferenceEngine({"t": made})
 
 
-def asked(bounding: Bounding, *needs: Need, persons: bool) -> list[list[list[int]]]:
+def asked(bounding: ContributionBounds, *needs: Measurement, persons: bool) -> list[list[list[int]]]:
     found = engine(persons=persons).summaries(PLAN, needs, bounding, (1, 2), CELLS)
     return [array.tolist() for array in found]
 
 
-def need(measure: object, *columns: str, distinct: str | None = None) -> Need:
-    return Need(measure=measure, columns=tuple(map(Column, columns)), serves=(), distinct=distinct)  # type: ignore[arg-type]
+def need(measure: object, *columns: str, distinct: str | None = None) -> Measurement:
+    return Measurement(measure=measure, columns=tuple(map(Column, columns)), answers=(), distinct=distinct)  # type: ignore[arg-type]
 
 
 def test_rows_are_added_up_and_counted() -> None:
     axis = Axis(0, 10, AGE.axis.grid)
     found = asked(
-        Bounding(cells=2),
+        ContributionBounds(cells=2),
         need(RowCount()),
         need(RowCount(), "age"),
         need(FirstMoments(axis), "age"),
@@ -74,21 +74,21 @@ def test_rows_are_added_up_and_counted() -> None:
 
 
 def test_a_person_counts_within_bounds() -> None:
-    two = Bounding(groups=2, rows=1, cells=2)
+    two = ContributionBounds(groups=2, rows=1, cells=2)
     found = asked(two, need(RowCount()), need(FirstMoments(AGE.axis), "age"), persons=True)
     assert found == [[[1], [1]], [[3, 7], [10, 0]]]
-    one = Bounding(groups=1, rows=2, cells=2)
+    one = ContributionBounds(groups=1, rows=2, cells=2)
     found = asked(one, need(RowCount()), need(Distinct(), distinct="persons"), persons=True)
     assert found in ([[[2], [0]], [[1], [0]]], [[[0], [1]], [[0], [1]]])
 
 
 def test_keys_that_occur_are_counted_in_units() -> None:
     plan = dataclasses.replace(PLAN, keys=(Key(name="town", expression=Column("town")),), outputs=())
-    (batch,) = engine(persons=False).key_counts(plan, Bounding(cells=5), (1, 2))
+    (batch,) = engine(persons=False).key_counts(plan, ContributionBounds(cells=5), (1, 2))
     assert batch.to_pydict() == {"k0": ["A", "B"], "units": [3, 1]}
-    (batch,) = engine(persons=True).key_counts(plan, Bounding(groups=2, cells=5), (1, 2))
+    (batch,) = engine(persons=True).key_counts(plan, ContributionBounds(groups=2, cells=5), (1, 2))
     assert batch.to_pydict() == {"k0": ["A", "B"], "units": [2, 1]}
-    (batch,) = engine(persons=True).key_counts(plan, Bounding(groups=1, cells=5), (1, 2))
+    (batch,) = engine(persons=True).key_counts(plan, ContributionBounds(groups=1, cells=5), (1, 2))
     assert sum(batch.column("units").to_pylist()) == 2
 
 
@@ -115,7 +115,7 @@ def test_bounds_hold_whatever_the_rows(rows: list[tuple[int, str, int]], most: i
         need(Mode(candidates=2), "sex"),
         need(Distinct(), "age", distinct="values"),
     ]
-    found = ReferenceEngine({"t": made}).summaries(PLAN, needs, Bounding(rows=most, cells=2), (1, 2), CELLS)
+    found = ReferenceEngine({"t": made}).summaries(PLAN, needs, ContributionBounds(rows=most, cells=2), (1, 2), CELLS)
     persons = len(set(who))
     for array, each in zip(found, (most, 10 * most, most, most), strict=True):
         assert array.sum() <= persons * each
@@ -124,4 +124,4 @@ def test_bounds_hold_whatever_the_rows(rows: list[tuple[int, str, int]], most: i
 def test_only_frames_are_read() -> None:
     made = dataclasses.replace(engine(persons=False).tables["t"], source=Database("postgresql://nowhere/none", "t"))
     with pytest.raises(TypeError, match="reads frames"):
-        ReferenceEngine({"t": made}).summaries(PLAN, [need(RowCount())], Bounding(cells=2), (1, 2), CELLS)
+        ReferenceEngine({"t": made}).summaries(PLAN, [need(RowCount())], ContributionBounds(cells=2), (1, 2), CELLS)

@@ -17,9 +17,18 @@ from fractions import Fraction
 from typing import ClassVar, Self
 
 from celosia.accounting.prices.simplify import leaves
-from celosia.core import AddRemove, Adjacency, ApproxDP, Event, Guarantee, GuaranteeMismatch, NotPriced, ParameterError
+from celosia.core import (
+    AddRemove,
+    Adjacency,
+    ApproxDP,
+    Event,
+    Guarantee,
+    GuaranteeMismatchError,
+    NotPricedError,
+    ParameterError,
+)
 from celosia.core.adjacency import refuse_same_changes
-from celosia.core.exact import Exact, exact, exact_non_negative, quote, show, whole
+from celosia.core.exact import Exact, exact, exact_integer, exact_non_negative, safe_repr, show
 from celosia.core.record import Record
 
 _LARGEST = 1e18  # an epsilon beyond which nothing is looked for
@@ -55,8 +64,8 @@ class Accountant(ABC):
         ZCDP(rho=1)
         """
         if not isinstance(event, Event):
-            raise ParameterError(f"event must be an event, such as a mechanism's .event, not {quote(event)}.")
-        times = whole(times, name="times")
+            raise ParameterError(f"event must be an event, such as a mechanism's .event, not {safe_repr(event)}.")
+        times = exact_integer(times, name="times")
         self._match(event)
         added = {leaf: self._counts.get(leaf, 0) + number * times for leaf, number in leaves(event)}
         if max(added.values()) > _MOST_TIMES:
@@ -75,12 +84,12 @@ class Accountant(ABC):
     def _match(self, event: Event) -> None:
         refuse_same_changes(event.adjacency, "An event that an accountant spends")
         if self._adjacency is not None and event.adjacency is not self._adjacency:
-            raise GuaranteeMismatch(
+            raise GuaranteeMismatchError(
                 f"adjacency: the events so far are for {self._adjacency!r}, this one is for {event.adjacency!r}. "
                 "Read an add-remove event under replace-one with ReplacedEvent."
             )
         if self._unit is not None and event.unit != self._unit:
-            raise GuaranteeMismatch(
+            raise GuaranteeMismatchError(
                 f"unit: the events so far protect {self._unit!r}, this one protects {event.unit!r}."
             )
 
@@ -91,7 +100,7 @@ class Accountant(ABC):
 
     @abstractmethod
     def _price(self, event: Event) -> None:
-        """Price one event, or raise ``NotPriced``; the price is kept for later."""
+        """Price one event, or raise ``NotPricedError``; the price is kept for later."""
 
     @abstractmethod
     def epsilon(self, delta: Exact) -> float:
@@ -143,8 +152,10 @@ def _check_sizes(value: object) -> None:
         for item in value:
             _check_sizes(item)
     elif isinstance(value, Fraction | int) and value != 0 and not _SMALLEST <= abs(Fraction(value)) <= _HUGEST:
-        shown = quote(show(Fraction(value)))
-        raise NotPriced(f"An event with a parameter of {shown} cannot be priced: use one between 2^-500 and 2^200.")
+        shown = safe_repr(show(Fraction(value)))
+        raise NotPricedError(
+            f"An event with a parameter of {shown} cannot be priced: use one between 2^-500 and 2^200."
+        )
 
 
 class AdaptiveAccountant(Accountant):
@@ -163,7 +174,7 @@ class AdaptiveAccountant(Accountant):
 
     @abstractmethod
     def _limit(self, budget: Guarantee) -> Guarantee:
-        """Return the largest sum that a budget allows, or raise ``GuaranteeMismatch``; fixed when a filter opens."""
+        """Return the largest sum that a budget allows, or raise ``GuaranteeMismatchError``; fixed at opening."""
 
     @abstractmethod
     def _left(self, limit: Guarantee) -> Guarantee:
@@ -185,8 +196,8 @@ class AdaptiveAccountant(Accountant):
         """Tell whether the sum keeps a limit that was made from a budget."""
         return self._total() <= limit
 
-    def _unlike(self, budget: Guarantee) -> GuaranteeMismatch:
-        return GuaranteeMismatch(f"budget: the {self.name} accountant cannot watch over {budget!r}.")
+    def _unlike(self, budget: Guarantee) -> GuaranteeMismatchError:
+        return GuaranteeMismatchError(f"budget: the {self.name} accountant cannot watch over {budget!r}.")
 
     def guarantee(self, *, delta: Exact | None = None, epsilon: Exact | None = None) -> Guarantee:
         """Return the sum itself, or what it says about epsilon and delta.
@@ -207,7 +218,7 @@ def exact_delta(delta: Exact, *, positive: bool = True) -> Fraction:
     value = exact(delta, name="delta")
     if not (0 < value < 1 or (value == 0 and not positive)):
         least = "greater than 0" if positive else "0 or greater"
-        raise ParameterError(f"delta must be {least} and less than 1, not {quote(delta)}.")
+        raise ParameterError(f"delta must be {least} and less than 1, not {safe_repr(delta)}.")
     return value
 
 
@@ -226,7 +237,7 @@ def least_epsilon(delta_at: Callable[[float], float], delta: float) -> float:
     while delta_at(high) > delta:
         high *= 2
         if high > _LARGEST:
-            raise NotPriced(f"delta={delta:g} is smaller than what these events can promise at any epsilon.")
+            raise NotPricedError(f"delta={delta:g} is smaller than what these events can promise at any epsilon.")
     low = high / 2 if high > 1 else 0.0
     while high - low > 1e-10 * high:
         middle = (low + high) / 2

@@ -13,8 +13,8 @@ from celosia.accounting.accountants.base import Accountant, exact_delta
 from celosia.accounting.accountants.classical import AdvancedAccountant, BasicAccountant, PureAccountant
 from celosia.accounting.accountants.numerical import PLDAccountant
 from celosia.accounting.accountants.sums import GDPAccountant, RenyiAccountant, ZCDPAccountant
-from celosia.core import ApproxDP, ComposedEvent, Event, NotPriced, ParameterError
-from celosia.core.exact import Exact, quote
+from celosia.core import ApproxDP, ComposedEvent, Event, NotPricedError, ParameterError
+from celosia.core.exact import Exact, safe_repr
 
 ACCOUNTANTS: Mapping[str, type[Accountant]] = {
     "basic": BasicAccountant,
@@ -63,11 +63,11 @@ def best(events: Event | Sequence[Event], delta: Exact) -> Best:
     for name, kind in ACCOUNTANTS.items():
         try:
             epsilons[name] = kind().spend(event).epsilon(allowed)
-        except NotPriced:
+        except NotPricedError:
             epsilons[name] = None
     known = {name: epsilon for name, epsilon in epsilons.items() if epsilon is not None}
     if not known:
-        raise NotPriced(f"No accountant can price a {type(event).__name__} at delta={quote(delta)}.")
+        raise NotPricedError(f"No accountant can price a {type(event).__name__} at delta={safe_repr(delta)}.")
     # The simplest accountant wins a tie: its proof is the shortest.
     winner = min(known, key=lambda name: known[name])
     return Best(epsilon=known[winner], delta=allowed, accountant=winner, epsilons=epsilons, event=event)
@@ -77,5 +77,5 @@ def _one(events: Event | Sequence[Event]) -> Event:
     if isinstance(events, Event):
         return events
     if not isinstance(events, list | tuple) or not events:
-        raise ParameterError(f"events must be an event or a list of them, not {quote(events)}.")
+        raise ParameterError(f"events must be an event or a list of them, not {safe_repr(events)}.")
     return events[0] if len(events) == 1 else ComposedEvent(events=events)

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from celosia.accounting.accountants.base import Accountant, AdaptiveAccountant, exact_bound, exact_delta, least_epsilon
 from celosia.accounting.prices.basic import advanced_epsilon, basic, optimal_delta, pure
-from celosia.core import ApproxDP, Event, Guarantee, NotPriced, PureDP
+from celosia.core import ApproxDP, Event, Guarantee, NotPricedError, PureDP
 from celosia.core.exact import Exact, double_at_least, double_at_most, short_at_least
 
 
@@ -153,7 +153,7 @@ def _sum(counts: Mapping[Event, int], prices: Mapping[Event, tuple[Fraction, Fra
 
 def _covered(total: ApproxDP, delta: Fraction) -> ApproxDP:
     if total.delta > delta:
-        raise NotPriced(f"delta must be at least {float(total.delta):g}, the sum of the events' own.")
+        raise NotPricedError(f"delta must be at least {float(total.delta):g}, the sum of the events' own.")
     return total
 
 
@@ -187,7 +187,7 @@ class AdvancedAccountant(Accountant):
         >>> spent.epsilon("1e-7")
         Traceback (most recent call last):
         ...
-        celosia.core.errors.NotPriced: delta must be at least 1e-06, the sum of the events' own.
+        celosia.core.errors.NotPricedError: delta must be at least 1e-06, the sum of the events' own.
         """
         allowed = exact_delta(delta)
         total = _covered(_sum(self._counts, self._prices), allowed)

@@ -20,7 +20,7 @@ from celosia.accounting.prices import closed_forms
 from celosia.accounting.prices.basic import basic
 from celosia.accounting.prices.renyi import largest_divergences, renyi, renyi_delta, renyi_epsilon
 from celosia.accounting.prices.simplify import leaves
-from celosia.core import ApproxDP, CertifiedEvent, Event, Guarantee, NotPriced, ParameterError
+from celosia.core import ApproxDP, CertifiedEvent, Event, Guarantee, NotPricedError, ParameterError
 from celosia.core.exact import Exact, double_at_least, double_at_most, short_at_least
 
 OWN: Final = Fraction(1, 5)
@@ -180,7 +180,7 @@ class CombinedAccountant(AdaptiveAccountant):
         if self._late < allowed:
             found = min(found, renyi_epsilon(_ORDERS, self._divergences(), double_at_most(allowed - self._late)))
         if math.isinf(found):
-            raise NotPriced(f"delta must be above {float(self._late):g}, the sum of the events' own.")
+            raise NotPricedError(f"delta must be above {float(self._late):g}, the sum of the events' own.")
         return found
 
     def delta(self, epsilon: Exact) -> float:
@@ -206,21 +206,23 @@ class _Price:
     def __init__(self, event: Event) -> None:
         self.epsilon: Fraction | None = None
         self.delta = self.late = Fraction(0)
-        reason: NotPriced | None = None
+        reason: NotPricedError | None = None
         try:
             self.epsilon, self.delta = basic(event)
-        except NotPriced as error:
+        except NotPricedError as error:
             if isinstance(event, CertifiedEvent):  # what it certifies is not true
                 raise
             reason = error
         try:
             self.curve: Array = renyi(event, _ORDERS)
-        except NotPriced:
+        except NotPricedError:
             self.curve = np.full(_ORDERS.size, math.inf)
         if np.isfinite(self.curve).any():
             return
         if self.epsilon is None:
-            raise reason or NotPriced(f"A {type(event).__name__} has neither an epsilon nor finite Rényi divergences.")
+            raise reason or NotPricedError(
+                f"A {type(event).__name__} has neither an epsilon nor finite Rényi divergences."
+            )
         # All but a part of delta of its outcomes are as private as randomized response (Kairouz, Oh, Viswanath 2015).
         self.curve, self.late = closed_forms.pure(self.epsilon, _ORDERS), self.delta
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, ClassVar
 from celosia.accounting.accountants.base import Accountant, exact_bound, exact_delta
 from celosia.accounting.pld.composition import LossDistribution
 from celosia.accounting.prices.dominating import dominating, loss_distribution
-from celosia.core import Event, NotPriced, ParameterError
-from celosia.core.exact import Exact, double_at_most, quote
+from celosia.core import Event, NotPricedError, ParameterError
+from celosia.core.exact import Exact, double_at_most, safe_repr
 
 if TYPE_CHECKING:
     from celosia.accounting.pld.discretise import Pair
@@ -48,7 +48,9 @@ class PLDAccountant(Accountant):
             try:
                 self._composed = (self.events, loss_distribution(parts))
             except ParameterError as error:  # more events, or larger losses, than any grid can hold
-                raise NotPriced(f"No privacy-loss distribution can be computed for these events: {error}") from error
+                raise NotPricedError(
+                    f"No privacy-loss distribution can be computed for these events: {error}"
+                ) from error
         return self._composed[1]
 
     def epsilon(self, delta: Exact) -> float:
@@ -63,7 +65,9 @@ class PLDAccountant(Accountant):
             return 0.0
         composed = self._distribution()
         if allowed < composed.floor:
-            raise NotPriced(f"delta={quote(delta)} is smaller than what these events can promise at any epsilon.")
+            raise NotPricedError(
+                f"delta={safe_repr(delta)} is smaller than what these events can promise at any epsilon."
+            )
         return composed.epsilon(allowed)
 
     def delta(self, epsilon: Exact) -> float:

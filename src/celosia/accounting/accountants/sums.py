@@ -25,9 +25,9 @@ from celosia.accounting.prices.renyi import (
     renyi_epsilon,
 )
 from celosia.accounting.prices.trade_off import gaussian_epsilon, gaussian_mu_for, gaussian_profile
-from celosia.core import ZCDP, ApproxDP, Event, GaussianDP, Guarantee, NotPriced, ParameterError, RenyiDP
+from celosia.core import ZCDP, ApproxDP, Event, GaussianDP, Guarantee, NotPricedError, ParameterError, RenyiDP
 from celosia.core.enclosure import root_at_most
-from celosia.core.exact import Exact, double_at_least, double_at_most, exact, quote, short_at_least
+from celosia.core.exact import Exact, double_at_least, double_at_most, exact, safe_repr, short_at_least
 
 _REFINED = 41  # orders that are tried around the best one
 _ZOOMS = 5  # each narrows the search twentyfold
@@ -137,7 +137,7 @@ class RenyiAccountant(AdaptiveAccountant):
     def _price(self, event: Event) -> None:
         curve = renyi(event, self._orders)
         if not np.isfinite(curve).any():
-            raise NotPriced(f"A {type(event).__name__} has no finite Rényi divergence at these orders.")
+            raise NotPricedError(f"A {type(event).__name__} has no finite Rényi divergence at these orders.")
         self._curves[event] = curve
 
     def _curve(self, orders: Array | None = None) -> Array:
@@ -219,13 +219,13 @@ class RenyiAccountant(AdaptiveAccountant):
 def exact_orders(orders: Sequence[Exact]) -> Array:
     """Return orders as an increasing array, rounded up, or refuse those that are not above 1."""
     if isinstance(orders, str) or not hasattr(orders, "__len__") or not len(orders):
-        raise ParameterError(f"orders must be a list of numbers greater than 1, not {quote(orders)}.")
+        raise ParameterError(f"orders must be a list of numbers greater than 1, not {safe_repr(orders)}.")
     plain = all(type(order) is float for order in orders)  # hundreds of them, in the usual case
     # A divergence grows with its order: what is said of the next double holds for the order itself.
     exactly = orders if plain else [double_at_least(exact(order, name="orders")) for order in orders]
     values = np.array(exactly, dtype=np.float64)
     if not np.isfinite(values).all() or values.min() <= 1:
-        raise ParameterError(f"orders must be finite and greater than 1, not {quote(orders)}.")
+        raise ParameterError(f"orders must be finite and greater than 1, not {safe_repr(orders)}.")
     return np.unique(values)
 
 
@@ -283,8 +283,8 @@ class GDPAccountant(AdaptiveAccountant):
         try:
             return gaussian_epsilon(total, allowed)
         except ParameterError as error:
-            raise NotPriced(
-                f"delta={quote(delta)} is smaller than what Gaussian privacy is computed for here."
+            raise NotPricedError(
+                f"delta={safe_repr(delta)} is smaller than what Gaussian privacy is computed for here."
             ) from error
 
     def delta(self, epsilon: Exact) -> float:

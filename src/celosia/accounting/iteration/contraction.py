@@ -19,9 +19,9 @@ from celosia.accounting.iteration.allocation import gaussian_allocation, gaussia
 from celosia.accounting.iteration.pnsgd import pnsgd_curve, record_rhos
 from celosia.core.adjacency import AddRemove, Adjacency
 from celosia.core.enclosure import root_at_least
-from celosia.core.errors import NotPriced, ParameterError
+from celosia.core.errors import NotPricedError, ParameterError
 from celosia.core.events import Event, GaussianEvent, LaplaceEvent
-from celosia.core.exact import Exact, double_at_least, exact_positive, quote, whole
+from celosia.core.exact import Exact, double_at_least, exact_integer, exact_positive, safe_repr
 from celosia.core.iterations import ContractiveIterationEvent, PNSGDEvent
 from celosia.core.structure import ComposedEvent, RepeatedEvent
 
@@ -50,7 +50,7 @@ def _straight(rho: float, orders: "NDArray[np.float64]") -> "NDArray[np.float64]
 
 @singledispatch
 def _curve(event: object, _orders: "NDArray[np.float64]") -> "NDArray[np.float64]":
-    raise NotPriced(f"{type(event).__name__} is no iteration: price it with an accountant.")
+    raise NotPricedError(f"{type(event).__name__} is no iteration: price it with an accountant.")
 
 
 @_curve.register(ContractiveIterationEvent)
@@ -118,7 +118,7 @@ class ContractiveIteration:
         """
         event = self.event
         if not alpha > 1:
-            raise ParameterError(f"alpha must be greater than 1, not {quote(alpha)}.")
+            raise ParameterError(f"alpha must be greater than 1, not {safe_repr(alpha)}.")
         gaussian = event.noise == "gaussian"
         amounts = (
             gaussian_allocation(event.steps, event.start)
@@ -209,12 +209,12 @@ def plain(event: Event, *, grid: Exact | None = None, dimension: int = 1) -> Eve
     >>> plain(PNSGDEvent(records=9, step_size=1, lipschitz=1, smoothness=1, variance=4, epochs=3), grid=0.5)
     RepeatedEvent(event=GaussianEvent(variance=16, sensitivity_squared=25, grid=0.5, adjacency=ReplaceOne), times=3)
     """
-    size = whole(dimension, name="dimension")
+    size = exact_integer(dimension, name="dimension")
     step = None if grid is None else exact_positive(grid, name="grid")
     if isinstance(event, PNSGDEvent):
         return _repeated(_step(event, 2 * event.lipschitz, event.variance, step, size), event.epochs)
     if not isinstance(event, ContractiveIterationEvent):
-        raise ParameterError(f"event must be an iteration, not {quote(event)}.")
+        raise ParameterError(f"event must be an iteration, not {safe_repr(event)}.")
     (shift, noise, count), *others = event.steps
     first = [(shift + event.start, noise, 1), (shift, noise, count - 1)] if event.start else [(shift, noise, count)]
     runs = [run for run in (*first, *others) if run[0] > 0 and run[2] > 0]

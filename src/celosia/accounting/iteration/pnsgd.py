@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from celosia.core.errors import ParameterError
-from celosia.core.exact import double_at_least, quote
+from celosia.core.exact import double_at_least, safe_repr
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,7 +49,7 @@ def record_rhos(event: "PNSGDEvent", positions: "ArrayLike") -> "NDArray[np.floa
         raise ParameterError("positions must be a non-empty list of whole numbers.")
     if places.min() < 1 or places.max() > event.records:
         wrong = places[(places < 1) | (places > event.records)][0]
-        raise ParameterError(f"positions must be from 1 to records={event.records}, not {quote(int(wrong))}.")
+        raise ParameterError(f"positions must be from 1 to records={event.records}, not {safe_repr(int(wrong))}.")
     return _rhos(event, event.records + 1.0 - places)
 
 
@@ -76,7 +76,7 @@ def _mixed(
         ends = (order - 1) * order * np.stack([first, last])
     if not np.isfinite(ends).all():
         raise ParameterError(
-            f"orders must be smaller beside the noise: the price at {quote(order)} is beyond the doubles."
+            f"orders must be smaller beside the noise: the price at {safe_repr(order)} is beyond the doubles."
         )
     if ends[0, 0] < _STEEP:
         return float(np.log1p(np.expm1(ends).mean(axis=0) @ weights)) / (order - 1)

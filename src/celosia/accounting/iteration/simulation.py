@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from celosia.core.errors import InputError, ParameterError
-from celosia.core.exact import quote, whole
+from celosia.core.exact import exact_integer, safe_repr
 from celosia.noise.source import source_or_system
 
 if TYPE_CHECKING:
@@ -49,10 +49,10 @@ def contractive_iteration(
     if origin.dtype.kind not in "iuf" or origin.ndim > 1 or not origin.size or not np.isfinite(origin).all():
         raise ParameterError("start must be a finite number or a vector of them.")
     source = source_or_system(source)
-    states = np.broadcast_to(origin.astype(np.float64), (whole(size, name="size"), *origin.shape))
+    states = np.broadcast_to(origin.astype(np.float64), (exact_integer(size, name="size"), *origin.shape))
     for contraction, noise in zip(maps, noises, strict=True):
         if not hasattr(noise, "ppf"):
-            raise ParameterError(f"noises must have quantiles (ppf), as GaussianNoise has, not {quote(noise)}.")
+            raise ParameterError(f"noises must have quantiles (ppf), as GaussianNoise has, not {safe_repr(noise)}.")
         mapped = np.asarray(contraction(states), dtype=np.float64)
         if mapped.shape != states.shape:
             raise InputError(f"A map returned states of shape {mapped.shape}, not {states.shape}.")

@@ -14,7 +14,7 @@ import numpy as np
 from celosia.accounting.checks import checked_positive
 from celosia.accounting.pld.loss_atoms import Atoms, from_logs
 from celosia.core.errors import ParameterError
-from celosia.core.exact import Exact, exact_probability, quote, whole
+from celosia.core.exact import Exact, exact_integer, exact_probability, safe_repr
 from celosia.noise.gaussian import log_normaliser
 
 _MOST = 4096  # losses that are kept one by one
@@ -27,7 +27,7 @@ _BEYOND = 1e-300
 def randomized_response(epsilon: float, categories: int = 2) -> Atoms:
     """Return the pair of one answer out of ``categories``; with two it dominates all that is epsilon-private."""
     rate = _rate(epsilon, "epsilon")
-    kinds = whole(categories, name="categories", least=2)
+    kinds = exact_integer(categories, name="categories", least=2)
     if rate == 0:
         return _nothing()
     total = np.logaddexp(rate, math.log(kinds - 1))
@@ -39,7 +39,7 @@ def randomized_response(epsilon: float, categories: int = 2) -> Atoms:
 def approximate(epsilon: float, delta: float) -> Atoms:
     """Return the pair that dominates all that is (epsilon, delta)-private."""
     if isinstance(delta, bool) or not 0 <= delta <= 1:
-        raise ParameterError(f"delta must be between 0 and 1, not {quote(delta)}.")
+        raise ParameterError(f"delta must be between 0 and 1, not {safe_repr(delta)}.")
     pure, share = randomized_response(epsilon), float(delta)
     if share == 1:
         return Atoms(losses=np.empty(0), masses=np.empty(0), infinity=1.0, missing=1.0)
@@ -86,7 +86,7 @@ def bounded_range(epsilon: float) -> Atoms:
 def discrete_laplace(scale: float, shift: int) -> Atoms:
     """Return the pair of discrete Laplace noise and inputs ``shift`` whole steps apart, in L1."""
     width = checked_positive(scale, "scale")
-    steps = whole(shift, name="shift", least=0)
+    steps = exact_integer(shift, name="shift", least=0)
     if steps == 0:
         return _nothing()
     edges = np.round(np.linspace(0, float(steps), min(steps, _MOST) + 1))
@@ -110,11 +110,11 @@ def discrete_gaussian(variance: float, shift: int) -> Atoms:
     of the noise is at most order * shift^2 / (2 variance).
     """
     square = checked_positive(variance, "variance")
-    steps = whole(shift, name="shift", least=0)
+    steps = exact_integer(shift, name="shift", least=0)
     sigma = math.sqrt(square)
     if sigma > _WIDEST:
         raise ParameterError(
-            f"variance must be at most {_WIDEST**2:.0f}, not {quote(variance)}: use discrete_normal.gaussian_dp."
+            f"variance must be at most {_WIDEST**2:.0f}, not {safe_repr(variance)}: use discrete_normal.gaussian_dp."
         )
     if steps == 0:
         return _nothing()

@@ -20,7 +20,7 @@ from celosia.accounting.pld.discretise import Cells, Pair
 from celosia.accounting.pld.grid import Grid, chosen_grid, composed
 from celosia.accounting.pld.loss_atoms import Atoms
 from celosia.core.errors import ParameterError
-from celosia.core.exact import quote, whole
+from celosia.core.exact import exact_integer, safe_repr
 
 _UNIT = 2.0**-53
 _FEWEST_CELLS, _MOST_CELLS = 2**14, 2**24  # from what is still tight to what memory holds
@@ -77,13 +77,13 @@ class LossDistribution:
     def delta(self, epsilon: float) -> float:
         """Return an upper bound of delta at ``epsilon``."""
         if isinstance(epsilon, bool) or not math.isfinite(epsilon):
-            raise ParameterError(f"epsilon must be a finite number, not {quote(epsilon)}.")
+            raise ParameterError(f"epsilon must be a finite number, not {safe_repr(epsilon)}.")
         return float(self.profile(np.array([float(epsilon)]))[0])
 
     def epsilon(self, delta: float) -> float:
         """Return an upper bound of the smallest epsilon, at least 0, for ``delta``."""
         if isinstance(delta, bool) or not 0 < delta < 1:
-            raise ParameterError(f"delta must be greater than 0 and less than 1, not {quote(delta)}.")
+            raise ParameterError(f"delta must be greater than 0 and less than 1, not {safe_repr(delta)}.")
         forward = self.forward.epsilon(float(delta))
         return forward if self.backward is self.forward else max(forward, self.backward.epsilon(float(delta)))
 
@@ -151,7 +151,7 @@ def _beyond(cells: Cells, width: int) -> tuple[Array, Array]:
 def _counted(pairs: Sequence[tuple[Pair, Pair, int]]) -> dict[tuple[Pair, Pair], int]:
     counted: dict[tuple[Pair, Pair], int] = {}
     for forward, backward, times in pairs:
-        counted[forward, backward] = counted.get((forward, backward), 0) + whole(times, name="times")
+        counted[forward, backward] = counted.get((forward, backward), 0) + exact_integer(times, name="times")
     if not counted:
         raise ParameterError("pairs must not be empty: there is nothing to compose.")
     if sum(counted.values()) > _MOST_TIMES:
@@ -161,9 +161,9 @@ def _counted(pairs: Sequence[tuple[Pair, Pair, int]]) -> dict[tuple[Pair, Pair],
 
 def _check_grid(interval: float | None, cells: int) -> None:
     if interval is not None and (isinstance(interval, bool) or not 0 < interval < math.inf):
-        raise ParameterError(f"interval must be positive, not {quote(interval)}.")
-    if not _FEWEST_CELLS <= whole(cells, name="cells") <= _MOST_CELLS:
-        raise ParameterError(f"cells must be between {_FEWEST_CELLS} and {_MOST_CELLS}, not {quote(cells)}.")
+        raise ParameterError(f"interval must be positive, not {safe_repr(interval)}.")
+    if not _FEWEST_CELLS <= exact_integer(cells, name="cells") <= _MOST_CELLS:
+        raise ParameterError(f"cells must be between {_FEWEST_CELLS} and {_MOST_CELLS}, not {safe_repr(cells)}.")
 
 
 def _same(one: Pair, other: Pair) -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 from celosia.accounting.checks import Array
 from celosia.accounting.pld.discretise import Cells
 from celosia.core.errors import ParameterError
-from celosia.core.exact import quote
+from celosia.core.exact import safe_repr
 
 _UNIT = 2.0**-53
 _TINY = 1e-300  # more than what the rounding of numbers too small for all their digits takes away
@@ -59,8 +59,8 @@ class Curve:
         """Return an epsilon of at least 0 at which this curve is at most ``delta``."""
         if delta < self.floor:
             raise ParameterError(
-                f"delta must be at least {self.floor:.3g}, not {quote(delta)}: so much, failures of the mechanisms and "
-                "numerical error together, no epsilon takes away."
+                f"delta must be at least {self.floor:.3g}, not {safe_repr(delta)}: so much, failures of the "
+                "mechanisms and numerical error together, no epsilon takes away."
             )
         epsilon = max(0.0, self._solved(delta / self._safe - self.cells.infinity))
         step = 4 * _UNIT * (epsilon + self.cells.interval)

@@ -17,7 +17,7 @@ from celosia.accounting.checks import Array
 from celosia.accounting.pld.loss_atoms import Atoms
 from celosia.accounting.pld.normal import Normal, SampledNormal
 from celosia.core.errors import ParameterError
-from celosia.core.exact import quote
+from celosia.core.exact import safe_repr
 
 Pair: TypeAlias = Atoms | Normal | SampledNormal
 """A pair of distributions that dominates an event."""
@@ -110,7 +110,7 @@ def _split(losses: Array, masses: Array, infinity: float, interval: float) -> Ce
 def _check_size(cells: float, interval: float) -> None:
     if not cells <= _MOST_CELLS:
         raise ParameterError(
-            f"interval must leave at most {_MOST_CELLS} cells for these losses, and {quote(interval)} leaves more: "
+            f"interval must leave at most {_MOST_CELLS} cells for these losses, and {safe_repr(interval)} leaves more: "
             "take a wider one, or none and let it be chosen."
         )
 
@@ -121,7 +121,8 @@ class _Line:
     def __init__(self, mu: float, probability: float) -> None:
         if not 0 < mu <= _LARGEST_MU:
             raise ParameterError(
-                f"mu must be positive and at most {_LARGEST_MU:.0f}, not {quote(mu)}: beyond that nothing is private."
+                f"mu must be positive and at most {_LARGEST_MU:.0f}, not {safe_repr(mu)}: beyond that nothing is "
+                "private."
             )
         self.mu, self.q = mu, probability
 

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from celosia.accounting.checks import Array, checked_epsilons, checked_orders, checked_probability, vector
 from celosia.core.errors import ParameterError
-from celosia.core.exact import quote, whole
+from celosia.core.exact import exact_integer, safe_repr
 
 _NOTICED = 1e-9  # probabilities that do not sum to 1 within this are a mistake, not rounding
 _LOSS_ERROR = 4e-15  # relative: how far a computed loss may be from the true one
@@ -128,7 +128,7 @@ class Atoms:
         Each loss is replaced by its two neighbours on an even grid, such that its probabilities under P and under Q are
         both kept: the profile becomes its chord between grid points (Doroshenko and others 2022).
         """
-        most = whole(count, name="count", least=2)
+        most = exact_integer(count, name="count", least=2)
         if self.losses.size <= most:
             return self
         grid = np.linspace(self.losses[0], self.losses[-1], most)
@@ -200,7 +200,7 @@ def _check_pair(losses: Array, masses: Array, logs: Array, infinity: float, miss
         raise ParameterError("masses must be probabilities.")
     for name, value in (("infinity", infinity), ("missing", missing)):
         if isinstance(value, bool) or not 0 <= value <= 1:
-            raise ParameterError(f"{name} must be between 0 and 1, not {quote(value)}.")
+            raise ParameterError(f"{name} must be between 0 and 1, not {safe_repr(value)}.")
     for sums, extra, whose in ((logs, infinity, "P"), (logs - losses, missing, "Q")):
         total = extra + float(np.sum(np.exp(np.minimum(sums, 1.0))))
         if not abs(total - 1) <= _NOTICED:

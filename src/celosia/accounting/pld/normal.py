@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from celosia.accounting.checks import Array, checked_epsilons, checked_orders, checked_positive, checked_probability
 from celosia.core.errors import ParameterError
-from celosia.core.exact import quote
+from celosia.core.exact import safe_repr
 
 Kind = Literal["remove", "add", "fixed"]
 """Which sampled pair: the mixture against the plain, the plain against the mixture, or samples of fixed size."""
@@ -75,7 +75,7 @@ class SampledNormal:
         object.__setattr__(self, "mu", _checked_mu(self.mu))
         object.__setattr__(self, "probability", checked_probability(self.probability))
         if self.kind not in _KINDS:
-            raise ParameterError(f"kind must be one of {', '.join(_KINDS)}, not {quote(self.kind)}.")
+            raise ParameterError(f"kind must be one of {', '.join(_KINDS)}, not {safe_repr(self.kind)}.")
 
     def profile(self, epsilons: ArrayLike) -> Array:
         """Return the hockey-stick divergence at each e^epsilon, rounded up; epsilon may be negative."""
@@ -108,7 +108,7 @@ class SampledNormal:
 def _checked_mu(mu: float) -> float:
     value = checked_positive(mu, "mu")
     if not 1 / _LARGEST <= value <= _LARGEST:
-        raise ParameterError(f"mu must be between {1 / _LARGEST:g} and {_LARGEST:g}, not {quote(mu)}.")
+        raise ParameterError(f"mu must be between {1 / _LARGEST:g} and {_LARGEST:g}, not {safe_repr(mu)}.")
     return value
 
 

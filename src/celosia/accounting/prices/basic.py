@@ -28,7 +28,7 @@ from celosia.core import (
     GroupEvent,
     GuaranteedEvent,
     LaplaceEvent,
-    NotPriced,
+    NotPricedError,
     ParallelEvent,
     PoissonSampledEvent,
     PostProcessedEvent,
@@ -56,9 +56,9 @@ _MOST_TERMS = 2**18  # of a binomial sum, held in memory at once
 _REACH = 40.0  # standard deviations of a binomial beyond which nothing is left that a double could hold
 
 
-def not_priced(event: Event, by: str) -> NotPriced:
+def not_priced(event: Event, by: str) -> NotPricedError:
     """Return the error for an event that an accountant has no theorem for."""
-    return NotPriced(
+    return NotPricedError(
         f"A {type(event).__name__} cannot be priced by {by}; celosia.accounting.best asks every accountant."
     )
 
@@ -79,7 +79,7 @@ def pure(event: Event, by: str = "pure differential privacy") -> Fraction:
     """Return the epsilon of an event that needs no delta, or say by whom it cannot be priced otherwise."""
     try:
         epsilon, delta = basic(event)
-    except NotPriced as error:
+    except NotPricedError as error:
         raise not_priced(event, by) from error
     if delta > 0:
         raise not_priced(event, f"{by} (it has a delta)")
@@ -112,7 +112,9 @@ def _(
 def _(event: BoundedLaplaceEvent) -> tuple[Fraction, Fraction]:
     loss = bounded_laplace_loss(event.scale, event.sensitivity, event.reach, event.dimension)
     if event.arithmetic == "real" or not loss <= event.epsilon:
-        raise NotPriced("A BoundedLaplaceEvent cannot be priced: its scale is not enough for its epsilon on the grid.")
+        raise NotPricedError(
+            "A BoundedLaplaceEvent cannot be priced: its scale is not enough for its epsilon on the grid."
+        )
     return event.epsilon, Fraction(0)
 
 

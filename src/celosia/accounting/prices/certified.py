@@ -24,7 +24,7 @@ from celosia.accounting.prices.gdp import mu
 from celosia.accounting.prices.renyi import ORDERS, renyi, renyi_delta
 from celosia.accounting.prices.simplify import simplified
 from celosia.accounting.prices.trade_off import gaussian_mu_for, gaussian_profile
-from celosia.core import CertifiedEvent, Event, GaussianEvent, NotPriced, ParameterError
+from celosia.core import CertifiedEvent, Event, GaussianEvent, NotPricedError, ParameterError
 from celosia.core.exact import double_at_least, double_at_most
 
 _MARGIN = 1 - 1e-9  # for the rounding of sums of squares
@@ -53,7 +53,7 @@ def certificate_holds(event: CertifiedEvent) -> bool:
 def _rho_implies(event: Event, epsilon: float, delta: float) -> bool:
     try:
         spent = rho(event)
-    except NotPriced:
+    except NotPricedError:
         return False
     return spent == 0 or concentrated_delta(double_at_least(spent), epsilon) <= delta
 
@@ -61,7 +61,7 @@ def _rho_implies(event: Event, epsilon: float, delta: float) -> bool:
 def _mu_implies(event: Event, epsilon: float, delta: float) -> bool:
     try:
         spent = mu(event)
-    except NotPriced:
+    except NotPricedError:
         return False
     return float(gaussian_profile(spent, [epsilon])[0]) <= delta
 
@@ -114,14 +114,16 @@ def _mu_squared(spent: Fraction, sensitivity_squared: Fraction, size: int) -> fl
     )
     try:
         return mu(noise) ** 2
-    except NotPriced:
+    except NotPricedError:
         return math.inf
 
 
 @basic.register
 def _(event: CertifiedEvent) -> tuple[Fraction, Fraction]:
     if not certificate_holds(event):
-        raise NotPriced("A CertifiedEvent cannot be priced: the noise inside is not enough for its epsilon and delta.")
+        raise NotPricedError(
+            "A CertifiedEvent cannot be priced: the noise inside is not enough for its epsilon and delta."
+        )
     return event.epsilon, event.delta
 
 

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from celosia.accounting.checks import Array
 from celosia.core.errors import ParameterError
-from celosia.core.exact import Exact, double_at_least, exact_non_negative, exact_positive, quote, whole
+from celosia.core.exact import Exact, double_at_least, exact_integer, exact_non_negative, exact_positive, safe_repr
 
 _SAFE = 1 + 1e-13  # ten times the error of the formulas
 _TINY = 1e-300  # more than what underflow can take away
@@ -36,7 +36,7 @@ def randomized_response(epsilon: Exact, orders: ArrayLike, categories: int = 2) 
     """Return the Rényi curve of randomized response over ``categories`` answers."""
     rate = double_at_least(exact_non_negative(epsilon, name="epsilon"))
     order, over = _orders(orders)
-    wrong = float(whole(categories, name="categories", least=2) - 1)  # answers that are not the truth
+    wrong = float(exact_integer(categories, name="categories", least=2) - 1)  # answers that are not the truth
     others = wrong * math.exp(-rate)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         growth = np.expm1(np.minimum(over * rate, _LARGEST)) * -np.expm1(-order * rate) / (1 + others)
@@ -72,7 +72,7 @@ def discrete_laplace(scale: Exact, shift: int, orders: ArrayLike) -> Array:
     One step is randomized response; many small steps come near to continuous Laplace noise.
     """
     spread = exact_positive(scale, name="scale")
-    steps = whole(shift, name="shift", least=0)
+    steps = exact_integer(shift, name="shift", least=0)
     step, rate = double_at_least(1 / spread), double_at_least(steps / spread)
     order, over = _orders(orders)
     ratio, between = math.exp(-step), float(max(steps - 1, 0))
@@ -122,9 +122,9 @@ def _orders(orders: ArrayLike) -> tuple[Array, Array]:
     try:
         order = np.atleast_1d(np.asarray(orders, dtype=np.float64))
     except (TypeError, ValueError) as error:
-        raise ParameterError(f"orders must be numbers, not {quote(orders)}.") from error
+        raise ParameterError(f"orders must be numbers, not {safe_repr(orders)}.") from error
     if order.size == 0 or np.asarray(orders).dtype == np.bool_ or not (order >= 1).all():
-        raise ParameterError(f"orders must be numbers of at least 1 (inf allowed), not {quote(orders)}.")
+        raise ParameterError(f"orders must be numbers of at least 1 (inf allowed), not {safe_repr(orders)}.")
     return order, np.maximum(order - 1, _LEAST)
 
 

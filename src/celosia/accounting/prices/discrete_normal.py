@@ -10,7 +10,7 @@ import math
 from statistics import NormalDist
 
 from celosia.core.errors import ParameterError
-from celosia.core.exact import Exact, exact_non_negative, exact_positive, quote, whole
+from celosia.core.exact import Exact, exact_integer, exact_non_negative, exact_positive, safe_repr
 
 _LARGEST = 1e300  # beyond, quotients would leave the doubles
 _SAFE = 1e-12  # far above the rounding of a dozen operations
@@ -32,14 +32,14 @@ def gaussian_dp(variance: Exact, sensitivity_squared: Exact, dimension: int) -> 
     """
     square = float(exact_positive(variance, name="variance")) * (1 - 1e-15)
     longest = math.floor(exact_non_negative(sensitivity_squared, name="sensitivity_squared"))
-    moved = min(whole(dimension, name="dimension"), longest)  # coordinates: each that moves adds 1 or more
+    moved = min(exact_integer(dimension, name="dimension"), longest)  # coordinates: each that moves adds 1 or more
     if longest == 0:
         return 0.0
     if max(square, longest) > _LARGEST:
-        raise ParameterError(f"variance and sensitivity_squared must be below {_LARGEST:g}, not {quote(variance)}.")
+        raise ParameterError(f"variance and sensitivity_squared must be below {_LARGEST:g}, not {safe_repr(variance)}.")
     mu = min(_mu(square, rounding, float(longest), moved) for rounding in _candidates(square, moved))
     if mu == math.inf:
-        raise ParameterError(f"variance must be larger for Gaussian privacy to be proved, not {quote(variance)}.")
+        raise ParameterError(f"variance must be larger for Gaussian privacy to be proved, not {safe_repr(variance)}.")
     return mu * (1 + _SAFE)
 
 

@@ -38,7 +38,7 @@ from celosia.core import (
     GaussianEvent,
     GuaranteedEvent,
     LaplaceEvent,
-    NotPriced,
+    NotPricedError,
     ParallelEvent,
     PoissonSampledEvent,
     PureDP,
@@ -94,7 +94,7 @@ def _(event: GaussianEvent) -> Pair:
 def normal(distance: float) -> Pair:
     """Return the normal pair of a mu, rounded up where it is tiny; a mu of 0 tells nothing apart."""
     if distance > _LARGEST_MU:
-        raise NotPriced(f"A mu of {distance:.3g} promises nothing that a privacy-loss distribution could hold.")
+        raise NotPricedError(f"A mu of {distance:.3g} promises nothing that a privacy-loss distribution could hold.")
     return Normal(max(distance, _SMALLEST_MU)) if distance > 0 else randomized_response(0.0)
 
 

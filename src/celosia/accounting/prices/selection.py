@@ -21,7 +21,7 @@ from celosia.accounting.prices.basic import basic, not_priced, pure
 from celosia.accounting.prices.concentrated import rho
 from celosia.accounting.prices.renyi import ORDERS, renyi
 from celosia.accounting.prices.simplify import simplified
-from celosia.core import Event, NotPriced, PrivateSelectionEvent
+from celosia.core import Event, NotPricedError, PrivateSelectionEvent
 from celosia.core.enclosure import exp_at_least, log_at_least, root_at_least
 from celosia.core.exact import double_at_least, double_at_most, short_at_least
 
@@ -114,7 +114,7 @@ def _(event: PrivateSelectionEvent, orders: Array) -> Array:
     curve: Array = np.maximum((total + 1e-14 * (np.abs(mean) + np.abs(extra))) / over, 0.0) * _SAFE
     try:
         return np.minimum(curve, closed_forms.pure(pure(event), orders))
-    except NotPriced:
+    except NotPricedError:
         return curve
 
 
@@ -152,7 +152,7 @@ def _pure_extra(event: PrivateSelectionEvent, epsilon: Fraction) -> Fraction:
 def _(event: PrivateSelectionEvent) -> Fraction:
     try:
         return rho.dispatch(Event)(event)
-    except NotPriced:
+    except NotPricedError:
         if event.eta is None or event.gamma is None:
             raise
     one, least = rho(simplified(event.event)), log_at_least(1 / event.gamma)

@@ -18,7 +18,7 @@ from celosia.accounting.checks import Array, checked_epsilons
 from celosia.accounting.pld.loss_atoms import Atoms
 from celosia.accounting.prices.binomial import binomial_masses
 from celosia.core.errors import ParameterError
-from celosia.core.exact import Exact, double_at_least, double_at_most, exact_positive, quote, whole
+from celosia.core.exact import Exact, double_at_least, double_at_most, exact_integer, exact_positive, safe_repr
 
 _SAFE = 1 + 1e-9  # far above the rounding of the sums, far below what anybody would notice
 _BEYOND = 1e-33  # the probability of a number of clones outside the window (Bernstein's inequality gives e^-78)
@@ -42,8 +42,8 @@ def shuffled_closed_form(epsilon0: Exact, reports: int, delta: Exact) -> float:
     local, count, target = _parameters(epsilon0, reports, delta)
     if local > math.log(count / (16 * math.log(2 / target))) - 1e-12:
         raise ParameterError(
-            f"epsilon0 must be at most ln(reports / (16 ln(2 / delta))) for the closed form, not {quote(epsilon0)}: "
-            "use more reports, or shuffled_epsilon, which is defined everywhere."
+            "epsilon0 must be at most ln(reports / (16 ln(2 / delta))) for the closed form, not "
+            f"{safe_repr(epsilon0)}: use more reports, or shuffled_epsilon, which is defined everywhere."
         )
     clones = count * math.exp(-local)
     width = 8 * math.sqrt(math.log(4 / target) / clones) + 8 / clones
@@ -112,8 +112,8 @@ def _parameters(epsilon0: Exact, reports: int, delta: Exact) -> tuple[float, int
     local = double_at_least(exact_positive(epsilon0, name="epsilon0"))
     target = double_at_most(exact_positive(delta, name="delta"))
     if target >= 1:
-        raise ParameterError(f"delta must be less than 1, not {quote(delta)}.")
-    return local, min(whole(reports, name="reports"), _MOST), target
+        raise ParameterError(f"delta must be less than 1, not {safe_repr(delta)}.")
+    return local, min(exact_integer(reports, name="reports"), _MOST), target
 
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
@@ -177,7 +177,7 @@ class _Bound:
 def _cloning(local: float, categories: int | None) -> tuple[float, float]:
     """Return the probability that the replaced report matters, and that another report is a clone (rounded down)."""
     if categories is not None:
-        categories = whole(categories, name="categories", least=2)
+        categories = exact_integer(categories, name="categories", least=2)
     if local > _NO_CLONES:
         return 1.0, 0.0
     if categories is None:

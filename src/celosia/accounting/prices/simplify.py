@@ -25,7 +25,7 @@ from celosia.core import (
     GuaranteedEvent,
     LaplaceEvent,
     NoisyMaxEvent,
-    NotPriced,
+    NotPricedError,
     ParallelEvent,
     ParameterError,
     PermuteAndFlipEvent,
@@ -110,7 +110,7 @@ def plain_guarantee(event: GuaranteedEvent) -> Guarantee:
 
 def _of_one_unit(event: Event) -> Event:
     if isinstance(event, GroupEvent) and event.size > 1:
-        raise NotPriced(
+        raise NotPricedError(
             "A GroupEvent inside a sample or a shuffle cannot be priced: put the GroupEvent around the whole."
         )
     if isinstance(event, ParallelEvent):

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from celosia.accounting.checks import Array, checked_epsilons, vector
 from celosia.core.errors import ParameterError
-from celosia.core.exact import Exact, double_at_least, double_at_most, exact_non_negative, exact_probability, quote
+from celosia.core.exact import Exact, double_at_least, double_at_most, exact_non_negative, exact_probability, safe_repr
 
 _SAFE = 1 + 1e-11  # far above the error of the quadrature, far below what anybody would notice
 _TINY = 1e-300  # more than what underflow can take away
@@ -70,7 +70,7 @@ def gaussian_epsilon(mu: Exact, delta: Exact) -> float:
         return 0.0
     high = (distance / 2 + math.sqrt(-2 * math.log(target))) * distance * (1 + 1e-9)
     if not high < math.inf:
-        raise ParameterError(f"mu must be small enough for epsilon to be a number, not {quote(mu)}.")
+        raise ParameterError(f"mu must be small enough for epsilon to be a number, not {safe_repr(mu)}.")
     return _least(lambda epsilon: gaussian_profile(distance, epsilon) <= target, 0.0, high)
 
 
@@ -84,7 +84,9 @@ def gaussian_mu_for(epsilon: Exact, delta: Exact) -> float:
     while gaussian_profile(low, [rate])[0] > target:
         low /= 2
         if low < 1e-300:
-            raise ParameterError(f"delta must be larger, not {quote(delta)}: no Gaussian noise reaches it in doubles.")
+            raise ParameterError(
+                f"delta must be larger, not {safe_repr(delta)}: no Gaussian noise reaches it in doubles."
+            )
     for _ in range(60):
         middle = (low + high) / 2
         enough = gaussian_profile(middle, [rate])[0] <= target
@@ -134,7 +136,7 @@ def trade_off(profile: Callable[[Array], Array], errors: ArrayLike, epsilons: Ar
     """
     chosen = profile_points(profile) if epsilons is None else checked_epsilons(epsilons)
     if chosen.size == 0 or (chosen < 0).any():
-        raise ParameterError(f"epsilons must be some numbers of at least 0, not {quote(epsilons)}.")
+        raise ParameterError(f"epsilons must be some numbers of at least 0, not {safe_repr(epsilons)}.")
     deltas = np.asarray(profile(chosen), dtype=np.float64)
     if deltas.shape != chosen.shape or not (deltas >= 0).all():
         raise ParameterError("profile must return one delta of at least 0 for each epsilon.")
@@ -165,7 +167,7 @@ def checked_errors(errors: ArrayLike, name: str = "errors") -> Array:
     """Return probabilities of error as an array, or refuse them."""
     values = vector(errors, name)
     if not ((values >= 0) & (values <= 1)).all():
-        raise ParameterError(f"{name} must be between 0 and 1, not {quote(errors)}.")
+        raise ParameterError(f"{name} must be between 0 and 1, not {safe_repr(errors)}.")
     return values
 
 
@@ -176,5 +178,5 @@ def _double(value: Exact, name: str) -> float:
 def _target(delta: Exact) -> float:
     target = double_at_most(exact_probability(delta, name="delta"))
     if not _LEAST_DELTA <= target < 1:
-        raise ParameterError(f"delta must be at least {_LEAST_DELTA} and less than 1, not {quote(delta)}.")
+        raise ParameterError(f"delta must be at least {_LEAST_DELTA} and less than 1, not {safe_repr(delta)}.")
     return target * (1 - 1e-13)  # a sum taken again in another order must still be below delta

@@ -17,7 +17,7 @@ from celosia.cli.account.events import Priced, Sampling, gaussian, laplace, plai
 from celosia.cli.account.options import JsonOption, NoiseOptions, commands, spread
 from celosia.cli.account.show import at_least, at_most, event_object, print_json, waiting
 from celosia.core import ApproxDP, Event, ParameterError
-from celosia.core.exact import exact_positive, exact_probability, quote
+from celosia.core.exact import exact_positive, exact_probability, safe_repr
 
 if TYPE_CHECKING:
     from celosia.accounting import Best
@@ -88,7 +88,7 @@ def _laplace(
 def _search(noise: str, make: Callable[[Fraction], Priced], epsilon: str, delta: str, tolerance: str) -> _Found:
     allowed = exact_probability(delta, name="delta")
     if allowed in (0, 1):
-        raise ParameterError(f"delta must be greater than 0 and less than 1, not {quote(delta)}.")
+        raise ParameterError(f"delta must be greater than 0 and less than 1, not {safe_repr(delta)}.")
     scope = make(Fraction(1)).event  # refuses what makes no sense before anything is computed
     target = ApproxDP(
         epsilon=exact_positive(epsilon, name="epsilon"), delta=allowed, adjacency=scope.adjacency, unit=scope.unit

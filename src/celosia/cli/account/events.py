@@ -28,7 +28,7 @@ from celosia.core import (
     ReplaceOne,
     ShuffledEvent,
 )
-from celosia.core.exact import exact_positive, exact_probability, quote, show, whole
+from celosia.core.exact import exact_integer, exact_positive, exact_probability, safe_repr, show
 
 _POWER = re.compile(r"2\^-(\d{1,2})", re.ASCII)
 _SHORT = 12
@@ -79,13 +79,16 @@ class Sampling:
             probability = exact_probability(self.probability, name="sampling")
             if probability == 0:
                 raise ParameterError(
-                    f"sampling must be greater than 0, not {quote(self.probability)}: nobody would be sampled."
+                    f"sampling must be greater than 0, not {safe_repr(self.probability)}: nobody would be sampled."
                 )
             words = f", on a Poisson sample of probability {plain_number(probability)}"
             return PoissonSampledEvent(event=event, probability=probability), words
         if self.size is None or self.population is None:
             return event, ""
-        size, population = whole(self.size, name="sample-size"), whole(self.population, name="population")
+        size, population = (
+            exact_integer(self.size, name="sample-size"),
+            exact_integer(self.population, name="population"),
+        )
         if size > population:
             raise ParameterError(f"sample-size must be at most the population, {population}, not {size}.")
         words = f", on a sample of {size:,} out of {population:,}"
@@ -94,7 +97,7 @@ class Sampling:
 
 def _adjacency(given: str) -> Adjacency:
     if given not in (AddRemove.value, ReplaceOne.value):
-        raise ParameterError(f"adjacency must be add-remove or replace-one, not {quote(given)}.")
+        raise ParameterError(f"adjacency must be add-remove or replace-one, not {safe_repr(given)}.")
     return Adjacency(given)
 
 
@@ -152,7 +155,7 @@ def shuffle(*, epsilon: str, reports: int, times: int, categories: int | None) -
     else:
         local = RandomizedResponseEvent(epsilon=value, categories=categories)
         words = f"randomized response over {categories:,} answers"
-    event = ShuffledEvent(event=local, reports=whole(reports, name="reports"))
+    event = ShuffledEvent(event=local, reports=exact_integer(reports, name="reports"))
     what = f"{reports:,} shuffled report{'' if reports == 1 else 's'} of {words} of epsilon {plain_number(value)}"
     return _repeated(event, what, times)
 
@@ -185,7 +188,7 @@ def _content(path: Path) -> str:
 
 
 def _repeated(event: Event, what: str, times: int) -> Priced:
-    number = whole(times, name="times")
+    number = exact_integer(times, name="times")
     words = "once" if number == 1 else f"{number:,} times"
     real = ", real-valued noise" if event.arithmetic == "real" else ""
     return Priced(
@@ -198,7 +201,7 @@ def amount(text: str, *, name: str) -> Fraction:
     """Read an amount of noise or privacy: positive, and of a size that leaves room for its square."""
     number = exact_positive(text, name=name)
     if not _SMALLEST <= number <= _LARGEST:
-        raise ParameterError(f"{name} must be between 1e-100 and 1e100, not {quote(text)}.")
+        raise ParameterError(f"{name} must be between 1e-100 and 1e100, not {safe_repr(text)}.")
     return number
 
 
@@ -212,7 +215,7 @@ def _steps(grid: str) -> int:
     if step.numerator != 1 or step.denominator > _FINEST:
         raise ParameterError(
             "grid must be the sensitivity divided by a whole number of at most 2^99, such as 1, 1/1000 or 2^-20, "
-            f"not {quote(grid)}."
+            f"not {safe_repr(grid)}."
         )
     return step.denominator
 

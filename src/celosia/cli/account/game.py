@@ -17,7 +17,7 @@ from celosia.cli.account.options import JsonOption
 from celosia.cli.account.show import at_least, at_most, print_json
 from celosia.cli.terminal import print_whole
 from celosia.core import ZCDP, ApproxDP, GaussianDP, Guarantee, ParameterError, PureDP
-from celosia.core.exact import exact_non_negative, exact_probability, quote
+from celosia.core.exact import exact_non_negative, exact_probability, safe_repr
 
 if TYPE_CHECKING:
     from celosia.accounting.game import Game
@@ -45,7 +45,7 @@ def guarantee_of(*, epsilon: str | None, delta: str | None, mu: str | None, rho:
         return PureDP(epsilon=value), f"pure, ε = {plain_number(value)}"
     allowed = exact_probability(delta, name="delta")
     if allowed == 1:
-        raise ParameterError(f"delta must be less than 1, not {quote(delta)}.")
+        raise ParameterError(f"delta must be less than 1, not {safe_repr(delta)}.")
     words = f"approximate, ε = {plain_number(value)}, δ = {plain_number(allowed)}"
     return ApproxDP(epsilon=value, delta=allowed), words
 

@@ -29,7 +29,7 @@ from celosia.cli.account.show import waiting
 from celosia.cli.terminal import print_line
 from celosia.cli.writing import check_chart
 from celosia.core import Guarantee, ParameterError
-from celosia.core.exact import quote, whole
+from celosia.core.exact import exact_integer, safe_repr
 
 if TYPE_CHECKING:
     import altair as alt
@@ -124,8 +124,8 @@ def _growth(
     MECHANISM is gaussian, laplace, exponential, pure, randomized-response, or event with --file.
     """
     check_chart(out, name="chart")
-    if not 2 <= whole(times, name="times") <= _LONGEST_GROWTH:
-        raise ParameterError(f"times must be from 2 to {_LONGEST_GROWTH:,} to draw a growth, not {quote(times)}.")
+    if not 2 <= exact_integer(times, name="times") <= _LONGEST_GROWTH:
+        raise ParameterError(f"times must be from 2 to {_LONGEST_GROWTH:,} to draw a growth, not {safe_repr(times)}.")
     priced = _priced(released, sampling, 1)
     from celosia.accounting.charts import composition_growth
 
@@ -220,7 +220,7 @@ def _guarantees(
         rate, comma, delta = value.partition(",")
         if not comma:
             raise ParameterError(
-                f"approximate must be epsilon and delta with a comma between, such as 1,1e-6, not {quote(value)}."
+                f"approximate must be epsilon and delta with a comma between, such as 1,1e-6, not {safe_repr(value)}."
             )
         options.append({"epsilon": rate, "delta": delta})
     options += [{"mu": value} for value in mu or []] + [{"rho": value} for value in rho or []]

@@ -25,7 +25,7 @@ from celosia.cli.guard.opening import print_table
 from celosia.cli.terminal import print_line, printable
 from celosia.cli.writing import check_chart, check_place, write_whole
 from celosia.core.errors import ParameterError
-from celosia.core.exact import exact_epsilon, exact_level, quote, whole
+from celosia.core.exact import exact_epsilon, exact_integer, exact_level, safe_repr
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -55,17 +55,17 @@ class Output:
 
     def check(self, data: str = "") -> None:
         """Refuse what cannot be done before anything is drawn; ``data`` is the file that is read."""
-        whole(self.top, name="top")
+        exact_integer(self.top, name="top")
         try:
             exact_level(self.confidence)
         except ParameterError:
             raise ParameterError(
-                f"confidence must be greater than 0 and less than 1, such as 0.95, not {quote(self.confidence)}."
+                f"confidence must be greater than 0 and less than 1, such as 0.95, not {safe_repr(self.confidence)}."
             ) from None
         if self.csv is not None:
             check_place(self.csv, name="csv")
             if data and self.csv.resolve() == Path(data).resolve():
-                raise ParameterError(f"csv: {quote(data)} is the file with the values; name another one.")
+                raise ParameterError(f"csv: {safe_repr(data)} is the file with the values; name another one.")
         if self.chart is not None:
             check_chart(self.chart, name="chart")
 
@@ -123,7 +123,7 @@ def _epsilons(text: str | None) -> "list[Fraction | None]":
         return [None]
     spent = [exact_epsilon(part.strip()) for part in text.split(",")]
     if len(set(spent)) < len(spent):
-        raise ParameterError(f"epsilon must be different numbers with commas between them, not {quote(text)}.")
+        raise ParameterError(f"epsilon must be different numbers with commas between them, not {safe_repr(text)}.")
     return list(spent)
 
 
@@ -196,7 +196,7 @@ def _choose(
 
     values = Parameters(domain=domain).given()["domain"]
     if isinstance(values, int):
-        whole(values, name="domain", least=2)
+        exact_integer(values, name="domain", least=2)
     with waiting("Comparing protocols"):
         choice = choose(values, exact_epsilon(epsilon), bits, longitudinal=longitudinal)
     if as_json:

@@ -13,7 +13,7 @@ import typer
 
 from celosia.cli.completion import data_sets, offer
 from celosia.core.errors import ParameterError
-from celosia.core.exact import quote
+from celosia.core.exact import safe_repr
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -85,11 +85,11 @@ def _domain(text: str) -> int | tuple[str, ...] | tuple[int, ...]:
     whole = all(part.removeprefix("-").isdecimal() for part in parts)
     if len(parts) == 1:
         if not whole:
-            raise ParameterError(f"domain must be a number, or values with commas between them, not {quote(text)}.")
+            raise ParameterError(f"domain must be a number, or values with commas between them, not {safe_repr(text)}.")
         return int(parts[0])
     if len(set(parts)) < len(parts):
         raise ParameterError(
-            f"domain must be different values with commas between them, not {quote(text)}. A number has no commas."
+            f"domain must be different values with commas between them, not {safe_repr(text)}. A number has no commas."
         )
     return tuple(map(int, parts)) if whole else parts
 
@@ -129,15 +129,15 @@ def read_values(data: str, column: str | None) -> "pa.Array":
     made = data in RECIPES and not Path(data).exists()
     if not made and not Path(data).suffix and not Path(data).exists():
         raise ParameterError(
-            f"data: there is no file {quote(data)}, and no data set of that name; celosia data list has them."
+            f"data: there is no file {safe_repr(data)}, and no data set of that name; celosia data list has them."
         )
     table = generate(data) if made else _read_file(data)
     names = table.column_names
     if column is None:
         column = "value" if "value" in names else names[0] if len(names) == 1 else None
     if names.count(column) != 1:
-        given = ": say which" if column is None else f", not {quote(column)}"
-        given = f", and {quote(column)} is there more than once" if column in names else given
+        given = ": say which" if column is None else f", not {safe_repr(column)}"
+        given = f", and {safe_repr(column)} is there more than once" if column in names else given
         raise ParameterError(f"column must be one of {', '.join(names)}{given}.")
     values = table[column].combine_chunks()
     if values.null_count:

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from celosia.cli.demo.answers import QUESTIONS, Answer, Columns, open_session, share_of_women
 from celosia.cli.demo.attack import TRIES, Attack, attack
-from celosia.core import BudgetExceeded, Guarantee, Source
+from celosia.core import BudgetExceededError, Guarantee, Source
 
 STEPS = len(QUESTIONS) + 2
 """How often ``tell`` announces what it does next."""
@@ -42,14 +42,14 @@ def tell(epsilon: Fraction, source: Source | None, step: Callable[[str], None]) 
     session = open_session(table, len(QUESTIONS) * epsilon, source)
     answers = []
     for question in QUESTIONS:
-        step("Asking")
+        step("QueryBackend")
         answers.append(question(session, columns, epsilon))
     refused = ""
     try:
         session.sql(_TOO_MANY, epsilon=epsilon)
-    except BudgetExceeded as error:
+    except BudgetExceededError as error:
         refused = str(error)
-    step("Asking everybody")
+    step("QueryBackend everybody")
     survey = share_of_women(columns, epsilon, source)
     step("Attacking")
     attacked = attack(table, open_session(table, 2 * TRIES * epsilon, source), epsilon)

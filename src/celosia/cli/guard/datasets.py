@@ -15,7 +15,7 @@ from celosia.cli.account.show import waiting
 from celosia.cli.guard.opening import ConfigOption, opened, print_table, said
 from celosia.cli.terminal import print_line
 from celosia.core.errors import CelosiaError, ParameterError, SchemaError
-from celosia.core.exact import quote
+from celosia.core.exact import safe_repr
 
 if TYPE_CHECKING:
     from celosia.guard.datasets.cards import ColumnCard, DatasetCard, TableCard
@@ -199,6 +199,8 @@ def _read(schema: Path) -> str:
     try:
         return schema.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
-        raise SchemaError(f"There is no schema file {quote(str(schema))}: celosia schema SOURCE drafts one.") from None
+        raise SchemaError(
+            f"There is no schema file {safe_repr(str(schema))}: celosia schema SOURCE drafts one."
+        ) from None
     except (OSError, UnicodeDecodeError):
-        raise SchemaError(f"The schema file {quote(str(schema))} cannot be read as a text.") from None
+        raise SchemaError(f"The schema file {safe_repr(str(schema))} cannot be read as a text.") from None

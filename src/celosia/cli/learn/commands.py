@@ -22,7 +22,7 @@ from celosia.cli.query.schema_check import refuse_nameless
 from celosia.cli.terminal import print_file, print_line
 from celosia.cli.writing import check_place, write_whole
 from celosia.core.errors import ParameterError
-from celosia.core.exact import quote
+from celosia.core.exact import safe_repr
 
 if TYPE_CHECKING:
     from celosia.core.guarantees import Guarantee
@@ -85,11 +85,11 @@ class Learned:
         chosen = [name for name in named if name != self.target or self.features is not None]
         for name in (*chosen, *(() if self.target is None else (self.target,))):
             if name not in table.schema:
-                raise ParameterError(f"The schema has no column {quote(name)}; it has {', '.join(table.schema)}.")
+                raise ParameterError(f"The schema has no column {safe_repr(name)}; it has {', '.join(table.schema)}.")
         texts = [name for name in chosen if table.schema[name].axis is None]
         if texts and model.estimator != "CategoricalNB":
             raise ParameterError(
-                f"features: {quote(texts[0])} is no number: encode it before, or leave it out with --features a,b."
+                f"features: {safe_repr(texts[0])} is no number: encode it before, or leave it out with --features a,b."
             )
         return chosen
 
@@ -205,7 +205,7 @@ def _fitted_in_memory(
         domain = table.schema[target].domain()
         if domain is None:
             raise ParameterError(
-                f"target: {quote(target)} must be a category or a boolean, whose values the schema lists."
+                f"target: {safe_repr(target)} must be a category or a boolean, whose values the schema lists."
             )
         public["classes"] = list(domain)
     estimator.set_params(**{name: value for name, value in public.items() if hasattr(estimator, name)})
@@ -287,7 +287,9 @@ def _setting(text: str) -> tuple[str, Any]:
     """A parameter as it was written: a whole number, a number, a truth value, none, or a text."""
     name, sign, value = text.partition("=")
     if not sign or not name.isidentifier() or name in {"budget", "source", "bounds", "epsilon", "delta", "rho"}:
-        raise ParameterError(f"set must be NAME=VALUE of a parameter without an option of its own, not {quote(text)}.")
+        raise ParameterError(
+            f"set must be NAME=VALUE of a parameter without an option of its own, not {safe_repr(text)}."
+        )
     words: dict[str, Any] = {"true": True, "false": False, "none": None}
     if value.lower() in words:
         return name, words[value.lower()]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from celosia.core.adjacency import AddRemove
 from celosia.core.errors import EngineError, InputError, ParameterError, SchemaError
-from celosia.core.exact import quote
+from celosia.core.exact import safe_repr
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -28,7 +28,7 @@ def check_in_memory(table: "Table", names: Sequence[str]) -> None:
     dropped = [name for name in names if table.schema[name].nullable]
     if table.adjacency is not AddRemove and dropped:
         raise ParameterError(
-            f"The number of rows is public here (replace-one), and rows without {quote(dropped[0])} are left out, "
+            f"The number of rows is public here (replace-one), and rows without {safe_repr(dropped[0])} are left out, "
             "which would make it private: give the column a value for nulls in the schema (null = ...)."
         )
 
@@ -37,7 +37,7 @@ def clean_rows(table: "Table", names: Sequence[str]) -> "pa.Table":
     """Return some columns of all rows in which they have values, cleaned as the schema says."""
     import pyarrow as pa
 
-    from celosia.query.engines.ibis import IbisEngine, quietly
+    from celosia.query.engines.ibis import IbisEngine, hide_driver_errors
     from celosia.query.engines.registry import open_engine
     from celosia.query.execution.rows import rows_of
     from celosia.query.plan.expressions import Column
@@ -50,7 +50,7 @@ def clean_rows(table: "Table", names: Sequence[str]) -> "pa.Table":
             )
         rows = rows_of(Base(table.name), engine)
         chosen = rows.table.select(**{f"v{place}": rows.value(Column(name)) for place, name in enumerate(names)})
-        batches = quietly(lambda: list(engine.run(chosen.drop_null())))()
+        batches = hide_driver_errors(lambda: list(engine.run(chosen.drop_null())))()
     found = pa.Table.from_batches(batches) if batches else pa.table({f"v{place}": [] for place in range(len(names))})
     return found.rename_columns(list(names))
 
@@ -69,7 +69,7 @@ def new_rows(path: str, kinds: "Mapping[str, Kind | None]") -> "pa.Table":
         raise SchemaError(f"The file needs the columns {', '.join(types)}: the model was fitted on them.") from None
     except (pa.ArrowException, OSError, ValueError):
         raise InputError(
-            f"{quote(path)} could not be read: its columns {', '.join(types)} must be numbers, or categories."
+            f"{safe_repr(path)} could not be read: its columns {', '.join(types)} must be numbers, or categories."
         ) from None
     return pa.concat_tables(tables)
 

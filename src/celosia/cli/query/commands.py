@@ -20,7 +20,7 @@ from celosia.cli.query.schema_check import refuse_nameless
 from celosia.cli.terminal import print_file, print_line
 from celosia.cli.writing import check_chart, check_place, write_whole
 from celosia.core import ZCDP, ApproxDP, Guarantee, ParameterError, PureDP
-from celosia.core.exact import exact_epsilon, exact_level, exact_non_negative, exact_positive, quote
+from celosia.core.exact import exact_epsilon, exact_level, exact_non_negative, exact_positive, safe_repr
 
 if TYPE_CHECKING:
     from celosia.core.exact import Exact
@@ -34,7 +34,7 @@ FORGETFUL = "Nothing is remembered between calls: every call spends anew, and wh
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class QueryArguments:
     """The question and the tables that it is about, as given on the command line."""
 
     file: Annotated[
@@ -141,7 +141,7 @@ class Spending:
         named = dict(text.rpartition("=")[::2] for text in given)
         if "" in named or len(named) != len(given):
             raise ParameterError(
-                f"error must be one number, or NAME=NUMBER for different columns, not {quote(' '.join(given))}."
+                f"error must be one number, or NAME=NUMBER for different columns, not {safe_repr(' '.join(given))}."
             )
         return named
 
@@ -174,7 +174,7 @@ class Remembered:
         ledger, name = open_ledger(self.ledger), self.dataset or table
         if Scope(dataset=name) not in ledger.budgets:
             raise ParameterError(
-                f"The ledger has no budget for {quote(name)}: celosia ledger budget URL --dataset {name} opens one."
+                f"The ledger has no budget for {safe_repr(name)}: celosia ledger budget URL --dataset {name} opens one."
             )
         return {"ledger": ledger, "analyst": self.analyst, "dataset": name}
 
@@ -215,7 +215,7 @@ class Shown:
 
 
 @spread
-def query(asked: Asked, spending: Spending, remembered: Remembered, shown: Shown) -> None:
+def query(asked: QueryArguments, spending: Spending, remembered: Remembered, shown: Shown) -> None:
     """Ask a file or database a question in SQL and print the private answer with its intervals."""
     shown.check()
     remembered.check()
@@ -234,7 +234,7 @@ def query(asked: Asked, spending: Spending, remembered: Remembered, shown: Shown
         return
     if shown.chart is not None:
         _check_chart(question, session)
-    with waiting("Asking"):
+    with waiting("QueryBackend"):
         done = session.ask(question.plan, **target)
         release = done.release or question.release(**target)
     repeated = done.reservation.state == "repeated"
@@ -284,12 +284,14 @@ def _print_answer(question: "Query", release: "TableRelease", shown: Shown, leve
 
 def _check_chart(question: "Query", session: "Session") -> None:
     """Refuse to draw an answer without a number that has an interval, before it is paid for."""
-    from celosia.query.planning.analysis import question_of
+    from celosia.query.planning.analysis import analyze_plan
     from celosia.query.postprocessing.output_intervals import output_interval
 
-    needs = [need for need in question_of(question.plan, session.tables).needs if need.has_number_intervals]
+    needs = [
+        need for need in analyze_plan(question.plan, session.tables).aggregate_measurements if need.has_number_intervals
+    ]
     ends: Any = len  # an interval that is only looked for
-    numbers = {name: ends for need in needs for name, _ in need.serves}
+    numbers = {name: ends for need in needs for name, _ in need.answers}
     if not any(output_interval(expression, numbers) for _, expression in question.plan.outputs):
         raise ParameterError(
             "chart: nothing in this answer has an interval to draw; leave --chart out, or ask for a count."

@@ -13,7 +13,7 @@ import typer
 from celosia.cli.account.options import spread
 from celosia.cli.account.show import print_json, waiting
 from celosia.cli.costs import cost, left
-from celosia.cli.query.commands import FORGETFUL, Asked, Remembered, Spending
+from celosia.cli.query.commands import FORGETFUL, QueryArguments, Remembered, Spending
 from celosia.cli.terminal import print_line
 from celosia.cli.writing import check_chart
 
@@ -82,7 +82,7 @@ def limits(about: About, paid: Paid, remembered: Remembered) -> None:
     with waiting("Reading the question"):
         from celosia.query import Session
 
-        asked = Asked(file=about.file, sql="", schema=about.schema, table=about.table)
+        asked = QueryArguments(file=about.file, sql="", schema=about.schema, table=about.table)
         (table,) = asked.tables()
         session = Session(table, progress=lambda _: None, **remembered.keeper(spending, table.name))
         groups, options = about.question(spending.target())

@@ -171,13 +171,13 @@ def _ask_limits() -> dict[str, Any]:
 
 
 def _read_limit(answer: str, *, needed: bool) -> int | None:
-    from celosia.core.exact import whole
+    from celosia.core.exact import exact_integer
 
     if answer == _NONE and not needed:
         return None
     if not answer.isdecimal():
         raise ParameterError(f"Write an integer from 1 on, not {answer!r}.")
-    return whole(int(answer), name="The limit")
+    return exact_integer(int(answer), name="The limit")
 
 
 def _ask_texts(found: "Inspection", kinds: "dict[str, Kind]") -> "TextFormat":

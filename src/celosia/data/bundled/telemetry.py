@@ -19,7 +19,7 @@ import numpy as np
 
 from celosia.core.enclosure import exp_negative
 from celosia.core.errors import ParameterError
-from celosia.core.exact import quote, whole
+from celosia.core.exact import exact_integer, safe_repr
 from celosia.data.bundled.loan_words import LOAN_WORDS
 from celosia.noise import Seeded, categorical, uniform_below
 
@@ -115,9 +115,11 @@ def generate_batches(name: str, *, seed: int = 7) -> "Iterator[pa.RecordBatch]":
     [65536, 65536, 65536, 3392]
     """
     if name not in tuple(RECIPES):  # which looks at any object, hashable or not
-        raise ParameterError(f"name must be one of {', '.join(RECIPES)}; not {quote(name)}.")
+        raise ParameterError(f"name must be one of {', '.join(RECIPES)}; not {safe_repr(name)}.")
     # Each data set has a stream of its own: with one seed for all, a small one would be the beginning of a large one.
-    key = hashlib.sha256(f"celosia.data.telemetry/1/{name}/{whole(seed, name='seed', least=0)}".encode()).digest()
+    key = hashlib.sha256(
+        f"celosia.data.telemetry/1/{name}/{exact_integer(seed, name='seed', least=0)}".encode()
+    ).digest()
     return _batches(RECIPES[name], Seeded(int.from_bytes(key)))
 
 

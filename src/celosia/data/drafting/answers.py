@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from celosia.core.errors import ParameterError
-from celosia.core.exact import exact, quote
+from celosia.core.exact import exact, safe_repr
 from celosia.data.drafting.inspection import InspectedColumn
 from celosia.data.schema.columns import Boolean, Category, Date, Integer, Kind, Real, Text, Timestamp
 from celosia.data.schema.schema import KINDS
@@ -55,7 +55,7 @@ def parse_kind(text: str) -> str:
     found = [kind for kind in KINDS if wanted and kind.startswith(wanted)]
     if wanted in KINDS or len(found) == 1:
         return wanted if wanted in KINDS else found[0]
-    raise ParameterError(f"kind must be one of {', '.join(KINDS)}, not {quote(text)}.")
+    raise ParameterError(f"kind must be one of {', '.join(KINDS)}, not {safe_repr(text)}.")
 
 
 def parse_bounds(kind: str, text: str) -> Kind:
@@ -66,7 +66,7 @@ def parse_bounds(kind: str, text: str) -> Kind:
         low, high = "0", low
     if not low or not high:
         raise ParameterError(
-            f"Write both bounds, such as {'0..120' if numeric else '2021-01-01..2021-12-31'}, not {quote(text)}."
+            f"Write both bounds, such as {'0..120' if numeric else '2021-01-01..2021-12-31'}, not {safe_repr(text)}."
         )
     made = _BOUNDED[kind]
     return made(_bound(kind, low, "low"), _bound(kind, high, "high"))
@@ -77,13 +77,14 @@ def _bound(kind: str, text: str, name: str) -> Any:
         return text
     if _GROUPED.fullmatch(text):
         raise ParameterError(
-            f"{name} must be clear: {quote(text)} has a decimal sign or a separator of thousands. Write digits alone."
+            f"{name} must be clear: {safe_repr(text)} has a decimal sign or a separator of thousands. Write digits "
+            "alone."
         )
     number = exact(text.replace(",", ".") if text.count(",") == 1 else text, name=name)
     if kind == "real":
         return number
     if number.denominator != 1:
-        raise ParameterError(f"{name} of an integer column must be a whole number, not {quote(text)}.")
+        raise ParameterError(f"{name} of an integer column must be a whole number, not {safe_repr(text)}.")
     return number.numerator
 
 
@@ -93,7 +94,7 @@ def parse_list(text: str) -> list[str]:
         [row] = csv.reader([text], skipinitialspace=True, strict=True)
     except (csv.Error, ValueError):
         raise ParameterError(
-            f'Write texts with commas between them, such as F, M, "not known", not {quote(text)}.'
+            f'Write texts with commas between them, such as F, M, "not known", not {safe_repr(text)}.'
         ) from None
     return [part.strip() for part in row if part.strip()]
 
@@ -103,7 +104,7 @@ def parse_values(text: str, *, whole: bool = False) -> Category:
     values = parse_list(text)
     if whole and not all(re.fullmatch("[+-]?[0-9]{1,18}", value) for value in values):
         raise ParameterError(
-            f"The column holds integers, so its values must be integers, such as 1, 2, 3, not {quote(text)}."
+            f"The column holds integers, so its values must be integers, such as 1, 2, 3, not {safe_repr(text)}."
         )
     return Category([int(value) for value in values] if whole else values)
 

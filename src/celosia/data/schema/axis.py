@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import Final
 
 from celosia.core.errors import ParameterError
-from celosia.core.exact import Exact, exact, exact_positive, quote, show, whole
+from celosia.core.exact import Exact, exact, exact_integer, exact_positive, safe_repr, show
 
 MOST_STEPS: Final = 2**30
 """Steps of the finest axis: sums of four thousand million rows stay below 2^62."""
@@ -38,11 +38,11 @@ class Axis:
     grid: Fraction
 
     def __post_init__(self) -> None:
-        lowest = int(whole(self.lowest, name="lowest", least=-_EXACT))
-        highest = int(whole(self.highest, name="highest", least=-_EXACT))
+        lowest = int(exact_integer(self.lowest, name="lowest", least=-_EXACT))
+        highest = int(exact_integer(self.highest, name="highest", least=-_EXACT))
         if not 0 < highest - lowest <= MOST_STEPS or highest > _EXACT:
             raise ParameterError(
-                f"An axis has 1 to 2^30 steps, none beyond 2^52, not those from {lowest} to {quote(highest)}."
+                f"An axis has 1 to 2^30 steps, none beyond 2^52, not those from {lowest} to {safe_repr(highest)}."
             )
         grid = exact_positive(self.grid, name="grid")
         for name, value in (("lowest", lowest), ("highest", highest), ("grid", grid)):
@@ -76,7 +76,7 @@ class Axis:
         return self.highest * self.grid
 
     @property
-    def whole(self) -> bool:
+    def is_integer(self) -> bool:
         """Whether every step is a whole number.
 
         >>> Axis(0, 30, Fraction(4)).whole, Axis(0, 30, Fraction(1, 4)).whole
@@ -92,7 +92,7 @@ class Axis:
         >>> Axis(0, 1000, Fraction(1)).coarsened(256)
         Axis(0, 250, 4)
         """
-        return _covering(self.lowest, self.highest, self.grid, whole(most, name="most", least=2))
+        return _covering(self.lowest, self.highest, self.grid, exact_integer(most, name="most", least=2))
 
     def __repr__(self) -> str:
         return f"Axis({self.lowest}, {self.highest}, {show(self.grid)})"
@@ -119,26 +119,28 @@ def axis_between(low: Exact, high: Exact, grid: Exact | None = None) -> Axis:
     """
     first, last = exact(low, name="low"), exact(high, name="high")
     if not first < last:
-        raise ParameterError(f"low must be less than high, not {quote(low)} and {quote(high)}.")
+        raise ParameterError(f"low must be less than high, not {safe_repr(low)} and {safe_repr(high)}.")
     if max(abs(first), abs(last)) > _LARGEST:
-        raise ParameterError(f"low and high must lie between -1e30 and 1e30, not {quote(low)} and {quote(high)}.")
+        raise ParameterError(
+            f"low and high must lie between -1e30 and 1e30, not {safe_repr(low)} and {safe_repr(high)}."
+        )
     step = _default(first, last) if grid is None else exact_positive(grid, name="grid")
     if grid is not None:
         _check_grid(grid, step, first, last)
     elif step < 1 / _LARGEST:
-        raise ParameterError(f"low and high must be further apart than {quote(low)} and {quote(high)}.")
+        raise ParameterError(f"low and high must be further apart than {safe_repr(low)} and {safe_repr(high)}.")
     return Axis(math.floor(first / step), math.ceil(last / step), step)
 
 
 def _check_grid(given: Exact, step: Fraction, low: Fraction, high: Fraction) -> None:
     if step > high - low:
-        raise ParameterError(f"grid must be at most the distance of the bounds, not {quote(given)}.")
+        raise ParameterError(f"grid must be at most the distance of the bounds, not {safe_repr(given)}.")
     if step < 1 / _LARGEST or not _fits(low, high, step):
         raise ParameterError(
-            f"grid must be coarser than {quote(given)}: at most 2^30 steps fit between bounds, none beyond 2^52."
+            f"grid must be coarser than {safe_repr(given)}: at most 2^30 steps fit between bounds, none beyond 2^52."
         )
     if max(step.numerator, step.denominator) > _LONGEST:
-        raise ParameterError(f"grid must be a ratio of numbers of at most 60 digits, not {quote(given)}.")
+        raise ParameterError(f"grid must be a ratio of numbers of at most 60 digits, not {safe_repr(given)}.")
 
 
 def _default(low: Fraction, high: Fraction) -> Fraction:

@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import Any, Final, TypeAlias, TypeVar
 
 from celosia.core.errors import ParameterError
-from celosia.core.exact import Exact, exact, quote, show
+from celosia.core.exact import Exact, exact, safe_repr, show
 from celosia.data.schema.axis import Axis, axis_between, whole_axis
 from celosia.data.schema.values import as_categories, as_category, as_date, as_moment, as_text, as_truth, as_whole
 
@@ -346,7 +346,7 @@ def _rule(null: Any, read: Callable[..., T], fits: Callable[[Any], bool], wanted
             return value
     except ParameterError:
         pass
-    raise ParameterError(f'null must be "{DROP}" or {wanted}, not {quote(null)}.')
+    raise ParameterError(f'null must be "{DROP}" or {wanted}, not {safe_repr(null)}.')
 
 
 def _inside(first: Any, last: Any) -> Callable[[Any], bool]:
@@ -355,7 +355,7 @@ def _inside(first: Any, last: Any) -> Callable[[Any], bool]:
 
 def _check_order(first: Any, last: Any, low: object, high: object) -> None:
     if first > last:
-        raise ParameterError(f"low must be at most high, not {quote(low)} and {quote(high)}.")
+        raise ParameterError(f"low must be at most high, not {safe_repr(low)} and {safe_repr(high)}.")
 
 
 def _literal(value: object) -> str:

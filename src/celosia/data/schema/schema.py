@@ -22,7 +22,7 @@ from fractions import Fraction
 from typing import Any, Final
 
 from celosia.core.errors import CelosiaError, SchemaError
-from celosia.core.exact import quote
+from celosia.core.exact import safe_repr
 from celosia.core.html_table import draw_table
 from celosia.data.schema.columns import Boolean, Category, Date, Integer, Kind, Real, Text, Timestamp
 
@@ -68,11 +68,11 @@ class Schema(Mapping[str, Kind]):
     def __init__(self, columns: Mapping[str, Kind] | None = None, /, **named: Kind) -> None:
         if columns is not None and not isinstance(columns, Mapping):
             raise SchemaError(
-                f"Schema takes columns by name, such as Schema(age=Integer(0, 120)), not {quote(columns)}."
+                f"Schema takes columns by name, such as Schema(age=Integer(0, 120)), not {safe_repr(columns)}."
             )
         twice = sorted(named.keys() & set(columns or ()))
         if twice:
-            raise SchemaError(f"The column {quote(twice[0])} is declared twice.")
+            raise SchemaError(f"The column {safe_repr(twice[0])} is declared twice.")
         joined = {**(columns or {}), **named}
         if not joined:
             raise SchemaError("A schema needs at least one column, such as Schema(age=Integer(0, 120)).")
@@ -133,7 +133,7 @@ class Schema(Mapping[str, Kind]):
 def load_toml(text: object) -> dict[str, Any]:
     """Parse the text of a schema; numbers that are not whole stay decimals."""
     if not isinstance(text, str):
-        raise SchemaError(f"from_toml takes the text of a file, not {quote(text)}.")
+        raise SchemaError(f"from_toml takes the text of a file, not {safe_repr(text)}.")
     try:
         return tomllib.loads(text.removeprefix("\N{BYTE ORDER MARK}"), parse_float=Decimal)
     except (ValueError, ArithmeticError, RecursionError) as error:  # also numbers that are too long to be read
@@ -144,7 +144,9 @@ def read_columns(document: Mapping[str, Any]) -> Schema:
     """Return the columns of a schema's text; sections other than ``[table]`` and ``[columns.NAME]`` are refused."""
     unknown = sorted(document.keys() - {"table", "columns"})
     if unknown:
-        raise SchemaError(f"The schema has a section {quote(unknown[0])}; there are only [table] and [columns.NAME].")
+        raise SchemaError(
+            f"The schema has a section {safe_repr(unknown[0])}; there are only [table] and [columns.NAME]."
+        )
     columns = document.get("columns")
     if not isinstance(columns, dict) or not columns:
         raise SchemaError("The schema has no columns: it needs sections such as [columns.age].")
@@ -154,7 +156,7 @@ def read_columns(document: Mapping[str, Any]) -> Schema:
 def _name(name: object) -> str:
     if not isinstance(name, str) or not name.isprintable() or not 0 < len(name) <= _LONGEST_NAME:
         raise SchemaError(
-            f"The name of a column must be a text of 1 to {_LONGEST_NAME} printable characters, not {quote(name)}."
+            f"The name of a column must be a text of 1 to {_LONGEST_NAME} printable characters, not {safe_repr(name)}."
         )
     return str.__str__(name)
 
@@ -162,7 +164,7 @@ def _name(name: object) -> str:
 def _checked(name: str, kind: object) -> Kind:
     if not isinstance(kind, Kind) or type(kind) not in KINDS.values():
         hint = "write its parentheses" if isinstance(kind, type) else "such as Integer(0, 120) or Text()"
-        raise SchemaError(f"The column {quote(name)} needs a kind ({hint}), not {quote(kind)}.")
+        raise SchemaError(f"The column {safe_repr(name)} needs a kind ({hint}), not {safe_repr(kind)}.")
     return kind
 
 
@@ -177,27 +179,27 @@ def _is_python_name(name: str) -> bool:
 def _kind(name: str, fields: object) -> Kind:
     given = fields.get("kind") if isinstance(fields, dict) else None
     if not isinstance(fields, dict) or not isinstance(given, str) or given not in KINDS:
-        found = "" if given is None else f", not {quote(given)}"
-        raise SchemaError(f'The column {quote(name)} needs a line kind = "...", one of {", ".join(KINDS)}{found}.')
+        found = "" if given is None else f", not {safe_repr(given)}"
+        raise SchemaError(f'The column {safe_repr(name)} needs a line kind = "...", one of {", ".join(KINDS)}{found}.')
     missing = [field for field in _FIELDS[given] if field not in fields or fields[field] == []]
     if missing:
         raise SchemaError(
-            f"The column {quote(name)} needs {' and '.join(missing)}: fill in what is publicly known of it."
+            f"The column {safe_repr(name)} needs {' and '.join(missing)}: fill in what is publicly known of it."
         )
     options = ("null", *_OPTIONS.get(given, ()))
     unknown = sorted(fields.keys() - {"kind", *_FIELDS[given], *options})
     if unknown:
         raise SchemaError(
-            f"The column {quote(name)} has {quote(unknown[0])}, which a column of kind {given} does not know."
+            f"The column {safe_repr(name)} has {safe_repr(unknown[0])}, which a column of kind {given} does not know."
         )
     if given == "category" and not isinstance(fields["values"], list):
-        raise SchemaError(f'The column {quote(name)} needs values as a list, such as values = ["F", "M"].')
+        raise SchemaError(f'The column {safe_repr(name)} needs values as a list, such as values = ["F", "M"].')
     plain = {field: _plain(value, given) for field, value in fields.items()}
     try:
         # Its values, bounds and options are as the kind's own: it says what is wrong with them.
         return KINDS[given](*(plain[f] for f in _FIELDS[given]), **{f: plain[f] for f in options if f in plain})
     except CelosiaError as error:
-        raise SchemaError(f"The column {quote(name)} is not valid: {error}") from error
+        raise SchemaError(f"The column {safe_repr(name)} is not valid: {error}") from error
 
 
 def _plain(value: object, kind: str) -> Any:

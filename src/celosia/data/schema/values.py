@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Final
 
 from celosia.core.errors import ParameterError
-from celosia.core.exact import quote, whole
+from celosia.core.exact import exact_integer, safe_repr
 
 _LARGEST = 2**62
 _MOST_CATEGORIES: Final = 1_000_000
@@ -20,9 +20,9 @@ _LONGEST_TEXT: Final = 1_000
 
 def as_whole(value: object, *, name: str) -> int:
     """Return a whole number of at most 2^62 in magnitude; a float, even 2.0, and a truth value are none."""
-    number = int(whole(value, name=name, least=-_LARGEST))  # type: ignore[arg-type] # looks at the type itself
+    number = int(exact_integer(value, name=name, least=-_LARGEST))  # type: ignore[arg-type] # looks at the type itself
     if number > _LARGEST:
-        raise ParameterError(f"{name} must be at most 2^62, not {quote(value)}.")
+        raise ParameterError(f"{name} must be at most 2^62, not {safe_repr(value)}.")
     return number
 
 
@@ -30,19 +30,19 @@ def as_truth(value: object, *, name: str) -> bool:
     """Return True or False, also if they are NumPy's."""
     plain = _plain(value)
     if not isinstance(plain, bool):
-        raise ParameterError(f"{name} must be True or False, not {quote(value)}.")
+        raise ParameterError(f"{name} must be True or False, not {safe_repr(value)}.")
     return plain
 
 
 def as_text(value: object, *, name: str) -> str:
     """Return a text that every engine can hold."""
     if not isinstance(value, str):
-        raise ParameterError(f"{name} must be a text, not {quote(value)}.")
+        raise ParameterError(f"{name} must be a text, not {safe_repr(value)}.")
     text = str.__str__(value)  # of an enumeration the value, not its name
     if len(text) > _LONGEST_TEXT or "\0" in text or not _is_unicode(text):
         raise ParameterError(
             f"{name} must be a text of at most {_LONGEST_TEXT} characters, all of them Unicode and none NUL, "
-            f"not {quote(text)}."
+            f"not {safe_repr(text)}."
         )
     return text
 
@@ -55,7 +55,7 @@ def as_category(value: object, *, name: str) -> str | int:
         return as_whole(value, name=name)
     except ParameterError:
         raise ParameterError(
-            f"{name} must be a text, or a whole number between -2^62 and 2^62, not {quote(value)}."
+            f"{name} must be a text, or a whole number between -2^62 and 2^62, not {safe_repr(value)}."
         ) from None
 
 
@@ -72,11 +72,11 @@ def as_categories(given: tuple[object, ...]) -> tuple[str | int, ...]:
             f"Category takes at most {_MOST_CATEGORIES:,} values: for more, Text() keeps them private."
         )
     if len(set(map(type, values))) > 1:
-        raise ParameterError(f"The values of Category must be all texts or all whole numbers, not {quote(values)}.")
+        raise ParameterError(f"The values of Category must be all texts or all whole numbers, not {safe_repr(values)}.")
     if len(set(values)) < len(values):
         seen: set[str | int] = set()
         twice = next(value for value in values if value in seen or seen.add(value))  # type: ignore[func-returns-value]
-        raise ParameterError(f"The values of Category must be different, but {quote(twice)} is given twice.")
+        raise ParameterError(f"The values of Category must be different, but {safe_repr(twice)} is given twice.")
     return values
 
 
@@ -90,7 +90,7 @@ def as_date(value: object, *, name: str) -> dt.date:
             plain = None
     if isinstance(plain, dt.date) and not isinstance(plain, dt.datetime):
         return dt.date(plain.year, plain.month, plain.day)
-    raise ParameterError(f"{name} must be a date such as '2021-12-31', not {quote(value)}.")
+    raise ParameterError(f"{name} must be a date such as '2021-12-31', not {safe_repr(value)}.")
 
 
 def as_moment(value: object, *, name: str) -> dt.datetime:
@@ -106,7 +106,7 @@ def as_moment(value: object, *, name: str) -> dt.datetime:
     except (ValueError, TypeError, OverflowError):  # no time, pandas' "not a time", outside the years 1 to 9999
         pass
     raise ParameterError(
-        f"{name} must be a time such as '2021-12-31 23:59:59', in the years 1 to 9999, not {quote(value)}."
+        f"{name} must be a time such as '2021-12-31 23:59:59', in the years 1 to 9999, not {safe_repr(value)}."
     )
 
 

@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias
 from urllib.parse import urlsplit
 
 from celosia.core.errors import ParameterError
-from celosia.core.exact import quote
+from celosia.core.exact import safe_repr
 from celosia.data.sources.files import ENDINGS, Files, find_files
 from celosia.data.sources.text_format import TextFormat
 
@@ -144,7 +144,7 @@ def _database(url: str, name: str | None) -> Database:
     if scheme not in _SCHEMES:
         raise ParameterError(
             f"source must be a valid postgresql:// URL or a local file, not an address that begins with "
-            f"{quote(scheme)}: for other databases and remote files pass an Ibis table."
+            f"{safe_repr(scheme)}: for other databases and remote files pass an Ibis table."
         )
     if name is None:
         raise ParameterError(
@@ -166,7 +166,7 @@ def _scheme(url: str) -> str:
 def _table_parts(name: object) -> list[str]:
     parts = name.split(".") if isinstance(name, str) else []
     if not 1 <= len(parts) <= 2 or not all(part.isprintable() and 0 < len(part) <= _LONGEST_NAME for part in parts):
-        raise ParameterError(f'name must be a table such as "deaths" or "public.deaths", not {quote(name)}.')
+        raise ParameterError(f'name must be a table such as "deaths" or "public.deaths", not {safe_repr(name)}.')
     return parts
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from celosia.core.errors import EngineError, ParameterError
-from celosia.core.exact import quote
+from celosia.core.exact import safe_repr
 from celosia.core.extras import require
 from celosia.data.sources.classify import Database, DataSource, Frame, IbisSource, SparkSource
 from celosia.data.sources.files import Files, csv_header
@@ -148,7 +148,7 @@ def ask_database(source: Database, question: Callable[[Any], T]) -> T:
         backend = ibis.connect(source.url)
         return question(backend.table(source.table, database=source.schema))
     except Exception:  # noqa: BLE001 - a driver's errors quote the address, and with it the password
-        raise EngineError(f"The database could not be opened, or has no table {quote(source.table)}.") from None
+        raise EngineError(f"The database could not be opened, or has no table {safe_repr(source.table)}.") from None
     finally:
         if backend is not None:
             backend.disconnect()

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from celosia.core.errors import ParameterError, SchemaError
-from celosia.core.exact import quote
+from celosia.core.exact import safe_repr
 from celosia.data.sources.text_format import TextFormat
 
 _PARQUET: Final = (".parquet", ".pq")
@@ -52,20 +52,20 @@ def find_files(pattern: str, text: TextFormat = _PLAIN) -> Files:
     paths = tuple(str(Path(path).absolute()) for path in found if Path(path).is_file())
     if not paths:
         hint = "; a folder is read by a glob such as folder/*.parquet" if Path(place).is_dir() else ""
-        raise ParameterError(f"source: there is no file {quote(pattern)}{hint}.")
+        raise ParameterError(f"source: there is no file {safe_repr(pattern)}{hint}.")
     if all(path.lower().endswith(_PARQUET) for path in paths):
         return Files(paths, "parquet")
     if all(path.lower().endswith(_CSV) for path in paths):
         return Files(paths, "csv", _common_delimiter(pattern, paths, text), text.encoding)
     raise ParameterError(
-        f"source must be files that all end in .parquet, or all in .csv, .tsv or .csv.gz, not {quote(pattern)}."
+        f"source must be files that all end in .parquet, or all in .csv, .tsv or .csv.gz, not {safe_repr(pattern)}."
     )
 
 
 def _common_delimiter(pattern: str, paths: tuple[str, ...], text: TextFormat) -> str:
     headers = {csv_header(path, text) for path in paths}
     if len(headers) > 1:  # columns are found by their place
-        raise SchemaError(f"source: the files of {quote(pattern)} must have the same header and delimiter.")
+        raise SchemaError(f"source: the files of {safe_repr(pattern)} must have the same header and delimiter.")
     [(delimiter, _)] = headers
     return delimiter
 
@@ -91,9 +91,11 @@ def _first_line(path: str, encoding: str) -> str:
         ) as lines:
             line = lines.readline(_LONGEST_LINE).removeprefix("\ufeff")
     except (OSError, EOFError, UnicodeError) as error:
-        message = f"source: the file {quote(os.path.basename(path))} cannot be read."  # noqa: PTH119 - a text
+        message = f"source: the file {safe_repr(os.path.basename(path))} cannot be read."  # noqa: PTH119 - a text
         raise ParameterError(message) from error
     if not line.strip() or len(line) == _LONGEST_LINE:
-        message = f"source: the file {quote(os.path.basename(path))} needs a first line with the names of its columns."  # noqa: PTH119 - a text
+        message = (
+            f"source: the file {safe_repr(os.path.basename(path))} needs a first line with the names of its columns."  # noqa: PTH119 - a text
+        )
         raise SchemaError(message)
     return line

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from celosia.core.errors import InputError
-from celosia.core.exact import quote
+from celosia.core.exact import safe_repr
 from celosia.data.schema.columns import Boolean, Category, Date, Integer, Kind, Real, Timestamp
 from celosia.data.sources.strings import UNREADABLE
 from celosia.data.sources.text_format import TextFormat
@@ -65,7 +65,8 @@ def read_ids(column: "pd.Series[Any]", name: str) -> "pa.Array":
     families = {_family(value) for value in values if value is not None}
     if len(families) > 1 or None in families:
         raise InputError(
-            f"The person column {quote(name)} is of Python objects that are not all integers, all floats, all strings "
+            f"The person column {safe_repr(name)} is of Python objects that are not all integers, all floats, all "
+            "strings "
             'or all UUIDs: convert it to one type before, such as frame.astype({column: "string"}).'
         )
     if families == {"real"}:

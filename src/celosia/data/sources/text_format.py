@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Final
 
 from celosia.core.errors import ParameterError
-from celosia.core.exact import quote
+from celosia.core.exact import safe_repr
 
 ENCODINGS: Final = (
     *("utf-8", "utf-16", "utf-16-le", "utf-16-be", "latin-1", "iso-8859-15"),
@@ -47,7 +47,7 @@ class TextFormat:
     def __post_init__(self) -> None:
         _check_delimiter(self.delimiter)
         if self.decimal not in (".", ","):
-            raise ParameterError(f'decimal must be "." or ",", not {quote(self.decimal)}.')
+            raise ParameterError(f'decimal must be "." or ",", not {safe_repr(self.decimal)}.')
         formats = _strings(self.date_format, "date_format")
         for one in formats:
             _check_date_format(one)
@@ -75,7 +75,7 @@ def _known_encoding(value: object) -> str:
     except (LookupError, ValueError):
         found = None
     if found is None:
-        raise ParameterError(f"encoding must be one of {', '.join(ENCODINGS)}, not {quote(value)}.")
+        raise ParameterError(f"encoding must be one of {', '.join(ENCODINGS)}, not {safe_repr(value)}.")
     return found
 
 
@@ -84,7 +84,7 @@ def _check_delimiter(value: object) -> None:
         return
     sign = value if isinstance(value, str) and len(value) == 1 else '"'
     if not sign.isascii() or sign.isalnum() or sign in "\"'\\\r\n\0.+-":
-        raise ParameterError(f'delimiter must be one character such as "," ";" "|" or a tab, not {quote(value)}.')
+        raise ParameterError(f'delimiter must be one character such as "," ";" "|" or a tab, not {safe_repr(value)}.')
 
 
 def _strings(value: object, name: str) -> tuple[str, ...]:
@@ -94,7 +94,7 @@ def _strings(value: object, name: str) -> tuple[str, ...]:
         or len(items) > _MOST
         or not all(isinstance(item, str) and len(item) <= _LONGEST and _is_utf_8(item) for item in items)
     ):
-        raise ParameterError(f"{name} must be a text, or a list of at most {_MOST} of them, not {quote(value)}.")
+        raise ParameterError(f"{name} must be a text, or a list of at most {_MOST} of them, not {safe_repr(value)}.")
     return tuple(items)
 
 
@@ -110,10 +110,10 @@ def _check_date_format(text: str) -> None:
     if not known or not once or not {"%d", "%m"} <= set(named) or ("%M" in named) != ("%H" in named):
         raise ParameterError(
             f"date_format must be made of {', '.join(DIRECTIVES)} and separators, with a day, a month and a year, such "
-            f'as "%d/%m/%Y" or "%d/%m/%Y %H:%M", not {quote(text)}.'
+            f'as "%d/%m/%Y" or "%d/%m/%Y %H:%M", not {safe_repr(text)}.'
         )
     if "%S" in named and "%M" not in named:
-        raise ParameterError(f"date_format has seconds without minutes: {quote(text)}.")
+        raise ParameterError(f"date_format has seconds without minutes: {safe_repr(text)}.")
 
 
 def split_format(text: str) -> list[str]:

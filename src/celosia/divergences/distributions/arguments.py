@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from celosia.core.errors import ParameterError
-from celosia.core.exact import quote
+from celosia.core.exact import safe_repr
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,10 +23,10 @@ def as_number(value: object, *, name: str, least: float = -math.inf, above: floa
     """Return a finite real number of at least ``least`` and greater than ``above``."""
     number = _real(value, name)
     if not math.isfinite(number):
-        raise ParameterError(f"{name} must be finite, not {quote(value)}.")
+        raise ParameterError(f"{name} must be finite, not {safe_repr(value)}.")
     if number < least or number <= above:
         bound = f"at least {least:g}" if number < least else f"greater than {above:g}"
-        raise ParameterError(f"{name} must be {bound}, not {quote(value)}.")
+        raise ParameterError(f"{name} must be {bound}, not {safe_repr(value)}.")
     return number
 
 
@@ -34,7 +34,7 @@ def as_order(value: object, *, least: float = 0.0, name: str = "order") -> float
     """Return the order of a divergence or of a norm, or a divergence: a number of at least ``least``, or infinity."""
     number = _real(value, name)
     if not number >= least:
-        raise ParameterError(f"{name} must be at least {least:g} (infinity is allowed), not {quote(value)}.")
+        raise ParameterError(f"{name} must be at least {least:g} (infinity is allowed), not {safe_repr(value)}.")
     return number
 
 
@@ -73,11 +73,11 @@ def as_probabilities(value: object, *, name: str) -> "NDArray[np.float64]":
 def _real(value: object, name: str) -> float:
     known = not isinstance(value, (bool, np.bool_, str, bytes)) and hasattr(type(value), "__float__")
     if not known or (isinstance(value, np.ndarray) and value.ndim > 0):
-        raise ParameterError(f"{name} must be a number, not {quote(value)}.")
+        raise ParameterError(f"{name} must be a number, not {safe_repr(value)}.")
     try:
         number = float(value)  # type: ignore[arg-type]  # it has __float__, as was just seen
     except (TypeError, ValueError, OverflowError) as error:
-        raise ParameterError(f"{name} must be a number, not {quote(value)}.") from error
+        raise ParameterError(f"{name} must be a number, not {safe_repr(value)}.") from error
     if math.isnan(number):
-        raise ParameterError(f"{name} must be a number, not {quote(value)}.")
+        raise ParameterError(f"{name} must be a number, not {safe_repr(value)}.")
     return number

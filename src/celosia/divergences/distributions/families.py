@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from celosia.core.errors import ParameterError
-from celosia.core.exact import quote
+from celosia.core.exact import safe_repr
 from celosia.divergences.distributions.arguments import as_array, as_number
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class Bernoulli:
     def __post_init__(self) -> None:
         probability = as_number(self.probability, name="probability", least=0)
         if probability > 1:
-            raise ParameterError(f"probability must be between 0 and 1, not {quote(self.probability)}.")
+            raise ParameterError(f"probability must be between 0 and 1, not {safe_repr(self.probability)}.")
         object.__setattr__(self, "probability", probability)
 
     @property

@@ -14,7 +14,7 @@ import numpy as np
 import scipy
 
 from celosia.core.errors import ParameterError
-from celosia.core.exact import quote
+from celosia.core.exact import safe_repr
 from celosia.divergences.distributions.arguments import as_probabilities
 from celosia.divergences.distributions.discrete import Discrete, align
 from celosia.divergences.distributions.families import Bernoulli, MultivariateNormal
@@ -82,7 +82,7 @@ def _aligned(p: object, q: object) -> "tuple[NDArray[np.float64], NDArray[np.flo
     for side, name in ((p, "p"), (q, "q")):
         if isinstance(side, (Discrete, MultivariateNormal, Samples, str, bytes, dict, set)) or hasattr(side, "dist"):
             raise ParameterError(
-                f"{name} is {quote(side)}, which has no common ground with the other side: give two arrays of "
+                f"{name} is {safe_repr(side)}, which has no common ground with the other side: give two arrays of "
                 "probabilities, two Discrete, two Samples with the same bins, or two frozen SciPy distributions, both "
                 "discrete or both continuous."
             )

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from celosia.core.errors import ParameterError
-from celosia.core.exact import whole
+from celosia.core.exact import exact_integer
 from celosia.divergences.distributions.arguments import as_array
 from celosia.divergences.distributions.discrete import Discrete
 
@@ -42,8 +42,10 @@ class Samples:
             raise ParameterError(f"bins={bins!r} needs samples on the line: use neighbours for rows of R^d.")
         array.flags.writeable = False
         object.__setattr__(self, "values", array)
-        object.__setattr__(self, "bins", None if bins is None else whole(bins, name="bins"))
-        object.__setattr__(self, "neighbours", None if neighbours is None else whole(neighbours, name="neighbours"))
+        object.__setattr__(self, "bins", None if bins is None else exact_integer(bins, name="bins"))
+        object.__setattr__(
+            self, "neighbours", None if neighbours is None else exact_integer(neighbours, name="neighbours")
+        )
 
     def __repr__(self) -> str:
         # The draws may be somebody's data: they are counted, not shown.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from celosia.core.errors import ParameterError
-from celosia.core.exact import quote
+from celosia.core.exact import safe_repr
 from celosia.divergences.distributions.arguments import as_order
 from celosia.divergences.distributions.discrete import Discrete, same_dimension
 from celosia.divergences.distributions.families import Laplace, Normal
@@ -47,7 +47,7 @@ def wasserstein(p: object, q: object, order: float = 1.0, *, norm: float = 2.0) 
         wrong = q if isinstance(left, Discrete) else p
         raise ParameterError(
             f"wasserstein needs to know where the mass is: give Discrete(points=..., probabilities=...), Samples(...), "
-            f"or two Normal or two Laplace, not {quote(wrong)}."
+            f"or two Normal or two Laplace, not {safe_repr(wrong)}."
         )
     if same_dimension(left, right) == 1:
         orders = [np.argsort(side.rows[:, 0], kind="stable") for side in (left, right)]

@@ -12,7 +12,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSche
 
 from celosia.core.errors import ParameterError
 from celosia.core.guarantees import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP
-from celosia.guard.queries.requests import Ask
+from celosia.guard.queries.requests import QueryRequest
 from celosia.ledger.budgets.policy import Policy, Window
 
 _LONGEST_NUMBER = 400
@@ -64,9 +64,9 @@ class AskBody(_Incoming):
     rows: Exactly | None = None
     level: Exactly | None = None
 
-    def ask(self) -> Ask:
+    def ask(self) -> QueryRequest:
         """Return the question as the guard takes it."""
-        return Ask(**{name: getattr(self, name) for name in self.model_fields_set})
+        return QueryRequest(**{name: getattr(self, name) for name in self.model_fields_set})
 
 
 class LimitBody(_Incoming):

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Final
 
 import sqlalchemy as sa
 
-from celosia.core.errors import NotAllowed, ParameterError
-from celosia.core.exact import quote
+from celosia.core.errors import NotAllowedError, ParameterError
+from celosia.core.exact import safe_repr
 from celosia.guard.auth.identity import LOCAL, Identity
-from celosia.guard.errors import NotThere
+from celosia.guard.errors import NotFoundError
 from celosia.guard.roles import Role
 from celosia.guard.storage.tables import KEYS, USERS, moment, written
 from celosia.noise.source import SYSTEM
@@ -92,13 +92,13 @@ class Directory:
         if not is_user_name(name):
             raise ParameterError(
                 f"name must be 1 to 64 small letters, digits and . _ @ + -, such as ana or ana@example.org, and not "
-                f"{LOCAL!r}, not {quote(name)}."
+                f"{LOCAL!r}, not {safe_repr(name)}."
             )
         role = Role.of(role)
         with self._ledger.store.transaction() as connection:
             if _is_there(connection, name):
                 raise ParameterError(
-                    f"There is a user {quote(name)} already: give a new key with celosia guard user key {name}."
+                    f"There is a user {safe_repr(name)} already: give a new key with celosia guard user key {name}."
                 )
             connection.execute(sa.insert(USERS).values(name=name, role=role.value, created=written(self._now())))
             self._ledger.record("user added", {"user": name, "role": role.value, "by": by}, connection=connection)
@@ -108,14 +108,14 @@ class Directory:
         """Give a user one more key; those given before stay valid until they are revoked."""
         with self._ledger.store.transaction() as connection:
             if not _is_there(connection, name):
-                raise NotThere(kind="user", name=name)
+                raise NotFoundError(kind="user", name=name)
             return self._add_key(connection, name, by, expires)
 
     def _add_key(self, connection: "Connection", name: str, by: str, expires: dt.datetime | None) -> str:
         created = self._now()
         if expires is not None and (expires.tzinfo is None or expires <= created):
             raise ParameterError(
-                f"expires must be a moment to come, with its time zone, not {quote(expires.isoformat())}."
+                f"expires must be a moment to come, with its time zone, not {safe_repr(expires.isoformat())}."
             )
         identifier, secret = hexadecimal(12, self._source), hexadecimal(64, self._source)
         key = f"celosia_{identifier}_{secret}"
@@ -133,7 +133,7 @@ class Directory:
             query = sa.select(KEYS.c.id, KEYS.c.user, KEYS.c.revoked).where(column == target)
             keys = connection.execute(query).all() if is_user_name(target) else []
             if not keys:
-                raise NotThere(kind="user or key", name=target)
+                raise NotFoundError(kind="user or key", name=target)
             ended = [key for key in keys if key.revoked is None]
             at = written(self._now())
             for key in ended:
@@ -166,7 +166,7 @@ class Directory:
         stored = _NOBODY if found is None else found[0]
         same = hmac.compare_digest(_digest(key), stored)
         if found is None or not same or found[1] is None:
-            raise NotAllowed(INVALID)
+            raise NotAllowedError(INVALID)
         return found[1]
 
     def holder(self, key_id: str) -> Identity | None:

@@ -3,7 +3,7 @@
 Only asymmetric signatures are accepted, and a key only verifies with the algorithms of its own kind: a token that says
 ``none``, or that uses a public key as a shared secret, finds no key. Issuer, audience and expiry are required. The keys
 are read from where the configuration says, kept for some minutes, and read again for an unknown one at most twice a
-minute, so that made-up tokens cannot make the guard knock at the provider's door. RFC 7519; RFC 8725 (best practice).
+minute, so that forged tokens cannot make the guard flood the provider. RFC 7519; RFC 8725 (best practice).
 """
 
 import datetime as dt
@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from celosia.core.errors import CelosiaError, NotAllowed
+from celosia.core.errors import CelosiaError, NotAllowedError
 from celosia.core.extras import require
 from celosia.guard.auth.directory import INVALID
 from celosia.guard.auth.identity import OIDC_PREFIX, Identity
@@ -69,7 +69,7 @@ class PublicKeys:
                 self._lock.release()
             fitting = self._fitting(kid, algorithm)
         if self._loaded is None or now - self._loaded >= _STALE:
-            raise NotAllowed(_UNREADABLE)
+            raise NotAllowedError(_UNREADABLE)
         return fitting[0] if len(fitting) == 1 else None
 
     def _fitting(self, kid: str | None, algorithm: str) -> list[dict[str, Any]]:
@@ -135,9 +135,9 @@ class TokenChecker:
         claims = self._claims(token)
         name, role = claims.get(self._oidc.name_claim), self._role(claims)
         if not isinstance(name, str) or not 0 < len(name) <= _LONGEST_NAME or not name.isprintable():
-            raise NotAllowed(INVALID)
+            raise NotAllowedError(INVALID)
         if role is None:
-            raise NotAllowed("The token is valid, but its claims give no role here: ask the owner of the guard.")
+            raise NotAllowedError("The token is valid, but its claims give no role here: ask the owner of the guard.")
         # A name must mean one person for ever, whoever is added here later: so it always has the prefix.
         until = dt.datetime.fromtimestamp(float(claims["exp"]), dt.UTC)
         return Identity(name=f"{OIDC_PREFIX}{name}", role=role, until=until)
@@ -153,7 +153,7 @@ class TokenChecker:
         except Exception:  # noqa: BLE001, S110 - what is wrong with it is nobody's business: refused below
             pass
         if claims is None:
-            raise NotAllowed(INVALID)
+            raise NotAllowedError(INVALID)
         return claims
 
     def _verified(self, jwt: Any, token: str) -> dict[str, Any] | None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import sqlalchemy as sa
 
-from celosia.core.errors import NotAllowed
+from celosia.core.errors import NotAllowedError
 from celosia.guard.auth.directory import Directory, hexadecimal, now
 from celosia.guard.auth.identity import Identity
 from celosia.guard.roles import Role
@@ -26,7 +26,7 @@ _ENDED: Final = "You are not signed in, or no longer: sign in with your key."
 _SECRET: Final = re.compile(r"[0-9a-f]{64}", re.ASCII)
 
 
-class Visits:
+class WebSessions:
     """The visits of a store."""
 
     def __init__(
@@ -51,17 +51,17 @@ class Visits:
     def visitor(self, secret: str) -> Identity:
         """Return who is visiting; refuse a visit that ended, or whose key did."""
         if not _is_secret(secret):
-            raise NotAllowed(_ENDED)
+            raise NotAllowedError(_ENDED)
         query = sa.select(VISITS).where(VISITS.c.digest == _digest(secret), VISITS.c.until > written(self._now()))
         with self._ledger.store.reading() as connection:
             row = connection.execute(query).first()
         if row is None:
-            raise NotAllowed(_ENDED)
+            raise NotAllowedError(_ENDED)
         if row.key_id is None:
             return Identity(name=row.name, role=Role(row.role), until=moment(row.until))
         identity = self._directory.holder(row.key_id)
         if identity is None:
-            raise NotAllowed(_ENDED)
+            raise NotAllowedError(_ENDED)
         return identity
 
     def end(self, secret: str) -> None:

@@ -10,13 +10,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, Self, overload
 from urllib.parse import quote as quoted
 
-from celosia.core.errors import CelosiaError, EngineError, GuardUnreachable, LedgerError, ParameterError
-from celosia.core.exact import Exact, exact, quote
+from celosia.core.errors import CelosiaError, EngineError, GuardUnreachableError, LedgerError, ParameterError
+from celosia.core.exact import Exact, exact, safe_repr
 from celosia.core.guarantees import Guarantee
 from celosia.core.html_table import draw_table
 from celosia.core.record import exact_text
 from celosia.guard.client.replies import Budget, PastQuestion, read_budget, read_formats, read_past, read_tables
-from celosia.guard.client.transport import Wire
+from celosia.guard.client.transport import Transport
 from celosia.noise.source import SYSTEM
 from celosia.query.backend import begin, begin_sql, draw_session
 from celosia.query.builder import Query
@@ -59,9 +59,9 @@ def connect(
 
     Raises
     ------
-    GuardUnreachable
+    GuardUnreachableError
         If nothing listens there, its certificate is not trusted, or what answers is no guard.
-    NotAllowed
+    NotAllowedError
         If the guard does not accept the key.
     FormatError
         If the guard is of another version.
@@ -73,9 +73,9 @@ def connect(
     >>> connect("http://127.0.0.1:1", key="celosia_0123456789ab_0123", dataset="deaths")
     Traceback (most recent call last):
     ...
-    celosia.core.errors.GuardUnreachable: Nothing listens at http://127.0.0.1:1: check the address, or ask ...
+    celosia.core.errors.GuardUnreachableError: Nothing listens at http://127.0.0.1:1: check the address, or ask ...
     """
-    connection = Connection(Wire(url, key=key, timeout=timeout, verify=verify), dataset=dataset)
+    connection = Connection(Transport(url, key=key, timeout=timeout, verify=verify), dataset=dataset)
     try:
         connection.check()
     except BaseException:
@@ -87,7 +87,7 @@ def connect(
 class Connection:
     """Ask a guard about a data set. Made by ``connect``; see ``celosia.Session`` for what the methods do."""
 
-    def __init__(self, wire: Wire, *, dataset: str | None = None) -> None:
+    def __init__(self, wire: Transport, *, dataset: str | None = None) -> None:
         self._wire = wire
         self._name = None if dataset is None else exact_text(dataset, name="dataset")
         self._tables: Mapping[str, Table] | None = None
@@ -99,7 +99,9 @@ class Connection:
         names = tuple([str(card.get("name")) for card in _cards(reply)])
         if self._name is not None and self._name not in names:
             seen = f"there are {', '.join(names)}" if names else "there is none: ask the guard's owner"
-            raise ParameterError(f"dataset: there is no data set {quote(self._name)} that this key may see; {seen}.")
+            raise ParameterError(
+                f"dataset: there is no data set {safe_repr(self._name)} that this key may see; {seen}."
+            )
         if self._name is None and len(names) == 1:
             self._name = names[0]
 
@@ -185,7 +187,7 @@ class Connection:
         drawn = _idempotency_key(key)
         try:
             reply = self._wire.post("/v1/queries", body, key=drawn)
-        except (GuardUnreachable, LedgerError) as failure:
+        except (GuardUnreachableError, LedgerError) as failure:
             raise type(failure)(
                 f"{failure} The question may have been paid for: to go on with it, release(..., key={drawn!r})."
             ) from None
@@ -198,7 +200,7 @@ class Connection:
     def _body(self, plan: "Plan", target: Mapping[str, Any]) -> dict[str, Any]:
         unknown = [name for name in target if name not in (*_NUMBERS, "error")]
         if unknown:
-            raise ParameterError(f"A question takes {', '.join(_NUMBERS)} and error, not {quote(unknown[0])}.")
+            raise ParameterError(f"A question takes {', '.join(_NUMBERS)} and error, not {safe_repr(unknown[0])}.")
         numbers: dict[str, Any] = {
             name: _number(target[name], name) for name in _NUMBERS if target.get(name) is not None
         }
@@ -278,7 +280,7 @@ def _idempotency_key(key: object) -> str:
         return "".join(f"{int(word):016x}" for word in SYSTEM.words(2))
     if isinstance(key, str) and 0 < len(key) <= _LONGEST_KEY and all("!" <= letter <= "~" for letter in key):
         return key
-    raise ParameterError(f"key must be 1 to {_LONGEST_KEY} letters, digits or signs of ASCII, not {quote(key)}.")
+    raise ParameterError(f"key must be 1 to {_LONGEST_KEY} letters, digits or signs of ASCII, not {safe_repr(key)}.")
 
 
 def _number(value: Any, name: str) -> str:

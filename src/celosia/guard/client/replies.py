@@ -13,8 +13,8 @@ from functools import reduce
 from typing import Any, Final
 
 from celosia.core.adjacency import exact_adjacency
-from celosia.core.errors import CelosiaError, FormatError, GuardUnreachable
-from celosia.core.exact import quote
+from celosia.core.errors import CelosiaError, FormatError, GuardUnreachableError
+from celosia.core.exact import safe_repr
 from celosia.core.guarantees import Guarantee, RenyiDP
 from celosia.data.schema.schema import Schema
 from celosia.data.sources.classify import Frame
@@ -53,14 +53,14 @@ class Budget:
 def read_formats(reply: object, url: str) -> None:
     """Check that a guard writes plans, previews and releases as they are read here."""
     if not isinstance(reply, dict) or not isinstance(reply.get("datasets"), list):
-        raise GuardUnreachable(f"What answers at {url} is no guard: check the address.")
+        raise GuardUnreachableError(f"What answers at {url} is no guard: check the address.")
     found = reply.get("formats")
     theirs = found if isinstance(found, dict) else {}
     for name, version in FORMATS.items():
         if theirs.get(name) != version:
             raise FormatError(
-                f"The guard at {url} is of another version ({name} {quote(theirs.get(name))}, here {version}): install "
-                "the release of Celosía that it runs, or ask its owner to bring it up to date."
+                f"The guard at {url} is of another version ({name} {safe_repr(theirs.get(name))}, here {version}): "
+                "install the release of Celosía that it runs, or ask its owner to bring it up to date."
             )
 
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from celosia.core import errors
-from celosia.core.errors import CelosiaError, FormatError, GuardUnreachable, NotAllowed, ParameterError
-from celosia.core.exact import exact_positive, quote
+from celosia.core.errors import CelosiaError, FormatError, GuardUnreachableError, NotAllowedError, ParameterError
+from celosia.core.exact import exact_positive, safe_repr
 from celosia.core.extras import require
 from celosia.query.serial.json_fields import parse_json
 
@@ -37,7 +37,7 @@ _BROKEN: Final = (500, 502, 504)  # of a proxy, if it is no problem of the guard
 _AT_HOME: Final = ("localhost", "127.0.0.1", "::1")
 
 
-class Wire:
+class Transport:
     """A way to one guard, with a key. Safe to share between threads."""
 
     def __init__(
@@ -66,7 +66,7 @@ class Wire:
         try:
             return self._send("GET", path, patience=min(self._patience, _LONGEST_OPENING), tries=2)
         except FormatError:
-            raise GuardUnreachable(f"What answers at {self.url} is no guard: check the address.") from None
+            raise GuardUnreachableError(f"What answers at {self.url} is no guard: check the address.") from None
 
     def post(self, path: str, body: Mapping[str, Any], *, key: str | None = None) -> Any:
         """Send something; with a ``key`` it is the same request however often it is sent."""
@@ -128,7 +128,7 @@ def _client(patience: float, verify: bool | str) -> "httpx.Client":  # noqa: FBT
         trusted = verify if isinstance(verify, bool) else ssl.create_default_context(cafile=str(verify))
     except OSError:
         raise ParameterError(
-            f"verify must be True, False or a file with the certificates that are trusted, not {quote(verify)}."
+            f"verify must be True, False or a file with the certificates that are trusted, not {safe_repr(verify)}."
         ) from None
     limits = httpx.Timeout(min(patience, _LONGEST_READ), connect=min(patience, _LONGEST_CONNECT))
     return httpx.Client(timeout=limits, verify=trusted, follow_redirects=False)
@@ -142,7 +142,9 @@ def _address(url: object, *, verify: bool | str) -> str:
     except ValueError:
         parts = urlsplit("")
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.query or parts.fragment:
-        raise ParameterError(f"url must be the address of a guard, such as https://guard.example, not {quote(url)}.")
+        raise ParameterError(
+            f"url must be the address of a guard, such as https://guard.example, not {safe_repr(url)}."
+        )
     if parts.scheme == "http" and verify is not False and parts.hostname not in _AT_HOME:
         raise ParameterError(
             "url must begin with https://: over http:// everybody on the way could read the key. On a network that "
@@ -182,7 +184,7 @@ def _unreached(error: Exception, url: str) -> _Failure:
     else:
         hint = ": does its address begin with https://?" if url.startswith("http://") else "."
         message = f"The guard at {url} cannot be reached ({type(error).__name__}){hint}"
-    return _Failure(GuardUnreachable(message), again=secured is None)
+    return _Failure(GuardUnreachableError(message), again=secured is None)
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
@@ -196,19 +198,19 @@ def _refusal(reply: "httpx.Response", url: str) -> _Failure:
     status, wait = reply.status_code, _retry_after(reply)
     if status == 202:
         message = f"The guard at {url} is still answering, or never will, after a crash."
-        return _Failure(GuardUnreachable(message), wait=wait, counts=False)
+        return _Failure(GuardUnreachableError(message), wait=wait, counts=False)
     problem = _problem(reply)
     if problem is not None and status == 401:
         message = (
             f"The guard at {url} does not accept this key: it is mistyped, expired or revoked. Ask the guard's owner "
             "for another one."
         )
-        return _Failure(NotAllowed(message), again=False)
+        return _Failure(NotAllowedError(message), again=False)
     if problem is not None:
         return _Failure(_error_of(problem), again=status in _BUSY, wait=wait)
     hint = " It leads elsewhere: give the address that it leads to." if 300 <= status < 400 else ""
     message = f"What answers at {url} is no guard, or one of another version: it said {status}.{hint}"
-    kind = NotAllowed if status in (401, 403) else GuardUnreachable
+    kind = NotAllowedError if status in (401, 403) else GuardUnreachableError
     return _Failure(kind(message), again=status in (*_BUSY, *_BROKEN), wait=wait)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from celosia.core.errors import ParameterError
-from celosia.core.exact import quote
+from celosia.core.exact import safe_repr
 from celosia.guard.config.settings import Config, Limits, Oidc
 from celosia.guard.roles import Role
 
@@ -43,7 +43,7 @@ def _oidc(section: Mapping[str, Any], folder: Path) -> Oidc:
 def _section(given: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     section = given[name]
     if not isinstance(section, dict):
-        raise ParameterError(f"{name} must be a section, [{name}], not {quote(section)}.")
+        raise ParameterError(f"{name} must be a section, [{name}], not {safe_repr(section)}.")
     return section
 
 
@@ -51,13 +51,13 @@ def _known(section: Mapping[str, Any], kind: type, prefix: str) -> dict[str, Any
     names = [f"{prefix}{one.name}" for one in fields(kind)]
     unknown = [f"{prefix}{name}" for name in section if f"{prefix}{name}" not in names]
     if unknown:
-        raise ParameterError(f"The configuration has {quote(unknown[0])}; it knows {', '.join(names)}.")
+        raise ParameterError(f"The configuration has {safe_repr(unknown[0])}; it knows {', '.join(names)}.")
     return dict(section)
 
 
 def _path(value: object, name: str, folder: Path) -> Path:
     if not isinstance(value, str) or not value:
-        raise ParameterError(f"{name} must be the path of a file, not {quote(value)}.")
+        raise ParameterError(f"{name} must be the path of a file, not {safe_repr(value)}.")
     return folder / value
 
 

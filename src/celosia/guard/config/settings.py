@@ -15,7 +15,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from celosia.core.errors import ParameterError
-from celosia.core.exact import quote
+from celosia.core.exact import safe_repr
 from celosia.guard.addresses import hidden
 from celosia.guard.roles import Role
 
@@ -105,17 +105,17 @@ class Config:
         _check_text(self.store, "store")
         if not self.store.startswith(_STORES):
             raise ParameterError(
-                f"store must be sqlite:///FILE or postgresql://HOST/DATABASE, not {quote(hidden(self.store))}."
+                f"store must be sqlite:///FILE or postgresql://HOST/DATABASE, not {safe_repr(hidden(self.store))}."
             )
         _check_text(self.host, "host")
         _check_ranges(self, "")
         if not isinstance(self.behind_proxy, bool):
-            raise ParameterError(f"behind_proxy must be true or false, not {quote(self.behind_proxy)}.")
+            raise ParameterError(f"behind_proxy must be true or false, not {safe_repr(self.behind_proxy)}.")
         if (self.certificate is None) != (self.private_key is None):
             raise ParameterError("certificate and private_key go together: give both, or neither.")
         if not (self.certificate or self.behind_proxy or _is_loopback(self.host)):
             raise ParameterError(
-                f"host is {quote(self.host)}, which others can reach: give certificate and private_key, or "
+                f"host is {safe_repr(self.host)}, which others can reach: give certificate and private_key, or "
                 "behind_proxy = true if something before it speaks TLS."
             )
 
@@ -142,12 +142,12 @@ class Config:
             document = tomllib.loads(file.read_text(encoding="utf-8-sig"))
         except FileNotFoundError:
             raise ParameterError(
-                f"There is no configuration {quote(str(file))}: celosia guard init writes one."
+                f"There is no configuration {safe_repr(str(file))}: celosia guard init writes one."
             ) from None
         except (OSError, UnicodeDecodeError):
-            raise ParameterError(f"The configuration {quote(str(file))} cannot be read as a text.") from None
+            raise ParameterError(f"The configuration {safe_repr(str(file))} cannot be read as a text.") from None
         except (tomllib.TOMLDecodeError, RecursionError) as error:
-            raise ParameterError(f"The configuration {quote(str(file))} is not TOML: {error}") from error
+            raise ParameterError(f"The configuration {safe_repr(str(file))} is not TOML: {error}") from error
         from celosia.guard.config.file import config_of
 
         return config_of(document, file.absolute().parent)
@@ -168,7 +168,9 @@ class Config:
         try:
             descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         except FileExistsError:
-            raise ParameterError(f"There is a configuration {quote(str(file))} already; it is left as it is.") from None
+            raise ParameterError(
+                f"There is a configuration {safe_repr(str(file))} already; it is left as it is."
+            ) from None
         with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
             stream.write(self.to_toml())
 
@@ -186,12 +188,14 @@ def _check_ranges(owner: Any, prefix: str) -> None:
         low, high = _RANGES[one.name]
         value = getattr(owner, one.name)
         if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-            raise ParameterError(f"{prefix}{one.name} must be a whole number from {low} to {high}, not {quote(value)}.")
+            raise ParameterError(
+                f"{prefix}{one.name} must be a whole number from {low} to {high}, not {safe_repr(value)}."
+            )
 
 
 def _check_text(value: object, name: str) -> None:
     if not isinstance(value, str) or not value or not value.isprintable():
-        raise ParameterError(f"{name} must be a text, not {quote(value)}.")
+        raise ParameterError(f"{name} must be a text, not {safe_repr(value)}.")
 
 
 def _check_address(url: str) -> None:
@@ -203,7 +207,7 @@ def _check_address(url: str) -> None:
         secure = named = False
     if not (secure and named):
         raise ParameterError(
-            f"oidc.jwks must be an https address, one of this machine, or a file, not {quote(hidden(url))}."
+            f"oidc.jwks must be an https address, one of this machine, or a file, not {safe_repr(hidden(url))}."
         )
 
 

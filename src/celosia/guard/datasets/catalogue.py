@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any, Final
 import sqlalchemy as sa
 
 from celosia.core.errors import LedgerError, ParameterError
-from celosia.core.exact import quote
+from celosia.core.exact import safe_repr
 from celosia.data.schema_file import parse_schema_file
 from celosia.data.sources.files import find_files
 from celosia.guard.addresses import hidden
 from celosia.guard.auth.directory import now
 from celosia.guard.datasets.dataset import Dataset, PublicTable
 from celosia.guard.datasets.declarations import check_same_unit, schema_text, with_bounds
-from celosia.guard.errors import NotThere
+from celosia.guard.errors import NotFoundError
 from celosia.guard.storage.tables import DATASETS, written
 from celosia.guard.storage.tampering import last_digest, row_digest
 
@@ -65,11 +65,11 @@ class Catalogue:
             found, digest = _found(connection, dataset.name), last_digest(connection, dataset.name)
         if found is None or digest != row_digest(_row(found)):
             raise LedgerError(
-                f"The data set {quote(dataset.name)} is not what the log says: its table was changed without a line. "
-                "Nothing is answered from it."
+                f"The data set {safe_repr(dataset.name)} is not what the log says: its table was changed without a "
+                "line. Nothing is answered from it."
             )
         if found != dataset:
-            raise LedgerError(f"The data set {quote(dataset.name)} is being changed: ask again.")
+            raise LedgerError(f"The data set {safe_repr(dataset.name)} is being changed: ask again.")
 
     def add(self, dataset: Dataset, *, by: str) -> Dataset:
         """Add a data set whose tables can be opened and whose columns are as declared."""
@@ -78,7 +78,7 @@ class Catalogue:
         with self._ledger.store.transaction() as connection:
             others = _all(connection)
             if any(other.name.casefold() == checked.name.casefold() for other in others):
-                raise ParameterError(f"There is a data set {quote(checked.name)} already.")
+                raise ParameterError(f"There is a data set {safe_repr(checked.name)} already.")
             _check_places(checked, others)
             connection.execute(sa.insert(DATASETS).values(**_row(checked), created=written(now())))
             body = {"source": hidden(checked.source), "relation": checked.relation, "schema": checked.schema}
@@ -122,14 +122,14 @@ class Catalogue:
     def _known(self, name: str) -> Dataset:
         found = self.find(name)
         if found is None:
-            raise NotThere(kind="data set", name=name)
+            raise NotFoundError(kind="data set", name=name)
         return found
 
     def _change(self, before: Dataset, after: Dataset, kind: str, by: str, **body: Any) -> Dataset:
         with self._ledger.store.transaction() as connection:
             if _found(connection, before.name) != before:
                 raise ParameterError(
-                    f"The data set {quote(before.name)} was changed by somebody else meanwhile: look again."
+                    f"The data set {safe_repr(before.name)} was changed by somebody else meanwhile: look again."
                 )
             _check_places(after, _all(connection))
             connection.execute(sa.update(DATASETS).where(DATASETS.c.name == before.name).values(**_row(after)))
@@ -154,7 +154,7 @@ def _checked(given: Dataset) -> Dataset:
     name: object = given.name
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise ParameterError(
-            f"name must be letters, digits and underscores, such as deaths_2021, not {quote(given.name)}."
+            f"name must be letters, digits and underscores, such as deaths_2021, not {safe_repr(given.name)}."
         )
     title = _text(given.title, "title") if given.title else ""
     file = parse_schema_file(_text(given.schema, "schema"))
@@ -214,8 +214,8 @@ def _check_places(dataset: Dataset, others: Sequence[Dataset]) -> None:
     shared = next((other.name for other in rest if own & other.places() or _same(dataset, other)), None)
     if shared is not None:
         raise ParameterError(
-            f"The source of {quote(dataset.name)} is part of the data set {quote(shared)} already: under two names the "
-            "same people would have two budgets."
+            f"The source of {safe_repr(dataset.name)} is part of the data set {safe_repr(shared)} already: under two "
+            "names the same people would have two budgets."
         )
 
 

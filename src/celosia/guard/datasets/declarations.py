@@ -10,13 +10,13 @@ from typing import Any, Final
 
 from celosia.core.adjacency import AddRemove
 from celosia.core.errors import ParameterError, SchemaError
-from celosia.core.exact import exact, quote
+from celosia.core.exact import exact, safe_repr
 from celosia.data.schema.columns import Date, Integer, Kind, Real, Timestamp
 from celosia.data.schema.schema import Schema
 from celosia.data.schema_file import SchemaFile
 from celosia.data.sources.classify import Frame
 from celosia.data.table import Table
-from celosia.guard.errors import NotThere
+from celosia.guard.errors import NotFoundError
 
 _LIMITS: Final = ("person", "max_groups_per_person", "max_rows_per_group", "max_rows_per_person")
 
@@ -59,10 +59,10 @@ def check_same_unit(old: SchemaFile, new: SchemaFile) -> None:
 def with_bounds(file: SchemaFile, column: str, low: object, high: object) -> SchemaFile:
     r"""Return a schema in which one column has other bounds."""
     if column not in file.schema:
-        raise NotThere(kind="column", name=column)
+        raise NotFoundError(kind="column", name=column)
     kind = file.schema[column]
     if not isinstance(kind, Integer | Real | Date | Timestamp):
-        raise SchemaError(f"The column {quote(column)} is {kind!r}, which has no bounds.")
+        raise SchemaError(f"The column {safe_repr(column)} is {kind!r}, which has no bounds.")
     changed = _rebounded(kind, _bound(kind, low, "low"), _bound(kind, high, "high"))
     return replace(file, schema=Schema({**file.schema, column: changed}))
 
@@ -81,5 +81,5 @@ def _bound(kind: Kind, value: Any, name: str) -> Any:
     if isinstance(kind, Real):
         return number
     if number.denominator != 1:
-        raise ParameterError(f"{name} must be a whole number, not {quote(value)}.")
+        raise ParameterError(f"{name} must be a whole number, not {safe_repr(value)}.")
     return number.numerator

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from celosia.core.errors import ParameterError
-from celosia.core.exact import quote
+from celosia.core.exact import safe_repr
 from celosia.core.guarantees import Guarantee
 from celosia.guard.datasets.dataset import Dataset
 from celosia.guard.datasets.declarations import declared_table
@@ -28,7 +28,7 @@ def scoped_policy(policy: "Guarantee | Policy", datasets: Sequence[Dataset]) -> 
         policy = Policy(limit=policy)
     if not isinstance(policy, Policy):
         raise ParameterError(
-            f"A budget is a guarantee such as ApproxDP(epsilon=3, delta='1e-6'), or a Policy, not {quote(policy)}."
+            f"A budget is a guarantee such as ApproxDP(epsilon=3, delta='1e-6'), or a Policy, not {safe_repr(policy)}."
         )
     tables = [declared_table(dataset.name, dataset.declared) for dataset in datasets]
     if not tables:

@@ -47,7 +47,7 @@ def _has_room(file: int) -> bool:
     return any(event & select.POLLOUT for _, event in poll.poll(0))
 
 
-class Journal:
+class AccessLog:
     """Writes lines; by default to standard output, where a service manager collects them."""
 
     def __init__(
@@ -79,10 +79,10 @@ def where(trace: TracebackType | None) -> str:
     return f"{file.relative_to(_HOUSE) if ours else file.name}:{line}"
 
 
-class Journalled:
+class AccessLogMiddleware:
     """Number every request, and write its line when its reply leaves (ASGI)."""
 
-    def __init__(self, app: "ASGIApp", *, journal: Journal, routes: Sequence[BaseRoute] = ()) -> None:
+    def __init__(self, app: "ASGIApp", *, journal: AccessLog, routes: Sequence[BaseRoute] = ()) -> None:
         self._app = app
         self._journal = journal
         self._routes = [route for route in routes if isinstance(route, Route)]
@@ -114,7 +114,7 @@ class Quiet(logging.Handler):
     The logger, the level, the type of an exception.
     """
 
-    def __init__(self, journal: Journal) -> None:
+    def __init__(self, journal: AccessLog) -> None:
         super().__init__(logging.WARNING)
         self._journal = journal
 
@@ -125,7 +125,7 @@ class Quiet(logging.Handler):
         self._journal.line(f"library {record.name.partition('.')[0]} {record.levelname}{told}")
 
 
-def keep_quiet(journal: Journal) -> None:
+def keep_quiet(journal: AccessLog) -> None:
     """Send everything that this process would print by itself (logs, warnings, tracebacks) into the journal.
 
     For the server's processes only.

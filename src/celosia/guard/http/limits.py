@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from celosia.core.exact import whole
-from celosia.guard.http.problems import Refused
+from celosia.core.exact import exact_integer
+from celosia.guard.http.problems import HttpError
 from celosia.noise.source import SYSTEM
 
 try:
@@ -57,7 +57,7 @@ class Rates:
     """
 
     def __init__(self, rows: int = 1 << 16, *, clock: Callable[[], int] = time.monotonic_ns) -> None:
-        self._buckets = max(1, whole(rows, name="rows") // _WAYS)
+        self._buckets = max(1, exact_integer(rows, name="rows") // _WAYS)
         self._table = mmap.mmap(-1, self._buckets * _WAYS * _ROW.size)
         self._secret = b"".join(SYSTEM.word().to_bytes(8, "little") for _ in range(4))
         self._clock = clock
@@ -124,11 +124,11 @@ def address_of(scope: "Scope") -> str:
     return str(address)
 
 
-def too_many(seconds: float) -> Refused:
+def too_many(seconds: float) -> HttpError:
     """Return the refusal of somebody who asked too often, with the time after which to ask again."""
     wait = max(1, -int(-seconds // 1))
     detail = f"Too many requests in a minute: wait {wait} s."
-    return Refused(429, detail, error="TooManyRequests", headers={"Retry-After": str(wait)})
+    return HttpError(429, detail, error="TooManyRequestsError", headers={"Retry-After": str(wait)})
 
 
 class AddressLimit:
@@ -210,13 +210,13 @@ class BodyLimit:
                     raise self._too_long()
                 if not more:
                     return bytes(body)
-        raise Refused(
+        raise HttpError(
             408, f"The body did not arrive within {self._seconds:g} seconds.", headers={"Connection": "close"}
         )
 
-    def _too_long(self) -> Refused:
+    def _too_long(self) -> HttpError:
         detail = f"The body is longer than {self._most} bytes, which is the most that is read here."
-        return Refused(413, detail, error="ParameterError", headers={"Connection": "close"})
+        return HttpError(413, detail, error="ParameterError", headers={"Connection": "close"})
 
 
 async def _drain(receive: "Receive") -> None:
@@ -243,10 +243,10 @@ class Shares:
         """Hold one place of somebody, or refuse."""
         with self._lock:
             if self._held[who] >= self._most:
-                raise Refused(
+                raise HttpError(
                     503,
                     "As many of your questions as are allowed at a time are being answered: ask again in a moment.",
-                    error="TooManyRequests",
+                    error="TooManyRequestsError",
                     headers={"Retry-After": "1"},
                 )
             self._held[who] += 1
@@ -274,10 +274,10 @@ class Waiting:
             await self._app(scope, receive, send)
             return
         if self._inside >= self._most:
-            raise Refused(
+            raise HttpError(
                 503,
                 "As many questions as are allowed at a time are being answered: ask again in a moment.",
-                error="TooManyRequests",
+                error="TooManyRequestsError",
                 headers={"Retry-After": "1"},
             )
         self._inside += 1

@@ -15,36 +15,36 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from celosia.core.errors import CelosiaError
-from celosia.guard.errors import NotThere
+from celosia.guard.errors import NotFoundError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from celosia.guard.http.access_log import Journal
+    from celosia.guard.http.access_log import AccessLog
 
 MEDIA_TYPE = "application/problem+json"
 """The media type of every reply that is no answer."""
 
 STATUSES: Mapping[str, tuple[int, str]] = {
-    "BudgetExceeded": (403, "The budget does not allow this question"),
+    "BudgetExceededError": (403, "The budget does not allow this question"),
     "CelosiaError": (400, "The request cannot be served"),
     "EngineError": (502, "The database did not answer"),
-    "Exhausted": (403, "The declared number of answers has been given"),
+    "ExhaustedError": (403, "The declared number of answers has been given"),
     "FormatError": (422, "The body is not what is expected here"),
-    "GuaranteeMismatch": (422, "Guarantees of different kinds do not add"),
+    "GuaranteeMismatchError": (422, "Guarantees of different kinds do not add"),
     "InputError": (422, "A value cannot be used"),
     "LedgerError": (503, "The ledger is not available"),
-    "MissingExtra": (501, "A part of the server is not installed"),
-    "NoInterval": (422, "The answer has no error bar"),
-    "NotAllowed": (403, "This is not allowed"),
-    "NotPriced": (422, "The question has no price"),
+    "MissingExtraError": (501, "A part of the server is not installed"),
+    "NoIntervalError": (422, "The answer has no error bar"),
+    "NotAllowedError": (403, "This is not allowed"),
+    "NotPricedError": (422, "The question has no price"),
     "ParameterError": (422, "A parameter makes no sense"),
     "QueryError": (422, "The question cannot be answered privately"),
-    "RequestConflict": (409, "The idempotency key was used for another request"),
+    "RequestConflictError": (409, "The idempotency key was used for another request"),
     "SchemaError": (422, "The schema does not fit"),
-    "TooManyRequests": (429, "Too many requests"),
+    "TooManyRequestsError": (429, "Too many requests"),
     "UnboundedDataError": (422, "Bounds or labels are missing"),
 }
 """The status and the title of each error that a client can be told about."""
@@ -52,12 +52,12 @@ STATUSES: Mapping[str, tuple[int, str]] = {
 _FIXED = {
     "EngineError": "The database did not answer. What was reserved for this question stays spent; ask with a new key.",
     "LedgerError": "The ledger cannot be used at the moment. Nothing is answered without it: try again later.",
-    "MissingExtra": "A library that this needs is not installed on the server: tell its owner.",
+    "MissingExtraError": "A library that this needs is not installed on the server: tell its owner.",
 }
 _UNFORESEEN = "Something unforeseen happened. Its description stays on the server, under the number of this request."
 
 
-class Refused(HTTPException):
+class HttpError(HTTPException):
     """A request that is refused before anybody looks at the question, with its status, error and headers."""
 
     def __init__(
@@ -96,7 +96,7 @@ class Problem:
 
 def problem_of(error: Exception) -> Problem | None:
     """Return what a client is told about an error, or None if nobody foresaw it."""
-    if isinstance(error, Refused):
+    if isinstance(error, HttpError):
         return Problem(
             status=error.status_code,
             title=_title(error.error, error.status_code),
@@ -110,7 +110,7 @@ def problem_of(error: Exception) -> Problem | None:
         return None
     # A subclass that is not in the table speaks as its nearest ancestor that is.
     name = next((kind.__name__ for kind in type(error).__mro__ if kind.__name__ in STATUSES), "CelosiaError")
-    status, title = (404, "There is no such thing") if isinstance(error, NotThere) else STATUSES[name]
+    status, title = (404, "There is no such thing") if isinstance(error, NotFoundError) else STATUSES[name]
     retry = {"Retry-After": "1"} if status in {429, 503} else {}
     return Problem(status=status, title=title, detail=_FIXED.get(name, str(error)), error=name, headers=retry)
 
@@ -148,7 +148,7 @@ class Problems:
         self,
         app: "ASGIApp",
         *,
-        journal: "Journal",
+        journal: "AccessLog",
         shown: "Callable[[Scope, Problem], Response | None]" = lambda _scope, _problem: None,
     ) -> None:
         self._app = app

@@ -8,7 +8,7 @@ means well sends either.
 import unicodedata
 from typing import TYPE_CHECKING, Final
 
-from celosia.guard.http.problems import Refused
+from celosia.guard.http.problems import HttpError
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
@@ -17,7 +17,7 @@ _ONCE: Final = (b"authorization", b"content-type", b"host", b"idempotency-key")
 _UNSEEN: Final = frozenset({"Cc", "Cs", "Zl", "Zp"})  # controls, halves of pairs, separators of lines and paragraphs
 
 
-class Unambiguous:
+class RequestValidation:
     """Let only requests through that can be read in one way (ASGI)."""
 
     def __init__(self, app: "ASGIApp") -> None:
@@ -27,11 +27,11 @@ class Unambiguous:
         """Serve one request."""
         if scope["type"] == "http":
             if not _is_plain(scope["path"]):
-                raise Refused(404, "There is nothing at this address; /v1/docs says what there is.")
+                raise HttpError(404, "There is nothing at this address; /v1/docs says what there is.")
             names = [name for name, _ in scope["headers"]]
             for name in _ONCE:
                 if names.count(name) > 1:
-                    raise Refused(
+                    raise HttpError(
                         400,
                         f"The header {name.decode().title()} is there more than once: send it once.",
                         error="FormatError",

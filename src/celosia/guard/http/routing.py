@@ -16,10 +16,10 @@ from fastapi.routing import APIRoute
 from fastapi.security import HTTPBearer
 from starlette.responses import Response
 
-from celosia.core.errors import FormatError, NotAllowed
+from celosia.core.errors import FormatError, NotAllowedError
 from celosia.guard.auth.identity import Identity
 from celosia.guard.http.limits import Rates, Shares, too_many
-from celosia.guard.http.problems import MEDIA_TYPE, Refused
+from celosia.guard.http.problems import MEDIA_TYPE, HttpError
 from celosia.guard.http.strict_json import read_json
 from celosia.guard.service import Guard
 
@@ -76,7 +76,7 @@ class _StrictRequest(Request):
         try:
             return read_json(await self.body())
         except FormatError as error:
-            raise Refused(400, str(error), error="FormatError") from None
+            raise HttpError(400, str(error), error="FormatError") from None
 
 
 class StrictRoute(APIRoute):
@@ -91,7 +91,7 @@ class StrictRoute(APIRoute):
             request.scope["celosia.identity"] = await _recognised(request)
             kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
             if takes_body and kind != "application/json":
-                raise Refused(415, "The body must be JSON, with Content-Type: application/json.", error="FormatError")
+                raise HttpError(415, "The body must be JSON, with Content-Type: application/json.", error="FormatError")
             return await handle(_StrictRequest(request.scope, request.receive))
 
         return strictly
@@ -100,10 +100,10 @@ class StrictRoute(APIRoute):
 async def _recognised(request: Request) -> Identity:
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
     token = token.strip()
-    unknown = Refused(
+    unknown = HttpError(
         401,
         "Send a valid key: Authorization: Bearer celosia_… If it is mistyped, expired or revoked, ask the owner.",
-        error="NotAllowed",
+        error="NotAllowedError",
         headers={"WWW-Authenticate": "Bearer"},
     )
     if scheme.lower() != "bearer" or not token or not token.isascii():
@@ -111,7 +111,7 @@ async def _recognised(request: Request) -> Identity:
     here = shared(request)
     try:
         identity = await here.threads.read(here.guard.authenticate, token)
-    except NotAllowed:
+    except NotAllowedError:
         raise unknown from None
     who = f"key {identity.key_id or identity.name}"
     wait = here.rates.take(who, per_minute=here.guard.config.limits.requests_per_minute)

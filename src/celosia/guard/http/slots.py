@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from celosia.core.exact import whole
+from celosia.core.exact import exact_integer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,7 +42,7 @@ class Slots:
 
     def __init__(self, app: "ASGIApp", *, milliseconds: int, kept: "Callable[[Scope], bool]") -> None:
         self._app = app
-        self._slot = whole(milliseconds, name="milliseconds", least=0) * _NANOSECONDS
+        self._slot = exact_integer(milliseconds, name="milliseconds", least=0) * _NANOSECONDS
         self._kept = kept
 
     async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:

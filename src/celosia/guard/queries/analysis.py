@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from celosia.core.errors import BudgetExceeded, CelosiaError, EngineError, LedgerError, QueryError
-from celosia.core.exact import quote
+from celosia.core.errors import BudgetExceededError, CelosiaError, EngineError, LedgerError, QueryError
+from celosia.core.exact import safe_repr
 from celosia.core.recent import Recent
 from celosia.guard.config.settings import Limits
 from celosia.guard.datasets.dataset import Dataset
 from celosia.guard.queries.pace import Pace
-from celosia.guard.queries.requests import Ask
+from celosia.guard.queries.requests import QueryRequest
 from celosia.ledger.budgets.scope import Scope
 
 if TYPE_CHECKING:
@@ -52,8 +52,8 @@ class Sessions:
         """Return the session on a data set as it is now, with the ``policy`` that was read with it or is read now."""
         policy = policy or self._ledger.budgets.get(Scope(dataset=dataset.name))
         if policy is None:
-            raise BudgetExceeded(
-                f"The data set {quote(dataset.name)} has no budget yet: its owner or curator sets one."
+            raise BudgetExceededError(
+                f"The data set {safe_repr(dataset.name)} has no budget yet: its owner or curator sets one."
             )
         state = (dataset.revision, policy)
         with self._lock:
@@ -74,7 +74,7 @@ class Sessions:
             with contextlib.suppress(CelosiaError):  # the next question, or celosia guard dataset check, says it
                 self.session(dataset)
 
-    def plan(self, ask: Ask, dataset: Dataset, session: "Session", limits: Limits) -> "Plan":
+    def plan(self, ask: QueryRequest, dataset: Dataset, session: "Session", limits: Limits) -> "Plan":
         """Return the plan of a question as ``plan_of`` does; one that was read lately is not read again."""
         key = (dataset.name, dataset.revision, ask.asked, limits)
         return self._plans.find(key, lambda: plan_of(ask, session.tables, limits))
@@ -109,8 +109,8 @@ def _opened(dataset: Dataset, ledger: "Ledger", pace: Pace) -> "Session":
         session = None
     if session is None:
         raise EngineError(
-            f"The data set {quote(dataset.name)} cannot be opened now; its keepers see why with celosia guard dataset "
-            "check. Nothing was spent."
+            f"The data set {safe_repr(dataset.name)} cannot be opened now; its keepers see why with celosia guard "
+            "dataset check. Nothing was spent."
         )
     return session
 
@@ -119,12 +119,12 @@ def _no_progress(_: float) -> None:
     """Nobody watches."""
 
 
-def plan_of(ask: Ask, tables: "Mapping[str, Table]", limits: Limits) -> "Plan":
+def plan_of(ask: QueryRequest, tables: "Mapping[str, Table]", limits: Limits) -> "Plan":
     """Read a question as a plan, and refuse one that is too long or has too many cells.
 
     Before anything else is done.
     """
-    from celosia.query.planning.analysis import question_of
+    from celosia.query.planning.analysis import analyze_plan
     from celosia.query.serial.plan import plan_from_json, plan_to_json
     from celosia.query.sql.parser import parse_sql
 
@@ -134,7 +134,7 @@ def plan_of(ask: Ask, tables: "Mapping[str, Table]", limits: Limits) -> "Plan":
     else:
         plan = parse_sql(ask.sql or "", tables)
         _check_nodes(plan_to_json(plan), limits)
-    cells = question_of(plan, tables).cells
+    cells = analyze_plan(plan, tables).cells
     if cells is not None and len(cells) > limits.cells:
         raise QueryError(
             f"The answer would have {len(cells)} cells, and {limits.cells} are allowed: group by less, or list keys."

@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
-from celosia.core.exact import whole
+from celosia.core.exact import exact_integer
 
 _NANOSECONDS = 1_000_000
 
@@ -39,9 +39,9 @@ class Pace:
     """
 
     def __init__(self, *, milliseconds: int, places: int | None = None) -> None:
-        self._slot = whole(milliseconds, name="milliseconds", least=0) * _NANOSECONDS
+        self._slot = exact_integer(milliseconds, name="milliseconds", least=0) * _NANOSECONDS
         least = max(4, os.cpu_count() or 1)
-        self._places = threading.BoundedSemaphore(least if places is None else whole(places, name="places"))
+        self._places = threading.BoundedSemaphore(least if places is None else exact_integer(places, name="places"))
         self._turns: dict[str, threading.Lock] = {}
 
     @contextmanager

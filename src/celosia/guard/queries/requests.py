@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Final
 
 from celosia.core.errors import FormatError
-from celosia.core.exact import quote
+from celosia.core.exact import safe_repr
 
 _LONGEST_NUMBER: Final = 400
 _LONGEST_NAME: Final = 200
@@ -25,14 +25,14 @@ _NO_TEXT: Final = re.compile("[\0\ud800-\udfff]")  # a half of a pair, which JSO
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ask:
+class QueryRequest:
     """A question about a data set, in SQL or as a plan, with what it may cost or how far off it may be.
 
     One of ``sql`` and ``plan`` is given. What it costs is one of ``epsilon`` (with a ``delta`` or without), ``rho`` and
     ``error``, which is one number, or one for each aggregate by name, and holds with probability ``confidence``.
     ``rows`` is a public guess of the rows in a cell; ``level`` is that of the errors in a preview.
 
-    >>> ask = Ask.from_json({"dataset": "deaths", "sql": "SELECT COUNT(*) FROM deaths", "epsilon": 0.1})
+    >>> ask = QueryRequest.from_json({"dataset": "deaths", "sql": "SELECT COUNT(*) FROM deaths", "epsilon": 0.1})
     >>> ask.epsilon, ask.target()
     ('0.1', {'epsilon': '0.1'})
     """
@@ -55,7 +55,7 @@ class Ask:
         if self.sql is not None:
             _check_text(self.sql, "sql", _LONGEST_SQL)
         elif not isinstance(self.plan, Mapping):
-            raise FormatError(f"plan must be a JSON object, not {quote(self.plan)}.")
+            raise FormatError(f"plan must be a JSON object, not {safe_repr(self.plan)}.")
         for name in _NUMBERS:
             value = getattr(self, name)
             if value is not None:
@@ -63,22 +63,22 @@ class Ask:
         _check_errors(self.error)
 
     @classmethod
-    def from_json(cls, value: object) -> "Ask":
+    def from_json(cls, value: object) -> "QueryRequest":
         """Read a question from a JSON object; numbers may be JSON's or texts, other fields are refused.
 
-        >>> Ask.from_json({"dataset": "deaths", "sql": "SELECT 1", "epsilon": True})
+        >>> QueryRequest.from_json({"dataset": "deaths", "sql": "SELECT 1", "epsilon": True})
         Traceback (most recent call last):
         ...
         celosia.core.errors.FormatError: epsilon must be a number or a text such as "0.1", not True.
         """
         if not isinstance(value, Mapping):
             raise FormatError(
-                f"A question is a JSON object with dataset, sql or plan, and epsilon, not {quote(value)}."
+                f"A question is a JSON object with dataset, sql or plan, and epsilon, not {safe_repr(value)}."
             )
         known = [field.name for field in fields(cls)]
         unknown = [name for name in value if name not in known]
         if unknown:
-            raise FormatError(f"A question has no field {quote(unknown[0])}; it has {', '.join(known)}.")
+            raise FormatError(f"A question has no field {safe_repr(unknown[0])}; it has {', '.join(known)}.")
         given: dict[str, Any] = {name: value[name] for name in known if value.get(name) is not None}
         given |= {name: _number(given[name], name) for name in _NUMBERS if name in given}
         if "error" in given:
@@ -88,7 +88,7 @@ class Ask:
     def to_json(self) -> dict[str, Any]:
         """Return the question as a JSON object, without what was not given.
 
-        >>> Ask(dataset="deaths", sql="SELECT COUNT(*) FROM deaths", rho="0.01").to_json()
+        >>> QueryRequest(dataset="deaths", sql="SELECT COUNT(*) FROM deaths", rho="0.01").to_json()
         {'dataset': 'deaths', 'sql': 'SELECT COUNT(*) FROM deaths', 'rho': '0.01'}
         """
         return {name: value for field in fields(self) if (value := getattr(self, name := field.name)) is not None}
@@ -98,7 +98,7 @@ class Ask:
         """The SHA-256 of the canonical JSON: what makes a repeated request the same request.
 
         >>> one = {"dataset": "deaths", "sql": "SELECT COUNT(*) FROM deaths", "epsilon": 0.5}
-        >>> Ask.from_json(one).digest == Ask.from_json(one | {"epsilon": "0.5"}).digest
+        >>> QueryRequest.from_json(one).digest == QueryRequest.from_json(one | {"epsilon": "0.5"}).digest
         True
         """
         return _digest(self.to_json())
@@ -107,7 +107,8 @@ class Ask:
     def asked(self) -> str:
         """The SHA-256 of what is asked, whatever it may cost: equal texts, or equal plans, have one plan.
 
-        >>> Ask(dataset="deaths", sql="SELECT 1", epsilon="1").asked == Ask(dataset="deaths", sql="SELECT 1").asked
+        >>> paid = QueryRequest(dataset="deaths", sql="SELECT 1", epsilon="1")
+        >>> paid.asked == QueryRequest(dataset="deaths", sql="SELECT 1").asked
         True
         """
         return _digest([self.dataset, self.sql, self.plan])
@@ -115,7 +116,7 @@ class Ask:
     def target(self) -> dict[str, Any]:
         """Return what the question may cost, as a session takes it.
 
-        >>> Ask(dataset="deaths", sql="SELECT COUNT(*) FROM deaths", error="50", confidence="0.9").target()
+        >>> QueryRequest(dataset="deaths", sql="SELECT COUNT(*) FROM deaths", error="50", confidence="0.9").target()
         {'error': '50', 'confidence': '0.9'}
         """
         names = ("epsilon", "delta", "rho", "error", "confidence", "rows")
@@ -182,7 +183,7 @@ class Answer:
 
 def _check_text(value: object, name: str, longest: int) -> None:
     if not isinstance(value, str) or not 0 < len(value) <= longest or _NO_TEXT.search(value):
-        raise FormatError(f"{name} must be a text of 1 to {longest} characters, not {quote(value)}.")
+        raise FormatError(f"{name} must be a text of 1 to {longest} characters, not {safe_repr(value)}.")
 
 
 def _check_errors(error: object) -> None:
@@ -196,7 +197,7 @@ def _check_errors(error: object) -> None:
             _check_text(value, "error", _LONGEST_NUMBER)
     else:
         raise FormatError(
-            f"error must be a number, or an object with one for each aggregate by name, not {quote(error)}."
+            f"error must be a number, or an object with one for each aggregate by name, not {safe_repr(error)}."
         )
 
 
@@ -213,4 +214,4 @@ def _number(value: object, name: str) -> str:
     plain = isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**_LONGEST_NUMBER
     if plain or (isinstance(value, float) and math.isfinite(value)):
         return str(value)
-    raise FormatError(f'{name} must be a number or a text such as "0.1", not {quote(value)}.')
+    raise FormatError(f'{name} must be a number or a text such as "0.1", not {safe_repr(value)}.')

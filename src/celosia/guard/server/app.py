@@ -18,14 +18,14 @@ from celosia.core.errors import CelosiaError
 from celosia.guard.api.endpoints import ROUTER
 from celosia.guard.api.openapi_page import STYLE, document, render
 from celosia.guard.api.replies import HealthReply
-from celosia.guard.http.access_log import Journal, Journalled
+from celosia.guard.http.access_log import AccessLog, AccessLogMiddleware
 from celosia.guard.http.headers import BehindProxy, SecurityHeaders
 from celosia.guard.http.limits import AddressLimit, BodyLimit, Rates, Waiting
-from celosia.guard.http.problems import Problems, Refused, problem_of, request_number
-from celosia.guard.http.request_validation import Unambiguous
+from celosia.guard.http.problems import HttpError, Problems, problem_of, request_number
+from celosia.guard.http.request_validation import RequestValidation
 from celosia.guard.http.routing import Shared, problems, shared
 from celosia.guard.http.slots import Slots
-from celosia.guard.web import PAGES, mishap
+from celosia.guard.web import PAGES, error_page
 from celosia.guard.web import router as pages_router
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from celosia.guard.service import Guard
 
 
-def create_app(guard: "Guard", *, rates: Rates | None = None, journal: Journal | None = None) -> FastAPI:
+def create_app(guard: "Guard", *, rates: Rates | None = None, journal: AccessLog | None = None) -> FastAPI:
     """Return the application that serves a guard.
 
     Parameters
@@ -56,7 +56,7 @@ def create_app(guard: "Guard", *, rates: Rates | None = None, journal: Journal |
     ...     create_app(guard).title
     'Celosía privacy guard'
     """
-    rates, journal = rates or Rates(), journal or Journal()
+    rates, journal = rates or Rates(), journal or AccessLog()
     app = FastAPI(
         title="Celosía privacy guard", version="1", openapi_url=None, docs_url=None, redoc_url=None,
         redirect_slashes=False,
@@ -73,7 +73,7 @@ def create_app(guard: "Guard", *, rates: Rates | None = None, journal: Journal |
     return app
 
 
-def _add_layers(app: FastAPI, guard: "Guard", *, rates: Rates, journal: Journal) -> None:
+def _add_layers(app: FastAPI, guard: "Guard", *, rates: Rates, journal: AccessLog) -> None:
     config = guard.config
     own = [route for route in ROUTER.routes if isinstance(route, Route)]
     keyed = _one_of(app, *((method, route.path) for route in own for method in route.methods or ()))
@@ -83,11 +83,11 @@ def _add_layers(app: FastAPI, guard: "Guard", *, rates: Rates, journal: Journal)
     app.add_middleware(Waiting, most=_places(guard), costly=costly)
     app.add_middleware(BodyLimit, most=config.limits.body_bytes)
     app.add_middleware(AddressLimit, rates=rates, per_minute=config.limits.requests_per_minute, keyed=keyed)
-    app.add_middleware(Unambiguous)
-    app.add_middleware(Problems, journal=journal, shown=partial(mishap, guard))
+    app.add_middleware(RequestValidation)
+    app.add_middleware(Problems, journal=journal, shown=partial(error_page, guard))
     app.add_middleware(Slots, milliseconds=config.slot_milliseconds, kept=_one_of(app, *spending))
     app.add_middleware(SecurityHeaders)
-    app.add_middleware(Journalled, journal=journal, routes=app.state.routes)
+    app.add_middleware(AccessLogMiddleware, journal=journal, routes=app.state.routes)
     if config.behind_proxy:
         app.add_middleware(BehindProxy)
 
@@ -159,7 +159,7 @@ async def _told(request: Request, error: Exception) -> Response:
     problem = problem_of(error)
     if problem is None:
         raise error
-    shown = mishap(shared(request).guard, request.scope, problem)
+    shown = error_page(shared(request).guard, request.scope, problem)
     return shown or problem.response(request_number(request.scope))
 
 
@@ -178,4 +178,4 @@ async def _invalid(request: Request, error: Exception) -> Response:
     header = any(one["loc"][:1] == ("header",) for one in found)
     told = "; ".join(f"{'.'.join(str(part)[:60] for part in one['loc'])}: {one['msg']}" for one in found[:3])
     detail = f"The request is not what is expected here. {told}"[:1000]
-    return await _told(request, Refused(400 if header else 422, detail, error="FormatError"))
+    return await _told(request, HttpError(400 if header else 422, detail, error="FormatError"))

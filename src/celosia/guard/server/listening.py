@@ -10,7 +10,7 @@ import ssl
 import sys
 
 from celosia.core.errors import ParameterError
-from celosia.core.exact import quote
+from celosia.core.exact import safe_repr
 from celosia.guard.config.settings import Config
 
 _BACKLOG = 512
@@ -23,7 +23,7 @@ def listen(config: Config) -> socket.socket:
             ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(config.certificate, config.private_key)
         except (OSError, ValueError):
             raise ParameterError(
-                f"certificate {quote(str(config.certificate))} and its private_key cannot be used: are they PEM?"
+                f"certificate {safe_repr(str(config.certificate))} and its private_key cannot be used: are they PEM?"
             ) from None
     with contextlib.ExitStack() as closing:
         try:

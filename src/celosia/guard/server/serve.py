@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from celosia.guard.config.settings import Config
-from celosia.guard.http.access_log import Journal, keep_quiet
+from celosia.guard.http.access_log import AccessLog, keep_quiet
 from celosia.guard.http.limits import Rates
 from celosia.guard.server.listening import announce, listen
 from celosia.guard.server.supervisor import Supervisor
@@ -53,7 +53,7 @@ def serve(path: str | os.PathLike[str]) -> None:
         if hasattr(os, "fork"):
             Supervisor(path, config, listening).run()
             return
-        journal = Journal()
+        journal = AccessLog()
         keep_quiet(journal)
         serve_here(config, listening, rates=Rates(), journal=journal, ready=lambda: announce(config, listening))
 

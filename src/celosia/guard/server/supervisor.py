@@ -19,7 +19,7 @@ from types import FrameType
 
 from celosia.core.errors import CelosiaError, LedgerError
 from celosia.guard.config.settings import Config
-from celosia.guard.http.access_log import Journal
+from celosia.guard.http.access_log import AccessLog
 from celosia.guard.http.limits import Rates
 from celosia.guard.server.listening import announce
 from celosia.guard.server.worker import GRACE, READY, run_worker
@@ -50,7 +50,7 @@ class Supervisor:
     path: str | os.PathLike[str]
     config: Config
     listening: socket.socket
-    journal: Journal = field(default_factory=Journal)
+    journal: AccessLog = field(default_factory=AccessLog)
     _rates: Rates = field(default_factory=Rates)
     _workers: list[_Worker] = field(default_factory=list)
     _old: list[_Worker] = field(default_factory=list)

@@ -21,7 +21,7 @@ import uvicorn
 
 from celosia.core.errors import CelosiaError
 from celosia.guard.config.settings import Config
-from celosia.guard.http.access_log import Journal, keep_quiet
+from celosia.guard.http.access_log import AccessLog, keep_quiet
 from celosia.guard.http.limits import Rates
 from celosia.guard.server.app import create_app
 from celosia.guard.server.connections import HEAD_SECONDS, Connection, most_connections
@@ -48,7 +48,7 @@ class _Server(uvicorn.Server):
 
 
 def serve_here(
-    config: Config, listening: socket.socket, *, rates: Rates, journal: Journal, ready: Callable[[], None]
+    config: Config, listening: socket.socket, *, rates: Rates, journal: AccessLog, ready: Callable[[], None]
 ) -> None:
     """Open the guard and serve in this process, until a signal ends it."""
     with Guard.open(config, create=False) as guard:
@@ -81,7 +81,7 @@ def _connections(config: Config) -> type[Connection]:
 
 
 def run_worker(
-    config: Config, listening: socket.socket, *, rates: Rates, journal: Journal, report: int, alive: int
+    config: Config, listening: socket.socket, *, rates: Rates, journal: AccessLog, report: int, alive: int
 ) -> NoReturn:
     """Be a worker: serve, and end the process.
 

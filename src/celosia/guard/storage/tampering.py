@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import sqlalchemy as sa
 
-from celosia.core.exact import quote
+from celosia.core.exact import safe_repr
 from celosia.guard.addresses import hidden
 from celosia.guard.storage.tables import DATASETS, KEYS, USERS
 from celosia.ledger.store.tables import LOG
@@ -58,7 +58,7 @@ def find_tampering(connection: "Connection") -> str | None:
     for kind, those in expected.items():
         for name in sorted(those.keys() | found[kind].keys()):
             if those.get(name) != found[kind].get(name):
-                return f"The {kind} {quote(name)} is not what the log says: the table was changed without a line."
+                return f"The {kind} {safe_repr(name)} is not what the log says: the table was changed without a line."
     return None
 
 

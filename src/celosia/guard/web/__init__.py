@@ -5,7 +5,7 @@ and answers are drawn. They load nothing from anywhere else. Everything goes thr
 in, so a page can do no more than the role allows.
 """
 
-from celosia.guard.web.error_pages import mishap
+from celosia.guard.web.error_pages import error_page
 from celosia.guard.web.routes import PAGES, router
 
-__all__ = ["PAGES", "mishap", "router"]
+__all__ = ["PAGES", "error_page", "router"]

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from celosia.guard.web.i18n.language import LANGUAGE_COOKIE, chosen_language, language
 from celosia.guard.web.i18n.wording import worded
 from celosia.guard.web.rendering import error_title, page
-from celosia.guard.web.visit import Visit
+from celosia.guard.web.web_session import WebSession
 
 if TYPE_CHECKING:
     from starlette.responses import Response
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from celosia.guard.service import Guard
 
 
-def mishap(guard: "Guard", scope: "Scope", problem: "Problem") -> "Response | None":
+def error_page(guard: "Guard", scope: "Scope", problem: "Problem") -> "Response | None":
     """Return a page about a problem, in the visitor's language; None for whoever did not ask for a page."""
     request = Request(scope)
     if scope["path"].startswith("/v1") or "text/html" not in request.headers.get("accept", "").lower():
@@ -29,7 +29,7 @@ def mishap(guard: "Guard", scope: "Scope", problem: "Problem") -> "Response | No
     asked, remembered = request.query_params.get("lang"), request.cookies.get(LANGUAGE_COOKIE)
     code = chosen_language(asked, remembered, request.headers.get("accept-language"))
     fragment = request.headers.get("hx-request") == "true"
-    visit = Visit(guard=guard, path="/", language=language(code), fragment=fragment)
+    visit = WebSession(guard=guard, path="/", language=language(code), fragment=fragment)
     told = worded(problem.detail, visit.language)
     title, detail, spoken = error_title(visit, problem), told.text, told.code
     if problem.status == 404:

@@ -10,7 +10,7 @@ from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Final
 
 from celosia.core.errors import QueryError
-from celosia.core.exact import quote
+from celosia.core.exact import safe_repr
 
 if TYPE_CHECKING:
     from celosia.guard.datasets.cards import ColumnCard, TableCard
@@ -66,7 +66,7 @@ class Choices:
 
     def _aggregate(self, columns: "Mapping[str, ColumnCard]") -> str:
         if self.aggregate not in AGGREGATES:
-            raise QueryError(f"There is no aggregate {quote(self.aggregate)} in the form; the SQL tab has more.")
+            raise QueryError(f"There is no aggregate {safe_repr(self.aggregate)} in the form; the SQL tab has more.")
         pattern = AGGREGATES[self.aggregate]
         if "{}" not in pattern:
             return pattern
@@ -77,13 +77,13 @@ class Choices:
     def _condition(self, columns: "Mapping[str, ColumnCard]") -> str:
         column = _known(self.where, columns)
         if self.operator not in OPERATORS:
-            raise QueryError(f"There is no comparison {quote(self.operator)} in the form; the SQL tab has more.")
+            raise QueryError(f"There is no comparison {safe_repr(self.operator)} in the form; the SQL tab has more.")
         return f"{_name(column.name)} {self.operator} {_literal(self.value, column)}"
 
 
 def _known(name: str, columns: "Mapping[str, ColumnCard]") -> "ColumnCard":
     if name not in columns:
-        raise QueryError(f"There is no column {quote(name)} in this table.")
+        raise QueryError(f"There is no column {safe_repr(name)} in this table.")
     return columns[name]
 
 
@@ -113,7 +113,7 @@ def _literal(value: str, column: "ColumnCard") -> str:
 
 def _truth(value: str) -> str:
     if value.lower() not in ("true", "false"):
-        raise QueryError(f"The value of a yes-or-no column must be true or false, not {quote(value)}.")
+        raise QueryError(f"The value of a yes-or-no column must be true or false, not {safe_repr(value)}.")
     return value.upper()
 
 
@@ -123,5 +123,5 @@ def _number(value: str) -> str:
     except InvalidOperation:
         number = Decimal("NaN")
     if not number.is_finite() or len(value) > 60 or abs(number.adjusted()) > 40:
-        raise QueryError(f"The value to compare with must be a number, not {quote(value)}.")
+        raise QueryError(f"The value to compare with must be a number, not {safe_repr(value)}.")
     return f"{number:f}"

@@ -13,7 +13,7 @@ from typing import Final
 from celosia.accounting.game import game
 from celosia.accounting.presets import PRESETS, suggest_budget
 from celosia.core.errors import ParameterError
-from celosia.core.exact import quote
+from celosia.core.exact import safe_repr
 from celosia.core.guarantees import ApproxDP, Guarantee
 
 _DELTA: Final = "1e-6"  # of the rows; no delta below it changes a digit that is shown
@@ -52,5 +52,5 @@ def budget_of_preset(form: Mapping[str, str]) -> ApproxDP:
     """Return the budget that a form asks for: a ``preset`` and a public number of ``persons``."""
     text = form.get("persons", "").strip()
     if not (text.isascii() and text.isdigit() and len(text) <= _LONGEST and 0 < int(text) <= _MOST_PERSONS):
-        raise ParameterError(f"persons must be a whole number from 1 to 10^12, not {quote(text)}.")
+        raise ParameterError(f"persons must be a whole number from 1 to 10^12, not {safe_repr(text)}.")
     return suggest_budget(form.get("preset", ""), persons=int(text))

@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 
 from starlette.responses import HTMLResponse, RedirectResponse
 
-from celosia.core.errors import BudgetExceeded, CelosiaError
+from celosia.core.errors import BudgetExceededError, CelosiaError
 from celosia.guard.http.problems import problem_of
 from celosia.guard.roles import Permission
 from celosia.guard.web.i18n.language import LANGUAGES
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from celosia.guard.http.problems import Problem
-    from celosia.guard.web.visit import Visit
+    from celosia.guard.web.web_session import WebSession
 
 HTMX: Final = json.dumps(
     {
@@ -78,12 +78,12 @@ def day(at: dt.datetime) -> str:
     return at.astimezone(dt.UTC).strftime("%Y-%m-%d")
 
 
-def page(visit: "Visit", template: str, *, status: int = 200, **values: object) -> HTMLResponse:
+def page(visit: "WebSession", template: str, *, status: int = 200, **values: object) -> HTMLResponse:
     """Return a page, or a part of one, in the visitor's language."""
     return HTMLResponse(_environment().get_template(template).render(_common(visit), **values), status_code=status)
 
 
-def _common(visit: "Visit") -> dict[str, Any]:
+def _common(visit: "WebSession") -> dict[str, Any]:
     code, who = visit.language.code, visit.signed_in
     return {
         "visit": visit,
@@ -101,7 +101,7 @@ def _common(visit: "Visit") -> dict[str, Any]:
     }
 
 
-def _said(visit: "Visit", text: str) -> tuple[str, str, str]:
+def _said(visit: "WebSession", text: str) -> tuple[str, str, str]:
     """A sentence for whoever visits, its language, and a remark if that is not the visitor's."""
     sentence = worded(text, visit.language)
     return sentence.text, sentence.code, "" if sentence.code == visit.language.code else visit.text("error.in_english")
@@ -113,7 +113,7 @@ def _hidden(token: str) -> "Markup":
     return Markup('<input type="hidden" name="token" value="{}">').format(token)
 
 
-def error_title(visit: "Visit", problem: "Problem") -> str:
+def error_title(visit: "WebSession", problem: "Problem") -> str:
     """Return in a few words what kind of problem it is, in the visitor's language."""
     name = f"error.{problem.error}"
     return visit.text(name if visit.language.has(name) else "error.title")
@@ -122,7 +122,7 @@ def error_title(visit: "Visit", problem: "Problem") -> str:
 def mendable(error: CelosiaError) -> "Problem":
     """Return what to tell about an error beside the form that caused it, or raise it if the form cannot mend it."""
     problem = problem_of(error)
-    if problem is None or not (problem.status in _MENDABLE or isinstance(error, BudgetExceeded)):
+    if problem is None or not (problem.status in _MENDABLE or isinstance(error, BudgetExceededError)):
         raise error
     return problem
 

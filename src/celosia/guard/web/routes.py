@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from fastapi import APIRouter
 
     from celosia.guard.service import Guard
-    from celosia.guard.web.visit import Page
+    from celosia.guard.web.web_session import Page
 
 PAGES: "Final[tuple[Page, ...]]" = (
     *SIGN_IN_PAGES,

@@ -17,19 +17,19 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from celosia.core.errors import NotAllowed, TooManyRequests
-from celosia.guard.errors import NotThere
-from celosia.guard.http.problems import Refused, problem_of, request_number
+from celosia.core.errors import NotAllowedError, TooManyRequestsError
+from celosia.guard.errors import NotFoundError
+from celosia.guard.http.problems import HttpError, problem_of, request_number
 from celosia.guard.http.routing import shared
 from celosia.guard.web.cookies import SIGNED_IN, VISITOR, forget, form_token, fresh_secret, from_here, keep, secret_in
 from celosia.guard.web.i18n.language import LANGUAGE_COOKIE, LANGUAGES, chosen_language, language
 from celosia.guard.web.i18n.wording import worded
 from celosia.guard.web.rendering import error_title, page, redirect
-from celosia.guard.web.visit import Visit
+from celosia.guard.web.web_session import WebSession
 
 if TYPE_CHECKING:
     from celosia.guard.service import Guard
-    from celosia.guard.web.visit import Page
+    from celosia.guard.web.web_session import Page
 
 _MOST_FIELDS: Final = 200
 _FORM: Final = "application/x-www-form-urlencoded"
@@ -108,12 +108,12 @@ def _reply(one: "Page", guard: "Guard", arrival: _Arrival, request: Request) -> 
     return reply
 
 
-def _visit(guard: "Guard", arrival: _Arrival) -> Visit:
+def _visit(guard: "Guard", arrival: _Arrival) -> WebSession:
     code = chosen_language(
         arrival.query.get("lang"), arrival.cookies.get(LANGUAGE_COOKIE), arrival.headers.get("accept-language")
     )
     secret = secret_in(arrival.cookies, VISITOR) or fresh_secret()
-    return Visit(
+    return WebSession(
         guard=guard,
         path=arrival.path,
         language=language(code),
@@ -126,29 +126,29 @@ def _visit(guard: "Guard", arrival: _Arrival) -> Visit:
     )
 
 
-def _recognised(visit: Visit, arrival: _Arrival) -> tuple[Visit, bool]:
+def _recognised(visit: WebSession, arrival: _Arrival) -> tuple[WebSession, bool]:
     """The visit with whoever is signed in, and whether a sign-in has ended."""
     secret = secret_in(arrival.cookies, SIGNED_IN)
     if secret is None:
         return visit, False
     try:
         identity = visit.guard.signed_in(secret)
-    except NotAllowed:
+    except NotAllowedError:
         return visit, True
     return replace(visit, signed_in=identity, secret=secret, token=form_token(secret)), False
 
 
-def _count(visit: Visit, request: Request) -> None:
+def _count(visit: WebSession, request: Request) -> None:
     """One request of a key, as over the API: whoever signs in from many addresses asks no more often."""
     if visit.signed_in is None:
         return
     limit = visit.guard.config.limits.requests_per_minute
     wait = shared(request).rates.take(f"key {visit.signed_in.key_id or visit.signed_in.name}", per_minute=limit)
     if wait:
-        raise TooManyRequests(f"Too many requests in a minute: wait {math.ceil(wait)} s.")
+        raise TooManyRequestsError(f"Too many requests in a minute: wait {math.ceil(wait)} s.")
 
 
-def _to_sign_in(visit: Visit, *, lapsed: bool) -> Response:
+def _to_sign_in(visit: WebSession, *, lapsed: bool) -> Response:
     reply = redirect("/sign-in", **({"ended": "1"} if lapsed else {}))
     if visit.fragment:  # htmx would put the sign-in page where the fragment was wanted
         reply = Response(status_code=204, headers={"HX-Redirect": reply.headers["location"]})
@@ -157,13 +157,13 @@ def _to_sign_in(visit: Visit, *, lapsed: bool) -> Response:
     return reply
 
 
-def _mistake(visit: Visit, error: Exception, request: Request) -> Response:
-    problem = problem_of(error) if isinstance(error, Refused) or not isinstance(error, HTTPException) else None
+def _mistake(visit: WebSession, error: Exception, request: Request) -> Response:
+    problem = problem_of(error) if isinstance(error, HttpError) or not isinstance(error, HTTPException) else None
     if problem is None:
         number = request_number(request.scope)
         request.app.state.journal.unforeseen(error, request=number)
         return page(visit, "error.html", status=500, title=visit.text("error.title"), detail="", journal=number)
-    status = 404 if isinstance(error, NotThere) else problem.status
+    status = 404 if isinstance(error, NotFoundError) else problem.status
     title = visit.text("error.missing") if status == 404 else error_title(visit, problem)
     told = worded(problem.detail, visit.language)
     values: dict[str, Any] = {"title": title, "detail": told.text, "spoken": told.code}

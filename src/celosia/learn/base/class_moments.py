@@ -15,18 +15,18 @@ import numpy as np
 
 from celosia.core.adjacency import AddRemove
 from celosia.core.errors import ParameterError
-from celosia.core.exact import quote
+from celosia.core.exact import safe_repr
 from celosia.data.schema.axis import Axis
 from celosia.learn.privacy.bounds import axis_of
-from celosia.statistics.base.contribution import Footprint
-from celosia.statistics.base.inquiry import Inquiry, Part
+from celosia.statistics.base.contribution import RowSensitivity
+from celosia.statistics.base.inquiry import Part, SummaryRequest
 from celosia.statistics.base.measure import Measure
 from celosia.statistics.base.products import Products
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from celosia.learn.base.summaries import Design
+    from celosia.learn.base.summaries import FitSpec
     from celosia.statistics.base.estimate import Estimate
     from celosia.statistics.base.noise import Noise
 
@@ -92,11 +92,11 @@ class ClassMoments(Measure):
         return ((0, crowd), *((-length, length) for length in self.lengths), *((0, top) for top in tops))
 
     @property
-    def footprint(self) -> Footprint:
+    def footprint(self) -> RowSensitivity:
         """How far a row can be from none, and from another of its class or none."""
         return self.footprint_of(1)
 
-    def footprint_of(self, classes: int) -> Footprint:
+    def footprint_of(self, classes: int) -> RowSensitivity:
         """Return the footprint where rows are summed class by class: a replaced row can leave its class for another."""
         crowd, lengths = self.weights[0], self.lengths
         # Weights for the L2 norm reach further in L1: at most 5/4 from none, 9/4 across.
@@ -104,11 +104,11 @@ class ClassMoments(Measure):
         far, wide = (sum(-(-length * part // 4) for length in lengths) for part in quarters)
         squares = sum(length**2 for length in lengths)
         moves = 2 if classes > 1 else 1  # to another class, or away
-        return Footprint(
+        return RowSensitivity(
             l1=crowd + far,
             l2_squared=crowd**2 + squares,
-            across_l1=max(wide, moves * (crowd + far)),
-            across_l2_squared=max(4 * squares, moves * (crowd**2 + squares)),
+            replace_l1=max(wide, moves * (crowd + far)),
+            replace_l2_squared=max(4 * squares, moves * (crowd**2 + squares)),
         )
 
     def features(self, *k: Any) -> tuple[Any, ...]:
@@ -160,7 +160,9 @@ class ClassMoments(Measure):
         return None
 
     def _check(self, quantity: str) -> None:
-        raise ParameterError(f"Moments of classes answer no {quote(quantity)}: an estimator solves for what it wants.")
+        raise ParameterError(
+            f"Moments of classes answer no {safe_repr(quantity)}: an estimator solves for what it wants."
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -178,7 +180,7 @@ class NoisyMoments:
     shortfall_noise: "NDArray[np.float64]"
 
 
-def moments_inquiry(design: "Design") -> Inquiry:
+def moments_inquiry(design: "FitSpec") -> SummaryRequest:
     """Return the inquiry for moments of all columns, by class, with whichever noise leaves the columns clearer."""
     axes = tuple(axis_of(kind) for kind in design.features)
     classes = 1 if design.classes is None else len(design.classes)
@@ -195,14 +197,14 @@ def moments_inquiry(design: "Design") -> Inquiry:
     return min(found, key=lambda inquiry: inquiry.noise.variance)
 
 
-def moments_of(inquiry: Inquiry) -> ClassMoments:
+def moments_of(inquiry: SummaryRequest) -> ClassMoments:
     """Return the moments that an inquiry of ``moments_inquiry`` asks for."""
     moments = inquiry.parts[0].measure
     assert isinstance(moments, ClassMoments)  # noqa: S101 - for the type checker: it was made here
     return moments
 
 
-def _count_is_free(design: "Design", classes: int) -> bool:
+def _count_is_free(design: "FitSpec", classes: int) -> bool:
     """Tell whether a replaced row leaves the count as it is: then the count may weigh more, for nothing."""
     bounding = design.bounding
     alone = bounding.rows * bounding.groups == 1 and bounding.unit == "row"

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any, Self
 
 from sklearn.base import BaseEstimator, clone
 
-from celosia.core.cautions import TuningWarning
 from celosia.core.errors import CelosiaError, ParameterError
-from celosia.core.exact import quote, whole
+from celosia.core.exact import exact_integer, safe_repr
+from celosia.core.warnings import TuningWarning
 from celosia.learn.privacy.bounds import known_count
 from celosia.learn.privacy.paying import Payment, paid
 from celosia.learn.privacy.target import Target, is_infinite
-from celosia.ledger.door import door_of
+from celosia.ledger.budget_account import as_account
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -99,9 +99,11 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn ship
         Rows in memory do not tell whose they are, so that a budget of persons, with all their rows, cannot be kept; nor
         can any be kept without noise.
         """
-        door = None if self.budget is None else door_of(self.budget)
-        target = Target.of(epsilon=self.epsilon, delta=self.delta, rho=self.rho, adjacency=self.adjacency, door=door)
-        if door is not None and not target.private:
+        account = None if self.budget is None else as_account(self.budget)
+        target = Target.of(
+            epsilon=self.epsilon, delta=self.delta, rho=self.rho, adjacency=self.adjacency, account=account
+        )
+        if account is not None and not target.private:
             raise ParameterError(
                 "budget: without privacy (epsilon=inf) there is nothing to pay for: leave budget= out."
             )
@@ -126,7 +128,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn ship
         self.event_, self.guarantee_, self.seeded_ = event, guarantee, seeded
 
     @contextlib.contextmanager
-    def _or_as_before(self) -> Iterator[None]:
+    def _rollback_on_error(self) -> Iterator[None]:
         """Run a block; if it fails, the estimator is what it was before: no state is half new."""
         before = dict(vars(self))
         try:
@@ -139,7 +141,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn ship
                 error.__context__ = None  # what failed inside may quote the data
             raise
 
-    def _plainly(self) -> None:
+    def _mark_non_private(self) -> None:
         """Tell that nothing was promised."""
         self.event_, self.guarantee_, self.noise_scale_, self.seeded_ = None, None, 0.0, False
 
@@ -160,7 +162,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn ship
             known = getattr(self, "n_features_in_", None)
         if known is None:
             raise ParameterError("Say how many features there will be: n_features=, or an array of bounds.")
-        return int(whole(known, name="n_features"))
+        return int(exact_integer(known, name="n_features"))
 
     # ------------------------------------------------------------------------------------------ what a model can do
 
@@ -227,5 +229,5 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn ship
 def one_of_the_methods(method: object, methods: tuple[str, ...]) -> str:
     """Return a method that an estimator knows; refuse any other."""
     if not isinstance(method, str) or method not in methods:
-        raise ParameterError(f"method must be one of {', '.join(map(repr, methods))}, not {quote(method)}.")
+        raise ParameterError(f"method must be one of {', '.join(map(repr, methods))}, not {safe_repr(method)}.")
     return method

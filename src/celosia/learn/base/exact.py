@@ -16,7 +16,7 @@ from celosia.core.errors import InputError
 from celosia.data.schema.columns import Kind
 from celosia.learn.base.class_moments import ClassMoments
 from celosia.learn.privacy.bounds import axis_of, ends_of
-from celosia.statistics.base.inquiry import Inquiry, Part
+from celosia.statistics.base.inquiry import Part, SummaryRequest
 from celosia.statistics.base.products import Products
 from celosia.statistics.moments.measures import Bins
 
@@ -58,13 +58,13 @@ def _one(kind: Kind, fine: "Axis", axis: "Axis", multiplier: int) -> list[float]
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class Held:
+class ExactSums:
     """Exact sums that are not noised yet: they are held back, shown to nobody, and cannot be stored.
 
     ``add`` takes rows by columns, the target of a regression as the last column, and the places of the classes.
     """
 
-    inquiry: Inquiry
+    inquiry: SummaryRequest
     kinds: tuple[Kind, ...]
     rows: int = 0
     _sums: list[NDArray[Any]] = field(default_factory=list)
@@ -100,7 +100,7 @@ class Held:
         )
 
     def __repr__(self) -> str:
-        return "<Held: exact sums that are not released>"
+        return "<ExactSums: exact sums that are not released>"
 
     def __reduce__(self) -> str:
         raise InputError("A model that is not finished holds exact sums, which cannot be stored: call finish() before.")

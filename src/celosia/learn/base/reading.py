@@ -17,8 +17,8 @@ from sklearn.utils.validation import check_array, column_or_1d, validate_data
 
 from celosia.core.adjacency import AddRemove
 from celosia.core.errors import CelosiaError, InputError, ParameterError, UnboundedDataError
-from celosia.core.exact import quote
-from celosia.ledger.door import door_of
+from celosia.core.exact import safe_repr
+from celosia.ledger.budget_account import as_account
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -60,7 +60,7 @@ def _least(estimator: object, least: int, *, reset: bool) -> int:
     Where a budget is for ``ReplaceOne`` the number is public.
     """
     budget, learning = getattr(estimator, "budget", None), reset or "guarantee_" not in vars(estimator)
-    return 0 if learning and budget is not None and door_of(budget).budget.adjacency is AddRemove else least
+    return 0 if learning and budget is not None and as_account(budget).budget.adjacency is AddRemove else least
 
 
 def read_values(estimator: Any, X: Any, *, reset: bool) -> NDArray[Any]:  # noqa: N803 - scikit-learn's
@@ -132,12 +132,12 @@ def public_classes(classes: Any, y: Any, labels: NDArray[Any]) -> NDArray[Any]:
 def _declared(classes: Any, y: Any, labels: NDArray[Any]) -> NDArray[Any]:
     if isinstance(classes, str):
         if classes != "public":
-            raise ParameterError(f'classes must be a list of labels, or "public", not {quote(classes)}.')
+            raise ParameterError(f'classes must be a list of labels, or "public", not {safe_repr(classes)}.')
         return np.unique(labels)
     if classes is not None:
         listed = np.asarray(classes)
         if listed.ndim != 1 or listed.dtype.kind not in "biufUSO":
-            raise ParameterError(f"classes must be a list of labels, not {quote(classes)}.")
+            raise ParameterError(f"classes must be a list of labels, not {safe_repr(classes)}.")
         return _different(listed, classes)
     typed = _categories(y)
     if typed is None:
@@ -155,7 +155,7 @@ def _different(listed: NDArray[Any], classes: object) -> NDArray[Any]:
     except TypeError:
         found = listed[:0]
     if len(found) != len(listed) or (listed.dtype.kind == "f" and not np.isfinite(listed).all()):
-        raise ParameterError(f"classes must be different labels of one type, not {quote(classes)}.")
+        raise ParameterError(f"classes must be different labels of one type, not {safe_repr(classes)}.")
     return found
 
 

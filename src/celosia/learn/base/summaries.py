@@ -2,7 +2,7 @@
 
 Because sums add up, the records may come in chunks (``partial_fit``, then ``finish``) or stay in a database
 (``session.fit``): the exact numbers are the same, and only noisy ones are ever solved. What is summed is decided from
-public knowledge, the ``Design``, before a record is looked at.
+public knowledge, the ``FitSpec``, before a record is looked at.
 """
 
 from abc import abstractmethod
@@ -16,20 +16,20 @@ from numpy.typing import NDArray
 from celosia.core.errors import InputError, ParameterError
 from celosia.data.schema.columns import Kind
 from celosia.learn.base.estimator import PrivateEstimator
-from celosia.learn.base.exact import Held
+from celosia.learn.base.exact import ExactSums
 from celosia.learn.base.reading import public_classes, read_features, read_labels, read_target
 from celosia.learn.privacy.bounds import ends_of, feature_kinds, target_kind
 from celosia.learn.privacy.target import Target
 from celosia.noise.source import Seeded
-from celosia.statistics.base.contribution import Bounding, Footprint
-from celosia.statistics.base.inquiry import Facts, Inquiry, Part, reached
+from celosia.statistics.base.contribution import ContributionBounds, RowSensitivity
+from celosia.statistics.base.inquiry import Part, Provenance, SummaryRequest, reached
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Design:
+class FitSpec:
     """All that is public about a fit: the kinds of the columns, the classes, the promise, and who is protected.
 
     ``target`` is the kind of a target that is a number. ``droppable``: a row may be left out for what it holds.
@@ -37,7 +37,7 @@ class Design:
 
     features: tuple[Kind, ...]
     privacy: Target
-    bounding: Bounding
+    bounding: ContributionBounds
     target: Kind | None = None
     classes: tuple[Any, ...] | None = None
     names: tuple[str, ...] | None = None
@@ -51,10 +51,10 @@ class Design:
     def inquiry(
         self,
         parts: "Sequence[Part]",
-        footprint: Footprint,
+        footprint: RowSensitivity,
         *,
         combination: Any = None,
-    ) -> Inquiry:
+    ) -> SummaryRequest:
         """Return the inquiry for these parts: with the noise that the footprint of one row and the promise call for."""
         sensitivity = reached(footprint, self.bounding, droppable=self.droppable)
         cells = 1 if self.classes is None else len(self.classes)
@@ -62,7 +62,7 @@ class Design:
         noise = self.privacy.noise(sensitivity, summed if combination is None else combination.shape[0])
         guarantee = self.privacy.guarantee
         assert guarantee is not None  # noqa: S101 - for the type checker: without privacy nothing is asked
-        return Inquiry(
+        return SummaryRequest(
             parts=tuple(parts),
             footprint=footprint,
             bounding=self.bounding,
@@ -90,11 +90,11 @@ class SummaryEstimator(PrivateEstimator):
     provenance_: dict[str, str]
 
     @abstractmethod
-    def _inquiry(self, design: Design) -> Inquiry:
+    def _inquiry(self, design: FitSpec) -> SummaryRequest:
         """Say what is summed: usually ``design.inquiry(parts, footprint)``. Refuse what makes no sense."""
 
     @abstractmethod
-    def _solve(self, noisy: NDArray[np.int64], inquiry: Inquiry, design: Design) -> None:
+    def _solve(self, noisy: NDArray[np.int64], inquiry: SummaryRequest, design: FitSpec) -> None:
         """Set the learned attributes from noisy numbers; ``noise_scale_`` too."""
 
     @abstractmethod
@@ -105,8 +105,8 @@ class SummaryEstimator(PrivateEstimator):
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: N803 - scikit-learn's names
         """Learn from records: pay, read them once, add noise once, and solve."""
-        with self._or_as_before():
-            self._let_go()
+        with self._rollback_on_error():
+            self._clear_sums()
             values, target = self._validated(X, y, getattr(self, "classes", None), first=True)
             self._release(self._begin(values.shape[1]), values, target)
         return self
@@ -118,7 +118,7 @@ class SummaryEstimator(PrivateEstimator):
         """
         first = "_held" not in vars(self)
         known = getattr(self, "classes", None) if classes is None else classes
-        with self._or_as_before():
+        with self._rollback_on_error():
             values, target = self._validated(X, y, known if first else getattr(self, "classes_", None), first=first)
             if first:
                 self._held = self._begin(values.shape[1])
@@ -130,7 +130,7 @@ class SummaryEstimator(PrivateEstimator):
         held = vars(self).get("_held")
         if held is None:
             raise InputError(f"There are no records yet: call {type(self).__name__}.partial_fit(...) before finish().")
-        with self._or_as_before():
+        with self._rollback_on_error():
             self._release(held)
         return self
 
@@ -141,8 +141,8 @@ class SummaryEstimator(PrivateEstimator):
             if values is not None:
                 held.add(values, target)
             self._solve_plain(*held.all())
-            self._plainly()
-            self._let_go()
+            self._mark_non_private()
+            self._clear_sums()
             return
         inquiry, design = held.inquiry, _design_of(held.inquiry)
         with self._paid(design.privacy, inquiry.event, features=len(design.features)) as payment:
@@ -151,7 +151,7 @@ class SummaryEstimator(PrivateEstimator):
             noisy = inquiry.release(held.combined(), payment.source)
             self._solve(noisy, inquiry, design)
             payment.deliver(noisy)
-        self._let_go()
+        self._clear_sums()
 
     def _validated(
         self,
@@ -173,7 +173,7 @@ class SummaryEstimator(PrivateEstimator):
         names = getattr(self, "feature_names_in_", None)
         if not privacy.private:
             return _Plain(() if self.bounds is None else self._kinds(count, names), self._target_bounds())
-        design = Design(
+        design = FitSpec(
             features=self._kinds(count, names),
             privacy=privacy,
             bounding=privacy.bounding,
@@ -182,7 +182,7 @@ class SummaryEstimator(PrivateEstimator):
             names=None if names is None else tuple(names),
         )
         inquiry = _fitting(self._inquiry(design))
-        return Held(inquiry, design.kinds)
+        return ExactSums(inquiry, design.kinds)
 
     def _target_bounds(self) -> Kind | None:
         known = self._learns == "number" and self.bounds_y is not None
@@ -206,22 +206,22 @@ class SummaryEstimator(PrivateEstimator):
         known = public_classes(classes, y, labels)
         return np.searchsorted(known, labels).astype(np.int64), known
 
-    def _let_go(self) -> None:
+    def _clear_sums(self) -> None:
         self.__dict__.pop("_held", None)
 
     # ------------------------------------------------------------------------------------- rows in a database
 
-    def inquire(
+    def plan_fit(
         self,
         features: Mapping[str, Kind],
         target: Kind | None = None,
         *,
-        bounding: Bounding | None = None,
+        bounding: ContributionBounds | None = None,
         droppable: bool = False,
         exact: bool = True,
-    ) -> Inquiry:
+    ) -> SummaryRequest:
         """Return what is to be summed over columns of these kinds; a session calls this, and sums in its database."""
-        bounding = Bounding() if bounding is None else bounding
+        bounding = ContributionBounds() if bounding is None else bounding
         wanted = self._learns != "features"
         if wanted != (target is not None):
             raise ParameterError(f"{type(self).__name__} {'needs a' if wanted else 'has no'} target column.")
@@ -249,7 +249,7 @@ class SummaryEstimator(PrivateEstimator):
                 )
             classes = tuple(np.unique(np.array(classes)).tolist())  # in the order that classes_ has in memory
             self._check_classes(classes)
-        design = Design(
+        design = FitSpec(
             features=tuple(features.values()),
             privacy=privacy,
             bounding=bounding,
@@ -265,18 +265,18 @@ class SummaryEstimator(PrivateEstimator):
         if given is not None and given != "public" and sorted(map(str, given)) != sorted(map(str, classes)):
             raise ParameterError("The schema of the table says the classes: leave classes= out.")
 
-    def conclude(self, noisy: NDArray[np.int64], inquiry: Inquiry, facts: Facts) -> Self:
+    def finish_fit(self, noisy: NDArray[np.int64], inquiry: SummaryRequest, facts: Provenance) -> Self:
         """Take noisy numbers that were summed and paid for elsewhere, and solve."""
         design = _design_of(inquiry)
-        with self._or_as_before():
-            self._let_go()
+        with self._rollback_on_error():
+            self._clear_sums()
             self._take_over(noisy, inquiry, design)
             self.event_, self.guarantee_, self.seeded_ = inquiry.event, inquiry.guarantee, facts.seeded
         told = {name: getattr(facts, name) for name in ("schema", "table", "where")}
         self.provenance_ = {name: text for name, text in told.items() if text is not None}
         return self
 
-    def _take_over(self, noisy: NDArray[np.int64], inquiry: Inquiry, design: Design) -> None:
+    def _take_over(self, noisy: NDArray[np.int64], inquiry: SummaryRequest, design: FitSpec) -> None:
         self.n_features_in_ = len(design.features)
         if design.names is not None:
             self.feature_names_in_ = np.array(design.names, dtype=object)
@@ -306,20 +306,20 @@ class _Plain:
         return np.concatenate(self._values), np.concatenate(self._targets) if self._targets else None
 
 
-def _together(held: Held | _Plain, values: NDArray[np.float64], target: NDArray[Any] | None) -> tuple[Any, ...]:
+def _together(held: ExactSums | _Plain, values: NDArray[np.float64], target: NDArray[Any] | None) -> tuple[Any, ...]:
     """Return rows as they are added up: a target that is a number is the last column."""
     if target is None or isinstance(held, _Plain) or _design_of(held.inquiry).target is None:
         return values, target
     return (np.column_stack([values, target]),)
 
 
-def _design_of(inquiry: Inquiry) -> Design:
+def _design_of(inquiry: SummaryRequest) -> FitSpec:
     design = inquiry.design
-    assert isinstance(design, Design)  # noqa: S101 - for the type checker: it was made here
+    assert isinstance(design, FitSpec)  # noqa: S101 - for the type checker: it was made here
     return design
 
 
-def _fitting(inquiry: Inquiry) -> Inquiry:
+def _fitting(inquiry: SummaryRequest) -> SummaryRequest:
     """Return an inquiry whose noise can be drawn; whether it can follows from its scale, so it is tried on nothing."""
     inquiry.release(np.zeros(inquiry.width, dtype=np.int64), Seeded(0))
     return inquiry

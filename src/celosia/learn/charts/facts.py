@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from celosia.core.errors import InputError, ParameterError
-from celosia.core.exact import quote
+from celosia.core.exact import safe_repr
 from celosia.learn.linear_model.noisy_moments import Moments
 from celosia.learn.privacy.bounds import axis_of, feature_kinds
 from celosia.plots import Labels
@@ -68,7 +68,7 @@ def belonging(model: Any, places: Numbers) -> tuple[list[int], Numbers]:
 def check_fitted(model: Any, attribute: str, features: int | None = None) -> None:
     """Refuse what is not fitted, has no such attribute, or has another number of features."""
     if not hasattr(model, attribute) or not hasattr(model, "n_features_in_"):
-        raise ParameterError(f"This picture needs a fitted model with {attribute}, not {quote(model)}.")
+        raise ParameterError(f"This picture needs a fitted model with {attribute}, not {safe_repr(model)}.")
     if features is not None and model.n_features_in_ != features:
         raise ParameterError(f"This picture is of models of {features} feature(s), not of {model.n_features_in_}.")
 
@@ -108,7 +108,7 @@ def targets_of(y: Any, rows: int, classes: Any) -> Numbers:
 def two_places(columns: Any, count: int) -> list[int]:
     """Return the two columns that a picture shows."""
     if count < 2 or len(set(columns)) != 2 or not all(place in range(count) for place in columns):
-        raise ParameterError(f"columns must be two different places of {count} features, not {quote(columns)}.")
+        raise ParameterError(f"columns must be two different places of {count} features, not {safe_repr(columns)}.")
     return [int(place) for place in columns]
 
 

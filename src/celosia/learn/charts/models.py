@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from celosia.core.errors import ParameterError
-from celosia.core.exact import Exact, exact_level, quote
+from celosia.core.exact import Exact, exact_level, safe_repr
 from celosia.learn.charts.facts import (
     axis_titles,
     band_of,
@@ -240,11 +240,11 @@ def _accuracies(rows: list[dict[str, Any]]) -> tuple[list[Curve], list[dict[str,
 
 def _row(row: Mapping[str, Any]) -> dict[str, Any]:
     if not {"name", "epsilon", "score"} <= set(row):
-        raise ParameterError(f"rows must have a name, an epsilon and a score each, not {quote(row)}.")
+        raise ParameterError(f"rows must have a name, an epsilon and a score each, not {safe_repr(row)}.")
     epsilon, score, error = (float(row.get(key, 0.0)) for key in ("epsilon", "score", "error"))
     if not (epsilon > 0 and np.isfinite(score) and 0 <= error < np.inf):
         raise ParameterError(
-            f"rows must have an epsilon above 0, a finite score and an error of 0 or more, not {quote(row)}."
+            f"rows must have an epsilon above 0, a finite score and an error of 0 or more, not {safe_repr(row)}."
         )
     return {"name": str(row["name"]), "epsilon": epsilon, "score": score, "error": error}
 

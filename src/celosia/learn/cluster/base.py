@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from celosia.core.adjacency import AddRemove
 from celosia.core.errors import ParameterError
-from celosia.core.exact import quote, whole
+from celosia.core.exact import exact_integer, safe_repr
 from celosia.learn.base.estimator import PrivateEstimator
 from celosia.learn.base.forecast import Forecast
 from celosia.learn.base.reading import read_features
@@ -56,11 +56,11 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
 
     def _checked(self) -> None:
         """Refuse parameters that make no sense."""
-        whole(self.n_clusters, name="n_clusters")
+        exact_integer(self.n_clusters, name="n_clusters")
         if self.max_iter is not None:
-            whole(self.max_iter, name="max_iter")
+            exact_integer(self.max_iter, name="max_iter")
         if self.expected_rows is not None:
-            whole(self.expected_rows, name="expected_rows")
+            exact_integer(self.expected_rows, name="expected_rows")
 
     def _add(self) -> "Add":
         """Return the kernel that adds rows to sums."""
@@ -78,7 +78,7 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         Without privacy, fewer records than clusters are refused. With privacy they are not, because that would tell
         their number: centres that no record is near to are noise.
         """
-        with self._or_as_before():
+        with self._rollback_on_error():
             self._checked()
             privacy = self._privacy()
             values = read_features(self, X, reset=True, least=1 if privacy.private else int(self.n_clusters))
@@ -94,7 +94,7 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
                 box = self._box(values.shape[1])
                 values = np.clip(values, box.low, box.high)
             self._plain(values)
-            self._plainly()
+            self._mark_non_private()
             return
         passes = self._passes(values.shape[1], privacy, len(values))
         with self._paid(privacy, passes.event, features=values.shape[1]) as payment:
@@ -111,10 +111,12 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         more = min(int(self.n_clusters) // 4, _MOST_MORE)  # many centres are not all in the right place at once
         refining = _REFINING + more if self.max_iter is None else int(self.max_iter)
         if refining > _MOST_REFINING:
-            raise ParameterError(f"max_iter must be at most {_MOST_REFINING} with privacy, not {quote(self.max_iter)}.")
+            raise ParameterError(
+                f"max_iter must be at most {_MOST_REFINING} with privacy, not {safe_repr(self.max_iter)}."
+            )
         if self.n_clusters > _MOST_CLUSTERS:  # a public limit, whatever the number of records
             raise ParameterError(
-                f"n_clusters must be at most {_MOST_CLUSTERS:,} with privacy, not {quote(self.n_clusters)}."
+                f"n_clusters must be at most {_MOST_CLUSTERS:,} with privacy, not {safe_repr(self.n_clusters)}."
             )
         targets = [privacy]
         if privacy.kind == "approximate":
@@ -166,7 +168,7 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         True
         """
         self._checked()
-        privacy, rows = self._forecast_target(epsilon, delta, rho), whole(n, name="n")
+        privacy, rows = self._forecast_target(epsilon, delta, rho), exact_integer(n, name="n")
         error = scale = 0.0
         if privacy.private:
             error, scale = self._forecast(rows, self._feature_count(n_features), privacy)

@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.metrics.pairwise import euclidean_distances, pairwise_distances_argmin
 
 from celosia.core.errors import ParameterError
-from celosia.core.exact import quote
+from celosia.core.exact import safe_repr
 from celosia.learn.base.estimator import one_of_the_methods
 from celosia.learn.cluster.base import Clusterer
 from celosia.learn.privacy.target import Target
@@ -129,7 +129,7 @@ class FuzzyCMeans(Clusterer):
         m: object = self.m
         known = isinstance(m, int | float | np.integer | np.floating) and not isinstance(m, bool)
         if not known or not 1 < m <= _MOST_FUZZY or float(m) == 1:  # type: ignore[operator,arg-type] # a number
-            raise ParameterError(f"m must be a number above 1 and at most {_MOST_FUZZY}, not {quote(m)}.")
+            raise ParameterError(f"m must be a number above 1 and at most {_MOST_FUZZY}, not {safe_repr(m)}.")
         one_of_the_methods(self.method, ("auto", "seed"))
 
     def _add(self) -> "Add":

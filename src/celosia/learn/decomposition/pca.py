@@ -17,13 +17,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from celosia.core.adjacency import ReplaceOne
 from celosia.core.errors import ParameterError
-from celosia.core.exact import quote, whole
+from celosia.core.exact import exact_integer, safe_repr
 from celosia.learn.base.forecast import Forecast
 from celosia.learn.base.reading import read_features
-from celosia.learn.base.summaries import Design, SummaryEstimator
+from celosia.learn.base.summaries import FitSpec, SummaryEstimator
 from celosia.learn.privacy.bounds import axis_of, ends_of, feature_kinds
-from celosia.statistics.base.contribution import Footprint
-from celosia.statistics.base.inquiry import Inquiry, Part
+from celosia.statistics.base.contribution import RowSensitivity
+from celosia.statistics.base.inquiry import Part, SummaryRequest
 from celosia.statistics.base.products import REACH, Products, moments_up_to
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SummaryEstimator): 
 
     # --------------------------------------------------------------------------------------------------- learning
 
-    def _inquiry(self, design: Design) -> Inquiry:
+    def _inquiry(self, design: FitSpec) -> SummaryRequest:
         count = len(design.features)
         self._check(count)
         axes = tuple(axis_of(kind) for kind in design.features)
@@ -110,7 +110,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SummaryEstimator): 
             [Part(measure=measure, columns=tuple(range(count)))], triangle_footprint(measure.reaches, rows, sums)
         )
 
-    def _solve(self, noisy: NDArray[np.int64], inquiry: Inquiry, design: Design) -> None:
+    def _solve(self, noisy: NDArray[np.int64], inquiry: SummaryRequest, design: FitSpec) -> None:
         measure = inquiry.parts[0].measure
         assert isinstance(measure, Products)  # noqa: S101 - for the type checker
         size, weights = len(design.features), np.array(measure.weights, dtype=np.float64)
@@ -171,13 +171,13 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SummaryEstimator): 
     def _check(self, count: int) -> None:
         wanted: Any = self.n_components
         if not isinstance(self.whiten, bool):
-            raise ParameterError(f"whiten must be True or False, not {quote(self.whiten)}.")
+            raise ParameterError(f"whiten must be True or False, not {safe_repr(self.whiten)}.")
         if wanted is None or (isinstance(wanted, float) and 0.0 < wanted < 1.0):
             return
-        if isinstance(wanted, float | str) or whole(wanted, name="n_components") > count:
+        if isinstance(wanted, float | str) or exact_integer(wanted, name="n_components") > count:
             raise ParameterError(
                 f"n_components must be a whole number from 1 to {count}, a share of the variance between 0 and 1, or "
-                f"None for all, not {quote(wanted)}."
+                f"None for all, not {safe_repr(wanted)}."
             )
 
     # ------------------------------------------------------------------------------------------------------ using
@@ -230,12 +230,12 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SummaryEstimator): 
         With 10000 rows and PureDP(epsilon=1): a covariance, in units of half-ranges, is off by about 0.00115, supposing
         features that are not correlated, with means in the middle of their bounds.
         """
-        rows, count = whole(n, name="n", least=2), self._feature_count(n_features)
+        rows, count = exact_integer(n, name="n", least=2), self._feature_count(n_features)
         privacy = self._forecast_target(epsilon, delta, rho)
         scale = 0.0
         if privacy.private:
             kinds = feature_kinds(self.bounds, count, getattr(self, "feature_names_in_", None))
-            inquiry = self._inquiry(Design(features=kinds, privacy=privacy, bounding=privacy.bounding))
+            inquiry = self._inquiry(FitSpec(features=kinds, privacy=privacy, bounding=privacy.bounding))
             scale = math.sqrt(inquiry.noise.variance) / REACH**2
         return Forecast(
             rows=rows,
@@ -247,7 +247,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SummaryEstimator): 
         )
 
 
-def triangle_footprint(reaches: tuple[int, ...], rows: int, sums: int) -> Footprint:
+def triangle_footprint(reaches: tuple[int, ...], rows: int, sums: int) -> RowSensitivity:
     """Return how far one row moves the count times ``rows``, the sums times ``sums``, and the distinct products.
 
     The proof is in ``proofs/pca.md``. Between two rows the count does not move; the largest distances are
@@ -255,11 +255,11 @@ def triangle_footprint(reaches: tuple[int, ...], rows: int, sums: int) -> Footpr
     """
     reach, squares, count = sum(reaches), sum(far**2 for far in reaches), len(reaches)
     triangle = (reach**2 + squares) // 2
-    return Footprint(
+    return RowSensitivity(
         l1=rows + sums * reach + triangle,
         l2_squared=rows**2 + sums**2 * squares + (squares**2 + sum(far**4 for far in reaches)) // 2,
-        across_l1=sums * reach + triangle + (sums**2 * count) // (2 * (count + 1)),
-        across_l2_squared=(squares + sums**2) ** 2,
+        replace_l1=sums * reach + triangle + (sums**2 * count) // (2 * (count + 1)),
+        replace_l2_squared=(squares + sums**2) ** 2,
     )
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from celosia.core.adjacency import AddRemove
 from celosia.core.errors import ParameterError
 from celosia.learn.functional.objective import Objective
-from celosia.statistics.base.contribution import Footprint
+from celosia.statistics.base.contribution import RowSensitivity
 
 if TYPE_CHECKING:
     from celosia.core.adjacency import Adjacency
@@ -59,18 +59,18 @@ class Coefficients:
         return cls(objective=objective, step=1 / fine, noised=noised)
 
     @property
-    def footprint(self) -> Footprint:
+    def footprint(self) -> RowSensitivity:
         """How far one record is from none, and from another, in steps, rounding included.
 
         A coefficient is rounded to the nearest step after an arithmetic of doubles whose error is far below half a step
         (no coefficient has more than 2^38 of them), so it is less than one step off.
         """
         extent, count = self.objective.extent, len(self.noised)
-        return Footprint(
+        return RowSensitivity(
             l1=math.ceil(extent.l1 / self.step) + count,
             l2_squared=_squared(extent.l2_squared / self.step**2, count),
-            across_l1=math.ceil(extent.across_l1 / self.step) + 2 * count,
-            across_l2_squared=_squared(extent.across_l2_squared / self.step**2, 4 * count),
+            replace_l1=math.ceil(extent.replace_l1 / self.step) + 2 * count,
+            replace_l2_squared=_squared(extent.replace_l2_squared / self.step**2, 4 * count),
         )
 
     @property

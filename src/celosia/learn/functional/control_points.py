@@ -38,16 +38,16 @@ class Extent:
 
     l1: Fraction
     l2_squared: Fraction
-    across_l1: Fraction
-    across_l2_squared: Fraction
+    replace_l1: Fraction
+    replace_l2_squared: Fraction
 
     def within(self, other: "Extent") -> "Extent":
         """Return the smaller of two bounds, each by itself: what is bounded by both is bounded by it."""
         return Extent(
             l1=min(self.l1, other.l1),
             l2_squared=min(self.l2_squared, other.l2_squared),
-            across_l1=min(self.across_l1, other.across_l1),
-            across_l2_squared=min(self.across_l2_squared, other.across_l2_squared),
+            replace_l1=min(self.replace_l1, other.replace_l1),
+            replace_l2_squared=min(self.replace_l2_squared, other.replace_l2_squared),
         )
 
 
@@ -59,8 +59,8 @@ def extent_of(polynomials: Sequence[RecordPolynomial]) -> Extent:
     doubled = Extent(  # two records are never further apart than both from 0
         l1=bound.l1,
         l2_squared=bound.l2_squared,
-        across_l1=2 * bound.l1,
-        across_l2_squared=4 * bound.l2_squared,
+        replace_l1=2 * bound.l1,
+        replace_l2_squared=4 * bound.l2_squared,
     )
     return bound.within(doubled)
 
@@ -88,26 +88,26 @@ def _separate(polynomials: Sequence[RecordPolynomial]) -> Extent:
     return Extent(
         l1=sum(far, Fraction(0)),
         l2_squared=sum((size * size for size in far), Fraction(0)),
-        across_l1=sum(wide, Fraction(0)),
-        across_l2_squared=sum((size * size for size in wide), Fraction(0)),
+        replace_l1=sum(wide, Fraction(0)),
+        replace_l2_squared=sum((size * size for size in wide), Fraction(0)),
     )
 
 
 def _joint(points: NDArray[Any], unit: int) -> Extent:
     """The furthest control point, and the two furthest apart."""
     l1, l2 = int(np.abs(points).sum(axis=1).max()), int((points * points).sum(axis=1).max())
-    across_l1, across_l2 = 2 * l1, 4 * l2
+    replace_l1, replace_l2 = 2 * l1, 4 * l2
     if points.size * len(points) <= (_MOST_PAIRS if points.dtype == np.int64 else _MOST_LONG):
-        across_l1 = across_l2 = 0
+        replace_l1 = replace_l2 = 0
         for place, point in enumerate(points):
             apart = np.abs(points[place:] - point)
-            across_l1 = max(across_l1, int(apart.sum(axis=1).max()))
-            across_l2 = max(across_l2, int((apart * apart).sum(axis=1).max()))
+            replace_l1 = max(replace_l1, int(apart.sum(axis=1).max()))
+            replace_l2 = max(replace_l2, int((apart * apart).sum(axis=1).max()))
     return Extent(
         l1=Fraction(l1, unit),
         l2_squared=Fraction(l2, unit**2),
-        across_l1=Fraction(across_l1, unit),
-        across_l2_squared=Fraction(across_l2, unit**2),
+        replace_l1=Fraction(replace_l1, unit),
+        replace_l2_squared=Fraction(replace_l2, unit**2),
     )
 
 

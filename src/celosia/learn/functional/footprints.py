@@ -8,10 +8,10 @@ all corners of the box in the tests.
 
 from collections.abc import Sequence
 
-from celosia.statistics.base.contribution import Footprint
+from celosia.statistics.base.contribution import RowSensitivity
 
 
-def linear_footprint(reaches: Sequence[int], target: int, intercept: int | None = None) -> Footprint:
+def linear_footprint(reaches: Sequence[int], target: int, intercept: int | None = None) -> RowSensitivity:
     """Return the footprint of the products of columns, each pair once, and of every column with the target.
 
     The square of the intercept is the same for every record, so no two records differ in it.
@@ -21,12 +21,12 @@ def linear_footprint(reaches: Sequence[int], target: int, intercept: int | None 
     largest += [column * target for column in columns]
     constant = 0 if intercept is None else intercept**2
     l1, l2_squared = sum(largest), sum(size * size for size in largest)
-    return Footprint(
-        l1=l1, l2_squared=l2_squared, across_l1=l1 - constant, across_l2_squared=l2_squared - constant * constant
+    return RowSensitivity(
+        l1=l1, l2_squared=l2_squared, replace_l1=l1 - constant, replace_l2_squared=l2_squared - constant * constant
     )
 
 
-def logistic_footprint(reaches: Sequence[int], unit: int) -> Footprint:
+def logistic_footprint(reaches: Sequence[int], unit: int) -> RowSensitivity:
     """Return the footprint of the logistic loss's coefficients times 8, for a label of two classes.
 
     They are 4u(1 - 2y)v for a column v, v v for its square and 2 v v' for a product, u being the ``unit`` that no reach
@@ -36,15 +36,15 @@ def logistic_footprint(reaches: Sequence[int], unit: int) -> Footprint:
     l1 = along * along + 4 * unit * along
     both = min(along, 2 * unit)  # what two records of different labels share, at its worst
     l2_squared = 16 * unit**2 * sum(reach**2 for reach in reaches) + _squares(reaches)
-    return Footprint(
+    return RowSensitivity(
         l1=l1,
         l2_squared=l2_squared,
-        across_l1=l1 + 4 * unit * both - both * both,
-        across_l2_squared=l2_squared + _gain(49 * unit**2, sum(reach**2 for reach in reaches)),
+        replace_l1=l1 + 4 * unit * both - both * both,
+        replace_l2_squared=l2_squared + _gain(49 * unit**2, sum(reach**2 for reach in reaches)),
     )
 
 
-def softmax_footprint(reaches: Sequence[int], unit: int, classes: int, *, fit_intercept: bool) -> Footprint:
+def softmax_footprint(reaches: Sequence[int], unit: int, classes: int, *, fit_intercept: bool) -> RowSensitivity:
     """Return the footprint of the coefficients for more than two classes, times twice their number.
 
     They are 2Ku v in the record's own class (2Ku u for an intercept), v v for the square of a column, and 2 v v' for a
@@ -56,11 +56,11 @@ def softmax_footprint(reaches: Sequence[int], unit: int, classes: int, *, fit_in
     squared = sum(reach**2 for reach in reaches)
     l1 = along * along + weight * (along + ones)
     l2_squared = weight**2 * (squared + ones**2) + _squares(reaches)
-    return Footprint(
+    return RowSensitivity(
         l1=l1,
         l2_squared=l2_squared,
-        across_l1=l1 + weight * ones + weight * both - both * both,
-        across_l2_squared=l2_squared + (weight * ones) ** 2 + _gain(weight**2 + unit**2, squared),
+        replace_l1=l1 + weight * ones + weight * both - both * both,
+        replace_l2_squared=l2_squared + (weight * ones) ** 2 + _gain(weight**2 + unit**2, squared),
     )
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from celosia.core.errors import ParameterError
-from celosia.core.exact import exact_positive, quote, whole
+from celosia.core.exact import exact_integer, exact_positive, safe_repr
 from celosia.learn.base.estimator import PrivateEstimator
 from celosia.learn.base.forecast import Forecast
 from celosia.learn.base.reading import read_features, read_target
@@ -107,7 +107,7 @@ class FunctionalMechanism(PrivateEstimator):
 
     def fit(self, X: Any, y: Any) -> Self:  # noqa: N803 - scikit-learn's names
         """Pay, sum the coefficients over records, add noise, and minimise."""
-        with self._or_as_before():
+        with self._rollback_on_error():
             return self._fit(X, y)
 
     def _fit(self, X: Any, y: Any) -> Self:  # noqa: N803 - scikit-learn's names
@@ -144,7 +144,7 @@ class FunctionalMechanism(PrivateEstimator):
         >>> print(FunctionalMechanism("linear", bounds=(0, 1), bounds_y=(0, 1)).preview(1000, 1, n_features=1))
         With 1000 rows and PureDP(epsilon=1): a weight of scaled records is off by about 0.00849, supposing ...
         """
-        rows = whole(n, name="n")
+        rows = exact_integer(n, name="n")
         privacy = self._forecast_target(epsilon, delta, rho)
         objective = self._objective(self._feature_count(n_features))
         sums = Coefficients.of(objective, privacy.adjacency)
@@ -168,7 +168,7 @@ class FunctionalMechanism(PrivateEstimator):
             values = _scaled(values, self._feature_range(values.shape[1]))
         if self.bounds_y is not None:
             target = _scaled(target[:, None], self._target_range())[:, 0]
-        self._plainly()
+        self._mark_non_private()
         self.noise_scale_ = np.zeros(len(objective.terms))
         self._settle(objective, objective.coefficients(values, target).sum(axis=0), radius)
         return self
@@ -190,7 +190,7 @@ class FunctionalMechanism(PrivateEstimator):
         self.coef_ = self.minimum_.copy()
 
     def _objective(self, features: int) -> Objective:
-        degree = whole(self.degree, name="degree")
+        degree = exact_integer(self.degree, name="degree")
         given: Any = self.objective
         if isinstance(given, Objective):
             found = given
@@ -198,7 +198,7 @@ class FunctionalMechanism(PrivateEstimator):
             found = objective_of(given, features, fit_intercept=self.fit_intercept)
         elif not isinstance(given, str) or given not in _NAMED:
             raise ParameterError(
-                f'objective must be "linear", "logistic", an Objective or a function, not {quote(given)}.'
+                f'objective must be "linear", "logistic", an Objective or a function, not {safe_repr(given)}.'
             )
         elif given == "linear":
             found = linear_objective(features, fit_intercept=self.fit_intercept)
@@ -208,7 +208,7 @@ class FunctionalMechanism(PrivateEstimator):
             raise ParameterError(f"objective is of {found.features} features, the data have {features}.")
         if found.degree > degree:
             raise ParameterError(
-                f"degree is {quote(self.degree)}, but the objective is of degree {found.degree}: say so."
+                f"degree is {safe_repr(self.degree)}, but the objective is of degree {found.degree}: say so."
             )
         if self.radius is None and found.degree != 2:
             raise ParameterError(

@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from celosia.core.errors import CelosiaError, ParameterError
-from celosia.core.exact import quote, whole
+from celosia.core.exact import exact_integer, safe_repr
 from celosia.learn.functional.control_points import Extent, Places, RecordPolynomial, extent_of
 from celosia.learn.functional.footprints import linear_footprint, logistic_footprint
 from celosia.learn.functional.polynomial import Polynomial, Powers, variables
-from celosia.statistics.base.contribution import Footprint
+from celosia.statistics.base.contribution import RowSensitivity
 
 Loss: TypeAlias = Callable[..., Any]
 """A function of the weights ``w``, the features ``x`` and the target ``y``: what one record adds to the objective."""
@@ -103,7 +103,7 @@ class Objective:
     def extent(self) -> Extent:
         """How far one record moves what is noised, and how far two are apart: never below the truth.
 
-        >>> linear_objective(2).extent.across_l1, logistic_objective(2).extent.across_l1
+        >>> linear_objective(2).extent.replace_l1, logistic_objective(2).extent.replace_l1
         (Fraction(5, 1), Fraction(2, 1))
         """
         scaled: list[RecordPolynomial] = [
@@ -142,12 +142,12 @@ def objective_of(
 
     With ``fit_intercept``, ``x[0]`` is 1 and ``w[0]`` its weight.
     """
-    count = whole(features, name="features")
+    count = exact_integer(features, name="features")
     ones = (Polynomial.of({(): Fraction(1)}),) if fit_intercept else ()
     weights = variables("w", count + len(ones))
     written = _written(loss, weights, (*ones, *variables("x", count)), variables("y", 1)[0])
     if not isinstance(written, Polynomial):
-        raise ParameterError(f"objective must return a polynomial of w, x and y, not {quote(written)}.")
+        raise ParameterError(f"objective must return a polynomial of w, x and y, not {safe_repr(written)}.")
     grouped: dict[Places, dict[Places, Fraction]] = {}
     for powers, number in written.terms:
         monomial, record = _split(powers, count)
@@ -177,7 +177,10 @@ def _written(loss: Loss, *arguments: object) -> object:
 
 def _check_terms(objective: Objective) -> None:
     """Refuse what is no polynomial, or none that can be summed in doubles; what is said twice would count once."""
-    weights, columns = whole(objective.weights, name="weights"), whole(objective.features, name="features") + 1
+    weights, columns = (
+        exact_integer(objective.weights, name="weights"),
+        exact_integer(objective.features, name="features") + 1,
+    )
     _check_products([monomial for monomial, _ in objective.terms], weights, least=1)
     for _, found in objective.terms:
         _check_products([places for places, _ in found], columns, least=0)
@@ -229,7 +232,7 @@ def logistic_objective(features: int, *, degree: int = 2, fit_intercept: bool = 
     """Return the logistic loss log(1 + exp(w x)) - y w x, by its Taylor polynomial at 0."""
     if degree not in _TAYLOR:
         raise ParameterError(
-            f"degree must be one of {', '.join(map(str, _TAYLOR))} for the logistic loss, not {quote(degree)}."
+            f"degree must be one of {', '.join(map(str, _TAYLOR))} for the logistic loss, not {safe_repr(degree)}."
         )
 
     def taylor(w: Sequence[Polynomial], x: Sequence[Polynomial], y: Polynomial) -> Polynomial:
@@ -252,13 +255,13 @@ def _with_known(objective: Objective, extent: Extent) -> Objective:
     return objective
 
 
-def _extent(footprint: Footprint, unit: int) -> Extent:
+def _extent(footprint: RowSensitivity, unit: int) -> Extent:
     """Return a footprint in units, as fractions."""
     return Extent(
         l1=Fraction(footprint.l1, unit),
         l2_squared=Fraction(footprint.l2_squared, unit**2),
-        across_l1=Fraction(footprint.across_l1, unit),
-        across_l2_squared=Fraction(footprint.across_l2_squared, unit**2),
+        replace_l1=Fraction(footprint.replace_l1, unit),
+        replace_l2_squared=Fraction(footprint.replace_l2_squared, unit**2),
     )
 
 

@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Literal, TypeAlias
 
 from celosia.core.errors import ParameterError
-from celosia.core.exact import Exact, exact, quote, show, whole
+from celosia.core.exact import Exact, exact, exact_integer, safe_repr, show
 
 Letter: TypeAlias = Literal["w", "x", "y"]
 
@@ -67,9 +67,9 @@ class Polynomial:
         return Polynomial.of(found)
 
     def __pow__(self, exponent: int) -> "Polynomial":
-        times = whole(exponent, name="exponent", least=0)
+        times = exact_integer(exponent, name="exponent", least=0)
         if times > _HIGHEST:
-            raise ParameterError(f"exponent must be at most {_HIGHEST}, not {quote(exponent)}.")
+            raise ParameterError(f"exponent must be at most {_HIGHEST}, not {safe_repr(exponent)}.")
         found = _polynomial(1)
         for _ in range(times):
             found = found * self
@@ -78,7 +78,7 @@ class Polynomial:
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Polynomial):
             return self.terms == other.terms
-        raise ParameterError(f"A polynomial stands for every record: it cannot be compared with {quote(other)}.")
+        raise ParameterError(f"A polynomial stands for every record: it cannot be compared with {safe_repr(other)}.")
 
     def __hash__(self) -> int:
         return hash(self.terms)

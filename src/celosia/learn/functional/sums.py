@@ -16,16 +16,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from celosia.core.errors import ParameterError
-from celosia.core.exact import quote
+from celosia.core.exact import safe_repr
 from celosia.learn.functional.footprints import linear_footprint, logistic_footprint, softmax_footprint
 from celosia.learn.functional.stretched import Stretched, times
 from celosia.learn.optimize.minimise import stationary_point, trimmed_minimum
-from celosia.statistics.base.contribution import Footprint
-from celosia.statistics.base.inquiry import Inquiry, Part
+from celosia.statistics.base.contribution import RowSensitivity
+from celosia.statistics.base.inquiry import Part, SummaryRequest
 from celosia.statistics.base.products import Monomial, Products, moments_up_to
 
 if TYPE_CHECKING:
-    from celosia.learn.base.summaries import Design
+    from celosia.learn.base.summaries import FitSpec
 
 Sense: TypeAlias = Literal["tight", "seed"]
 
@@ -44,7 +44,7 @@ class Line:
     noise_scale: float
 
 
-def linear_inquiry(design: "Design", *, fit_intercept: bool, sensitivity: Sense = "tight") -> Inquiry:
+def linear_inquiry(design: "FitSpec", *, fit_intercept: bool, sensitivity: Sense = "tight") -> SummaryRequest:
     """Return what least squares sums: the products of the columns, each pair once, and of each with the target."""
     columns, features = _columns(design, fit_intercept, sensitivity), len(design.features)
     monomials = tuple(m for m in moments_up_to(2, features + 1) if m != (features, features))
@@ -61,7 +61,7 @@ def linear_inquiry(design: "Design", *, fit_intercept: bool, sensitivity: Sense 
 
 
 def solve_linear(
-    noisy: NDArray[np.int64], inquiry: Inquiry, *, fit_intercept: bool, sensitivity: Sense = "tight"
+    noisy: NDArray[np.int64], inquiry: SummaryRequest, *, fit_intercept: bool, sensitivity: Sense = "tight"
 ) -> Line:
     """Return the line that the noisy sums of ``linear_inquiry`` speak for: ``coef`` has one number for each feature.
 
@@ -87,7 +87,7 @@ def solve_linear(
     return Line(coef=slopes, intercept=start, noise_scale=scale)
 
 
-def logistic_inquiry(design: "Design", *, fit_intercept: bool, sensitivity: Sense = "tight") -> Inquiry:
+def logistic_inquiry(design: "FitSpec", *, fit_intercept: bool, sensitivity: Sense = "tight") -> SummaryRequest:
     """Return what the Taylor polynomial of the logistic loss sums: columns class by class, products of all records.
 
     Of two classes the difference of the columns is noised, of more the columns of every class.
@@ -113,7 +113,7 @@ def logistic_inquiry(design: "Design", *, fit_intercept: bool, sensitivity: Sens
 
 
 def solve_logistic(
-    noisy: NDArray[np.int64], inquiry: Inquiry, *, fit_intercept: bool, sensitivity: Sense = "tight"
+    noisy: NDArray[np.int64], inquiry: SummaryRequest, *, fit_intercept: bool, sensitivity: Sense = "tight"
 ) -> Line:
     """Return the weights that the noisy sums of ``logistic_inquiry`` speak for, as scikit-learn shapes them.
 
@@ -209,25 +209,25 @@ def _matrix(rows: Sequence[Mapping[Any, int]], names: Sequence[Any]) -> Any:
     return csr_array((numbers, (first, second)), shape=(len(rows), len(places)))
 
 
-def _at_least(footprint: Footprint, l1: int) -> Footprint:
+def _at_least(footprint: RowSensitivity, l1: int) -> RowSensitivity:
     """Return a footprint that reaches this far: where it is not below the truth, noise is only larger."""
-    return replace(footprint, l1=max(l1, footprint.l1), across_l1=max(l1, footprint.across_l1))
+    return replace(footprint, l1=max(l1, footprint.l1), replace_l1=max(l1, footprint.replace_l1))
 
 
-def _class_count(design: "Design", sensitivity: Sense) -> int:
+def _class_count(design: "FitSpec", sensitivity: Sense) -> int:
     count = len(design.classes or ())
     if sensitivity == "seed" and count != 2:
         raise ParameterError(f'method="seed" tells two classes apart, not {count}: take another method.')
     return count
 
 
-def _columns(design: "Design", fit_intercept: bool, sensitivity: Sense) -> Stretched:  # noqa: FBT001 - passed on
+def _columns(design: "FitSpec", fit_intercept: bool, sensitivity: Sense) -> Stretched:  # noqa: FBT001 - passed on
     if sensitivity not in ("tight", "seed"):
-        raise ParameterError(f'sensitivity must be "tight" or "seed", not {quote(sensitivity)}.')
+        raise ParameterError(f'sensitivity must be "tight" or "seed", not {safe_repr(sensitivity)}.')
     if sensitivity == "seed" and design.privacy.kind != "pure":
         raise ParameterError('method="seed" has Laplace noise: give an epsilon alone, without delta and rho.')
     return Stretched.of(design.kinds, fit_intercept=fit_intercept)
 
 
-def _design_of(inquiry: Inquiry) -> "Design":
-    return cast("Design", inquiry.design)
+def _design_of(inquiry: SummaryRequest) -> "FitSpec":
+    return cast("FitSpec", inquiry.design)

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from celosia.core.adjacency import AddRemove
 from celosia.core.errors import CelosiaError, FormatError, ParameterError
-from celosia.core.exact import quote, show, whole
+from celosia.core.exact import exact_integer, safe_repr, show
 from celosia.core.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 from celosia.data.schema.schema import Schema
 from celosia.learn.io.card_pages import Section, html_page, markdown
@@ -77,8 +77,8 @@ def card(model: "PrivateEstimator", format: str = "markdown", *, rows: int | Non
     noisy or public one is taken, if it has one.
     """
     if format not in ("markdown", "html"):
-        raise ParameterError(f"format must be 'markdown' or 'html', not {quote(format)}.")
-    known = None if rows is None else int(whole(rows, name="rows"))
+        raise ParameterError(f"format must be 'markdown' or 'html', not {safe_repr(format)}.")
+    known = None if rows is None else int(exact_integer(rows, name="rows"))
     check_is_fitted(model)
     try:
         return _write(model, format, known)

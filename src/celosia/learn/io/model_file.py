@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from celosia.core.errors import FormatError, ParameterError
 from celosia.core.events import Event
-from celosia.core.exact import quote
+from celosia.core.exact import safe_repr
 from celosia.core.guarantees import Guarantee
 from celosia.data.schema.schema import Schema
 from celosia.learn.io.stored_values import decoded, encoded
@@ -97,7 +97,9 @@ def load(path: str | Path) -> Any:
 def _text(model: "PrivateEstimator") -> str:
     name = type(model).__name__
     if name not in MODELS or type(model) is not _known(name):
-        raise ParameterError(f"Only estimators of celosia.learn are stored in model files, not {quote(type(model))}.")
+        raise ParameterError(
+            f"Only estimators of celosia.learn are stored in model files, not {safe_repr(type(model))}."
+        )
     check_is_fitted(model)
     held = {key: value for key, value in model.get_params(deep=False).items() if key not in _NEVER}
     learned = {key: value for key, value in vars(model).items() if _LEARNED.fullmatch(key) and key not in _APART}
@@ -161,7 +163,7 @@ def _parsed(data: bytes) -> dict[str, Any]:
         raise FormatError("The file holds no model of celosia.")
     if type(found.get("version")) is not int or found["version"] != _VERSION:
         raise FormatError(
-            f"The model is of version {quote(found.get('version'))}, and {_VERSION} is read: is it newer?"
+            f"The model is of version {safe_repr(found.get('version'))}, and {_VERSION} is read: is it newer?"
         )
     if sorted(found) != list(_FIELDS):
         raise FormatError(f"A model has exactly the fields {', '.join(_FIELDS)}.")
@@ -180,19 +182,19 @@ def _read_float(digits: str) -> float:
 
 
 def _refuse_number(number: str) -> NoReturn:
-    raise FormatError(f"The file holds the number {quote(number)}, which is none that is read here.")
+    raise FormatError(f"The file holds the number {safe_repr(number)}, which is none that is read here.")
 
 
 def _model(found: dict[str, Any]) -> Any:
     name = found["model"]
     if not isinstance(name, str) or name not in MODELS:
-        raise FormatError(f"There is no model {quote(name)}; there are {', '.join(MODELS)}.")
+        raise FormatError(f"There is no model {safe_repr(name)}; there are {', '.join(MODELS)}.")
     known = _known(name)
     model = _made(known, _mapping(found, "parameters"))
     learned = _mapping(found, "learned")
     for key in learned:
         if not _LEARNED.fullmatch(key) or key in _APART or hasattr(known, key):
-            raise FormatError(f"{name} has no learned attribute {quote(key)}.")
+            raise FormatError(f"{name} has no learned attribute {safe_repr(key)}.")
     state = {key: decoded(value, key) for key, value in learned.items()}
     state["event_"] = None if found["event"] is None else _record(Event, found["event"])
     state["guarantee_"] = None if found["guarantee"] is None else _record(Guarantee, found["guarantee"])
@@ -207,7 +209,7 @@ def _made(known: type[Any], given: dict[str, Any]) -> Any:
     names = set(known().get_params(deep=False)) - set(_NEVER)
     unknown = sorted(given.keys() - names)
     if unknown:
-        raise FormatError(f"{known.__name__} has no parameter {quote(unknown[0])}; is the file of a newer release?")
+        raise FormatError(f"{known.__name__} has no parameter {safe_repr(unknown[0])}; is the file of a newer release?")
     return known(**{key: decoded(value, key) for key, value in given.items()})
 
 

@@ -18,14 +18,14 @@ from celosia.core.errors import ParameterError
 from celosia.learn.linear_model.least_squares import Sizes
 from celosia.learn.linear_model.noisy_moments import Line, Moments
 from celosia.learn.privacy.bounds import axis_of
-from celosia.statistics.base.contribution import Footprint
-from celosia.statistics.base.inquiry import Inquiry, Part, reached
+from celosia.statistics.base.contribution import RowSensitivity
+from celosia.statistics.base.inquiry import Part, SummaryRequest, reached
 from celosia.statistics.base.products import REACH, Products
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from celosia.learn.base.summaries import Design
+    from celosia.learn.base.summaries import FitSpec
     from celosia.statistics.base.noise import Noise
 
 Numbers = NDArray[np.float64]
@@ -35,7 +35,7 @@ _THIRD = Fraction(1, 3)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Thirds(Inquiry):
+class AdaSSPRequest(SummaryRequest):
     """The sums of X'X (each entry once) and X'y, in this order; noised with the least eigenvalue of X'X after them.
 
     The first column of X is a constant; all are whole numbers up to ``reaches``, the target's being the last.
@@ -49,7 +49,7 @@ class Thirds(Inquiry):
         products = self.parts[0].measure
         assert isinstance(products, Products)  # noqa: S101 - for the type checker: it was made here
         factors = np.array([REACH ** (2 - len(monomial)) for monomial in products.monomials], dtype=object)
-        exact: NDArray[Any] = Inquiry.combined(self, sums).astype(object) * factors
+        exact: NDArray[Any] = SummaryRequest.combined(self, sums).astype(object) * factors
         return exact
 
     def release(self, exact: NDArray[Any], source: Any = None) -> NDArray[np.int64]:
@@ -104,7 +104,7 @@ class Thirds(Inquiry):
         return max(0.0, math.sqrt(count * math.log(2 * count**2 / _FAILURE)) * matrix - max(bound, 0.0))
 
 
-def thirds_for(design: "Design") -> Thirds:
+def thirds_for(design: "FitSpec") -> AdaSSPRequest:
     """Return the inquiry for a design, each part with a third of the rho."""
     privacy, guarantee = design.privacy, design.privacy.guarantee
     if privacy.kind == "pure" or guarantee is None:
@@ -123,7 +123,7 @@ def thirds_for(design: "Design") -> Thirds:
     sensitivities = [reached(one, design.bounding, droppable=design.droppable) for one in footprints]
     widths = (len(pairs) - last - 1, last + 1, 1)
     first, second, third = (privacy.noise(s, width, _THIRD) for s, width in zip(sensitivities, widths, strict=True))
-    return Thirds(
+    return AdaSSPRequest(
         parts=(Part(measure=products, columns=tuple(range(last + 1))),),
         footprint=footprints[0],
         bounding=design.bounding,
@@ -136,7 +136,7 @@ def thirds_for(design: "Design") -> Thirds:
     )
 
 
-def _footprints(reaches: tuple[int, ...]) -> tuple[Footprint, Footprint, Footprint]:
+def _footprints(reaches: tuple[int, ...]) -> tuple[RowSensitivity, RowSensitivity, RowSensitivity]:
     """Return how far one row moves the matrix, the vector and the least eigenvalue."""
     inputs, target, far = reaches[:-1], reaches[-1], max(reaches[1:-1])
     apart = Sizes(
@@ -146,19 +146,23 @@ def _footprints(reaches: tuple[int, ...]) -> tuple[Footprint, Footprint, Footpri
     entries = [a * b for place, a in enumerate(inputs) for b in inputs[place:]]
     vector = [a * target for a in inputs]
     length = sum(a * a for a in inputs)
-    matrix = Footprint(
+    matrix = RowSensitivity(
         l1=sum(entries),
         l2_squared=sum(entry**2 for entry in entries),
-        across_l1=apart.across_l1,
-        across_l2_squared=apart.across_l2_squared,
+        replace_l1=apart.replace_l1,
+        replace_l2_squared=apart.replace_l2_squared,
     )
-    flipped = Footprint(
+    flipped = RowSensitivity(
         l1=sum(vector),
         l2_squared=sum(entry**2 for entry in vector),
-        across_l1=2 * sum(vector),
-        across_l2_squared=4 * sum(entry**2 for entry in vector),
+        replace_l1=2 * sum(vector),
+        replace_l2_squared=4 * sum(entry**2 for entry in vector),
     )
-    return matrix, flipped, Footprint(l1=length, l2_squared=length**2, across_l1=length, across_l2_squared=length**2)
+    return (
+        matrix,
+        flipped,
+        RowSensitivity(l1=length, l2_squared=length**2, replace_l1=length, replace_l2_squared=length**2),
+    )
 
 
 def least_eigenvalue(matrix: list[list[int]]) -> int:

@@ -15,7 +15,7 @@ import numpy as np
 from celosia.core.adjacency import AddRemove
 from celosia.core.errors import ParameterError
 from celosia.core.events import Event
-from celosia.core.exact import quote, whole
+from celosia.core.exact import exact_integer, safe_repr
 from celosia.core.structure import RepeatedEvent
 from celosia.learn.privacy.target import Target
 from celosia.noise.source import Seeded
@@ -52,9 +52,9 @@ class GradientPlan:
         """Return the plan for a promise; a pure one affords few steps, as its epsilons add up."""
         if steps is None:
             steps = 50 if target.epsilon is None or target.kind != "pure" else min(max(5, int(target.epsilon)), 50)
-        steps = whole(steps, name="steps")
+        steps = exact_integer(steps, name="steps")
         if steps > _MOST_STEPS:
-            raise ParameterError(f"steps must be at most {_MOST_STEPS}, not {quote(steps)}.")
+            raise ParameterError(f"steps must be at most {_MOST_STEPS}, not {safe_repr(steps)}.")
         return cls(target=target, features=features, classes=classes, steps=steps, intercept=intercept)
 
     # ---------------------------------------------------------------------------------------------------- shapes

@@ -20,15 +20,15 @@ from celosia.core.adjacency import AddRemove
 from celosia.core.errors import InputError
 from celosia.learn.linear_model.noisy_moments import Moments
 from celosia.learn.privacy.bounds import axis_of
-from celosia.statistics.base.contribution import Footprint
-from celosia.statistics.base.inquiry import Inquiry, Part
+from celosia.statistics.base.contribution import RowSensitivity
+from celosia.statistics.base.inquiry import Part, SummaryRequest
 from celosia.statistics.base.products import Products
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from celosia.data.schema.axis import Axis
-    from celosia.learn.base.summaries import Design
+    from celosia.learn.base.summaries import FitSpec
     from celosia.statistics.base.noise import Noise
 
 _UNIT = 2**35  # how far a weight of 1 reaches: tens of millions of rows stay below 2^62
@@ -53,7 +53,7 @@ class Sizes:
     squared_target: int
 
     @property
-    def across_l1(self) -> int:
+    def replace_l1(self) -> int:
         """How far apart two rows are at the most, in L1.
 
         One row is at a corner, the other is t times that, between -1 and 1 in every column. What is to be made largest
@@ -71,7 +71,7 @@ class Sizes:
         return ceil(everything + more - least)
 
     @property
-    def across_l2_squared(self) -> int:
+    def replace_l2_squared(self) -> int:
         """How far apart two rows are at the most, squared, in L2: at corners, where products change sign.
 
         Which corners is the largest cut of a graph whose vertices are 1, the features and the target. Squares count
@@ -142,9 +142,9 @@ class Plan:
     def _counting_more(self, norm: int) -> "Plan":
         found, rest = self.sizes, self.largest[1:]
         if norm == 1:
-            count = found.across_l1 - sum(rest)
+            count = found.replace_l1 - sum(rest)
         else:
-            count = isqrt(max(0, found.across_l2_squared - sum(size**2 for size in rest)))
+            count = isqrt(max(0, found.replace_l2_squared - sum(size**2 for size in rest)))
         return replace(self, steps=(max(self.steps[0], min(count, 2 * _UNIT)), *self.steps[1:]))
 
     @property
@@ -171,14 +171,14 @@ class Plan:
         )
 
     @property
-    def footprint(self) -> Footprint:
+    def footprint(self) -> RowSensitivity:
         """How far one row moves the numbers."""
         sizes, largest = self.sizes, self.largest
-        return Footprint(
+        return RowSensitivity(
             l1=sum(largest),
             l2_squared=sum(size**2 for size in largest),
-            across_l1=sizes.across_l1,
-            across_l2_squared=sizes.across_l2_squared,
+            replace_l1=sizes.replace_l1,
+            replace_l2_squared=sizes.replace_l2_squared,
         )
 
     def combine(self, sums: NDArray[Any]) -> NDArray[Any]:
@@ -195,7 +195,7 @@ class Plan:
         combined: NDArray[Any] = exact * np.array(self.steps, dtype=object)
         return combined
 
-    def inquiry(self, design: "Design") -> "LeastSquares":
+    def inquiry(self, design: "FitSpec") -> "LeastSquares":
         """Return what is asked of the rows, with its noise."""
         asked = design.inquiry(self.parts, self.footprint)
         return LeastSquares(**{field.name: getattr(asked, field.name) for field in fields(asked)}, plan=self)
@@ -224,7 +224,7 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class LeastSquares(Inquiry):
+class LeastSquares(SummaryRequest):
     """An inquiry whose sums are combined by its plan.
 
     A matrix for that would be as wide as there are sums, and empty.
@@ -234,10 +234,10 @@ class LeastSquares(Inquiry):
 
     def combined(self, sums: "Sequence[NDArray[Any]]") -> NDArray[Any]:
         """Return the exact numbers that are noised."""
-        return self.plan.combine(Inquiry.combined(self, sums))
+        return self.plan.combine(SummaryRequest.combined(self, sums))
 
 
-def plan_for(design: "Design", *, linear: bool = True) -> Plan:
+def plan_for(design: "FitSpec", *, linear: bool = True) -> Plan:
     """Return the plan for a design; ``linear`` unless the columns' own sums are not needed.
 
     Where the rows of a person were averaged, and so rounded, every sum must stand for itself; and what two persons

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from celosia.core.errors import ParameterError
-from celosia.core.exact import quote
+from celosia.core.exact import safe_repr
 from celosia.learn.linear_model.private_line import PrivateLine
 
 if TYPE_CHECKING:
@@ -132,5 +132,5 @@ class Ridge(PrivateLine):
             or not isinstance(alpha, int | float | np.integer | np.floating)
             or not 0 <= alpha < float("inf")
         ):
-            raise ParameterError(f"alpha must be a number of 0 or more, not {quote(alpha)}.")
+            raise ParameterError(f"alpha must be a number of 0 or more, not {safe_repr(alpha)}.")
         return float(alpha)

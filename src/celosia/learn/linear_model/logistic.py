@@ -12,11 +12,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from celosia.core.adjacency import ReplaceOne
 from celosia.core.errors import InputError, ParameterError
-from celosia.core.exact import quote, whole
+from celosia.core.exact import exact_integer, safe_repr
 from celosia.data.schema.columns import Real
 from celosia.learn.base.estimator import one_of_the_methods
 from celosia.learn.base.forecast import Forecast
-from celosia.learn.base.summaries import Design, SummaryEstimator
+from celosia.learn.base.summaries import FitSpec, SummaryEstimator
 from celosia.learn.functional.sums import Sense, logistic_inquiry, solve_logistic
 from celosia.learn.linear_model.gradient_plan import LARGEST_STEP, GradientPlan
 from celosia.learn.linear_model.logistic_forecast import (
@@ -29,7 +29,7 @@ from celosia.learn.linear_model.logistic_forecast import (
 from celosia.learn.linear_model.noisy_gradient import Scaling, descend
 from celosia.learn.linear_model.objective_perturbation import Perturbation, minimiser
 from celosia.learn.privacy.bounds import axis_of
-from celosia.ledger.door import door_of
+from celosia.ledger.budget_account import as_account
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from celosia.core.adjacency import Adjacency
     from celosia.core.exact import Exact
     from celosia.learn.privacy.target import Target
-    from celosia.statistics.base.inquiry import Inquiry
+    from celosia.statistics.base.inquiry import SummaryRequest
 
 _METHODS = ("auto", "gradient", "functional", "seed", "objective")
 
@@ -139,8 +139,8 @@ class LogisticRegression(ClassifierMixin, SummaryEstimator):  # type: ignore[mis
         privacy = self._privacy()
         if method in {"functional", "seed"} or not privacy.private:
             return super().fit(X, y)
-        with self._or_as_before():
-            self._let_go()
+        with self._rollback_on_error():
+            self._clear_sums()
             self.__dict__.pop("provenance_", None)  # that of another fit
             values, codes = self._validated(X, y, self.classes, first=True)
             assert codes is not None  # noqa: S101 - for the type checker: a classifier has labels
@@ -194,21 +194,22 @@ class LogisticRegression(ClassifierMixin, SummaryEstimator):  # type: ignore[mis
             self._take(coef[None], np.array([start]), perturbation.scale, 1)
             payment.deliver(coef)
 
-    def _inquiry(self, design: Design) -> "Inquiry":
+    def _inquiry(self, design: FitSpec) -> "SummaryRequest":
         method = self._checked()
         if method not in {"auto", "functional", "seed"}:
             raise ParameterError(
-                f"method={quote(method)} reads the records several times: fit in memory, or take "
+                f"method={safe_repr(method)} reads the records several times: fit in memory, or take "
                 'method="functional", which needs one pass.'
             )
         for name, value in (("C", self.C), ("steps", self.steps)):
             if value is not None:
                 raise ParameterError(
-                    f"One pass over the records (the functional mechanism) has no {name}={quote(value)}: leave it out."
+                    f"One pass over the records (the functional mechanism) has no {name}={safe_repr(value)}: leave "
+                    "it out."
                 )
         return logistic_inquiry(design, fit_intercept=self.fit_intercept, sensitivity=self._sensitivity)
 
-    def _solve(self, noisy: "NDArray[np.int64]", inquiry: "Inquiry", design: Design) -> None:  # noqa: ARG002 - the parent's
+    def _solve(self, noisy: "NDArray[np.int64]", inquiry: "SummaryRequest", design: FitSpec) -> None:  # noqa: ARG002 - the parent's
         found = solve_logistic(noisy, inquiry, fit_intercept=self.fit_intercept, sensitivity=self._sensitivity)
         self._take(np.atleast_2d(found.coef), np.atleast_1d(found.intercept), found.noise_scale, 1)
         self.method_, self.method_reason_ = "seed" if self.method == "seed" else "functional", ""
@@ -239,16 +240,17 @@ class LogisticRegression(ClassifierMixin, SummaryEstimator):  # type: ignore[mis
         method = one_of_the_methods(self.method, _METHODS)
         fit_intercept: object = self.fit_intercept
         if not isinstance(fit_intercept, bool | np.bool_):
-            raise ParameterError(f"fit_intercept must be True or False, not {quote(fit_intercept)}.")
+            raise ParameterError(f"fit_intercept must be True or False, not {safe_repr(fit_intercept)}.")
         for name, value in (("C", self.C), ("tol", self.tol)):
             if value is not None and not _positive(value):
-                raise ParameterError(f"{name} must be a positive number, 1e-100 or more, not {quote(value)}.")
-        whole(self.max_iter, name="max_iter")
+                raise ParameterError(f"{name} must be a positive number, 1e-100 or more, not {safe_repr(value)}.")
+        exact_integer(self.max_iter, name="max_iter")
         if self.steps is not None:
-            whole(self.steps, name="steps")
+            exact_integer(self.steps, name="steps")
             if method not in {"auto", "gradient"}:
                 raise ParameterError(
-                    f"steps={quote(self.steps)} belong to noisy gradient descent, not to method={quote(method)}."
+                    f"steps={safe_repr(self.steps)} belong to noisy gradient descent, not to "
+                    f"method={safe_repr(method)}."
                 )
         return method
 
@@ -258,7 +260,7 @@ class LogisticRegression(ClassifierMixin, SummaryEstimator):  # type: ignore[mis
             return Choice(method=self.method)
         if privacy.kind != "pure" or classes != 2 or self.steps is not None:
             return Choice(method="gradient")
-        real = self._allows_real and (self.budget is None or door_of(self.budget).allows_real)
+        real = self._allows_real and (self.budget is None or as_account(self.budget).allows_real)
         return choose_method(
             privacy, features, intercept=bool(self.fit_intercept), penalty=self._penalty(), allows_real=real
         )
@@ -298,7 +300,7 @@ class LogisticRegression(ClassifierMixin, SummaryEstimator):  # type: ignore[mis
         >>> model.preview(100_000, epsilon=1, n_features=7).error < 0.1
         True
         """
-        rows, method = int(whole(n, name="n")), self._checked()
+        rows, method = int(exact_integer(n, name="n")), self._checked()
         privacy = self._forecast_target(epsilon, delta, rho)
         error, scale, chosen = 0.0, 0.0, Choice(method=method)
         if privacy.private:
@@ -327,7 +329,7 @@ class LogisticRegression(ClassifierMixin, SummaryEstimator):  # type: ignore[mis
             error = objective_error(perturbation, rows, features, fit_intercept=self.fit_intercept)
             return error, perturbation.scale
         kinds = (Real(-1, 1),) * features
-        design = Design(features=kinds, privacy=privacy, bounding=privacy.bounding, classes=tuple(range(classes)))
+        design = FitSpec(features=kinds, privacy=privacy, bounding=privacy.bounding, classes=tuple(range(classes)))
         inquiry = self._inquiry(design)
         sensitivity = self._sensitivity
         nothing = solve_logistic(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from celosia.core.adjacency import AddRemove
-from celosia.learn.base.exact import Held
+from celosia.learn.base.exact import ExactSums
 from celosia.learn.functional.sums import Sense, logistic_inquiry, solve_logistic
 from celosia.learn.linear_model.gradient_plan import GradientPlan
 from celosia.learn.linear_model.noisy_gradient import Scaling, descend
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from celosia.core import Source
-    from celosia.learn.base.summaries import Design
+    from celosia.learn.base.summaries import FitSpec
 
 SUPPOSED = 300
 """Records that methods are compared for, because how many there are is private."""
@@ -54,7 +54,7 @@ def gradient_error(plan: GradientPlan, records: int, penalty: float = 0.0, *, re
     return _tried(learn, records, plan.features, plan.classes, repeated)
 
 
-def functional_error(design: "Design", records: int, *, fit_intercept: bool, sensitivity: Sense) -> float:
+def functional_error(design: "FitSpec", records: int, *, fit_intercept: bool, sensitivity: Sense) -> float:
     """Return the same for the functional mechanism; the features of the design run from -1 to 1."""
 
     def learn(
@@ -62,7 +62,7 @@ def functional_error(design: "Design", records: int, *, fit_intercept: bool, sen
     ) -> "NDArray[np.float64]":
         tried = replace(design, privacy=_spending(design.privacy, times))
         inquiry = logistic_inquiry(tried, fit_intercept=fit_intercept, sensitivity=sensitivity)
-        held = Held(inquiry, tried.kinds)
+        held = ExactSums(inquiry, tried.kinds)
         held.add(values, codes)
         noisy = inquiry.release(held.combined(), source)
         return solve_logistic(noisy, inquiry, fit_intercept=fit_intercept, sensitivity=sensitivity).coef

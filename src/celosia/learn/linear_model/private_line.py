@@ -12,17 +12,17 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from celosia.core.errors import ParameterError
-from celosia.core.exact import quote, whole
+from celosia.core.exact import exact_integer, safe_repr
 from celosia.learn.base.estimator import one_of_the_methods
 from celosia.learn.base.forecast import Forecast
 from celosia.learn.base.reading import read_features
-from celosia.learn.base.summaries import Design, SummaryEstimator
-from celosia.learn.linear_model.adassp import Thirds, thirds_for
+from celosia.learn.base.summaries import FitSpec, SummaryEstimator
+from celosia.learn.linear_model.adassp import AdaSSPRequest, thirds_for
 from celosia.learn.linear_model.least_squares import LeastSquares, expected_sums, plan_for
 from celosia.learn.linear_model.noisy_moments import Moments
 from celosia.learn.privacy.bounds import axis_of, feature_kinds, target_kind
 from celosia.noise.source import Seeded
-from celosia.statistics.base.inquiry import Facts, Inquiry
+from celosia.statistics.base.inquiry import Provenance, SummaryRequest
 from celosia.statistics.base.products import Products
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class PrivateLine(RegressorMixin, SummaryEstimator):  # type: ignore[misc] # sci
         check_is_fitted(self)
         if "noisy_moments_" not in vars(self):
             raise ParameterError(
-                f"method={quote(self.method)} keeps nothing to make intervals from: take method='auto'."
+                f"method={safe_repr(self.method)} keeps nothing to make intervals from: take method='auto'."
             )
         low, high = coefficient_intervals(
             self._moments(), self._combinations(), level, through=self._through(self.column_ranges_)
@@ -112,10 +112,10 @@ class PrivateLine(RegressorMixin, SummaryEstimator):  # type: ignore[misc] # sci
         >>> LinearRegression(bounds=(0, 1), bounds_y=(0, 1)).preview(10_000, epsilon=1, n_features=3).error < 0.05
         True
         """
-        rows = int(whole(n, name="n"))
+        rows = int(exact_integer(n, name="n"))
         privacy = self._forecast_target(epsilon, delta, rho)
         kinds = feature_kinds(self.bounds, self._feature_count(n_features))
-        design = Design(features=kinds, target=target_kind(self.bounds_y), privacy=privacy, bounding=privacy.bounding)
+        design = FitSpec(features=kinds, target=target_kind(self.bounds_y), privacy=privacy, bounding=privacy.bounding)
         ranges = _ranges(Products(tuple(axis_of(kind) for kind in design.kinds), ((),)))
         self._checked()
         errors, noise_scale = self._expected_errors(design, ranges, rows) if privacy.private else (0.0, 0.0)
@@ -130,7 +130,7 @@ class PrivateLine(RegressorMixin, SummaryEstimator):  # type: ignore[misc] # sci
             "target's range",
         )
 
-    def _expected_errors(self, design: Design, ranges: Numbers, rows: int) -> tuple[Any, float]:
+    def _expected_errors(self, design: FitSpec, ranges: Numbers, rows: int) -> tuple[Any, float]:
         """Return the mean squared error of each coefficient over draws of the noise, and the noise of one product."""
         through, penalty = self._through(ranges), self._penalty / ranges[:-1, 1] ** 2
         values = rows * _expected_moments(len(design.features), through)
@@ -139,8 +139,8 @@ class PrivateLine(RegressorMixin, SummaryEstimator):  # type: ignore[misc] # sci
         assert isinstance(measure, Products)  # noqa: S101 - for the type checker: all methods sum products
         exact, source = inquiry.combined([expected_sums(measure, values)]), Seeded(0)
         plain = Moments(values=values, variance=np.zeros_like(values)).fit(through=through, penalty=penalty)
-        twin, facts = type(self)(**self.get_params(deep=False)), Facts(seeded=True)
-        found = [twin.conclude(inquiry.release(exact, source), inquiry, facts).coef_ for _ in range(_DRAWS)]
+        twin, facts = type(self)(**self.get_params(deep=False)), Provenance(seeded=True)
+        found = [twin.finish_fit(inquiry.release(exact, source), inquiry, facts).coef_ for _ in range(_DRAWS)]
         errors = np.mean((np.array(found) - plain.slopes * _to_units(ranges)) ** 2, axis=0)
         return errors, float(twin.noise_scale_)
 
@@ -153,11 +153,11 @@ class PrivateLine(RegressorMixin, SummaryEstimator):  # type: ignore[misc] # sci
     def _checked(self) -> str:
         """Return the method; refuse parameters that make no sense before anything is paid for."""
         if not isinstance(self.fit_intercept, bool | np.bool_):
-            raise ParameterError(f"fit_intercept must be True or False, not {quote(self.fit_intercept)}.")
+            raise ParameterError(f"fit_intercept must be True or False, not {safe_repr(self.fit_intercept)}.")
         _ = self._penalty
         return one_of_the_methods(self.method, self._methods)
 
-    def _inquiry(self, design: Design) -> Inquiry:
+    def _inquiry(self, design: FitSpec) -> SummaryRequest:
         method = self._checked()
         if method == "adassp":
             return thirds_for(design)
@@ -168,10 +168,10 @@ class PrivateLine(RegressorMixin, SummaryEstimator):  # type: ignore[misc] # sci
         centred = all(axis.low + axis.high == 0 for axis in map(axis_of, design.kinds))
         return plan_for(design, linear=bool(self.fit_intercept) or not centred).inquiry(design)
 
-    def _solve(self, noisy: NDArray[np.int64], inquiry: Inquiry, design: Design) -> None:  # noqa: ARG002 - the parent's
+    def _solve(self, noisy: NDArray[np.int64], inquiry: SummaryRequest, design: FitSpec) -> None:  # noqa: ARG002 - the parent's
         for name in ("noisy_moments_", "column_ranges_", "noise_kind_"):  # another fit's, perhaps without privacy
             self.__dict__.pop(name, None)
-        if not isinstance(inquiry, LeastSquares | Thirds):
+        if not isinstance(inquiry, LeastSquares | AdaSSPRequest):
             from celosia.learn.functional.sums import solve_linear
 
             found = solve_linear(noisy, inquiry, fit_intercept=bool(self.fit_intercept), sensitivity=self._sense)
@@ -182,7 +182,7 @@ class PrivateLine(RegressorMixin, SummaryEstimator):  # type: ignore[misc] # sci
         assert isinstance(measure, Products)  # noqa: S101 - for the type checker: both inquiries sum products
         ranges = _ranges(measure)
         through, penalty = self._through(ranges), self._penalty / ranges[:-1, 1] ** 2
-        if isinstance(inquiry, Thirds):
+        if isinstance(inquiry, AdaSSPRequest):
             moments, line = inquiry.moments(noisy), inquiry.solve(noisy, through=through, penalty=penalty)
         else:
             moments = inquiry.plan.moments(noisy, inquiry.noise)

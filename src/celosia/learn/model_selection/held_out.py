@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from celosia.core.adjacency import AddRemove
 from celosia.core.errors import ParameterError
-from celosia.core.exact import quote
+from celosia.core.exact import safe_repr
 from celosia.learn.privacy.bounds import axis_of, target_kind
 from celosia.statistics.base.contribution import Sensitivity
 
@@ -35,7 +35,7 @@ def scoring_for(scoring: object, kind: Literal["classifier", "regressor"]) -> "S
     if isinstance(scoring, str) and scoring in ("auto", *fitting):
         return Scoring(name=fitting[0] if scoring == "auto" else scoring)
     raise ParameterError(
-        f"scoring must be 'auto', {fitting[0]!r} or {fitting[1]!r} for a {kind}, not {quote(scoring)}."
+        f"scoring must be 'auto', {fitting[0]!r} or {fitting[1]!r} for a {kind}, not {safe_repr(scoring)}."
     )
 
 

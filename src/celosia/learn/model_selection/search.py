@@ -24,7 +24,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from celosia.core.errors import InputError, ParameterError
-from celosia.core.exact import quote
+from celosia.core.exact import safe_repr
 from celosia.learn.base.estimator import PrivateEstimator
 from celosia.learn.base.reading import public_classes, read_features, read_labels, read_target, read_values
 from celosia.learn.base.summaries import SummaryEstimator
@@ -42,7 +42,7 @@ from celosia.learn.model_selection.search_plan import (
 )
 from celosia.learn.model_selection.search_price import Run, affordable
 from celosia.learn.privacy.bounds import feature_kinds
-from celosia.ledger.door import door_of
+from celosia.ledger.budget_account import as_account
 from celosia.mechanisms.repetition import one_of
 from celosia.noise.source import Seeded
 
@@ -122,7 +122,7 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):  # type: ignore[mis
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: N803 - scikit-learn's names
         """Pay for the whole search, run it, and keep the best model with its noisy score."""
-        with self._or_as_before():
+        with self._rollback_on_error():
             plan = self._plan(X, y)
             if plan.privacy.private:
                 self._search(plan)
@@ -161,14 +161,14 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):  # type: ignore[mis
     def _kind(self) -> Any:
         if not isinstance(self.estimator, PrivateEstimator) or isinstance(self.estimator, PrivateSearchCV):
             raise ParameterError(
-                f"estimator must be one private classifier or regressor, no pipeline, not {quote(self.estimator)}."
+                f"estimator must be one private classifier or regressor, no pipeline, not {safe_repr(self.estimator)}."
             )
         if is_classifier(self.estimator):
             return "classifier"
         if is_regressor(self.estimator):
             return "regressor"
         raise ParameterError(
-            f"estimator must predict something that can be scored, which {quote(self.estimator)} does not."
+            f"estimator must predict something that can be scored, which {safe_repr(self.estimator)} does not."
         )
 
     def _search(self, plan: Plan) -> None:
@@ -237,13 +237,13 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):  # type: ignore[mis
         spending = run.spending | {"adjacency": plan.privacy.adjacency, "budget": None, "source": source}
         model = with_settings(self.estimator, chosen | plan.settings | spending)
         if isinstance(model, LogisticRegression):
-            model._allows_real = self.budget is None or door_of(self.budget).allows_real  # noqa: SLF001 - our family
+            model._allows_real = self.budget is None or as_account(self.budget).allows_real  # noqa: SLF001 - our family
         with no_records(model) if empty else nullcontext():
             model.fit(*part)
         model.source = None
         if not run.covers(model.event_):
             raise ParameterError(
-                f"{type(model).__name__} with {quote(chosen)} is less private than a run must be: leave it out."
+                f"{type(model).__name__} with {safe_repr(chosen)} is less private than a run must be: leave it out."
             )
         return model
 
@@ -259,7 +259,7 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):  # type: ignore[mis
             scored.append((float(scores.mean()) / plan.scoring.steps if scores.size else 0.0, chosen, model))
         score, chosen, model = max(scored, key=lambda one: one[0])
         self._keep(chosen, model, score)
-        self._plainly()
+        self._mark_non_private()
 
     def _keep(self, chosen: dict[str, Any], model: Any, score: float) -> None:
         self.best_params_, self.best_estimator_, self.best_score_ = chosen, model, score

@@ -17,7 +17,7 @@ from sklearn.model_selection import ParameterGrid
 from celosia.core import Source
 from celosia.core.adjacency import AddRemove
 from celosia.core.errors import ParameterError
-from celosia.core.exact import exact, quote
+from celosia.core.exact import exact, safe_repr
 from celosia.data.schema.columns import Kind
 from celosia.learn.model_selection.held_out import Scoring
 from celosia.learn.privacy.bounds import target_kind
@@ -77,7 +77,7 @@ def candidates_of(estimator: Any, grid: Any) -> list[dict[str, Any]]:
         found = list(ParameterGrid(grid))
     except (TypeError, ValueError) as error:
         raise ParameterError(
-            f"param_grid must be names of parameters with lists of values, not {quote(grid)}."
+            f"param_grid must be names of parameters with lists of values, not {safe_repr(grid)}."
         ) from error
     known = estimator.get_params(deep=False)
     for name in sorted({name for one in found for name in one}):
@@ -99,7 +99,7 @@ def exact_share(holdout: Any) -> Fraction:
     """Return the share of records that are held out."""
     share = exact(holdout, name="holdout")
     if not 0 < share < 1:
-        raise ParameterError(f"holdout must be between 0 and 1, not {quote(holdout)}.")
+        raise ParameterError(f"holdout must be between 0 and 1, not {safe_repr(holdout)}.")
     return share
 
 

@@ -13,7 +13,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from celosia.core.errors import ParameterError
-from celosia.core.exact import quote
+from celosia.core.exact import safe_repr
 from celosia.learn.base.summaries import SummaryEstimator
 
 if TYPE_CHECKING:
@@ -70,7 +70,9 @@ def checked_priors(priors: Any, classes: int, *, name: str = "priors") -> "NDArr
     except (TypeError, ValueError):
         given = np.empty(0)
     if given.shape != (classes,) or not (np.isfinite(given).all() and (given >= 0).all()):
-        raise ParameterError(f"{name} must be {classes} numbers of 0 or more, one for each class, not {quote(priors)}.")
+        raise ParameterError(
+            f"{name} must be {classes} numbers of 0 or more, one for each class, not {safe_repr(priors)}."
+        )
     if not np.isclose(given.sum(), 1.0):
-        raise ParameterError(f"The sum of the {name} should be 1, not {quote(float(given.sum()))}.")
+        raise ParameterError(f"The sum of the {name} should be 1, not {safe_repr(float(given.sum()))}.")
     return given

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from celosia.core.errors import InputError, ParameterError
-from celosia.core.exact import quote, whole
+from celosia.core.exact import exact_integer, safe_repr
 from celosia.data.schema.columns import Category, Kind
 from celosia.learn.base.class_normals import least_count
 from celosia.learn.base.estimator import one_of_the_methods
 from celosia.learn.base.forecast import Forecast
 from celosia.learn.base.reading import read_values
-from celosia.learn.base.summaries import Design
+from celosia.learn.base.summaries import FitSpec
 from celosia.learn.naive_bayes.base import NaiveBayes, checked_priors
 from celosia.learn.naive_bayes.categories import category_kinds, places_in
-from celosia.statistics.base.contribution import Bounding, Footprint
-from celosia.statistics.base.inquiry import Inquiry, Part
+from celosia.statistics.base.contribution import ContributionBounds, RowSensitivity
+from celosia.statistics.base.inquiry import Part, SummaryRequest
 from celosia.statistics.moments.measures import Bins
 
 if TYPE_CHECKING:
@@ -129,12 +129,12 @@ class CategoricalNB(NaiveBayes):
         >>> round(model.preview(1000, epsilon=1).error, 4)
         0.0056
         """
-        rows, privacy = int(whole(n, name="n")), self._forecast_target(epsilon, delta, rho)
+        rows, privacy = int(exact_integer(n, name="n")), self._forecast_target(epsilon, delta, rho)
         classes, error, scale = self._class_count(), 0.0, 0.0
         if privacy.private:
             known = len(self.categories) if n_features is None and hasattr(self.categories, "__len__") else n_features
             features = (Category(0, 1),) * self._feature_count(known)  # how many categories makes no difference
-            design = Design(
+            design = FitSpec(
                 features=features, privacy=privacy, bounding=privacy.bounding, classes=tuple(range(classes))
             )
             scale = float(_asked(design).noise.variance ** 0.5)
@@ -196,28 +196,28 @@ class CategoricalNB(NaiveBayes):
             checked_priors(self.class_prior, classes, name="class_prior")
         alpha: object = self.alpha
         if isinstance(alpha, bool) or not isinstance(alpha, _NUMBERS) or not 0 <= alpha < float("inf"):
-            raise ParameterError(f"alpha must be a number of 0 or more, not {quote(alpha)}.")
+            raise ParameterError(f"alpha must be a number of 0 or more, not {safe_repr(alpha)}.")
         return max(float(alpha), _LEAST_ALPHA)
 
-    def inquire(
+    def plan_fit(
         self,
         features: "Mapping[str, Kind]",
         target: Kind | None = None,
         *,
-        bounding: Bounding | None = None,
+        bounding: ContributionBounds | None = None,
         droppable: bool = False,
         exact: bool = True,
-    ) -> Inquiry:
+    ) -> SummaryRequest:
         """Return what is to be summed over columns of these kinds; a session calls this, and sums in its database."""
         if self.categories is not None:
             raise ParameterError("The schema of the table lists the categories: leave categories= out.")
-        return super().inquire(features, target, bounding=bounding, droppable=droppable, exact=exact)
+        return super().plan_fit(features, target, bounding=bounding, droppable=droppable, exact=exact)
 
-    def _inquiry(self, design: Design) -> Inquiry:
+    def _inquiry(self, design: FitSpec) -> SummaryRequest:
         self._checked(len(design.classes or ()))
         return _asked(design)
 
-    def _solve(self, noisy: "NDArray[np.int64]", inquiry: Inquiry, design: Design) -> None:
+    def _solve(self, noisy: "NDArray[np.int64]", inquiry: SummaryRequest, design: FitSpec) -> None:
         sizes = [part.measure.width for part in inquiry.parts]
         cut = np.cumsum([size * inquiry.cells for size in sizes])[:-1]
         tables = [table.reshape(inquiry.cells, -1).astype(np.float64) for table in np.split(noisy, cut)]
@@ -266,7 +266,7 @@ class CategoricalNB(NaiveBayes):
         return tags
 
 
-def _asked(design: Design) -> Inquiry:
+def _asked(design: FitSpec) -> SummaryRequest:
     """Return one histogram for every feature, class by class."""
     domains = [kind.domain() for kind in design.features]
     if not all(domains):
@@ -278,7 +278,7 @@ def _asked(design: Design) -> Inquiry:
         Part(measure=Bins(len(domain or ())), columns=(place,), by_class=True) for place, domain in enumerate(domains)
     ]
     d = len(parts)
-    return design.inquiry(parts, Footprint(l1=d, l2_squared=d, across_l1=2 * d, across_l2_squared=2 * d))
+    return design.inquiry(parts, RowSensitivity(l1=d, l2_squared=d, replace_l1=2 * d, replace_l2_squared=2 * d))
 
 
 def _agreeing(

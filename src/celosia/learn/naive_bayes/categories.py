@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from celosia.core.errors import ParameterError, UnboundedDataError
-from celosia.core.exact import quote
+from celosia.core.exact import safe_repr
 from celosia.data.schema.columns import Category, Kind
 from celosia.learn.base.reading import InputTypeError
 from celosia.learn.privacy.bounds import feature_kinds
@@ -31,7 +31,7 @@ def category_kinds(
     if categories is None:
         if not isinstance(bounds, Mapping):
             raise ParameterError(
-                f"bounds must be a Schema that lists categories, not {quote(bounds)}: or give categories=[...]."
+                f"bounds must be a Schema that lists categories, not {safe_repr(bounds)}: or give categories=[...]."
             )
         return tuple(_category(kind) for kind in feature_kinds(bounds, count, names))
     if bounds is not None:
@@ -42,7 +42,9 @@ def category_kinds(
 
 def _listed(categories: Any, count: int) -> tuple[Kind, ...]:
     if isinstance(categories, str | Mapping) or not isinstance(categories, Sequence | np.ndarray):
-        raise ParameterError(f"categories must be a list with the categories of each feature, not {quote(categories)}.")
+        raise ParameterError(
+            f"categories must be a list with the categories of each feature, not {safe_repr(categories)}."
+        )
     if len(categories) != count:
         raise ParameterError(f"categories must be those of {count} features, not of {len(categories)}.")
     return tuple(_one_listed(given) for given in categories)
@@ -54,7 +56,7 @@ def _one_listed(given: Any) -> Kind:
         return Category(range(plain))
     if isinstance(plain, str | int | float) or not isinstance(plain, Sequence):
         raise ParameterError(
-            f"The categories of a feature must be a list of values or how many there are, not {quote(given)}."
+            f"The categories of a feature must be a list of values or how many there are, not {safe_repr(given)}."
         )
     return Category(list(plain))
 

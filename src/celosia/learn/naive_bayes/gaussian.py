@@ -11,21 +11,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from celosia.core.cautions import NotPrivateWarning
 from celosia.core.errors import ParameterError
-from celosia.core.exact import quote, whole
+from celosia.core.exact import exact_integer, safe_repr
+from celosia.core.warnings import NotPrivateWarning
 from celosia.data.schema.columns import Real
 from celosia.learn.base.class_moments import UNIT, moments_inquiry, moments_of
 from celosia.learn.base.class_normals import class_normals
 from celosia.learn.base.estimator import one_of_the_methods
 from celosia.learn.base.forecast import Forecast
-from celosia.learn.base.summaries import Design
+from celosia.learn.base.summaries import FitSpec
 from celosia.learn.naive_bayes.base import NaiveBayes, checked_priors
 from celosia.learn.privacy.bounds import axis_of
 from celosia.learn.privacy.target import Target
 from celosia.mechanisms.laplace import Laplace
 from celosia.noise.source import source_or_system
-from celosia.statistics.base.inquiry import Inquiry
+from celosia.statistics.base.inquiry import SummaryRequest
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -122,11 +122,11 @@ class GaussianNB(NaiveBayes):
         >>> GaussianNB(bounds=(0, 10), classes=["a", "b"]).preview(1000, epsilon=1, n_features=2).error < 0.01
         True
         """
-        rows, privacy = int(whole(n, name="n")), self._forecast_target(epsilon, delta, rho)
+        rows, privacy = int(exact_integer(n, name="n")), self._forecast_target(epsilon, delta, rho)
         classes, error, scale = self._class_count(), 0.0, 0.0
         if privacy.private:
             kinds = (Real(-1, 1),) * self._feature_count(n_features)  # the noise in half ranges is the same for all
-            design = Design(features=kinds, privacy=privacy, bounding=privacy.bounding, classes=tuple(range(classes)))
+            design = FitSpec(features=kinds, privacy=privacy, bounding=privacy.bounding, classes=tuple(range(classes)))
             inquiry = moments_inquiry(design)
             moments = moments_of(inquiry)
             noisy = moments.read(np.zeros(classes * moments.width, dtype=np.int64), inquiry.noise)
@@ -166,10 +166,10 @@ class GaussianNB(NaiveBayes):
             checked_priors(self.priors, classes)
         smoothing: object = self.var_smoothing
         if isinstance(smoothing, bool) or not isinstance(smoothing, _NUMBERS) or not 0 <= smoothing < float("inf"):
-            raise ParameterError(f"var_smoothing must be a number of 0 or more, not {quote(smoothing)}.")
+            raise ParameterError(f"var_smoothing must be a number of 0 or more, not {safe_repr(smoothing)}.")
         return float(smoothing)
 
-    def _inquiry(self, design: Design) -> Inquiry:
+    def _inquiry(self, design: FitSpec) -> SummaryRequest:
         if one_of_the_methods(self.method, ("auto", "seed")) == "seed":
             raise ParameterError(
                 'method="seed" reads exact means and deviations, which no session gives: fit in memory.'
@@ -177,7 +177,7 @@ class GaussianNB(NaiveBayes):
         self._checked(len(design.classes or ()))
         return moments_inquiry(design)
 
-    def _solve(self, noisy: "NDArray[np.int64]", inquiry: Inquiry, design: Design) -> None:  # noqa: ARG002 - the parent's
+    def _solve(self, noisy: "NDArray[np.int64]", inquiry: SummaryRequest, design: FitSpec) -> None:  # noqa: ARG002 - the parent's
         moments = moments_of(inquiry)
         read = moments.read(noisy, inquiry.noise)
         normals = class_normals(read)

@@ -17,7 +17,7 @@ import numpy as np
 from scipy import special
 
 from celosia.core.errors import ParameterError
-from celosia.core.exact import Exact, exact_positive, quote
+from celosia.core.exact import Exact, exact_positive, safe_repr
 from celosia.learn.optimize.descent import slope_of
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ class OwnLoss(Loss):
     def __init__(self, function: Callable[..., Any], *, lipschitz: Exact, smoothness: Exact) -> None:
         if not callable(function):
             raise ParameterError(
-                f"function must take a prediction and a target and return a slope, not {quote(function)}."
+                f"function must take a prediction and a target and return a slope, not {safe_repr(function)}."
             )
         object.__setattr__(self, "function", function)
         object.__setattr__(self, "steepest", exact_positive(lipschitz, name="lipschitz"))

@@ -17,7 +17,7 @@ import numpy as np
 
 from celosia.core.enclosure import root_at_least
 from celosia.core.errors import InputError, ParameterError
-from celosia.core.exact import Exact, exact, exact_positive, quote
+from celosia.core.exact import Exact, exact, exact_positive, safe_repr
 from celosia.learn.optimize.descent import project_onto, writing
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ class Box(ConvexSet):
         if wrong:
             place = wrong[0]
             raise ParameterError(
-                f"low must be below high, not {quote(float(lows[place]))} and {quote(float(highs[place]))}."
+                f"low must be below high, not {safe_repr(float(lows[place]))} and {safe_repr(float(highs[place]))}."
             )
         object.__setattr__(self, "low", lows)
         object.__setattr__(self, "high", highs)
@@ -182,7 +182,7 @@ class OwnSet(ConvexSet):
     def __init__(self, function: Callable[..., Any], *, diameter: Exact) -> None:
         if not callable(function):
             raise ParameterError(
-                f"function must take a vector and return the nearest point of the set, not {quote(function)}."
+                f"function must take a vector and return the nearest point of the set, not {safe_repr(function)}."
             )
         object.__setattr__(self, "function", function)
         object.__setattr__(self, "length", exact_positive(diameter, name="diameter"))
@@ -251,5 +251,5 @@ def _numbers(side: "Exact | ArrayLike", name: str) -> tuple[Fraction, ...]:
     """Return the numbers of one side of a box, exactly."""
     items = [side] if isinstance(side, str) or np.ndim(side) == 0 else list(side)  # type: ignore[arg-type]
     if not items:
-        raise ParameterError(f"{name} must be a number or a list of numbers, not {quote(side)}.")
+        raise ParameterError(f"{name} must be a number or a list of numbers, not {safe_repr(side)}.")
     return tuple(exact(item, name=name) for item in items)  # type: ignore[arg-type]

@@ -13,14 +13,14 @@ from sklearn.preprocessing import StandardScaler as PlainScaler
 from sklearn.utils.validation import check_is_fitted
 
 from celosia.core.errors import ParameterError
-from celosia.core.exact import quote, whole
+from celosia.core.exact import exact_integer, safe_repr
 from celosia.data.schema.columns import Real
 from celosia.learn.base.class_moments import UNIT, moments_inquiry, moments_of
 from celosia.learn.base.class_normals import column_normals
 from celosia.learn.base.estimator import one_of_the_methods
 from celosia.learn.base.forecast import Forecast
 from celosia.learn.base.reading import read_features
-from celosia.learn.base.summaries import Design, SummaryEstimator
+from celosia.learn.base.summaries import FitSpec, SummaryEstimator
 from celosia.learn.privacy.bounds import ends_of
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from celosia.core import Source
     from celosia.core.adjacency import Adjacency
     from celosia.core.exact import Exact
-    from celosia.statistics.base.inquiry import Inquiry
+    from celosia.statistics.base.inquiry import SummaryRequest
 
 
 class StandardScaler(OneToOneFeatureMixin, TransformerMixin, SummaryEstimator):  # type: ignore[misc] # scikit-learn ships no types
@@ -136,11 +136,11 @@ class StandardScaler(OneToOneFeatureMixin, TransformerMixin, SummaryEstimator): 
         >>> StandardScaler(bounds=(0, [1, 120])).preview(1000, epsilon=1).error < 0.003
         True
         """
-        rows, privacy = int(whole(n, name="n")), self._forecast_target(epsilon, delta, rho)
+        rows, privacy = int(exact_integer(n, name="n")), self._forecast_target(epsilon, delta, rho)
         error, scale = 0.0, 0.0
         if privacy.private:
             kinds = (Real(-1, 1),) * self._feature_count(n_features)  # the noise in half ranges is the same for all
-            inquiry = moments_inquiry(Design(features=kinds, privacy=privacy, bounding=privacy.bounding))
+            inquiry = moments_inquiry(FitSpec(features=kinds, privacy=privacy, bounding=privacy.bounding))
             moments = moments_of(inquiry)
             noisy = moments.read(np.zeros(moments.width, dtype=np.int64), inquiry.noise)
             scale = float(noisy.sum_noise[0])
@@ -161,17 +161,17 @@ class StandardScaler(OneToOneFeatureMixin, TransformerMixin, SummaryEstimator): 
         for name in ("with_mean", "with_std"):
             given = getattr(self, name)
             if not isinstance(given, bool | np.bool_):
-                raise ParameterError(f"{name} must be True or False, not {quote(given)}.")
+                raise ParameterError(f"{name} must be True or False, not {safe_repr(given)}.")
 
     def _begin(self, count: int) -> Any:
         self._checked()
         return super()._begin(count)
 
-    def _inquiry(self, design: Design) -> "Inquiry":
+    def _inquiry(self, design: FitSpec) -> "SummaryRequest":
         self._checked()
         return moments_inquiry(design)
 
-    def _solve(self, noisy: "NDArray[np.int64]", inquiry: "Inquiry", design: Design) -> None:  # noqa: ARG002 - the parent's
+    def _solve(self, noisy: "NDArray[np.int64]", inquiry: "SummaryRequest", design: FitSpec) -> None:  # noqa: ARG002 - the parent's
         moments = moments_of(inquiry)
         read = moments.read(noisy, inquiry.noise)
         normals = column_normals(read)

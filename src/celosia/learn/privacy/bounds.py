@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from celosia.core.errors import ParameterError, UnboundedDataError
-from celosia.core.exact import quote
+from celosia.core.exact import safe_repr
 from celosia.data.schema.axis import Axis
 from celosia.data.schema.columns import Category, Kind, Real
 
@@ -95,7 +95,7 @@ def _from_schema(schema: "Mapping[str, Any]", count: int, names: Sequence[str] |
     missing = [name for name in names if name not in schema]
     if missing:
         raise UnboundedDataError(
-            f"bounds have no column {quote(missing[0])}: add it to them, or leave it out of the data."
+            f"bounds have no column {safe_repr(missing[0])}: add it to them, or leave it out of the data."
         )
     return tuple(schema[name] if isinstance(schema[name], Kind) else _pair_kind(schema[name]) for name in names)
 
@@ -114,7 +114,7 @@ def _two(bounds: object, wanted: str) -> tuple[Any, Any]:
     if isinstance(bounds, np.ndarray):
         bounds = list(bounds)
     if not isinstance(bounds, tuple | list) or len(bounds) != 2:
-        raise ParameterError(f"{wanted}, not {quote(bounds)}.")
+        raise ParameterError(f"{wanted}, not {safe_repr(bounds)}.")
     return bounds[0], bounds[1]
 
 

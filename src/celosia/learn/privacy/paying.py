@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final
 
-from celosia.core.errors import CelosiaError, EngineError, FormatError, NotPriced, ParameterError
-from celosia.core.exact import quote
+from celosia.core.errors import CelosiaError, EngineError, FormatError, NotPricedError, ParameterError
+from celosia.core.exact import safe_repr
 from celosia.core.guarantees import ApproxDP, PureDP
 from celosia.core.release import Release
+from celosia.ledger.budget_account import BudgetAccount, as_account
 from celosia.ledger.budgets.policy import Policy
-from celosia.ledger.door import Door, door_of
 from celosia.ledger.reservations.reserving import cost_under
 from celosia.noise.source import source_or_system
 
@@ -50,25 +50,25 @@ def paid(
     if budget is None:
         yield payment
         return
-    door = door_of(budget)
-    if drawn.seeded and not door.allows_seeded:
+    account = as_account(budget)
+    if drawn.seeded and not account.allows_seeded:
         raise ParameterError("A ledger takes no models whose noise can be repeated: leave source= out.")
-    reservation = _reserved(door, event, guarantee, question)
+    reservation = _reserved(account, event, guarantee, question)
     failed = False
     try:
         yield payment
     except CelosiaError:
-        _fail(door, reservation)
+        _fail(account, reservation)
         raise
     except Exception:  # noqa: BLE001 - it could quote the data: what is raised below does not show it
         failed = True
     if failed:
-        _fail(door, reservation)
+        _fail(account, reservation)
         raise EngineError(
             "The model could not be fitted. It stays paid for, because data may have been read."
         ) from None
     release = Release(value=payment.value, event=event, guarantee=guarantee, seeded=drawn.seeded)
-    door.commit(reservation, release)
+    account.commit(reservation, release)
 
 
 def price_event(event: "Event", guarantee: "Guarantee") -> "Guarantee":
@@ -92,7 +92,7 @@ def check_price(event: "Event", guarantee: "Guarantee") -> None:
         for name, spent, stated in _numbers(price, guarantee)
     ):
         raise FormatError(
-            f"The file states {quote(guarantee)}, and its event "
+            f"The file states {safe_repr(guarantee)}, and its event "
             f"{'has no price of that kind' if price is None else f'costs {price}'}: they contradict each other."
         )
 
@@ -108,12 +108,12 @@ def _numbers(price: "Guarantee", guarantee: "Guarantee") -> list[tuple[str, Any,
     ]
 
 
-def _reserved(door: Door, event: "Event", guarantee: "Guarantee", question: str) -> Any:
+def _reserved(account: BudgetAccount, event: "Event", guarantee: "Guarantee", question: str) -> Any:
     """Reserve; say in the caller's words what a budget of another kind cannot pay for."""
     try:
-        return door.reserve(event, question=question)
-    except NotPriced:
-        if not (isinstance(door.budget, PureDP) and isinstance(guarantee, ApproxDP)):
+        return account.reserve(event, question=question)
+    except NotPricedError:
+        if not (isinstance(account.budget, PureDP) and isinstance(guarantee, ApproxDP)):
             raise
     raise ParameterError(
         "The budget is a PureDP, which has no delta to pay with: leave delta= out, or keep the budget as an "
@@ -121,6 +121,6 @@ def _reserved(door: Door, event: "Event", guarantee: "Guarantee", question: str)
     )
 
 
-def _fail(door: Door, reservation: Any) -> None:
+def _fail(account: BudgetAccount, reservation: Any) -> None:
     with contextlib.suppress(CelosiaError):  # then it stays reserved, which is as spent
-        door.fail(reservation)
+        account.fail(reservation)

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Literal
 from celosia.core.adjacency import AddRemove, Adjacency, exact_adjacency
 from celosia.core.errors import ParameterError
 from celosia.core.events import Event
-from celosia.core.exact import Exact, exact_epsilon, exact_non_negative, exact_positive, quote
+from celosia.core.exact import Exact, exact_epsilon, exact_non_negative, exact_positive, safe_repr
 from celosia.core.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 from celosia.core.structure import CertifiedEvent, ComposedEvent
-from celosia.statistics.base.contribution import Bounding, Sensitivity
+from celosia.statistics.base.contribution import ContributionBounds, Sensitivity
 from celosia.statistics.base.noise import Noise
 
 if TYPE_CHECKING:
-    from celosia.ledger.door import Door
+    from celosia.ledger.budget_account import BudgetAccount
 
 _WHOLE = Fraction(1)
 _LARGEST_RHO = 2**16
@@ -49,21 +49,21 @@ class Target:
         rho: Exact | None = None,
         adjacency: Adjacency | str | None = None,
         unit: str = "row",
-        door: "Door | None" = None,
+        account: "BudgetAccount | None" = None,
         exact: bool = True,
     ) -> "Target":
         """Return the target that an estimator's parameters name; neighbours and unit are the budget's if there is one.
 
         ``exact``: whether who pays takes an (epsilon, delta) as such, and not as a rho.
         """
-        if door is not None:
-            unit = door.budget.unit
-            adjacency = door.budget.adjacency if adjacency is None else adjacency
-            exact = exact and isinstance(door.limit, PureDP | ApproxDP)
+        if account is not None:
+            unit = account.budget.unit
+            adjacency = account.budget.adjacency if adjacency is None else adjacency
+            exact = exact and isinstance(account.limit, PureDP | ApproxDP)
         near = AddRemove if adjacency is None else exact_adjacency(adjacency)
         if rho is not None:
             if (epsilon is not None and epsilon != 1) or delta is not None:
-                raise ParameterError(f"rho={quote(rho)} stands alone: leave epsilon and delta out.")
+                raise ParameterError(f"rho={safe_repr(rho)} stands alone: leave epsilon and delta out.")
             return cls(rho=_exact_rho(rho), adjacency=near, unit=unit)
         if epsilon is None:
             raise ParameterError("Say how much may be spent: epsilon=1, epsilon=1 with delta=1e-6, or rho=0.1.")
@@ -141,9 +141,9 @@ class Target:
         return found
 
     @property
-    def bounding(self) -> Bounding:
+    def bounding(self) -> ContributionBounds:
         """One row of one unit: what data in memory are."""
-        return Bounding(adjacency=self.adjacency, unit=self.unit)
+        return ContributionBounds(adjacency=self.adjacency, unit=self.unit)
 
     def event(self, *events: Event) -> Event:
         """Return one event of all that is run, with the pair (epsilon, delta) that was meant where there is a delta."""
@@ -176,7 +176,7 @@ def _exact_epsilon(epsilon: Exact) -> Fraction:
     number = exact_epsilon(epsilon)
     if number < _SMALLEST:
         raise ParameterError(
-            f"epsilon must be at least 1e-100, not {quote(epsilon)}: no noise is wide enough for less."
+            f"epsilon must be at least 1e-100, not {safe_repr(epsilon)}: no noise is wide enough for less."
         )
     return number
 
@@ -184,14 +184,16 @@ def _exact_epsilon(epsilon: Exact) -> Fraction:
 def _exact_delta(delta: Exact) -> Fraction:
     number = exact_non_negative(delta, name="delta")
     if number >= 1 or 0 < number < _SMALLEST_DELTA:
-        raise ParameterError(f"delta must be 0, or at least 1e-200 and below 1, not {quote(delta)}.")
+        raise ParameterError(f"delta must be 0, or at least 1e-200 and below 1, not {safe_repr(delta)}.")
     return number
 
 
 def _exact_rho(rho: Exact) -> Fraction:
     number = exact_positive(rho, name="rho")
     if number > _LARGEST_RHO:
-        raise ParameterError(f"rho must be at most {_LARGEST_RHO}, not {quote(rho)}: beyond that nothing is promised.")
+        raise ParameterError(
+            f"rho must be at most {_LARGEST_RHO}, not {safe_repr(rho)}: beyond that nothing is promised."
+        )
     if number < _SMALLEST:
-        raise ParameterError(f"rho must be at least 1e-100, not {quote(rho)}: no noise is wide enough for less.")
+        raise ParameterError(f"rho must be at least 1e-100, not {safe_repr(rho)}: no noise is wide enough for less.")
     return number

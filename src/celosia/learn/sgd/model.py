@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from celosia.core.adjacency import ReplaceOne, exact_adjacency
 from celosia.core.errors import ParameterError
-from celosia.core.exact import Exact, exact_positive, quote, whole
+from celosia.core.exact import Exact, exact_integer, exact_positive, safe_repr
 from celosia.core.guarantees import ZCDP, Guarantee, RenyiDP
 from celosia.learn.base.estimator import PrivateEstimator
 from celosia.learn.base.forecast import Forecast
@@ -29,7 +29,7 @@ from celosia.learn.privacy.target import Target
 from celosia.learn.sgd.noisy_descent import PNSGD
 from celosia.learn.sgd.price import epsilon_of, promised, record_guarantee
 from celosia.learn.sgd.unit_rows import UnitRows
-from celosia.ledger.door import door_of
+from celosia.ledger.budget_account import as_account
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -97,7 +97,7 @@ class PNSGDModel(PrivateEstimator):
 
     def fit(self, X: Any, y: Any) -> Self:  # noqa: N803 - scikit-learn's names
         """Learn from records: pay, run all steps, and keep the last weights."""
-        with self._or_as_before():
+        with self._rollback_on_error():
             values = read_features(self, X, reset=True)
             targets = self._targets(y, len(values))
             privacy = self._privacy()
@@ -126,7 +126,7 @@ class PNSGDModel(PrivateEstimator):
             scaling = self._scaling(values.shape[1])
             weights = constrained_minimum(scaling.rows(values), targets, self._loss, self.projection)
             self._keep(*scaling.coefficients(weights))
-        self._plainly()
+        self._mark_non_private()
         self.sigma_, self.step_size_, self.lipschitz_, self.n_epochs_ = 0.0, 0.0, 0.0, 0
         return self
 
@@ -145,8 +145,8 @@ class PNSGDModel(PrivateEstimator):
 
     def _privacy(self) -> Target:
         """What may be spent, for neighbours that replace one record."""
-        door = None if self.budget is None else door_of(self.budget)
-        unit, near = ("row", ReplaceOne) if door is None else (door.budget.unit, door.budget.adjacency)
+        account = None if self.budget is None else as_account(self.budget)
+        unit, near = ("row", ReplaceOne) if account is None else (account.budget.unit, account.budget.adjacency)
         if (near if self.adjacency is None else exact_adjacency(self.adjacency)) is not ReplaceOne:
             raise ParameterError(
                 f"adjacency must be ReplaceOne for {type(self).__name__}: with one record more or less the two runs "
@@ -169,7 +169,7 @@ class PNSGDModel(PrivateEstimator):
         curve = self.renyi
         if not isinstance(curve, RenyiDP) or curve.adjacency is not ReplaceOne or curve.unit != unit:
             raise ParameterError(
-                f"renyi must be a RenyiDP with adjacency=ReplaceOne and unit={unit!r}, not {quote(curve)}."
+                f"renyi must be a RenyiDP with adjacency=ReplaceOne and unit={unit!r}, not {safe_repr(curve)}."
             )
         if self.rho is not None or self.delta is not None or self.epsilon not in (None, 1):
             raise ParameterError("renyi stands alone: leave epsilon, delta and rho out.")
@@ -178,7 +178,7 @@ class PNSGDModel(PrivateEstimator):
     def _scaling(self, count: int) -> UnitRows:
         kinds = feature_kinds(self.bounds, count, self._names())
         if not isinstance(self.fit_intercept, bool):
-            raise ParameterError(f"fit_intercept must be True or False, not {quote(self.fit_intercept)}.")
+            raise ParameterError(f"fit_intercept must be True or False, not {safe_repr(self.fit_intercept)}.")
         norm = None if self.data_norm is None else float(exact_positive(self.data_norm, name="data_norm"))
         return UnitRows.of(kinds, intercept=self.fit_intercept, norm=norm)
 
@@ -224,7 +224,7 @@ class PNSGDModel(PrivateEstimator):
         n_features: int | None = None,
     ) -> Forecast:
         """Return how far off a coefficient would be with ``n`` rows: noise at rest, and the way that is left to go."""
-        rows, count = whole(n, name="n"), self._feature_count(n_features)
+        rows, count = exact_integer(n, name="n"), self._feature_count(n_features)
         privacy, other = self._privacy(), epsilon is not None or rho is not None
         if other and isinstance(privacy, _Promise):  # a curve gives way to what was asked about
             privacy = Target(adjacency=ReplaceOne, unit=privacy.unit)

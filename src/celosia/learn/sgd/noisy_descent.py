@@ -19,7 +19,7 @@ import numpy as np
 
 from celosia.core.adjacency import ReplaceOne
 from celosia.core.errors import EngineError, InputError, ParameterError
-from celosia.core.exact import Exact, exact_positive, quote, whole
+from celosia.core.exact import Exact, exact_integer, exact_positive, safe_repr
 from celosia.core.guarantees import ZCDP, ApproxDP, Guarantee, RenyiDP
 from celosia.core.iterations import PNSGDEvent
 from celosia.core.release import Release
@@ -110,13 +110,13 @@ class PNSGD:
         unit: str = "row",
     ) -> None:
         values = {
-            "records": whole(records, name="records"),
-            "dimension": whole(dimension, name="dimension"),
+            "records": exact_integer(records, name="records"),
+            "dimension": exact_integer(dimension, name="dimension"),
             "sigma": exact_positive(sigma, name="sigma"),
             "loss": _a(loss, Loss, SquaredLoss(), "loss"),
             "projection": _a(projection, ConvexSet, Ball(1), "projection"),
             "step_size": None if step_size is None else exact_positive(step_size, name="step_size"),
-            "epochs": None if epochs is None else whole(epochs, name="epochs"),
+            "epochs": None if epochs is None else exact_integer(epochs, name="epochs"),
             "lipschitz": None if lipschitz is None else exact_positive(lipschitz, name="lipschitz"),
             "order": _one_of(order, ("fixed", "secret permutation"), "order"),
             "stop": _one_of(stop, ("fixed", "secret uniform"), "stop"),
@@ -132,9 +132,11 @@ class PNSGD:
         size = self.projection.diameter(self.dimension)
         for name, value in {"sigma": self.sigma, "lipschitz": self.bound, "the set's diameter": size}.items():
             if not 1 / _EXTREME <= value <= _EXTREME:
-                raise ParameterError(f"{name} must be between 2^-200 and 2^200, not {quote(value)}.")
+                raise ParameterError(f"{name} must be between 2^-200 and 2^200, not {safe_repr(value)}.")
         if self.stop != "fixed" and self.passes > 1:
-            raise ParameterError(f'stop="secret uniform" needs epochs=1, not {quote(self.epochs)}: use stop="fixed".')
+            raise ParameterError(
+                f'stop="secret uniform" needs epochs=1, not {safe_repr(self.epochs)}: use stop="fixed".'
+            )
         if self.amplification == "none" and self.sigma > _WIDEST * self.bound:
             raise ParameterError(
                 f"sigma must be at most 2^20 times lipschitz={float(self.bound):g}, not {float(self.sigma):g}."
@@ -236,7 +238,7 @@ class PNSGD:
         """
         if not isinstance(target, ApproxDP | ZCDP | RenyiDP) or (isinstance(target, ApproxDP) and target.delta == 0):
             raise ParameterError(
-                f"Normal noise needs a delta, a rho or a Rényi curve as its target, not {quote(target)}."
+                f"Normal noise needs a delta, a rho or a Rényi curve as its target, not {safe_repr(target)}."
             )
         template = cls(sigma=1, unit=target.unit, **run)
         if target.adjacency is not template.event.adjacency:
@@ -352,11 +354,11 @@ def _a(value: Any, kind: type, default: object, name: str) -> Any:
     if value is None:
         return default
     if not isinstance(value, kind):
-        raise ParameterError(f"{name} must be a {kind.__name__}, such as {default!r}, not {quote(value)}.")
+        raise ParameterError(f"{name} must be a {kind.__name__}, such as {default!r}, not {safe_repr(value)}.")
     return value
 
 
 def _one_of(value: object, choices: tuple[str, ...], name: str) -> object:
     if not isinstance(value, str) or value not in choices:
-        raise ParameterError(f"{name} must be one of {', '.join(map(repr, choices))}, not {quote(value)}.")
+        raise ParameterError(f"{name} must be one of {', '.join(map(repr, choices))}, not {safe_repr(value)}.")
     return value

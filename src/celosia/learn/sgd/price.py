@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from celosia.core.errors import ParameterError
-from celosia.core.exact import double_at_least, double_at_most, whole
+from celosia.core.exact import double_at_least, double_at_most, exact_integer
 from celosia.core.guarantees import ZCDP, ApproxDP, Guarantee, RenyiDP
 from celosia.core.iterations import PNSGDEvent
 from celosia.core.structure import CertifiedEvent
@@ -41,7 +41,7 @@ def record_guarantee(event: "Event", position: int) -> ZCDP:
         raise ParameterError(
             "With a secret order or stop nobody knows a record's place: all have the guarantee of the whole run."
         )
-    price = record_rhos(inside, [whole(position, name="position")])[0]
+    price = record_rhos(inside, [exact_integer(position, name="position")])[0]
     return ZCDP(rho=float(price), adjacency=inside.adjacency, unit=inside.unit)
 
 

@@ -8,7 +8,7 @@ from decimal import ROUND_FLOOR, Decimal, localcontext
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
-from celosia.core.errors import NotPriced
+from celosia.core.errors import NotPricedError
 from celosia.core.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 from celosia.core.structure import GuaranteedEvent
 
@@ -77,7 +77,7 @@ def _fits(epsilon: Fraction, left: Guarantee, admits: "Callable[[Event], bool]")
     guarantee = PureDP(epsilon=epsilon, adjacency=left.adjacency, unit=left.unit)
     try:
         return admits(GuaranteedEvent(guarantee=guarantee))
-    except NotPriced:
+    except NotPricedError:
         return False
 
 

@@ -16,10 +16,10 @@ from celosia.ledger.budgets.scope import Scope
 from celosia.ledger.budgets.statement import Line
 
 if TYPE_CHECKING:
-    from celosia.ledger.state_reader import Page
+    from celosia.ledger.state_reader import Snapshot
 
 
-def set_policy(page: "Page", scope: Scope, limit: Guarantee | Policy, by: str) -> None:
+def set_policy(page: "Snapshot", scope: Scope, limit: Guarantee | Policy, by: str) -> None:
     """Write a policy into the log, unless it is the one that holds; see ``Ledger.set_budget``."""
     policy = limit if isinstance(limit, Policy) else Policy(limit=limit)
     author = exact_text(by, name="by")
@@ -38,7 +38,7 @@ def set_policy(page: "Page", scope: Scope, limit: Guarantee | Policy, by: str) -
     )
 
 
-def open_policy(page: "Page", scope: Scope, limit: Guarantee | Policy, by: str) -> Policy:
+def open_policy(page: "Snapshot", scope: Scope, limit: Guarantee | Policy, by: str) -> Policy:
     """Write a policy where a scope has none, and return the one that holds; see ``Ledger.open_budget``.
 
     A page that is written holds the lock of the whole ledger: no other budget can be opened between the two steps.
@@ -65,7 +65,7 @@ def bears_on(scope: Scope, dataset: str | None, analyst: str | None) -> bool:
     )
 
 
-def line_of(page: "Page", scope: Scope) -> Line:
+def line_of(page: "Snapshot", scope: Scope) -> Line:
     """Return what a statement says of a scope."""
     policy, meter, window = page.state.policies[scope], page.state.meter(scope), page.window(scope)
     return Line(

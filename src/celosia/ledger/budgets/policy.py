@@ -16,8 +16,8 @@ from celosia.accounting.accountants.combined import CombinedAccountant
 from celosia.accounting.accountants.sums import GDPAccountant, RenyiAccountant, ZCDPAccountant
 from celosia.accounting.filters import Filter
 from celosia.core.adjacency import refuse_same_changes
-from celosia.core.errors import GuaranteeMismatch, ParameterError
-from celosia.core.exact import quote, whole
+from celosia.core.errors import GuaranteeMismatchError, ParameterError
+from celosia.core.exact import exact_integer, safe_repr
 from celosia.core.guarantees import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP, RenyiDP
 
 if TYPE_CHECKING:
@@ -45,10 +45,10 @@ class Window:
     limit: Guarantee
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "seconds", whole(self.seconds, name="seconds"))
+        object.__setattr__(self, "seconds", exact_integer(self.seconds, name="seconds"))
         if self.seconds > _LONGEST_WINDOW:
             raise ParameterError(
-                f"seconds must be at most a hundred years, {_LONGEST_WINDOW}, not {quote(self.seconds)}."
+                f"seconds must be at most a hundred years, {_LONGEST_WINDOW}, not {safe_repr(self.seconds)}."
             )
         _check_limit(self.limit, "window.limit")
 
@@ -97,11 +97,11 @@ class Policy:
             object.__setattr__(self, "accountant", _usual(self.limit))
         if not isinstance(self.accountant, str) or self.accountant not in ACCOUNTANTS:
             raise ParameterError(
-                f"accountant must be one of {', '.join(ACCOUNTANTS)}, not {quote(self.accountant)}: only sums may be "
-                "watched while questions are still being chosen."
+                f"accountant must be one of {', '.join(ACCOUNTANTS)}, not {safe_repr(self.accountant)}: only sums "
+                "may be watched while questions are still being chosen."
             )
         if not isinstance(self.allow_real, bool):
-            raise ParameterError(f"allow_real must be True or False, not {quote(self.allow_real)}.")
+            raise ParameterError(f"allow_real must be True or False, not {safe_repr(self.allow_real)}.")
         self._check_window()
         self.open()
 
@@ -109,10 +109,10 @@ class Policy:
         if self.window is None:
             return
         if not isinstance(self.window, Window):
-            raise ParameterError(f"window must be a Window(seconds=…, limit=…), not {quote(self.window)}.")
+            raise ParameterError(f"window must be a Window(seconds=…, limit=…), not {safe_repr(self.window)}.")
         inner, outer = self.window.limit, self.limit
         if inner.adjacency is not outer.adjacency or inner.unit != outer.unit:
-            raise GuaranteeMismatch(
+            raise GuaranteeMismatchError(
                 "The window's limit must be for the same neighbours and the same unit as the limit."
             )
         self.open_window()
@@ -159,7 +159,7 @@ class Policy:
 def _check_limit(limit: object, name: str) -> None:
     if not isinstance(limit, Guarantee):
         raise ParameterError(
-            f"{name} must be a guarantee such as ApproxDP(epsilon=1, delta='1e-6'), not {quote(limit)}."
+            f"{name} must be a guarantee such as ApproxDP(epsilon=1, delta='1e-6'), not {safe_repr(limit)}."
         )
     refuse_same_changes(limit.adjacency, f"A {name}")
     if isinstance(limit, ApproxDP) and limit.delta >= 1:

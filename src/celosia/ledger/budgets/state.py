@@ -14,10 +14,10 @@ from typing import Final
 
 from celosia.core.errors import CelosiaError, FormatError, LedgerError
 from celosia.core.events import Event
-from celosia.ledger.budgets.meter import Meter
 from celosia.ledger.budgets.policy import Policy
 from celosia.ledger.budgets.policy_json import policy_from_json
 from celosia.ledger.budgets.scope import Scope
+from celosia.ledger.budgets.spend_tracker import SpendTracker
 from celosia.ledger.log.chain import GENESIS, JSON, canonical, moment
 from celosia.ledger.log.lines import Raw
 
@@ -56,8 +56,8 @@ class State:
         self.policies: dict[Scope, Policy] = {}
         self._first: dict[Scope, Policy] = {}  # under which something was spent first
         self._spent: dict[tuple[str, str | None, bool], dict[str, int]] = {}
-        self._meters: dict[Scope, Meter] = {}
-        self._windows: dict[Scope, tuple[datetime, Meter]] = {}
+        self._meters: dict[Scope, SpendTracker] = {}
+        self._windows: dict[Scope, tuple[datetime, SpendTracker]] = {}
         self._events: dict[str, Event] = {}
 
     def feed(self, lines: Iterable[Raw]) -> None:
@@ -141,21 +141,21 @@ class State:
                     counted[event] = counted.get(event, 0) + times
         return counted
 
-    def meter(self, scope: Scope) -> Meter:
+    def meter(self, scope: Scope) -> SpendTracker:
         """Return what a scope that has a policy spent for good."""
         if scope not in self._meters:
             self._meters[scope] = self.fresh_meter(scope, self.policies[scope])
         return self._meters[scope]
 
-    def fresh_meter(self, scope: Scope, policy: Policy) -> Meter:
+    def fresh_meter(self, scope: Scope, policy: Policy) -> SpendTracker:
         """Return what a scope has spent, under a policy that it may get."""
         # A limit may be changed later; orders that are chosen anew by a limit would use parts of delta twice.
-        meter = Meter(partial(policy.open, self._first_policy(scope, policy).limit), str(policy.accountant))
+        meter = SpendTracker(partial(policy.open, self._first_policy(scope, policy).limit), str(policy.accountant))
         for event, times in self.charged(scope).items():
             meter.count(self.event(event), times)
         return meter
 
-    def window(self, scope: Scope, at: datetime, since: Callable[[datetime], Iterator[Raw]]) -> Meter | None:
+    def window(self, scope: Scope, at: datetime, since: Callable[[datetime], Iterator[Raw]]) -> SpendTracker | None:
         """Return what a scope has spent in the window that holds a moment; ``since`` gives the lines from one on."""
         policy = self.policies[scope]
         if policy.window is None:
@@ -164,7 +164,7 @@ class State:
         known = self._windows.get(scope)
         if known is not None and known[0] == start:
             return known[1]
-        meter = Meter(policy.open_window, str(policy.accountant))
+        meter = SpendTracker(policy.open_window, str(policy.accountant))
         for line in since(start):
             charge = charge_of(line)
             if charge is not None and line.sequence <= self.sequence and charge.falls_into(scope):

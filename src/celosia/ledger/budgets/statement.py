@@ -13,7 +13,7 @@ class Line:
     """One budget. The last three are None where the policy has no window.
 
     >>> import celosia as cl
-    >>> ledger = cl.ledger("memory://")
+    >>> ledger = cl.open_ledger("memory://")
     >>> ledger.set_budget(cl.PureDP(epsilon=1), dataset="deaths")
     >>> [line] = ledger.statement()
     >>> line.scope.dataset, line.remaining

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from celosia.core.errors import LedgerError, ParameterError
-from celosia.core.exact import quote
+from celosia.core.exact import safe_repr
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -57,7 +57,7 @@ class Head:
         number, _, digest = given.strip().partition(":") if isinstance(given, str) else ("", "", "")
         if not (number.isascii() and number.isdigit() and len(number) <= 18 and _HASH.fullmatch(digest)):
             raise ParameterError(
-                f"head must be written as a number, a colon and 64 hexadecimal digits, not {quote(text)}."
+                f"head must be written as a number, a colon and 64 hexadecimal digits, not {safe_repr(text)}."
             )
         return cls(sequence=int(number), hash=digest)
 
@@ -103,7 +103,7 @@ class Verification:
     """Whether a log is as it was written: how many lines hold, up to which head, and what is wrong.
 
     >>> import celosia as cl
-    >>> cl.ledger("memory://").verify().ok
+    >>> cl.open_ledger("memory://").verify().ok
     True
     """
 

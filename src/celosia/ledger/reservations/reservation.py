@@ -39,7 +39,7 @@ class Reservation:
     ``fresh`` is False where nothing is left to do: the request was seen before, or its answer came from the store.
 
     >>> import celosia as cl
-    >>> with cl.ledger("memory://") as ledger:
+    >>> with cl.open_ledger("memory://") as ledger:
     ...     ledger.set_budget(cl.PureDP(epsilon=1), dataset="deaths")
     ...     event = cl.mechanisms.Laplace(epsilon="0.1", sensitivity=1).event
     ...     reservation = ledger.reserve(event, dataset="deaths", question="How many?")

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
-from celosia.core.errors import BudgetExceeded, ParameterError, RequestConflict
+from celosia.core.errors import BudgetExceededError, ParameterError, RequestConflictError
 from celosia.core.events import Event
-from celosia.core.exact import quote
+from celosia.core.exact import safe_repr
 from celosia.core.guarantees import Guarantee
 from celosia.core.record import Record, exact_text
 from celosia.ledger.budgets.advice import describe_refusal
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from celosia.ledger.budgets.policy import Policy
-    from celosia.ledger.state_reader import Page
+    from celosia.ledger.state_reader import Snapshot
 
 _LONGEST_QUESTION: Final = 100_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class SpendRequest:
     """What somebody wants to pay for."""
 
     event: Event
@@ -46,12 +46,12 @@ class Question:
 
     def __post_init__(self) -> None:
         if not isinstance(self.event, Event):
-            raise ParameterError(f"event must be an event, such as a mechanism's .event, not {quote(self.event)}.")
+            raise ParameterError(f"event must be an event, such as a mechanism's .event, not {safe_repr(self.event)}.")
         words: object = self.text
         if not isinstance(words, str) or len(words) > _LONGEST_QUESTION:
             raise ParameterError(f"question must be a text of at most {_LONGEST_QUESTION} characters.")
         if self.request is not None and not isinstance(self.request, Request):
-            raise ParameterError(f"request must be a Request(key=…, digest=…), not {quote(self.request)}.")
+            raise ParameterError(f"request must be a Request(key=…, digest=…), not {safe_repr(self.request)}.")
         object.__setattr__(self, "dataset", exact_text(self.dataset, name="dataset"))
         for name in ("analyst", "fingerprint"):
             if getattr(self, name) is not None:
@@ -70,7 +70,7 @@ class Question:
         }
 
 
-def reserve(page: "Page", question: Question) -> Reservation:
+def reserve(page: "Snapshot", question: SpendRequest) -> Reservation:
     """Decide on a question within a write transaction; see ``Ledger.reserve``."""
     if question.request is not None:
         known = find_request(page.connection, question.analyst, question.request.key)
@@ -86,26 +86,28 @@ def reserve(page: "Page", question: Question) -> Reservation:
 
 def _seen(request: Request, before: Request, found: Found) -> Reservation:
     if before.digest != request.digest:
-        raise RequestConflict(f"The key {quote(request.key)} was used before for another request: draw a new one.")
+        raise RequestConflictError(
+            f"The key {safe_repr(request.key)} was used before for another request: draw a new one."
+        )
     return found.reservation
 
 
-def policy_of(page: "Page", dataset: str) -> "Policy":
+def policy_of(page: "Snapshot", dataset: str) -> "Policy":
     """Return the policy of a data set, which must have one."""
     policy = page.state.policies.get(Scope(dataset=dataset))
     if policy is None:
-        name = quote(dataset)
+        name = safe_repr(dataset)
         raise ParameterError(
             f"The ledger has no budget for data set {name}: open one with set_budget(limit, dataset={name})."
         )
     return policy
 
 
-def _check_policy(page: "Page", question: Question) -> None:
+def _check_policy(page: "Snapshot", question: SpendRequest) -> None:
     policy = policy_of(page, question.dataset)
     if not policy.allow_real and _is_real(question.event):
         raise ParameterError(
-            f"The noise of this question would be in floating point, and data set {quote(question.dataset)} takes "
+            f"The noise of this question would be in floating point, and data set {safe_repr(question.dataset)} takes "
             "exact noise only: choose a method with exact noise, or ask the owner of the data to allow it, with "
             "Policy(…, allow_real=True)."
         )
@@ -122,7 +124,7 @@ def _is_real(value: object) -> bool:
     return any(_is_real(getattr(value, field.name)) for field in dataclasses.fields(value))
 
 
-def _answered(page: "Page", question: Question) -> tuple[Found, bool] | None:
+def _answered(page: "Snapshot", question: SpendRequest) -> tuple[Found, bool] | None:
     """Return the stored answer to a question, one that the analyst has paid for if there is such a one."""
     if question.fingerprint is None:
         return None
@@ -131,7 +133,7 @@ def _answered(page: "Page", question: Question) -> tuple[Found, bool] | None:
     return min(same, key=lambda pair: not pair[1], default=None)
 
 
-def _repeat(page: "Page", question: Question, found: Found, paid: bool) -> Reservation:  # noqa: FBT001 - as found
+def _repeat(page: "Snapshot", question: SpendRequest, found: Found, paid: bool) -> Reservation:  # noqa: FBT001 - as found
     scopes = [scope for scope in scopes_of(question.dataset, question.analyst) if scope.analyst is not None]
     if not paid:
         _check_room(page, scopes, question.event)
@@ -149,7 +151,7 @@ def _repeat(page: "Page", question: Question, found: Found, paid: bool) -> Reser
     return reservation
 
 
-def _write(page: "Page", question: Question) -> Reservation:
+def _write(page: "Snapshot", question: SpendRequest) -> Reservation:
     reservation = _reservation(page, question, state="reserved")
     line = page.append("reserved", question.body(reservation.id))
     remember(
@@ -158,7 +160,7 @@ def _write(page: "Page", question: Question) -> Reservation:
     return reservation
 
 
-def _reservation(page: "Page", question: Question, *, state: str, answer: str | None = None) -> Reservation:
+def _reservation(page: "Snapshot", question: SpendRequest, *, state: str, answer: str | None = None) -> Reservation:
     return Reservation(
         id=drawn_id(),
         dataset=question.dataset,
@@ -177,7 +179,7 @@ def drawn_id() -> str:
     return "".join(f"{int(word):016x}" for word in SYSTEM.words(2))
 
 
-def has_room(page: "Page", scope: Scope, event: Event) -> bool:
+def has_room(page: "Snapshot", scope: Scope, event: Event) -> bool:
     """Tell whether a scope has room for an event, for good and in its window; one without a policy always has."""
     if scope not in page.state.policies:
         return True
@@ -185,16 +187,16 @@ def has_room(page: "Page", scope: Scope, event: Event) -> bool:
     return page.state.meter(scope).admits(event) and (window is None or window.admits(event))
 
 
-def _check_room(page: "Page", scopes: "Iterable[Scope]", event: Event) -> None:
+def _check_room(page: "Snapshot", scopes: "Iterable[Scope]", event: Event) -> None:
     """Refuse an event that does not fit into every scope, and name the tightest: what fits there fits everywhere."""
     refusals = [refusal for scope in scopes for refusal in _refusals(page, scope, event)]
     if refusals:
         # Guarantees of different kinds cannot be compared: among those of the first kind the least counts.
         alike = [one for one in refusals if type(one[0]) is type(refusals[0][0])]
-        raise BudgetExceeded(min(alike, key=lambda one: _number(one[0]))[1])
+        raise BudgetExceededError(min(alike, key=lambda one: _number(one[0]))[1])
 
 
-def _refusals(page: "Page", scope: Scope, event: Event) -> "Iterator[tuple[Guarantee, str]]":
+def _refusals(page: "Snapshot", scope: Scope, event: Event) -> "Iterator[tuple[Guarantee, str]]":
     """Yield what a scope, and its window, have left if the event does not fit there, and how that is said."""
     policy = page.state.policies.get(scope)
     if policy is None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from celosia.core.errors import ParameterError
-from celosia.core.exact import quote, whole
+from celosia.core.exact import exact_integer, safe_repr
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,11 +19,11 @@ def check_crowd(reports: int, count: float = 0.0, squares: float | None = None) 
 
     ``count`` of ``reports`` hold a value, the others' counts have squares.
     """
-    most = whole(reports, name="reports", least=0)
+    most = exact_integer(reports, name="reports", least=0)
     if not _is_number(count) or not 0 <= count <= most:
-        raise ParameterError(f"count must be a number from 0 to the number of reports, {most}, not {quote(count)}.")
+        raise ParameterError(f"count must be a number from 0 to the number of reports, {most}, not {safe_repr(count)}.")
     if squares is not None and (not _is_number(squares) or not 0 <= squares < math.inf):
-        raise ParameterError(f"squares must be a number that is at least 0, not {quote(squares)}.")
+        raise ParameterError(f"squares must be a number that is at least 0, not {safe_repr(squares)}.")
 
 
 def _is_number(value: object) -> bool:

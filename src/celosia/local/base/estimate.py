@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from celosia.core.errors import ParameterError
-from celosia.core.exact import Exact, exact_level, exact_probability, quote
+from celosia.core.exact import Exact, exact_level, exact_probability, safe_repr
 from celosia.local.base.confidence import high_ends, low_ends
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ class Estimate:
         """
         if self.laws is not None:
             return np.full(self.raw.shape, self.laws.null.quantile(chance))
-        return surprise(chance, self.hits) * self.null_errors
+        return critical_value(chance, self.hits) * self.null_errors
 
     def significant(self, failure: Exact = 0.05) -> "NDArray[np.bool_]":
         """Tell which candidates are really there: with probability ``failure`` or less, any of those shown has no one.
@@ -148,7 +148,7 @@ class Estimate:
         """
         allowed = float(exact_probability(failure, name="failure"))
         if not 0 < allowed < 1:
-            raise ParameterError(f"failure must be greater than 0 and less than 1, not {quote(failure)}.")
+            raise ParameterError(f"failure must be greater than 0 and less than 1, not {safe_repr(failure)}.")
         return self.raw > self.critical(allowed / max(len(self.raw), 1))
 
     def to_arrow(self, level: Exact = 0.95) -> "pa.Table":
@@ -239,7 +239,7 @@ def estimate_of(  # noqa: PLR0913 - an estimate has that many parts
 ) -> Estimate:
     """Return an estimate from unbiased counts and their variances, post-processed as is asked."""
     if postprocess not in _BIAS:
-        raise ParameterError(f'postprocess must be None, "clip" or "norm-sub", not {quote(postprocess)}.')
+        raise ParameterError(f'postprocess must be None, "clip" or "norm-sub", not {safe_repr(postprocess)}.')
     counts = raw
     if postprocess == "clip":
         counts = np.maximum(raw, 0.0)
@@ -259,7 +259,7 @@ def estimate_of(  # noqa: PLR0913 - an estimate has that many parts
     )
 
 
-def surprise(chance: float, hits: float = math.inf) -> float:
+def critical_value(chance: float, hits: float = math.inf) -> float:
     """Return how many standard errors a count of nobody's passes with probability ``chance`` at most.
 
     ``hits`` is the number of chance hits that such a count is made of; with many of them the law is normal.

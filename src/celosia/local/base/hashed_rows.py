@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from celosia.core.errors import InputError, ParameterError
-from celosia.core.exact import quote, whole
+from celosia.core.exact import exact_integer, safe_repr
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,10 +25,10 @@ _MOST, _MOST_CELLS = 2**24, 2**32
 
 def exact_table(hashes: int, width: int) -> tuple[int, int]:
     """Return the numbers of rows and columns of a table that a server can hold, or refuse them."""
-    rows, columns = whole(hashes, name="hashes"), whole(width, name="width", least=2)
+    rows, columns = exact_integer(hashes, name="hashes"), exact_integer(width, name="width", least=2)
     for number, name in ((rows, "hashes"), (columns, "width")):
         if number > _MOST:
-            raise ParameterError(f"{name} must be at most 2^24, not {quote(number)}.")
+            raise ParameterError(f"{name} must be at most 2^24, not {safe_repr(number)}.")
     if rows * columns > _MOST_CELLS:
         raise ParameterError(f"hashes times width must be at most 2^32, not {rows} times {columns}.")
     return rows, columns
@@ -36,9 +36,9 @@ def exact_table(hashes: int, width: int) -> tuple[int, int]:
 
 def exact_seed(seed: int) -> int:
     """Return a seed from 0 to 2^64 - 1, or refuse it. It is public: client and server share it."""
-    number = whole(seed, name="seed", least=0)
+    number = exact_integer(seed, name="seed", least=0)
     if number >= 2**64:
-        raise ParameterError(f"seed must be less than 2^64, not {quote(seed)}.")
+        raise ParameterError(f"seed must be less than 2^64, not {safe_repr(seed)}.")
     return number
 
 

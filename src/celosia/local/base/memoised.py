@@ -19,7 +19,7 @@ import numpy as np
 
 from celosia.core.adjacency import Adjacency, ReplaceOne, SameChanges
 from celosia.core.errors import InputError, ParameterError
-from celosia.core.exact import short_at_least, whole
+from celosia.core.exact import exact_integer, short_at_least
 from celosia.core.guarantees import PureDP
 from celosia.core.structure import GuaranteedEvent
 from celosia.local.base.packing import Bytes, Words
@@ -173,8 +173,8 @@ class Memoised(Protocol[E_co]):
     @staticmethod
     def _times(reports: int, values: int) -> tuple[int, int]:
         """Return the number of reports, and of values among them, or refuse them."""
-        times = whole(reports, name="reports")
-        return times, min(times, whole(values, name="values"))
+        times = exact_integer(reports, name="reports")
+        return times, min(times, exact_integer(values, name="values"))
 
     @abstractmethod
     def _draw_memoised(self, read: "NDArray[Any]", secrets: "NDArray[np.uint8]", source: "Source") -> Bytes:

@@ -18,7 +18,7 @@ import numpy as np
 
 from celosia.core.adjacency import ReplaceOne
 from celosia.core.events import Event, RandomizedResponseEvent
-from celosia.core.exact import whole
+from celosia.core.exact import exact_integer
 from celosia.core.guarantees import PureDP
 from celosia.core.record import Record
 from celosia.core.structure import GuaranteedEvent, RepeatedEvent, ShuffledEvent
@@ -91,7 +91,7 @@ class Protocol(Record, ABC, Generic[E_co]):
         >>> DirectEncoding(domain=4, epsilon=1).lifetime(30).times
         30
         """
-        return RepeatedEvent(event=self.event, times=whole(reports, name="reports"))
+        return RepeatedEvent(event=self.event, times=exact_integer(reports, name="reports"))
 
     def shuffled(self, reports: int) -> ShuffledEvent:
         """What a batch of so many people's reports runs once it was shuffled: the adversary sees them without order.
@@ -106,7 +106,7 @@ class Protocol(Record, ABC, Generic[E_co]):
         """
         answer = self.event
         local = answer if isinstance(answer, RandomizedResponseEvent) else GuaranteedEvent(guarantee=self.guarantee)
-        return ShuffledEvent(event=local, reports=whole(reports, name="reports"))
+        return ShuffledEvent(event=local, reports=exact_integer(reports, name="reports"))
 
     # ---------------------------------------------------------------- sizes
 
@@ -185,7 +185,7 @@ class Protocol(Record, ABC, Generic[E_co]):
         >>> [len(batch) for batch in DirectEncoding(domain=4, epsilon=1).batches([0, 3, 3], size=2)]
         [2, 1]
         """
-        source, size = source_or_system(source), self._chunk if size is None else whole(size, name="size")
+        source, size = source_or_system(source), self._chunk if size is None else exact_integer(size, name="size")
         read = self._read(values)
         for first in range(0, len(read), size):
             payload = self._draw(read[first : first + size], source)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Chances:
+class SupportProbabilities:
     """The probabilities of a support, p (``if_true``) and q (``if_not``).
 
     Their difference ``gap`` is given by itself: for a small epsilon it is lost by subtraction.

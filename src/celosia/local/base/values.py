@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from celosia.core.errors import InputError, ParameterError
-from celosia.core.exact import quote, whole
+from celosia.core.exact import exact_integer, safe_repr
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,10 +42,10 @@ def exact_domain(domain: object, *, name: str = "domain") -> Domain:
         return tuple(int(value) for value in values)
     if isinstance(domain, set | frozenset | dict):
         raise ParameterError(f"{name} must have an order: give a list or a tuple, not a {type(domain).__name__}.")
-    size = whole(domain, name=name, least=2)  # type: ignore[arg-type]  # whole refuses what is no number
+    size = exact_integer(domain, name=name, least=2)  # type: ignore[arg-type]  # whole refuses what is no number
     if size > _LARGEST:
         raise ParameterError(
-            f"{name} must be at most 2^31, not {quote(domain)}: use a protocol that hashes its values."
+            f"{name} must be at most 2^31, not {safe_repr(domain)}: use a protocol that hashes its values."
         )
     return size
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from celosia.core.exact import Exact, exact_level
-from celosia.local.base.estimate import Estimate, estimate_of, surprise
+from celosia.local.base.estimate import Estimate, critical_value, estimate_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -76,7 +76,7 @@ def multiple(failure: Exact, tested: int) -> float:
 
     Their counts are taken as normal.
     """
-    return surprise(exact_level(failure) / max(tested, 1))
+    return critical_value(exact_level(failure) / max(tested, 1))
 
 
 def discovery_of(  # noqa: PLR0913 - a discovery has that many parts
@@ -99,7 +99,7 @@ def discovery_of(  # noqa: PLR0913 - a discovery has that many parts
     """
     error = float(np.sqrt(null_variance))
     chance = float(exact_level(failure)) / max(len(raw), 1)
-    threshold = laws.null.quantile(chance) if laws else surprise(chance) * error
+    threshold = laws.null.quantile(chance) if laws else critical_value(chance) * error
     order = np.argsort(-raw, kind="stable")
     order = order[raw[order] > threshold] if reports else order[:0]
     shown = estimate_of(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from celosia.core.errors import InputError, ParameterError
-from celosia.core.exact import quote, whole
+from celosia.core.exact import exact_integer, safe_repr
 from celosia.local.base.packing import field_width
 from celosia.local.discovery.spelling import Alphabet, exact_alphabet, spell, unspell
 from celosia.sketches.hashing.columns import read_column
@@ -37,15 +37,15 @@ class BitStrings:
         if (self.domain is None) == (self.alphabet is None) or (self.alphabet is None) != (self.length is None):
             raise ParameterError("Give either a domain, or an alphabet with a length.")
         if self.domain is not None:
-            object.__setattr__(self, "domain", whole(self.domain, name="domain", least=2))
+            object.__setattr__(self, "domain", exact_integer(self.domain, name="domain", least=2))
         else:
             object.__setattr__(self, "alphabet", exact_alphabet(self.alphabet))
-            object.__setattr__(self, "length", whole(self.length, name="length"))  # type: ignore[arg-type]  # not None
+            object.__setattr__(self, "length", exact_integer(self.length, name="length"))  # type: ignore[arg-type]  # not None
         if self.bits > LONGEST:
             name, given = ("domain", self.domain) if self.alphabet is None else ("length", self.length)
             most = "2^62" if self.alphabet is None else LONGEST // self.letter_bits
             raise ParameterError(
-                f"{name} must be at most {most}, not {quote(given)}: a value has at most {LONGEST} bits."
+                f"{name} must be at most {most}, not {safe_repr(given)}: a value has at most {LONGEST} bits."
             )
 
     @property

@@ -16,7 +16,7 @@ import numpy as np
 from numba import njit
 
 from celosia.core.errors import ParameterError
-from celosia.core.exact import Exact, exact_epsilon, exact_level, quote, whole
+from celosia.core.exact import Exact, exact_epsilon, exact_integer, exact_level, safe_repr
 from celosia.local.base.hashed_rows import digests, exact_seed, family
 from celosia.local.base.packing import Bytes
 from celosia.local.base.protocol import Protocol, State
@@ -304,7 +304,7 @@ def _too_many(masses: "NDArray[np.float64]", buckets: int, failure: float, most:
 
 
 def _at_most(value: int, most: int, *, name: str, least: int = 1) -> int:
-    number = whole(value, name=name, least=least)
+    number = exact_integer(value, name=name, least=least)
     if number > most:
-        raise ParameterError(f"{name} must be at most {most}, not {quote(value)}.")
+        raise ParameterError(f"{name} must be at most {most}, not {safe_repr(value)}.")
     return number

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from celosia.core.errors import ParameterError
-from celosia.core.exact import Exact, exact_epsilon, quote, whole
+from celosia.core.exact import Exact, exact_epsilon, exact_integer, safe_repr
 from celosia.local.base.checks import check_crowd, exact_total
 from celosia.local.base.estimate import Estimate, estimate_of
 from celosia.local.base.hashed_rows import exact_seed, family
@@ -24,7 +24,7 @@ from celosia.local.base.null_law import TableLaws
 from celosia.local.base.packing import Bytes, field_width, pack, unpack
 from celosia.local.base.protocol import Protocol, State
 from celosia.local.base.support import support
-from celosia.local.base.support_probabilities import Chances
+from celosia.local.base.support_probabilities import SupportProbabilities
 from celosia.local.discovery.base import FAILURE, Discovery, discovery_of
 from celosia.local.discovery.bit_strings import BitStrings
 from celosia.local.discovery.spelling import Alphabet
@@ -251,7 +251,7 @@ class PrefixExtension(Protocol[Estimate]):
         >>> protocol.discover(protocol.aggregate()).candidates
         []
         """
-        top = whole(top, name="top")
+        top = exact_integer(top, name="top")
         if aggregate.protocol != self:
             raise ParameterError("The aggregate is one of another protocol.")
         values = self._extended(aggregate, top)
@@ -339,11 +339,11 @@ class PrefixExtension(Protocol[Estimate]):
         return tuple(field.astype(np.int64) for field in unpack(payload, self._widths))
 
     @property
-    def _chances(self) -> Chances:
+    def _chances(self) -> SupportProbabilities:
         """How probably a report supports the value that its sender holds, and any other one."""
         others = (self.width - 1) * math.exp(-float(self.epsilon))
         gap = -math.expm1(-float(self.epsilon)) * (self.width - 1) / self.width / (1 + others)
-        return Chances(if_true=1 / (1 + others), if_not=1 / self.width, gap=gap)
+        return SupportProbabilities(if_true=1 / (1 + others), if_not=1 / self.width, gap=gap)
 
     def _hash(
         self, values: "NDArray[np.int64]", group: "NDArray[np.int64]", row: "NDArray[np.int64]"
@@ -365,7 +365,7 @@ class _Counts:
 
 
 def _at_most(value: int, most: int, *, name: str) -> int:
-    number = whole(value, name=name)
+    number = exact_integer(value, name=name)
     if number > most:
-        raise ParameterError(f"{name} must be at most {most}, not {quote(value)}.")
+        raise ParameterError(f"{name} must be at most {most}, not {safe_repr(value)}.")
     return number

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from celosia.core.errors import ParameterError
-from celosia.core.exact import Exact, exact_epsilon, exact_positive, quote, whole
+from celosia.core.exact import Exact, exact_epsilon, exact_integer, exact_positive, safe_repr
 from celosia.core.structure import ComposedEvent
 from celosia.local.base.aggregate import Aggregate
 from celosia.local.base.checks import exact_total
@@ -103,8 +103,8 @@ class SequenceFragmentPuzzle(Protocol[Estimate]):
         part = total * 3 / 4 if fragment_epsilon is None else exact_positive(fragment_epsilon, name="fragment_epsilon")
         if part >= total:
             raise ParameterError(
-                f"fragment_epsilon must be less than epsilon, which is what a report spends in all: {quote(epsilon)}, "
-                f"not {quote(fragment_epsilon)}."
+                "fragment_epsilon must be less than epsilon, which is what a report spends in all: "
+                f"{safe_repr(epsilon)}, not {safe_repr(fragment_epsilon)}."
             )
         self._set(
             epsilon=total,
@@ -121,7 +121,7 @@ class SequenceFragmentPuzzle(Protocol[Estimate]):
         if self.length % self.fragment or self.pieces.kinds * self.pieces.places > _MOST_KINDS:
             raise ParameterError(
                 f"fragment must divide length, which is {self.length}, and be short enough for the alphabet to have at "
-                f"most 2^32 fragments; not {quote(fragment)}."
+                f"most 2^32 fragments; not {safe_repr(fragment)}."
             )
 
     # ---------------------------------------------------------------- parts
@@ -280,7 +280,7 @@ class SequenceFragmentPuzzle(Protocol[Estimate]):
         >>> protocol.discover(protocol.aggregate()).candidates
         []
         """
-        top = whole(top, name="top")
+        top = exact_integer(top, name="top")
         if aggregate.protocol != self:
             raise ParameterError("The aggregate is one of another protocol.")
         texts = self.dictionary(aggregate, top=top) if aggregate.reports else []
@@ -380,7 +380,7 @@ def _aggregate(protocol: CountMeanSketch, state: State) -> Aggregate[Estimate]:
 
 
 def _from_to(value: int, least: int, most: int, *, name: str) -> int:
-    number = whole(value, name=name, least=least)
+    number = exact_integer(value, name=name, least=least)
     if number > most:
-        raise ParameterError(f"{name} must be at most {most}, not {quote(value)}.")
+        raise ParameterError(f"{name} must be at most {most}, not {safe_repr(value)}.")
     return number

@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 
 from celosia.core.errors import InputError, ParameterError
-from celosia.core.exact import whole
+from celosia.core.exact import exact_integer
 from celosia.sketches.hashing.columns import Column, read_column
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def exact_alphabet(alphabet: object, *, name: str = "alphabet") -> Alphabet:
     if isinstance(alphabet, str):
         letters = str.__str__(alphabet)
     elif isinstance(alphabet, bytes | tuple | list):
-        numbers = [whole(number, name=name, least=0) for number in alphabet]
+        numbers = [exact_integer(number, name=name, least=0) for number in alphabet]
         letters = tuple(numbers) if all(number < 256 for number in numbers) else None
     if letters is None or not 2 <= len(set(letters)) == len(letters) <= _MOST_LETTERS or not _printed(letters):
         raise ParameterError(

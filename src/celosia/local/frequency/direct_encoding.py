@@ -17,7 +17,7 @@ from celosia.local.base.checks import check_crowd, exact_total
 from celosia.local.base.estimate import Estimate
 from celosia.local.base.packing import Bytes, field_width, pack, unpack
 from celosia.local.base.protocol import PERSON, Protocol, State
-from celosia.local.base.support_probabilities import Chances
+from celosia.local.base.support_probabilities import SupportProbabilities
 from celosia.local.base.values import Domain, asked, codes, domain_size, exact_domain
 from celosia.noise.bernoulli import bernoulli_logistic, flip_logistic
 from celosia.noise.uniform import integer_below, uniform_below
@@ -111,10 +111,12 @@ class DirectEncoding(Protocol[Estimate]):
         log_true = -math.log1p((self.size - 1) * math.exp(-float(self.epsilon)))
         return np.where(said == self._read([value])[0], log_true, log_true - float(self.epsilon))
 
-    def _chances(self) -> Chances:
+    def _chances(self) -> SupportProbabilities:
         ratio = math.exp(-float(self.epsilon))
         weight = 1 + (self.size - 1) * ratio
-        return Chances(if_true=1 / weight, if_not=ratio / weight, gap=-math.expm1(-float(self.epsilon)) / weight)
+        return SupportProbabilities(
+            if_true=1 / weight, if_not=ratio / weight, gap=-math.expm1(-float(self.epsilon)) / weight
+        )
 
     def _read(self, values: Any) -> "NDArray[np.int64]":
         return codes(values, self.domain)

@@ -15,7 +15,7 @@ import numpy as np
 
 from celosia.core.errors import ParameterError
 from celosia.core.events import RandomizedResponseEvent
-from celosia.core.exact import Exact, exact_epsilon, quote
+from celosia.core.exact import Exact, exact_epsilon, safe_repr
 from celosia.local.base.checks import are_sums_of_signs, check_crowd, exact_total
 from celosia.local.base.estimate import Estimate, estimate_of
 from celosia.local.base.hashed_rows import LARGEST_SCALE, asked, digests, exact_seed, exact_table, family
@@ -65,7 +65,7 @@ class HadamardCountMeanSketch(Protocol[Estimate]):
     def __init__(self, *, epsilon: Exact, hashes: int, width: int, seed: int = 0) -> None:
         rows, columns = exact_table(hashes, width)
         if columns & (columns - 1):
-            raise ParameterError(f"width must be a power of two, not {quote(width)}.")
+            raise ParameterError(f"width must be a power of two, not {safe_repr(width)}.")
         self._set(epsilon=exact_epsilon(epsilon), hashes=rows, width=columns, seed=exact_seed(seed))
 
     @property

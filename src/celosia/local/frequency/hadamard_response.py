@@ -15,7 +15,7 @@ import numpy as np
 
 from celosia.core.errors import ParameterError
 from celosia.core.events import RandomizedResponseEvent
-from celosia.core.exact import Exact, exact_epsilon, quote, whole
+from celosia.core.exact import Exact, exact_epsilon, exact_integer, safe_repr
 from celosia.local.base.checks import check_crowd, exact_total
 from celosia.local.base.estimate import Estimate, estimate_of
 from celosia.local.base.packing import Bytes, field_width, pack, unpack
@@ -63,9 +63,9 @@ class HadamardResponse(Protocol[Estimate]):
 
     def __init__(self, *, domain: Domain | list[str] | list[int], epsilon: Exact, blocks: int | None = None) -> None:
         self._set(domain=exact_domain(domain), epsilon=exact_epsilon(epsilon))
-        self._set(blocks=self._published() if blocks is None else whole(blocks, name="blocks"))
+        self._set(blocks=self._published() if blocks is None else exact_integer(blocks, name="blocks"))
         if self.blocks & (self.blocks - 1) or self.blocks > _MOST_BLOCKS:
-            raise ParameterError(f"blocks must be a power of two, at most 2^31, not {quote(blocks)}.")
+            raise ParameterError(f"blocks must be a power of two, at most 2^31, not {safe_repr(blocks)}.")
 
     @property
     def event(self) -> RandomizedResponseEvent:

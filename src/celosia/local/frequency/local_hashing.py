@@ -17,14 +17,14 @@ from numba import njit
 
 from celosia.core.errors import ParameterError
 from celosia.core.events import RandomizedResponseEvent
-from celosia.core.exact import Exact, exact_epsilon, quote, whole
+from celosia.core.exact import Exact, exact_epsilon, exact_integer, safe_repr
 from celosia.local.base.checks import check_crowd, exact_total
 from celosia.local.base.estimate import Estimate
 from celosia.local.base.null_law import TableLaws
 from celosia.local.base.packing import Bytes, Words, field_width, pack, unpack
 from celosia.local.base.protocol import PERSON, Protocol, State
 from celosia.local.base.support import support
-from celosia.local.base.support_probabilities import Chances
+from celosia.local.base.support_probabilities import SupportProbabilities
 from celosia.local.base.values import Domain, asked, codes, domain_size, exact_domain
 from celosia.noise.bernoulli import bernoulli_logistic, flip_logistic
 from celosia.noise.uniform import integer_below, uniform_below
@@ -169,11 +169,11 @@ class LocalHashing(Protocol[Estimate]):
         best = min((guess, guess + 1), key=lambda buckets: self._chances(buckets).variance(1))
         return best if self.hashes is None else max(2, min(best, _MOST_CELLS // self.hashes))
 
-    def _chances(self, buckets: int) -> Chances:
+    def _chances(self, buckets: int) -> SupportProbabilities:
         ratio = math.exp(-float(self.epsilon))
         weight = 1 + (buckets - 1) * ratio
         gap = -math.expm1(-float(self.epsilon)) * (buckets - 1) / (buckets * weight)
-        return Chances(if_true=1 / weight, if_not=1 / buckets, gap=gap)
+        return SupportProbabilities(if_true=1 / weight, if_not=1 / buckets, gap=gap)
 
     @property
     def _functions(self) -> int:
@@ -283,9 +283,9 @@ def row_coefficients(rows: "NDArray[np.int64]", seed: int) -> Words:
 
 
 def _at_most(value: int, most: int, *, name: str, least: int = 1) -> int:
-    number = whole(value, name=name, least=least)
+    number = exact_integer(value, name=name, least=least)
     if number > most:
-        raise ParameterError(f"{name} must be at most {most}, not {quote(value)}.")
+        raise ParameterError(f"{name} must be at most {most}, not {safe_repr(value)}.")
     return number
 
 

@@ -16,14 +16,14 @@ import numpy as np
 
 from celosia.core.errors import ParameterError
 from celosia.core.events import Event, RandomizedResponseEvent
-from celosia.core.exact import Exact, exact_epsilon, quote
+from celosia.core.exact import Exact, exact_epsilon, safe_repr
 from celosia.core.structure import RepeatedEvent
 from celosia.local.base.bit_counts import add_bits, count_ones
 from celosia.local.base.checks import check_crowd
 from celosia.local.base.estimate import Estimate
 from celosia.local.base.packing import Bytes, pack, pack_vector
 from celosia.local.base.protocol import PERSON, Protocol, State
-from celosia.local.base.support_probabilities import Chances
+from celosia.local.base.support_probabilities import SupportProbabilities
 from celosia.local.base.values import Domain, asked, codes, domain_size, exact_domain
 from celosia.noise.bernoulli import flip, flip_logistic
 from celosia.noise.packed import packed_logistic
@@ -66,7 +66,7 @@ class OptimizedUnary(Protocol[Estimate]):
 
     def __init__(self, *, domain: Domain | list[str] | list[int], epsilon: Exact, symmetric: bool = False) -> None:
         if not isinstance(symmetric, bool):
-            raise ParameterError(f"symmetric must be True or False, not {quote(symmetric)}.")
+            raise ParameterError(f"symmetric must be True or False, not {safe_repr(symmetric)}.")
         self._set(domain=exact_domain(domain), epsilon=exact_epsilon(epsilon), symmetric=symmetric)
 
     @property
@@ -137,12 +137,12 @@ class OptimizedUnary(Protocol[Estimate]):
         """The log odds of a bit that is not the own one."""
         return self.epsilon / 2 if self.symmetric else self.epsilon
 
-    def _chances(self) -> Chances:
+    def _chances(self) -> SupportProbabilities:
         ratio = math.exp(-float(self._rate))
         lost, gap = ratio / (1 + ratio), -math.expm1(-float(self._rate)) / (1 + ratio)
         if self.symmetric:
-            return Chances(if_true=1 / (1 + ratio), if_not=lost, gap=gap)
-        return Chances(if_true=0.5, if_not=lost, gap=gap / 2)
+            return SupportProbabilities(if_true=1 / (1 + ratio), if_not=lost, gap=gap)
+        return SupportProbabilities(if_true=0.5, if_not=lost, gap=gap / 2)
 
     def _read(self, values: Any) -> "NDArray[np.int64]":
         return codes(values, self.domain)

@@ -16,13 +16,13 @@ import numpy as np
 from numba import njit
 
 from celosia.core.errors import ParameterError
-from celosia.core.exact import Exact, exact_epsilon, quote, whole
+from celosia.core.exact import Exact, exact_epsilon, exact_integer, safe_repr
 from celosia.local.base.bit_counts import add_bits, count_ones
 from celosia.local.base.checks import check_crowd, exact_total
 from celosia.local.base.estimate import Estimate
 from celosia.local.base.packing import Bytes, Words, pack_vector
 from celosia.local.base.protocol import Protocol, State
-from celosia.local.base.support_probabilities import Chances
+from celosia.local.base.support_probabilities import SupportProbabilities
 from celosia.local.base.values import Domain, asked, codes, domain_size, exact_domain
 from celosia.noise.bernoulli import bernoulli_odds, flip_odds
 from celosia.noise.packed import packed_bernoulli
@@ -68,9 +68,11 @@ class SubsetSelection(Protocol[Estimate]):
 
     def __init__(self, *, domain: Domain | list[str] | list[int], epsilon: Exact, chosen: int | None = None) -> None:
         self._set(domain=exact_domain(domain), epsilon=exact_epsilon(epsilon))
-        self._set(chosen=self._best() if chosen is None else whole(chosen, name="chosen"))
+        self._set(chosen=self._best() if chosen is None else exact_integer(chosen, name="chosen"))
         if self.chosen >= self.size:
-            raise ParameterError(f"chosen must be less than the number of values, {self.size}, not {quote(chosen)}.")
+            raise ParameterError(
+                f"chosen must be less than the number of values, {self.size}, not {safe_repr(chosen)}."
+            )
 
     @property
     def size(self) -> int:
@@ -133,13 +135,13 @@ class SubsetSelection(Protocol[Estimate]):
         sizes = range(max(1, guess), min(k - 1, guess + 1) + 1)
         return min(sizes, key=lambda size: self._chances(size).variance(1))
 
-    def _chances(self, chosen: int) -> Chances:
+    def _chances(self, chosen: int) -> SupportProbabilities:
         k, ratio = self.size, math.exp(-float(self.epsilon))
         weight = chosen + (k - chosen) * ratio
         if_true = chosen / weight
         others = chosen - if_true  # of the other values, how many a report supports on average
         gap = -math.expm1(-float(self.epsilon)) * chosen * (k - chosen) / ((k - 1) * weight)
-        return Chances(if_true=if_true, if_not=others / (k - 1), gap=gap)
+        return SupportProbabilities(if_true=if_true, if_not=others / (k - 1), gap=gap)
 
     @property
     def _odds(self) -> Fraction:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from celosia.core.errors import InputError, ParameterError
-from celosia.core.exact import Exact, exact, exact_level, quote, whole
+from celosia.core.exact import Exact, exact, exact_integer, exact_level, safe_repr
 from celosia.core.record import Record
 from celosia.local.longitudinal.d_bit_flip import DBitFlip
 from celosia.local.means.interval import exact_bounds, read_numbers
@@ -45,11 +45,13 @@ class Bucketing(Record):
 
     def __init__(self, *, edges: Sequence[Exact]) -> None:
         if isinstance(edges, str | bytes) or not isinstance(edges, Sequence | np.ndarray):
-            raise ParameterError(f"edges must be a list of increasing numbers, not {quote(edges)}.")
+            raise ParameterError(f"edges must be a list of increasing numbers, not {safe_repr(edges)}.")
         given = tuple(exact(edge, name="edges") for edge in edges)
         as_doubles = [float(edge) for edge in given]
         if not 3 <= len(given) <= _MOST_BUCKETS + 1 or any(np.diff(as_doubles) <= 0):
-            raise ParameterError(f"edges must be at least three increasing numbers (two buckets), not {quote(edges)}.")
+            raise ParameterError(
+                f"edges must be at least three increasing numbers (two buckets), not {safe_repr(edges)}."
+            )
         self._set(edges=given)
 
     @classmethod
@@ -60,9 +62,9 @@ class Bucketing(Record):
         [0.0, 0.25, 0.5, 0.75, 1.0]
         """
         least, most = exact_bounds(low, high)
-        count = whole(buckets, name="buckets", least=2)
+        count = exact_integer(buckets, name="buckets", least=2)
         if count > _MOST_BUCKETS:
-            raise ParameterError(f"buckets must be at most {_MOST_BUCKETS}, not {quote(buckets)}.")
+            raise ParameterError(f"buckets must be at most {_MOST_BUCKETS}, not {safe_repr(buckets)}.")
         return cls(edges=[least + (most - least) * i / count for i in range(count + 1)])
 
     def __len__(self) -> int:
@@ -103,11 +105,11 @@ def published_error(protocol: DBitFlip, reports: int, failure: Exact = 0.05) -> 
     It is sqrt(5k/(nd)) (e^(epsilon/2) + 1)/(e^(epsilon/2) - 1) sqrt(ln(6k/failure)), four to five times what is seen.
     It holds from n = k/(4d) ln(6k/failure) reports on; for fewer it can fail, and is refused.
     """
-    n, miss = whole(reports, name="reports"), exact_level(failure)
+    n, miss = exact_integer(reports, name="reports"), exact_level(failure)
     share, logarithm = protocol.size / protocol.d, math.log(6 * protocol.size / miss)
     if 4 * n < share * logarithm:
         raise ParameterError(
-            f"reports must be at least {math.ceil(share * logarithm / 4)} for this bound, not {quote(reports)}."
+            f"reports must be at least {math.ceil(share * logarithm / 4)} for this bound, not {safe_repr(reports)}."
         )
     return math.sqrt(5 * share * logarithm / n) / math.tanh(float(protocol.epsilon) / 4)
 
@@ -120,7 +122,7 @@ def uniform_error(protocol: DBitFlip, reports: int, failure: Exact = 0.05) -> fl
     >>> round(uniform_error(DBitFlip(buckets=26, d=4, epsilon=1), 500_000), 4)
     0.0294
     """
-    n, miss = whole(reports, name="reports"), exact_level(failure)
+    n, miss = exact_integer(reports, name="reports"), exact_level(failure)
     logarithm = math.log(2 * protocol.size / miss)
     largest = protocol.size / protocol.d / -math.expm1(-float(protocol.epsilon) / 2)
     scale = largest * logarithm / 3

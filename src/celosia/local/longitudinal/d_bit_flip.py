@@ -19,7 +19,7 @@ from numba import njit
 from celosia.core.adjacency import ReplaceOne
 from celosia.core.errors import ParameterError
 from celosia.core.events import Event, RandomizedResponseEvent
-from celosia.core.exact import Exact, exact_epsilon, quote, whole
+from celosia.core.exact import Exact, exact_epsilon, exact_integer, safe_repr
 from celosia.core.guarantees import PureDP
 from celosia.core.structure import RepeatedEvent
 from celosia.local.base.checks import check_crowd, exact_total
@@ -89,17 +89,19 @@ class DBitFlip(Memoised[Estimate]):
     seed: int = 0
 
     def __init__(self, *, buckets: Domain | list[str] | list[int], d: int, epsilon: Exact, seed: int = 0) -> None:
-        self._set(buckets=exact_domain(buckets, name="buckets"), d=whole(d, name="d"), epsilon=exact_epsilon(epsilon))
+        self._set(
+            buckets=exact_domain(buckets, name="buckets"), d=exact_integer(d, name="d"), epsilon=exact_epsilon(epsilon)
+        )
         self._set(seed=int(as_seed(seed)))
         if self.d > self.size:
-            raise ParameterError(f"d must be at most the number of buckets, {self.size}, not {quote(d)}.")
+            raise ParameterError(f"d must be at most the number of buckets, {self.size}, not {safe_repr(d)}.")
         if self.d < self.size and PERMUTATIONS * self.size > _MOST_PLACES:
             raise ParameterError(
                 f"buckets must be at most {_MOST_PLACES // PERMUTATIONS} unless d is their number, not {self.size}: "
                 "all clients order them 64 times. Use fewer (see Bucketing), or LOLOHA."
             )
         if self.d > _MOST_BITS:
-            raise ParameterError(f"d must be at most {_MOST_BITS}, not {quote(d)}: a report has so many bits.")
+            raise ParameterError(f"d must be at most {_MOST_BITS}, not {safe_repr(d)}: a report has so many bits.")
 
     @property
     def guarantee(self) -> PureDP:

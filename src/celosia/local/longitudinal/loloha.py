@@ -19,7 +19,7 @@ import numpy as np
 from celosia.core.enclosure import exp_at_least, exp_at_most, log_at_least, log_at_most
 from celosia.core.errors import ParameterError
 from celosia.core.events import RandomizedResponseEvent
-from celosia.core.exact import Exact, exact_epsilon, exact_positive, quote, whole
+from celosia.core.exact import Exact, exact_epsilon, exact_integer, exact_positive, safe_repr
 from celosia.local.base.checks import check_crowd, exact_total
 from celosia.local.base.estimate import Estimate
 from celosia.local.base.memoised import Memo, Memoised, coins_from, numbers_from
@@ -27,7 +27,7 @@ from celosia.local.base.null_law import TableLaws
 from celosia.local.base.packing import Bytes, field_width, pack, unpack
 from celosia.local.base.protocol import PERSON, State
 from celosia.local.base.support import support
-from celosia.local.base.support_probabilities import Chances
+from celosia.local.base.support_probabilities import SupportProbabilities
 from celosia.local.base.values import Domain, asked, codes, domain_size, exact_domain
 from celosia.noise.bernoulli import bernoulli_logistic, flip_logistic
 from celosia.noise.decide import logistic_enclosure
@@ -104,13 +104,16 @@ class LOLOHA(Memoised[Estimate]):
         self._set(epsilon_infinity=exact_positive(epsilon_infinity, name="epsilon_infinity"))
         if not self.epsilon < self.epsilon_infinity <= _LONG:
             raise ParameterError(
-                f"epsilon_infinity must be greater than epsilon and at most {_LONG}, not {quote(epsilon_infinity)}."
+                f"epsilon_infinity must be greater than epsilon and at most {_LONG}, not {safe_repr(epsilon_infinity)}."
             )
         best = max(2, min(round(math.exp(self.epsilon) + 1), _MOST_CELLS))
-        self._set(g=best if g is None else whole(g, name="g", least=2), functions=whole(functions, name="functions"))
+        self._set(
+            g=best if g is None else exact_integer(g, name="g", least=2),
+            functions=exact_integer(functions, name="functions"),
+        )
         for name, most in (("g", _MOST_CELLS), ("functions", _MOST_FUNCTIONS)):
             if getattr(self, name) > most:
-                raise ParameterError(f"{name} must be at most {most}, not {quote(getattr(self, name))}.")
+                raise ParameterError(f"{name} must be at most {most}, not {safe_repr(getattr(self, name))}.")
 
     @property
     def event(self) -> RandomizedResponseEvent:
@@ -197,9 +200,9 @@ class LOLOHA(Memoised[Estimate]):
         check_crowd(reports, count)
         return self._chances().variance(reports, count)
 
-    def _chances(self) -> Chances:
+    def _chances(self) -> SupportProbabilities:
         chance, gap = 1 / self.g, self._gap()
-        return Chances(if_true=chance + gap, if_not=chance, gap=gap)
+        return SupportProbabilities(if_true=chance + gap, if_not=chance, gap=gap)
 
     def outputs(self) -> Bytes | None:
         """All cells with all functions.

@@ -16,7 +16,7 @@ import numpy as np
 
 from celosia.core.errors import ParameterError
 from celosia.core.events import RandomizedResponseEvent
-from celosia.core.exact import Exact, exact_epsilon, quote, whole
+from celosia.core.exact import Exact, exact_epsilon, exact_integer, safe_repr
 from celosia.local.base.estimate import MeanEstimate
 from celosia.local.base.memoised import Memo, Memoised, coins_from, numbers_from
 from celosia.local.base.packing import Bytes, pack, unpack
@@ -104,7 +104,7 @@ class OneBitMean(Memoised[MeanEstimate]):
         >>> round(OneBitMean(low=-1, high=1, epsilon=1).variance(1), 2)
         4.68
         """
-        return (self._width() / (2 * math.tanh(float(self.epsilon) / 2))) ** 2 / whole(reports, name="reports")
+        return (self._width() / (2 * math.tanh(float(self.epsilon) / 2))) ** 2 / exact_integer(reports, name="reports")
 
     def outputs(self) -> Bytes | None:
         """Both bits.
@@ -160,7 +160,7 @@ class OneBitMean(Memoised[MeanEstimate]):
 
     def _estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> MeanEstimate:
         if candidates is not None or postprocess is not None:
-            given = "candidates" if candidates is not None else f"postprocess={quote(postprocess)}"
+            given = "candidates" if candidates is not None else f"postprocess={safe_repr(postprocess)}"
             raise ParameterError(f"A mean is estimated without {given}: its interval is cut to the bounds already.")
         n, bounds = aggregate.reports, (float(self.low), float(self.high))
         if not n:  # nothing is known but the bounds

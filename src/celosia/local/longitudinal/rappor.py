@@ -16,7 +16,7 @@ from numba import njit
 
 from celosia.core.enclosure import log_at_least
 from celosia.core.errors import ParameterError
-from celosia.core.exact import Exact, exact_epsilon, exact_probability, quote, whole
+from celosia.core.exact import Exact, exact_epsilon, exact_integer, exact_probability, safe_repr
 from celosia.local.base.checks import check_crowd, exact_total
 from celosia.local.base.estimate import Estimate
 from celosia.local.base.memoised import Memo, Memoised, coins_from, numbers_from
@@ -97,9 +97,9 @@ class Rappor(Memoised[Estimate]):
         epsilon: Exact | None = None,
     ) -> None:
         self._set(
-            bits=whole(bits, name="bits", least=2),
-            hashes=whole(hashes, name="hashes"),
-            cohorts=whole(cohorts, name="cohorts"),
+            bits=exact_integer(bits, name="bits", least=2),
+            hashes=exact_integer(hashes, name="hashes"),
+            cohorts=exact_integer(cohorts, name="cohorts"),
             f=exact_probability(f, name="f"),
             p=exact_probability(p, name="p"),
             q=exact_probability(q, name="q"),
@@ -109,13 +109,13 @@ class Rappor(Memoised[Estimate]):
         self._set(epsilon=exact_epsilon(self._spent(1)))
         if epsilon is not None and exact_epsilon(epsilon) != self.epsilon:
             found = f"≈{float(self.epsilon):.6g}"
-            raise ParameterError(f"epsilon follows from hashes, f, p and q; it is {found}, not {quote(epsilon)}.")
+            raise ParameterError(f"epsilon follows from hashes, f, p and q; it is {found}, not {safe_repr(epsilon)}.")
 
     def _check(self) -> None:
         if self.bits > _MOST_BITS or self.cohorts * max(self.hashes, self.bits) > _MOST_ROWS:
             raise ParameterError(
                 f"bits must be at most {_MOST_BITS}, and cohorts times bits or hashes at most {_MOST_ROWS}, not "
-                f"bits={quote(self.bits)}, hashes={quote(self.hashes)}, cohorts={quote(self.cohorts)}."
+                f"bits={safe_repr(self.bits)}, hashes={safe_repr(self.hashes)}, cohorts={safe_repr(self.cohorts)}."
             )
         if self.f == 1 or self.p == self.q or self._density() > _FULL:
             raise ParameterError(

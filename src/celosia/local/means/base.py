@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from celosia.core.errors import ParameterError
-from celosia.core.exact import Exact, exact_epsilon, quote, whole
+from celosia.core.exact import Exact, exact_epsilon, exact_integer, safe_repr
 from celosia.local.base.estimate import MeanEstimate
 from celosia.local.base.protocol import Protocol, State
 from celosia.local.means.interval import exact_bounds, read_parts
@@ -47,7 +47,7 @@ class MeanProtocol(Protocol[MeanEstimate]):
         >>> round(Duchi(low=-1, high=1, epsilon=1).variance(1), 2)
         4.68
         """
-        return self._worst() * self._half() ** 2 / whole(reports, name="reports")
+        return self._worst() * self._half() ** 2 / exact_integer(reports, name="reports")
 
     def _half(self) -> float:
         return (float(self.high) - float(self.low)) / 2
@@ -70,7 +70,7 @@ class MeanProtocol(Protocol[MeanEstimate]):
 
     def _estimate(self, aggregate: "Aggregate[Any]", candidates: Any, postprocess: str | None) -> MeanEstimate:
         if candidates is not None or postprocess is not None:
-            given = "candidates" if candidates is not None else f"postprocess={quote(postprocess)}"
+            given = "candidates" if candidates is not None else f"postprocess={safe_repr(postprocess)}"
             raise ParameterError(f"A mean is estimated without {given}: its interval is cut to the bounds already.")
         half, bounds = self._half(), (float(self.low), float(self.high))
         middle = bounds[0] + half

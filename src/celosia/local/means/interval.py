@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from celosia.core.errors import InputError, ParameterError
-from celosia.core.exact import Exact, exact, quote, whole
+from celosia.core.exact import Exact, exact, exact_integer, safe_repr
 from celosia.noise.uniform import integer_below, uniform_below
 
 if TYPE_CHECKING:
@@ -36,16 +36,16 @@ def exact_bounds(low: Exact, high: Exact) -> tuple[Fraction, Fraction]:
     # The square of their distance must be a number too: variances have it.
     if not 0 < float(most) - float(least) <= _LONGEST_RANGE:
         raise ParameterError(
-            f"low must be less than high, and not too far from it: not {quote(low)} and {quote(high)}."
+            f"low must be less than high, and not too far from it: not {safe_repr(low)} and {safe_repr(high)}."
         )
     return least, most
 
 
 def exact_grid(grid: int) -> int:
     """Return a number of steps, from 1 to 2^30."""
-    steps = whole(grid, name="grid")
+    steps = exact_integer(grid, name="grid")
     if steps > _LARGEST_GRID:
-        raise ParameterError(f"grid must be at most 2^30 steps, not {quote(grid)}.")
+        raise ParameterError(f"grid must be at most 2^30 steps, not {safe_repr(grid)}.")
     return steps
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from celosia.core.adjacency import ReplaceOne
 from celosia.core.errors import ParameterError
 from celosia.core.events import LaplaceEvent
-from celosia.core.exact import Exact, quote
+from celosia.core.exact import Exact, safe_repr
 from celosia.local.base.packing import Bytes, field_width, pack, unpack
 from celosia.local.base.protocol import PERSON, State
 from celosia.local.means.base import MeanProtocol
@@ -68,7 +68,7 @@ class LocalLaplace(MeanProtocol):
         self._set(grid=exact_grid(grid))
         if self.bits > _MOST_BITS:
             raise ParameterError(
-                f"grid must be coarser for this epsilon: {quote(grid)} steps make {self.bits} bits a report."
+                f"grid must be coarser for this epsilon: {safe_repr(grid)} steps make {self.bits} bits a report."
             )
 
     @property

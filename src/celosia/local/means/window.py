@@ -15,7 +15,7 @@ import numpy as np
 
 from celosia.core.enclosure import exp_at_most
 from celosia.core.errors import ParameterError
-from celosia.core.exact import quote, whole
+from celosia.core.exact import exact_integer, safe_repr
 from celosia.local.means.interval import PART_BITS, round_part, round_parts
 from celosia.noise.bernoulli import bernoulli_odds, flip_odds
 from celosia.noise.uniform import integer_below, uniform_below
@@ -38,11 +38,11 @@ def exact_width(width: Width, epsilon: Fraction, steps: int) -> int:
     """Return a number of likely reports, from 1 to ``steps``."""
     if isinstance(width, str):
         if width not in _WIDTHS:
-            raise ParameterError(f'width must be a whole number, "published" or "least", not {quote(width)}.')
+            raise ParameterError(f'width must be a whole number, "published" or "least", not {safe_repr(width)}.')
         return _WIDTHS[width](epsilon, steps)
-    likely = whole(width, name="width")
+    likely = exact_integer(width, name="width")
     if likely > steps:
-        raise ParameterError(f"width must be at most the {steps} steps of the grid, not {quote(width)}.")
+        raise ParameterError(f"width must be at most the {steps} steps of the grid, not {safe_repr(width)}.")
     return likely
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from celosia.core.errors import ParameterError
 from celosia.core.events import Event, RandomizedResponseEvent
-from celosia.core.exact import Exact, exact_epsilon, quote, whole
+from celosia.core.exact import Exact, exact_epsilon, exact_integer, safe_repr
 from celosia.local.base.checks import check_crowd, exact_total
 from celosia.local.base.estimate import estimate_of
 from celosia.local.base.packing import Bytes
@@ -75,11 +75,11 @@ class HierarchicalHistogram(Protocol[RangeEstimate]):
     ) -> None:
         buckets = exact_domain(domain)
         size = domain_size(buckets)
-        children = best_fanout(size) if fanout is None else whole(fanout, name="fanout", least=2)
+        children = best_fanout(size) if fanout is None else exact_integer(fanout, name="fanout", least=2)
         if oracle is None:
             oracle = "unary" if size <= _MOST_BITS else "hadamard"
         if oracle not in get_args(Oracle):
-            raise ParameterError(f'oracle must be "unary" or "hadamard", not {quote(oracle)}.')
+            raise ParameterError(f'oracle must be "unary" or "hadamard", not {safe_repr(oracle)}.')
         self._set(domain=buckets, epsilon=exact_epsilon(epsilon), fanout=children, oracle=oracle)
 
     @property

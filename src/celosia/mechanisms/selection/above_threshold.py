@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from celosia.core.adjacency import AddRemove, Adjacency, exact_adjacency
-from celosia.core.errors import Exhausted, InputError
+from celosia.core.errors import ExhaustedError, InputError
 from celosia.core.events import AboveThresholdEvent
-from celosia.core.exact import Exact, exact, exact_epsilon, exact_level, exact_positive, whole
+from celosia.core.exact import Exact, exact, exact_epsilon, exact_integer, exact_level, exact_positive
 from celosia.core.guarantees import PureDP
-from celosia.core.record import Described, exact_text
+from celosia.core.record import ReprMixin, exact_text
 from celosia.core.release import Release
 from celosia.mechanisms.grid import FINENESS, Value, as_number_or_array, fine_step, is_integral, to_steps
 from celosia.mechanisms.selection.base import exact_monotone
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
-class AboveThreshold(Described):
+class AboveThreshold(ReprMixin):
     """Tell which values are above a threshold, up to ``answers`` times.
 
     Parameters
@@ -79,7 +79,7 @@ class AboveThreshold(Described):
             epsilon=exact_epsilon(epsilon),
             sensitivity=exact_positive(sensitivity, name="sensitivity"),
             threshold=exact(threshold, name="threshold"),
-            answers=whole(answers, name="answers"),
+            answers=exact_integer(answers, name="answers"),
             monotone=exact_monotone(monotone, exact_adjacency(adjacency)),
             adjacency=exact_adjacency(adjacency),
             unit=exact_text(unit, name="unit"),
@@ -135,7 +135,7 @@ class AboveThreshold(Described):
         level = exact_level(level)
         step, at_threshold, at_value = self._noises(integral=False)  # integers do a little better
         failure = (1 - level) / 2
-        steps = at_threshold.reach(failure) + at_value.reach(failure / whole(queries, name="queries"))
+        steps = at_threshold.reach(failure) + at_value.reach(failure / exact_integer(queries, name="queries"))
         return float((steps + 2) * step)  # and the rounding of threshold and value
 
     def _noises(self, *, integral: bool) -> tuple[Fraction, DiscreteLaplace, DiscreteLaplace]:
@@ -159,7 +159,7 @@ class ThresholdSession:
     >>> session.ask(3)
     Traceback (most recent call last):
     ...
-    celosia.core.errors.Exhausted: The session has given its 1 positive answers: open a new one and pay for it.
+    celosia.core.errors.ExhaustedError: The session has given its 1 positive answers: open a new one and pay for it.
     """
 
     __slots__ = (
@@ -267,15 +267,19 @@ class ThresholdSession:
         if self._integral and not is_integral(value):  # the noise does not pay for rounding
             raise InputError("The session was opened for integers: open it with start(integral=False) for real values.")
         if self._process != os.getpid():
-            raise Exhausted("The session belongs to the process that opened it: a copy would give its answers twice.")
+            raise ExhaustedError(
+                "The session belongs to the process that opened it: a copy would give its answers twice."
+            )
         if not self._remaining:
-            raise Exhausted(
+            raise ExhaustedError(
                 f"The session has given its {self._mechanism.answers} positive answers: open a new one and pay for it."
             )
 
     def __reduce__(self) -> NoReturn:
         # Copies of every kind come through here: each would hold the same noisy threshold and count for itself.
-        raise Exhausted("A threshold session cannot be copied: every copy would give answers that were paid for once.")
+        raise ExhaustedError(
+            "A threshold session cannot be copied: every copy would give answers that were paid for once."
+        )
 
     def __repr__(self) -> str:
         return f"ThresholdSession({self._mechanism!r}, remaining={self.remaining})"

@@ -16,9 +16,9 @@ import numpy as np
 
 from celosia.core.adjacency import AddRemove, Adjacency, ReplaceOne, exact_adjacency
 from celosia.core.errors import InputError, ParameterError
-from celosia.core.exact import Exact, exact_epsilon, exact_level, exact_positive, quote, whole
+from celosia.core.exact import Exact, exact_epsilon, exact_integer, exact_level, exact_positive, safe_repr
 from celosia.core.guarantees import Guarantee, PureDP
-from celosia.core.record import Described, exact_text
+from celosia.core.record import ReprMixin, exact_text
 from celosia.core.release import Release
 from celosia.mechanisms.grid import FINENESS, as_number_or_array, fine_step, is_integral, to_steps
 from celosia.noise.source import source_or_system
@@ -33,14 +33,14 @@ if TYPE_CHECKING:
 def exact_monotone(monotone: bool, adjacency: Adjacency) -> bool:  # noqa: FBT001 - it is the parameter
     """Return whether all values move in one direction, which only adding or removing a unit can promise."""
     if not isinstance(monotone, bool):
-        raise ParameterError(f"monotone must be True or False, not {quote(monotone)}.")
+        raise ParameterError(f"monotone must be True or False, not {safe_repr(monotone)}.")
     if monotone and adjacency is ReplaceOne:
         raise ParameterError("monotone=True needs AddRemove: replacing a unit can raise one value and lower another.")
     return monotone
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
-class Selection(Described, ABC):
+class Selection(ReprMixin, ABC):
     """The base of ``Exponential``, ``PermuteAndFlip`` and ``NoisyMax``: choose one of finitely many candidates.
 
     >>> from celosia.mechanisms import PermuteAndFlip
@@ -114,7 +114,7 @@ class Selection(Described, ABC):
         """
         level = exact_level(level)
         rate, step = self._rate(integral=False)  # integers do a little better
-        steps = math.log(whole(candidates, name="candidates") / (1 - level)) / float(rate)
+        steps = math.log(exact_integer(candidates, name="candidates") / (1 - level)) / float(rate)
         return (steps + 1) * float(step)
 
     def _rate(self, *, integral: bool) -> tuple[Fraction, Fraction]:

@@ -21,9 +21,9 @@ from celosia.accounting.prices.key_selection import least_threshold
 from celosia.core.adjacency import AddRemove, Adjacency, exact_adjacency
 from celosia.core.errors import InputError, ParameterError
 from celosia.core.events import KeySelectionEvent
-from celosia.core.exact import Exact, exact_epsilon, exact_level, exact_positive, quote, whole
+from celosia.core.exact import Exact, exact_epsilon, exact_integer, exact_level, exact_positive, safe_repr
 from celosia.core.guarantees import ApproxDP
-from celosia.core.record import Described, exact_text
+from celosia.core.record import ReprMixin, exact_text
 from celosia.core.release import Release
 from celosia.mechanisms.grid import add_to_array
 from celosia.noise.laplace import DiscreteLaplace
@@ -58,7 +58,7 @@ class SelectedKeys:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
-class StableKeys(Described):
+class StableKeys(ReprMixin):
     """Show the keys that enough units share, with their noisy numbers of units.
 
     Parameters
@@ -97,18 +97,18 @@ class StableKeys(Described):
     ) -> None:
         chance = exact_positive(delta, name="delta")
         if chance >= 1:
-            raise ParameterError(f"delta must be less than 1, not {quote(delta)}.")
+            raise ParameterError(f"delta must be less than 1, not {safe_repr(delta)}.")
         self._set(
             epsilon=exact_epsilon(epsilon),
             delta=chance,
-            groups=whole(groups, name="groups"),
+            groups=exact_integer(groups, name="groups"),
             adjacency=exact_adjacency(adjacency),
             unit=exact_text(unit, name="unit"),
         )
         if self._touched / self.epsilon > _WIDEST:
             raise ParameterError(
-                f"The noise for epsilon={quote(epsilon)} and groups={quote(groups)} does not fit in 64-bit integers: "
-                "use a larger epsilon or fewer groups."
+                f"The noise for epsilon={safe_repr(epsilon)} and groups={safe_repr(groups)} does not fit in 64-bit "
+                "integers: use a larger epsilon or fewer groups."
             )
 
     @property

@@ -14,22 +14,31 @@ import numpy as np
 
 from celosia.core.adjacency import exact_adjacency
 from celosia.core.errors import ParameterError, QueryError
-from celosia.core.exact import quote
+from celosia.core.exact import safe_repr
 from celosia.core.guarantees import ApproxDP, PureDP
 from celosia.data.schema.axis import Axis
 from celosia.data.schema.columns import Category, Kind
 from celosia.data.schema.schema import Schema
-from celosia.ledger.door import door_of
+from celosia.ledger.budget_account import as_account
 from celosia.mechanisms.gaussian import Gaussian
 from celosia.mechanisms.laplace import Laplace
 from celosia.query.plan.expressions import Call, Column, Expression, conjunction
 from celosia.query.plan.nodes import Aggregate, Base, Key, Plan
 from celosia.query.plan.suggestions import suggested
 from celosia.query.plan.to_sql import render
-from celosia.query.planning.analysis import Question, question_of
+from celosia.query.planning.analysis import AnalyzedPlan, analyze_plan
 from celosia.query.planning.cells import Cells
-from celosia.query.planning.measurements import Need
-from celosia.statistics import Bins, Bounding, Facts, Inquiry, Learner, Part, check_learner, reached
+from celosia.query.planning.measurements import Measurement
+from celosia.statistics import (
+    Bins,
+    ContributionBounds,
+    Learner,
+    Part,
+    Provenance,
+    SummaryRequest,
+    check_learner,
+    reached,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -47,10 +56,10 @@ class Fitting:
     """What one fit reads: a plan, the measurements in every class, and what the estimator makes of them."""
 
     learner: Learner
-    inquiry: Inquiry
+    inquiry: SummaryRequest
     plan: Plan
-    needs: tuple[Need, ...]
-    bounding: Bounding
+    measurements: tuple[Measurement, ...]
+    bounding: ContributionBounds
     cells: Cells
     question: str
     where: str | None = None
@@ -58,7 +67,7 @@ class Fitting:
 
     def exact(self, engine: "Engine", secret: Sequence[int]) -> "NDArray[Any]":
         """Return the exact numbers; the event must have been paid for, and noise must come before anything else."""
-        sums = engine.summaries(self.plan, self.needs, self.bounding, secret, self.cells)
+        sums = engine.summaries(self.plan, self.measurements, self.bounding, secret, self.cells)
         # Python's integers, for a sum over classes could be beyond 64 bits where no class is.
         whole = [
             found if part.by_class else found.astype(object).sum(axis=0, keepdims=True)
@@ -73,8 +82,8 @@ class Fitting:
     def concluded(self, noisy: "NDArray[np.int64]", *, seeded: bool) -> Any:
         """Hand the noisy numbers to the estimator; what it does with them is post-processing."""
         assert isinstance(self.plan.relation, Base)  # noqa: S101 - for the type checker: a fit reads one table
-        facts = Facts(seeded=seeded, table=self.plan.relation.table, where=self.where, schema=self.schema)
-        return self.learner.conclude(noisy, self.inquiry, facts)
+        facts = Provenance(seeded=seeded, table=self.plan.relation.table, where=self.where, schema=self.schema)
+        return self.learner.finish_fit(noisy, self.inquiry, facts)
 
 
 def fitting_of(estimator: object, rows: "Query", features: Sequence[str], target: str | None = None) -> Fitting:
@@ -83,10 +92,10 @@ def fitting_of(estimator: object, rows: "Query", features: Sequence[str], target
     assert isinstance(rows.relation, Base)  # noqa: S101 - for the type checker: a fit reads one table
     table = rows.session.tables[rows.relation.table]
     names, kinds = _columns(table, features, target)
-    question = question_of(_plan(rows, names, rows.filter), rows.session.tables)
+    question = analyze_plan(_plan(rows, names, rows.filter), rows.session.tables)
     known: _Known = {
         "droppable": rows.filter is not None or table.person is not None or any(kind.nullable for kind in kinds),
-        "exact": isinstance(door_of(rows.session).limit, PureDP | ApproxDP),
+        "exact": isinstance(as_account(rows.session).limit, PureDP | ApproxDP),
     }
     inquiry = _inquiry(learner, table, dict(zip(names, kinds, strict=True)), target, question, known)
     keyed = any(part.by_class for part in inquiry.parts)
@@ -94,13 +103,13 @@ def fitting_of(estimator: object, rows: "Query", features: Sequence[str], target
     present = [names[place] for place in given if kinds[place].nullable and _is_missed(place, inquiry)]
     conditions = [Call("not", (Call("is_null", (Column(name),)),)) for name in present]
     plan = _plan(rows, names, conjunction(rows.filter, *conditions), target if keyed else None, inquiry)
-    asked = question_of(plan, rows.session.tables)
+    asked = analyze_plan(plan, rows.session.tables)
     assert asked.cells is not None  # noqa: S101 - for the type checker: classes are listed
     return Fitting(
         learner=learner,
         inquiry=inquiry,
         plan=plan,
-        needs=tuple(_need(part, names, kinds) for part in inquiry.parts),
+        measurements=tuple(_need(part, names, kinds) for part in inquiry.parts),
         bounding=asked.bounding,
         cells=asked.cells,
         question=_worded(estimator, rows, features, target),
@@ -119,13 +128,13 @@ class _Known(TypedDict):
 def check_own(estimator: object, session: object) -> None:
     """Refuse an estimator that would pay elsewhere, draw elsewhere or promise something else than the session."""
     budget = getattr(estimator, "budget", None)
-    if budget is not None and door_of(budget) is not door_of(session):
+    if budget is not None and as_account(budget) is not as_account(session):
         raise ParameterError(
             "budget: a session pays for what is fitted in it; leave budget= out, or give this session."
         )
     if getattr(estimator, "source", None) is not None:
         raise ParameterError("source: what is fitted in a session takes its noise from the session; leave source= out.")
-    near, kept = getattr(estimator, "adjacency", None), door_of(session).budget.adjacency
+    near, kept = getattr(estimator, "adjacency", None), as_account(session).budget.adjacency
     if near is not None and exact_adjacency(near) is not kept:
         raise ParameterError(f"adjacency: neighbours are those of the table ({kept.value}); leave adjacency= out.")
 
@@ -138,9 +147,9 @@ def _columns(table: "Table", features: object, target: object) -> tuple[tuple[st
     for name in names:
         if not isinstance(name, str) or name not in table.schema:
             hint = suggested(name, table.schema) if isinstance(name, str) else "Columns go by their names."
-            raise QueryError(f"{table.name} has no column {quote(name)} in its schema. {hint}")
+            raise QueryError(f"{table.name} has no column {safe_repr(name)} in its schema. {hint}")
     if len(set(names)) < len(names):
-        raise QueryError(f"features and target must be different columns, not {quote(names)}.")
+        raise QueryError(f"features and target must be different columns, not {safe_repr(names)}.")
     return names, tuple(table.schema[name] for name in names)
 
 
@@ -149,7 +158,7 @@ def _plan(
     names: Sequence[str],
     condition: Expression | None,
     label: str | None = None,
-    inquiry: Inquiry | None = None,
+    inquiry: SummaryRequest | None = None,
 ) -> Plan:
     """The rows that count, class by class where there is a label; the counts name the columns that are read."""
     values = None if inquiry is None else inquiry.classes
@@ -165,23 +174,23 @@ def _inquiry(
     table: "Table",
     kinds: "Mapping[str, Kind]",
     target: str | None,
-    question: Question,
+    question: AnalyzedPlan,
     known: "_Known",
-) -> Inquiry:
+) -> SummaryRequest:
     """What the estimator asks. In how many classes a person may be is known only when the classes are."""
     features = {name: kind for name, kind in kinds.items() if name != target}
     label = None if target is None else kinds[target]
     bounding = question.bounding
-    inquiry = learner.inquire(features, label, bounding=bounding, **known)
+    inquiry = learner.plan_fit(features, label, bounding=bounding, **known)
     if any(part.by_class for part in inquiry.parts):
         groups = min(table.max_groups_per_person or 1, inquiry.cells)
         bounding = replace(bounding, groups=groups, cells=inquiry.cells)
-        inquiry = learner.inquire(features, label, bounding=bounding, **known)
+        inquiry = learner.plan_fit(features, label, bounding=bounding, **known)
     _check_noise(inquiry, bounding, droppable=known["droppable"])
     return inquiry
 
 
-def _check_noise(inquiry: Inquiry, bounding: Bounding, *, droppable: bool) -> None:
+def _check_noise(inquiry: SummaryRequest, bounding: ContributionBounds, *, droppable: bool) -> None:
     """Refuse numbers whose noise is not made for as much as one unit can change here."""
     if bounding.unit != "row" and not _bounds_averages(inquiry):
         raise ParameterError(
@@ -200,7 +209,7 @@ def _check_noise(inquiry: Inquiry, bounding: Bounding, *, droppable: bool) -> No
         )
 
 
-def _bounds_averages(inquiry: Inquiry) -> bool:
+def _bounds_averages(inquiry: SummaryRequest) -> bool:
     """Whether the footprint holds for rows of a person that were averaged; an own way to combine must do nothing."""
     if inquiry.combination is not None:
         return inquiry.bounds_averages
@@ -208,12 +217,12 @@ def _bounds_averages(inquiry: Inquiry) -> bool:
     return np.array_equal(inquiry.combined([probe]), probe)
 
 
-def _is_missed(place: int, inquiry: Inquiry) -> bool:
+def _is_missed(place: int, inquiry: SummaryRequest) -> bool:
     """Whether a row without a value in a column would still count in some of the sums."""
     return any(place not in part.columns for part in inquiry.parts)
 
 
-def _need(part: Part, names: Sequence[str], kinds: Sequence[Kind]) -> Need:
+def _need(part: Part, names: Sequence[str], kinds: Sequence[Kind]) -> Measurement:
     """A part as the engine is asked for it; refuse one that it could not compute, or not within the stated bounds."""
     columns = [kinds[place] for place in part.columns]
     if isinstance(part.measure, Bins):
@@ -224,7 +233,7 @@ def _need(part: Part, names: Sequence[str], kinds: Sequence[Kind]) -> Need:
         raise QueryError(f"A measure of {len(part.measure.axes)} columns cannot be taken of {len(columns)}.")
     for place, axis, kind in zip(part.columns, part.measure.axes, columns, strict=False):
         _check_axis(names[place], axis, kind)
-    return Need(measure=part.measure, columns=tuple(Column(names[place]) for place in part.columns), serves=())
+    return Measurement(measure=part.measure, columns=tuple(Column(names[place]) for place in part.columns), answers=())
 
 
 def _check_axis(name: str, axis: Axis, kind: Kind) -> None:

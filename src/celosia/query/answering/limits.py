@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from celosia.core.errors import ParameterError, QueryError
-from celosia.core.exact import Exact, exact_level, quote, whole
+from celosia.core.exact import Exact, exact_integer, exact_level, safe_repr
 from celosia.noise.source import Seeded
 from celosia.query.answering.limit_suggestion import Candidate, LimitSuggestion
 from celosia.query.execution.bounding import DOUBLINGS
 from celosia.query.plan.to_sql import render
-from celosia.query.planning.analysis import Question, question_of
-from celosia.query.planning.measurements import Need
+from celosia.query.planning.analysis import AnalyzedPlan, analyze_plan
+from celosia.query.planning.measurements import Measurement
 from celosia.query.planning.preview import Line, Preview, noise_words
 from celosia.query.planning.strategy import strategy_for
 from celosia.query.planning.target import Target
-from celosia.statistics import Bins, Bounding, Measure, Noise
+from celosia.statistics import Bins, ContributionBounds, Measure, Noise
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,7 +38,7 @@ MOST_ROWS: Final = 1024
 """The largest limit of rows in a group that is tried unless another is asked for."""
 
 _FALSE_ALARM = 0.05  # that some empty bucket of the histogram is taken for one with persons
-_NEED: Final = Need(measure=Bins(DOUBLINGS**2), columns=(), serves=(), distinct="contributions")
+_NEED: Final = Measurement(measure=Bins(DOUBLINGS**2), columns=(), answers=(), distinct="contributions")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +49,7 @@ class LimitsPlan:
     query spends.
     """
 
-    question: Question
+    question: AnalyzedPlan
     groups: tuple[int, ...]
     rows: tuple[int, ...]
     noise: Noise
@@ -148,7 +148,7 @@ class LimitsPlan:
 
 def plan_limits(query: "Query", target: Target, *, planned: Target, most_rows: object = MOST_ROWS) -> LimitsPlan:
     """Plan the measurement for the groups and rows of a query, from public knowledge alone."""
-    question = question_of(query.plan, query.session.tables)
+    question = analyze_plan(query.plan, query.session.tables)
     if question.bounding.unit == "row":
         raise ParameterError(
             "Limits are about persons with several rows, and every row of this table is somebody else's: "
@@ -158,7 +158,7 @@ def plan_limits(query: "Query", target: Target, *, planned: Target, most_rows: o
         raise QueryError("The groups must be public: list them with keys=, or declare the column as a Category.")
     groups, rows = _doublings(len(question.cells)), _row_limits(most_rows)
     width = len(groups) * (len(rows) + 1)
-    once = Bounding(adjacency=question.bounding.adjacency, unit=question.bounding.unit)
+    once = ContributionBounds(adjacency=question.bounding.adjacency, unit=question.bounding.unit)
     sensitivity = Bins(width).sensitivity(once)
     if target.rho is None:
         noise = Noise.laplace(target.epsilon, sensitivity, 1, width, once)
@@ -174,10 +174,10 @@ def _doublings(most: int) -> tuple[int, ...]:
 
 
 def _row_limits(most: Any) -> tuple[int, ...]:
-    number = whole(most, name="most_rows")
+    number = exact_integer(most, name="most_rows")
     if not 2 <= number < 2 ** (DOUBLINGS - 1) or number & (number - 1):
         raise ParameterError(
-            f"most_rows must be a power of two from 2 to 2^{DOUBLINGS - 2}, such as 1024, not {quote(most)}."
+            f"most_rows must be a power of two from 2 to 2^{DOUBLINGS - 2}, such as 1024, not {safe_repr(most)}."
         )
     return _doublings(number)
 

@@ -17,7 +17,7 @@ from celosia.query.answering.true_values import TrueValues
 from celosia.query.plan.nodes import Aggregate, Key, Plan
 from celosia.query.planning.cells import MOST_CELLS, Cells
 from celosia.query.planning.cut_off import Measured, estimate_cut_off
-from celosia.query.planning.measurements import Need
+from celosia.query.planning.measurements import Measurement
 from celosia.query.planning.preview import notes_of
 from celosia.query.planning.strategy import Part, Strategy
 from celosia.query.postprocessing.evaluate import evaluate
@@ -59,7 +59,7 @@ def answer(
     texts = [part for part in parts if isinstance(part.need.measure, PrivateTopK)]
     parts = [part for part in parts if part not in texts]
     needs = [part.need for part in parts]
-    extra = [Need(measure=RowCount(), columns=(), serves=())] if any(need.public_rows for need in needs) else []
+    extra = [Measurement(measure=RowCount(), columns=(), answers=())] if any(need.public_rows for need in needs) else []
     requests = [*needs, *extra]
     if len(cells) and requests:
         summaries = engine.summaries(question.plan, requests, question.bounding, secret, cells)
@@ -74,7 +74,7 @@ def answer(
             measured.append(_measured(part, summary, source, rows))
             columns |= {
                 name: _round(measured[-1].answer(quantity)) if name in counts else measured[-1].answer(quantity)
-                for name, quantity in part.need.serves
+                for name, quantity in part.need.answers
             }
         else:
             columns |= _choose(part, strategy, summary, source)
@@ -134,7 +134,7 @@ def _frequent_texts(
         counts.append(numbers)
     empty = np.empty(0, dtype=np.int64)
     best = measure.best(np.concatenate([empty, *places]), texts, np.concatenate([empty, *counts]), len(cells))
-    return {name: Estimate(value=_objects(best)) for name, _ in part.need.serves}
+    return {name: Estimate(value=_objects(best)) for name, _ in part.need.answers}
 
 
 def _measured(part: Part, summary: "NDArray[Any]", source: "Source", rows: int | None) -> Measured:
@@ -158,10 +158,10 @@ def _choose(part: Part, strategy: Strategy, summary: "NDArray[Any]", source: "So
     assert isinstance(choice, Choice)  # noqa: S101 - for the type checker: what has no noise chooses
     epsilon, rho = (part.share, None) if strategy.pure else (None, part.share)
     chosen = choice.release(summary, epsilon, strategy.question.bounding, rho=rho, source=source)
-    return {name: _picked(chosen, part.need, int(position)) for name, position in part.need.serves}
+    return {name: _picked(chosen, part.need, int(position)) for name, position in part.need.answers}
 
 
-def _picked(chosen: Estimate, need: Need, position: int) -> Estimate:
+def _picked(chosen: Estimate, need: Measurement, position: int) -> Estimate:
     """One column of what was chosen, with categories in place of their indices and dates in place of days."""
     value = np.asarray(chosen.value)
     labels = need.labels
@@ -180,7 +180,7 @@ def _picked(chosen: Estimate, need: Need, position: int) -> Estimate:
     return Estimate(value=_named(value[:, position], need), interval=interval)
 
 
-def _named(numbers: "NDArray[Any]", need: Need) -> "NDArray[Any]":
+def _named(numbers: "NDArray[Any]", need: Measurement) -> "NDArray[Any]":
     """Numbers as what they stand for: categories, dates, timestamps or themselves."""
     if need.labels is not None:
         last = len(need.labels) - 1  # the axis of a single category still has two ends
@@ -199,7 +199,7 @@ def _clipped(parts: Sequence[Part], columns: dict[str, Estimate]) -> tuple[str, 
         if not isinstance(measure, Quantiles) or part.need.labels is not None:
             continue
         bounds = dict(zip((0, 1), _named(measure.bounds, part.need).tolist(), strict=True))
-        for name, position in part.need.serves:
+        for name, position in part.need.answers:
             bound = bounds.get(int(share)) if (share := measure.quantiles[int(position)]) in (0, 1) else None
             if bound is not None and bound in columns[name].value.tolist():
                 notes.append(f"{name} is {bound}, the bound of its column: values beyond it were clipped to it.")

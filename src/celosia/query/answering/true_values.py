@@ -42,7 +42,7 @@ class TrueValues:
             name: _Bounds(one=one, quantity=quantity, all_rows=name in all_rows)
             for one in measured
             if is_bounded(one.need)
-            for name, quantity in one.need.serves
+            for name, quantity in one.need.answers
         }
 
     def interval(self, expression: Expression) -> Interval | None:

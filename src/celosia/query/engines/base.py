@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from celosia.query.plan.expressions import Expression
     from celosia.query.plan.nodes import Plan
     from celosia.query.planning.cells import Cells
-    from celosia.statistics import Bounding, Choice, Measure
+    from celosia.statistics import Choice, ContributionBounds, Measure
 
 
 class Request(Protocol):
@@ -74,7 +74,9 @@ class Engine(ABC):
         """Refuse tables with columns of a type that their kinds cannot be read from; all of them are named."""
 
     @abstractmethod
-    def key_counts(self, plan: "Plan", bounding: "Bounding", secret: Sequence[int]) -> "Iterator[pa.RecordBatch]":
+    def key_counts(
+        self, plan: "Plan", bounding: "ContributionBounds", secret: Sequence[int]
+    ) -> "Iterator[pa.RecordBatch]":
         """Yield the keys that occur, ``k0``, ``k1``, …, and the number of units of each, ``units``.
 
         Units are persons, at most ``bounding.groups`` keys of each, or rows where there is no person.
@@ -85,7 +87,7 @@ class Engine(ABC):
         self,
         plan: "Plan",
         requests: Sequence[Request],
-        bounding: "Bounding",
+        bounding: "ContributionBounds",
         secret: Sequence[int],
         cells: "Cells",
     ) -> "tuple[NDArray[np.int64] | NDArray[Any], ...]":

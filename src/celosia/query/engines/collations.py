@@ -8,7 +8,7 @@ database then says that two ids are one person, and their bytes say that they ar
 from typing import TYPE_CHECKING, Final
 
 from celosia.core.errors import SchemaError
-from celosia.core.exact import quote
+from celosia.core.exact import safe_repr
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -42,7 +42,7 @@ def check_collations(table: "Table", raw: "ir.Table", run: "Callable[[ir.Table],
 def describe_merging(table: "Table") -> str:
     """Return why a person column with a collation is refused."""
     return (
-        f"The person column {quote(table.person)} of {quote(table.name)} has a collation or a type under which "
+        f"The person column {safe_repr(table.person)} of {safe_repr(table.name)} has a collation or a type under which "
         "different texts are equal: it is not clear who is one person. Take a column that is compared byte by "
         "byte, such as the lower case of this one."
     )

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from celosia.core.errors import QueryError
-from celosia.core.exact import quote
+from celosia.core.exact import safe_repr
 from celosia.data.sources.classify import Frame, IbisSource
 from celosia.data.sources.files import Files
 from celosia.data.sources.text_values import LONGEST_NUMBER
@@ -22,7 +22,7 @@ from celosia.query.engines.duckdb_views import check_parquet, check_stored, quot
 from celosia.query.engines.ibis import IbisEngine
 from celosia.query.engines.sanitize.preparation import CheckedFiles, columns_read, remove_folder
 from celosia.query.execution.clean import read_column
-from celosia.query.execution.dialect import Dialect, double, function, whole
+from celosia.query.execution.dialect import Dialect, double, function, integer_literal
 from celosia.query.execution.rows import plain
 from celosia.query.plan.text_functions import CAPITALS, SMALL, write_pattern
 
@@ -167,7 +167,7 @@ class DuckDBEngine(IbisEngine):
         found = self._backend.con.execute("SELECT current_setting('default_collation')").fetchall()[0][0]
         if found.lower() not in _BINARY:
             raise QueryError(
-                f"The DuckDB connection has the default collation {quote(found)}: SET default_collation = ''."
+                f"The DuckDB connection has the default collation {safe_repr(found)}: SET default_collation = ''."
             )
 
     def forget(self) -> None:
@@ -274,6 +274,6 @@ def _seconds_of(count: "ir.Value", a_second: int) -> "ir.Value":
     """Whole seconds, rounded down; the remainder has the sign of the number, so nothing can overflow."""
     import ibis
 
-    rest = count % whole(a_second)
+    rest = count % integer_literal(a_second)
     towards_zero = ((count - rest).cast("float64") / double(float(a_second)) + double(0.5)).floor().cast("int64")
-    return towards_zero - ibis.cases((rest < whole(0), whole(1)), else_=whole(0))
+    return towards_zero - ibis.cases((rest < integer_literal(0), integer_literal(1)), else_=integer_literal(0))

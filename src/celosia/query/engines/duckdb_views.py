@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 from celosia.core.errors import SchemaError
-from celosia.core.exact import quote
+from celosia.core.exact import safe_repr
 from celosia.data.sources.files import csv_header
 from celosia.data.sources.text_format import TextFormat
 
@@ -28,7 +28,7 @@ def reader(source: "CheckedFiles") -> str:
     patterns = [path for path in source.paths if _PATTERN.search(path)]
     if patterns:
         raise SchemaError(
-            f"The file {quote(patterns[0])} has one of * ? [ in its path, a pattern to DuckDB: rename it."
+            f"The file {safe_repr(patterns[0])} has one of * ? [ in its path, a pattern to DuckDB: rename it."
         )
     paths = f"[{', '.join(map(quoted_text, source.paths))}]"
     if source.format == "parquet":
@@ -60,7 +60,7 @@ def check_parquet(paths: tuple[str, ...], wanted: Iterable[str], found: Iterable
     renamed = [name for name in wanted if name in set(found) and name not in types]
     if renamed:
         raise SchemaError(
-            f"The Parquet files have no column {quote(renamed[0])}: names must differ in more than capitals."
+            f"The Parquet files have no column {safe_repr(renamed[0])}: names must differ in more than capitals."
         )
 
 
@@ -73,7 +73,8 @@ def check_stored(expression: Any, wanted: Iterable[str], connection: Any) -> Non
     leaves = expression.op().find(ops.PhysicalTable)
     if touchy and not all(isinstance(leaf, ops.InMemoryTable) or _is_stored(leaf, connection) for leaf in leaves):
         raise SchemaError(
-            f"The column {quote(touchy[0])} has doubles, texts or times, and the Ibis table is a view or a query whose "
+            f"The column {safe_repr(touchy[0])} has doubles, texts or times, and the Ibis table is a view or a query "
+            "whose "
             "rows may be in a Parquet file, about whose NaN DuckDB is mistaken, and on some of whose texts and times "
             "it fails: pass the path of the file to celosia.table, or store the rows in a table of the database."
         )

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from celosia.query.execution.row_level import RowLevel
     from celosia.query.plan.nodes import Plan
     from celosia.query.planning.cells import Cells
-    from celosia.statistics import Bounding
+    from celosia.statistics import ContributionBounds
 
 T = TypeVar("T")
 
@@ -54,7 +54,7 @@ OPENED = (
 """What is said when tables cannot be opened."""
 
 
-def quietly(function: Callable[..., T], message: str = _ASKED) -> Callable[..., T]:
+def hide_driver_errors(function: Callable[..., T], message: str = _ASKED) -> Callable[..., T]:
     """Let only our own errors out of a function."""
 
     @functools.wraps(function)
@@ -74,7 +74,7 @@ class IbisEngine(Engine):
     """The base of the engines for DuckDB, PostgreSQL and Spark."""
 
     def __init__(self, tables: "Mapping[str, Table]") -> None:
-        self._prepared = quietly(Prepared, OPENED)(tables)
+        self._prepared = hide_driver_errors(Prepared, OPENED)(tables)
         self.tables: Mapping[str, Table] = self._prepared.tables
         self._lock = threading.RLock()
         self._closing = contextlib.ExitStack()
@@ -87,15 +87,15 @@ class IbisEngine(Engine):
             raise
 
     def _open(self) -> None:
-        self._backend = quietly(self._connected, OPENED)()
-        self._raw = {name: quietly(self._table, OPENED)(name, table) for name, table in self.tables.items()}
+        self._backend = hide_driver_errors(self._connected, OPENED)()
+        self._raw = {name: hide_driver_errors(self._table, OPENED)(name, table) for name, table in self.tables.items()}
         for name, table in self.tables.items():
             check_columns(table, self._raw[name])
         for name, table in self.tables.items():
             if isinstance(table.source, Database | IbisSource | SparkSource):
-                quietly(self._check_collations, OPENED)(table, self._raw[name])
+                hide_driver_errors(self._check_collations, OPENED)(table, self._raw[name])
             if table.public:
-                quietly(check_public_key, OPENED)(name, self, self.run)
+                hide_driver_errors(check_public_key, OPENED)(name, self, self.run)
 
     @abstractmethod
     def _connected(self) -> Any:
@@ -130,7 +130,7 @@ class IbisEngine(Engine):
         self._closing.close()
 
     def _finally(self, function: Callable[..., object], *args: object) -> None:
-        self._closing.callback(_calmly, function, *args)
+        self._closing.callback(_suppress_errors, function, *args)
 
     def forget(self) -> None:
         """Let go of what was only made for the query that has been run."""
@@ -143,7 +143,7 @@ class IbisEngine(Engine):
         if problems:
             raise SchemaError(" ".join(problems))
 
-    @quietly
+    @hide_driver_errors
     def check(self, plan: "Plan") -> None:
         """Make the queries of a plan, without running them."""
         rows = self._rows(plan)
@@ -153,7 +153,9 @@ class IbisEngine(Engine):
             for column in aggregate.columns:
                 rows.value(column)
 
-    def key_counts(self, plan: "Plan", bounding: "Bounding", secret: Sequence[int]) -> "Iterator[pa.RecordBatch]":
+    def key_counts(
+        self, plan: "Plan", bounding: "ContributionBounds", secret: Sequence[int]
+    ) -> "Iterator[pa.RecordBatch]":
         """Yield keys and their numbers of units."""
         import pyarrow as pa
 
@@ -171,12 +173,12 @@ class IbisEngine(Engine):
                 }
                 yield pa.record_batch(named | {"units": pa.array(integers(units))})
 
-    @quietly
+    @hide_driver_errors
     def summaries(
         self,
         plan: "Plan",
         requests: "Sequence[Request]",
-        bounding: "Bounding",
+        bounding: "ContributionBounds",
         secret: Sequence[int],
         cells: "Cells",
     ) -> "tuple[NDArray[Any], ...]":
@@ -197,8 +199,8 @@ class IbisEngine(Engine):
     def _rows(self, plan: "Plan") -> Rows:
         return rows_of(plan.relation, self).kept(plan.filter)
 
-    @quietly
-    def _key_query(self, plan: "Plan", bounding: "Bounding", order: KeyedOrder) -> "ir.Table":
+    @hide_driver_errors
+    def _key_query(self, plan: "Plan", bounding: "ContributionBounds", order: KeyedOrder) -> "ir.Table":
         from celosia.query.execution.bounding import first_in_order, person_number
 
         rows = self._rows(plan)
@@ -218,7 +220,7 @@ class IbisEngine(Engine):
         return kept.group_by(list(keys)).aggregate(units=kept.count())
 
 
-def _calmly(function: Callable[..., object], *args: object) -> None:
+def _suppress_errors(function: Callable[..., object], *args: object) -> None:
     with contextlib.suppress(Exception):
         function(*args)
 
@@ -276,7 +278,7 @@ def _exactly(rows: Rows, expression: Any) -> "ir.Value":
 def _quiet_batches(
     run: "Callable[[ir.Table], Iterator[pa.RecordBatch]]", query: "ir.Table"
 ) -> "Iterator[pa.RecordBatch]":
-    batches = quietly(run)(query)
-    following = quietly(lambda: next(batches, None))
+    batches = hide_driver_errors(run)(query)
+    following = hide_driver_errors(lambda: next(batches, None))
     while (batch := following()) is not None:
         yield batch

@@ -14,7 +14,7 @@ from celosia.core.extras import require
 from celosia.data.sources.classify import Database, Frame, IbisSource
 from celosia.data.sources.frames import to_arrow
 from celosia.query.engines.ibis import IbisEngine
-from celosia.query.execution.dialect import Dialect, double, function, no, whole
+from celosia.query.execution.dialect import Dialect, double, function, integer_literal, no
 from celosia.query.plan.text_functions import CAPITALS
 
 if TYPE_CHECKING:
@@ -59,9 +59,9 @@ class PostgresDialect(Dialect):
         """Return the integer that eight hexadecimal digits write."""
         octets = function("decode", ("string", "string"), "binary")(digits, "hex")
         octet = function("get_byte", ("binary", "int32"), "int32")
-        number = whole(0)
+        number = integer_literal(0)
         for place in range(4):
-            number = number * whole(256) + octet(octets, place).cast("int64")
+            number = number * integer_literal(256) + octet(octets, place).cast("int64")
         return number
 
     def binary(self, text: "ir.Value") -> "ir.Value":
@@ -219,9 +219,14 @@ def _is_day(iso: "ir.Value") -> "ir.Value":
     import ibis
 
     year, month, day = (_part(iso, place).cast("int64") for place in (1, 2, 3))
-    last = ibis.cases(*((month == whole(m), whole(d)) for m, d in enumerate(_LAST_DAYS, 1)), else_=whole(0))
-    leap = (year % whole(4) == whole(0)) & ((year % whole(100) != whole(0)) | (year % whole(400) == whole(0)))
-    return (day <= last) & ((month != whole(2)) | (day <= whole(28)) | leap)
+    last = ibis.cases(
+        *((month == integer_literal(m), integer_literal(d)) for m, d in enumerate(_LAST_DAYS, 1)),
+        else_=integer_literal(0),
+    )
+    leap = (year % integer_literal(4) == integer_literal(0)) & (
+        (year % integer_literal(100) != integer_literal(0)) | (year % integer_literal(400) == integer_literal(0))
+    )
+    return (day <= last) & ((month != integer_literal(2)) | (day <= integer_literal(28)) | leap)
 
 
 def _as_date(moment: "ir.Value") -> "ir.Value":

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 from celosia.core.errors import QueryError
 from celosia.data.schema.columns import DROP, Category, Kind
 from celosia.data.sources.files import Files
-from celosia.query.engines.ibis import IbisEngine, quietly
+from celosia.query.engines.ibis import IbisEngine, hide_driver_errors
 from celosia.query.engines.registry import open_engine
 from celosia.query.execution.clean import clean
-from celosia.query.execution.dialect import whole
+from celosia.query.execution.dialect import integer_literal
 from celosia.query.execution.rows import Rows, rows_of
 from celosia.query.plan.nodes import Base
 
@@ -71,7 +71,7 @@ class CellCounts:
 def count_cells(table: "Table") -> CellCounts:
     """Count the cells of a table that cannot be read; columns of a type that does not fit are refused, all at once."""
     with _open(table) as (engine, rows):
-        return quietly(_count)(table, engine, rows)
+        return hide_driver_errors(_count)(table, engine, rows)
 
 
 def list_values(table: "Table", column: str, *, most: int) -> list[str | int] | None:
@@ -86,7 +86,7 @@ def list_values(table: "Table", column: str, *, most: int) -> list[str | int] | 
         return [one for batch in engine.run(query) for one in batch.column(0).to_pylist()]
 
     with _open(table) as (engine, rows):
-        found = quietly(read)(engine, rows)
+        found = hide_driver_errors(read)(engine, rows)
     return sorted(found) if len(found) <= most else None
 
 
@@ -184,7 +184,12 @@ def _dropping(kind: Kind) -> Kind:
 def _number(condition: "ir.Value") -> "ir.Value":
     import ibis
 
-    return ibis.cases((condition, whole(1)), else_=whole(0)).sum().coalesce(whole(0)).cast("int64")
+    return (
+        ibis.cases((condition, integer_literal(1)), else_=integer_literal(0))
+        .sum()
+        .coalesce(integer_literal(0))
+        .cast("int64")
+    )
 
 
 def _unused(engine: IbisEngine, rows: Rows, name: str) -> Iterator[str | int]:

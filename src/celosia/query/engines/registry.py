@@ -9,7 +9,7 @@ from importlib.metadata import EntryPoints, entry_points
 from typing import TYPE_CHECKING
 
 from celosia.core.errors import ParameterError, QueryError
-from celosia.core.exact import quote
+from celosia.core.exact import safe_repr
 from celosia.data.sources.classify import Database, Frame, IbisSource, SparkSource
 from celosia.data.sources.files import Files
 
@@ -33,7 +33,7 @@ def open_engine(tables: "Mapping[str, Table]", *, progress: "Callable[[float], N
             return engine
     where = {_place(table) for table in tables.values() if not table.public} or {"duckdb"}
     if len(where) > 1:
-        raise QueryError(f"The tables {quote(', '.join(tables))} are in different places: they must all be in one.")
+        raise QueryError(f"The tables {safe_repr(', '.join(tables))} are in different places: they must all be in one.")
     match where.pop():
         case "postgres":
             from celosia.query.engines.postgres import PostgresEngine

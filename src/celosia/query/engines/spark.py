@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from celosia.core.errors import QueryError, SchemaError
-from celosia.core.exact import quote
+from celosia.core.exact import safe_repr
 from celosia.core.extras import require
 from celosia.data.sources.classify import Frame, IbisSource, SparkSource
 from celosia.data.sources.frames import to_arrow
@@ -156,8 +156,8 @@ class SparkEngine(IbisEngine):
             raise SchemaError(describe_merging(table))
         if under and not isinstance(source, SparkSource):
             raise SchemaError(
-                f"The column {quote(min(under))} of {quote(table.name)} has a collation: pass a Spark DataFrame, whose "
-                "texts are compared byte by byte, or cast the column to STRING."
+                f"The column {safe_repr(min(under))} of {safe_repr(table.name)} has a collation: pass a Spark "
+                "DataFrame, whose texts are compared byte by byte, or cast the column to STRING."
             )
 
     def _table(self, name: str, table: "Table") -> "ir.Table":

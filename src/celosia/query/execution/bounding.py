@@ -8,7 +8,7 @@ and each part lies inside the bounds that sensitivities are computed from (``pro
 
 from typing import TYPE_CHECKING, Final
 
-from celosia.query.execution.dialect import Dialect, double, whole
+from celosia.query.execution.dialect import Dialect, double, integer_literal
 from celosia.query.execution.hashing import KeyedOrder
 from celosia.query.execution.rows import PERSON
 
@@ -72,7 +72,10 @@ def bucketed(number: "ir.Value") -> "ir.Value":
     import ibis
 
     last = DOUBLINGS - 1
-    return ibis.cases(*((number <= whole(2**place), whole(place)) for place in range(last)), else_=whole(last))
+    return ibis.cases(
+        *((number <= integer_literal(2**place), integer_literal(place)) for place in range(last)),
+        else_=integer_literal(last),
+    )
 
 
 def averaged(total: "ir.Value", count: "ir.Value", rows: int, reach: tuple[int, int]) -> "ir.Value":
@@ -94,10 +97,10 @@ def averaged(total: "ir.Value", count: "ir.Value", rows: int, reach: tuple[int, 
     exact = ibis.cases((size < double(float(_EXACT)), double(1.0)), else_=double(_DOWN))
     share = (size / count.cast("float64") * exact).floor().cast("int64")
     if low < 0:  # not by sign(), which is a double to PostgreSQL and Spark
-        share = ibis.cases((held < whole(0), -share), else_=share)
-    counted = ibis.cases((count <= whole(rows), held), else_=share)
-    below = ibis.least(counted, whole(min(high * rows, _LARGEST_SUM)))
-    return ibis.greatest(below, whole(max(low * rows, -_LARGEST_SUM))) if low < 0 else below
+        share = ibis.cases((held < integer_literal(0), -share), else_=share)
+    counted = ibis.cases((count <= integer_literal(rows), held), else_=share)
+    below = ibis.least(counted, integer_literal(min(high * rows, _LARGEST_SUM)))
+    return ibis.greatest(below, integer_literal(max(low * rows, -_LARGEST_SUM))) if low < 0 else below
 
 
 def sampled_rows(table: "ir.Table", value: str, rows: int, order: KeyedOrder, dialect: Dialect) -> "ir.Table":

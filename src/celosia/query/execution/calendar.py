@@ -8,7 +8,7 @@ is negative once it is counted from the year 0.
 
 from typing import TYPE_CHECKING, Final
 
-from celosia.query.execution.dialect import quotient, whole
+from celosia.query.execution.dialect import integer_literal, quotient
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,47 +26,49 @@ _JANUARY = 306  # days from March to the end of the year
 
 def _quarter_days(days: "ir.Value") -> "ir.Value":
     """Four times the days since March of the year 0, and three: what a division by four centuries takes."""
-    return (days + whole(_SINCE_MARCH_0)) * whole(4) + whole(3)
+    return (days + integer_literal(_SINCE_MARCH_0)) * integer_literal(4) + integer_literal(3)
 
 
 def _in_century(days: "ir.Value") -> "ir.Value":
     """The same within the century, for a division by four years."""
-    return quotient(_quarter_days(days) % whole(_FOUR_CENTURIES), 4) * whole(4) + whole(3)
+    return quotient(_quarter_days(days) % integer_literal(_FOUR_CENTURIES), 4) * integer_literal(4) + integer_literal(3)
 
 
 def _day_of_year(days: "ir.Value") -> "ir.Value":
     """The day of the year that begins in March, from 0."""
-    return quotient(_in_century(days) % whole(_FOUR_YEARS), 4)
+    return quotient(_in_century(days) % integer_literal(_FOUR_YEARS), 4)
 
 
 def _month_from_march(days: "ir.Value") -> "ir.Value":
-    return quotient(_day_of_year(days) * whole(5) + whole(2), 153)
+    return quotient(_day_of_year(days) * integer_literal(5) + integer_literal(2), 153)
 
 
 def _year(days: "ir.Value") -> "ir.Value":
     import ibis
 
     century = quotient(_quarter_days(days), _FOUR_CENTURIES)
-    year = century * whole(100) + quotient(_in_century(days), _FOUR_YEARS)
-    return year + ibis.cases((_day_of_year(days) >= whole(_JANUARY), whole(1)), else_=whole(0))
+    year = century * integer_literal(100) + quotient(_in_century(days), _FOUR_YEARS)
+    return year + ibis.cases(
+        (_day_of_year(days) >= integer_literal(_JANUARY), integer_literal(1)), else_=integer_literal(0)
+    )
 
 
 def _month(days: "ir.Value") -> "ir.Value":
-    return (_month_from_march(days) + whole(2)) % whole(12) + whole(1)
+    return (_month_from_march(days) + integer_literal(2)) % integer_literal(12) + integer_literal(1)
 
 
 def _quarter(days: "ir.Value") -> "ir.Value":
-    return quotient(_month(days) + whole(2), 3)
+    return quotient(_month(days) + integer_literal(2), 3)
 
 
 def _day(days: "ir.Value") -> "ir.Value":
-    first = quotient(_month_from_march(days) * whole(153) + whole(2), 5)
-    return _day_of_year(days) - first + whole(1)
+    first = quotient(_month_from_march(days) * integer_literal(153) + integer_literal(2), 5)
+    return _day_of_year(days) - first + integer_literal(1)
 
 
 def _weekday(days: "ir.Value") -> "ir.Value":
     """Monday 1 to Sunday 7."""
-    return (days + whole(_MONDAY)) % whole(7) + whole(1)
+    return (days + integer_literal(_MONDAY)) % integer_literal(7) + integer_literal(1)
 
 
 PARTS: "Final[dict[str, Callable[[ir.Value], ir.Value]]]" = {

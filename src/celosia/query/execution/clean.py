@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from celosia.core.errors import QueryError
 from celosia.data.schema.axis import Axis
 from celosia.data.schema.columns import DROP, Boolean, Category, Date, Kind, Real, Text, Timestamp
-from celosia.query.execution.dialect import Dialect, double, no, quotient, whole
+from celosia.query.execution.dialect import Dialect, double, integer_literal, no, quotient
 
 if TYPE_CHECKING:
     from ibis.expr import types as ir
@@ -51,8 +51,8 @@ def imputed(value: "ir.Value", kind: Kind) -> "ir.Value":
     if isinstance(kind.null, str) and kind.null == DROP:
         return value
     if isinstance(kind, Boolean | Category | Text):
-        return value.coalesce(whole(kind.null) if type(kind.null) is int else ibis.literal(kind.null))
-    number = whole(int(whole_number(kind.null, kind)))
+        return value.coalesce(integer_literal(kind.null) if type(kind.null) is int else ibis.literal(kind.null))
+    number = integer_literal(int(whole_number(kind.null, kind)))
     return value.coalesce(settled(number, kind) if isinstance(kind, Real) else number)
 
 
@@ -64,7 +64,7 @@ def whole_of(raw: "ir.Value", kind: Kind, dialect: Dialect) -> "ir.Value":
     else:
         found = _inside(_number(raw, kind, dialect), kind, dialect)
     drops = isinstance(kind.null, str) and kind.null == DROP
-    return found if drops else found.coalesce(whole(int(whole_number(kind.null, kind))))
+    return found if drops else found.coalesce(integer_literal(int(whole_number(kind.null, kind))))
 
 
 def whole_of_value(value: "ir.Value", kind: Kind, dialect: Dialect) -> "ir.Value":
@@ -84,7 +84,7 @@ def steps(number: "ir.Value", kind: Kind) -> "ir.Value":
         raise QueryError(f"{type(kind).__name__} is no number.")
     if not isinstance(kind, Real) and axis.grid != 1:
         number = _rounded(number.cast("float64"), axis)
-    return number - whole(axis.lowest) if axis.lowest else number
+    return number - integer_literal(axis.lowest) if axis.lowest else number
 
 
 def coarser(step: "ir.Value", fine: Axis, axis: Axis) -> "ir.Value":
@@ -99,10 +99,10 @@ def coarser(step: "ir.Value", fine: Axis, axis: Axis) -> "ir.Value":
         )
     if factor == 1 and axis.lowest == fine.lowest:
         return step
-    absolute = step + whole(fine.lowest)
+    absolute = step + integer_literal(fine.lowest)
     if factor > 1:  # a power of two: the quotient is exact
         absolute = (absolute.cast("float64") / double(float(factor)) + double(0.5)).floor().cast("int64")
-    return absolute - whole(axis.lowest)
+    return absolute - integer_literal(axis.lowest)
 
 
 def whole_number(value: Any, kind: Kind) -> int | str:
@@ -141,7 +141,7 @@ def _number(raw: "ir.Value", kind: Kind, dialect: Dialect) -> "ir.Value":
 def _moment(raw: "ir.Value", kind: Kind, dialect: Dialect) -> "ir.Value":
     if raw.type().is_date():
         days = dialect.days(raw)
-        return days if isinstance(kind, Date) else days * whole(_SECONDS_A_DAY)
+        return days if isinstance(kind, Date) else days * integer_literal(_SECONDS_A_DAY)
     seconds = dialect.seconds(raw)
     return quotient(seconds, _SECONDS_A_DAY) if isinstance(kind, Date) else seconds
 
@@ -154,7 +154,7 @@ def _truth(raw: "ir.Value", dialect: Dialect) -> "ir.Value":
     if type_.is_boolean():
         return raw
     number = raw if type_.is_integer() else dialect.from_decimal(raw) if type_.is_decimal() else raw.cast("float64")
-    zero, one = (whole(0), whole(1)) if type_.is_integer() else (double(0.0), double(1.0))
+    zero, one = (integer_literal(0), integer_literal(1)) if type_.is_integer() else (double(0.0), double(1.0))
     return ibis.cases((number == zero, ibis.literal(False)), (number == one, ibis.literal(True)), else_=no("boolean"))  # noqa: FBT003 - literals
 
 
@@ -170,7 +170,9 @@ def _known(raw: "ir.Value", kind: Category | Text, dialect: Dialect) -> "ir.Valu
     if raw.type().is_decimal() and raw.type().scale != 0:
         raw = dialect.from_decimal(raw)
     listed = (
-        [double(float(v)) for v in kind.values] if raw.type().is_floating() else [whole(int(v)) for v in kind.values]
+        [double(float(v)) for v in kind.values]
+        if raw.type().is_floating()
+        else [integer_literal(int(v)) for v in kind.values]
     )
     return ibis.cases((raw.isin(listed), raw.cast("int64")), else_=no("int64"))
 
@@ -195,8 +197,12 @@ def _inside(number: "ir.Value", kind: Kind, dialect: Dialect) -> "ir.Value":
     low, high = (int(whole_number(end, kind)) for end in _bounds(kind))
     if number.type().is_floating():
         return _on_grid(number, Fraction(low), Fraction(high), _Whole(low, high), dialect)
-    below = [] if number.type().is_unsigned_integer() and low <= 0 else [(number < whole(low), whole(low))]
-    return ibis.cases(*below, (number > whole(high), whole(high)), else_=number.cast("int64"))
+    below = (
+        []
+        if number.type().is_unsigned_integer() and low <= 0
+        else [(number < integer_literal(low), integer_literal(low))]
+    )
+    return ibis.cases(*below, (number > integer_literal(high), integer_literal(high)), else_=number.cast("int64"))
 
 
 def _bounds(kind: Kind) -> tuple[Any, Any]:
@@ -212,13 +218,13 @@ def _on_grid(x: "ir.Value", low: Fraction, high: Fraction, axis: "Axis | _Whole"
     step = _rounded(dialect.divisible(x) if axis.grid > 1 else x, axis)
     if _nearest(first, axis) < axis.lowest or _nearest(last, axis) > axis.highest:  # doubles are coarse out there
         step = ibis.cases(
-            (step < whole(axis.lowest), whole(axis.lowest)),
-            (step > whole(axis.highest), whole(axis.highest)),
+            (step < integer_literal(axis.lowest), integer_literal(axis.lowest)),
+            (step > integer_literal(axis.highest), integer_literal(axis.highest)),
             else_=step,
         )
     return ibis.cases(
-        (x < double(first), ibis.cases((x > double(-math.inf), whole(at_first)), else_=no("int64"))),
-        (x > double(last), ibis.cases((x < double(math.inf), whole(at_last)), else_=no("int64"))),
+        (x < double(first), ibis.cases((x > double(-math.inf), integer_literal(at_first)), else_=no("int64"))),
+        (x > double(last), ibis.cases((x < double(math.inf), integer_literal(at_last)), else_=no("int64"))),
         else_=step,
     )
 
@@ -240,4 +246,4 @@ def _held(step: int, axis: "Axis | _Whole") -> int:
 def _bit(truth: "ir.Value") -> "ir.Value":
     import ibis
 
-    return ibis.cases((truth, whole(1)), (~truth, whole(0)), else_=no("int64"))
+    return ibis.cases((truth, integer_literal(1)), (~truth, integer_literal(0)), else_=no("int64"))

@@ -7,7 +7,7 @@ spent. Other queries about the table are answered. What the rows hold never deci
 from typing import TYPE_CHECKING, Any, Final
 
 from celosia.core.errors import SchemaError
-from celosia.core.exact import quote
+from celosia.core.exact import safe_repr
 from celosia.data.schema.columns import Boolean, Category, Date, Integer, Kind, Real, Text, Timestamp
 
 if TYPE_CHECKING:
@@ -30,10 +30,12 @@ def check_columns(table: "Table", raw: "ir.Table") -> None:
     """Refuse a table that lacks columns of the schema, or whose person column tells no persons apart; list them all."""
     types = dict(raw.schema().items())
     wanted = (*table.schema, *(() if table.person is None else (table.person,)))
-    problems = [f"The table {quote(table.name)} has no column {quote(name)}." for name in wanted if name not in types]
+    problems = [
+        f"The table {safe_repr(table.name)} has no column {safe_repr(name)}." for name in wanted if name not in types
+    ]
     if table.person in types and not _identifies(types[table.person]):
         problems.append(
-            f"The person column {quote(table.person)} is of the type {types[table.person]}: "
+            f"The person column {safe_repr(table.person)} is of the type {types[table.person]}: "
             "it must hold whole numbers or texts."
         )
     if problems:
@@ -44,7 +46,7 @@ def unfit_columns(table: "Table", raw: "ir.Table") -> dict[str, str]:
     """Return the columns of a type that cannot hold what the schema says, each with the reason."""
     types = dict(raw.schema().items())
     return {
-        name: f"The column {quote(name)} of {quote(table.name)} is of the type {types[name]}, "
+        name: f"The column {safe_repr(name)} of {safe_repr(table.name)} is of the type {types[name]}, "
         f"which cannot be read as {kind.__class__.__name__}."
         for name, kind in table.schema.items()
         if family_of(types[name]) not in _families(kind)

@@ -13,7 +13,7 @@ from celosia.core.errors import QueryError
 from celosia.data.schema.columns import Date, Kind, Timestamp
 from celosia.query.execution.calendar import PARTS, SECONDS_A_DAY
 from celosia.query.execution.clean import whole_number
-from celosia.query.execution.dialect import Dialect, closed, double, function, no, quotient, whole
+from celosia.query.execution.dialect import Dialect, closed, double, function, integer_literal, no, quotient
 from celosia.query.plan.calendar_rules import CALENDAR
 from celosia.query.plan.comparison import bucket_labels
 from celosia.query.plan.expressions import Call, Column, Expression, Literal, family_of
@@ -69,13 +69,13 @@ def _literal(value: object) -> "ir.Value":
         case bool() | str():
             return ibis.literal(value)
         case int():
-            return whole(value)
+            return integer_literal(value)
         case float():
             return double(value)
         case dt.datetime():
-            return whole(int(whole_number(value, _TIME)))
+            return integer_literal(int(whole_number(value, _TIME)))
         case dt.date():
-            return whole(int(whole_number(value, _DAY)))
+            return integer_literal(int(whole_number(value, _DAY)))
     raise QueryError("A literal is a number, a text, a truth value, a date or a time.")
 
 
@@ -85,12 +85,12 @@ def _literal(value: object) -> "ir.Value":
 def _calendar(name: str, number: "ir.Value", given: Sequence[Scalar], dialect: Dialect, *, time: bool) -> "ir.Value":
     """An operation on a date in days, or on a time in seconds."""
     if name == "add_seconds":
-        return number + whole(int(str(given[0])))
+        return number + integer_literal(int(str(given[0])))
     if name == "date_trunc" and given[0] == "hour":
-        return quotient(number, 3600) * whole(3600)
+        return quotient(number, 3600) * integer_literal(3600)
     days = quotient(number, SECONDS_A_DAY) if time else number
     if name == "hour":
-        return quotient(number - days * whole(SECONDS_A_DAY), 3600)
+        return quotient(number - days * integer_literal(SECONDS_A_DAY), 3600)
     if name in ("date_trunc", "add_months"):
         return _moved(name, number, days, given[0], dialect)
     return days if name == "date" else PARTS[name](days)
@@ -101,15 +101,17 @@ def _moved(name: str, number: "ir.Value", days: "ir.Value", given: Scalar, diale
     time = days is not number
     if name == "date_trunc":
         day = dialect.truncated(days, str(given))
-        return day * whole(SECONDS_A_DAY) if time else day
+        return day * integer_literal(SECONDS_A_DAY) if time else day
     day = dialect.months_later(days, int(str(given)))
-    return number + (day - days) * whole(SECONDS_A_DAY) if time else day
+    return number + (day - days) * integer_literal(SECONDS_A_DAY) if time else day
 
 
 def _sum(name: str, a: "ir.Value", b: "ir.Value", times: Sequence[bool]) -> "ir.Value":
     """A sum or difference; whole days are seconds where they meet a time."""
     if times[0] != times[1]:
-        a, b = (value if time else value * whole(SECONDS_A_DAY) for value, time in zip((a, b), times, strict=True))
+        a, b = (
+            value if time else value * integer_literal(SECONDS_A_DAY) for value, time in zip((a, b), times, strict=True)
+        )
     a, b = _alike(a, b)
     return a + b if name == "+" else a - b
 
@@ -178,7 +180,9 @@ def _clip(x: "ir.Value", low: "ir.Value", high: "ir.Value") -> "ir.Value":
 def _integer(a: "ir.Value") -> "ir.Value":
     import ibis
 
-    return ibis.cases((a, whole(1)), (~a, whole(0)), else_=no("int64")) if a.type().is_boolean() else a
+    return (
+        ibis.cases((a, integer_literal(1)), (~a, integer_literal(0)), else_=no("int64")) if a.type().is_boolean() else a
+    )
 
 
 def _between(x: "ir.Value", low: "ir.Value", high: "ir.Value") -> "ir.Value":

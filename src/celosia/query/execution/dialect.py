@@ -182,7 +182,7 @@ def double(value: float) -> "ir.Value":
     ).cast("float64")
 
 
-def whole(value: int) -> "ir.Value":
+def integer_literal(value: int) -> "ir.Value":
     """Return a 64-bit integer literal; a bare one is 32 bits to PostgreSQL, Spark and DuckDB."""
     import ibis
 

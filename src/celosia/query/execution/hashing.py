@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from celosia.query.execution.dialect import PRIME, whole
+from celosia.query.execution.dialect import PRIME, integer_literal
 
 _SQUARINGS = 2  # with one, some pairs of cells are chosen more often than others
 _ROOM = 2**20  # for the number of a cell, below its hash: MOST_CELLS is less
@@ -64,4 +64,4 @@ class KeyedOrder:
 
 def _typed(constant: Any, part: Any) -> Any:
     """Return a constant as a 64-bit literal of the engine where it meets an Ibis expression."""
-    return whole(constant) if isinstance(constant, int) and hasattr(part, "cast") else constant
+    return integer_literal(constant) if isinstance(constant, int) and hasattr(part, "cast") else constant

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from celosia.core.errors import QueryError
 from celosia.query.execution.clean import whole_number
-from celosia.query.execution.dialect import Dialect, closed, no, quotient, whole
+from celosia.query.execution.dialect import Dialect, closed, integer_literal, no, quotient
 from celosia.query.execution.polynomials import Monomial, Polynomial
 from celosia.query.plan.expressions import kind_of
 from celosia.statistics import Bins, Choice
@@ -113,7 +113,7 @@ def _steps(request: "Request", rows: "Rows") -> "list[ir.Value]":
         steps = [rows.step(column, axis) for column, axis in zip(request.columns, axes, strict=True)]
         return steps if getattr(request.measure, "counts_missing", False) else _together(steps)
     present = [closed(rows.value(column)).notnull() for column in request.columns]
-    return [ibis.cases((ibis.and_(*present), whole(1)), else_=no("int64"))] if present else []
+    return [ibis.cases((ibis.and_(*present), integer_literal(1)), else_=no("int64"))] if present else []
 
 
 def _together(steps: "list[ir.Value]") -> "list[ir.Value]":

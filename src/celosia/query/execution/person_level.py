@@ -21,7 +21,7 @@ from celosia.query.execution.bounding import (
     sampled_rows,
 )
 from celosia.query.execution.collect import Sums, integers, labels
-from celosia.query.execution.dialect import whole
+from celosia.query.execution.dialect import integer_literal
 from celosia.query.execution.hashing import KeyedOrder
 from celosia.query.execution.inputs import Counted, Summed
 from celosia.query.execution.rows import PERSON
@@ -36,14 +36,20 @@ if TYPE_CHECKING:
     from celosia.query.execution.rows import Rows
     from celosia.query.plan.nodes import Key
     from celosia.query.planning.cells import Cells
-    from celosia.statistics import Bounding
+    from celosia.statistics import ContributionBounds
 
 
 class PersonLevel:
     """Queries over persons, within bounds; ``run`` makes the engine run one."""
 
     def __init__(
-        self, rows: "Rows", keys: "Sequence[Key]", cells: "Cells", bounding: "Bounding", order: KeyedOrder, run: "Run"
+        self,
+        rows: "Rows",
+        keys: "Sequence[Key]",
+        cells: "Cells",
+        bounding: "ContributionBounds",
+        order: KeyedOrder,
+        run: "Run",
     ) -> None:
         self._rows, self._keys, self._cells, self._bounding, self._order, self._run = (
             rows, keys, cells, bounding, order, run,
@@ -112,7 +118,7 @@ class PersonLevel:
         each = table.group_by([PERSON, CELL]).aggregate(rows=table.count())
         each = each.mutate(cells=each.count().over(ibis.window(group_by=PERSON)))
         one = chosen_cells(each, 1, self._order, self._rows.dialect)
-        placed = one.select(CELL, value=bucketed(one.cells) * whole(DOUBLINGS) + bucketed(one.rows))
+        placed = one.select(CELL, value=bucketed(one.cells) * integer_literal(DOUBLINGS) + bucketed(one.rows))
         sums = Sums(len(self._cells), DOUBLINGS**2)
         for batch in self._run(placed.group_by([CELL, "value"]).aggregate(persons=placed.count())):
             places, values, persons = (integers(column) for column in batch.columns)
@@ -130,7 +136,9 @@ class PersonLevel:
         table = self._in_cells({})
         each = table.group_by([PERSON, CELL]).aggregate(rows=table.count())
         each = marked_cells(each, self._bounding.groups, self._order, self._rows.dialect)
-        kept = ibis.cases((each.counts, ibis.least(each.rows, whole(self._bounding.rows))), else_=whole(0))
+        kept = ibis.cases(
+            (each.counts, ibis.least(each.rows, integer_literal(self._bounding.rows))), else_=integer_literal(0)
+        )
         each = each.mutate(kept=kept, cut=each.rows - kept)
         person = ibis.window(group_by=PERSON)
         each = each.mutate(
@@ -143,8 +151,13 @@ class PersonLevel:
         }
         # Each person is counted in one of its cells; which one does not matter, for they are added up.
         persons = {
-            name: ibis.cases((each.first & condition, whole(1)), else_=whole(0)).cast("decimal(38, 0)")
-            for name, condition in (("complete", each.lost == whole(0)), ("incomplete", each.lost > whole(0)))
+            name: ibis.cases((each.first & condition, integer_literal(1)), else_=integer_literal(0)).cast(
+                "decimal(38, 0)"
+            )
+            for name, condition in (
+                ("complete", each.lost == integer_literal(0)),
+                ("incomplete", each.lost > integer_literal(0)),
+            )
         }
         names = [list(scaled), list(persons)]
         rows, found = self._by_cell(each.select(CELL, **scaled, **persons), names)
@@ -188,8 +201,8 @@ class PersonLevel:
             table = self._looked_up(table, name, column)
         cell = None
         for name, column in known.items():
-            cell = table[name] if cell is None else cell * whole(len(column)) + table[name]
-        return table.select(PERSON, *inputs, **{CELL: whole(0) if cell is None else cell})
+            cell = table[name] if cell is None else cell * integer_literal(len(column)) + table[name]
+        return table.select(PERSON, *inputs, **{CELL: integer_literal(0) if cell is None else cell})
 
     def _listed(self, known: "dict[str, pa.Array]") -> "ir.Table":
         """The combinations of keys that make a cell, with its number."""
@@ -205,8 +218,8 @@ class PersonLevel:
 
         first = _first_of_consecutive(known)
         if first is not None:
-            inside = table.filter(table[name].between(whole(first), whole(first + len(known) - 1)))
-            return inside.mutate(**{name: inside[name] - whole(first)})
+            inside = table.filter(table[name].between(integer_literal(first), integer_literal(first + len(known) - 1)))
+            return inside.mutate(**{name: inside[name] - integer_literal(first)})
         lookup = self._rows.dialect.small_table(pa.table({name: known, "place": pa.array(np.arange(len(known)))}))
         return table.join(lookup, name).drop(name).rename(**{name: "place"})
 

@@ -7,8 +7,8 @@ as a date. A private row would then meet several public rows, and count more oft
 from typing import TYPE_CHECKING
 
 from celosia.core.errors import SchemaError
-from celosia.core.exact import quote
-from celosia.query.execution.dialect import whole
+from celosia.core.exact import safe_repr
+from celosia.query.execution.dialect import integer_literal
 from celosia.query.execution.rows import rows_of
 from celosia.query.plan.expressions import Column
 from celosia.query.plan.nodes import Base
@@ -28,9 +28,9 @@ def check_public_key(name: str, engine: "Tables", run: "Callable[[ir.Table], Ite
     keys = {f"k{place}": rows.value(Column(column)) for place, column in enumerate(columns)}
     known = rows.table.select(**keys).drop_null(list(keys))
     counted = known.group_by(list(keys)).aggregate(n=known.count())
-    twice = counted.filter(counted.n > whole(1)).limit(1)
+    twice = counted.filter(counted.n > integer_literal(1)).limit(1)
     if any(batch.num_rows for batch in run(twice)):
         raise SchemaError(
-            f"The public table {quote(name)} has a key twice in {quote(', '.join(columns))} once its values are "
-            "cleaned: a join would multiply rows."
+            f"The public table {safe_repr(name)} has a key twice in {safe_repr(', '.join(columns))} once its values "
+            "are cleaned: a join would multiply rows."
         )

@@ -16,7 +16,7 @@ from celosia.data.schema.columns import DROP, Boolean, Category, Kind, Real, Tex
 from celosia.query.execution.clean import clean, coarser, imputed, settled, steps, whole_of, whole_of_value
 from celosia.query.execution.column_checks import unfit_columns
 from celosia.query.execution.compile import compiled
-from celosia.query.execution.dialect import Dialect, double, no, whole
+from celosia.query.execution.dialect import Dialect, double, integer_literal, no
 from celosia.query.execution.text_values import without_nulls
 from celosia.query.plan.expressions import Call, Column, Expression, Literal, kind_of
 from celosia.query.plan.nodes import Base, Joined, PerPerson, Projected, Relation
@@ -153,7 +153,7 @@ class Rows:
         import ibis
 
         label = self.value(expression)
-        cases = [(label == value, whole(place)) for place, value in enumerate(kind.values)]
+        cases = [(label == value, integer_literal(place)) for place, value in enumerate(kind.values)]
         return ibis.cases(*cases, else_=no("int64"))
 
 
@@ -239,7 +239,7 @@ def _per_person(relation: PerPerson, engine: Tables) -> Rows:
     rows = rows_of(relation.relation, engine).kept(relation.filter)
     kinds = columns_of(relation, engine.tables)
     inputs = {
-        f"a{place}": whole(1) if expression is None else _countable(rows, function, expression)
+        f"a{place}": integer_literal(1) if expression is None else _countable(rows, function, expression)
         for place, (_, function, expression) in enumerate(relation.columns)
     }
     table = rows.table.select(rows.table[PERSON], **inputs)
@@ -274,7 +274,7 @@ def _aggregated(function: str, column: "ir.Value", dialect: Dialect) -> "ir.Valu
 def _restored(number: "ir.Value", inner: Kind | None, kind: Kind, dialect: Dialect) -> "ir.Value":
     """What was computed with whole numbers, as a value of the new column's kind."""
     if isinstance(kind, Boolean):
-        return number == whole(1)
+        return number == integer_literal(1)
     if isinstance(kind, Real):
         axis = None if inner is None else inner.axis
         grid = axis.grid if isinstance(inner, Real) and axis is not None else 1

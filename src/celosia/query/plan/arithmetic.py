@@ -56,7 +56,7 @@ def _divide(args: Sequence[Typed]) -> Typed:
 
 def _remainder(args: Sequence[Typed]) -> Typed:
     a, b = _operands("%", args)
-    if not a.whole or not b.whole or not args[1].literal or b.low <= 0:
+    if not a.is_integer or not b.is_integer or not args[1].literal or b.low <= 0:
         raise QueryError(
             f"% is for a whole number and a positive whole number that is written out, as in age % 10; "
             f"not for {args[0].described} and {args[1].described}."
@@ -86,7 +86,7 @@ def _integer(args: Sequence[Typed]) -> Typed:
     (a,) = args
     if a.family == "truth":
         return replace(_numbers("CAST", whole_between(0, 1), args), label=f"{a.label} as a number")
-    if a.family == "number" and a.ends.whole:
+    if a.family == "number" and a.ends.is_integer:
         return replace(a, written=None)
     raise QueryError(
         f"Only what is true or false can be cast to an integer, not {a.described}; for a number use FLOOR or CEIL."
@@ -114,7 +114,7 @@ def _numbers(name: str, interval: Interval, args: Sequence[Typed]) -> Typed:
 
 def _dates(day: Typed, number: Typed) -> Typed:
     """A date or time some whole days later."""
-    if not number.ends.whole:
+    if not number.ends.is_integer:
         raise QueryError(f"Only whole days can be added to {day.described}, not {number.described}.")
     unit = _MOMENTS[day.family]
     interval = intervals.added(day.ends, intervals.multiplied(number.ends, whole_between(unit, unit)))

@@ -113,7 +113,7 @@ def _joined(name: str, several: Sequence[Typed]) -> Typed:
         raise QueryError(f"{name} needs at least one value that is not NULL.")
     nullable = any(a.nullable for a in several)
     families = {a.family for a in given}
-    if families == {"code", "number"} and all(a.literal and a.ends.whole for a in given if a.family == "number"):
+    if families == {"code", "number"} and all(a.literal and a.ends.is_integer for a in given if a.family == "number"):
         given = [a if a.family == "code" else _as_code(a) for a in given]
         families = {"code"}
     if len(families) > 1:
@@ -160,7 +160,7 @@ def _comparable(x: Typed, others: Sequence[Typed]) -> None:
     if x.literal and len(others) == 1:
         x, others = others[0], [x]
     if x.family == "code":
-        others = [_as_code(a) if a.literal and a.family == "number" and a.ends.whole else a for a in others]
+        others = [_as_code(a) if a.literal and a.family == "number" and a.ends.is_integer else a for a in others]
     wrong = next((a for a in others if a.family != x.family), None)
     if wrong is not None:
         raise QueryError(f"{x.described} cannot be compared with {wrong.described}; {_HINT}")

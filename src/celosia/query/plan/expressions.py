@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 
 from celosia.core.errors import QueryError
-from celosia.core.exact import quote
+from celosia.core.exact import safe_repr
 from celosia.query.plan.intervals import LARGEST_REAL, LARGEST_WHOLE, SMALLEST_REAL
 from celosia.query.plan.operations import OPERATIONS
 from celosia.query.plan.suggestions import suggested
@@ -47,7 +47,7 @@ class Column:
     def __post_init__(self) -> None:
         name: object = self.name
         if not isinstance(name, str) or not 0 < len(name) <= _LONGEST_NAME or not name.isprintable():
-            raise QueryError(f"The name of a column is a text of printable characters, not {quote(self.name)}.")
+            raise QueryError(f"The name of a column is a text of printable characters, not {safe_repr(self.name)}.")
 
     @property
     def depth(self) -> int:
@@ -112,10 +112,10 @@ class Call:
     def __post_init__(self) -> None:
         operation = OPERATIONS.get(str(self.name))
         if operation is None:
-            raise QueryError(f"There is no operation {quote(self.name)}. {suggested(str(self.name), OPERATIONS)}")
+            raise QueryError(f"There is no operation {safe_repr(self.name)}. {suggested(str(self.name), OPERATIONS)}")
         given = _flattened(self.name, tuple(self.arguments))
         if not all(isinstance(argument, Column | Literal | Call) for argument in given):
-            raise QueryError(f"The arguments of {self.name} must be expressions, not {quote(self.arguments)}.")
+            raise QueryError(f"The arguments of {self.name} must be expressions, not {safe_repr(self.arguments)}.")
         if len(given) < operation.least or (operation.most is not None and len(given) > operation.most):
             written = {"bucket": ", as in BUCKET(age, 0, 18, 65)", "clip": ", as in CLIP(age, 0, 100)"}.get(
                 self.name, ""
@@ -193,7 +193,7 @@ def _typed(expression: Expression, kinds: Mapping[str, Kind]) -> Typed:
 
 def _declared(column: Column, kinds: Mapping[str, Kind]) -> Kind:
     if column.name not in kinds:
-        raise QueryError(f"There is no column {quote(column.name)}. {suggested(column.name, kinds)}")
+        raise QueryError(f"There is no column {safe_repr(column.name)}. {suggested(column.name, kinds)}")
     return kinds[column.name]
 
 
@@ -227,7 +227,7 @@ def _checked(value: object) -> Scalar:
             return _text(value)
         case dt.date():
             return _day_or_time(value)
-    raise QueryError(f"A literal is a number, a text, a truth value, a date or a time, not {quote(value)}.")
+    raise QueryError(f"A literal is a number, a text, a truth value, a date or a time, not {safe_repr(value)}.")
 
 
 def _number(value: float) -> float:
@@ -246,7 +246,7 @@ def _day_or_time(value: dt.date) -> dt.date:
 
 def _within(value: _Value, usable: bool, wanted: str) -> _Value:  # noqa: FBT001 - a verdict, not an option
     if not usable:
-        raise QueryError(f"A literal of the query must be {wanted}, not {quote(value)}.")
+        raise QueryError(f"A literal of the query must be {wanted}, not {safe_repr(value)}.")
     return value
 
 
@@ -255,6 +255,6 @@ def _text(value: str) -> str:
     if len(value) > _LONGEST_TEXT or "\0" in value or any("\ud800" <= letter <= "\udfff" for letter in value):
         raise QueryError(
             f"A text of the query must have at most {_LONGEST_TEXT} characters, all of them Unicode and none NUL, "
-            f"not {quote(value)}."
+            f"not {safe_repr(value)}."
         )
     return value

@@ -40,8 +40,8 @@ class Interval:
     Parameters
     ----------
     low, high
-        Every value lies between them, both included; doubles unless ``whole``.
-    whole
+        Every value lies between them, both included; doubles unless ``is_integer``.
+    is_integer
         Whether the values are integers, kept in 64 bits.
     tiny, quantum
         A value other than zero is at least 2^tiny in magnitude, and every value is a whole multiple of 2^quantum.
@@ -51,7 +51,7 @@ class Interval:
 
     low: Fraction
     high: Fraction
-    whole: bool
+    is_integer: bool
     tiny: int = 0
     quantum: int = 0
     open_low: bool = False
@@ -74,7 +74,7 @@ class Interval:
         return max(abs(self.low), abs(self.high))
 
     def __repr__(self) -> str:
-        low, high = (str(int(end)) if self.whole else repr(float(end)) for end in (self.low, self.high))
+        low, high = (str(int(end)) if self.is_integer else repr(float(end)) for end in (self.low, self.high))
         return f"Interval({'?' if self.open_low else low} to {'?' if self.open_high else high})"
 
 
@@ -116,12 +116,12 @@ def of_axis(axis: Axis) -> Interval:
 
 def real(a: Interval) -> Interval:
     """Return an interval of doubles: integers are rounded to the nearest one."""
-    return _real(_ends(a), tiny=0, quantum=0) if a.whole else a
+    return _real(_ends(a), tiny=0, quantum=0) if a.is_integer else a
 
 
 def added(a: Interval, b: Interval) -> Interval:
     """Return where ``a + b`` lies."""
-    if a.whole and b.whole:
+    if a.is_integer and b.is_integer:
         return _whole(_sum(a, b))
     a, b = real(a), real(b)
     # Both are multiples of the finer quantum, and so is their sum, before and after it is rounded.
@@ -136,7 +136,7 @@ def negated(a: Interval) -> Interval:
 
 def multiplied(a: Interval, b: Interval) -> Interval:
     """Return where ``a * b`` lies."""
-    if a.whole and b.whole:
+    if a.is_integer and b.is_integer:
         return _whole(_product(_ends(a), _ends(b)))
     a, b = real(a), real(b)
     tiny = _exponent(a.smallest * b.smallest)
@@ -150,7 +150,7 @@ def divided(a: Interval, b: Interval) -> Interval:
     """
     if b.low == b.high == 0:
         raise QueryError("A division by zero has no value: divide by something else.")
-    loose = not b.whole
+    loose = not b.is_integer
     a, b = real(a), real(b)
     parts = [_product(_ends(a), part) for part in _reciprocals(b, loose=loose)]
     tiny = _exponent(a.smallest / b.largest)
@@ -197,7 +197,7 @@ def hull(several: Sequence[Interval]) -> Interval:
     return Interval(
         low=around.low,
         high=around.high,
-        whole=several[0].whole,
+        is_integer=several[0].is_integer,
         tiny=min(a.tiny for a in several),
         quantum=min(a.quantum for a in several),
         open_low=around.open_low,
@@ -206,7 +206,7 @@ def hull(several: Sequence[Interval]) -> Interval:
 
 
 def _alike(several: Sequence[Interval]) -> Sequence[Interval]:
-    return several if all(a.whole for a in several) else [real(a) for a in several]
+    return several if all(a.is_integer for a in several) else [real(a) for a in several]
 
 
 def _ends(a: Interval) -> _Bounds:
@@ -259,7 +259,7 @@ def _whole(ends: _Bounds) -> Interval:
             "An integer of the query could pass 2^62: make a bound of the schema smaller, "
             "wrap an operand in CLIP(x, low, high), or multiply by 1.0 to compute with reals."
         )
-    return Interval(low=ends.low, high=ends.high, whole=True, open_low=ends.open_low, open_high=ends.open_high)
+    return Interval(low=ends.low, high=ends.high, is_integer=True, open_low=ends.open_low, open_high=ends.open_high)
 
 
 def _real(ends: _Bounds, *, tiny: int, quantum: int) -> Interval:
@@ -275,7 +275,13 @@ def _real(ends: _Bounds, *, tiny: int, quantum: int) -> Interval:
             "divide by smaller numbers, or declare a coarser grid in the schema."
         )
     return Interval(
-        low=low, high=high, whole=False, tiny=tiny, quantum=quantum, open_low=ends.open_low, open_high=ends.open_high
+        low=low,
+        high=high,
+        is_integer=False,
+        tiny=tiny,
+        quantum=quantum,
+        open_low=ends.open_low,
+        open_high=ends.open_high,
     )
 
 

@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from celosia.core.errors import QueryError
-from celosia.core.exact import quote, show
+from celosia.core.exact import safe_repr, show
 from celosia.query.plan.expressions import Call, Column, Expression, Literal, columns_in
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class Joined:
     def __post_init__(self) -> None:
         object.__setattr__(self, "on", tuple((str(left), str(right)) for left, right in self.on))
         if self.how not in ("inner", "left"):
-            raise QueryError(f"A join is 'inner' or 'left', not {quote(self.how)}.")
+            raise QueryError(f"A join is 'inner' or 'left', not {safe_repr(self.how)}.")
         if self.by not in ("key", "person") or (self.by == "key") != bool(self.on):
             raise QueryError("A join is by key, with the columns that are compared, or by person, without any.")
 
@@ -105,7 +105,7 @@ class PerPerson:
             if function not in PER_PERSON or (argument is None and function != "count"):
                 raise QueryError(
                     f"A subquery per person computes {', '.join(PER_PERSON)} of a column (count also of rows), "
-                    f"not {quote(function)}{' of nothing' if argument is None else ''}."
+                    f"not {safe_repr(function)}{' of nothing' if argument is None else ''}."
                 )
 
 
@@ -143,7 +143,7 @@ class Aggregate:
     def __post_init__(self) -> None:
         arities = AGGREGATES.get(self.kind)
         if arities is None:
-            raise QueryError(f"There is no aggregate {quote(self.kind)}; there are {', '.join(AGGREGATES)}.")
+            raise QueryError(f"There is no aggregate {safe_repr(self.kind)}; there are {', '.join(AGGREGATES)}.")
         _check_names([self.name])
         object.__setattr__(self, "columns", tuple(self.columns))
         object.__setattr__(self, "parameters", tuple(self.parameters))
@@ -152,7 +152,7 @@ class Aggregate:
             raise QueryError(f"{self.kind} takes {wanted} column(s), not {len(self.columns)}.")
         if not _are_parameters(self.kind, self.parameters):
             raise QueryError(
-                f"{self.kind} takes {_PARAMETERS.get(self.kind, 'no parameters')}, not {quote(self.parameters)}."
+                f"{self.kind} takes {_PARAMETERS.get(self.kind, 'no parameters')}, not {safe_repr(self.parameters)}."
             )
 
 
@@ -221,7 +221,7 @@ def default_name(
 
 def _check_table(name: object) -> None:
     if not isinstance(name, str) or not name:
-        raise QueryError(f"A table goes by its name, not by {quote(name)}.")
+        raise QueryError(f"A table goes by its name, not by {safe_repr(name)}.")
 
 
 def _check_names(names: Iterable[str]) -> None:
@@ -229,7 +229,7 @@ def _check_names(names: Iterable[str]) -> None:
     for name in names:
         _ = Column(name)  # says what a name is
         if name in seen:
-            raise QueryError(f"Two columns are called {quote(name)}: give one of them another name.")
+            raise QueryError(f"Two columns are called {safe_repr(name)}: give one of them another name.")
         seen.add(name)
 
 
@@ -237,15 +237,17 @@ def _check_known(expressions: Iterable[Expression], names: Sequence[str]) -> Non
     """Refuse what is not in the answer now: when it is made, it has been paid for."""
     for expression in expressions:
         if not isinstance(expression, Column | Literal | Call):
-            raise QueryError(f"The answer is made of expressions, not of {quote(expression)}.")
+            raise QueryError(f"The answer is made of expressions, not of {safe_repr(expression)}.")
         unknown = sorted(columns_in(expression) - set(names))
         if unknown:
-            raise QueryError(f"The answer has no column {quote(unknown[0])}; it has {', '.join(dict.fromkeys(names))}.")
+            raise QueryError(
+                f"The answer has no column {safe_repr(unknown[0])}; it has {', '.join(dict.fromkeys(names))}."
+            )
 
 
 def _check_limit(limit: object) -> None:
     if limit is not None and (not isinstance(limit, int) or isinstance(limit, bool) or not 0 <= limit <= _MOST_ROWS):
-        raise QueryError(f"limit must be a whole number of rows, not {quote(limit)}.")
+        raise QueryError(f"limit must be a whole number of rows, not {safe_repr(limit)}.")
 
 
 def _check_cells(cells: "tuple[tuple[Value, ...], ...]", columns: int) -> None:
@@ -266,7 +268,7 @@ def _check_size(relation: "Relation") -> None:
                 pass
             case other:
                 raise QueryError(
-                    f"The rows of a query come from a table, a join or a subquery, not from {quote(other)}."
+                    f"The rows of a query come from a table, a join or a subquery, not from {safe_repr(other)}."
                 )
         found += 1
         if found > _MOST_RELATIONS:

@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from celosia.core.errors import QueryError
-from celosia.core.exact import quote
+from celosia.core.exact import safe_repr
 from celosia.data.schema.columns import Category, Integer, Kind, Real
 from celosia.query.plan.expressions import kind_of
 from celosia.query.plan.nodes import Base, Joined, PerPerson, Projected, Relation
@@ -158,15 +158,17 @@ def _check_key_join(
     table = _table(relation.right.table, tables)
     if {column for _, column in relation.on} != set(table.key or ()):
         raise QueryError(
-            f"The public table {quote(table.name)} is joined by its whole key: {', '.join(table.key or ())}."
+            f"The public table {safe_repr(table.name)} is joined by its whole key: {', '.join(table.key or ())}."
         )
     for column, other in relation.on:
         if column not in left or other not in right:
-            raise QueryError(f"The join compares {quote(column)} with {quote(other)}, and one of them is not there.")
+            raise QueryError(
+                f"The join compares {safe_repr(column)} with {safe_repr(other)}, and one of them is not there."
+            )
         # A double can be equal to two different keys of 64 bits: then a row would be there twice.
         if _family(left[column]) != _family(right[other]):
             raise QueryError(
-                f"The join compares {quote(column)}, which is {left[column]!r}, with {quote(other)}, which is "
+                f"The join compares {safe_repr(column)}, which is {left[column]!r}, with {safe_repr(other)}, which is "
                 f"{right[other]!r}: both must be whole numbers, texts, truth values or dates."
             )
 
@@ -208,5 +210,5 @@ def _per_person(function: str, kind: Kind | None) -> Kind:
 
 def _table(name: str, tables: "Mapping[str, Table]") -> "Table":
     if name not in tables:
-        raise QueryError(f"There is no table {quote(name)}; this session has {', '.join(tables)}.")
+        raise QueryError(f"There is no table {safe_repr(name)}; this session has {', '.join(tables)}.")
     return tables[name]

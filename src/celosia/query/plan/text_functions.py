@@ -12,7 +12,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from celosia.core.errors import QueryError
-from celosia.core.exact import quote
+from celosia.core.exact import safe_repr
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -65,7 +65,7 @@ def pattern_parts(pattern: str, escape: str | None = None) -> tuple[str | int, .
             escaped = next(letters, "")
             if escaped not in ("%", "_", escape):
                 raise QueryError(
-                    f"{quote(escape)} is the ESCAPE of {quote(pattern)}: only %, _ or itself may follow it."
+                    f"{safe_repr(escape)} is the ESCAPE of {safe_repr(pattern)}: only %, _ or itself may follow it."
                 )
             parts.append(escaped)
         elif letter != "%":

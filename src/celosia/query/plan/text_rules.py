@@ -62,7 +62,7 @@ def _replace(args: Sequence[Typed]) -> Typed:
 
 def _length(args: Sequence[Typed]) -> Typed:
     text = _text("length", args)
-    interval = Interval(low=Fraction(0), high=Fraction(_LONGEST), whole=True, open_high=True)
+    interval = Interval(low=Fraction(0), high=Fraction(_LONGEST), is_integer=True, open_high=True)
     if text.values is not None:
         lengths = [len(str(value)) for value in text.values]
         interval = whole_between(min(lengths), max(lengths))

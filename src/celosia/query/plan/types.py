@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from celosia.core.errors import ParameterError, QueryError
-from celosia.core.exact import quote
+from celosia.core.exact import safe_repr
 from celosia.data.schema.columns import DROP, Boolean, Category, Date, Integer, Kind, Real, Text, Timestamp
 from celosia.query.plan.intervals import Interval, constant, of_axis, whole_between
 
@@ -85,7 +85,7 @@ def of_kind(kind: Kind, label: str) -> Typed:
     """Return what the clean values of a column can be."""
     family = _FAMILIES.get(type(kind))
     if family is None:
-        raise ParameterError(f"kind must be a column kind such as Integer(0, 120), not {quote(kind)}.")
+        raise ParameterError(f"kind must be a column kind such as Integer(0, 120), not {safe_repr(kind)}.")
     values = kind.values if isinstance(kind, Category) else None
     if values is not None and not isinstance(values[0], str):
         family = "code"
@@ -94,7 +94,7 @@ def of_kind(kind: Kind, label: str) -> Typed:
 
 def of_literal(value: Scalar) -> Typed:
     """Return what a literal is."""
-    label = "NULL" if value is None else quote(value.isoformat() if isinstance(value, dt.date) else value)
+    label = "NULL" if value is None else safe_repr(value.isoformat() if isinstance(value, dt.date) else value)
     if value is None:
         return Typed(family="null", label=label, nullable=True)
     if isinstance(value, bool):
@@ -141,7 +141,7 @@ def _interval(kind: Kind) -> Interval | None:
 def _number(typed: Typed) -> Kind:
     low, high = typed.ends.low, typed.ends.high
     inside = max(low, min(high, Fraction(0)))  # never used: it only says that there is always a value
-    if typed.ends.whole:
+    if typed.ends.is_integer:
         return Integer(int(low), int(high), null=DROP if typed.nullable else int(inside))
     if low == high:  # a constant: an axis needs two ends, and zero adds nothing to what one row can change
         low, high = (min(low, Fraction(0)), max(high, Fraction(0))) if low else (low, Fraction(1))

@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final
 
 from celosia.core.errors import ParameterError, QueryError
-from celosia.core.exact import exact, quote
+from celosia.core.exact import exact, safe_repr
 from celosia.data.schema.columns import Boolean, Category, Date, Integer, Kind, Real, Text, Timestamp
 from celosia.data.schema.values import as_category, as_date, as_moment, as_text, as_truth, as_whole
 from celosia.query.plan.expressions import columns_in, is_condition, kind_of
@@ -22,9 +22,9 @@ from celosia.query.plan.relations import columns_of, cuts_nothing, reads_one_tab
 from celosia.query.plan.to_sql import render
 from celosia.query.planning.cells import MOST_CELLS, Cells
 from celosia.query.planning.cut_off import cut_off_needs
-from celosia.query.planning.measurements import Need, needs_of
+from celosia.query.planning.measurements import Measurement, plan_measurements
 from celosia.query.postprocessing.evaluate import rehearse
-from celosia.statistics import Bounding, Measure, PrivateTopK, TopK
+from celosia.statistics import ContributionBounds, Measure, PrivateTopK, TopK
 
 if TYPE_CHECKING:
     from celosia.data.schema.columns import Value
@@ -44,7 +44,7 @@ _READERS: "Final[dict[type[Kind], Callable[..., Any]]]" = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class AnalyzedPlan:
     """A plan with all that the schemas say about it.
 
     ``cells`` is None where the keys are private; ``cut_off`` are the measurements of what the limits cut off.
@@ -53,15 +53,15 @@ class Question:
     plan: Plan
     kinds: "Mapping[str, Kind]"
     key_kinds: "tuple[Kind, ...]"
-    bounding: Bounding
+    bounding: ContributionBounds
     cells: Cells | None
-    needs: tuple[Need, ...]
-    cut_off: tuple[Need, ...] = ()
+    aggregate_measurements: tuple[Measurement, ...]
+    cut_off: tuple[Measurement, ...] = ()
 
     @property
-    def measurements(self) -> tuple[Need, ...]:
+    def measurements(self) -> tuple[Measurement, ...]:
         """All that is measured: what the aggregates need, then what the limits cut off."""
-        return (*self.needs, *self.cut_off)
+        return (*self.aggregate_measurements, *self.cut_off)
 
     @property
     def dimension(self) -> int:
@@ -73,22 +73,24 @@ class Question:
         """Whether contribution limits can leave rows or persons out of the answer."""
         if self.bounding.unit == "row" or cuts_nothing(self.plan.relation):
             return False
-        only_persons = all(need.distinct == "persons" for need in self.needs)
+        only_persons = all(need.distinct == "persons" for need in self.aggregate_measurements)
         return not (only_persons and self.bounding.groups == self.bounding.cells)
 
     @property
     def clipped(self) -> frozenset[str]:
         """The columns that a number with an interval is computed from, and whose values are clipped to bounds."""
-        numbers = (need for need in self.needs if isinstance(need.measure, Measure) and need.measure.axes)
+        numbers = (
+            need for need in self.aggregate_measurements if isinstance(need.measure, Measure) and need.measure.axes
+        )
         names = {name for need in numbers for column in need.columns for name in columns_in(column)}
         return frozenset(name for name in names if isinstance(self.kinds[name], Integer | Real | Date | Timestamp))
 
     def samples(self) -> dict[str, Any]:
         """Return one made-up value for each key and aggregate: of what type the answer is, before there is one."""
-        return dict(_samples(self.plan, self.key_kinds, self.needs))
+        return dict(_samples(self.plan, self.key_kinds, self.aggregate_measurements))
 
 
-def question_of(plan: Plan, tables: "Mapping[str, Table]") -> Question:
+def analyze_plan(plan: Plan, tables: "Mapping[str, Table]") -> AnalyzedPlan:
     """Read a plan in the light of the schemas; refuse what cannot be asked."""
     kinds = columns_of(plan.relation, tables)
     for condition, known in [*_inner_conditions(plan.relation, tables), (plan.filter, kinds)]:
@@ -104,16 +106,18 @@ def question_of(plan: Plan, tables: "Mapping[str, Table]") -> Question:
         raise QueryError("There is no key to answer for: list at least one.")
     unit = unit_of(plan.relation, tables)
     many = MOST_CELLS if cells is None else len(cells)
-    bounding = Bounding(
+    bounding = ContributionBounds(
         groups=min(unit.groups, many),
         rows=unit.rows,
         cells=many,
         adjacency=unit.table.adjacency,
         unit=unit.table.unit,
     )
-    needs = needs_of(plan, kinds, bounding, unit.groups)
+    needs = plan_measurements(plan, kinds, bounding, unit.groups)
     rehearse(plan, dict(_samples(plan, key_kinds, needs)))
-    question = Question(plan=plan, kinds=kinds, key_kinds=key_kinds, bounding=bounding, cells=cells, needs=needs)
+    question = AnalyzedPlan(
+        plan=plan, kinds=kinds, key_kinds=key_kinds, bounding=bounding, cells=cells, aggregate_measurements=needs
+    )
     measured = question.may_cut and unit.table.max_rows_per_person is not None and reads_one_table(plan.relation)
     return replace(question, cut_off=cut_off_needs(unit.table.max_rows_per_person or 1)) if measured else question
 
@@ -165,7 +169,7 @@ def _read_key(value: Any, name: str, kind: Kind) -> Any:
     except ParameterError:
         found = None
     if found is None:
-        raise QueryError(f"{name} is never {quote(value)}: it is {kind!r}. List keys that it can have.")
+        raise QueryError(f"{name} is never {safe_repr(value)}: it is {kind!r}. List keys that it can have.")
     return found
 
 
@@ -182,12 +186,12 @@ def _read(value: Any, kind: Kind) -> Any:
 # -------------------------------------------------------------------------------------------------- what comes of it
 
 
-def _samples(plan: Plan, key_kinds: Sequence[Kind], needs: Sequence[Need]) -> "Iterator[tuple[str, Any]]":
+def _samples(plan: Plan, key_kinds: Sequence[Kind], needs: Sequence[Measurement]) -> "Iterator[tuple[str, Any]]":
     """Yield one made-up value for each key and aggregate, to see whether the answer can be computed."""
     for key, kind in zip(plan.keys, key_kinds, strict=True):
         yield key.name, _sample(kind)
     for need in needs:
-        for name, _ in need.serves:
+        for name, _ in need.answers:
             yield name, _sample_answer(need)
 
 
@@ -206,7 +210,7 @@ def _sample(kind: Kind) -> Any:
     return 0
 
 
-def _sample_answer(need: Need) -> Any:
+def _sample_answer(need: Measurement) -> Any:
     if isinstance(need.measure, PrivateTopK):
         return [""]
     if need.labels is not None:

@@ -9,10 +9,10 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from celosia.core.errors import BudgetExceeded, ParameterError
-from celosia.core.exact import Exact, exact_level, exact_positive, quote
+from celosia.core.errors import BudgetExceededError, ParameterError
+from celosia.core.exact import Exact, exact_level, exact_positive, safe_repr
 from celosia.core.guarantees import ZCDP, ApproxDP, PureDP
-from celosia.query.planning.analysis import Question
+from celosia.query.planning.analysis import AnalyzedPlan
 from celosia.query.planning.preview import spread_of
 from celosia.query.planning.strategy import Strategy, strategies_for
 from celosia.query.planning.target import Target
@@ -25,7 +25,7 @@ _SMALLEST = Fraction(1, 10**6)
 
 
 def strategy_within(
-    question: Question,
+    question: AnalyzedPlan,
     budget: "Guarantee",
     error: "Exact | Mapping[str, Exact]",
     *,
@@ -57,8 +57,8 @@ def strategy_within(
     low, high = min(_SMALLEST, _most(budget) / 2), _most(budget)
     best = attempt(high)
     if best is None:
-        raise BudgetExceeded(
-            f"Not even the whole budget {budget} brings the error down to {quote(error)}: with all of it, "
+        raise BudgetExceededError(
+            f"Not even the whole budget {budget} brings the error down to {safe_repr(error)}: with all of it, "
             f"{least(high)}. Allow a larger one, or ask the owner of the data for more."
         )
     for _ in range(_STEPS):
@@ -70,12 +70,12 @@ def strategy_within(
     return best
 
 
-def _wanted(question: Question, error: "Exact | Mapping[str, Exact]") -> dict[str, float]:
+def _wanted(question: AnalyzedPlan, error: "Exact | Mapping[str, Exact]") -> dict[str, float]:
     names = [aggregate.name for aggregate in question.plan.aggregates]
     given = error if isinstance(error, Mapping) else dict.fromkeys(names, error)
     unknown = [name for name in given if name not in names]
     if unknown or not given:
-        wrong = quote(unknown[0] if unknown else error)
+        wrong = safe_repr(unknown[0] if unknown else error)
         raise ParameterError(f"error must name aggregates of the query ({', '.join(names)}), not {wrong}.")
     return {name: float(exact_positive(value, name="error")) for name, value in given.items()}
 
@@ -88,7 +88,7 @@ def _spreads(
     strategy: Strategy, wanted: Mapping[str, float], level: float, rows: float | None
 ) -> Iterator[tuple[str, float]]:
     for part in strategy.parts:
-        for name, quantity in part.need.serves:
+        for name, quantity in part.need.answers:
             if name not in wanted:
                 continue
             spread = spread_of(part, quantity, strategy, rows=rows, level=level)
@@ -104,7 +104,7 @@ def _most(budget: "Guarantee") -> Fraction:
         return budget.rho
     if isinstance(budget, PureDP | ApproxDP):
         return budget.epsilon
-    raise ParameterError(f"budget must be a PureDP, an ApproxDP or a ZCDP, not {quote(budget)}.")
+    raise ParameterError(f"budget must be a PureDP, an ApproxDP or a ZCDP, not {safe_repr(budget)}.")
 
 
 def _rounded_up(amount: Fraction) -> Fraction:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from celosia.core.errors import ParameterError
 from celosia.core.html_table import draw_table
-from celosia.query.planning.measurements import Need
+from celosia.query.planning.measurements import Measurement
 from celosia.statistics import (
     CutPersons,
     CutRows,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from celosia.query.planning.analysis import Question
+    from celosia.query.planning.analysis import AnalyzedPlan
     from celosia.statistics import Noise
 
     Ends = tuple[NDArray[Any], NDArray[Any]]
@@ -96,7 +96,7 @@ class CutOff:
 class Measured:
     """A measurement with its noisy numbers, cells by width."""
 
-    need: Need
+    need: Measurement
     measure: Measure
     noisy: "NDArray[np.int64]"
     noise: "Noise"
@@ -106,18 +106,18 @@ class Measured:
         return self.measure.answer(quantity, self.noisy, self.noise)
 
 
-def cut_off_needs(most: int) -> tuple[Need, ...]:
+def cut_off_needs(most: int) -> tuple[Measurement, ...]:
     """Return the measurements of what the limits cut off, a fifth of the cost.
 
     If nobody has more than ``most`` rows.
     """
     return (
-        Need(measure=CutRows(most), columns=(), serves=(), part=_ROWS_PART),
-        Need(measure=CutPersons(), columns=(), serves=(), part=_PERSONS_PART),
+        Measurement(measure=CutRows(most), columns=(), answers=(), part=_ROWS_PART),
+        Measurement(measure=CutPersons(), columns=(), answers=(), part=_PERSONS_PART),
     )
 
 
-def cut_off_notes(question: "Question") -> "Iterator[str]":
+def cut_off_notes(question: "AnalyzedPlan") -> "Iterator[str]":
     """Yield what is known before about what the limits cut off."""
     if not question.may_cut:
         return
@@ -127,14 +127,14 @@ def cut_off_notes(question: "Question") -> "Iterator[str]":
             "A fifth of the cost measures what the limits cut off. That and the intervals for true values hold if no "
             f"person has more than {rows[0]:,} rows in the table, as its owner declares."
         )
-        without = [name for need in question.needs if not is_bounded(need) for name, _ in need.serves]
+        without = [name for need in question.aggregate_measurements if not is_bounded(need) for name, _ in need.answers]
         if without:
             yield f"There is no interval for the true value of {', '.join(without)}: the limits may cut off more."
     else:
         yield "The limits may cut off more: the true number can lie outside the noise interval."
 
 
-def is_bounded(need: Need) -> bool:
+def is_bounded(need: Measurement) -> bool:
     """Return whether the answers of a measurement have intervals for the true value."""
     return isinstance(need.measure, _LINEAR)
 

@@ -44,7 +44,7 @@ from celosia.statistics import (
 
 if TYPE_CHECKING:
     from celosia.data.schema.columns import Value
-    from celosia.statistics import Bounding
+    from celosia.statistics import ContributionBounds
 
 _LARGEST = Fraction(2) ** 60  # bounds beyond stand for none
 _MANY_KEYS = 1_000
@@ -54,7 +54,7 @@ _QUANTILES: Final = {"min": Fraction(0), "median": Fraction(1, 2), "quantile": N
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Need:
+class Measurement:
     """A measurement of the columns in every cell, and which aggregates it answers: (name, quantity or position).
 
     ``distinct`` is "persons" or "values" where different ones are counted, "contributions" where persons are counted by
@@ -66,14 +66,14 @@ class Need:
 
     measure: "Measure | Choice"
     columns: tuple[Expression, ...]
-    serves: tuple[tuple[str, str], ...]
+    answers: tuple[tuple[str, str], ...]
     distinct: str | None = None
     public_rows: bool = False
     labels: "tuple[Value, ...] | None" = None
     unit: str | None = None
     part: Fraction | None = None
 
-    def bounding(self, bounding: "Bounding") -> "Bounding":
+    def bounding(self, bounding: "ContributionBounds") -> "ContributionBounds":
         """Return what one unit contributes to this measurement at the most: it is one person, whatever its rows."""
         if isinstance(self.measure, CutOffMeasure):  # it bounds a person by itself
             return replace(bounding, groups=1, rows=1, cells=self.count_cells(bounding.cells))
@@ -90,7 +90,7 @@ class Need:
             isinstance(self.measure, Quantiles) and self.labels is None and self.unit is None
         )
 
-    def for_cells(self, cells: int) -> "Need":
+    def for_cells(self, cells: int) -> "Measurement":
         """Return the measurement with as many bins as so many cells leave room for."""
         if not isinstance(self.measure, Quantiles):
             return self
@@ -99,12 +99,14 @@ class Need:
         return replace(self, measure=finest)
 
 
-def needs_of(plan: Plan, kinds: Mapping[str, Kind], bounding: "Bounding", groups: int = 1) -> tuple[Need, ...]:
+def plan_measurements(
+    plan: Plan, kinds: Mapping[str, Kind], bounding: "ContributionBounds", groups: int = 1
+) -> tuple[Measurement, ...]:
     """Return the measurements that a plan needs; refuse an aggregate that its columns cannot have.
 
     ``groups`` is in how many groups a unit can be: also for how many texts it counts that nobody listed.
     """
-    found: list[Need] = []
+    found: list[Measurement] = []
     by_column: dict[Expression, list[Aggregate]] = {}
     by_pair: dict[tuple[Expression, ...], list[Aggregate]] = {}
     rows: list[str] = []
@@ -137,22 +139,24 @@ def needs_of(plan: Plan, kinds: Mapping[str, Kind], bounding: "Bounding", groups
     )
 
 
-def _moments(aggregates: list[Aggregate], column: Expression, kind: Kind, plan: Plan, bounding: "Bounding") -> Need:
+def _moments(
+    aggregates: list[Aggregate], column: Expression, kind: Kind, plan: Plan, bounding: "ContributionBounds"
+) -> Measurement:
     wanted = {aggregate.kind for aggregate in aggregates}
     serves = tuple((aggregate.name, aggregate.kind) for aggregate in aggregates)
     if wanted == {"count"}:
-        return Need(measure=RowCount(), columns=(column,), serves=serves)
+        return Measurement(measure=RowCount(), columns=(column,), answers=serves)
     axis = _axis(column, kind)
     if wanted & {"variance", "std"}:
-        return Need(measure=SecondMoments(axis=axis), columns=(column,), serves=serves)
+        return Measurement(measure=SecondMoments(axis=axis), columns=(column,), answers=serves)
     if wanted <= {"sum", "mean"} and not kind.nullable and _rows_are_public(plan, bounding):
-        return Need(measure=CentredSum(axis=axis, rows=1), columns=(column,), serves=serves, public_rows=True)
+        return Measurement(measure=CentredSum(axis=axis, rows=1), columns=(column,), answers=serves, public_rows=True)
     if wanted == {"sum"}:
-        return Need(measure=Total(axis=axis), columns=(column,), serves=serves)
-    return Need(measure=FirstMoments(axis=axis), columns=(column,), serves=serves)
+        return Measurement(measure=Total(axis=axis), columns=(column,), answers=serves)
+    return Measurement(measure=FirstMoments(axis=axis), columns=(column,), answers=serves)
 
 
-def _part_of_rows(aggregates: list[Aggregate], column: Expression) -> Need:
+def _part_of_rows(aggregates: list[Aggregate], column: Expression) -> Measurement:
     """Count the rows that have a value among all rows, which are asked for as well: as the sum of 0 and 1.
 
     So the rows of a person are averaged down before it is looked which of them have a value. If they were afterwards,
@@ -160,10 +164,10 @@ def _part_of_rows(aggregates: list[Aggregate], column: Expression) -> Need:
     """
     there = Call("case", (Call("is_null", (column,)), Literal(0), Literal(1)))
     serves = tuple((aggregate.name, "sum") for aggregate in aggregates)
-    return Need(measure=FirstMoments(axis=Axis(0, 1, Fraction(1))), columns=(there,), serves=serves)
+    return Measurement(measure=FirstMoments(axis=Axis(0, 1, Fraction(1))), columns=(there,), answers=serves)
 
 
-def _sharing(found: list[Need], kinds: Mapping[str, Kind], *, with_rows: bool) -> list[Need]:
+def _sharing(found: list[Measurement], kinds: Mapping[str, Kind], *, with_rows: bool) -> list[Measurement]:
     """Let means of several columns, and sums of those that have a value in every row, share measurements."""
     several = [need for need in found if _is_shareable(need, kinds)]
     groups = [several[start : start + MOST_COLUMNS] for start in range(0, len(several), MOST_COLUMNS)]
@@ -171,39 +175,41 @@ def _sharing(found: list[Need], kinds: Mapping[str, Kind], *, with_rows: bool) -
     return [*joined, *(need for need in found if need not in several)]
 
 
-def _is_shareable(need: Need, kinds: Mapping[str, Kind]) -> bool:
+def _is_shareable(need: Measurement, kinds: Mapping[str, Kind]) -> bool:
     whole = isinstance(need.measure, Total) and not _is_nullable(need, kinds)
     return not need.public_rows and (whole or isinstance(need.measure, FirstMoments))
 
 
-def _is_nullable(need: Need, kinds: Mapping[str, Kind]) -> bool:
+def _is_nullable(need: Measurement, kinds: Mapping[str, Kind]) -> bool:
     return any(kind_of(column, kinds).nullable for column in need.columns)
 
 
-def _join(needs: list[Need], kinds: Mapping[str, Kind], *, with_rows: bool) -> Need:
+def _join(needs: list[Measurement], kinds: Mapping[str, Kind], *, with_rows: bool) -> Measurement:
     axes = tuple(need.measure.axis for need in needs if isinstance(need.measure, FirstMoments | Total))
     nullable = tuple(_is_nullable(need, kinds) for need in needs)
     measure = SharedMoments(axes, nullable, with_rows or not all(nullable))
-    serves = [(name, f"{quantity} {place}") for place, need in enumerate(needs) for name, quantity in need.serves]
-    return Need(
-        measure=measure, columns=tuple(column for need in needs for column in need.columns), serves=tuple(serves)
+    serves = [(name, f"{quantity} {place}") for place, need in enumerate(needs) for name, quantity in need.answers]
+    return Measurement(
+        measure=measure, columns=tuple(column for need in needs for column in need.columns), answers=tuple(serves)
     )
 
 
-def _cross(aggregates: list[Aggregate], columns: tuple[Expression, ...], kinds: Mapping[str, Kind]) -> Need:
+def _cross(aggregates: list[Aggregate], columns: tuple[Expression, ...], kinds: Mapping[str, Kind]) -> Measurement:
     x, y = (_axis(column, kind_of(column, kinds)) for column in columns)
     degree = 2 if any(aggregate.kind == "correlation" for aggregate in aggregates) else 1
     serves = tuple((aggregate.name, aggregate.kind) for aggregate in aggregates)
-    return Need(measure=CrossMoments(x=x, y=y, degree=degree), columns=columns, serves=serves)
+    return Measurement(measure=CrossMoments(x=x, y=y, degree=degree), columns=columns, answers=serves)
 
 
-def _rows_are_public(plan: Plan, bounding: "Bounding") -> bool:
+def _rows_are_public(plan: Plan, bounding: "ContributionBounds") -> bool:
     """Under replace-one a table of rows has a public length; a filter or keys would make the number private again."""
     whole = isinstance(plan.relation, Base) and plan.filter is None and not plan.keys
     return whole and bounding.adjacency is ReplaceOne and bounding.unit == "row"
 
 
-def _quantiles(aggregates: list[Aggregate], column: Expression, kind: Kind, bounding: "Bounding") -> Need:
+def _quantiles(
+    aggregates: list[Aggregate], column: Expression, kind: Kind, bounding: "ContributionBounds"
+) -> Measurement:
     axis, labels = _ordered_axis(column, kind)
     fixed = [_QUANTILES[aggregate.kind] for aggregate in aggregates]
     wanted = [Fraction(a.parameters[0]) if q is None else q for a, q in zip(aggregates, fixed, strict=True)]
@@ -213,31 +219,33 @@ def _quantiles(aggregates: list[Aggregate], column: Expression, kind: Kind, boun
     cells = bounding.cells if bounding.cells < MOST_CELLS else _MANY_KEYS
     unit = "days" if isinstance(kind, Date) else "seconds" if isinstance(kind, Timestamp) else None
     measure = Quantiles(axis=axis, quantiles=chosen, bins=bins_for(axis, cells), interval=True)
-    return Need(measure=measure, columns=(column,), serves=serves, labels=labels, unit=unit)
+    return Measurement(measure=measure, columns=(column,), answers=serves, labels=labels, unit=unit)
 
 
-def _single(aggregate: Aggregate, kinds: Mapping[str, Kind], groups: int) -> Need:
+def _single(aggregate: Aggregate, kinds: Mapping[str, Kind], groups: int) -> Measurement:
     """The measurement of an aggregate that shares with no other."""
     columns, name = aggregate.columns, aggregate.name
     found = [kind_of(column, kinds) for column in columns]
     match aggregate.kind:
         case "count_persons":
-            return Need(measure=Distinct(), columns=(), serves=((name, "distinct"),), distinct="persons")
+            return Measurement(measure=Distinct(), columns=(), answers=((name, "distinct"),), distinct="persons")
         case "count_distinct":
-            return Need(measure=Distinct(), columns=columns, serves=((name, "distinct"),), distinct="values")
+            return Measurement(measure=Distinct(), columns=columns, answers=((name, "distinct"),), distinct="values")
         case "mean":
-            return Need(
-                measure=HalfHalfMean(axis=_axis(columns[0], found[0])), columns=columns, serves=((name, "mean"),)
+            return Measurement(
+                measure=HalfHalfMean(axis=_axis(columns[0], found[0])), columns=columns, answers=((name, "mean"),)
             )
         case _:
             return _of_categories(aggregate, found[0], groups)
 
 
-def _of_categories(aggregate: Aggregate, kind: Kind, groups: int) -> Need:
+def _of_categories(aggregate: Aggregate, kind: Kind, groups: int) -> Measurement:
     values = kind.domain()
     k = aggregate.parameters[0] if aggregate.kind == "top_k" else 1
     if isinstance(kind, Text) and aggregate.kind == "top_k" and isinstance(k, int):
-        return Need(measure=PrivateTopK(k=k, groups=groups), columns=aggregate.columns, serves=((aggregate.name, "0"),))
+        return Measurement(
+            measure=PrivateTopK(k=k, groups=groups), columns=aggregate.columns, answers=((aggregate.name, "0"),)
+        )
     if values is None:
         raise QueryError(
             f"{aggregate.kind} needs a column whose values are public, such as a Category; "
@@ -249,13 +257,17 @@ def _of_categories(aggregate: Aggregate, kind: Kind, groups: int) -> Need:
         )
     serves = ((aggregate.name, "0"),)
     if aggregate.kind == "mode":
-        return Need(measure=Mode(candidates=len(values)), columns=aggregate.columns, serves=serves, labels=values)
+        return Measurement(
+            measure=Mode(candidates=len(values)), columns=aggregate.columns, answers=serves, labels=values
+        )
     if not isinstance(k, int) or not 1 <= k <= len(values):
         raise QueryError(f"top_k needs a k between 1 and the number of categories, {len(values)}.")
-    return Need(measure=TopK(candidates=len(values), k=k), columns=aggregate.columns, serves=serves, labels=values)
+    return Measurement(
+        measure=TopK(candidates=len(values), k=k), columns=aggregate.columns, answers=serves, labels=values
+    )
 
 
-def _with_rows(found: list[Need], names: list[str], kinds: Mapping[str, Kind]) -> Iterable[Need]:
+def _with_rows(found: list[Measurement], names: list[str], kinds: Mapping[str, Kind]) -> Iterable[Measurement]:
     """Let counts of rows come with the measurement of a column, or be measured by themselves."""
     if not names:
         return found
@@ -265,10 +277,10 @@ def _with_rows(found: list[Need], names: list[str], kinds: Mapping[str, Kind]) -
             if shared is not None:
                 found[i] = shared
                 return found
-    return [*found, Need(measure=RowCount(), columns=(), serves=tuple((name, "count") for name in names))]
+    return [*found, Measurement(measure=RowCount(), columns=(), answers=tuple((name, "count") for name in names))]
 
 
-def _shared(need: Need, names: list[str], kinds: Mapping[str, Kind]) -> Need | None:
+def _shared(need: Measurement, names: list[str], kinds: Mapping[str, Kind]) -> Measurement | None:
     """The same measurement with counts of rows, if it can have them; beside a count a sum is better taken as two."""
     measure = FirstMoments(axis=need.measure.axis) if isinstance(need.measure, Total) else need.measure
     counted = "rows" if isinstance(measure, SharedMoments) else "count"
@@ -276,7 +288,7 @@ def _shared(need: Need, names: list[str], kinds: Mapping[str, Kind]) -> Need | N
         if not isinstance(measure, FirstMoments):
             return None
         measure, counted = MomentsOfAll(measure), "rows"
-    return replace(need, measure=measure, serves=(*need.serves, *((name, counted) for name in names)))
+    return replace(need, measure=measure, answers=(*need.answers, *((name, counted) for name in names)))
 
 
 def _ordered_axis(column: Expression, kind: Kind) -> "tuple[Axis, tuple[Value, ...] | None]":

@@ -150,7 +150,7 @@ def preview_of(
     lines: list[Line] = []
     for part in strategy.parts:
         choice = not isinstance(part.need.measure, Measure)
-        for name, quantity in part.need.serves:
+        for name, quantity in part.need.answers:
             lines.append(
                 Line(
                     name=name,
@@ -215,7 +215,7 @@ def noise_words(noise: "Noise", row: int = 1) -> str:
 
 def _coarse_notes(strategy: "Strategy") -> Iterator[str]:
     """Say which columns are rounded to coarser steps than their own before they are measured."""
-    for need in strategy.question.needs:
+    for need in strategy.question.aggregate_measurements:
         if not isinstance(need.measure, SecondMoments | CrossMoments):
             continue
         allowed = "allow for that" if isinstance(need.measure, SecondMoments) else "are about the rounded values"
@@ -265,9 +265,9 @@ def _notes(strategy: "Strategy") -> Iterator[str]:
     if clipped:
         yield f"Values beyond their bounds are moved to them first ({clipped}): intervals are for the values inside."
     yield from _coarse_notes(strategy)
-    shared = [part for part in strategy.parts if len(part.need.serves) > 1]
+    shared = [part for part in strategy.parts if len(part.need.answers) > 1]
     for part in shared:
-        yield f"{', '.join(name for name, _ in part.need.serves)} come from one measurement and share its noise."
+        yield f"{', '.join(name for name, _ in part.need.answers)} come from one measurement and share its noise."
     for part in strategy.parts:
         if isinstance(part.need.measure, Choice):
             epsilon, rho = (part.share, None) if strategy.pure else (None, part.share)

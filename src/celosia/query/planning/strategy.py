@@ -19,8 +19,8 @@ from celosia.core import CertifiedEvent, ComposedEvent, Event
 from celosia.core.errors import ParameterError, QueryError
 from celosia.mechanisms import StableKeys
 from celosia.noise.source import Seeded
-from celosia.query.planning.analysis import Question
-from celosia.query.planning.measurements import Need
+from celosia.query.planning.analysis import AnalyzedPlan
+from celosia.query.planning.measurements import Measurement
 from celosia.query.planning.target import Target
 from celosia.statistics import Choice, Measure, Noise, PrivateTopK, SharedMoments
 
@@ -42,7 +42,7 @@ class Part:
     ``weight`` is the part of the whole cost; ``noise`` is None for choices.
     """
 
-    need: Need
+    need: Measurement
     share: Fraction
     weight: Fraction
     noise: Noise | None
@@ -52,7 +52,7 @@ class Part:
 class Strategy:
     """All decisions about a query, and the event that a session reserves."""
 
-    question: Question
+    question: AnalyzedPlan
     target: Target
     parts: tuple[Part, ...]
     keys: StableKeys | None
@@ -64,12 +64,12 @@ class Strategy:
         return self.target.rho is None
 
 
-def strategy_for(question: Question, target: Target) -> Strategy:
+def strategy_for(question: AnalyzedPlan, target: Target) -> Strategy:
     """Decide how to spend the target on a question: with the noise that has the smaller error."""
     return min(strategies_for(question, target), key=squared_error)
 
 
-def strategies_for(question: Question, target: Target) -> list[Strategy]:
+def strategies_for(question: AnalyzedPlan, target: Target) -> list[Strategy]:
     """Return the ways to spend the target: Laplace and, with a delta, Gaussian noise; of a rho only the latter."""
     if _has_texts(question) and target.delta == 0:
         raise QueryError(
@@ -82,7 +82,7 @@ def strategies_for(question: Question, target: Target) -> list[Strategy]:
     if target.rho is not None:
         return [_concentrated(question, target)]
     found = [_laplace(question, target)]
-    if target.delta > 0 and any(isinstance(need.measure, Measure) for need in question.needs):
+    if target.delta > 0 and any(isinstance(need.measure, Measure) for need in question.aggregate_measurements):
         with contextlib.suppress(ParameterError):  # a delta can be too small for any Gaussian noise
             found.append(_gaussian(question, target))
     return found
@@ -109,26 +109,28 @@ def check_noise(strategy: Strategy) -> Strategy:
 # ---------------------------------------------------------------------------------------------------------- shares
 
 
-def _has_texts(question: Question) -> bool:
-    return any(isinstance(need.measure, PrivateTopK) for need in question.needs)
+def _has_texts(question: AnalyzedPlan) -> bool:
+    return any(isinstance(need.measure, PrivateTopK) for need in question.aggregate_measurements)
 
 
-def _deltas(question: Question, delta: Fraction, *, others: int) -> tuple[Question, Fraction]:
+def _deltas(question: AnalyzedPlan, delta: Fraction, *, others: int) -> tuple[AnalyzedPlan, Fraction]:
     """Divide a delta among private keys, each list of texts, and others; the texts get theirs, the rest is returned."""
-    texts = [need for need in question.needs if isinstance(need.measure, PrivateTopK)]
+    texts = [need for need in question.aggregate_measurements if isinstance(need.measure, PrivateTopK)]
     each = delta / max(1, (question.cells is None) + len(texts) + others)
     needs = tuple(
         replace(need, measure=replace(need.measure, delta=each)) if isinstance(need.measure, PrivateTopK) else need
-        for need in question.needs
+        for need in question.aggregate_measurements
     )
-    return (replace(question, needs=needs) if texts else question), each
+    return (replace(question, aggregate_measurements=needs) if texts else question), each
 
 
-def _laplace(question: Question, target: Target) -> Strategy:
+def _laplace(question: AnalyzedPlan, target: Target) -> Strategy:
     question, delta = _deltas(question, target.delta, others=0)
     private = question.cells is None
     free = target.epsilon * (1 - _fixed(question))
-    shares = split_by_error([*_errors(question.needs, question), *([1.0] if private else [])], free, power=2 / 3)
+    shares = split_by_error(
+        [*_errors(question.aggregate_measurements, question), *([1.0] if private else [])], free, power=2 / 3
+    )
     stable = _stable(question, shares.pop(), delta) if private else None
     shares += [target.epsilon * (need.part or 0) for need in question.cut_off]
     parts = tuple(
@@ -139,13 +141,13 @@ def _laplace(question: Question, target: Target) -> Strategy:
     return _strategy(question, target, parts, stable, events)
 
 
-def _gaussian(question: Question, target: Target) -> Strategy:
+def _gaussian(question: AnalyzedPlan, target: Target) -> Strategy:
     """Numbers together get a part of epsilon and of delta, which Gaussian noise divides among them as a rho."""
     from celosia.accounting.prices.certified import certificate_holds, certified_rhos
 
     question, delta = _deltas(question, target.delta, others=1)
-    numbers = [need for need in question.needs if isinstance(need.measure, Measure)]
-    choices = [need for need in question.needs if not isinstance(need.measure, Measure)]
+    numbers = [need for need in question.aggregate_measurements if isinstance(need.measure, Measure)]
+    choices = [need for need in question.aggregate_measurements if not isinstance(need.measure, Measure)]
     private, fixed = question.cells is None, target.epsilon * _fixed(question)
     together = sum(_errors(numbers, question))
     errors = [together, *_errors(choices, question), *([1.0] if private else [])]
@@ -177,9 +179,9 @@ def _gaussian(question: Question, target: Target) -> Strategy:
     return _strategy(question, target, parts, stable, events)
 
 
-def _concentrated(question: Question, target: Target) -> Strategy:
+def _concentrated(question: AnalyzedPlan, target: Target) -> Strategy:
     rho = target.rho or Fraction(0)
-    shares = split_by_error(_errors(question.needs, question), rho * (1 - _fixed(question)), power=1)
+    shares = split_by_error(_errors(question.aggregate_measurements, question), rho * (1 - _fixed(question)), power=1)
     shares += [rho * (need.part or 0) for need in question.cut_off]
     parts = tuple(
         Part(need=need, share=share, weight=share / rho, noise=_noise(need, question, rho=share))
@@ -188,12 +190,12 @@ def _concentrated(question: Question, target: Target) -> Strategy:
     return _strategy(question, target, parts, None, [_event(part, question, pure=False) for part in parts])
 
 
-def _fixed(question: Question) -> Fraction:
+def _fixed(question: AnalyzedPlan) -> Fraction:
     """The part of the cost that measures what the limits cut off."""
     return sum((need.part or Fraction(0) for need in question.cut_off), start=Fraction(0))
 
 
-def _errors(needs: Sequence[Need], question: Question) -> list[float]:
+def _errors(needs: Sequence[Measurement], question: AnalyzedPlan) -> list[float]:
     return [_error(need, question) for need in needs]
 
 
@@ -204,7 +206,7 @@ def split_by_error(errors: Sequence[float], total: Fraction, *, power: float) ->
     return [total * Fraction(part, sum(parts)) for part in parts]
 
 
-def _error(need: Need, question: Question) -> float:
+def _error(need: Measurement, question: AnalyzedPlan) -> float:
     """The expected error in rows at an epsilon of one: what makes measurements of different kinds comparable."""
     measure = need.measure
     if isinstance(measure, Measure):
@@ -214,7 +216,7 @@ def _error(need: Need, question: Question) -> float:
 
 
 def _noise(
-    need: Need, question: Question, *, epsilon: Fraction | None = None, rho: Fraction | None = None
+    need: Measurement, question: AnalyzedPlan, *, epsilon: Fraction | None = None, rho: Fraction | None = None
 ) -> Noise | None:
     """The noise of a measurement; None for choices."""
     measure, bounding = need.measure, need.bounding(question.bounding)
@@ -226,7 +228,7 @@ def _noise(
     return Noise.gaussian(rho or Fraction(0), measure.sensitivity(bounding), cells, measure.width, bounding)
 
 
-def _stable(question: Question, epsilon: Fraction, delta: Fraction) -> StableKeys:
+def _stable(question: AnalyzedPlan, epsilon: Fraction, delta: Fraction) -> StableKeys:
     return StableKeys(
         epsilon=epsilon,
         delta=delta,
@@ -236,7 +238,7 @@ def _stable(question: Question, epsilon: Fraction, delta: Fraction) -> StableKey
     )
 
 
-def _event(part: Part, question: Question, *, pure: bool) -> Event:
+def _event(part: Part, question: AnalyzedPlan, *, pure: bool) -> Event:
     if part.noise is not None:
         return part.noise.event
     choice = part.need.measure
@@ -249,7 +251,7 @@ def _together(events: Sequence[Event]) -> Event:
 
 
 def _strategy(
-    question: Question, target: Target, parts: tuple[Part, ...], keys: StableKeys | None, events: list[Event]
+    question: AnalyzedPlan, target: Target, parts: tuple[Part, ...], keys: StableKeys | None, events: list[Event]
 ) -> Strategy:
     paid = [*([] if keys is None else [keys.event]), *events]
     return Strategy(question=question, target=target, parts=parts, keys=keys, event=_together(paid))
@@ -258,7 +260,7 @@ def _strategy(
 def squared_error(strategy: Strategy) -> float:
     """Return the sum of the variances of what is measured, each relative to what one row can do to it."""
     total = 0.0
-    for part in strategy.parts[: len(strategy.question.needs)]:
+    for part in strategy.parts[: len(strategy.question.aggregate_measurements)]:
         if part.noise is not None and isinstance(part.need.measure, Measure):
             row = part.need.measure.row
             total += part.need.measure.width * part.noise.variance / row**2

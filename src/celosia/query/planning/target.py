@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 from celosia.core.errors import ParameterError
-from celosia.core.exact import Exact, exact_epsilon, exact_non_negative, exact_positive, quote
+from celosia.core.exact import Exact, exact_epsilon, exact_non_negative, exact_positive, safe_repr
 from celosia.core.guarantees import ZCDP, ApproxDP, PureDP
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class Target:
     ) -> "Target":
         """Return the target that a budget of this kind allows; a delta not given is in proportion to the epsilon."""
         if not isinstance(budget, PureDP | ApproxDP | ZCDP):
-            raise ParameterError(f"budget must be a PureDP, an ApproxDP or a ZCDP, not {quote(budget)}.")
+            raise ParameterError(f"budget must be a PureDP, an ApproxDP or a ZCDP, not {safe_repr(budget)}.")
         if isinstance(budget, ZCDP):
             if rho is None or epsilon is not None or delta is not None:
                 given = _list_given(epsilon=epsilon, delta=delta)
@@ -55,20 +55,22 @@ class Target:
             return cls(epsilon=spent, delta=_share(budget, spent) if delta is None else _exact_delta(delta))
         if delta is not None and exact_non_negative(delta, name="delta") != 0:
             raise ParameterError(
-                f"The budget has no delta: leave delta={quote(delta)} out, or ask the owner of the data for one."
+                f"The budget has no delta: leave delta={safe_repr(delta)} out, or ask the owner of the data for one."
             )
         return cls(epsilon=spent)
 
 
 def _list_given(**given: object) -> str:
     """Return what was given instead of the right number."""
-    shown = [f"{name}={quote(value)}" for name, value in given.items() if value is not None]
+    shown = [f"{name}={safe_repr(value)}" for name, value in given.items() if value is not None]
     return f", not {' and '.join(shown)}" if shown else ""
 
 
 def _share(budget: ApproxDP, spent: Fraction) -> Fraction:
     if budget.delta >= 1:
-        raise ParameterError(f"A delta of 1 promises nothing: take a budget with a smaller one than {quote(budget)}.")
+        raise ParameterError(
+            f"A delta of 1 promises nothing: take a budget with a smaller one than {safe_repr(budget)}."
+        )
     # More epsilon than there is gets no more delta: the session refuses it anyway.
     share = budget.delta if spent >= budget.epsilon else _short_at_most(budget.delta * spent / budget.epsilon)
     return share if share >= _SMALLEST_DELTA else Fraction(0)
@@ -84,12 +86,14 @@ def _short_at_most(share: Fraction) -> Fraction:
 def _exact_delta(delta: Exact) -> Fraction:
     number = exact_non_negative(delta, name="delta")
     if number >= 1 or 0 < number < _SMALLEST_DELTA:
-        raise ParameterError(f"delta must be 0, or at least 1e-200 and below 1, not {quote(delta)}.")
+        raise ParameterError(f"delta must be 0, or at least 1e-200 and below 1, not {safe_repr(delta)}.")
     return number
 
 
 def _exact_rho(rho: Exact) -> Fraction:
     number = exact_positive(rho, name="rho")
     if number > _LARGEST_RHO:
-        raise ParameterError(f"rho must be at most {_LARGEST_RHO}, not {quote(rho)}: beyond that nothing is promised.")
+        raise ParameterError(
+            f"rho must be at most {_LARGEST_RHO}, not {safe_repr(rho)}: beyond that nothing is promised."
+        )
     return number

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import numpy as np
 
 from celosia.core.errors import QueryError
-from celosia.core.exact import quote
+from celosia.core.exact import safe_repr
 from celosia.query.plan.comparison import bucket_labels
 from celosia.query.plan.expressions import Call, Column, Expression, Literal
 from celosia.query.plan.text_functions import TEXT_FUNCTIONS
@@ -59,9 +59,9 @@ def rehearse(plan: "Plan", samples: Mapping[str, Any]) -> None:
 
 def _column(name: str, columns: "Mapping[str, _Values]", rows: int) -> "_Values":
     if name not in columns:
-        raise QueryError(f"The answer has no column {quote(name)}; it has {', '.join(columns)}.")
+        raise QueryError(f"The answer has no column {safe_repr(name)}; it has {', '.join(columns)}.")
     if len(columns[name]) != rows:
-        raise QueryError(f"The column {quote(name)} of the answer has {len(columns[name])} rows, not {rows}.")
+        raise QueryError(f"The column {safe_repr(name)} of the answer has {len(columns[name])} rows, not {rows}.")
     return columns[name]
 
 
@@ -80,7 +80,7 @@ def _evaluated(expression: Expression, columns: "Mapping[str, _Values]", rows: i
                 known = ", ".join([*_OPERATIONS, *sorted(_WITH_WRITTEN)])
                 raise QueryError(f"{name} cannot be used on an answer; there are {known}.")
             return _OPERATIONS[name](name, [_evaluated(argument, columns, rows) for argument in arguments])
-    raise QueryError(f"{quote(expression)} is no expression.")
+    raise QueryError(f"{safe_repr(expression)} is no expression.")
 
 
 def _only(name: str, vectors: Sequence[Vector], families: Sequence[str]) -> list[Vector]:
@@ -115,7 +115,7 @@ def _arithmetic(name: str, vectors: Sequence[Vector]) -> Vector:
         return _days(name, *vectors)
     a, b = (_as_numbers(vector) for vector in _only(name, vectors, ["number"]))
     function, null = _ARITHMETIC[name], a.null | b.null
-    estimate = function(a.items.astype(np.float64), b.items.astype(np.float64)) if a.whole else None
+    estimate = function(a.items.astype(np.float64), b.items.astype(np.float64)) if a.is_integer else None
     return _number(function(a.items, b.items), null, estimate)
 
 
@@ -128,7 +128,7 @@ def _days(name: str, a: Vector, b: Vector) -> Vector:
     if a.family == b.family == "date" and name == "-":
         return _number(a.items - b.items, a.null | b.null)
     day, number = (b, a) if a.family == "number" else (a, b)
-    if number.family != "number" or not number.whole:
+    if number.family != "number" or not number.is_integer:
         raise QueryError(f"{name} of {day.called} takes whole days in an answer, not {number.called}.")
     if name == "-" and day is b:
         raise QueryError(f"- cannot take {day.called} from a number in an answer.")
@@ -151,7 +151,7 @@ def _remainder(name: str, vectors: Sequence[Vector]) -> Vector:
 
 def _one_number(name: str, vectors: Sequence[Vector]) -> Vector:
     (a,) = map(_as_numbers, _only(name, vectors, ["number"]))
-    if name == "real" or (a.whole and name in {"floor", "ceil"}):
+    if name == "real" or (a.is_integer and name in {"floor", "ceil"}):
         return _number(a.items.astype(np.float64) if name == "real" else a.items, a.null)
     items = _ALONE[name](a.items)
     if name in {"neg", "abs"}:
@@ -162,7 +162,7 @@ def _one_number(name: str, vectors: Sequence[Vector]) -> Vector:
 
 def _integer(name: str, vectors: Sequence[Vector]) -> Vector:
     (a,) = _only(name, vectors, ["truth", "number"])
-    if a.family == "number" and not a.whole:
+    if a.family == "number" and not a.is_integer:
         raise QueryError("Only what is true or false can be cast to an integer; for a number use FLOOR or CEIL.")
     return Vector("number", a.items.astype(np.int64), a.null)
 
@@ -276,7 +276,7 @@ def _round(a: Vector, decimals: "Scalar" = 0) -> Vector:
         raise QueryError(
             f"ROUND(x, decimals) takes a whole number of decimals from 0 to {_MOST_DECIMALS}, written out."
         )
-    if a.whole:
+    if a.is_integer:
         return a
     scale = 10.0**decimals
     scaled = np.floor(np.abs(a.items) * scale + 0.5) / scale

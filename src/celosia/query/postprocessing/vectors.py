@@ -56,7 +56,7 @@ class Vector:
         return _WORDS[self.family]
 
     @property
-    def whole(self) -> bool:
+    def is_integer(self) -> bool:
         """Whether the items are kept as whole numbers."""
         return self.items.dtype.kind == "i"
 

@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final
 
 from celosia.core.errors import CelosiaError, FormatError, QueryError
-from celosia.core.exact import exact, quote
+from celosia.core.exact import exact, safe_repr
 from celosia.data.schema.values import as_moment
 from celosia.query.plan.expressions import Call, Column, Expression, Literal
 from celosia.query.serial.json_fields import fields, listed, one_of, text, truth, whole_number
@@ -54,7 +54,7 @@ def expression_from_json(value: object) -> Expression:
         if isinstance(read, Fraction):
             raise FormatError("A literal of an expression is no ratio: write a real.")
         return Literal(read)
-    raise FormatError(f"An expression is an object with column, literal or call, not {quote(value)}.")
+    raise FormatError(f"An expression is an object with column, literal or call, not {safe_repr(value)}.")
 
 
 # ------------------------------------------------------------------------------------------------------------ values
@@ -83,7 +83,9 @@ def value_to_json(value: object) -> dict[str, Any]:
         case dt.date():
             written, word = plain.isoformat(), "date"
         case _:
-            raise QueryError(f"A listed key is a number, a text, a truth value, a date or a time, not {quote(value)}.")
+            raise QueryError(
+                f"A listed key is a number, a text, a truth value, a date or a time, not {safe_repr(value)}."
+            )
     return {"literal": written, "type": word}
 
 
@@ -97,14 +99,14 @@ def value_from_json(value: object) -> "Value | float | None":
 
 def _null(value: object) -> None:
     if value is not None:
-        raise FormatError(f"A literal of type null must be null, not {quote(value)}.")
+        raise FormatError(f"A literal of type null must be null, not {safe_repr(value)}.")
 
 
 def _real(value: object) -> float:
     if isinstance(value, float):
         return value
     if not isinstance(value, str) or not _REAL.fullmatch(value):
-        raise FormatError(f'A literal of type real must be a text such as "0.5" or "1e-3", not {quote(value)}.')
+        raise FormatError(f'A literal of type real must be a text such as "0.5" or "1e-3", not {safe_repr(value)}.')
     return float(value)
 
 
@@ -122,7 +124,7 @@ def _day(value: object) -> dt.date:
             return dt.date.fromisoformat(written)
         except ValueError:
             pass
-    raise FormatError(f'A literal of type date must be a text such as "2021-12-31", not {quote(value)}.')
+    raise FormatError(f'A literal of type date must be a text such as "2021-12-31", not {safe_repr(value)}.')
 
 
 def _moment(value: object) -> dt.datetime:
@@ -132,7 +134,9 @@ def _moment(value: object) -> dt.datetime:
             return dt.datetime.fromisoformat(written)
         except ValueError:
             pass
-    raise FormatError(f'A literal of type timestamp must be a text such as "2021-12-31T23:59:59Z", not {quote(value)}.')
+    raise FormatError(
+        f'A literal of type timestamp must be a text such as "2021-12-31T23:59:59Z", not {safe_repr(value)}.'
+    )
 
 
 _READERS: "Final[dict[str, Callable[[object], Any]]]" = {

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import Any, Final, NoReturn, TypeAlias
 
 from celosia.core.errors import FormatError
-from celosia.core.exact import quote
+from celosia.core.exact import safe_repr
 
 JSON: TypeAlias = dict[str, Any] | list[Any] | str | int | float | bool | None
 """What JSON can say."""
@@ -48,7 +48,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _refuse(number: str) -> NoReturn:
-    raise FormatError(f"The text holds the number {quote(number)}, which is none that is read here.")
+    raise FormatError(f"The text holds the number {safe_repr(number)}, which is none that is read here.")
 
 
 def _parse_int(digits: str) -> int:
@@ -122,13 +122,13 @@ def fields(value: object, name: str, needed: Iterable[str], optional: Iterable[s
     required = list(needed)
     allowed = [*required, *optional]
     if not isinstance(value, dict):
-        raise FormatError(f"A {name} is an object with the fields {', '.join(allowed)}, not {quote(value)}.")
+        raise FormatError(f"A {name} is an object with the fields {', '.join(allowed)}, not {safe_repr(value)}.")
     missing = [field for field in required if field not in value]
     if missing:
         raise FormatError(f"A {name} needs the field {missing[0]}.")
     unknown = [field for field in value if field not in allowed]
     if unknown:
-        raise FormatError(f"A {name} has no field {quote(unknown[0])}; it has {', '.join(allowed)}.")
+        raise FormatError(f"A {name} has no field {safe_repr(unknown[0])}; it has {', '.join(allowed)}.")
     return value
 
 
@@ -137,7 +137,7 @@ def versioned(value: object, name: str, version: int) -> dict[str, Any]:
     given = value.get("version") if isinstance(value, dict) else None
     if not isinstance(value, dict) or type(given) is not int or given != version:
         raise FormatError(
-            f'A {name} is an object with "version": {version}, not {quote(given)}: is it of a newer release?'
+            f'A {name} is an object with "version": {version}, not {safe_repr(given)}: is it of a newer release?'
         )
     return value
 
@@ -145,7 +145,7 @@ def versioned(value: object, name: str, version: int) -> dict[str, Any]:
 def text(value: object, name: str) -> str:
     """Return a text."""
     if type(value) is not str:  # a guard reads numbers with a point as texts of a kind of their own
-        raise FormatError(f"{name} must be a text, not {quote(value)}.")
+        raise FormatError(f"{name} must be a text, not {safe_repr(value)}.")
     return value
 
 
@@ -153,28 +153,28 @@ def one_of(value: object, name: str, words: Iterable[str]) -> str:
     """Return one of several words."""
     known = list(words)
     if not isinstance(value, str) or value not in known:
-        raise FormatError(f"{name} must be one of {', '.join(known)}, not {quote(value)}.")
+        raise FormatError(f"{name} must be one of {', '.join(known)}, not {safe_repr(value)}.")
     return value
 
 
 def truth(value: object, name: str) -> bool:
     """Return true or false; 0 and 1 are neither."""
     if not isinstance(value, bool):
-        raise FormatError(f"{name} must be true or false, not {quote(value)}.")
+        raise FormatError(f"{name} must be true or false, not {safe_repr(value)}.")
     return value
 
 
 def whole_number(value: object, name: str) -> int:
     """Return a whole number; true is none, and neither is 1.0."""
     if not isinstance(value, int) or isinstance(value, bool):
-        raise FormatError(f"{name} must be a whole number, not {quote(value)}.")
+        raise FormatError(f"{name} must be a whole number, not {safe_repr(value)}.")
     return value
 
 
 def listed(value: object, name: str) -> list[Any]:
     """Return a list."""
     if not isinstance(value, list):
-        raise FormatError(f"{name} must be a list, not {quote(value)}.")
+        raise FormatError(f"{name} must be a list, not {safe_repr(value)}.")
     return value
 
 
@@ -190,5 +190,5 @@ def number_from_json(value: object, name: str) -> float:
     if isinstance(value, str) and value in _UNUSUAL:
         return _UNUSUAL[value]
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise FormatError(f"{name} must be a number, not {quote(value)}.")
+        raise FormatError(f"{name} must be a number, not {safe_repr(value)}.")
     return float(value)

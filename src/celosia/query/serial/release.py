@@ -15,7 +15,7 @@ import numpy as np
 
 from celosia.core.errors import FormatError, ParameterError
 from celosia.core.events import Event
-from celosia.core.exact import quote
+from celosia.core.exact import safe_repr
 from celosia.core.guarantees import Guarantee
 from celosia.core.record import Record
 from celosia.query.planning.cut_off import CutOff
@@ -135,7 +135,7 @@ def _column(name: str, column: "pa.ChunkedArray") -> dict[str, Any]:
     word = next((word for word, kind in _types().items() if kind == column.type), None)
     if word is None:
         raise FormatError(
-            f"The column {quote(name)} of a release is of the type {column.type}, which has no JSON form."
+            f"The column {safe_repr(name)} of a release is of the type {column.type}, which has no JSON form."
         )
     inner = word.removeprefix("list<").removesuffix(">")
     values: list[Any] = column.to_pylist()
@@ -173,13 +173,13 @@ def _read_column(value: object) -> "tuple[str, pa.Array]":
     except (ValueError, TypeError, OverflowError, pa.ArrowException) as error:
         if isinstance(error, FormatError):
             raise
-        raise FormatError(f"A value of the column {quote(name)} is not of its type {word}.") from None
+        raise FormatError(f"A value of the column {safe_repr(name)} is not of its type {word}.") from None
 
 
 def _only(kind: type) -> "Callable[[object], Any]":
     def read(value: object) -> object:
         if type(value) is not kind:
-            raise FormatError(f"A value of a column must be of the type {kind.__name__}, not {quote(value)}.")
+            raise FormatError(f"A value of a column must be of the type {kind.__name__}, not {safe_repr(value)}.")
         return value
 
     return read
@@ -187,14 +187,14 @@ def _only(kind: type) -> "Callable[[object], Any]":
 
 def _whole(value: object) -> int:
     if type(value) is not int or not -_MOST_64 <= value < _MOST_64:
-        raise FormatError(f"A value of a column must be a whole number of 64 bits, not {quote(value)}.")
+        raise FormatError(f"A value of a column must be a whole number of 64 bits, not {safe_repr(value)}.")
     return value
 
 
 def _moment(value: object) -> dt.datetime:
     moment = dt.datetime.fromisoformat(text(value, "A time"))
     if moment.utcoffset() != dt.timedelta(0):
-        raise FormatError(f"A time of a release is in UTC, not {quote(value)}.")
+        raise FormatError(f"A time of a release is in UTC, not {safe_repr(value)}.")
     return moment
 
 
@@ -285,5 +285,5 @@ def _stored(levels: "tuple[tuple[float, Ends], ...]", level: float) -> "Ends":
         if known >= level:
             return ends
     raise ParameterError(
-        f"level must be at most {levels[-1][0]:g} for an answer that was stored or sent, not {quote(level)}."
+        f"level must be at most {levels[-1][0]:g} for an answer that was stored or sent, not {safe_repr(level)}."
     )

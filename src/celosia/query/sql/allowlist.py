@@ -12,7 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from celosia.core.errors import QueryError
-from celosia.core.exact import quote
+from celosia.core.exact import safe_repr
 from celosia.query.plan.to_sql import DIALECT
 
 if TYPE_CHECKING:
@@ -219,7 +219,9 @@ def admitted(tokens: Sequence[Token]) -> None:
 def _check_word(token: Token, after: Token | None) -> None:
     word, following = token.token_type.name, "" if after is None else after.token_type.name
     if word == "NUMBER" and after is not None and after.start == token.end + 1 and following in _ADJOINING:
-        raise QueryError(f"The number {quote(token.text)} runs into {quote(after.text)}: leave a space between them.")
+        raise QueryError(
+            f"The number {safe_repr(token.text)} runs into {safe_repr(after.text)}: leave a space between them."
+        )
     bare = word == "VAR" and token.text.upper() in _BARE and following != "L_PAREN"
     like = word in {"LIKE", "ILIKE"} and following == "L_PAREN"  # of a call the parser turns the arguments round
     if bare or like or (word == "INTERVAL" and following not in {"NUMBER", "STRING"}):
@@ -247,5 +249,5 @@ def _refuse(token: Token) -> None:
     hint = _HINTS.get(token.token_type.name)
     if hint is None and token.text.isidentifier():
         hint = f'if it is the name of a column, put it in double quotes: "{token.text[:60]}"'
-    shown = token.text.upper() if token.text.isidentifier() and len(token.text) <= 60 else quote(token.text)
+    shown = token.text.upper() if token.text.isidentifier() and len(token.text) <= 60 else safe_repr(token.text)
     raise QueryError(f"{shown} is not part of what is read: {hint or _LANGUAGE}.")

@@ -10,7 +10,7 @@ import datetime as dt
 from typing import TYPE_CHECKING, Final
 
 from celosia.core.errors import QueryError
-from celosia.core.exact import quote
+from celosia.core.exact import safe_repr
 from celosia.query.plan.expressions import Call, Expression, Literal, family_of
 from celosia.query.sql.literals import date_literal, time_literal
 
@@ -62,7 +62,7 @@ def _as_date(literal: Literal) -> Literal:
         return literal
     if value.time() != _MIDNIGHT:
         raise QueryError(
-            f"{quote(value.isoformat(sep=' '))} has a time of day and is compared with a date: write the date only."
+            f"{safe_repr(value.isoformat(sep=' '))} has a time of day and is compared with a date: write the date only."
         )
     return Literal(value.date())
 

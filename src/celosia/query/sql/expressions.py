@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING, ClassVar, Final, NoReturn
 
 from celosia.core.errors import QueryError
-from celosia.core.exact import quote
+from celosia.core.exact import safe_repr
 from celosia.query.plan.expressions import MOST_DEPTH, Call, Column, Expression, Literal
 from celosia.query.plan.suggestions import find_close
 from celosia.query.plan.text_functions import lower
@@ -314,7 +314,7 @@ class Reader:
 
     def _part(self, part: str, value: exp.Expr) -> Expression:
         if part.upper() not in _PARTS:
-            raise QueryError(f"EXTRACT gives {', '.join(_PARTS)}, not {quote(part)}.")
+            raise QueryError(f"EXTRACT gives {', '.join(_PARTS)}, not {safe_repr(part)}.")
         return Call(_PARTS[part.upper()], (self.read(value),))
 
     def _difference(self, node: exp.Expr) -> Expression:

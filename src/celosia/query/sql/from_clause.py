@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from celosia.core.errors import QueryError
-from celosia.core.exact import quote
+from celosia.core.exact import safe_repr
 from celosia.query.plan.nodes import Base, Joined, Relation
 from celosia.query.plan.relations import columns_of
 from celosia.query.plan.suggestions import suggested
@@ -42,7 +42,7 @@ class Catalogue:
             found = found or [known for known in scopes if same_name(known, name, quoted=quoted)]
             if len(found) == 1:
                 return self.named[found[0]] if scopes is self.named else self._table(found[0])
-        raise QueryError(f"There is no table {quote(name)}. {suggested(name, [*self.named, *self.tables])}")
+        raise QueryError(f"There is no table {safe_repr(name)}. {suggested(name, [*self.named, *self.tables])}")
 
     def _table(self, name: str) -> Scope:
         table = self.tables[name]

@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from celosia.core.errors import QueryError
-from celosia.core.exact import quote
+from celosia.core.exact import safe_repr
 from celosia.query.plan.expressions import Literal
 from celosia.query.sql.syntax import only
 
@@ -40,7 +40,7 @@ def number_literal(text: str) -> Literal:
         return Literal(int(text))
     vanished = number is not None and float(text) == 0 and number[1].strip("0.")  # 1e-400 is not zero
     if number is None or vanished:
-        raise QueryError(f"{quote(text)} is no number that is understood: write 18, 0.5 or 1e-3.")
+        raise QueryError(f"{safe_repr(text)} is no number that is understood: write 18, 0.5 or 1e-3.")
     return Literal(float(text))
 
 
@@ -64,7 +64,7 @@ def date_literal(text: str) -> Literal:
             return Literal(dt.date.fromisoformat(text))
         except ValueError:
             pass
-    raise QueryError(f"A date is written DATE '2021-12-31', not {quote(text)}.")
+    raise QueryError(f"A date is written DATE '2021-12-31', not {safe_repr(text)}.")
 
 
 def time_literal(text: str) -> Literal:
@@ -74,4 +74,4 @@ def time_literal(text: str) -> Literal:
             return Literal(dt.datetime.fromisoformat(text).replace(tzinfo=dt.UTC))
         except ValueError:
             pass
-    raise QueryError(f"A time is written TIMESTAMP '2021-12-31 23:59:59', in UTC, not {quote(text)}.")
+    raise QueryError(f"A time is written TIMESTAMP '2021-12-31 23:59:59', in UTC, not {safe_repr(text)}.")

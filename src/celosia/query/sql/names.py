@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from celosia.core.errors import QueryError
-from celosia.core.exact import quote
+from celosia.core.exact import safe_repr
 from celosia.query.plan.expressions import Call, Column, Expression
 from celosia.query.plan.suggestions import suggested
 from celosia.query.sql.date_literals import read_date_literals
@@ -49,7 +49,7 @@ class Scope:
         here = [one for one in self.visible if table is None or same_name(one.table, table, quoted=False)]
         if not here:
             known = dict.fromkeys(one.table for one in self.visible)
-            raise QueryError(f"{quote(table)} is none of the tables of this SELECT. {suggested(str(table), known)}")
+            raise QueryError(f"{safe_repr(table)} is none of the tables of this SELECT. {suggested(str(table), known)}")
         found = [one for one in here if one.name == name]
         found = found or [one for one in here if same_name(one.name, name, quoted=quoted)]
         persons = [one for one in found if one.column is None]
@@ -59,9 +59,9 @@ class Scope:
             return next(one for one in here if one.column is None)
         if found:
             choices = " or ".join(f"{one.table}.{one.name}" for one in found)
-            raise QueryError(f"{quote(name)} stands for two columns: write {choices}.")
+            raise QueryError(f"{safe_repr(name)} stands for two columns: write {choices}.")
         hint = " A text is written in single quotes." if quoted else ""
-        raise QueryError(f"There is no column {quote(name)}. {suggested(name, self._names(here))}{hint}")
+        raise QueryError(f"There is no column {safe_repr(name)}. {suggested(name, self._names(here))}{hint}")
 
     @staticmethod
     def _names(visible: Iterable[Visible]) -> list[str]:
@@ -90,8 +90,8 @@ class ScopeReader(Reader):
         found = self.scope.find(table, name, quoted=quoted)
         if found.column is None:
             raise QueryError(
-                f"{quote(name)} says whose row it is: it can be counted, as in COUNT(DISTINCT {name}), joined on, and "
-                "selected and grouped by in a subquery, and not be shown, compared or computed with."
+                f"{safe_repr(name)} says whose row it is: it can be counted, as in COUNT(DISTINCT {name}), joined "
+                "on, and selected and grouped by in a subquery, and not be shown, compared or computed with."
             )
         return Column(found.column)
 

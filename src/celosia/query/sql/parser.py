@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from celosia.core.errors import QueryError
-from celosia.core.exact import quote
+from celosia.core.exact import safe_repr
 from celosia.query.plan.expressions import Call, Column, Expression, Literal, kind_of, substituted
 from celosia.query.plan.nodes import Aggregate, Key, Order, Plan, default_name
 from celosia.query.plan.relations import columns_of
@@ -143,7 +143,7 @@ def _key(node: exp.Expr, items: Sequence[_Item], reader: ScopeReader) -> Express
 def _at(node: exp.Expr, items: Sequence[_Item]) -> _Item:
     text = str(node.this)
     if not (text.isascii() and text.isdigit() and len(text) <= 6 and 1 <= int(text) <= len(items)):
-        raise QueryError(f"{quote(text)} is no position in the list after SELECT, which has {len(items)} items.")
+        raise QueryError(f"{safe_repr(text)} is no position in the list after SELECT, which has {len(items)} items.")
     return items[int(text) - 1]
 
 
@@ -193,7 +193,7 @@ class _AnswerReader(Reader):
     def column(self, table: str | None, name: str, *, quoted: bool) -> Expression:
         self.rows.column(table, name, quoted=quoted)  # unknown names and the person are refused in their own words
         raise QueryError(
-            f"{quote(name)} is neither in GROUP BY nor inside an aggregate: rows are not shown, only aggregates."
+            f"{safe_repr(name)} is neither in GROUP BY nor inside an aggregate: rows are not shown, only aggregates."
         )
 
     def aggregate(self, node: exp.Expr, name: str | None = None) -> Column:
@@ -234,7 +234,7 @@ def _outputs(items: Sequence[_Item], answers: _AnswerReader) -> dict[str, Expres
         name = item.alias or _called(made if isinstance(made, Column) else substituted(made, keys))
         if name in outputs:
             raise QueryError(
-                f"Two columns of the answer are called {quote(name)}: give one of them another name with AS."
+                f"Two columns of the answer are called {safe_repr(name)}: give one of them another name with AS."
             )
         outputs[name] = made
     return outputs

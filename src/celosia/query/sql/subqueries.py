@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from celosia.core.errors import QueryError
-from celosia.core.exact import quote
+from celosia.core.exact import safe_repr
 from celosia.data.schema.columns import Integer, Real
 from celosia.query.plan.expressions import Call, Column, Expression, Literal, is_condition, kind_of
 from celosia.query.plan.nodes import PER_PERSON, PerPerson, Projected, default_name
@@ -103,7 +103,7 @@ def _row_by_row(select: exp.Expr, scope: Scope, condition: Expression | None, ki
         for name, expression in _columns(node, scope, reader):
             if name in columns or any(one.name == name for one in visible):
                 raise QueryError(
-                    f"Two columns of a subquery are called {quote(name)}: give one of them another name with AS."
+                    f"Two columns of a subquery are called {safe_repr(name)}: give one of them another name with AS."
                 )
             if expression is not None:
                 columns[name] = expression
@@ -170,7 +170,7 @@ class _PersonReader(Reader):
         return self.aggregate(node) if is_aggregate(node) else super().read(node)
 
     def column(self, table: str | None, name: str, *, quoted: bool) -> Expression:  # noqa: ARG002 - as Reader says
-        raise QueryError(f"{quote(name)} has many values for one person: take SUM, COUNT, AVG, MIN or MAX of it.")
+        raise QueryError(f"{safe_repr(name)} has many values for one person: take SUM, COUNT, AVG, MIN or MAX of it.")
 
     def aggregate(self, node: exp.Expr, name: str | None = None) -> Expression:
         function = function_of(node, self.inner)
@@ -188,7 +188,7 @@ class _PersonReader(Reader):
         made = name or default_name(function.kind, function.columns, (), self.made)
         if made in self.made:
             raise QueryError(
-                f"Two columns of a subquery are called {quote(made)}: give one of them another name with AS."
+                f"Two columns of a subquery are called {safe_repr(made)}: give one of them another name with AS."
             )
         self.made[made] = (function.kind, argument)
         return Column(made)

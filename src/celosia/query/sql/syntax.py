@@ -10,7 +10,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Final
 
 from celosia.core.errors import QueryError
-from celosia.core.exact import quote
+from celosia.core.exact import safe_repr
 from celosia.query.plan.to_sql import DIALECT
 from celosia.query.sql.allowlist import admitted
 
@@ -147,7 +147,7 @@ def _measure(text: object) -> None:
         raise QueryError(f"The text of a query must have at most {LONGEST_TEXT:,} characters, not {len(text):,}.")
     strange = next((letter for letter in text if _strange(letter)), None)
     if strange is not None:
-        raise QueryError(f"The text of the query has a character that has no place in one: {quote(strange)}.")
+        raise QueryError(f"The text of the query has a character that has no place in one: {safe_repr(strange)}.")
 
 
 def _strange(letter: str) -> bool:

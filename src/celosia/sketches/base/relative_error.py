@@ -8,7 +8,7 @@ import math
 from statistics import NormalDist
 
 from celosia.core.errors import ParameterError
-from celosia.core.exact import Exact, exact, exact_positive, quote
+from celosia.core.exact import Exact, exact, exact_positive, safe_repr
 
 _MOST_DEVIATIONS = 8
 
@@ -33,7 +33,7 @@ def open_unit(value: Exact, *, name: str) -> float:
     """Return a number greater than 0 and less than 1."""
     number = float(exact(value, name=name))
     if not 0 < number < 1:
-        raise ParameterError(f"{name} must be greater than 0 and less than 1, not {quote(value)}.")
+        raise ParameterError(f"{name} must be greater than 0 and less than 1, not {safe_repr(value)}.")
     return number
 
 
@@ -41,7 +41,7 @@ def standard_deviations(value: Exact) -> float:
     """Return a number of standard deviations that bounds may be asked for."""
     number = float(exact_positive(value, name="deviations"))
     if number > _MOST_DEVIATIONS:
-        raise ParameterError(f"deviations must be at most {_MOST_DEVIATIONS}, not {quote(value)}.")
+        raise ParameterError(f"deviations must be at most {_MOST_DEVIATIONS}, not {safe_repr(value)}.")
     return number
 
 

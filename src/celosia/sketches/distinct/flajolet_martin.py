@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 
 from celosia.core.errors import FormatError, ParameterError
-from celosia.core.exact import Exact, quote, whole
+from celosia.core.exact import Exact, exact_integer, safe_repr
 from celosia.sketches.base.relative_error import relative_bounds, size_for
 from celosia.sketches.base.serial import Kind, pack, read_array, unpack, write_array
 from celosia.sketches.base.streams import digest_chunks
@@ -113,7 +113,7 @@ class FlajoletMartin:
         >>> FlajoletMartin(64).table(24).shape
         (64, 24)
         """
-        wanted = self.levels if levels is None else min(whole(levels, name="levels"), self.levels)
+        wanted = self.levels if levels is None else min(exact_integer(levels, name="levels"), self.levels)
         places = np.arange(wanted, dtype=np.uint64)
         table: NDArray[np.bool_] = (self._maps[:, None] >> places) & np.uint64(1) != 0
         table[:, -1] = self._maps >> places[-1] != 0
@@ -145,7 +145,7 @@ class FlajoletMartin:
         >>> FlajoletMartin(4).chances(3).tolist()
         [0.125, 0.0625, 0.0625]
         """
-        wanted = self.levels if levels is None else min(whole(levels, name="levels"), self.levels)
+        wanted = self.levels if levels is None else min(exact_integer(levels, name="levels"), self.levels)
         chances: NDArray[np.float64] = np.exp2(-np.arange(1.0, wanted + 1)) / self._maps.size
         chances[-1] = 2.0 ** -(wanted - 1) / self._maps.size
         return chances
@@ -171,7 +171,7 @@ class FlajoletMartin:
         """
         if type(other) is not type(self) or self._parameters() != other._parameters():
             raise ParameterError(
-                f"Only a sketch with the same parameters can be merged into {self!r}, not {quote(other)}."
+                f"Only a sketch with the same parameters can be merged into {self!r}, not {safe_repr(other)}."
             )
         self._maps |= other._maps
         return self
@@ -229,7 +229,7 @@ def _set(digests: "NDArray[np.uint64]", maps: "NDArray[np.uint64]", precision: i
 
 
 def _checked(bitmaps: int) -> int:
-    number = whole(bitmaps, name="bitmaps", least=2)
+    number = exact_integer(bitmaps, name="bitmaps", least=2)
     if number > _LARGEST or number & (number - 1):
-        raise ParameterError(f"bitmaps must be a power of two from 2 to 2^21, not {quote(bitmaps)}.")
+        raise ParameterError(f"bitmaps must be a power of two from 2 to 2^21, not {safe_repr(bitmaps)}.")
     return number

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from celosia.core.errors import FormatError, ParameterError
-from celosia.core.exact import Exact, quote, whole
+from celosia.core.exact import Exact, exact_integer, safe_repr
 from celosia.sketches.base.relative_error import relative_bounds, size_for, standard_deviations
 from celosia.sketches.base.serial import Kind, pack, read_array, unpack, write_array
 from celosia.sketches.base.streams import digest_chunks
@@ -167,7 +167,7 @@ class HyperLogLog:
         """
         if type(other) is not type(self) or self._parameters() != other._parameters():
             raise ParameterError(
-                f"Only a sketch with the same parameters can be merged into {self!r}, not {quote(other)}."
+                f"Only a sketch with the same parameters can be merged into {self!r}, not {safe_repr(other)}."
             )
         if other._few is not None:
             self._take(_in_any_order(other._few.members()))  # as if it had been read: the history goes on
@@ -257,9 +257,9 @@ class HyperLogLog:
 
 
 def _checked(precision: int) -> int:
-    number = whole(precision, name="precision")
+    number = exact_integer(precision, name="precision")
     if not _LEAST <= number <= _MOST:
-        raise ParameterError(f"precision must be from {_LEAST} to {_MOST}, not {quote(precision)}.")
+        raise ParameterError(f"precision must be from {_LEAST} to {_MOST}, not {safe_repr(precision)}.")
     return number
 
 

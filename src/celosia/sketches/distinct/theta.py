@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from celosia.core.errors import FormatError, ParameterError
-from celosia.core.exact import Exact, quote, whole
+from celosia.core.exact import Exact, exact_integer, safe_repr
 from celosia.sketches.base.relative_error import size_for, standard_deviations, tail_beyond
 from celosia.sketches.base.serial import Kind, pack, read_array, unpack, write_array
 from celosia.sketches.base.streams import digest_chunks
@@ -141,7 +141,7 @@ class Theta:
         """
         if type(other) is not type(self) or (self._size, self._seed) != (other._size, other._seed):
             raise ParameterError(
-                f"Only a sketch with the same parameters can be merged into {self!r}, not {quote(other)}."
+                f"Only a sketch with the same parameters can be merged into {self!r}, not {safe_repr(other)}."
             )
         members, theta = self._union(other)
         self._theta = theta
@@ -171,7 +171,7 @@ class Theta:
     def _common_theta(self, other: Self) -> int:
         if type(other) is not type(self) or self._seed != other._seed:
             raise ParameterError(
-                f"Only a theta sketch of the same seed can be taken together with {self!r}, not {quote(other)}."
+                f"Only a theta sketch of the same seed can be taken together with {self!r}, not {safe_repr(other)}."
             )
         self._cut()
         other._cut()
@@ -250,9 +250,9 @@ class Theta:
 
 
 def _checked(size: int) -> int:
-    number = whole(size, name="size", least=_LEAST)
+    number = exact_integer(size, name="size", least=_LEAST)
     if number > _MOST:
-        raise ParameterError(f"size must be at most 2^26, not {quote(size)}.")
+        raise ParameterError(f"size must be at most 2^26, not {safe_repr(size)}.")
     return number
 
 

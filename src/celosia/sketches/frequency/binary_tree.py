@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from celosia.core.errors import ParameterError
-from celosia.core.exact import quote, whole
+from celosia.core.exact import exact_integer, safe_repr
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,9 +21,9 @@ _FARTHEST = 2**61  # then the numbers of nodes, and their sums, stay whole numbe
 
 def tree_limits(low: int, high: int) -> tuple[int, int]:
     """Return the least and the largest number of a tree, or refuse them."""
-    first, last = whole(low, name="low", least=-_FARTHEST), whole(high, name="high", least=-_FARTHEST)
+    first, last = exact_integer(low, name="low", least=-_FARTHEST), exact_integer(high, name="high", least=-_FARTHEST)
     if not first <= last <= _FARTHEST:
-        raise ParameterError(f"high must be at least low and at most 2^61, not {quote(high)}.")
+        raise ParameterError(f"high must be at least low and at most 2^61, not {safe_repr(high)}.")
     return first, last
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from celosia.core.errors import FormatError, InputError, ParameterError
-from celosia.core.exact import Exact, exact_probability, quote
+from celosia.core.exact import Exact, exact_probability, safe_repr
 from celosia.sketches.base.medians import row_failure
 from celosia.sketches.base.relative_error import open_unit
 from celosia.sketches.base.serial import Kind, pack, read_array, signed_field, unpack, unsigned_field, write_array
@@ -183,7 +183,9 @@ class DyadicCountMin:
         counts = self._exact[nodes]
         for level, sketch in reversed(list(enumerate(self._sketches))):
             if nodes.size > _MOST_NODES:
-                raise ParameterError(f"share must be larger, for too many values may have {quote(share)} of the total.")
+                raise ParameterError(
+                    f"share must be larger, for too many values may have {safe_repr(share)} of the total."
+                )
             nodes = np.concatenate([2 * nodes, 2 * nodes + 1])
             nodes = nodes[nodes <= (self._high - self._low) >> level]  # the tree may go on beyond the largest number
             counts = self._over_rows(self._counts(sketch, nodes))
@@ -201,7 +203,7 @@ class DyadicCountMin:
         """
         if type(other) is not type(self) or self._parameters() != other._parameters():
             raise ParameterError(
-                f"Only a sketch of the same parameters goes together with {self!r}, not {quote(other)}."
+                f"Only a sketch of the same parameters goes together with {self!r}, not {safe_repr(other)}."
             )
         if self._volume + other._volume > MOST:
             raise InputError("The absolute weights of a sketch must sum to at most 2^62: count in a larger unit.")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import numpy as np
 
 from celosia.core.errors import FormatError, InputError, ParameterError
-from celosia.core.exact import quote, whole
+from celosia.core.exact import exact_integer, safe_repr
 from celosia.sketches.base.serial import Kind, pack, read_array, signed_field, unpack, unsigned_field, write_array
 from celosia.sketches.base.streams import digest_chunks
 from celosia.sketches.base.weights import MOST, exact_sum, read_weights, signed_sums
@@ -29,10 +29,10 @@ _MOST_SIGNED = 2**63 - 1
 
 def table_shape(rows: int, width: int) -> tuple[int, int]:
     """Return the number of rows and of counters in each, or refuse them."""
-    shape = whole(rows, name="rows"), whole(width, name="width")
+    shape = exact_integer(rows, name="rows"), exact_integer(width, name="width")
     if shape[1] < 2 or shape[0] * shape[1] > _MOST_CELLS:
         raise ParameterError(
-            f"width must be at least 2, and rows times width at most 2^32, not {quote((rows, width))}."
+            f"width must be at least 2, and rows times width at most 2^32, not {safe_repr((rows, width))}."
         )
     return shape
 
@@ -231,7 +231,7 @@ class CounterTable:
     def _require_alike(self, other: Self) -> None:
         if type(other) is not type(self) or self._family != other._family:
             raise ParameterError(
-                f"Only a sketch of the same kind, shape and seed goes together with {self!r}, not {quote(other)}."
+                f"Only a sketch of the same kind, shape and seed goes together with {self!r}, not {safe_repr(other)}."
             )
 
     def __eq__(self, other: object) -> bool:

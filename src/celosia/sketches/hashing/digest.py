@@ -11,7 +11,7 @@ import numpy as np
 from numba import njit
 
 from celosia.core.errors import ParameterError
-from celosia.core.exact import quote, whole
+from celosia.core.exact import exact_integer, safe_repr
 from celosia.sketches.hashing.columns import Values, read_column
 
 if TYPE_CHECKING:
@@ -49,9 +49,9 @@ def digest_bytes(data: bytes, *, seed: int = 0) -> int:
 
 def as_seed(seed: int) -> np.uint64:
     """Return a seed as 64 bits, or refuse it."""
-    number = whole(seed, name="seed", least=0)
+    number = exact_integer(seed, name="seed", least=0)
     if number >= 2**64:
-        raise ParameterError(f"seed must be less than 2^64, not {quote(seed)}.")
+        raise ParameterError(f"seed must be less than 2^64, not {safe_repr(seed)}.")
     return np.uint64(number)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 
 from celosia.core.errors import InputError, ParameterError
-from celosia.core.exact import quote, whole
+from celosia.core.exact import exact_integer, safe_repr
 from celosia.sketches.hashing.columns import Column
 from celosia.sketches.hashing.digest import as_seed, digest
 from celosia.sketches.hashing.mersenne import (
@@ -106,9 +106,9 @@ class HashFamily:
     def __post_init__(self) -> None:
         """Check the parameters, and derive the coefficients from the seed."""
         for name, most in (("rows", _MOST_ROWS), ("width", _WIDEST), ("independence", _MOST_INDEPENDENCE)):
-            number = whole(getattr(self, name), name=name)
+            number = exact_integer(getattr(self, name), name=name)
             if number > most:
-                raise ParameterError(f"{name} must be at most {most}, not {quote(number)}.")
+                raise ParameterError(f"{name} must be at most {most}, not {safe_repr(number)}.")
             object.__setattr__(self, name, number)
         object.__setattr__(self, "seed", int(as_seed(self.seed)))
         object.__setattr__(self, "coefficients", _coefficients(self.rows, self.independence, self.seed))
@@ -177,7 +177,7 @@ def width_for(chance: float, *, name: str, given: object) -> int:
     Which came of a parameter ``name``.
     """
     if chance <= 1 / _WIDEST + _GRAIN:
-        raise ParameterError(f"{name} is too small for a table of at most 2^31 columns: {quote(given)}.")
+        raise ParameterError(f"{name} is too small for a table of at most 2^31 columns: {safe_repr(given)}.")
     width = max(2, math.ceil(1 / (chance - _GRAIN)))
     return width if collision_chance(width) <= chance else width + 1  # rounding may miss by one
 

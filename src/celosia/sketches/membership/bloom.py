@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from celosia.core.errors import FormatError, ParameterError
-from celosia.core.exact import Exact, quote, whole
+from celosia.core.exact import Exact, exact_integer, safe_repr
 from celosia.sketches.base.relative_error import open_unit, standard_deviations
 from celosia.sketches.base.serial import Kind, pack, read_array, unpack, write_array
 from celosia.sketches.base.streams import digest_chunks
@@ -226,7 +226,7 @@ class BloomFilter:
     def _require_alike(self, other: Self) -> None:
         if type(other) is not type(self) or self._parameters() != other._parameters():
             raise ParameterError(
-                f"Only a filter with the same parameters can be taken together with {self!r}, not {quote(other)}."
+                f"Only a filter with the same parameters can be taken together with {self!r}, not {safe_repr(other)}."
             )
 
     def _parameters(self) -> tuple[int, int, int]:
@@ -245,11 +245,11 @@ class BloomFilter:
 
 def shape_of_filter(bits: int, hashes: int) -> tuple[int, int]:
     """Return the numbers of bits and of hashes of a filter, or refuse them."""
-    shape = whole(bits, name="bits"), whole(hashes, name="hashes")
+    shape = exact_integer(bits, name="bits"), exact_integer(hashes, name="hashes")
     if shape[0] > _MOST_BITS:
-        raise ParameterError(f"bits must be at most 2^32, not {quote(bits)}.")
+        raise ParameterError(f"bits must be at most 2^32, not {safe_repr(bits)}.")
     if shape[1] > _MOST_HASHES:
-        raise ParameterError(f"hashes must be at most {_MOST_HASHES}, not {quote(hashes)}.")
+        raise ParameterError(f"hashes must be at most {_MOST_HASHES}, not {safe_repr(hashes)}.")
     return shape
 
 
@@ -258,7 +258,7 @@ def best_shape(error: Exact, items: int) -> tuple[int, int]:
 
     With few bits to spare.
     """
-    rate, count = open_unit(error, name="error"), whole(items, name="items")
+    rate, count = open_unit(error, name="error"), exact_integer(items, name="items")
     ideal = min(max(-math.log2(rate), 1.0), float(_MOST_HASHES))
     bits, hashes = min(
         (math.ceil(-hashes * count / math.log1p(-(rate ** (1 / hashes)))), hashes)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from celosia.core.errors import FormatError, InputError, ParameterError
-from celosia.core.exact import Exact, quote, whole
+from celosia.core.exact import Exact, exact_integer, safe_repr
 from celosia.sketches.base.serial import Kind, pack, read_array, unpack, write_array
 from celosia.sketches.base.streams import digest_chunks
 from celosia.sketches.base.weights import read_weights
@@ -41,9 +41,9 @@ class CountingBloomFilter:
 
     def __init__(self, counters: int, hashes: int, *, width: int = 8, seed: int = 0) -> None:
         size, self._hashes = shape_of_filter(counters, hashes)
-        self._width = whole(width, name="width")
+        self._width = exact_integer(width, name="width")
         if self._width not in _TYPES:
-            raise ParameterError(f"width must be 8 or 16 bits, not {quote(width)}.")
+            raise ParameterError(f"width must be 8 or 16 bits, not {safe_repr(width)}.")
         self._most = 2**self._width - 1
         self._seed = int(as_seed(seed))
         self._counters: NDArray[np.uint8] | NDArray[np.uint16] = np.zeros(size, dtype=_TYPES[self._width])
@@ -195,7 +195,7 @@ class CountingBloomFilter:
         """
         if type(other) is not type(self) or self._parameters() != other._parameters():
             raise ParameterError(
-                f"Only a filter with the same parameters can be merged into {self!r}, not {quote(other)}."
+                f"Only a filter with the same parameters can be merged into {self!r}, not {safe_repr(other)}."
             )
         room = self._counters.dtype.type(self._most) - self._counters
         self._counters += np.minimum(other._counters, room)

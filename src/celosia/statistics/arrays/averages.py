@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from celosia.core.adjacency import AddRemove, Adjacency, ReplaceOne
 from celosia.core.errors import ParameterError
-from celosia.core.exact import Exact, quote
+from celosia.core.exact import Exact, safe_repr
 from celosia.statistics.arrays.reading import read_numbers
 from celosia.statistics.arrays.stepping import kind_for, steps_on, summary_of
 from celosia.statistics.arrays.terms import Terms
@@ -98,7 +98,7 @@ def mean(  # noqa: PLR0913 - the bounds, and the terms of a release
     (61.939, [61.938, 61.94])
     """
     if method not in ("joint", "half-half"):
-        raise ParameterError(f'method must be "joint" or "half-half", not {quote(method)}.')
+        raise ParameterError(f'method must be "joint" or "half-half", not {safe_repr(method)}.')
     column = read_numbers(array)
     kind = kind_for(column, bounds, grid=grid, null=null)
     terms = Terms(epsilon=epsilon, delta=delta, adjacency=adjacency, unit=unit, source=source)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from celosia.core.adjacency import AddRemove, Adjacency
 from celosia.core.errors import ParameterError
-from celosia.core.exact import Exact, double_at_least, exact, quote
+from celosia.core.exact import Exact, double_at_least, exact, safe_repr
 from celosia.data.schema.columns import Category
 from celosia.statistics.arrays.reading import Column, read_column, read_numbers
 from celosia.statistics.arrays.stepping import indices
@@ -124,7 +124,7 @@ def _different(values: NDArray[Any]) -> int:
 
 def _cuts(edges: Sequence[Exact]) -> NDArray[np.float64]:
     if isinstance(edges, str) or not hasattr(edges, "__len__") or not 2 <= len(edges) <= _MOST_EDGES:
-        raise ParameterError(f"edges must be a list of 2 to {_MOST_EDGES} numbers, not {quote(edges)}.")
+        raise ParameterError(f"edges must be a list of 2 to {_MOST_EDGES} numbers, not {safe_repr(edges)}.")
     cuts = np.array([double_at_least(exact(edge, name="edges")) for edge in edges])
     if not np.all(np.diff(cuts) > 0):
         raise ParameterError("edges must be in increasing order, each larger than the one before.")

@@ -18,7 +18,7 @@ from celosia.noise.source import source_or_system
 from celosia.statistics.arrays.reading import read_column
 from celosia.statistics.arrays.stepping import indices
 from celosia.statistics.base.choice import promised
-from celosia.statistics.base.contribution import Bounding
+from celosia.statistics.base.contribution import ContributionBounds
 from celosia.statistics.selection.most_common import Mode
 from celosia.statistics.selection.peeling import TopK
 
@@ -91,7 +91,7 @@ def mode(  # noqa: PLR0913 - the column and all that the schema would say of it
         _counts(array, names),
         Mode(candidates=len(names.values)),
         (epsilon, rho),
-        Bounding(adjacency=adjacency, unit=unit),
+        ContributionBounds(adjacency=adjacency, unit=unit),
         source,
         lambda chosen: names.values[int(chosen)],
     )
@@ -122,7 +122,7 @@ def top_k(  # noqa: PLR0913 - as for mode
         _counts(array, names),
         TopK(candidates=len(names.values), k=k),
         (epsilon, rho),
-        Bounding(adjacency=adjacency, unit=unit),
+        ContributionBounds(adjacency=adjacency, unit=unit),
         source,
         lambda chosen: tuple(names.values[place] for place in chosen.tolist()),
     )
@@ -143,7 +143,7 @@ def _released(
     counts: "NDArray[np.int64]",
     choice: "Choice",
     price: "tuple[Exact | None, Exact | None]",
-    bounding: Bounding,
+    bounding: ContributionBounds,
     source: "Source | None",
     read: "Callable[[NDArray[np.int64]], Answer]",
 ) -> ChoiceRelease[Answer]:

@@ -14,13 +14,13 @@ import numpy as np
 
 from celosia.core.adjacency import AddRemove, Adjacency
 from celosia.core.errors import ParameterError
-from celosia.core.exact import Exact, quote
+from celosia.core.exact import Exact, safe_repr
 from celosia.core.release import Release
 from celosia.noise.source import source_or_system
 from celosia.statistics.arrays.reading import read_numbers
 from celosia.statistics.arrays.stepping import kind_for, steps_on
 from celosia.statistics.base.choice import promised
-from celosia.statistics.base.contribution import Bounding
+from celosia.statistics.base.contribution import ContributionBounds
 from celosia.statistics.selection.ranks import Quantiles
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def quantiles(  # noqa: PLR0913 - the column and all that the schema would say o
     column = read_numbers(array)
     kind = kind_for(column, bounds, grid=grid, null=null)
     choice = Quantiles(axis=kind.axis, quantiles=_shares(qs), bins=_MOST_BINS, interval=interval)
-    bounding = Bounding(adjacency=adjacency, unit=unit)
+    bounding = ContributionBounds(adjacency=adjacency, unit=unit)
     event, source = choice.event(epsilon, bounding, rho=rho), source_or_system(source)
     steps, present = steps_on(kind.axis, column, kind)
     counts = np.bincount(steps[present] // choice.bin_width, minlength=choice.width)[None]
@@ -184,5 +184,5 @@ def _of_one_number(interval: "Interval") -> "Interval":
 
 def _shares(qs: Iterable[Exact]) -> tuple[Exact, ...]:
     if isinstance(qs, str) or not isinstance(qs, Iterable):
-        raise ParameterError(f"qs must be a list of numbers between 0 and 1, not {quote(qs)}.")
+        raise ParameterError(f"qs must be a list of numbers between 0 and 1, not {safe_repr(qs)}.")
     return tuple(qs)

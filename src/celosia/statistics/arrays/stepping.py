@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from celosia.core.errors import ParameterError
-from celosia.core.exact import Exact, quote
+from celosia.core.exact import Exact, safe_repr
 from celosia.data.schema.axis import Axis
 from celosia.data.schema.columns import Category, Integer, Real
 
@@ -35,7 +35,7 @@ def kind_for(column: "Column", bounds: tuple[Exact, Exact], *, grid: Exact | Non
 def pair(bounds: object, wanted: str) -> tuple[Any, Any]:
     """Return the two items of a pair, or say what was ``wanted``."""
     if not isinstance(bounds, tuple | list) or len(bounds) != 2:
-        raise ParameterError(f"{wanted}, not {quote(bounds)}.")
+        raise ParameterError(f"{wanted}, not {safe_repr(bounds)}.")
     return bounds[0], bounds[1]
 
 

@@ -14,7 +14,7 @@ from celosia.core.adjacency import AddRemove, Adjacency
 from celosia.core.exact import Exact
 from celosia.core.release import Release
 from celosia.noise.source import source_or_system
-from celosia.statistics.base.contribution import Bounding
+from celosia.statistics.base.contribution import ContributionBounds
 from celosia.statistics.base.noise import Noise
 
 if TYPE_CHECKING:
@@ -35,9 +35,9 @@ class Terms:
     source: "Source | None" = None
 
     @property
-    def bounding(self) -> Bounding:
+    def bounding(self) -> ContributionBounds:
         """One row in one cell."""
-        return Bounding(adjacency=self.adjacency, unit=self.unit)
+        return ContributionBounds(adjacency=self.adjacency, unit=self.unit)
 
     def release(self, measure: "Measure", quantity: str, summary: NDArray[Any]) -> Release[Any]:
         """Return what the noisy summary, of one cell, says of a quantity."""
@@ -61,7 +61,7 @@ class Terms:
 
 
 def noise_for(
-    measure: "Measure", quantity: str, epsilon: Exact, delta: Exact | None, bounding: Bounding, cells: int = 1
+    measure: "Measure", quantity: str, epsilon: Exact, delta: Exact | None, bounding: ContributionBounds, cells: int = 1
 ) -> Noise:
     """Return the noise with which a quantity will be least far off."""
     sensitivity, width = measure.sensitivity(bounding), measure.width

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from celosia.core.events import Event
     from celosia.core.mechanism import Source
     from celosia.data.schema.axis import Axis
-    from celosia.statistics.base.contribution import Bounding
+    from celosia.statistics.base.contribution import ContributionBounds
 
 _AT_ONCE = 2**19  # counts that are worked on together: more would only move memory
 _MOST = 2**62
@@ -71,14 +71,14 @@ class Choice(ABC):
         """How many counts it needs in each cell."""
 
     @abstractmethod
-    def parts(self, bounding: "Bounding", *, pure: bool = True) -> int:
+    def parts(self, bounding: "ContributionBounds", *, pure: bool = True) -> int:
         """Return how many selections are made one after another in each cell."""
 
     @abstractmethod
     def spread(
         self,
         epsilon: Exact | None,
-        bounding: "Bounding",
+        bounding: "ContributionBounds",
         *,
         rho: Exact | None = None,
         pure: bool = True,
@@ -89,7 +89,7 @@ class Choice(ABC):
 
     @abstractmethod
     def explain(
-        self, epsilon: Exact | None, bounding: "Bounding", *, rho: Exact | None = None, pure: bool = True
+        self, epsilon: Exact | None, bounding: "ContributionBounds", *, rho: Exact | None = None, pure: bool = True
     ) -> tuple[str, ...]:
         """Return sentences for a preview: how the answer is chosen, and why not otherwise."""
 
@@ -98,7 +98,7 @@ class Choice(ABC):
         self,
         counts: "NDArray[np.int64]",
         each: Fraction,
-        bounding: "Bounding",
+        bounding: "ContributionBounds",
         *,
         pure: bool,
         source: "Source",
@@ -109,26 +109,26 @@ class Choice(ABC):
         """Return what was chosen in the user's units, with intervals where there are any."""
         return Estimate(value=chosen)
 
-    def each(self, epsilon: Exact | None, bounding: "Bounding", *, rho: Exact | None = None) -> Fraction:
+    def each(self, epsilon: Exact | None, bounding: "ContributionBounds", *, rho: Exact | None = None) -> Fraction:
         """Return the epsilon of one selection in one cell.
 
-        >>> from celosia.statistics.base.contribution import Bounding
+        >>> from celosia.statistics.base.contribution import ContributionBounds
         >>> from celosia.statistics.selection.most_common import Mode
-        >>> Mode(candidates=3).each(1, Bounding(groups=4, cells=10))
+        >>> Mode(candidates=3).each(1, ContributionBounds(groups=4, cells=10))
         Fraction(1, 4)
         """
         return selection_epsilon(epsilon, rho, bounding.groups * self.parts(bounding))
 
     def event(
-        self, epsilon: Exact | None, bounding: "Bounding", *, rho: Exact | None = None, pure: bool = True
+        self, epsilon: Exact | None, bounding: "ContributionBounds", *, rho: Exact | None = None, pure: bool = True
     ) -> "Event":
         """Return what a release runs, for all cells together.
 
-        >>> from celosia.statistics.base.contribution import Bounding
+        >>> from celosia.statistics.base.contribution import ContributionBounds
         >>> from celosia.statistics.selection.most_common import Mode
-        >>> Mode(candidates=3).event(1, Bounding())
+        >>> Mode(candidates=3).event(1, ContributionBounds())
         PermuteAndFlipEvent(epsilon=1)
-        >>> Mode(candidates=3).event(None, Bounding(groups=2, cells=5), rho="1/4")
+        >>> Mode(candidates=3).event(None, ContributionBounds(groups=2, cells=5), rho="1/4")
         RepeatedEvent(event=ExponentialEvent(epsilon=1), times=2)
         """
         kind = PermuteAndFlipEvent if self._flips and pure and rho is None else ExponentialEvent
@@ -140,7 +140,7 @@ class Choice(ABC):
         self,
         counts: "NDArray[np.int64]",
         epsilon: Exact | None,
-        bounding: "Bounding",
+        bounding: "ContributionBounds",
         *,
         rho: Exact | None = None,
         pure: bool = True,
@@ -149,9 +149,10 @@ class Choice(ABC):
         """Return the private answer of each cell from exact counts, one row for each cell and one column a candidate.
 
         >>> import numpy as np
-        >>> from celosia.statistics.base.contribution import Bounding
+        >>> from celosia.statistics.base.contribution import ContributionBounds
         >>> from celosia.statistics.selection.most_common import Mode
-        >>> Mode(candidates=3).release(np.array([[10, 500, 20], [300, 2, 2]]), 1, Bounding(cells=2)).value.tolist()
+        >>> counts = np.array([[10, 500, 20], [300, 2, 2]])
+        >>> Mode(candidates=3).release(counts, 1, ContributionBounds(cells=2)).value.tolist()
         [1, 0]
         """
         numbers = self._counted(counts)
@@ -182,7 +183,7 @@ def selection_epsilon(epsilon: Exact | None, rho: Exact | None, times: int) -> F
     return root_at_most(8 * exact_positive(rho if rho is not None else 0, name="rho") / times)
 
 
-def promised(epsilon: Exact | None, rho: Exact | None, bounding: "Bounding") -> Guarantee:
+def promised(epsilon: Exact | None, rho: Exact | None, bounding: "ContributionBounds") -> Guarantee:
     """Return what a release promises, in the kind of its price."""
     one_of(epsilon=epsilon, rho=rho)
     if epsilon is not None:
@@ -190,7 +191,7 @@ def promised(epsilon: Exact | None, rho: Exact | None, bounding: "Bounding") -> 
     return ZCDP(rho=rho if rho is not None else 0, adjacency=bounding.adjacency, unit=bounding.unit)
 
 
-def count_rate(each: Fraction, bounding: "Bounding") -> Fraction:
+def count_rate(each: Fraction, bounding: "ContributionBounds") -> Fraction:
     """Return what one row counts in the exponent when the utility of a candidate is its number of rows.
 
     Under add-remove a unit only adds rows, or only takes them away, and the utility is monotone.

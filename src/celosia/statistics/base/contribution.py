@@ -10,21 +10,21 @@ from dataclasses import dataclass
 
 from celosia.core.adjacency import AddRemove, Adjacency, exact_adjacency
 from celosia.core.errors import ParameterError
-from celosia.core.exact import quote, whole
+from celosia.core.exact import exact_integer, safe_repr
 from celosia.core.record import exact_text
 
 _EXACT = 2**51  # what a unit's rows are averaged to is exact in doubles up to here
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bounding:
+class ContributionBounds:
     """What one unit contributes at the most: ``rows`` rows in each of ``groups`` cells of the ``cells`` there are.
 
     The cells are those of a GROUP BY; without one there is one. Whether there is more than one decides whether a
     replaced unit can leave a cell and enter another.
 
-    >>> Bounding(groups=2, rows=3, cells=32, unit="person")
-    Bounding(groups=2, rows=3, adjacency=AddRemove, unit='person', cells=32)
+    >>> ContributionBounds(groups=2, rows=3, cells=32, unit="person")
+    ContributionBounds(groups=2, rows=3, adjacency=AddRemove, unit='person', cells=32)
     """
 
     groups: int = 1
@@ -35,11 +35,13 @@ class Bounding:
 
     def __post_init__(self) -> None:
         for name in ("groups", "rows", "cells"):
-            object.__setattr__(self, name, whole(getattr(self, name), name=name))
+            object.__setattr__(self, name, exact_integer(getattr(self, name), name=name))
         object.__setattr__(self, "adjacency", exact_adjacency(self.adjacency))
         object.__setattr__(self, "unit", exact_text(self.unit, name="unit"))
         if self.groups > self.cells:
-            raise ParameterError(f"groups must be at most the number of cells, {self.cells}, not {quote(self.groups)}.")
+            raise ParameterError(
+                f"groups must be at most the number of cells, {self.cells}, not {safe_repr(self.groups)}."
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,39 +59,39 @@ class Sensitivity:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Footprint:
+class RowSensitivity:
     """Where one row's features can lie: how far from 0 (an absent row), and how far from each other or from 0.
 
-    >>> age = Footprint(l1=120, l2_squared=120**2, across_l1=240, across_l2_squared=2 * 120**2)
-    >>> age.sensitivity(Bounding())
+    >>> age = RowSensitivity(l1=120, l2_squared=120**2, replace_l1=240, replace_l2_squared=2 * 120**2)
+    >>> age.sensitivity(ContributionBounds())
     Sensitivity(l1=120, l2_squared=14400)
     """
 
     l1: int
     l2_squared: int
-    across_l1: int
-    across_l2_squared: int
+    replace_l1: int
+    replace_l2_squared: int
 
-    def sensitivity(self, bounding: Bounding) -> Sensitivity:
+    def sensitivity(self, bounding: ContributionBounds) -> Sensitivity:
         """Return what one unit can change under the bounding's adjacency.
 
         An added or removed unit changes ``groups`` cells by up to ``rows`` rows. A replaced one changes cells that it
         keeps by the width of the footprint, and may instead leave ``groups`` cells and enter as many others.
 
         >>> from celosia.core import ReplaceOne
-        >>> Footprint(l1=1, l2_squared=1, across_l1=1, across_l2_squared=1).sensitivity(
-        ...     Bounding(groups=2, rows=3, cells=32, adjacency=ReplaceOne)
+        >>> RowSensitivity(l1=1, l2_squared=1, replace_l1=1, replace_l2_squared=1).sensitivity(
+        ...     ContributionBounds(groups=2, rows=3, cells=32, adjacency=ReplaceOne)
         ... )
         Sensitivity(l1=12, l2_squared=36)
         """
         if self.l1 * bounding.rows > _EXACT:
             raise ParameterError(
-                f"rows must be smaller than {quote(bounding.rows)}: one unit would contribute more than 2^51 steps. "
-                "Allow fewer rows of a unit in a group, or declare a coarser grid."
+                f"rows must be smaller than {safe_repr(bounding.rows)}: one unit would contribute more than 2^51 "
+                "steps. Allow fewer rows of a unit in a group, or declare a coarser grid."
             )
         l1, l2_squared = self.l1, self.l2_squared
         if bounding.adjacency is not AddRemove:
-            l1, l2_squared = self.across_l1, self.across_l2_squared
+            l1, l2_squared = self.replace_l1, self.replace_l2_squared
             if bounding.cells > 1:
                 l1, l2_squared = max(l1, 2 * self.l1), max(l2_squared, 2 * self.l2_squared)
         return Sensitivity(

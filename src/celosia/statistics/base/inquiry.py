@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import numpy as np
 
 from celosia.core.errors import InputError, ParameterError
-from celosia.statistics.base.contribution import Bounding, Footprint, Sensitivity
+from celosia.statistics.base.contribution import ContributionBounds, RowSensitivity, Sensitivity
 from celosia.statistics.base.measure import Measure
 from celosia.statistics.base.noise import Noise
 from celosia.statistics.base.products import Products
@@ -45,7 +45,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Inquiry:
+class SummaryRequest:
     """All that is summed: ``parts`` one after the other, each class by class where it is taken so, then combined.
 
     ``combination`` is a matrix of whole numbers, NumPy's or a sparse one of SciPy's, by which the exact sums are
@@ -53,10 +53,11 @@ class Inquiry:
     combined numbers.
 
     >>> from celosia.statistics.moments.measures import RowCount
-    >>> one = Footprint(l1=1, l2_squared=1, across_l1=1, across_l2_squared=1)
-    >>> noise = Noise.laplace(1, one.sensitivity(Bounding()), 1, 1, Bounding())
-    >>> inquiry = Inquiry(
-    ...     parts=(Part(measure=RowCount(), columns=()),), footprint=one, bounding=Bounding(), noise=noise,
+    >>> one = RowSensitivity(l1=1, l2_squared=1, replace_l1=1, replace_l2_squared=1)
+    >>> noise = Noise.laplace(1, one.sensitivity(ContributionBounds()), 1, 1, ContributionBounds())
+    >>> inquiry = SummaryRequest(
+    ...     parts=(Part(measure=RowCount(), columns=()),), footprint=one,
+    ...     bounding=ContributionBounds(), noise=noise,
     ...     event=noise.event, guarantee=noise.guarantee,
     ... )
     >>> inquiry.combined([np.array([[108]])]).tolist()
@@ -64,8 +65,8 @@ class Inquiry:
     """
 
     parts: tuple[Part, ...]
-    footprint: Footprint
-    bounding: Bounding
+    footprint: RowSensitivity
+    bounding: ContributionBounds
     noise: Noise
     event: "Event"
     guarantee: "Guarantee"
@@ -96,10 +97,11 @@ class Inquiry:
         its largest value: if all of them at once, with any signs, stay within the footprint, so does every average.
 
         >>> from celosia.statistics.moments.measures import RowCount
-        >>> one = Footprint(l1=1, l2_squared=1, across_l1=1, across_l2_squared=1)
-        >>> noise = Noise.laplace(1, one.sensitivity(Bounding()), 1, 1, Bounding())
-        >>> Inquiry(
-        ...     parts=(Part(measure=RowCount(), columns=()),), footprint=one, bounding=Bounding(), noise=noise,
+        >>> one = RowSensitivity(l1=1, l2_squared=1, replace_l1=1, replace_l2_squared=1)
+        >>> noise = Noise.laplace(1, one.sensitivity(ContributionBounds()), 1, 1, ContributionBounds())
+        >>> SummaryRequest(
+        ...     parts=(Part(measure=RowCount(), columns=()),), footprint=one,
+        ...     bounding=ContributionBounds(), noise=noise,
         ...     event=noise.event, guarantee=noise.guarantee,
         ... ).bounds_averages
         True
@@ -163,7 +165,7 @@ def _entries(matrix: Any) -> "tuple[NDArray[Any], NDArray[Any], NDArray[Any]]":
     return sparse.row, sparse.col, sparse.data
 
 
-def reached(footprint: Footprint, bounding: Bounding, *, droppable: bool = False) -> Sensitivity:
+def reached(footprint: RowSensitivity, bounding: ContributionBounds, *, droppable: bool = False) -> Sensitivity:
     """Return how far one unit moves the combined numbers: all its rows may be anywhere, in any class.
 
     ``droppable``: a row may be left out for what it holds (a null, a condition), so a replaced one can come or go.
@@ -172,9 +174,9 @@ def reached(footprint: Footprint, bounding: Bounding, *, droppable: bool = False
     may move two of them apart; so of units that may have several rows, also of those of which one row counts (an
     average of all of them), twice the distance from 0 is taken (``proofs/fitting.md``).
 
-    >>> footprint = Footprint(l1=3, l2_squared=5, across_l1=4, across_l2_squared=6)
+    >>> footprint = RowSensitivity(l1=3, l2_squared=5, replace_l1=4, replace_l2_squared=6)
     >>> from celosia.core import ReplaceOne
-    >>> reached(footprint, Bounding(rows=2, adjacency=ReplaceOne))
+    >>> reached(footprint, ContributionBounds(rows=2, adjacency=ReplaceOne))
     Sensitivity(l1=12, l2_squared=80)
     """
     rows = bounding.rows * bounding.groups
@@ -182,24 +184,24 @@ def reached(footprint: Footprint, bounding: Bounding, *, droppable: bool = False
         if droppable:
             footprint = replace(
                 footprint,
-                across_l1=max(footprint.l1, footprint.across_l1),
-                across_l2_squared=max(footprint.l2_squared, footprint.across_l2_squared),
+                replace_l1=max(footprint.l1, footprint.replace_l1),
+                replace_l2_squared=max(footprint.l2_squared, footprint.replace_l2_squared),
             )
-        return footprint.sensitivity(Bounding(adjacency=bounding.adjacency, unit=bounding.unit))
-    doubled = Footprint(
+        return footprint.sensitivity(ContributionBounds(adjacency=bounding.adjacency, unit=bounding.unit))
+    doubled = RowSensitivity(
         l1=footprint.l1,
         l2_squared=footprint.l2_squared,
-        across_l1=2 * footprint.l1,
-        across_l2_squared=4 * footprint.l2_squared,
+        replace_l1=2 * footprint.l1,
+        replace_l2_squared=4 * footprint.l2_squared,
     )
-    return doubled.sensitivity(Bounding(rows=rows, adjacency=bounding.adjacency, unit=bounding.unit))
+    return doubled.sensitivity(ContributionBounds(rows=rows, adjacency=bounding.adjacency, unit=bounding.unit))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
+class Provenance:
     """What was done, beside the noisy numbers: nothing in it was learned from the rows.
 
-    >>> Facts(seeded=False, table="deaths").where is None
+    >>> Provenance(seeded=False, table="deaths").where is None
     True
     """
 
@@ -218,22 +220,22 @@ class Learner(Protocol):
     True
     """
 
-    def inquire(
+    def plan_fit(
         self,
         features: "Mapping[str, Kind]",
         target: "Kind | None" = None,
         *,
-        bounding: Bounding | None = None,
+        bounding: ContributionBounds | None = None,
         droppable: bool = False,
         exact: bool = True,
-    ) -> Inquiry:
+    ) -> SummaryRequest:
         """Return what is to be summed, from public knowledge alone; refuse what cannot be learned from it.
 
         ``droppable``: a row may be left out for what it holds. ``exact``: the budget is an epsilon, and Gaussian noise
         may be certified exactly; where it is a rho or a curve, the noise costs what concentrated privacy says.
         """
 
-    def conclude(self, noisy: "NDArray[np.int64]", inquiry: Inquiry, facts: Facts) -> object:
+    def finish_fit(self, noisy: "NDArray[np.int64]", inquiry: SummaryRequest, facts: Provenance) -> object:
         """Take the noisy numbers and solve; return the fitted estimator."""
 
 

@@ -8,9 +8,9 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
 from celosia.core.errors import ParameterError
-from celosia.core.exact import Exact, quote
+from celosia.core.exact import Exact, safe_repr
 from celosia.data.schema.axis import Axis
-from celosia.statistics.base.contribution import Bounding, Footprint, Sensitivity
+from celosia.statistics.base.contribution import ContributionBounds, RowSensitivity, Sensitivity
 from celosia.statistics.base.noise import Noise
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class Measure(ABC):
     """What all measures have; ``k`` is a row's step on an axis, counted from its lower end.
 
     >>> from celosia.statistics.moments.measures import RowCount
-    >>> RowCount().sensitivity(Bounding(groups=2, cells=5))
+    >>> RowCount().sensitivity(ContributionBounds(groups=2, cells=5))
     Sensitivity(l1=2, l2_squared=2)
     """
 
@@ -55,7 +55,7 @@ class Measure(ABC):
 
     @property
     @abstractmethod
-    def footprint(self) -> Footprint:
+    def footprint(self) -> RowSensitivity:
         """Where one row's features can lie."""
 
     @property
@@ -103,20 +103,20 @@ class Measure(ABC):
         """
         return self
 
-    def sensitivity(self, bounding: Bounding) -> Sensitivity:
+    def sensitivity(self, bounding: ContributionBounds) -> Sensitivity:
         """Return how much of the summary one unit can change.
 
         >>> from celosia.statistics.moments.measures import Distinct
-        >>> Distinct().sensitivity(Bounding(rows=3))
+        >>> Distinct().sensitivity(ContributionBounds(rows=3))
         Sensitivity(l1=3, l2_squared=9)
         """
         return self.footprint.sensitivity(bounding)
 
-    def pure_noise(self, epsilon: Exact, cells: int, bounding: Bounding) -> Noise:
+    def pure_noise(self, epsilon: Exact, cells: int, bounding: ContributionBounds) -> Noise:
         """Return the noise that makes the whole summary epsilon-private: Laplace, for the L1 sensitivity.
 
         >>> from celosia.statistics.moments.measures import RowCount
-        >>> RowCount().pure_noise("0.5", 1, Bounding()).event
+        >>> RowCount().pure_noise("0.5", 1, ContributionBounds()).event
         LaplaceEvent(scale=2, sensitivity=1)
         """
         return Noise.laplace(epsilon, self.sensitivity(bounding), cells, self.width, bounding)
@@ -143,7 +143,9 @@ class Measure(ABC):
 
     def _check(self, quantity: str) -> None:
         if quantity not in self.quantities:
-            raise ParameterError(f"{type(self).__name__} answers {', '.join(self.quantities)}, not {quote(quantity)}.")
+            raise ParameterError(
+                f"{type(self).__name__} answers {', '.join(self.quantities)}, not {safe_repr(quantity)}."
+            )
 
 
 def nearer(axis: Axis, most: int) -> Axis:

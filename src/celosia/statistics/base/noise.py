@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from celosia.core.errors import InputError
-from celosia.core.exact import Exact, exact_level, whole
+from celosia.core.exact import Exact, exact_integer, exact_level
 from celosia.mechanisms.gaussian import Gaussian
 from celosia.mechanisms.k_norm import KNorm
 from celosia.mechanisms.laplace import Laplace
-from celosia.statistics.base.contribution import Bounding, Sensitivity
+from celosia.statistics.base.contribution import ContributionBounds, Sensitivity
 from celosia.statistics.base.tails import cube_margin, laplace_margin, laplace_scale, normal_deviation, normal_margin
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Noise:
 
     With another number of cells (``dataclasses.replace``) every coordinate still gets the same noise.
 
-    >>> noise = Noise.laplace(1, Sensitivity(l1=120, l2_squared=14400), 32, 2, Bounding(cells=32))
+    >>> noise = Noise.laplace(1, Sensitivity(l1=120, l2_squared=14400), 32, 2, ContributionBounds(cells=32))
     >>> noise.event
     LaplaceEvent(scale=120, sensitivity=120, dimension=64)
     """
@@ -54,10 +54,12 @@ class Noise:
             object.__setattr__(self, "mechanism", _resized(self.mechanism, size))
 
     @classmethod
-    def laplace(cls, epsilon: Exact, sensitivity: Sensitivity, cells: int, width: int, bounding: Bounding) -> "Noise":
+    def laplace(
+        cls, epsilon: Exact, sensitivity: Sensitivity, cells: int, width: int, bounding: ContributionBounds
+    ) -> "Noise":
         """Return Laplace noise that makes the whole summary epsilon-private.
 
-        >>> Noise.laplace("0.5", Sensitivity(l1=1, l2_squared=1), 1, 1, Bounding()).guarantee
+        >>> Noise.laplace("0.5", Sensitivity(l1=1, l2_squared=1), 1, 1, ContributionBounds()).guarantee
         PureDP(epsilon=0.5)
         """
         mechanism = Laplace(
@@ -70,10 +72,10 @@ class Noise:
         return cls(mechanism=mechanism, cells=cells, width=width)
 
     @classmethod
-    def k_norm(cls, epsilon: Exact, sensitivity: int, cells: int, width: int, bounding: Bounding) -> "Noise":
+    def k_norm(cls, epsilon: Exact, sensitivity: int, cells: int, width: int, bounding: ContributionBounds) -> "Noise":
         """Return noise that makes the summary epsilon-private if the largest changes of all cells add up to that much.
 
-        >>> Noise.k_norm("0.5", 1000, 2, 3, Bounding(cells=2)).event
+        >>> Noise.k_norm("0.5", 1000, 2, 3, ContributionBounds(cells=2)).event
         KNormEvent(scale=2000, sensitivity=1000, width=3, blocks=2)
         """
         mechanism = KNorm(
@@ -87,10 +89,12 @@ class Noise:
         return cls(mechanism=mechanism, cells=cells, width=width)
 
     @classmethod
-    def gaussian(cls, rho: Exact, sensitivity: Sensitivity, cells: int, width: int, bounding: Bounding) -> "Noise":
+    def gaussian(
+        cls, rho: Exact, sensitivity: Sensitivity, cells: int, width: int, bounding: ContributionBounds
+    ) -> "Noise":
         """Return Gaussian noise that makes the whole summary rho-zCDP.
 
-        >>> Noise.gaussian("0.5", Sensitivity(l1=1, l2_squared=1), 2, 1, Bounding(cells=2)).event
+        >>> Noise.gaussian("0.5", Sensitivity(l1=1, l2_squared=1), 2, 1, ContributionBounds(cells=2)).event
         GaussianEvent(variance=1, sensitivity_squared=1, dimension=2)
         """
         mechanism = Gaussian(
@@ -104,11 +108,17 @@ class Noise:
 
     @classmethod
     def approximate(
-        cls, epsilon: Exact, delta: Exact, sensitivity: Sensitivity, cells: int, width: int, bounding: Bounding
+        cls,
+        epsilon: Exact,
+        delta: Exact,
+        sensitivity: Sensitivity,
+        cells: int,
+        width: int,
+        bounding: ContributionBounds,
     ) -> "Noise":
         """Return Gaussian noise that makes the whole summary (epsilon, delta)-private.
 
-        >>> Noise.approximate(1, "1e-6", Sensitivity(l1=1, l2_squared=1), 1, 1, Bounding()).guarantee
+        >>> Noise.approximate(1, "1e-6", Sensitivity(l1=1, l2_squared=1), 1, 1, ContributionBounds()).guarantee
         ApproxDP(epsilon=1, delta='1e-06')
         """
         mechanism = Gaussian(
@@ -125,7 +135,7 @@ class Noise:
     def kind(self) -> Literal["Laplace", "Gaussian", "K-norm"]:
         """The name of the mechanism.
 
-        >>> Noise.laplace(1, Sensitivity(l1=1, l2_squared=1), 1, 1, Bounding()).kind
+        >>> Noise.laplace(1, Sensitivity(l1=1, l2_squared=1), 1, 1, ContributionBounds()).kind
         'Laplace'
         """
         if isinstance(self.mechanism, KNorm):
@@ -136,7 +146,7 @@ class Noise:
     def event(self) -> "LaplaceEvent | GaussianEvent | KNormEvent":
         """What is run, known before anything is read.
 
-        >>> Noise.laplace(1, Sensitivity(l1=1, l2_squared=1), 1, 1, Bounding()).event
+        >>> Noise.laplace(1, Sensitivity(l1=1, l2_squared=1), 1, 1, ContributionBounds()).event
         LaplaceEvent(scale=1, sensitivity=1)
         """
         return self.mechanism.event
@@ -145,7 +155,7 @@ class Noise:
     def guarantee(self) -> "Guarantee":
         """What the whole noisy summary promises.
 
-        >>> Noise.gaussian(1, Sensitivity(l1=1, l2_squared=1), 1, 1, Bounding()).guarantee
+        >>> Noise.gaussian(1, Sensitivity(l1=1, l2_squared=1), 1, 1, ContributionBounds()).guarantee
         ZCDP(rho=1)
         """
         return self.mechanism.guarantee
@@ -154,7 +164,7 @@ class Noise:
     def variance(self) -> float:
         """The variance of one coordinate's noise, in squared steps.
 
-        >>> round(Noise.laplace(1, Sensitivity(l1=10, l2_squared=100), 1, 1, Bounding()).variance, 2)
+        >>> round(Noise.laplace(1, Sensitivity(l1=10, l2_squared=100), 1, 1, ContributionBounds()).variance, 2)
         199.83
         """
         if isinstance(self.mechanism, Gaussian):
@@ -167,7 +177,7 @@ class Noise:
         """Return a summary with fresh noise in every cell and coordinate.
 
         >>> from celosia.noise import Seeded
-        >>> noise = Noise.laplace(1, Sensitivity(l1=1, l2_squared=1), 2, 1, Bounding(cells=2))
+        >>> noise = Noise.laplace(1, Sensitivity(l1=1, l2_squared=1), 2, 1, ContributionBounds(cells=2))
         >>> noise.release(np.array([[108], [51]]), Seeded(7)).tolist()
         [[112], [51]]
         """
@@ -183,7 +193,7 @@ class Noise:
     def margin(self, level: Exact = 0.95) -> int:
         """Return how far off one coordinate is at most, in steps, with probability ``level`` or more.
 
-        >>> Noise.laplace(1, Sensitivity(l1=1, l2_squared=1), 1, 1, Bounding()).margin(0.95)
+        >>> Noise.laplace(1, Sensitivity(l1=1, l2_squared=1), 1, 1, ContributionBounds()).margin(0.95)
         3
         """
         if isinstance(self.mechanism, KNorm):
@@ -196,7 +206,7 @@ class Noise:
         The last axis of ``weights`` runs over coordinates. Larger weights never give a smaller margin than the truth
         for smaller ones: where weights are known up to a range, the largest magnitudes will do.
 
-        >>> noise = Noise.laplace(1, Sensitivity(l1=100, l2_squared=10000), 1, 2, Bounding())
+        >>> noise = Noise.laplace(1, Sensitivity(l1=100, l2_squared=10000), 1, 2, ContributionBounds())
         >>> noise.margin_of([[1, 0], [0.5, 0.5]]).round().tolist()
         [300.0, 206.0]
         """
@@ -234,7 +244,7 @@ def _resized(mechanism: Laplace | Gaussian, size: int) -> Laplace | Gaussian:
 
 
 def _size(cells: int, width: int) -> int:
-    return whole(cells, name="cells") * whole(width, name="width")
+    return exact_integer(cells, name="cells") * exact_integer(width, name="width")
 
 
 def _sinh(x: float) -> float:

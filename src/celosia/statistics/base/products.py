@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from celosia.core.errors import ParameterError
-from celosia.core.exact import quote, whole
+from celosia.core.exact import exact_integer, safe_repr
 from celosia.data.schema.axis import Axis
-from celosia.statistics.base.contribution import Footprint
+from celosia.statistics.base.contribution import RowSensitivity
 from celosia.statistics.base.measure import Measure
 
 if TYPE_CHECKING:
@@ -51,14 +51,14 @@ class Products(Measure):
         for monomial in self.monomials:
             if len(monomial) > 2 or not all(0 <= place < len(self.columns) for place in monomial):
                 raise ParameterError(
-                    f"A monomial names at most two of {len(self.columns)} columns, not {quote(monomial)}."
+                    f"A monomial names at most two of {len(self.columns)} columns, not {safe_repr(monomial)}."
                 )
         if self.weights is not None:
             if len(self.weights) != len(self.monomials):
                 raise ParameterError(
                     f"weights must be one for each of {len(self.monomials)} monomials, not {len(self.weights)}."
                 )
-            object.__setattr__(self, "weights", tuple(whole(weight, name="weights") for weight in self.weights))
+            object.__setattr__(self, "weights", tuple(exact_integer(weight, name="weights") for weight in self.weights))
 
     @property
     def axes(self) -> tuple[Axis, ...]:
@@ -126,17 +126,17 @@ class Products(Measure):
         )
 
     @property
-    def footprint(self) -> Footprint:
+    def footprint(self) -> RowSensitivity:
         """How far a row can be from none, and from another: for any set of monomials, so not always tight."""
         far = self.largest
         across = [0 if not m else (high - low) for m, (low, high) in zip(self.monomials, self.reach, strict=True)]
         # A row may also be left out by the schema (a null that is dropped), so a replaced one can come or go.
         wide = [max(a, b) for a, b in zip(across, far, strict=True)]
-        return Footprint(
+        return RowSensitivity(
             l1=sum(far),
             l2_squared=sum(f * f for f in far),
-            across_l1=sum(wide),
-            across_l2_squared=sum(w * w for w in wide),
+            replace_l1=sum(wide),
+            replace_l2_squared=sum(w * w for w in wide),
         )
 
     def features(self, *k: Any) -> tuple[Any, ...]:
@@ -170,7 +170,9 @@ class Products(Measure):
         return None
 
     def _check(self, quantity: str) -> None:
-        raise ParameterError(f"Sums of products answer no {quote(quantity)}: an estimator solves for what it wants.")
+        raise ParameterError(
+            f"Sums of products answer no {safe_repr(quantity)}: an estimator solves for what it wants."
+        )
 
 
 def _is_square(monomial: Monomial) -> bool:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from celosia.data.schema.axis import Axis
-from celosia.statistics.base.contribution import Footprint
+from celosia.statistics.base.contribution import RowSensitivity
 from celosia.statistics.base.estimate import Estimate
 from celosia.statistics.base.measure import Measure
 from celosia.statistics.base.ratios import whole_counts
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 class MomentsOfAll(Measure):
     """``rows``: all of them; ``count``, ``sum`` and ``mean``: of those that have a value.
 
-    >>> from celosia.statistics.base.contribution import Bounding
+    >>> from celosia.statistics.base.contribution import ContributionBounds
     >>> from fractions import Fraction
-    >>> MomentsOfAll(FirstMoments(Axis(0, 120, Fraction(1)))).sensitivity(Bounding())
+    >>> MomentsOfAll(FirstMoments(Axis(0, 120, Fraction(1)))).sensitivity(ContributionBounds())
     Sensitivity(l1=120, l2_squared=14400)
     """
 
@@ -51,7 +51,7 @@ class MomentsOfAll(Measure):
         return ("rows", *self.present.quantities)
 
     @property
-    def footprint(self) -> Footprint:
+    def footprint(self) -> RowSensitivity:
         """Three whole numbers of 0 or more that sum to R."""
         return simplex(self.present.total)
 
@@ -79,11 +79,11 @@ class MomentsOfAll(Measure):
     def answer(self, quantity: str, noisy: "NDArray[np.int64]", noise: "Noise") -> Estimate:
         """Return what a noisy summary says of a quantity.
 
-        >>> from celosia.statistics.base.contribution import Bounding
+        >>> from celosia.statistics.base.contribution import ContributionBounds
         >>> from celosia.statistics.base.noise import Noise
         >>> from fractions import Fraction
         >>> ages = MomentsOfAll(FirstMoments(Axis(0, 120, Fraction(1))))
-        >>> noise = Noise.laplace(1, ages.sensitivity(Bounding()), 1, 3, Bounding())
+        >>> noise = Noise.laplace(1, ages.sensitivity(ContributionBounds()), 1, 3, ContributionBounds())
         >>> noisy = np.array([[50_000, 70_000, 12_000]])
         >>> ages.answer("rows", noisy, noise).value.tolist(), ages.answer("count", noisy, noise).value.tolist()
         ([1100], [1000])
@@ -103,11 +103,11 @@ class MomentsOfAll(Measure):
     def spread(self, quantity: str, noise: "Noise", *, rows: float | None, level: float = 0.95) -> float | None:
         """Return how far off a quantity will be, with this many rows.
 
-        >>> from celosia.statistics.base.contribution import Bounding
+        >>> from celosia.statistics.base.contribution import ContributionBounds
         >>> from celosia.statistics.base.noise import Noise
         >>> from fractions import Fraction
         >>> ages = MomentsOfAll(FirstMoments(Axis(0, 120, Fraction(1))))
-        >>> noise = Noise.laplace(1, ages.sensitivity(Bounding()), 1, 3, Bounding())
+        >>> noise = Noise.laplace(1, ages.sensitivity(ContributionBounds()), 1, 3, ContributionBounds())
         >>> round(ages.spread("rows", noise, rows=None), 1)
         5.0
         """

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from celosia.data.schema.axis import Axis
-from celosia.statistics.base.contribution import Footprint
+from celosia.statistics.base.contribution import RowSensitivity
 from celosia.statistics.base.estimate import Estimate
 from celosia.statistics.base.measure import Measure, parts_of
 from celosia.statistics.base.ratios import Between, Ratio, magnitudes, over, squares, variance_between, whole_counts
@@ -36,9 +36,9 @@ def bernstein(k: Any, steps: int, degree: int) -> tuple[Any, ...]:
     return (rest, k) if degree == 1 else (rest * rest, (k + k) * rest, k * k)
 
 
-def simplex(total: int) -> Footprint:
+def simplex(total: int) -> RowSensitivity:
     """Return the footprint of several features of 0 or more that sum to ``total``, each of which can be all of it."""
-    return Footprint(l1=total, l2_squared=total**2, across_l1=2 * total, across_l2_squared=2 * total**2)
+    return RowSensitivity(l1=total, l2_squared=total**2, replace_l1=2 * total, replace_l2_squared=2 * total**2)
 
 
 class Moments(Measure):
@@ -67,11 +67,11 @@ class Moments(Measure):
     def answer(self, quantity: str, noisy: NDArray[np.int64], noise: "Noise") -> Estimate:
         """Return the quantity, cell by cell; where the noisy number of rows is not positive, the middle of its range.
 
-        >>> from celosia.statistics.base.contribution import Bounding
+        >>> from celosia.statistics.base.contribution import ContributionBounds
         >>> from celosia.statistics.base.noise import Noise
         >>> from fractions import Fraction
         >>> ages = FirstMoments(Axis(0, 120, Fraction(1)))
-        >>> noise = Noise.laplace(1, ages.sensitivity(Bounding()), 1, 2, Bounding())
+        >>> noise = Noise.laplace(1, ages.sensitivity(ContributionBounds()), 1, 2, ContributionBounds())
         >>> ages.answer("mean", np.array([[50_000, 70_000]]), noise).value.tolist()
         [50.0]
         """
@@ -117,11 +117,11 @@ class Moments(Measure):
     def spread(self, quantity: str, noise: "Noise", *, rows: float | None, level: float = 0.95) -> float | None:
         """Return how far off a quantity will be, for the worst of columns; a ratio, with this many rows.
 
-        >>> from celosia.statistics.base.contribution import Bounding
+        >>> from celosia.statistics.base.contribution import ContributionBounds
         >>> from celosia.statistics.base.noise import Noise
         >>> from fractions import Fraction
         >>> ages = FirstMoments(Axis(0, 120, Fraction(1)))
-        >>> noise = Noise.laplace(1, ages.sensitivity(Bounding()), 1, 2, Bounding())
+        >>> noise = Noise.laplace(1, ages.sensitivity(ContributionBounds()), 1, 2, ContributionBounds())
         >>> round(ages.spread("mean", noise, rows=100_000), 4)
         0.0036
         """
@@ -150,9 +150,9 @@ class Moments(Measure):
 class FirstMoments(Moments):
     """Count, sum and mean of a column from two features, ``k`` and ``R - k``, that sum to R.
 
-    >>> from celosia.statistics.base.contribution import Bounding
+    >>> from celosia.statistics.base.contribution import ContributionBounds
     >>> from fractions import Fraction
-    >>> FirstMoments(Axis(0, 120, Fraction(1))).sensitivity(Bounding())
+    >>> FirstMoments(Axis(0, 120, Fraction(1))).sensitivity(ContributionBounds())
     Sensitivity(l1=120, l2_squared=14400)
     """
 
@@ -175,7 +175,7 @@ class FirstMoments(Moments):
         return ("count", "sum", "mean")
 
     @property
-    def footprint(self) -> Footprint:
+    def footprint(self) -> RowSensitivity:
         """Two whole numbers of 0 or more that sum to R."""
         return simplex(self.axis.steps * self.parts)
 
@@ -204,9 +204,9 @@ class SecondMoments(Moments):
 
     The variance is the mean squared distance from the mean (divided by n, not by n - 1).
 
-    >>> from celosia.statistics.base.contribution import Bounding
+    >>> from celosia.statistics.base.contribution import ContributionBounds
     >>> from fractions import Fraction
-    >>> SecondMoments(Axis(0, 120, Fraction(1))).sensitivity(Bounding())
+    >>> SecondMoments(Axis(0, 120, Fraction(1))).sensitivity(ContributionBounds())
     Sensitivity(l1=14400, l2_squared=207360000)
     """
 
@@ -234,7 +234,7 @@ class SecondMoments(Moments):
         return ("count", "sum", "mean", "variance", "std")
 
     @property
-    def footprint(self) -> Footprint:
+    def footprint(self) -> RowSensitivity:
         """Three whole numbers of 0 or more that sum to R^2."""
         return simplex(self.axes[0].steps ** 2 * self.parts)
 

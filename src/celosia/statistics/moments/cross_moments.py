@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from celosia.core.errors import ParameterError
-from celosia.core.exact import quote
+from celosia.core.exact import safe_repr
 from celosia.data.schema.axis import Axis
-from celosia.statistics.base.contribution import Footprint
+from celosia.statistics.base.contribution import RowSensitivity
 from celosia.statistics.base.estimate import Estimate
 from celosia.statistics.base.measure import Measure, parts_of
 from celosia.statistics.base.ratios import Between, whole_counts
@@ -36,10 +36,10 @@ _EVEN = 1 / 12  # the variance of values spread evenly over a range of 1
 class CrossMoments(Measure):
     """Count, covariance and correlation of two columns; with ``degree=1`` no correlation, and a better covariance.
 
-    >>> from celosia.statistics.base.contribution import Bounding
+    >>> from celosia.statistics.base.contribution import ContributionBounds
     >>> from fractions import Fraction
     >>> tenths = Axis(0, 10, Fraction(1, 10))
-    >>> CrossMoments(tenths, tenths, degree=1).sensitivity(Bounding())
+    >>> CrossMoments(tenths, tenths, degree=1).sensitivity(ContributionBounds())
     Sensitivity(l1=100, l2_squared=10000)
     """
 
@@ -50,7 +50,7 @@ class CrossMoments(Measure):
 
     def __post_init__(self) -> None:
         if self.degree not in (1, 2):
-            raise ParameterError(f"degree must be 1 (covariance) or 2 (correlation too), not {quote(self.degree)}.")
+            raise ParameterError(f"degree must be 1 (covariance) or 2 (correlation too), not {safe_repr(self.degree)}.")
 
     @property
     def axes(self) -> tuple[Axis, ...]:
@@ -82,7 +82,7 @@ class CrossMoments(Measure):
         return (area if self.degree == 1 else area * area) * self.parts
 
     @property
-    def footprint(self) -> Footprint:
+    def footprint(self) -> RowSensitivity:
         """Whole numbers of 0 or more that sum to ``total``."""
         return simplex(self.total)
 
@@ -105,11 +105,11 @@ class CrossMoments(Measure):
     def answer(self, quantity: str, noisy: NDArray[np.int64], noise: "Noise") -> Estimate:
         """Return the quantity, cell by cell; 0 for a covariance or correlation without rows.
 
-        >>> from celosia.statistics.base.contribution import Bounding
+        >>> from celosia.statistics.base.contribution import ContributionBounds
         >>> from celosia.statistics.base.noise import Noise
         >>> from fractions import Fraction
         >>> pair = CrossMoments(Axis(0, 10, Fraction(1)), Axis(0, 10, Fraction(1)), degree=1)
-        >>> noise = Noise.laplace(1, pair.sensitivity(Bounding()), 1, 4, Bounding())
+        >>> noise = Noise.laplace(1, pair.sensitivity(ContributionBounds()), 1, 4, ContributionBounds())
         >>> pair.answer("covariance", np.array([[50_000, 0, 0, 50_000]]), noise).value.tolist()
         [25.0]
         """
@@ -141,11 +141,11 @@ class CrossMoments(Measure):
 
         A correlation has no worst case worth telling: it is for values spread evenly over their ranges.
 
-        >>> from celosia.statistics.base.contribution import Bounding
+        >>> from celosia.statistics.base.contribution import ContributionBounds
         >>> from celosia.statistics.base.noise import Noise
         >>> from fractions import Fraction
         >>> pair = CrossMoments(Axis(0, 100, Fraction(1)), Axis(0, 100, Fraction(1)), degree=1)
-        >>> noise = Noise.laplace(1, pair.sensitivity(Bounding()), 1, 4, Bounding())
+        >>> noise = Noise.laplace(1, pair.sensitivity(ContributionBounds()), 1, 4, ContributionBounds())
         >>> round(pair.spread("covariance", noise, rows=10_000), 1)
         3.0
         """

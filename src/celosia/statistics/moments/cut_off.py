@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from celosia.core.errors import QueryError
-from celosia.core.exact import whole
-from celosia.statistics.base.contribution import Footprint
+from celosia.core.exact import exact_integer
+from celosia.statistics.base.contribution import RowSensitivity
 from celosia.statistics.base.estimate import Estimate
 from celosia.statistics.base.measure import Measure
 from celosia.statistics.base.noise_sums import sum_margin
@@ -52,10 +52,10 @@ class CutOffMeasure(Measure):
     def answer(self, quantity: str, noisy: "NDArray[np.int64]", noise: "Noise") -> Estimate:
         """Return the share that the limits keep in all cells together, between 0 and 1.
 
-        >>> from celosia.statistics.base.contribution import Bounding
+        >>> from celosia.statistics.base.contribution import ContributionBounds
         >>> from celosia.statistics.base.noise import Noise
         >>> rows = CutRows(most=10)
-        >>> noise = Noise.laplace(1, rows.sensitivity(Bounding(cells=2)), 2, 2, Bounding(cells=2))
+        >>> noise = Noise.laplace(1, rows.sensitivity(ContributionBounds(cells=2)), 2, 2, ContributionBounds(cells=2))
         >>> estimate = rows.answer("kept", np.array([[700, 100], [200, 0]]), noise)
         >>> estimate.value.tolist(), [end.round(3).tolist() for end in estimate.interval(0.95)]
         ([0.9], [[0.82], [0.98]])
@@ -81,18 +81,18 @@ class CutOffMeasure(Measure):
 class CutRows(CutOffMeasure):
     """Rows kept and rows cut off in each cell; one person has at most ``most`` of them, in all cells together.
 
-    >>> from celosia.statistics.base.contribution import Bounding
-    >>> CutRows(most=638).sensitivity(Bounding(unit="person"))
+    >>> from celosia.statistics.base.contribution import ContributionBounds
+    >>> CutRows(most=638).sensitivity(ContributionBounds(unit="person"))
     Sensitivity(l1=638, l2_squared=407044)
     """
 
     most: int = 1
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "most", whole(self.most, name="most"))
+        object.__setattr__(self, "most", exact_integer(self.most, name="most"))
 
     @property
-    def footprint(self) -> Footprint:
+    def footprint(self) -> RowSensitivity:
         """All of a person's rows, in any of the numbers."""
         return simplex(self.most)
 
@@ -101,13 +101,13 @@ class CutRows(CutOffMeasure):
 class CutPersons(CutOffMeasure):
     """Persons of whom all rows count and persons of whom some are cut off, in all cells together.
 
-    >>> from celosia.statistics.base.contribution import Bounding
-    >>> CutPersons().sensitivity(Bounding(unit="person"))
+    >>> from celosia.statistics.base.contribution import ContributionBounds
+    >>> CutPersons().sensitivity(ContributionBounds(unit="person"))
     Sensitivity(l1=1, l2_squared=1)
     """
 
     @property
-    def footprint(self) -> Footprint:
+    def footprint(self) -> RowSensitivity:
         """One person is in one of the two numbers."""
         return simplex(1)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from celosia.data.schema.axis import Axis
-from celosia.statistics.base.contribution import Bounding, Footprint, Sensitivity
+from celosia.statistics.base.contribution import ContributionBounds, RowSensitivity, Sensitivity
 from celosia.statistics.base.estimate import Estimate
 from celosia.statistics.base.measure import Measure, nearer
 from celosia.statistics.base.ratios import Between, Ratio, over
@@ -29,9 +29,9 @@ _AVERAGED_APART = 2**13  # below, nobody's rows are so many that their sums time
 class HalfHalfMean(Measure):
     """The mean as a noisy sum over a noisy count.
 
-    >>> from celosia.statistics.base.contribution import Bounding
+    >>> from celosia.statistics.base.contribution import ContributionBounds
     >>> from fractions import Fraction
-    >>> HalfHalfMean(Axis(0, 120, Fraction(1))).sensitivity(Bounding())
+    >>> HalfHalfMean(Axis(0, 120, Fraction(1))).sensitivity(ContributionBounds())
     Sensitivity(l1=240, l2_squared=28800)
     """
 
@@ -59,23 +59,23 @@ class HalfHalfMean(Measure):
         return ((min(axis.lowest, 0), max(axis.highest, 0)), (0, self._unit))
 
     @property
-    def footprint(self) -> Footprint:
+    def footprint(self) -> RowSensitivity:
         """Up to ``M`` in the sum and ``M`` in the count; two rows differ in the sum alone."""
         (axis,), unit = self.axes, self._unit
-        return Footprint(
+        return RowSensitivity(
             l1=2 * unit,
             l2_squared=2 * unit**2,
-            across_l1=2 * unit,  # of a row and an absent one; two rows are R apart, which is not more
-            across_l2_squared=max(axis.steps**2, 2 * unit**2),
+            replace_l1=2 * unit,  # of a row and an absent one; two rows are R apart, which is not more
+            replace_l2_squared=max(axis.steps**2, 2 * unit**2),
         )
 
-    def sensitivity(self, bounding: Bounding) -> Sensitivity:
+    def sensitivity(self, bounding: ContributionBounds) -> Sensitivity:
         """Return how much one unit can change, with what rounding the averages of very many rows may add.
 
         The two features of a person are rounded apart where their sums are beyond 2^53: by up to two steps each.
 
         >>> from fractions import Fraction
-        >>> HalfHalfMean(Axis(0, 2**20, Fraction(1))).sensitivity(Bounding()).l1 - 2**21
+        >>> HalfHalfMean(Axis(0, 2**20, Fraction(1))).sensitivity(ContributionBounds()).l1 - 2**21
         4
         """
         exact = self.footprint.sensitivity(bounding)
@@ -119,11 +119,11 @@ class HalfHalfMean(Measure):
     def spread(self, quantity: str, noise: "Noise", *, rows: float | None, level: float = 0.95) -> float | None:
         """Return how far off the mean will be with this many rows, for the worst of columns.
 
-        >>> from celosia.statistics.base.contribution import Bounding
+        >>> from celosia.statistics.base.contribution import ContributionBounds
         >>> from celosia.statistics.base.noise import Noise
         >>> from fractions import Fraction
         >>> ages = HalfHalfMean(Axis(0, 120, Fraction(1)))
-        >>> noise = Noise.laplace(1, ages.sensitivity(Bounding()), 1, 2, Bounding())
+        >>> noise = Noise.laplace(1, ages.sensitivity(ContributionBounds()), 1, 2, ContributionBounds())
         >>> round(ages.spread("mean", noise, rows=100_000), 4)
         0.0099
         """

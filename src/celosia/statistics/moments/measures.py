@@ -12,9 +12,9 @@ import numpy as np
 
 from celosia.core.adjacency import AddRemove
 from celosia.core.errors import ParameterError
-from celosia.core.exact import whole
+from celosia.core.exact import exact_integer
 from celosia.data.schema.axis import Axis
-from celosia.statistics.base.contribution import Bounding, Footprint, Sensitivity
+from celosia.statistics.base.contribution import ContributionBounds, RowSensitivity, Sensitivity
 from celosia.statistics.base.estimate import Estimate
 from celosia.statistics.base.measure import Measure, nearer, parts_of
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from celosia.statistics.base.noise import Noise
 
 _LARGEST_ROW = 2**40  # steps of one row: sums of 2^22 rows stay below 2^62
-_ONE = Footprint(l1=1, l2_squared=1, across_l1=1, across_l2_squared=1)
+_ONE = RowSensitivity(l1=1, l2_squared=1, replace_l1=1, replace_l2_squared=1)
 
 
 class _Counts(Measure):
@@ -37,7 +37,7 @@ class _Counts(Measure):
         return 1
 
     @property
-    def footprint(self) -> Footprint:
+    def footprint(self) -> RowSensitivity:
         return _ONE
 
     def features(self, *k: Any) -> tuple[Any, ...]:  # noqa: ARG002 - a count looks at no column
@@ -94,7 +94,7 @@ class Total(Measure):
 
     ``parts`` cuts every step into so many: where the rows of a person are averaged, a coarse axis would round too much.
 
-    >>> Total(Axis(-5, 3, Fraction(1))).sensitivity(Bounding())
+    >>> Total(Axis(-5, 3, Fraction(1))).sensitivity(ContributionBounds())
     Sensitivity(l1=5, l2_squared=25)
     """
 
@@ -127,11 +127,11 @@ class Total(Measure):
         return ((min(axis.lowest, 0) * self.parts, max(axis.highest, 0) * self.parts),)
 
     @property
-    def footprint(self) -> Footprint:
+    def footprint(self) -> RowSensitivity:
         """How far from 0 a row can be, and how far from another or from an absent one."""
         ((low, high),) = self.reach
         far = max(-low, high)
-        return Footprint(l1=far, l2_squared=far**2, across_l1=high - low, across_l2_squared=(high - low) ** 2)
+        return RowSensitivity(l1=far, l2_squared=far**2, replace_l1=high - low, replace_l2_squared=(high - low) ** 2)
 
     def features(self, *k: Any) -> tuple[Any, ...]:
         """Return the step itself.
@@ -172,7 +172,7 @@ class CentredSum(Measure):
     Under replace-one, with no row left out, one row changes it by the range and nothing else needs noise.
 
     >>> from celosia.core import ReplaceOne
-    >>> CentredSum(Axis(0, 120, Fraction(1)), rows=1000).sensitivity(Bounding(adjacency=ReplaceOne))
+    >>> CentredSum(Axis(0, 120, Fraction(1)), rows=1000).sensitivity(ContributionBounds(adjacency=ReplaceOne))
     Sensitivity(l1=240, l2_squared=57600)
     """
 
@@ -180,7 +180,7 @@ class CentredSum(Measure):
     rows: int
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "rows", whole(self.rows, name="rows", least=0))
+        object.__setattr__(self, "rows", exact_integer(self.rows, name="rows", least=0))
 
     @property
     def axes(self) -> tuple[Axis, ...]:
@@ -203,10 +203,10 @@ class CentredSum(Measure):
         return ((-self.axis.steps, self.axis.steps),)
 
     @property
-    def footprint(self) -> Footprint:
+    def footprint(self) -> RowSensitivity:
         """Half the range to both sides, in half steps."""
         far = self.axis.steps
-        return Footprint(l1=far, l2_squared=far**2, across_l1=2 * far, across_l2_squared=4 * far**2)
+        return RowSensitivity(l1=far, l2_squared=far**2, replace_l1=2 * far, replace_l2_squared=4 * far**2)
 
     def features(self, *k: Any) -> tuple[Any, ...]:
         """Return twice the distance from the middle.
@@ -217,7 +217,7 @@ class CentredSum(Measure):
         (step,) = k
         return (step + step - self.axis.steps,)
 
-    def sensitivity(self, bounding: Bounding) -> Sensitivity:
+    def sensitivity(self, bounding: ContributionBounds) -> Sensitivity:
         """Return twice the range in half steps; only under replace-one of single rows is their number public."""
         if bounding.adjacency is AddRemove or (bounding.groups, bounding.rows, bounding.cells) != (1, 1, 1):
             raise ParameterError(
@@ -267,7 +267,7 @@ class Bins(Measure):
     count: int
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "count", whole(self.count, name="count"))
+        object.__setattr__(self, "count", exact_integer(self.count, name="count"))
 
     @property
     def width(self) -> int:
@@ -280,10 +280,10 @@ class Bins(Measure):
         return ("histogram",)
 
     @property
-    def footprint(self) -> Footprint:
+    def footprint(self) -> RowSensitivity:
         """One in one bin; a row that changes its bin changes two."""
         moved = min(self.count, 2)
-        return Footprint(l1=1, l2_squared=1, across_l1=moved, across_l2_squared=moved)
+        return RowSensitivity(l1=1, l2_squared=1, replace_l1=moved, replace_l2_squared=moved)
 
     def features(self, *k: Any) -> tuple[Any, ...]:
         """Return one at the bin's index and nothing elsewhere; an engine rather counts rows by bin."""

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from celosia.core.errors import ParameterError
 from celosia.data.schema.axis import Axis
-from celosia.statistics.base.contribution import Footprint
+from celosia.statistics.base.contribution import RowSensitivity
 from celosia.statistics.base.estimate import Estimate
 from celosia.statistics.base.measure import Measure
 from celosia.statistics.base.noise import Noise
@@ -25,7 +25,7 @@ from celosia.statistics.moments.bernstein import FirstMoments
 
 if TYPE_CHECKING:
     from celosia.core.exact import Exact
-    from celosia.statistics.base.contribution import Bounding
+    from celosia.statistics.base.contribution import ContributionBounds
 
 MOST_COLUMNS: Final = 7
 """Columns that share a measurement: noise vectors have at most 16 coordinates."""
@@ -43,11 +43,11 @@ class SharedMoments(Measure):
     ``nullable`` says which columns may miss a value; ``with_rows`` whether all rows are counted, too, as they must be
     where a column never misses one.
 
-    >>> from celosia.statistics.base.contribution import Bounding
+    >>> from celosia.statistics.base.contribution import ContributionBounds
     >>> pair = SharedMoments((Axis(0, 120, Fraction(1)), Axis(0, 1, Fraction(1))), (False, False))
     >>> pair.quantities
     ('rows', 'count 0', 'sum 0', 'mean 0', 'count 1', 'sum 1', 'mean 1')
-    >>> pair.pure_noise(1, 1, Bounding()).event
+    >>> pair.pure_noise(1, 1, ContributionBounds()).event
     KNormEvent(scale=16777216, sensitivity=16777216, width=3)
     """
 
@@ -90,16 +90,16 @@ class SharedMoments(Measure):
         return (*(((0, total),) if self.with_rows else ()), *values, *((against, self._presence),) * sum(self.nullable))
 
     @property
-    def footprint(self) -> Footprint:
+    def footprint(self) -> RowSensitivity:
         """In a box. Two rows are farthest apart where all values are there; rounding may add two steps to each."""
         total, presence, missing = self.row, self._presence, sum(self.nullable)
         columns = len(self.columns)
         across = 2 if self.with_rows else 1  # how far a number goes that is for or against, or there or not
-        return Footprint(
+        return RowSensitivity(
             l1=(self.with_rows + columns) * total + missing * presence,
             l2_squared=(self.with_rows + columns) * total**2 + missing * presence**2,
-            across_l1=2 * columns * total + missing * across * presence + 2 * self.width,
-            across_l2_squared=4 * columns * total**2 + 4 * self.width,
+            replace_l1=2 * columns * total + missing * across * presence + 2 * self.width,
+            replace_l2_squared=4 * columns * total**2 + 4 * self.width,
         )
 
     @property
@@ -128,10 +128,10 @@ class SharedMoments(Measure):
         )
         return (*((self.row,) if self.with_rows else ()), *values, *presence)
 
-    def pure_noise(self, epsilon: "Exact", cells: int, bounding: "Bounding") -> Noise:
+    def pure_noise(self, epsilon: "Exact", cells: int, bounding: "ContributionBounds") -> Noise:
         """Return K-norm noise: the largest number of a cell moves by P for a row, or by 2 P if one is replaced."""
         total = self.row
-        largest = Footprint(l1=total, l2_squared=total**2, across_l1=2 * total, across_l2_squared=4 * total**2)
+        largest = RowSensitivity(l1=total, l2_squared=total**2, replace_l1=2 * total, replace_l2_squared=4 * total**2)
         return Noise.k_norm(epsilon, largest.sensitivity(bounding).l1, cells, self.width, bounding)
 
     def of(self, quantity: str) -> tuple[str, Measure]:
@@ -148,9 +148,9 @@ class SharedMoments(Measure):
     def answer(self, quantity: str, noisy: NDArray[np.int64], noise: Noise) -> Estimate:
         """Return a quantity, cell by cell; where the noisy number of values is not positive, a mean is the middle.
 
-        >>> from celosia.statistics.base.contribution import Bounding
+        >>> from celosia.statistics.base.contribution import ContributionBounds
         >>> pair = SharedMoments((Axis(0, 120, Fraction(1)), Axis(0, 1, Fraction(1))), (False, False))
-        >>> noise = pair.pure_noise(1, 1, Bounding())
+        >>> noise = pair.pure_noise(1, 1, ContributionBounds())
         >>> noisy = np.array([[1000 * 2**24, 250 * 2**24, -500 * 2**24]])
         >>> [round(float(pair.answer(name, noisy, noise).value[0]), 2) for name in ("rows", "mean 0", "sum 1")]
         [1000.0, 75.0, 250.0]
@@ -220,9 +220,9 @@ class SharedMoments(Measure):
     def spread(self, quantity: str, noise: Noise, *, rows: float | None, level: float = 0.95) -> float | None:
         """Return how far off a quantity will be; a mean, for the worst of columns with this many rows.
 
-        >>> from celosia.statistics.base.contribution import Bounding
+        >>> from celosia.statistics.base.contribution import ContributionBounds
         >>> pair = SharedMoments((Axis(0, 120, Fraction(1)), Axis(0, 1, Fraction(1))), (False, False))
-        >>> noise = pair.pure_noise(1, 1, Bounding())
+        >>> noise = pair.pure_noise(1, 1, ContributionBounds())
         >>> round(pair.spread("rows", noise, rows=None), 2), round(pair.spread("mean 0", noise, rows=100_000), 4)
         (5.19, 0.0046)
         """

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
-from celosia.core.exact import Exact, exact_level, whole
+from celosia.core.exact import Exact, exact_integer, exact_level
 from celosia.statistics.base.choice import Choice, choose_largest, count_rate, gap_at_most
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from celosia.core.mechanism import Source
-    from celosia.statistics.base.contribution import Bounding
+    from celosia.statistics.base.contribution import ContributionBounds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,8 +26,8 @@ class Mode(Choice):
     """The index of the most common of ``candidates`` values.
 
     >>> import numpy as np
-    >>> from celosia.statistics.base.contribution import Bounding
-    >>> Mode(candidates=3).release(np.array([[10, 500, 20]]), 1, Bounding()).value.tolist()
+    >>> from celosia.statistics.base.contribution import ContributionBounds
+    >>> Mode(candidates=3).release(np.array([[10, 500, 20]]), 1, ContributionBounds()).value.tolist()
     [1]
     """
 
@@ -35,18 +35,18 @@ class Mode(Choice):
     quantities: ClassVar[tuple[str, ...]] = ("mode",)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "candidates", whole(self.candidates, name="candidates"))
+        object.__setattr__(self, "candidates", exact_integer(self.candidates, name="candidates"))
 
     @property
     def width(self) -> int:
         """One count for each candidate."""
         return self.candidates
 
-    def parts(self, bounding: "Bounding", *, pure: bool = True) -> int:  # noqa: ARG002 - the same for all
+    def parts(self, bounding: "ContributionBounds", *, pure: bool = True) -> int:  # noqa: ARG002 - the same for all
         """Return 1: one selection in each cell.
 
-        >>> from celosia.statistics.base.contribution import Bounding
-        >>> Mode(candidates=3).parts(Bounding())
+        >>> from celosia.statistics.base.contribution import ContributionBounds
+        >>> Mode(candidates=3).parts(ContributionBounds())
         1
         """
         return 1
@@ -54,7 +54,7 @@ class Mode(Choice):
     def spread(
         self,
         epsilon: Exact | None,
-        bounding: "Bounding",
+        bounding: "ContributionBounds",
         *,
         rho: Exact | None = None,
         pure: bool = True,  # noqa: ARG002 - the bound holds for both mechanisms
@@ -63,20 +63,20 @@ class Mode(Choice):
     ) -> float:
         """Return how many rows the chosen value has less than the most common one, at most, at this level.
 
-        >>> from celosia.statistics.base.contribution import Bounding
-        >>> round(Mode(candidates=49).spread(1, Bounding()), 1)
+        >>> from celosia.statistics.base.contribution import ContributionBounds
+        >>> round(Mode(candidates=49).spread(1, ContributionBounds()), 1)
         6.9
         """
         rate = count_rate(self.each(epsilon, bounding, rho=rho), bounding)
         return gap_at_most(self.candidates, 1 - exact_level(level), rate)
 
     def explain(
-        self, epsilon: Exact | None, bounding: "Bounding", *, rho: Exact | None = None, pure: bool = True
+        self, epsilon: Exact | None, bounding: "ContributionBounds", *, rho: Exact | None = None, pure: bool = True
     ) -> tuple[str, ...]:
         """Return how the mode is chosen.
 
-        >>> from celosia.statistics.base.contribution import Bounding
-        >>> print(*Mode(candidates=49).explain(1, Bounding()))
+        >>> from celosia.statistics.base.contribution import ContributionBounds
+        >>> print(*Mode(candidates=49).explain(1, ContributionBounds()))
         The mode is chosen among 49 values by permute-and-flip; with probability 95 % it has at most 7 rows less than
         the most common value.
         """
@@ -92,7 +92,7 @@ class Mode(Choice):
         self,
         counts: "NDArray[np.int64]",
         each: Fraction,
-        bounding: "Bounding",
+        bounding: "ContributionBounds",
         *,
         pure: bool,
         source: "Source",

@@ -12,7 +12,7 @@ import numpy as np
 
 from celosia.core.adjacency import AddRemove, Adjacency
 from celosia.core.errors import InputError, ParameterError
-from celosia.core.exact import Exact, double_at_least, double_at_most, exact, quote, whole
+from celosia.core.exact import Exact, double_at_least, double_at_most, exact, exact_integer, safe_repr
 from celosia.mechanisms.selection.exponential import Exponential
 
 if TYPE_CHECKING:
@@ -78,9 +78,9 @@ def choose(  # noqa: PLR0913 - the interval, the utility and all that a mechanis
         sensitivity=sensitivity, epsilon=epsilon, rho=rho, monotone=monotone, adjacency=adjacency, unit=unit
     )
     first, last = _bounds(low, high)
-    count = whole(pieces, name="pieces")
+    count = exact_integer(pieces, name="pieces")
     if count > _MOST_PIECES:
-        raise ParameterError(f"pieces must be at most {_MOST_PIECES}, not {quote(pieces)}.")
+        raise ParameterError(f"pieces must be at most {_MOST_PIECES}, not {safe_repr(pieces)}.")
     edges, utilities = _asked(utility, first, last, count) if callable(utility) else _given(utility, first, last)
     return mechanism.release_on_line(edges, utilities, source=source)
 
@@ -89,7 +89,7 @@ def _bounds(low: Exact, high: Exact) -> tuple[float, float]:
     """Return the interval in doubles, no wider than it was given."""
     first, last = double_at_least(exact(low, name="low")), double_at_most(exact(high, name="high"))
     if not first < last:
-        raise ParameterError(f"low must be less than high, not {quote(low)} and {quote(high)}.")
+        raise ParameterError(f"low must be less than high, not {safe_repr(low)} and {safe_repr(high)}.")
     return first, last
 
 

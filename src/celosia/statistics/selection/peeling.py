@@ -13,22 +13,22 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from celosia.core.errors import ParameterError
-from celosia.core.exact import Exact, exact_level, quote, whole
+from celosia.core.exact import Exact, exact_integer, exact_level, safe_repr
 from celosia.statistics.base.choice import Choice, choose_largest, count_rate, gap_at_most
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from celosia.core.mechanism import Source
-    from celosia.statistics.base.contribution import Bounding
+    from celosia.statistics.base.contribution import ContributionBounds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopK(Choice):
     """The indices of the ``k`` most common of ``candidates`` values, the most common first.
 
-    >>> from celosia.statistics.base.contribution import Bounding
-    >>> TopK(candidates=4, k=2).release(np.array([[10, 500, 20, 300]]), 2, Bounding()).value.tolist()
+    >>> from celosia.statistics.base.contribution import ContributionBounds
+    >>> TopK(candidates=4, k=2).release(np.array([[10, 500, 20, 300]]), 2, ContributionBounds()).value.tolist()
     [[1, 3]]
     """
 
@@ -37,21 +37,23 @@ class TopK(Choice):
     quantities: ClassVar[tuple[str, ...]] = ("top_k",)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "candidates", whole(self.candidates, name="candidates"))
-        object.__setattr__(self, "k", whole(self.k, name="k"))
+        object.__setattr__(self, "candidates", exact_integer(self.candidates, name="candidates"))
+        object.__setattr__(self, "k", exact_integer(self.k, name="k"))
         if self.k > self.candidates:
-            raise ParameterError(f"k must be at most the number of candidates, {self.candidates}, not {quote(self.k)}.")
+            raise ParameterError(
+                f"k must be at most the number of candidates, {self.candidates}, not {safe_repr(self.k)}."
+            )
 
     @property
     def width(self) -> int:
         """One count for each candidate."""
         return self.candidates
 
-    def parts(self, bounding: "Bounding", *, pure: bool = True) -> int:  # noqa: ARG002 - the same for all
+    def parts(self, bounding: "ContributionBounds", *, pure: bool = True) -> int:  # noqa: ARG002 - the same for all
         """Return k, the number of selections in each cell.
 
-        >>> from celosia.statistics.base.contribution import Bounding
-        >>> TopK(candidates=10, k=3).parts(Bounding())
+        >>> from celosia.statistics.base.contribution import ContributionBounds
+        >>> TopK(candidates=10, k=3).parts(ContributionBounds())
         3
         """
         return self.k
@@ -59,7 +61,7 @@ class TopK(Choice):
     def spread(
         self,
         epsilon: Exact | None,
-        bounding: "Bounding",
+        bounding: "ContributionBounds",
         *,
         rho: Exact | None = None,
         pure: bool = True,  # noqa: ARG002 - the bound holds for both mechanisms
@@ -68,20 +70,20 @@ class TopK(Choice):
     ) -> float:
         """Return how many rows each chosen value has less than the best that was left, at most, for all k together.
 
-        >>> from celosia.statistics.base.contribution import Bounding
-        >>> round(TopK(candidates=49, k=3).spread(1, Bounding()), 1)
+        >>> from celosia.statistics.base.contribution import ContributionBounds
+        >>> round(TopK(candidates=49, k=3).spread(1, ContributionBounds()), 1)
         24.0
         """
         rate = count_rate(self.each(epsilon, bounding, rho=rho), bounding)
         return gap_at_most(self.candidates, (1 - exact_level(level)) / self.k, rate)
 
     def explain(
-        self, epsilon: Exact | None, bounding: "Bounding", *, rho: Exact | None = None, pure: bool = True
+        self, epsilon: Exact | None, bounding: "ContributionBounds", *, rho: Exact | None = None, pure: bool = True
     ) -> tuple[str, ...]:
         """Return how the values are chosen.
 
-        >>> from celosia.statistics.base.contribution import Bounding
-        >>> print(*TopK(candidates=49, k=3).explain(1, Bounding()))
+        >>> from celosia.statistics.base.contribution import ContributionBounds
+        >>> print(*TopK(candidates=49, k=3).explain(1, ContributionBounds()))
         The 3 most common of 49 values are chosen one after another by permute-and-flip; with probability 95 % each has
         at most 24 rows less than the best that was left.
         """
@@ -97,7 +99,7 @@ class TopK(Choice):
         self,
         counts: "NDArray[np.int64]",
         each: Fraction,
-        bounding: "Bounding",
+        bounding: "ContributionBounds",
         *,
         pure: bool,
         source: "Source",

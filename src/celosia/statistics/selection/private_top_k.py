@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 from celosia.core.errors import ParameterError, QueryError
-from celosia.core.exact import Exact, whole
+from celosia.core.exact import Exact, exact_integer
 from celosia.mechanisms.selection.stable_keys import StableKeys
 from celosia.statistics.base.choice import Choice
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from celosia.core.events import Event
-    from celosia.statistics.base.contribution import Bounding
+    from celosia.statistics.base.contribution import ContributionBounds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,8 +29,8 @@ class PrivateTopK(Choice):
 
     ``delta`` is the chance that a text is shown which one unit alone has.
 
-    >>> from celosia.statistics.base.contribution import Bounding
-    >>> PrivateTopK(k=10, groups=2, delta=Fraction(1, 10**6)).event(1, Bounding(unit="person"))
+    >>> from celosia.statistics.base.contribution import ContributionBounds
+    >>> PrivateTopK(k=10, groups=2, delta=Fraction(1, 10**6)).event(1, ContributionBounds(unit="person"))
     KeySelectionEvent(scale=2, threshold=30, groups=2, unit='person')
     """
 
@@ -40,28 +40,28 @@ class PrivateTopK(Choice):
     quantities: ClassVar[tuple[str, ...]] = ("top_k",)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "k", whole(self.k, name="k"))
-        object.__setattr__(self, "groups", whole(self.groups, name="groups"))
+        object.__setattr__(self, "k", exact_integer(self.k, name="k"))
+        object.__setattr__(self, "groups", exact_integer(self.groups, name="groups"))
 
     @property
     def width(self) -> int:
         """No count is asked of an engine: it is asked for the texts."""
         return 0
 
-    def parts(self, bounding: "Bounding", *, pure: bool = True) -> int:  # noqa: ARG002 - the same for all
+    def parts(self, bounding: "ContributionBounds", *, pure: bool = True) -> int:  # noqa: ARG002 - the same for all
         """Return for how many texts one unit counts.
 
-        >>> from celosia.statistics.base.contribution import Bounding
-        >>> PrivateTopK(k=10, groups=2).parts(Bounding())
+        >>> from celosia.statistics.base.contribution import ContributionBounds
+        >>> PrivateTopK(k=10, groups=2).parts(ContributionBounds())
         2
         """
         return self.groups
 
-    def keys(self, epsilon: Exact | None, bounding: "Bounding") -> StableKeys:
+    def keys(self, epsilon: Exact | None, bounding: "ContributionBounds") -> StableKeys:
         """Return the mechanism that shows texts with their noisy numbers of units.
 
-        >>> from celosia.statistics.base.contribution import Bounding
-        >>> PrivateTopK(k=10, delta=Fraction(1, 10**6)).keys(1, Bounding()).threshold
+        >>> from celosia.statistics.base.contribution import ContributionBounds
+        >>> PrivateTopK(k=10, delta=Fraction(1, 10**6)).keys(1, ContributionBounds()).threshold
         15
         """
         if epsilon is None:
@@ -73,7 +73,7 @@ class PrivateTopK(Choice):
     def event(
         self,
         epsilon: Exact | None,
-        bounding: "Bounding",
+        bounding: "ContributionBounds",
         *,
         rho: Exact | None = None,  # noqa: ARG002 - refused where it is planned
         pure: bool = True,  # noqa: ARG002 - there is one mechanism
@@ -84,7 +84,7 @@ class PrivateTopK(Choice):
     def spread(
         self,
         epsilon: Exact | None,
-        bounding: "Bounding",
+        bounding: "ContributionBounds",
         *,
         rho: Exact | None = None,  # noqa: ARG002 - as above
         pure: bool = True,  # noqa: ARG002 - as above
@@ -93,8 +93,8 @@ class PrivateTopK(Choice):
     ) -> float:
         """Return how far off the number of units is by which one text is put in its place.
 
-        >>> from celosia.statistics.base.contribution import Bounding
-        >>> PrivateTopK(k=10, delta=Fraction(1, 10**6)).spread(1, Bounding())
+        >>> from celosia.statistics.base.contribution import ContributionBounds
+        >>> PrivateTopK(k=10, delta=Fraction(1, 10**6)).spread(1, ContributionBounds())
         3.0
         """
         return float(self.keys(epsilon, bounding).error(level))
@@ -102,15 +102,15 @@ class PrivateTopK(Choice):
     def explain(
         self,
         epsilon: Exact | None,
-        bounding: "Bounding",
+        bounding: "ContributionBounds",
         *,
         rho: Exact | None = None,  # noqa: ARG002 - as above
         pure: bool = True,  # noqa: ARG002 - as above
     ) -> tuple[str, ...]:
         """Return how the texts are found.
 
-        >>> from celosia.statistics.base.contribution import Bounding
-        >>> print(*PrivateTopK(k=10, delta=Fraction(1, 10**6)).explain(1, Bounding()))
+        >>> from celosia.statistics.base.contribution import ContributionBounds
+        >>> print(*PrivateTopK(k=10, delta=Fraction(1, 10**6)).explain(1, ContributionBounds()))
         The texts are private: at most 10 are shown, in the order of their noisy numbers of rows, each within 3 with
         probability 95 %. A text can be shown from 15 noisy rows on; one of 17 or more is found with probability 95 %.
         """

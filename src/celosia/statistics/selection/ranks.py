@@ -15,7 +15,7 @@ import numpy as np
 
 from celosia.core.adjacency import AddRemove
 from celosia.core.errors import ParameterError
-from celosia.core.exact import Exact, exact_level, exact_positive, exact_probability, quote, whole
+from celosia.core.exact import Exact, exact_integer, exact_level, exact_positive, exact_probability, safe_repr
 from celosia.data.schema.axis import Axis
 from celosia.statistics.base.choice import Choice, gap_at_most
 from celosia.statistics.base.estimate import Estimate
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from celosia.core.mechanism import Source
-    from celosia.statistics.base.contribution import Bounding
+    from celosia.statistics.base.contribution import ContributionBounds
 
 _MOST_BINS = 2**16
 _MOST_COUNTS = 2**22
@@ -41,7 +41,7 @@ def bins_for(axis: Axis, cells: int = 1) -> int:
     >>> bins_for(Axis(0, 120, Fraction(1))), bins_for(Axis(0, 2**30, Fraction(1)), cells=1000)
     (121, 4194)
     """
-    return max(2, min(axis.steps + 1, _MOST_BINS, _MOST_COUNTS // whole(cells, name="cells")))
+    return max(2, min(axis.steps + 1, _MOST_BINS, _MOST_COUNTS // exact_integer(cells, name="cells")))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False)
@@ -52,12 +52,12 @@ class Quantiles(Choice):
     choices too, and each costs as much as the quantile. An interval of a minimum or maximum reaches to the bound of the
     axis and costs nothing.
 
-    >>> from celosia.statistics.base.contribution import Bounding
+    >>> from celosia.statistics.base.contribution import ContributionBounds
     >>> ages = Quantiles(axis=Axis(0, 120, Fraction(1)), quantiles=("1/4", "1/2", "3/4"))
-    >>> ages.release(np.full((1, 121), 1000), 1, Bounding()).value.tolist()
+    >>> ages.release(np.full((1, 121), 1000), 1, ContributionBounds()).value.tolist()
     [[30, 60, 90]]
     >>> median = Quantiles(axis=Axis(0, 120, Fraction(1)), quantiles=("1/2",), interval=True)
-    >>> low, high = median.release(np.full((1, 121), 1000), 1, Bounding()).interval(0.95)
+    >>> low, high = median.release(np.full((1, 121), 1000), 1, ContributionBounds()).interval(0.95)
     >>> low.tolist(), high.tolist()
     ([[60]], [[60]])
     """
@@ -75,9 +75,9 @@ class Quantiles(Choice):
             raise ParameterError(
                 f"quantiles must be 1 to {_MOST_QUANTILES} numbers between 0 and 1, not {len(shares)}."
             )
-        count = bins_for(axis) if bins is None else whole(bins, name="bins", least=2)
+        count = bins_for(axis) if bins is None else exact_integer(bins, name="bins", least=2)
         if count > _MOST_COUNTS:
-            raise ParameterError(f"bins must be at most {_MOST_COUNTS}, not {quote(bins)}.")
+            raise ParameterError(f"bins must be at most {_MOST_COUNTS}, not {safe_repr(bins)}.")
         object.__setattr__(self, "axis", axis)
         object.__setattr__(self, "quantiles", shares)
         object.__setattr__(self, "bins", min(count, axis.steps + 1))
@@ -114,28 +114,28 @@ class Quantiles(Choice):
         """
         return self._values(np.array([0, self.axis.steps]))
 
-    def parts(self, bounding: "Bounding", *, pure: bool = True) -> int:  # noqa: ARG002 - the same for all
+    def parts(self, bounding: "ContributionBounds", *, pure: bool = True) -> int:  # noqa: ARG002 - the same for all
         """Return the number of levels: on each of them, all the rows of a unit in a cell are chosen among once.
 
         Lower and upper ends have levels of their own; a minimum or maximum needs none.
 
-        >>> from celosia.statistics.base.contribution import Bounding
+        >>> from celosia.statistics.base.contribution import ContributionBounds
         >>> ages, quartiles = Axis(0, 120, Fraction(1)), ("1/4", "1/2", "3/4")
-        >>> [Quantiles(axis=ages, quantiles=quartiles, interval=i).parts(Bounding()) for i in (False, True)]
+        >>> [Quantiles(axis=ages, quantiles=quartiles, interval=i).parts(ContributionBounds()) for i in (False, True)]
         [2, 6]
         """
         ends = 2 * len(self._inner).bit_length() if self.interval else 0
         return len(self._ordered).bit_length() + ends
 
-    def sensitivity(self, problem: Problem, bounding: "Bounding") -> Fraction:
+    def sensitivity(self, problem: Problem, bounding: "ContributionBounds") -> Fraction:
         """Return how many rows one unit can move a problem's utility, counted so that a level costs one selection.
 
         A replaced unit takes rows from one problem and gives them to another, so both halves are counted where there
         are several problems or several cells; in one problem alone it moves a rank by its rows.
 
-        >>> from celosia.statistics.base.contribution import Bounding
+        >>> from celosia.statistics.base.contribution import ContributionBounds
         >>> third = Quantiles(axis=Axis(0, 120, Fraction(1)), quantiles=("1/3",))
-        >>> third.sensitivity(problems(third.quantiles)[0][0], Bounding(rows=3))
+        >>> third.sensitivity(problems(third.quantiles)[0][0], ContributionBounds(rows=3))
         Fraction(2, 1)
         """
         if bounding.adjacency is AddRemove:
@@ -147,7 +147,7 @@ class Quantiles(Choice):
     def spread(
         self,
         epsilon: Exact | None,
-        bounding: "Bounding",
+        bounding: "ContributionBounds",
         *,
         rho: Exact | None = None,
         pure: bool = True,  # noqa: ARG002 - the same mechanism for all
@@ -159,9 +159,9 @@ class Quantiles(Choice):
         It holds at this level whatever the data, but for one part in 128 of the rows that share a value; usually
         answers are nearer. With a public guess of the ``rows`` in a cell it is never more than these.
 
-        >>> from celosia.statistics.base.contribution import Bounding
+        >>> from celosia.statistics.base.contribution import ContributionBounds
         >>> median = Quantiles(axis=Axis(0, 120, Fraction(1)), quantiles=("1/2",))
-        >>> round(median.spread(1, Bounding()), 1)
+        >>> round(median.spread(1, ContributionBounds()), 1)
         7.8
         """
         each = self.each(epsilon, bounding, rho=rho)
@@ -177,12 +177,13 @@ class Quantiles(Choice):
         return most if rows is None else min(most, float(rows))
 
     def explain(
-        self, epsilon: Exact | None, bounding: "Bounding", *, rho: Exact | None = None, pure: bool = True
+        self, epsilon: Exact | None, bounding: "ContributionBounds", *, rho: Exact | None = None, pure: bool = True
     ) -> tuple[str, ...]:
         """Return how quantiles are chosen, and why noise on them would be hopeless.
 
-        >>> from celosia.statistics.base.contribution import Bounding
-        >>> for sentence in Quantiles(axis=Axis(0, 120, Fraction(1)), quantiles=("1/2",)).explain(1, Bounding()):
+        >>> from celosia.statistics.base.contribution import ContributionBounds
+        >>> median = Quantiles(axis=Axis(0, 120, Fraction(1)), quantiles=("1/2",))
+        >>> for sentence in median.explain(1, ContributionBounds()):
         ...     print(sentence)
         The median is chosen by rank among 121 values by the exponential mechanism; with probability 95 % at most 8
         rows lie between it and the truth.
@@ -222,7 +223,7 @@ class Quantiles(Choice):
             f" in {levels} rounds, the middle one first and then those on either side of it, so that they are in order"
         )
 
-    def _hopeless(self, epsilon: Exact | None, bounding: "Bounding") -> str:
+    def _hopeless(self, epsilon: Exact | None, bounding: "ContributionBounds") -> str:
         low, high, reach = self.axis.low, self.axis.high, self.axis.high - self.axis.low
         scale = f"scale {_text(reach)} / epsilon"
         if epsilon is not None:
@@ -233,7 +234,7 @@ class Quantiles(Choice):
             "as wide as the axis for any number of rows."
         )
 
-    def _extremes(self, each: Fraction, bounding: "Bounding") -> str:
+    def _extremes(self, each: Fraction, bounding: "ContributionBounds") -> str:
         ends = [problem for level in problems(self._ordered) for problem in level if problem.share in (0, 1)]
         ranks = sorted({self._rank(problem, self._rate(problem, each, bounding)) for problem in ends})
         return (
@@ -242,7 +243,7 @@ class Quantiles(Choice):
             "together they would be chosen nearly always."
         )
 
-    def _bracketed(self, each: Fraction, bounding: "Bounding") -> str:
+    def _bracketed(self, each: Fraction, bounding: "ContributionBounds") -> str:
         far = rows_beyond(self._inner, lambda problem: self._rate(problem, each, bounding), bins=self.width)
         levels = 2 * len(self._inner).bit_length()
         return (
@@ -279,7 +280,7 @@ class Quantiles(Choice):
     def _candidates(self, problem: Problem) -> int:
         return self.width * (1 if self._whole_bins(problem) else POINTS)
 
-    def _rate(self, problem: Problem, each: Fraction, bounding: "Bounding") -> Fraction:
+    def _rate(self, problem: Problem, each: Fraction, bounding: "ContributionBounds") -> Fraction:
         return each / (2 * self.sensitivity(problem, bounding))
 
     def _rank(self, problem: Problem, rate: Fraction) -> int:
@@ -290,7 +291,7 @@ class Quantiles(Choice):
         self,
         counts: "NDArray[np.int64]",
         each: Fraction,
-        bounding: "Bounding",
+        bounding: "ContributionBounds",
         *,
         pure: bool,  # noqa: ARG002 - the same mechanism for all
         source: "Source",
@@ -318,7 +319,7 @@ class Quantiles(Choice):
         line: Line,
         places: "NDArray[np.int64]",
         each: Fraction,
-        bounding: "Bounding",
+        bounding: "ContributionBounds",
         source: "Source",
     ) -> "tuple[NDArray[np.int64], NDArray[np.bool_]]":
         """Return the places of one quantile between those found before, and where it bounds a minimum or maximum."""
@@ -346,7 +347,7 @@ class Quantiles(Choice):
         """Return steps from the start of the axis in the user's units."""
         numbers = np.minimum(steps, self.axis.steps) + self.axis.lowest
         top, bottom = self.axis.grid.numerator, self.axis.grid.denominator
-        if self.axis.whole and max(abs(self.axis.low), abs(self.axis.high)) < _LARGEST:
+        if self.axis.is_integer and max(abs(self.axis.low), abs(self.axis.high)) < _LARGEST:
             return numbers * top
         return np.asarray(numbers * float(top) / float(bottom), dtype=np.float64)
 

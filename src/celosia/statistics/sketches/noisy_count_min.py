@@ -16,11 +16,11 @@ import numpy as np
 
 from celosia.core.adjacency import AddRemove, Adjacency
 from celosia.core.errors import InputError
-from celosia.core.exact import Exact, exact_epsilon, exact_level, exact_positive, whole
-from celosia.core.record import Described
+from celosia.core.exact import Exact, exact_epsilon, exact_integer, exact_level, exact_positive
+from celosia.core.record import ReprMixin
 from celosia.core.release import Release
 from celosia.noise.source import source_or_system
-from celosia.statistics.base.contribution import Bounding, Sensitivity
+from celosia.statistics.base.contribution import ContributionBounds, Sensitivity
 from celosia.statistics.base.noise import Noise
 from celosia.statistics.base.noise_sums import sum_margin
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
-class NoisyCountMin(Described):
+class NoisyCountMin(ReprMixin):
     """A count-min sketch that is released with noise, and read afterwards as often as one likes.
 
     Parameters
@@ -92,9 +92,9 @@ class NoisyCountMin(Described):
             width=sketch.width,
             seed=sketch.seed,
             delta=None if delta is None else exact_positive(delta, name="delta"),
-            contributions=whole(contributions, name="contributions"),
+            contributions=exact_integer(contributions, name="contributions"),
         )
-        bounding = Bounding(adjacency=adjacency, unit=unit)
+        bounding = ContributionBounds(adjacency=adjacency, unit=unit)
         self._set(adjacency=bounding.adjacency, unit=bounding.unit)
         _ = self.noise  # a target that cannot be met is refused here, not at the release
 
@@ -118,7 +118,7 @@ class NoisyCountMin(Described):
         >>> NoisyCountMin(epsilon=1, rows=3, width=200).noise.kind
         'Laplace'
         """
-        bounding = Bounding(adjacency=self.adjacency, unit=self.unit)
+        bounding = ContributionBounds(adjacency=self.adjacency, unit=self.unit)
         return _smallest_noise(self.epsilon, self.delta, self.sensitivity, self.rows, self.width, bounding)
 
     @property
@@ -194,7 +194,12 @@ class NoisyCountMin(Described):
 
 @lru_cache(maxsize=64)
 def _smallest_noise(
-    epsilon: Fraction, delta: Fraction | None, sensitivity: Sensitivity, rows: int, width: int, bounding: Bounding
+    epsilon: Fraction,
+    delta: Fraction | None,
+    sensitivity: Sensitivity,
+    rows: int,
+    width: int,
+    bounding: ContributionBounds,
 ) -> Noise:
     laplace = Noise.laplace(epsilon, sensitivity, rows, width, bounding)
     if delta is None:

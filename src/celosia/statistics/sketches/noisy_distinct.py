@@ -17,9 +17,9 @@ import numpy as np
 from celosia.core.adjacency import AddRemove, Adjacency
 from celosia.core.enclosure import exp_at_least
 from celosia.core.errors import InputError, ParameterError
-from celosia.core.exact import Exact, exact_epsilon, exact_level, quote, whole
+from celosia.core.exact import Exact, exact_epsilon, exact_integer, exact_level, safe_repr
 from celosia.core.guarantees import PureDP
-from celosia.core.record import Described
+from celosia.core.record import ReprMixin
 from celosia.core.release import Release
 from celosia.core.structure import GuaranteedEvent
 from celosia.mechanisms.randomized_response import RandomizedResponse
@@ -39,7 +39,7 @@ _WIDER = 1 + Fraction(1, 2**40)  # room for the rounding of a logarithm
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
-class NoisyDistinct(Described):
+class NoisyDistinct(ReprMixin):
     """The number of different values, with noise in every bit of what is kept.
 
     Parameters
@@ -95,17 +95,17 @@ class NoisyDistinct(Described):
         self._set(
             epsilon=exact_epsilon(epsilon),
             bitmaps=sketch.bitmaps,
-            levels=whole(levels, name="levels", least=2),
+            levels=exact_integer(levels, name="levels", least=2),
             seed=sketch.seed,
-            contributions=whole(contributions, name="contributions"),
+            contributions=exact_integer(contributions, name="contributions"),
             mergeable=mergeable,
         )
         if self.levels > sketch.levels or self.levels * self.bitmaps > _MOST_BITS:
             raise ParameterError(
-                f"levels must be at most {sketch.levels}, and levels times bitmaps 2^28, not {quote(levels)}."
+                f"levels must be at most {sketch.levels}, and levels times bitmaps 2^28, not {safe_repr(levels)}."
             )
         if not isinstance(mergeable, bool):
-            raise ParameterError(f"mergeable must be True or False, not {quote(mergeable)}.")
+            raise ParameterError(f"mergeable must be True or False, not {safe_repr(mergeable)}.")
         self._set(adjacency=adjacency, unit=unit)
         promise = self.guarantee
         self._set(adjacency=promise.adjacency, unit=promise.unit)
@@ -126,7 +126,7 @@ class NoisyDistinct(Described):
         # A set bit becomes a fair coin, which it stays however often it is merged.
         coin = RandomizedResponse(coins=(Fraction(1, 2), exp_at_least(-share) * _WIDER / 2), unit=self.unit)
         if coin.epsilon > share:
-            raise ParameterError(f"epsilon is too small for tables that can be merged: {quote(self.epsilon)}.")
+            raise ParameterError(f"epsilon is too small for tables that can be merged: {safe_repr(self.epsilon)}.")
         return coin
 
     @property
@@ -215,7 +215,7 @@ class NoisyDistinct(Described):
         >>> visitors.estimate(visitors.flip(range(10_000)).value).value > 5_000
         True
         """
-        return DifferentValues(likelihood=self._likelihood(self._checked(table), whole(tables, name="tables")))
+        return DifferentValues(likelihood=self._likelihood(self._checked(table), exact_integer(tables, name="tables")))
 
     def relative_error(self, values: int, *, tables: int = 1) -> float:
         """Return the standard error to expect with so many different values, as a share of them. Spends nothing.
@@ -224,8 +224,8 @@ class NoisyDistinct(Described):
         0.027
         """
         none = np.zeros((self.bitmaps, self.levels), dtype=np.bool_)
-        likelihood = self._likelihood(none, whole(tables, name="tables"))
-        return likelihood.relative_error(float(whole(values, name="values")))
+        likelihood = self._likelihood(none, exact_integer(tables, name="tables"))
+        return likelihood.relative_error(float(exact_integer(values, name="values")))
 
     def _likelihood(self, table: "NDArray[np.bool_]", tables: int) -> "BitLikelihood":
         from celosia.sketches.distinct.bit_likelihood import BitLikelihood

@@ -16,11 +16,11 @@ from celosia.query.plan.expressions import Column, kind_of
 from celosia.query.plan.nodes import Aggregate, Base, Joined, Key, PerPerson, Plan, Projected, Relation
 from celosia.query.plan.relations import columns_of
 from celosia.query.planning.cells import Cells
-from celosia.query.planning.measurements import Need
+from celosia.query.planning.measurements import Measurement
 from celosia.query.sql.expressions import parse_expression
 from celosia.statistics import (
     Bins,
-    Bounding,
+    ContributionBounds,
     CrossMoments,
     CutPersons,
     CutRows,
@@ -43,8 +43,8 @@ class Case:
 
     name: str
     plan: Plan
-    requests: tuple[Need, ...]
-    bounding: Bounding
+    requests: tuple[Measurement, ...]
+    bounding: ContributionBounds
     cells: Cells | None
 
 
@@ -180,7 +180,7 @@ _EXPRESSIONS = (
 )
 
 
-def _moments() -> list[Need]:
+def _moments() -> list[Measurement]:
     axes = {name: kind.axis for name, kind in SCHEMA.items() if kind.axis is not None}
     found = [_need(RowCount()), *(_need(RowCount(), name) for name in ("sex", "age", "city", "code"))]
     found += [
@@ -193,7 +193,7 @@ def _moments() -> list[Need]:
     return [*found, _need(FirstMoments(axes["seen"]), "seen")]
 
 
-def _written(table: Table) -> list[Need]:
+def _written(table: Table) -> list[Measurement]:
     axes = {name: kind.axis for name, kind in table.schema.items() if kind.axis is not None}
     return [
         _need(RowCount()),
@@ -202,7 +202,7 @@ def _written(table: Table) -> list[Need]:
     ]
 
 
-def _choices() -> list[Need]:
+def _choices() -> list[Measurement]:
     half = (Fraction(1, 2),)
     places = Axis(0, len(LEVELS) - 1, Fraction(1))
     return [
@@ -216,7 +216,7 @@ def _choices() -> list[Need]:
     ]
 
 
-def _expressions(kinds: "Mapping[str, Kind]") -> list[Need]:
+def _expressions(kinds: "Mapping[str, Kind]") -> list[Measurement]:
     found = []
     for text in (*_CONDITIONS, *_EXPRESSIONS):
         axis = kind_of(parse_expression(text), kinds).axis
@@ -225,8 +225,8 @@ def _expressions(kinds: "Mapping[str, Kind]") -> list[Need]:
     return found
 
 
-def _need(measure: Any, *columns: str, distinct: str | None = None) -> Need:
-    return Need(measure=measure, columns=tuple(map(parse_expression, columns)), serves=(), distinct=distinct)
+def _need(measure: Any, *columns: str, distinct: str | None = None) -> Measurement:
+    return Measurement(measure=measure, columns=tuple(map(parse_expression, columns)), answers=(), distinct=distinct)
 
 
 def _axis(tables: dict[str, Table], relation: Relation, text: str) -> Any:
@@ -238,7 +238,7 @@ def _case(  # noqa: PLR0913 - all that a question is made of
     name: str,
     relation: Relation,
     keys: list[tuple[str, str]],
-    requests: list[Need],
+    requests: list[Measurement],
     *,
     where: str | None = None,
     cells: Cells | None = None,
@@ -258,5 +258,5 @@ def _case(  # noqa: PLR0913 - all that a question is made of
         cells = Cells.product([kind_of(key.expression, kinds).domain() or () for key in made])
     size = 10 if cells is None else len(cells)
     groups, rows = bounds or ((2, 3) if persons else (1, 1))
-    bounding = Bounding(groups=min(groups, size), rows=rows, cells=size, unit="person" if persons else "row")
+    bounding = ContributionBounds(groups=min(groups, size), rows=rows, cells=size, unit="person" if persons else "row")
     return Case(name=name, plan=plan, requests=tuple(requests), bounding=bounding, cells=cells)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from celosia.query.engines.base import Request
     from celosia.query.plan.nodes import Plan
     from celosia.query.planning.cells import Cells
-    from celosia.statistics import Bounding
+    from celosia.statistics import ContributionBounds
 
 _Groups = dict[Hashable, list[int]]
 
@@ -42,7 +42,9 @@ class ReferenceEngine(Engine):
     def check(self, plan: "Plan") -> None:
         """Accept any plan."""
 
-    def key_counts(self, plan: "Plan", bounding: "Bounding", secret: Sequence[int]) -> "Iterator[pa.RecordBatch]":
+    def key_counts(
+        self, plan: "Plan", bounding: "ContributionBounds", secret: Sequence[int]
+    ) -> "Iterator[pa.RecordBatch]":
         """Yield one batch with the keys and the number of units of each."""
         import pyarrow as pa
 
@@ -70,7 +72,7 @@ class ReferenceEngine(Engine):
         self,
         plan: "Plan",
         requests: "Sequence[Request]",
-        bounding: "Bounding",
+        bounding: "ContributionBounds",
         secret: Sequence[int],
         cells: "Cells",
     ) -> "tuple[NDArray[Any], ...]":
@@ -90,7 +92,13 @@ class ReferenceEngine(Engine):
         return self._read(plan.relation).kept(plan.filter)
 
     def _answer(
-        self, request: "Request", rows: CleanRows, cells: list[int], bounding: "Bounding", order: KeyedOrder, size: int
+        self,
+        request: "Request",
+        rows: CleanRows,
+        cells: list[int],
+        bounding: "ContributionBounds",
+        order: KeyedOrder,
+        size: int,
     ) -> "NDArray[Any]":
         answer = np.zeros((size, request.measure.width), dtype=object)
         bounded = bool(rows.persons) and rows.persons[0] is not None and not rows.single
@@ -213,7 +221,12 @@ def _count_contributions(answer: "NDArray[Any]", persons: list[Any], cells: list
 
 
 def _count_cut(
-    answer: "NDArray[Any]", most: int, persons: list[Any], cells: list[int], bounding: "Bounding", order: KeyedOrder
+    answer: "NDArray[Any]",
+    most: int,
+    persons: list[Any],
+    cells: list[int],
+    bounding: "ContributionBounds",
+    order: KeyedOrder,
 ) -> None:
     """Count the rows that the limits keep and cut off; those of a person with too many are scaled down."""
     for cells_of_person in _kept_and_cut(persons, cells, bounding, order).values():
@@ -223,7 +236,9 @@ def _count_cut(
                 answer[cell, column] += number if total <= most else number * most // total
 
 
-def _count_cut_persons(persons: list[Any], cells: list[int], bounding: "Bounding", order: KeyedOrder) -> "NDArray[Any]":
+def _count_cut_persons(
+    persons: list[Any], cells: list[int], bounding: "ContributionBounds", order: KeyedOrder
+) -> "NDArray[Any]":
     """Count the persons of whom all rows count, and those of whom some are cut off."""
     answer = np.zeros((1, 2), dtype=object)
     for cells_of_person in _kept_and_cut(persons, cells, bounding, order).values():
@@ -232,7 +247,7 @@ def _count_cut_persons(persons: list[Any], cells: list[int], bounding: "Bounding
 
 
 def _kept_and_cut(
-    persons: list[Any], cells: list[int], bounding: "Bounding", order: KeyedOrder
+    persons: list[Any], cells: list[int], bounding: "ContributionBounds", order: KeyedOrder
 ) -> dict[Any, dict[int, tuple[int, int]]]:
     """The rows that the limits keep and cut off, of each person in each cell."""
     chosen = _chosen(persons, cells, bounding.groups, order)

@@ -11,7 +11,7 @@ from typing import Any
 
 from celosia.core import ParameterError
 from celosia.core.errors import CelosiaError
-from celosia.core.exact import quote, whole
+from celosia.core.exact import exact_integer, safe_repr
 from celosia.local.base.memoised import Memoised
 from celosia.local.base.protocol import Protocol
 from celosia.local.base.values import domain_labels
@@ -85,9 +85,9 @@ def check_protocol(
     >>> [check.name for check in report.checks]
     ['form', 'law', 'event', 'sampler', 'scalar', 'bias', 'variance', 'merging', 'wire', 'hostile', 'seeds', 'refusals']
     """
-    whole(samples, name="samples", least=100)
+    exact_integer(samples, name="samples", least=100)
     if not 0 < failure < 1:
-        raise ParameterError(f"failure must be a probability greater than 0 and less than 1, not {quote(failure)}.")
+        raise ParameterError(f"failure must be a probability greater than 0 and less than 1, not {safe_repr(failure)}.")
     source, share = Seeded(seed), failure / _SHARES
     checks = [Check(name="form", found=check_form(protocol))]
     held = _values(protocol, values)

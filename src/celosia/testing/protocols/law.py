@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from celosia.accounting import renyi
 from celosia.accounting.prices.basic import pure
-from celosia.core import ConformanceError, NotPriced, RenyiDP, Source
+from celosia.core import ConformanceError, NotPricedError, RenyiDP, Source
 from celosia.local.base.memoised import Memoised
 from celosia.local.base.packing import Bytes
 from celosia.local.base.protocol import CHUNK, Protocol
@@ -80,7 +80,7 @@ def check_event(protocol: Protocol[Any], law: Law | None) -> str:
         _fail("event", f"{name} and {guarantee!r} speak of different neighbours or units.")
     try:
         price = pure(event)
-    except NotPriced as error:
+    except NotPricedError as error:
         raise ConformanceError(f"event: {name} cannot be priced as pure differential privacy.") from error
     if price > guarantee.epsilon:
         _fail("event", f"{name} is priced at {float(price):.9g}, more than {guarantee!r} says.")

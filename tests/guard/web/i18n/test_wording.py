@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 import celosia as cl
-from celosia.core.errors import CelosiaError, EngineError, LedgerError, MissingExtra
+from celosia.core.errors import CelosiaError, EngineError, LedgerError, MissingExtraError
 from celosia.guard.http.problems import problem_of
 from celosia.guard.web.i18n.language import language
 from celosia.guard.web.i18n.wording import Sentence, in_symbols, worded
@@ -166,7 +166,7 @@ def test_what_the_guard_refuses_is_explained_in_spanish(sentence: str, words: st
 
 def test_every_refusal_of_a_budget_is_said_in_both_languages() -> None:
     """The sentences are made by the ledger itself: for good and in a period, of a data set and of an analyst."""
-    with cl.ledger("memory://") as ledger:
+    with cl.open_ledger("memory://") as ledger:
         week = Window(seconds=604_800, limit=cl.PureDP(epsilon="0.3"))
         event = cl.mechanisms.Laplace(epsilon="0.5", sensitivity=1).event
         for policy, analyst, words in (
@@ -230,7 +230,7 @@ def test_a_long_sentence_is_not_tried_on_every_shape() -> None:
     assert worded(sentence, language("es")).code == "en"
 
 
-@pytest.mark.parametrize("error", [EngineError("x"), LedgerError("x"), MissingExtra("x")])
+@pytest.mark.parametrize("error", [EngineError("x"), LedgerError("x"), MissingExtraError("x")])
 def test_what_the_server_says_instead_of_an_error_is_said_in_spanish(error: CelosiaError) -> None:
     problem = problem_of(error)
     assert problem is not None
@@ -239,7 +239,7 @@ def test_what_the_server_says_instead_of_an_error_is_said_in_spanish(error: Celo
 
 def test_what_a_question_takes_of_the_budget_is_said_in_spanish() -> None:
     asked = session(cl.ApproxDP(epsilon=20, delta="1e-5"))
-    asked.door.reserve(
+    asked.account.reserve(
         cl.core.RepeatedEvent(event=cl.mechanisms.Laplace(epsilon="0.1", sensitivity=1).event, times=900), question=""
     )
     note = asked.sql("SELECT COUNT(*) FROM people").preview(epsilon="0.1").notes[-1]

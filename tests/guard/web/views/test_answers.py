@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from celosia.core.guarantees import ZCDP, ApproxDP, GaussianDP, PureDP
-from celosia.guard.queries.requests import Answer, Ask
+from celosia.guard.queries.requests import Answer, QueryRequest
 from celosia.guard.web.i18n.language import language
 from celosia.guard.web.views.answers import as_asked, meaning_of, paid_for
 from tests.guard.web.test_charts import drawn
@@ -136,7 +136,7 @@ def test_persons_are_called_as_they_were_asked_for(site: Site, tmp_path: Path) -
     site.guard.set_budget(site.local, ApproxDP(epsilon=3, delta="1e-6"), dataset="visits")
     analyst = site.guard.authenticate(site.keys["analyst"])
     asked = "SELECT COUNT(DISTINCT person_id) FROM visits"
-    answer = site.guard.ask(analyst, Ask(dataset="visits", sql=asked, epsilon="0.5"), "k1")
+    answer = site.guard.ask(analyst, QueryRequest(dataset="visits", sql=asked, epsilon="0.5"), "k1")
     browser = site.browser("analyst")
     for path in ("/answers", f"/answers/{answer.id}"):
         text = browser.get(path).text
@@ -153,7 +153,9 @@ def answer_about_persons(site: Site, folder: Path, declared: str = "") -> tuple[
     site.guard.add_dataset(site.local, "stays", str(data), schema)
     site.guard.set_budget(site.local, ApproxDP(epsilon=3, delta="1e-6"), dataset="stays")
     analyst = site.guard.authenticate(site.keys["analyst"])
-    answer = site.guard.ask(analyst, Ask(dataset="stays", sql="SELECT COUNT(*) FROM stays", epsilon="0.5"), "k1")
+    answer = site.guard.ask(
+        analyst, QueryRequest(dataset="stays", sql="SELECT COUNT(*) FROM stays", epsilon="0.5"), "k1"
+    )
     browser, path = site.browser("analyst"), f"/answers/{answer.id}"
     english, spanish = (
         browser.get(f"{path}?lang={code}").text.replace("\N{NO-BREAK SPACE}", " ") for code in ("en", "es")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from celosia.core.errors import QueryError
 from celosia.core.guarantees import ZCDP, ApproxDP, GaussianDP, PureDP
-from celosia.guard.web.views.ask import Purse, left_after
+from celosia.guard.web.views.ask import BudgetSummary, left_after
 from celosia.ledger import Line, Policy, Scope, Window
 from tests.guard.web.visiting import HOST, Document
 
@@ -221,25 +221,31 @@ def line(limit: PureDP | ApproxDP | ZCDP, left: PureDP | ApproxDP | ZCDP, **scop
 
 def test_the_slider_ends_where_the_least_budget_ends() -> None:
     whole, part = PureDP(epsilon=3), PureDP(epsilon="0.789")
-    purse = Purse.of([line(whole, whole, dataset="d"), line(whole, part, dataset="d", analyst="a")])
-    assert (purse.unit, purse.high, purse.low, purse.usual, purse.delta) == ("epsilon", "0.78", "0.01", "0.1", False)
-    purse = Purse.of([line(ZCDP(rho=1), ZCDP(rho=1), dataset="d")])
-    assert (purse.unit, purse.high, purse.usual) == ("rho", "1", "0.005")
+    account = BudgetSummary.of([line(whole, whole, dataset="d"), line(whole, part, dataset="d", analyst="a")])
+    assert (account.unit, account.high, account.low, account.usual, account.delta) == (
+        "epsilon",
+        "0.78",
+        "0.01",
+        "0.1",
+        False,
+    )
+    account = BudgetSummary.of([line(ZCDP(rho=1), ZCDP(rho=1), dataset="d")])
+    assert (account.unit, account.high, account.usual) == ("rho", "1", "0.005")
     approx = ApproxDP(epsilon=1, delta="1e-6")
-    assert Purse.of([line(approx, approx, dataset="d")]).delta
-    assert Purse.of([]).high == "0"
+    assert BudgetSummary.of([line(approx, approx, dataset="d")]).delta
+    assert BudgetSummary.of([]).high == "0"
     window = Policy(limit=whole, window=Window(seconds=60, limit=PureDP(epsilon=1)))
     low = Line(
         scope=Scope(dataset="d"), policy=window, spent=whole, remaining=whole, window_remaining=PureDP(epsilon="0.2")
     )
-    assert Purse.of([low]).high == "0.2"
+    assert BudgetSummary.of([low]).high == "0.2"
 
 
 @given(st.fractions(min_value=Fraction(1, 10**9), max_value=10**6))
 def test_the_slider_never_offers_more_than_there_is(left: Fraction) -> None:
-    purse = Purse(unit="epsilon", left=left)
-    assert 0 < Fraction(purse.low) <= Fraction(purse.high) <= left
-    assert 0 < Fraction(purse.usual) <= left
+    account = BudgetSummary(unit="epsilon", left=left)
+    assert 0 < Fraction(account.low) <= Fraction(account.high) <= left
+    assert 0 < Fraction(account.usual) <= left
 
 
 def test_what_is_left_never_falls_below_nothing() -> None:

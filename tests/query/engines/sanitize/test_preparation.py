@@ -101,7 +101,7 @@ def test_tables_that_cannot_be_opened_leave_no_budget_behind(tmp_path: Path, mon
 
     monkeypatch.setattr(preparation, "mended_copy", full)
     table = cl.table(file_of(tmp_path, b"\xff"), schema=SCHEMA, name="t")
-    with cl.ledger("memory://") as ledger:
+    with cl.open_ledger("memory://") as ledger:
         with pytest.raises(EngineError, match="could not open the tables") as caught:
             cl.Session(table, budget=cl.PureDP(epsilon=1), ledger=ledger)
         assert not ledger.budgets

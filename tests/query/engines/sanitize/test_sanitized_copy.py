@@ -24,12 +24,12 @@ from celosia.data.sources.strings import UNREADABLE
 from celosia.noise import Seeded
 from celosia.query.engines.duckdb import DuckDBEngine
 from celosia.query.engines.sanitize import preparation
-from celosia.query.engines.sanitize.sanitized_copy import fragile_columns, has_readable_rows, mended_copy, readable
+from celosia.query.engines.sanitize.sanitized_copy import fragile_columns, has_readable_rows, mended_copy, sanitize
 from celosia.query.plan.expressions import Call, Column, Literal
 from celosia.query.plan.nodes import Aggregate, Base, Key, Plan
 from celosia.query.planning.cells import Cells
-from celosia.query.planning.measurements import Need
-from celosia.statistics import Bounding, Distinct, FirstMoments, Mode, RowCount
+from celosia.query.planning.measurements import Measurement
+from celosia.statistics import ContributionBounds, Distinct, FirstMoments, Mode, RowCount
 from celosia.testing.engines.reference_engine import ReferenceEngine
 
 if TYPE_CHECKING:
@@ -99,11 +99,11 @@ def twin(**last: Any) -> pa.Table:
 # ---------------------------------------------------------------------------------------------------------- questions
 
 
-def need(measure: Any, *columns: str, distinct: str | None = None) -> Need:
-    return Need(measure=measure, columns=tuple(map(Column, columns)), serves=(), distinct=distinct)
+def need(measure: Any, *columns: str, distinct: str | None = None) -> Measurement:
+    return Measurement(measure=measure, columns=tuple(map(Column, columns)), answers=(), distinct=distinct)
 
 
-def moments(name: str) -> Need:
+def moments(name: str) -> Measurement:
     axis = SCHEMA[name].axis
     assert axis is not None
     return need(FirstMoments(axis), name)
@@ -137,11 +137,13 @@ def found(engine: Any, person: str | None = None, filters: list[Any] = FILTERS) 
     answers: list[Any] = []
     for condition in filters:
         plan = Plan(relation=Base("t"), keys=(SEX,), aggregates=COUNT, filter=condition)
-        summaries = engine.summaries(plan, NEEDS, Bounding(cells=2, **unit), SECRET, Cells.product([("F", "M")]))
+        summaries = engine.summaries(
+            plan, NEEDS, ContributionBounds(cells=2, **unit), SECRET, Cells.product([("F", "M")])
+        )
         answers += [array.tolist() for array in summaries]
     plan = Plan(relation=Base("t"), keys=(NAME,), aggregates=COUNT)
     keys: dict[Any, int] = {}
-    for batch in engine.key_counts(plan, Bounding(cells=2, **unit), SECRET):
+    for batch in engine.key_counts(plan, ContributionBounds(cells=2, **unit), SECRET):
         keys |= dict(zip(*(column.to_pylist() for column in batch.columns), strict=True))
     return [*answers, keys]
 
@@ -279,7 +281,7 @@ def test_a_person_whose_number_cannot_be_written_is_nobody(tmp_path: Path) -> No
         limits: dict[str, Any] = {"person": "who", "max_groups_per_person": 1, "max_rows_per_group": 1}
         given = cl.table(source, schema=cl.Schema(n=cl.Integer(0, 9)), name="t", **limits)
         with DuckDBEngine({"t": given}) as engine:
-            plan, bounding = Plan(relation=Base("t"), aggregates=COUNT), Bounding(unit="person")
+            plan, bounding = Plan(relation=Base("t"), aggregates=COUNT), ContributionBounds(unit="person")
             (count,) = engine.summaries(plan, [need(RowCount())], bounding, SECRET, Cells.product([]))
         assert count.tolist() == [[2]]
 
@@ -421,12 +423,12 @@ def test_rows_that_duckdb_cannot_read_are_found(column: pa.Array, sound: bool, t
 
 def test_what_is_in_order_is_not_copied() -> None:
     table = pa.table({"s": ["a", "é", None], "t": pa.array([1, 2, None], pa.timestamp("ms"))})
-    assert readable(table) is table
+    assert sanitize(table) is table
 
 
 def test_zones_are_left_out_and_instants_kept() -> None:
     at = pa.chunked_array([pa.array([0, None, -1], pa.timestamp("ns", "Asia/Kathmandu"))] * 2).slice(1)
-    found_at = readable(pa.table({"at": at})).column("at")
+    found_at = sanitize(pa.table({"at": at})).column("at")
     assert found_at.type == pa.timestamp("ns")
     assert found_at.cast(pa.int64()).to_pylist() == [None, -1, 0, None, -1]
 
@@ -445,7 +447,7 @@ def test_valid_texts_are_what_python_decodes() -> None:
     rng = np.random.default_rng(11)
     letters = np.array([0x61, 0x80, 0x9F, 0xA0, 0xBF, 0xC2, 0xE0, 0xED, 0xF0, 0xF4, 0x8F, 0x90, 0], dtype=np.uint8)
     raw = [rng.choice(letters, rng.integers(0, 6)).tobytes() for _ in range(20_000)]
-    kept = readable(pa.table({"s": texts(list(raw))})).column("s").to_pylist()
+    kept = sanitize(pa.table({"s": texts(list(raw))})).column("s").to_pylist()
     assert sum(text != UNREADABLE for text in kept) > 1000
     for given, text in zip(raw, kept, strict=True):
         assert text == (given.decode() if given.decode("utf-8", "ignore").encode() == given else UNREADABLE)

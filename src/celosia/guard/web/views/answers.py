@@ -12,20 +12,20 @@ from starlette.responses import JSONResponse, Response
 from celosia.core.enclosure import exp_at_least
 from celosia.core.errors import CelosiaError
 from celosia.core.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
-from celosia.guard.errors import NotThere
+from celosia.guard.errors import NotFoundError
 from celosia.guard.web.answer_table import answer_csv, answer_table
 from celosia.guard.web.charts import chart_columns, chart_picture, chart_specification
 from celosia.guard.web.i18n.numerals import numeral
 from celosia.guard.web.i18n.wording import worded
 from celosia.guard.web.rendering import page
-from celosia.guard.web.visit import Page
+from celosia.guard.web.web_session import Page
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from celosia.guard.queries.requests import Answer
     from celosia.guard.web.i18n.language import Language
-    from celosia.guard.web.visit import Visit
+    from celosia.guard.web.web_session import WebSession
     from celosia.query.release import TableRelease
 
 _LEVELS: Final = ("0.8", "0.9", "0.95", "0.99")
@@ -90,7 +90,7 @@ def meaning_of(guarantee: Guarantee, language: "Language") -> str:
     return " ".join(sentences)
 
 
-def _list(visit: "Visit") -> "Response":
+def _list(visit: "WebSession") -> "Response":
     answers = visit.guard.answers(visit.identity, _MOST)
     persons, own = _persons(visit, answers), _has_budget(visit)
     shown = [
@@ -105,11 +105,11 @@ def _list(visit: "Visit") -> "Response":
     return page(visit, "answers.html", answers=shown)
 
 
-def _has_budget(visit: "Visit") -> bool:
+def _has_budget(visit: "WebSession") -> bool:
     return any(line.scope.analyst is not None for line in visit.guard.budget(visit.identity))
 
 
-def _persons(visit: "Visit", answers: "Iterable[Answer]") -> dict[str, str]:
+def _persons(visit: "WebSession", answers: "Iterable[Answer]") -> dict[str, str]:
     """The column that says whose row it is, of each data set that has one and may still be seen."""
     if not any("PERSON" in answer.question for answer in answers):
         return {}
@@ -117,7 +117,7 @@ def _persons(visit: "Visit", answers: "Iterable[Answer]") -> dict[str, str]:
     return {name: table.person for name, table in tables if table.person is not None}
 
 
-def _answer(visit: "Visit") -> "Answer":
+def _answer(visit: "WebSession") -> "Answer":
     return visit.guard.answer(visit.identity, visit.names["id"])
 
 
@@ -125,15 +125,15 @@ def _released(answer: "Answer") -> "TableRelease":
     from celosia.query.serial.release import release_from_json
 
     if answer.release is None:
-        raise NotThere(kind="answer", name=answer.id)
+        raise NotFoundError(kind="answer", name=answer.id)
     return release_from_json(answer.release)
 
 
-def _level(visit: "Visit") -> str:
+def _level(visit: "WebSession") -> str:
     return visit.asked("level") if visit.asked("level") in _LEVELS else _USUAL_LEVEL
 
 
-def _show(visit: "Visit") -> "Response":
+def _show(visit: "WebSession") -> "Response":
     answer, level = _answer(visit), _level(visit)
     about: dict[str, Any] = {
         "question": as_asked(answer.question, _persons(visit, [answer]).get(answer.dataset)),
@@ -155,30 +155,30 @@ def _show(visit: "Visit") -> "Response":
     return page(visit, "answer.html", answer=answer, level=level, percent=percent, levels=_LEVELS, **about, **values)
 
 
-def _specification(visit: "Visit") -> dict[str, object]:
+def _specification(visit: "WebSession") -> dict[str, object]:
     release = _released(_answer(visit))
     columns = chart_columns(release)
     column = visit.asked("column") or next(iter(columns), "")
     if column not in columns:
-        raise NotThere(kind="chart", name=column)
+        raise NotFoundError(kind="chart", name=column)
     dark = visit.asked("theme") == "dark"
     return chart_specification(release, column, level=float(_level(visit)), language=visit.language, dark=dark)
 
 
-def _chart(visit: "Visit") -> "Response":
+def _chart(visit: "WebSession") -> "Response":
     return JSONResponse(_specification(visit))
 
 
-def _picture(visit: "Visit") -> "Response":
+def _picture(visit: "WebSession") -> "Response":
     return Response(chart_picture(_specification(visit)), media_type="image/svg+xml")
 
 
-def _csv(visit: "Visit") -> "Response":
+def _csv(visit: "WebSession") -> "Response":
     answer = _answer(visit)
     return _file(answer_csv(_released(answer), float(_level(visit))), "text/csv; charset=utf-8", f"{answer.id}.csv")
 
 
-def _json(visit: "Visit") -> "Response":
+def _json(visit: "WebSession") -> "Response":
     answer = _answer(visit)
     text = json.dumps(answer.to_json(), ensure_ascii=False, indent=2, allow_nan=False)
     return _file(text, "application/json", f"{answer.id}.json")

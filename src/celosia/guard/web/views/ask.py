@@ -12,7 +12,7 @@ from urllib.parse import quote as quoted
 from celosia.core.adjacency import AddRemove
 from celosia.core.errors import CelosiaError
 from celosia.core.guarantees import ZCDP, ApproxDP, Guarantee
-from celosia.guard.queries.requests import Ask
+from celosia.guard.queries.requests import QueryRequest
 from celosia.guard.roles import Permission
 from celosia.guard.web.cookies import fresh_secret
 from celosia.guard.web.costs import shares_of, tightest_of
@@ -22,13 +22,13 @@ from celosia.guard.web.picking import AGGREGATES, OPERATORS, Choices
 from celosia.guard.web.presets import best_guess, preset_rows
 from celosia.guard.web.rendering import mendable, page, redirect
 from celosia.guard.web.views.datasets import budget_lines
-from celosia.guard.web.visit import Page
+from celosia.guard.web.web_session import Page
 
 if TYPE_CHECKING:
     from starlette.responses import Response
 
     from celosia.guard.datasets.cards import DatasetCard, TableCard
-    from celosia.guard.web.visit import Visit
+    from celosia.guard.web.web_session import WebSession
     from celosia.ledger import Line
     from celosia.query import Preview
 
@@ -38,7 +38,7 @@ _USUAL: Final = {"epsilon": Fraction(1, 10), "rho": Fraction(1, 200)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Purse:
+class BudgetSummary:
     """In which unit a question is paid, how much there is, and between what the slider moves."""
 
     unit: str
@@ -46,7 +46,7 @@ class Purse:
     delta: bool = False
 
     @classmethod
-    def of(cls, lines: "list[Line]") -> "Purse":
+    def of(cls, lines: "list[Line]") -> "BudgetSummary":
         """Return what can be paid from, given the budgets that a question is charged to, the data set's first."""
         own = [line for line in lines if line.scope.dataset is not None and line.scope.analyst is None]
         limit = own[0].policy.limit if own else None
@@ -100,32 +100,32 @@ def _table(card: "DatasetCard") -> "TableCard":
     return next(table for table in card.tables if not table.public)
 
 
-def _tab(visit: "Visit") -> str:
+def _tab(visit: "WebSession") -> str:
     tab = visit.asked("tab") or visit.filled("tab")
     return tab if tab in _TABS else "sql"
 
 
-def _sql(visit: "Visit", card: "DatasetCard") -> str:
+def _sql(visit: "WebSession", card: "DatasetCard") -> str:
     """The text of the question; choices become one."""
     return visit.filled("sql") if visit.filled("tab") != "form" else Choices.of(visit.form).sql(_table(card))
 
 
-def _question(visit: "Visit", card: "DatasetCard") -> Ask:
+def _question(visit: "WebSession", card: "DatasetCard") -> QueryRequest:
     numbers = {name: _plain(visit, visit.filled(name)) for name in _NUMBERS}
     if numbers["error"]:  # it says how much is spent
         numbers |= {"epsilon": "", "rho": ""}
     else:
         numbers["confidence"] = ""
     given = {name: value for name, value in numbers.items() if value}
-    return Ask.from_json({"dataset": card.name, "sql": _sql(visit, card), **given})
+    return QueryRequest.from_json({"dataset": card.name, "sql": _sql(visit, card), **given})
 
 
-def _plain(visit: "Visit", number: str) -> str:
+def _plain(visit: "WebSession", number: str) -> str:
     """A number with a decimal point, from somebody whose language has a comma."""
     return number.replace(",", ".") if visit.language.code == "es" and number.count(",") == 1 else number
 
 
-def _written(visit: "Visit", card: "DatasetCard", **values: object) -> "Response":
+def _written(visit: "WebSession", card: "DatasetCard", **values: object) -> "Response":
     """The page on which a question is written, with whatever is known about it."""
     lines = budget_lines(visit, card.name)
     tab = _tab(visit)
@@ -138,7 +138,7 @@ def _written(visit: "Visit", card: "DatasetCard", **values: object) -> "Response
         table=_table(card),
         tab=tab,
         lines=lines,
-        purse=Purse.of(lines),
+        summary=BudgetSummary.of(lines),
         choices=Choices.of(visit.form),
         sql=known.pop("sql", None) or visit.filled("sql") or Choices().sql(_table(card)),
         key=fresh_secret(words=2),
@@ -149,16 +149,16 @@ def _written(visit: "Visit", card: "DatasetCard", **values: object) -> "Response
     )
 
 
-def _card(visit: "Visit") -> "DatasetCard":
+def _card(visit: "WebSession") -> "DatasetCard":
     visit.identity.require(Permission.ASK)
     return visit.guard.dataset(visit.identity, visit.names["name"])
 
 
-def _show(visit: "Visit") -> "Response":
+def _show(visit: "WebSession") -> "Response":
     return _written(visit, _card(visit))
 
 
-def _preview(visit: "Visit") -> "Response":
+def _preview(visit: "WebSession") -> "Response":
     card = _card(visit)
     if visit.fragment and visit.filled("tab") == "sql" and not visit.filled("sql"):  # nothing is wrong yet
         return page(visit, "preview.html", preview=None, problem=None)
@@ -174,7 +174,7 @@ def _preview(visit: "Visit") -> "Response":
     return _written(visit, card, preview=told, problem=problem, sql=sql)
 
 
-def _told(visit: "Visit", preview: "Preview", sql: str) -> dict[str, object]:
+def _told(visit: "WebSession", preview: "Preview", sql: str) -> dict[str, object]:
     tightest = tightest_of(budget_lines(visit, visit.names["name"]), preview.cost)
     left = preview.remaining if tightest is None else tightest.left
     shares, keys = shares_of(preview)
@@ -193,7 +193,7 @@ def _told(visit: "Visit", preview: "Preview", sql: str) -> dict[str, object]:
     }
 
 
-def _ask(visit: "Visit") -> "Response":
+def _ask(visit: "WebSession") -> "Response":
     card = _card(visit)
     try:
         answer = visit.guard.ask(visit.identity, _question(visit, card), visit.filled("key"))
@@ -203,7 +203,7 @@ def _ask(visit: "Visit") -> "Response":
     return redirect(f"/answers/{quoted(answer.id, safe='')}")
 
 
-def _back(visit: "Visit") -> "Response":
+def _back(visit: "WebSession") -> "Response":
     """A preview that is a page of its own has an address, which is opened again in another language."""
     return redirect(f"/datasets/{quoted(visit.names['name'], safe='')}/ask")
 

@@ -8,19 +8,19 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from celosia.core.errors import CelosiaError, ParameterError
-from celosia.core.exact import quote
+from celosia.core.exact import safe_repr
 from celosia.core.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 from celosia.guard.roles import Permission
 from celosia.guard.web.presets import budget_of_preset, preset_rows
 from celosia.guard.web.rendering import mendable, page, redirect
-from celosia.guard.web.visit import Page
+from celosia.guard.web.web_session import Page
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from starlette.responses import Response
 
-    from celosia.guard.web.visit import Visit
+    from celosia.guard.web.web_session import WebSession
     from celosia.ledger import Line, Policy
 
 _DAY: Final = 86_400
@@ -40,7 +40,7 @@ def limit_of(form: "Mapping[str, str]") -> Guarantee:
         case "preset":
             return budget_of_preset(form)
         case other:
-            raise ParameterError(f"kind must be preset, pure, approx or zcdp, not {quote(other)}.")
+            raise ParameterError(f"kind must be preset, pure, approx or zcdp, not {safe_repr(other)}.")
 
 
 def _given(numbers: "Mapping[str, str]", name: str) -> str:
@@ -73,20 +73,20 @@ def _with(limit: Guarantee, name: str, part: str) -> Guarantee:
 
 def _days(text: str) -> int:
     if not (text.isascii() and text.isdigit() and 0 < int(text[:9]) <= _MOST_DAYS):
-        raise ParameterError(f"days must be a whole number from 1 to {_MOST_DAYS}, not {quote(text)}.")
+        raise ParameterError(f"days must be a whole number from 1 to {_MOST_DAYS}, not {safe_repr(text)}.")
     return int(text)
 
 
-def _lines(visit: "Visit") -> "list[Line]":
+def _lines(visit: "WebSession") -> "list[Line]":
     lines = visit.guard.budget(visit.identity)
     return sorted(lines, key=lambda line: (line.scope.dataset or "", line.scope.analyst or ""))
 
 
-def _show(visit: "Visit") -> "Response":
+def _show(visit: "WebSession") -> "Response":
     return _page(visit, done=visit.asked("done") == "budget")
 
 
-def _page(visit: "Visit", *, done: bool = False, problem: str = "", status: int = 200) -> "Response":
+def _page(visit: "WebSession", *, done: bool = False, problem: str = "", status: int = 200) -> "Response":
     sets = visit.guard.datasets(visit.identity) if visit.identity.may(Permission.SET_BUDGETS) else ()
     return page(
         visit,
@@ -100,7 +100,7 @@ def _page(visit: "Visit", *, done: bool = False, problem: str = "", status: int 
     )
 
 
-def _set(visit: "Visit") -> "Response":
+def _set(visit: "WebSession") -> "Response":
     dataset, analyst = visit.filled("dataset") or None, visit.filled("analyst") or None
     try:
         present = next(

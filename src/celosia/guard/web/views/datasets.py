@@ -10,19 +10,19 @@ from urllib.parse import quote as quoted
 from celosia.core.errors import CelosiaError, ParameterError
 from celosia.guard.roles import Permission
 from celosia.guard.web.rendering import mendable, page, redirect
-from celosia.guard.web.visit import Page
+from celosia.guard.web.web_session import Page
 
 if TYPE_CHECKING:
     from starlette.responses import Response
 
     from celosia.guard.datasets.cards import DatasetCard
-    from celosia.guard.web.visit import Visit
+    from celosia.guard.web.web_session import WebSession
     from celosia.ledger import Line
 
 _DONE: Final = ("bounds", "version")
 
 
-def budget_lines(visit: "Visit", dataset: str) -> "list[Line]":
+def budget_lines(visit: "WebSession", dataset: str) -> "list[Line]":
     """Return the budgets that a question of this visitor about a data set would be charged to.
 
     Or all that may be seen.
@@ -36,32 +36,34 @@ def budget_lines(visit: "Visit", dataset: str) -> "list[Line]":
     return [line for line in lines if line.scope.dataset == dataset]
 
 
-def _list(visit: "Visit") -> "Response":
+def _list(visit: "WebSession") -> "Response":
     cards = visit.guard.datasets(visit.identity)
     lines = {line.scope.dataset: line for line in visit.guard.budget(visit.identity) if line.scope.analyst is None}
     return page(visit, "datasets.html", cards=cards, lines=lines)
 
 
-def _card(visit: "Visit") -> "DatasetCard":
+def _card(visit: "WebSession") -> "DatasetCard":
     return visit.guard.dataset(visit.identity, visit.names["name"])
 
 
-def _show(visit: "Visit") -> "Response":
+def _show(visit: "WebSession") -> "Response":
     card = _card(visit)
     return page(visit, "dataset.html", card=card, lines=budget_lines(visit, card.name))
 
 
-def _curation(visit: "Visit") -> "Response":
+def _curation(visit: "WebSession") -> "Response":
     visit.identity.require(Permission.SET_SCHEMAS, Permission.SET_VERSIONS)
     done = visit.asked("done")
     return _curated(visit, done=done if done in _DONE else "")
 
 
-def _curated(visit: "Visit", *, done: str = "", problem: str = "", column: str = "", status: int = 200) -> "Response":
+def _curated(
+    visit: "WebSession", *, done: str = "", problem: str = "", column: str = "", status: int = 200
+) -> "Response":
     return page(visit, "curation.html", status=status, card=_card(visit), done=done, problem=problem, column=column)
 
 
-def _set_bounds(visit: "Visit") -> "Response":
+def _set_bounds(visit: "WebSession") -> "Response":
     name, column = visit.names["name"], visit.filled("column")
     try:
         low, high = visit.filled("low"), visit.filled("high")
@@ -73,13 +75,13 @@ def _set_bounds(visit: "Visit") -> "Response":
     return redirect(f"/datasets/{quoted(name, safe='')}/curation", done="bounds")
 
 
-def _new_version(visit: "Visit") -> "Response":
+def _new_version(visit: "WebSession") -> "Response":
     name = visit.names["name"]
     visit.guard.new_version(visit.identity, name)
     return redirect(f"/datasets/{quoted(name, safe='')}/curation", done="version")
 
 
-def _back(visit: "Visit") -> "Response":
+def _back(visit: "WebSession") -> "Response":
     return redirect(f"/datasets/{quoted(visit.names['name'], safe='')}/curation")
 
 

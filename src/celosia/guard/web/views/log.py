@@ -10,25 +10,25 @@ from typing import TYPE_CHECKING, Final
 from celosia.core.errors import ParameterError
 from celosia.guard.roles import Permission
 from celosia.guard.web.rendering import page
-from celosia.guard.web.visit import Page
+from celosia.guard.web.web_session import Page
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from starlette.responses import Response
 
-    from celosia.guard.web.visit import Visit
+    from celosia.guard.web.web_session import WebSession
     from celosia.ledger import Verification
 
 _SIZE: Final = 50
 
 
-def _show(visit: "Visit") -> "Response":
+def _show(visit: "WebSession") -> "Response":
     return _page(visit)
 
 
 def _page(
-    visit: "Visit",
+    visit: "WebSession",
     *,
     verification: "Verification | None" = None,
     wanted: str = "",
@@ -59,7 +59,7 @@ def _json(body: "Mapping[str, object]", indent: int | None = None) -> str:
     return json.dumps(body, ensure_ascii=False, sort_keys=True, indent=indent)
 
 
-def _verify(visit: "Visit") -> "Response":
+def _verify(visit: "WebSession") -> "Response":
     wanted = visit.filled("head")
     try:
         verification = visit.guard.verify(visit.identity, wanted or None)

@@ -6,32 +6,32 @@ status, by which the server counts failures.
 
 from typing import TYPE_CHECKING, Final
 
-from celosia.core.errors import NotAllowed
+from celosia.core.errors import NotAllowedError
 from celosia.guard.web.cookies import SIGNED_IN, VISITOR, forget, keep
 from celosia.guard.web.rendering import page, redirect
-from celosia.guard.web.visit import Page
+from celosia.guard.web.web_session import Page
 
 if TYPE_CHECKING:
     from starlette.responses import Response
 
-    from celosia.guard.web.visit import Visit
+    from celosia.guard.web.web_session import WebSession
 
 _HOME: Final = "/datasets"
 
 
-def _home(visit: "Visit") -> "Response":
+def _home(visit: "WebSession") -> "Response":
     return redirect(_HOME if visit.signed_in else "/sign-in")
 
 
-def _show(visit: "Visit") -> "Response":
+def _show(visit: "WebSession") -> "Response":
     return redirect(_HOME) if visit.signed_in else page(visit, "sign_in.html", failed=False)
 
 
-def _sign_in(visit: "Visit") -> "Response":
+def _sign_in(visit: "WebSession") -> "Response":
     key = visit.filled("key")
     try:
         secret, _ = visit.guard.sign_in(key)
-    except NotAllowed:
+    except NotAllowedError:
         return page(visit, "sign_in.html", status=401, failed=True)
     reply = redirect(_HOME)
     keep(reply, SIGNED_IN, secret)
@@ -39,7 +39,7 @@ def _sign_in(visit: "Visit") -> "Response":
     return reply
 
 
-def _sign_out(visit: "Visit") -> "Response":
+def _sign_out(visit: "WebSession") -> "Response":
     if visit.signed_in is not None and visit.secret is not None:
         visit.guard.sign_out(visit.secret)
     reply = redirect("/sign-in")
@@ -53,4 +53,4 @@ SIGN_IN_PAGES: Final = (
     Page(path="/sign-in", view=_sign_in, method="POST", public=True),
     Page(path="/sign-out", view=_sign_out, method="POST", public=True),
 )
-"""The door."""
+"""The account."""

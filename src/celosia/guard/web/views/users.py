@@ -8,25 +8,25 @@ import datetime as dt
 from typing import TYPE_CHECKING, Final
 
 from celosia.core.errors import CelosiaError, ParameterError
-from celosia.core.exact import quote
+from celosia.core.exact import safe_repr
 from celosia.guard.roles import Role
 from celosia.guard.web.rendering import mendable, page, redirect
-from celosia.guard.web.visit import Page
+from celosia.guard.web.web_session import Page
 
 if TYPE_CHECKING:
     from starlette.responses import Response
 
-    from celosia.guard.web.visit import Visit
+    from celosia.guard.web.web_session import WebSession
 
 _MOST_DAYS: Final = 3_650
 
 
-def _show(visit: "Visit") -> "Response":
+def _show(visit: "WebSession") -> "Response":
     return _page(visit, done=visit.asked("done") == "revoked")
 
 
 def _page(
-    visit: "Visit", *, done: bool = False, problem: str = "", key: str = "", name: str = "", status: int = 200
+    visit: "WebSession", *, done: bool = False, problem: str = "", key: str = "", name: str = "", status: int = 200
 ) -> "Response":
     return page(
         visit,
@@ -42,16 +42,16 @@ def _page(
     )
 
 
-def _expiry(visit: "Visit") -> dt.datetime | None:
+def _expiry(visit: "WebSession") -> dt.datetime | None:
     days = visit.filled("days")
     if not days:
         return None
     if not (days.isascii() and days.isdigit() and 0 < int(days[:9]) <= _MOST_DAYS):
-        raise ParameterError(f"days must be a whole number from 1 to {_MOST_DAYS}, not {quote(days)}.")
+        raise ParameterError(f"days must be a whole number from 1 to {_MOST_DAYS}, not {safe_repr(days)}.")
     return dt.datetime.now(dt.UTC) + dt.timedelta(days=int(days))
 
 
-def _add(visit: "Visit") -> "Response":
+def _add(visit: "WebSession") -> "Response":
     name = visit.filled("name")
     try:
         if visit.filled("role"):
@@ -63,7 +63,7 @@ def _add(visit: "Visit") -> "Response":
     return _page(visit, key=key, name=name)
 
 
-def _revoke(visit: "Visit") -> "Response":
+def _revoke(visit: "WebSession") -> "Response":
     try:
         visit.guard.revoke(visit.identity, visit.filled("name"))
     except CelosiaError as error:
@@ -71,7 +71,7 @@ def _revoke(visit: "Visit") -> "Response":
     return redirect("/users", done="revoked")
 
 
-def _back(_: "Visit") -> "Response":
+def _back(_: "WebSession") -> "Response":
     return redirect("/users")
 
 

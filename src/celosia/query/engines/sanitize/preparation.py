@@ -18,7 +18,7 @@ from celosia.data.sources.classify import DataSource, Frame
 from celosia.data.sources.files import Files
 from celosia.data.sources.frames import to_arrow
 from celosia.query.engines.sanitize.csv_buffer import longest_record
-from celosia.query.engines.sanitize.sanitized_copy import has_readable_rows, mended_copy, readable
+from celosia.query.engines.sanitize.sanitized_copy import has_readable_rows, mended_copy, sanitize
 from celosia.query.engines.sanitize.utf_8_copy import utf_8_copies
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class Prepared:
                 return checked
             case Frame(frame=frame):
                 rows = to_arrow(frame, columns, kinds=table.schema, person=table.person, text=table.text)
-                return CheckedFrame(readable(rows, table.person))
+                return CheckedFrame(sanitize(rows, table.person))
             case Files(format="parquet") as files:
                 if not has_readable_rows(files, columns):
                     files = mended_copy(files, columns, table.person, self._own_folder())

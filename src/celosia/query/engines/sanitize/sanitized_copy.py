@@ -35,7 +35,7 @@ _NARROW = 18  # digits that DuckDB keeps in 64 bits
 _FACTORS: Final = {"s": 10**6, "ms": 10**3}
 
 
-def readable(table: "pa.Table", person: str | None = None) -> "pa.Table":
+def sanitize(table: "pa.Table", person: str | None = None) -> "pa.Table":
     """Return a frame's table as DuckDB can read it whatever it holds; what is in order is not copied.
 
     Zones are left out: Arrow counts in UTC whatever the zone, and a time without a zone is read as UTC.

@@ -1,14 +1,14 @@
 """One request to a page, with everything a view may need, and one page with the view that answers it.
 
-Views see neither the framework nor the cookies: they get a ``Visit``, call the guard as the one who is signed in, and
-return a reply. So what a page can do is what the guard allows, and nothing else.
+Views see neither the framework nor the cookies: they get a ``WebSession``, call the guard as the one who is signed in,
+and return a reply. So what a page can do is what the guard allows, and nothing else.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from celosia.core.errors import NotAllowed
+from celosia.core.errors import NotAllowedError
 from celosia.guard.web.i18n.language import Language
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Visit:
+class WebSession:
     """A request.
 
     ``names`` are the parts of the path that stand for something, ``token`` is what forms must carry, ``fragment`` says
@@ -41,7 +41,7 @@ class Visit:
     def identity(self) -> "Identity":
         """Whoever is signed in."""
         if self.signed_in is None:
-            raise NotAllowed("Sign in first.")
+            raise NotAllowedError("Sign in first.")
         return self.signed_in
 
     def asked(self, name: str) -> str:
@@ -66,7 +66,7 @@ class Page:
     """
 
     path: str
-    view: "Callable[[Visit], Response]"
+    view: "Callable[[WebSession], Response]"
     method: str = "GET"
     public: bool = False
     costly: bool = False

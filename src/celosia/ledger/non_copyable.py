@@ -10,13 +10,13 @@ from typing import NoReturn, Self
 from celosia.core.errors import ParameterError
 
 
-class Indivisible:
+class NonCopyable:
     """The base of what keeps a budget.
 
     >>> import copy
     >>> import celosia as cl
-    >>> purse = cl.ledger.Purse(cl.PureDP(epsilon=1))
-    >>> copy.deepcopy([purse, purse]) == [purse, purse]
+    >>> account = cl.ledger.InMemoryBudget(cl.PureDP(epsilon=1))
+    >>> copy.deepcopy([account, account]) == [account, account]
     True
     """
 

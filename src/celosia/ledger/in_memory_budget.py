@@ -1,4 +1,4 @@
-"""A budget in memory, for one session: the door of those who need no ledger.
+"""A budget in memory, for one session: the account of those who need no ledger.
 
 A filter holds the budget and a lock its order, so that two threads never spend the same part twice. Nothing is kept
 beyond the session, no answer is stored, and noise may come from a stream that can be repeated, for tests.
@@ -13,12 +13,12 @@ import threading
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from celosia.core.errors import BudgetExceeded, LedgerError, ParameterError
-from celosia.core.exact import quote
+from celosia.core.errors import BudgetExceededError, LedgerError, ParameterError
+from celosia.core.exact import safe_repr
 from celosia.core.guarantees import Guarantee
 from celosia.ledger.budgets.advice import describe_refusal
 from celosia.ledger.budgets.policy import Policy
-from celosia.ledger.indivisible import Indivisible
+from celosia.ledger.non_copyable import NonCopyable
 from celosia.ledger.reservations.reservation import Request, Reservation, State
 from celosia.noise.source import SYSTEM
 
@@ -27,17 +27,17 @@ if TYPE_CHECKING:
     from celosia.core.release import Release
 
 
-class Purse(Indivisible):
-    """A door whose budget is kept in memory.
+class InMemoryBudget(NonCopyable):
+    """A account whose budget is kept in memory.
 
     >>> import celosia as cl
-    >>> purse = Purse(cl.PureDP(epsilon=1), name="deaths")
+    >>> account = InMemoryBudget(cl.PureDP(epsilon=1), name="deaths")
     >>> event = cl.mechanisms.Laplace(epsilon="0.4", sensitivity=1).event
-    >>> reservation = purse.reserve(event, question="How many?")
-    >>> purse.remaining, purse.history[0].state
+    >>> reservation = account.reserve(event, question="How many?")
+    >>> account.remaining, account.history[0].state
     (PureDP(epsilon='0.6'), 'reserved')
-    >>> purse.fail(reservation)
-    >>> purse.remaining, purse.history[0].state
+    >>> account.fail(reservation)
+    >>> account.remaining, account.history[0].state
     (PureDP(epsilon='0.6'), 'failed')
     """
 
@@ -77,7 +77,7 @@ class Purse(Indivisible):
 
     @property
     def allows_seeded(self) -> bool:
-        """True: nobody else relies on this purse."""
+        """True: nobody else relies on this account."""
         return True
 
     @property
@@ -94,7 +94,7 @@ class Purse(Indivisible):
         """Tell whether an event fits into what is left. Nothing is spent.
 
         >>> import celosia as cl
-        >>> Purse(cl.PureDP(epsilon=1)).admits(cl.mechanisms.Laplace(epsilon=2, sensitivity=1).event)
+        >>> InMemoryBudget(cl.PureDP(epsilon=1)).admits(cl.mechanisms.Laplace(epsilon=2, sensitivity=1).event)
         False
         """
         return self._filter.admits(event)
@@ -103,7 +103,7 @@ class Purse(Indivisible):
         """Return what an event promises on its own.
 
         >>> import celosia as cl
-        >>> Purse(cl.PureDP(epsilon=1)).cost(cl.mechanisms.Laplace(epsilon="0.4", sensitivity=1).event)
+        >>> InMemoryBudget(cl.PureDP(epsilon=1)).cost(cl.mechanisms.Laplace(epsilon="0.4", sensitivity=1).event)
         PureDP(epsilon='0.4')
         """
         return self._filter.cost(event)
@@ -112,7 +112,7 @@ class Purse(Indivisible):
         """Return what an event would take of what is left: at most its cost.
 
         >>> import celosia as cl
-        >>> Purse(cl.PureDP(epsilon=1)).charge(cl.mechanisms.Laplace(epsilon="0.4", sensitivity=1).event)
+        >>> InMemoryBudget(cl.PureDP(epsilon=1)).charge(cl.mechanisms.Laplace(epsilon="0.4", sensitivity=1).event)
         PureDP(epsilon='0.4')
         """
         return self._filter.charge(event)
@@ -125,24 +125,24 @@ class Purse(Indivisible):
         fingerprint: str | None = None,  # noqa: ARG002 - no answer is stored, so none is looked for
         request: Request | None = None,
     ) -> Reservation:
-        """Pay for an event before data are read, or raise ``BudgetExceeded`` and pay nothing.
+        """Pay for an event before data are read, or raise ``BudgetExceededError`` and pay nothing.
 
         >>> import celosia as cl
-        >>> purse = Purse(cl.PureDP(epsilon=1))
-        >>> purse.reserve(cl.mechanisms.Laplace(epsilon=2, sensitivity=1).event, question="How many?")
+        >>> account = InMemoryBudget(cl.PureDP(epsilon=1))
+        >>> account.reserve(cl.mechanisms.Laplace(epsilon=2, sensitivity=1).event, question="How many?")
         Traceback (most recent call last):
         ...
-        celosia.core.errors.BudgetExceeded: The question costs PureDP(epsilon=2), and the budget has ...
+        celosia.core.errors.BudgetExceededError: The question costs PureDP(epsilon=2), and the budget has ...
         """
         if request is not None:
             raise ParameterError(
-                f"request={quote(request)} needs a ledger, which remembers requests: open the session with one."
+                f"request={safe_repr(request)} needs a ledger, which remembers requests: open the session with one."
             )
         self._check_process()
         with self._lock:
             if not self._filter.admits(event):
                 cost, left = self.cost(event), self._filter.remaining
-                raise BudgetExceeded(describe_refusal(cost, left, "the budget", self._filter.admits))
+                raise BudgetExceededError(describe_refusal(cost, left, "the budget", self._filter.admits))
             self._filter.spend(event)
             drawn = "".join(f"{word:016x}" for word in SYSTEM.words(2).tolist())
             reservation = Reservation(
@@ -155,9 +155,9 @@ class Purse(Indivisible):
         """Tell that the answer is there.
 
         >>> import celosia as cl
-        >>> purse, laplace = Purse(cl.PureDP(epsilon=1)), cl.mechanisms.Laplace(epsilon="0.4", sensitivity=1)
-        >>> purse.commit(purse.reserve(laplace.event, question="How many?"), laplace.release(108))
-        >>> purse.history[0].state
+        >>> account, laplace = InMemoryBudget(cl.PureDP(epsilon=1)), cl.mechanisms.Laplace(epsilon="0.4", sensitivity=1)
+        >>> account.commit(account.reserve(laplace.event, question="How many?"), laplace.release(108))
+        >>> account.history[0].state
         'committed'
         """
         self._settle(reservation, "committed")
@@ -166,9 +166,9 @@ class Purse(Indivisible):
         """Tell that there will be no answer. What was reserved stays spent.
 
         >>> import celosia as cl
-        >>> purse = Purse(cl.PureDP(epsilon=1))
-        >>> purse.fail(purse.reserve(cl.mechanisms.Laplace(epsilon=1, sensitivity=1).event, question="How many?"))
-        >>> purse.remaining
+        >>> account = InMemoryBudget(cl.PureDP(epsilon=1))
+        >>> account.fail(account.reserve(cl.mechanisms.Laplace(epsilon=1, sensitivity=1).event, question="How many?"))
+        >>> account.remaining
         PureDP(epsilon=0)
         """
         self._settle(reservation, "failed")
@@ -178,7 +178,7 @@ class Purse(Indivisible):
             raise LedgerError(
                 "A budget in memory belongs to the process that opened it, and this one was forked from it: here the "
                 "same budget would be spent a second time. Share a ledger instead: "
-                "ledger=celosia.ledger('sqlite:///budget.db')."
+                "ledger=celosia.open_ledger('sqlite:///budget.db')."
             )
 
     def _settle(self, reservation: Reservation, state: State) -> None:
@@ -186,8 +186,8 @@ class Purse(Indivisible):
         with self._lock:
             known = self._history.get(reservation.id)
             if known is None or known.state != "reserved":
-                raise ParameterError(f"{quote(reservation)} is not open in this purse.")
+                raise ParameterError(f"{safe_repr(reservation)} is not open in this account.")
             self._history[known.id] = dataclasses.replace(known, state=state)
 
     def __repr__(self) -> str:
-        return f"<Purse: {self.remaining} of {self.budget} left>"
+        return f"<InMemoryBudget: {self.remaining} of {self.budget} left>"

@@ -13,9 +13,9 @@ import pytest
 from sklearn.base import BaseEstimator, clone
 
 import celosia as cl
-from celosia.core.errors import BudgetExceeded, CelosiaError, ParameterError
-from celosia.ledger import Account, Ledger, Purse
-from celosia.ledger.indivisible import Indivisible
+from celosia.core.errors import BudgetExceededError, CelosiaError, ParameterError
+from celosia.ledger import Account, InMemoryBudget, Ledger
+from celosia.ledger.non_copyable import NonCopyable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 EVENT = cl.mechanisms.Laplace(epsilon="0.6", sensitivity=1).event
 
 
-def purse() -> Purse:
-    return Purse(cl.PureDP(epsilon=1))
+def in_memory() -> InMemoryBudget:
+    return InMemoryBudget(cl.PureDP(epsilon=1))
 
 
 def ledger() -> Ledger:
-    opened = cl.ledger("memory://")
+    opened: Ledger = cl.open_ledger("memory://")
     opened.set_budget(cl.PureDP(epsilon=1), dataset="deaths")
     return opened
 
@@ -47,7 +47,7 @@ def session_on_ledger() -> cl.Session:
     return cl.Session(deaths, ledger=ledger())
 
 
-KEEPERS = [purse, ledger, account, session, session_on_ledger]
+KEEPERS = [in_memory, ledger, account, session, session_on_ledger]
 
 
 class Learner(BaseEstimator):  # type: ignore[misc] # scikit-learn is untyped
@@ -60,7 +60,7 @@ class Learner(BaseEstimator):  # type: ignore[misc] # scikit-learn is untyped
 @pytest.mark.parametrize("made", KEEPERS)
 def test_a_copy_is_the_thing_itself(made: Callable[[], Any]) -> None:
     keeper = made()
-    assert isinstance(keeper, Indivisible)
+    assert isinstance(keeper, NonCopyable)
     assert copy.copy(keeper) is keeper
     assert copy.deepcopy(keeper) is keeper
     assert copy.deepcopy({"budget": [keeper]})["budget"][0] is keeper
@@ -84,22 +84,22 @@ def test_clones_of_an_estimator_share_it(made: Callable[[], Any]) -> None:
     assert clone(clone(Learner(budget=keeper))).budget is keeper
 
 
-@pytest.mark.parametrize("made", [purse, account])
+@pytest.mark.parametrize("made", [in_memory, account])
 def test_what_a_copy_spends_the_original_has_spent(made: Callable[[], Any]) -> None:
     keeper = made()
     copy.deepcopy(keeper).reserve(EVENT, question="How many?")
     assert keeper.remaining == cl.PureDP(epsilon="0.4")
-    with pytest.raises(BudgetExceeded):
+    with pytest.raises(BudgetExceededError):
         copy.deepcopy(keeper).reserve(EVENT, question="How many?")
 
 
 def test_threads_with_copies_spend_once() -> None:
-    keeper = purse()
+    keeper = in_memory()
 
     def spend(_: int) -> bool:
         try:
             copy.deepcopy(keeper).reserve(EVENT, question="How many?")
-        except BudgetExceeded:
+        except BudgetExceededError:
             return False
         return True
 

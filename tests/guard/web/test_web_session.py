@@ -4,15 +4,15 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from celosia.core.errors import NotAllowed
+from celosia.core.errors import NotAllowedError
 from celosia.guard.auth.identity import Identity
 from celosia.guard.web.i18n.language import language
-from celosia.guard.web.visit import Visit
+from celosia.guard.web.web_session import WebSession
 
 if TYPE_CHECKING:
     from celosia.guard.service import Guard
 
-NOBODY = Visit(guard=cast("Guard", None), path="/", language=language("es"), form={"a": " b "}, secret="s3cret")
+NOBODY = WebSession(guard=cast("Guard", None), path="/", language=language("es"), form={"a": " b "}, secret="s3cret")
 
 
 def test_fields_come_without_blanks_and_missing_ones_are_empty() -> None:
@@ -20,9 +20,9 @@ def test_fields_come_without_blanks_and_missing_ones_are_empty() -> None:
 
 
 def test_nobody_is_nobody() -> None:
-    with pytest.raises(NotAllowed):
+    with pytest.raises(NotAllowedError):
         _ = NOBODY.identity
-    visit = Visit(guard=NOBODY.guard, path="/", language=language("en"), signed_in=Identity.local())
+    visit = WebSession(guard=NOBODY.guard, path="/", language=language("en"), signed_in=Identity.local())
     assert visit.identity.name == "local"
 
 

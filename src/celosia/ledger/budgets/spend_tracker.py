@@ -7,7 +7,7 @@ sums by itself, the events are forgotten. So asking stays as quick after a hundr
 
 from typing import TYPE_CHECKING, Final
 
-from celosia.core.errors import NotPriced
+from celosia.core.errors import NotPricedError
 from celosia.core.structure import GuaranteedEvent
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ _MOST: Final = 64  # different events, before they are added up
 _MOST_ASKED: Final = 10_000  # prices that an accountant may remember for questions that were never paid
 
 
-class Meter:
+class SpendTracker:
     """A filter that was opened by a policy."""
 
     __slots__ = ("_accountant", "_asked", "_filter", "_open")
@@ -41,7 +41,7 @@ class Meter:
     def _add_up(self) -> None:
         try:
             self._filter = self._open().count(GuaranteedEvent(guarantee=self._filter.spent))
-        except NotPriced:  # a sum too small for an accountant, though its parts were not
+        except NotPricedError:  # a sum too small for an accountant, though its parts were not
             return
 
     def admits(self, event: "Event") -> bool:

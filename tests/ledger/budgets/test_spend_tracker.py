@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from celosia.core import ZCDP, ApproxDP, Event, GaussianEvent, GuaranteedEvent, LaplaceEvent, NotPriced, PureDP
+from celosia.core import ZCDP, ApproxDP, Event, GaussianEvent, GuaranteedEvent, LaplaceEvent, NotPricedError, PureDP
 from celosia.ledger import Policy
-from celosia.ledger.budgets.meter import Meter
+from celosia.ledger.budgets.spend_tracker import SpendTracker
 
 LIMITS = {
     "pure": PureDP(epsilon=30),
@@ -30,7 +30,7 @@ def priced(name: str, scale: int) -> Event:
 @given(scales=st.lists(st.integers(1, 500), max_size=150))
 def test_adding_up_changes_nothing(name: str, scales: list[int]) -> None:
     policy = Policy(limit=LIMITS[name], accountant=name)
-    meter, plain = Meter(policy.open, name), policy.open()
+    meter, plain = SpendTracker(policy.open, name), policy.open()
     for scale in scales:
         meter.count(priced(name, scale))
     for scale in dict.fromkeys(scales):
@@ -41,7 +41,7 @@ def test_adding_up_changes_nothing(name: str, scales: list[int]) -> None:
 
 
 def test_a_meter_stays_small() -> None:
-    meter = Meter(Policy(limit=PureDP(epsilon=10**6)).open, "pure")
+    meter = SpendTracker(Policy(limit=PureDP(epsilon=10**6)).open, "pure")
     for scale in range(1, 2000):
         meter.count(LaplaceEvent(scale=scale, sensitivity=1))
     assert len(meter._filter.events) <= 65
@@ -52,10 +52,10 @@ def test_a_meter_stays_small() -> None:
 
 def test_sums_that_cannot_be_one_event_stay_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(**_: object) -> GuaranteedEvent:
-        raise NotPriced
+        raise NotPricedError
 
-    monkeypatch.setattr("celosia.ledger.budgets.meter.GuaranteedEvent", refuse)
-    meter = Meter(Policy(limit=PureDP(epsilon=100)).open, "pure")
+    monkeypatch.setattr("celosia.ledger.budgets.spend_tracker.GuaranteedEvent", refuse)
+    meter = SpendTracker(Policy(limit=PureDP(epsilon=100)).open, "pure")
     for scale in range(1, 101):
         meter.count(LaplaceEvent(scale=scale, sensitivity=1))
     assert len(meter._filter.events) == 100
@@ -63,8 +63,8 @@ def test_sums_that_cannot_be_one_event_stay_apart(monkeypatch: pytest.MonkeyPatc
 
 
 def test_questions_that_are_never_paid_leave_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("celosia.ledger.budgets.meter._MOST_ASKED", 50)
-    meter = Meter(Policy(limit=PureDP(epsilon=1)).open, "pure")
+    monkeypatch.setattr("celosia.ledger.budgets.spend_tracker._MOST_ASKED", 50)
+    meter = SpendTracker(Policy(limit=PureDP(epsilon=1)).open, "pure")
     meter.count(GuaranteedEvent(guarantee=PureDP(epsilon="0.5")))
     for scale in range(1, 500):
         assert meter.admits(LaplaceEvent(scale=scale, sensitivity=1)) == (scale >= 2)

@@ -1,13 +1,14 @@
-"""The one door through which a cost is paid: what a session needs to know of whoever keeps its budget.
+"""The one account through which a cost is paid: what a session needs to know of whoever keeps its budget.
 
-A ``Purse`` keeps it in memory, for one session; an ``Account`` keeps it in a ledger, for all who ask about a data set.
-Rooms that read data take a door and follow its order: reserve, read, commit or fail. Nothing is ever given back.
+A ``InMemoryBudget`` keeps it in memory, for one session; an ``Account`` keeps it in a ledger, for all who ask about a
+data set.
+Rooms that read data take a account and follow its order: reserve, read, commit or fail. Nothing is ever given back.
 """
 
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from celosia.core.errors import ParameterError
-from celosia.core.exact import quote
+from celosia.core.exact import safe_repr
 
 if TYPE_CHECKING:
     from celosia.core.events import Event
@@ -17,13 +18,13 @@ if TYPE_CHECKING:
 
 
 @runtime_checkable
-class Door(Protocol):
-    """What ``Purse`` and ``Account`` have in common.
+class BudgetAccount(Protocol):
+    """What ``InMemoryBudget`` and ``Account`` have in common.
 
     >>> import celosia as cl
-    >>> ledger = cl.ledger("memory://")
+    >>> ledger = cl.open_ledger("memory://")
     >>> ledger.set_budget(cl.PureDP(epsilon=1), dataset="deaths")
-    >>> isinstance(ledger.account("deaths"), Door)
+    >>> isinstance(ledger.account("deaths"), BudgetAccount)
     True
     """
 
@@ -45,7 +46,7 @@ class Door(Protocol):
 
     @property
     def history(self) -> "tuple[Reservation, ...]":
-        """What was reserved through this door, the earliest first."""
+        """What was reserved through this account, the earliest first."""
 
     @property
     def allows_seeded(self) -> bool:
@@ -71,7 +72,7 @@ class Door(Protocol):
     def reserve(
         self, event: "Event", *, question: str, fingerprint: str | None = None, request: "Request | None" = None
     ) -> "Reservation":
-        """Pay for an event before data are read, or raise ``BudgetExceeded`` and pay nothing."""
+        """Pay for an event before data are read, or raise ``BudgetExceededError`` and pay nothing."""
 
     def commit(self, reservation: "Reservation", release: "Release[Any]", *, text: str | None = None) -> None:
         """Tell that the answer is there, before it is handed out."""
@@ -80,17 +81,18 @@ class Door(Protocol):
         """Tell that there will be no answer. What was reserved stays spent."""
 
 
-def door_of(budget: object) -> Door:
-    """Return the door of whoever keeps a budget: itself, or the one that a session pays through.
+def as_account(budget: object) -> BudgetAccount:
+    """Return the account of whoever keeps a budget: itself, or the one that a session pays through.
 
     >>> import celosia as cl
     >>> deaths = cl.table(cl.data.deaths(), schema=cl.Schema(age=cl.Integer(0, 120)), name="deaths")
-    >>> door_of(cl.Session(deaths, budget=cl.PureDP(epsilon=1)))
-    <Purse: PureDP(epsilon=1) of PureDP(epsilon=1) left>
+    >>> as_account(cl.Session(deaths, budget=cl.PureDP(epsilon=1)))
+    <InMemoryBudget: PureDP(epsilon=1) of PureDP(epsilon=1) left>
     """
-    for keeper in (budget, getattr(budget, "door", None)):
-        if isinstance(keeper, Door):
+    for keeper in (budget, getattr(budget, "account", None)):
+        if isinstance(keeper, BudgetAccount):
             return keeper
     raise ParameterError(
-        f"budget must be a Session, a ledger's account, ledger.account('data'), or a Purse, not {quote(budget)}."
+        "budget must be a Session, a ledger's account, ledger.account('data'), or a InMemoryBudget, not "
+        f"{safe_repr(budget)}."
     )
