@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import dp_accounting
 import pytest
@@ -153,10 +153,11 @@ def test_other_neighbours_and_units_are_refused() -> None:
             calibrate(count, target)
 
 
-@pytest.mark.parametrize("target", [1.0, None, "epsilon", (1, 1e-6)])
-def test_bad_targets_are_refused(target: Guarantee) -> None:
-    with pytest.raises(ParameterError, match="target must be a guarantee"):
-        calibrate(count, target)
+def test_bad_targets_are_refused() -> None:
+    cases: list[Any] = [1.0, None, "epsilon", (1, 1e-6)]
+    for target in cases:
+        with pytest.raises(ParameterError, match="target must be a guarantee"):
+            calibrate(count, target)
 
 
 def test_bad_functions_are_refused() -> None:
@@ -166,9 +167,10 @@ def test_bad_functions_are_refused() -> None:
         calibrate(lambda amount: amount, PureDP(epsilon=1))  # type: ignore[arg-type,return-value]
 
 
-@pytest.mark.parametrize("bad", [0, -1, math.nan, math.inf, "x", True])
-def test_bad_numbers_are_refused(bad: Exact) -> None:
-    with pytest.raises(ParameterError, match="start must be"):
-        calibrate(count, PureDP(epsilon=1), start=bad)
-    with pytest.raises(ParameterError, match="tolerance must be"):
-        calibrate(count, PureDP(epsilon=1), tolerance=bad)
+def test_bad_numbers_are_refused() -> None:
+    cases: list[Exact] = [0, -1, math.nan, math.inf, "x", True]
+    for bad in cases:
+        with pytest.raises(ParameterError, match="start must be"):
+            calibrate(count, PureDP(epsilon=1), start=bad)
+        with pytest.raises(ParameterError, match="tolerance must be"):
+            calibrate(count, PureDP(epsilon=1), tolerance=bad)

@@ -76,19 +76,23 @@ ADAPTIVE: list[tuple[Callable[[], AdaptiveAccountant], Guarantee]] = [
 ]
 
 
-@pytest.mark.parametrize(("make", "budget"), [(PureAccountant, PureDP(epsilon=1)), (BasicAccountant, BUDGET)])
-def test_a_budget_of_one_admits_exactly_ten_tenths(make: Callable[[], AdaptiveAccountant], budget: Guarantee) -> None:
-    watch = Filter(make(), budget)
-    for _ in range(10):
-        assert watch.admits(TENTH)
-        watch.spend(TENTH)
-    assert not watch.admits(TENTH)
-    with pytest.raises(BudgetExceededError, match="does not fit into what is left"):
-        watch.spend(TENTH)
-    assert watch.events == ((TENTH, 10),)
-    assert Filter(make(), budget).admits(TENTH, times=10)
-    assert not Filter(make(), budget).admits(TENTH, times=11)
-    assert not Filter(make(), budget).admits(RepeatedEvent(event=TENTH, times=11))
+def test_a_budget_of_one_admits_exactly_ten_tenths() -> None:
+    cases: list[tuple[Callable[[], AdaptiveAccountant], Guarantee]] = [
+        (PureAccountant, PureDP(epsilon=1)),
+        (BasicAccountant, BUDGET),
+    ]
+    for make, budget in cases:
+        watch = Filter(make(), budget)
+        for _ in range(10):
+            assert watch.admits(TENTH)
+            watch.spend(TENTH)
+        assert not watch.admits(TENTH)
+        with pytest.raises(BudgetExceededError, match="does not fit into what is left"):
+            watch.spend(TENTH)
+        assert watch.events == ((TENTH, 10),)
+        assert Filter(make(), budget).admits(TENTH, times=10)
+        assert not Filter(make(), budget).admits(TENTH, times=11)
+        assert not Filter(make(), budget).admits(RepeatedEvent(event=TENTH, times=11))
 
 
 def test_sums_of_rho_and_squares_are_exact_at_the_limit() -> None:
@@ -311,13 +315,14 @@ def test_an_odometer_is_unchanged_by_what_it_refuses() -> None:
     assert meter.reading() == before
 
 
-@pytest.mark.parametrize("bad", [0, 1, -1, "x", True, math.nan])
-def test_bad_numbers_are_refused(bad: Exact) -> None:
-    with pytest.raises(ParameterError, match="delta must be"):
-        Odometer(ZCDPAccountant(), delta=bad)
-    if bad != 1:
-        with pytest.raises(ParameterError, match="first must be"):
-            Odometer(ZCDPAccountant(), delta="1e-6", first=bad)
+def test_bad_numbers_are_refused() -> None:
+    cases: list[Exact] = [0, 1, -1, "x", True, math.nan]
+    for bad in cases:
+        with pytest.raises(ParameterError, match="delta must be"):
+            Odometer(ZCDPAccountant(), delta=bad)
+        if bad != 1:
+            with pytest.raises(ParameterError, match="first must be"):
+                Odometer(ZCDPAccountant(), delta="1e-6", first=bad)
 
 
 def test_a_copy_of_a_filter_shares_no_spending() -> None:
@@ -337,21 +342,19 @@ def test_the_limit_is_the_budget_in_the_accountants_own_kind(
     assert Filter(make(), scoped).limit == dataclasses.replace(watch.limit, adjacency=ReplaceOne, unit="person")
 
 
-@pytest.mark.parametrize(("make", "budget"), ADAPTIVE)
-def test_what_has_happened_is_counted_beyond_the_limit(
-    make: Callable[[], AdaptiveAccountant], budget: Guarantee
-) -> None:
-    spent = Filter(make(), budget).spend(TENTH) if Filter(make(), budget).admits(TENTH) else Filter(make(), budget)
-    counted = Filter(make(), budget)
-    for event, times in spent.events:
-        counted.count(event, times)
-    assert (counted.spent, counted.remaining, counted.events) == (spent.spent, spent.remaining, spent.events)
-    over = Filter(make(), budget).count(TENTH, times=1000)
-    assert over.events == ((TENTH, 1000),)
-    assert not over.admits(TENTH)
-    assert not over.admits(LaplaceEvent(scale=10**9, sensitivity=1))
-    with pytest.raises(GuaranteeMismatchError):
-        over.count(LaplaceEvent(scale=10, sensitivity=1, adjacency=ReplaceOne))
+def test_what_has_happened_is_counted_beyond_the_limit() -> None:
+    for make, budget in ADAPTIVE:
+        spent = Filter(make(), budget).spend(TENTH) if Filter(make(), budget).admits(TENTH) else Filter(make(), budget)
+        counted = Filter(make(), budget)
+        for event, times in spent.events:
+            counted.count(event, times)
+        assert (counted.spent, counted.remaining, counted.events) == (spent.spent, spent.remaining, spent.events)
+        over = Filter(make(), budget).count(TENTH, times=1000)
+        assert over.events == ((TENTH, 1000),)
+        assert not over.admits(TENTH)
+        assert not over.admits(LaplaceEvent(scale=10**9, sensitivity=1))
+        with pytest.raises(GuaranteeMismatchError):
+            over.count(LaplaceEvent(scale=10, sensitivity=1, adjacency=ReplaceOne))
 
 
 @pytest.mark.parametrize("copying", [lambda watch: watch, lambda watch: pickle.loads(pickle.dumps(watch))])

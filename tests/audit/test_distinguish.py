@@ -61,22 +61,18 @@ def test_bound_is_finite_never_negative_and_pays_for_delta() -> None:
     assert lower_bound(300, 1_000, 0, 1_000, delta=0.5) == 0
 
 
-@pytest.mark.parametrize(
-    ("arguments", "options"),
-    [
+def test_counts_and_probabilities_that_make_no_sense_are_refused() -> None:
+    cases: list[tuple[tuple[int, int, int, int], dict[str, Any]]] = [
         ((5, 4, 0, 4), {}),
         ((-1, 4, 0, 4), {}),
         ((1, 0, 0, 4), {}),
         ((1, 4, 0, 4), {"delta": 1.0}),
         ((1, 4, 0, 4), {"failure": 0.0}),
         ((1, 4, 0, 4), {"failure": math.nan}),
-    ],
-)
-def test_counts_and_probabilities_that_make_no_sense_are_refused(
-    arguments: tuple[int, int, int, int], options: dict[str, Any]
-) -> None:
-    with pytest.raises(ParameterError):
-        lower_bound(*arguments, **options)
+    ]
+    for arguments, options in cases:
+        with pytest.raises(ParameterError):
+            lower_bound(*arguments, **options)
 
 
 def test_the_bound_approaches_epsilon_from_below() -> None:

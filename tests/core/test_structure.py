@@ -171,12 +171,13 @@ def test_real_arithmetic_cannot_be_hidden_in_a_structure() -> None:
         Event.from_json(hidden)
 
 
-@pytest.mark.parametrize("kind", [ComposedEvent, ParallelEvent])
-def test_mixed_scopes_are_refused(kind: Callable[..., Event]) -> None:
-    with pytest.raises(GuaranteeMismatchError, match="adjacency"):
-        kind(events=(COUNT, ANSWER))
-    with pytest.raises(GuaranteeMismatchError, match="unit"):
-        kind(events=(ANSWER, PERSON))
+def test_mixed_scopes_are_refused() -> None:
+    cases: list[Callable[..., Event]] = [ComposedEvent, ParallelEvent]
+    for kind in cases:
+        with pytest.raises(GuaranteeMismatchError, match="adjacency"):
+            kind(events=(COUNT, ANSWER))
+        with pytest.raises(GuaranteeMismatchError, match="unit"):
+            kind(events=(ANSWER, PERSON))
 
 
 BAD: list[tuple[str, Callable[[], object]]] = [
@@ -213,10 +214,10 @@ BAD: list[tuple[str, Callable[[], object]]] = [
 ]
 
 
-@pytest.mark.parametrize(("name", "make"), BAD)
-def test_bad_parameters_are_named(name: str, make: Callable[[], object]) -> None:
-    with pytest.raises(CelosiaError, match=rf"\b{name}\b"):
-        make()
+def test_bad_parameters_are_named() -> None:
+    for name, make in BAD:
+        with pytest.raises(CelosiaError, match=rf"\b{name}\b"):
+            make()
 
 
 def test_a_long_list_is_told_of_repetition() -> None:
@@ -262,10 +263,10 @@ _AROUND: list[Callable[[], Event]] = [
 ]
 
 
-@pytest.mark.parametrize("make", _AROUND)
-def test_no_structure_contains_what_holds_between_some_histories_only(make: Callable[[], Event]) -> None:
-    with pytest.raises(GuaranteeMismatchError, match="SameChanges"):
-        make()
+def test_no_structure_contains_what_holds_between_some_histories_only() -> None:
+    for make in _AROUND:
+        with pytest.raises(GuaranteeMismatchError, match="SameChanges"):
+            make()
 
 
 def test_only_a_stated_guarantee_may_hold_between_some_histories_only() -> None:

@@ -68,9 +68,8 @@ def test_a_schema_alone_is_a_file() -> None:
     assert found.table(ROWS).unit == "row"
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
+def test_what_has_to_be_mended_is_named() -> None:
+    cases: list[tuple[str, str, str]] = [
         ("high = 120", "high = ?", r"not filled in: \[columns\.age\] needs high\."),
         ("high = 120", "high = ?  # years", r"not filled in: \[columns\.age\] needs high\."),
         ("high = 120", "# high = ?", r"not filled in: \[columns\.age\] needs high\."),
@@ -91,20 +90,18 @@ def test_a_schema_alone_is_a_file() -> None:
         ("max_rows_per_group = 3", "max_rows_per_group = true", "line max_rows_per_group.*wrong type"),
         ("max_rows_per_group = 3", 'max_rows_per_group = "3"', "line max_rows_per_group.*wrong type"),
         ('"replace-one"', '"bounded"', "adjacency must be"),
-    ],
-)
-def test_what_has_to_be_mended_is_named(old: str, new: str, message: str) -> None:
-    assert old in TEXT
-    with pytest.raises(CelosiaError, match=message):
-        parse_schema_file(TEXT.replace(old, new))
+    ]
+    for old, new, message in cases:
+        assert old in TEXT
+        with pytest.raises(CelosiaError, match=message):
+            parse_schema_file(TEXT.replace(old, new))
 
 
-@pytest.mark.parametrize(
-    "text", ["", "columns = 3", "table = 3\n" + SCHEMA.to_toml(), "[columns]", "[columns]\nage = 3"]
-)
-def test_what_is_no_schema_is_refused(text: str) -> None:
-    with pytest.raises(SchemaError):
-        parse_schema_file(text)
+def test_what_is_no_schema_is_refused() -> None:
+    cases: list[str] = ["", "columns = 3", "table = 3\n" + SCHEMA.to_toml(), "[columns]", "[columns]\nage = 3"]
+    for text in cases:
+        with pytest.raises(SchemaError):
+            parse_schema_file(text)
 
 
 def test_a_question_mark_may_be_a_value() -> None:

@@ -58,7 +58,8 @@ def test_samples_are_taken_as_they_are() -> None:
         entropy(Samples([1.0, 2.0], bins=2))
 
 
-@pytest.mark.parametrize("base", [1, 0, -2, math.nan, True])
-def test_bad_bases(base: float) -> None:
-    with pytest.raises(ParameterError, match="base"):
-        entropy(COLOURS, base=base)
+def test_bad_bases() -> None:
+    cases: list[float] = [1, 0, -2, math.nan, True]
+    for base in cases:
+        with pytest.raises(ParameterError, match="base"):
+            entropy(COLOURS, base=base)

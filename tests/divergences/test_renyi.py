@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import mpmath  # type: ignore[import-untyped]
 import numpy as np
@@ -196,10 +196,11 @@ def test_high_orders_neither_overflow_nor_vanish() -> None:
     assert 0 <= renyi(p, q, 1e6) < 1e-6
 
 
-@pytest.mark.parametrize("order", [-1, math.nan, True, "2", None])
-def test_bad_orders(order: float) -> None:
-    with pytest.raises(ParameterError, match="order"):
-        renyi(P, Q, order)
+def test_bad_orders() -> None:
+    cases: list[Any] = [-1, math.nan, True, "2", None]
+    for order in cases:
+        with pytest.raises(ParameterError, match="order"):
+            renyi(P, Q, order)
 
 
 def test_orders_beyond_the_doubles() -> None:
@@ -208,10 +209,11 @@ def test_orders_beyond_the_doubles() -> None:
     assert renyi(P, Q, 1e12) == pytest.approx(renyi(P, Q, math.inf), rel=1e-9)
 
 
-@pytest.mark.parametrize("delta", [-0.1, 1, math.nan, True])
-def test_bad_deltas(delta: float) -> None:
-    with pytest.raises(ParameterError, match="delta"):
-        max_divergence(P, Q, delta)
+def test_bad_deltas() -> None:
+    cases: list[float] = [-0.1, 1, math.nan, True]
+    for delta in cases:
+        with pytest.raises(ParameterError, match="delta"):
+            max_divergence(P, Q, delta)
 
 
 def test_points_are_aligned() -> None:

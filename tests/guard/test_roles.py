@@ -48,7 +48,8 @@ def test_one_of_several_permissions_is_enough() -> None:
     require(Identity(name="ana", role=Role.ANALYST), P.READ_BUDGETS, P.READ_OWN_BUDGET)
 
 
-@pytest.mark.parametrize("word", ["king", "", "Owner", None, 3, ["owner"]])
-def test_a_role_that_is_none_is_refused(word: object) -> None:
-    with pytest.raises(ParameterError, match="role must be one of owner, curator, analyst, auditor"):
-        Role.of(word)
+def test_a_role_that_is_none_is_refused() -> None:
+    cases: list[object] = ["king", "", "Owner", None, 3, ["owner"]]
+    for word in cases:
+        with pytest.raises(ParameterError, match="role must be one of owner, curator, analyst, auditor"):
+            Role.of(word)

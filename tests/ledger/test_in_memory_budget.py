@@ -124,10 +124,11 @@ def test_a_reservation_ends_once() -> None:
     assert account.spent == cl.PureDP(epsilon="0.2")
 
 
-@pytest.mark.parametrize("wrong", [None, 1, "1", cl.PureDP, cl.ApproxDP(epsilon=1, delta=1)])
-def test_what_is_no_budget(wrong: Any) -> None:
-    with pytest.raises(ParameterError):
-        InMemoryBudget(wrong)
+def test_what_is_no_budget() -> None:
+    cases: list[Any] = [None, 1, "1", cl.PureDP, cl.ApproxDP(epsilon=1, delta=1)]
+    for wrong in cases:
+        with pytest.raises(ParameterError):
+            InMemoryBudget(wrong)
 
 
 def test_requests_need_a_ledger() -> None:

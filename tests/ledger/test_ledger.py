@@ -187,14 +187,15 @@ def test_what_ended_does_not_end_otherwise(ledger: Ledger, event: Make, release:
     assert ledger.verify().ok
 
 
-@pytest.mark.parametrize("epsilon", [-1, float("nan"), float("inf"), 5e-324, 1e308, "1e-400", "-0.1", True, "x", ""])
-def test_an_epsilon_without_meaning_never_reaches_a_budget_or_an_event(ledger: Ledger, epsilon: Any) -> None:
-    before = ledger.head
-    with pytest.raises(ParameterError):
-        ledger.set_budget(PureDP(epsilon=epsilon), dataset="deaths")
-    with pytest.raises(ParameterError):
-        ledger.reserve(GuaranteedEvent(guarantee=PureDP(epsilon=epsilon)), dataset="deaths")
-    assert ledger.head == before
+def test_an_epsilon_without_meaning_never_reaches_a_budget_or_an_event(ledger: Ledger) -> None:
+    cases: list[Any] = [-1, float("nan"), float("inf"), 5e-324, 1e308, "1e-400", "-0.1", True, "x", ""]
+    for epsilon in cases:
+        before = ledger.head
+        with pytest.raises(ParameterError):
+            ledger.set_budget(PureDP(epsilon=epsilon), dataset="deaths")
+        with pytest.raises(ParameterError):
+            ledger.reserve(GuaranteedEvent(guarantee=PureDP(epsilon=epsilon)), dataset="deaths")
+        assert ledger.head == before
 
 
 @pytest.mark.parametrize("epsilon", ["1e-300", 2.0**-1022, 1e-300, "0.1", 1 / 3, "1e150"])

@@ -235,8 +235,9 @@ def test_a_shared_ledger_is_verified_too(shared: str) -> None:
         again.close()
 
 
-@pytest.mark.parametrize("head", ["", "ab", "g" * 64, "1:xyz", 7, 1.5])
-def test_heads_that_are_none_are_refused(ledger: Ledger, head: Any) -> None:
-    with pytest.raises(ParameterError, match="head must be"):
-        ledger.verify(head)
-    assert expected_head(None) is None
+def test_heads_that_are_none_are_refused(ledger: Ledger) -> None:
+    cases: list[Any] = ["", "ab", "g" * 64, "1:xyz", 7, 1.5]
+    for head in cases:
+        with pytest.raises(ParameterError, match="head must be"):
+            ledger.verify(head)
+        assert expected_head(None) is None

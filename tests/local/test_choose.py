@@ -100,9 +100,8 @@ def test_too_few_bits_are_refused() -> None:
         choose(1000, 1, bits=3)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "name"),
-    [
+def test_bad_parameters_are_refused() -> None:
+    cases: list[tuple[dict[str, Any], str]] = [
         ({"domain_size": 1, "epsilon": 1}, "domain_size"),
         ({"domain_size": 2.5, "epsilon": 1}, "domain_size"),
         ({"domain_size": True, "epsilon": 1}, "domain_size"),
@@ -112,8 +111,7 @@ def test_too_few_bits_are_refused() -> None:
         ({"domain_size": 10, "epsilon": 1, "bits": 1.5}, "bits"),
         ({"domain_size": 10, "epsilon": 1, "longitudinal": 1}, "longitudinal"),
         ({"domain_size": 10, "epsilon": 50, "longitudinal": True}, "epsilon"),
-    ],
-)
-def test_bad_parameters_are_refused(arguments: dict[str, Any], name: str) -> None:
-    with pytest.raises(ParameterError, match=name):
-        choose(**arguments)
+    ]
+    for arguments, name in cases:
+        with pytest.raises(ParameterError, match=name):
+            choose(**arguments)

@@ -132,9 +132,8 @@ def test_rows_travel() -> None:
     json.dumps(found.metrics.to_dict(), allow_nan=False)
 
 
-@pytest.mark.parametrize(
-    ("protocol", "values", "options"),
-    [
+def test_bad_input() -> None:
+    cases: list[tuple[Any, Any, dict[str, Any]]] = [
         (DirectEncoding(domain=6, epsilon=1), [], {}),
         (DirectEncoding(domain=6, epsilon=1), [6], {}),
         (DirectEncoding(domain=6, epsilon=1), [0.5], {}),
@@ -143,8 +142,7 @@ def test_rows_travel() -> None:
         (Duchi(low=0, high=1, epsilon=1), [], {"task": "mean"}),
         (Duchi(low=0, high=1, epsilon=1), [0.5], {"task": "mean", "postprocess": "clip"}),
         (DirectEncoding(domain=6, epsilon=1), [1], {"level": 2}),
-    ],
-)
-def test_bad_input(protocol: Any, values: Any, options: dict[str, Any]) -> None:
-    with pytest.raises((InputError, ParameterError)):
-        simulate(protocol, values, **options)
+    ]
+    for protocol, values, options in cases:
+        with pytest.raises((InputError, ParameterError)):
+            simulate(protocol, values, **options)

@@ -167,16 +167,18 @@ def test_parameters_are_exact() -> None:
     assert repr(Laplace(scale=10, sensitivity=1)) == "Laplace(epsilon='0.1', sensitivity=1)"
 
 
-@pytest.mark.parametrize("targets", [{}, {"epsilon": 1, "scale": 1}])
-def test_exactly_one_target(targets: Any) -> None:
-    with pytest.raises(ParameterError, match="exactly one of epsilon and scale"):
-        Laplace(sensitivity=1, **targets)
+def test_exactly_one_target() -> None:
+    cases: list[Any] = [{}, {"epsilon": 1, "scale": 1}]
+    for targets in cases:
+        with pytest.raises(ParameterError, match="exactly one of epsilon and scale"):
+            Laplace(sensitivity=1, **targets)
 
 
-@pytest.mark.parametrize("scale", [math.nan, math.inf, 0, -1, 5e-324, 1e308, "1e-400", "x", True])
-def test_a_scale_without_a_meaning_is_refused(scale: Any) -> None:
-    with pytest.raises(ParameterError):
-        Laplace(scale=scale, sensitivity=1)
+def test_a_scale_without_a_meaning_is_refused() -> None:
+    cases: list[Any] = [math.nan, math.inf, 0, -1, 5e-324, 1e308, "1e-400", "x", True]
+    for scale in cases:
+        with pytest.raises(ParameterError):
+            Laplace(scale=scale, sensitivity=1)
 
 
 def test_a_grid_is_used_and_paid_for() -> None:

@@ -107,9 +107,8 @@ def test_answers_have_the_probabilities_of_the_table(mechanism: RandomizedRespon
     assert stats.chisquare(observed, off / off.sum() * 400_000).pvalue < 1e-6
 
 
-@pytest.mark.parametrize(
-    ("answers", "kind", "shape"),
-    [
+def test_answers_keep_their_type_and_shape() -> None:
+    cases: list[tuple[Any, Any, Any]] = [
         (True, bool, None),
         (np.True_, bool, None),
         (1, int, None),
@@ -120,18 +119,17 @@ def test_answers_have_the_probabilities_of_the_table(mechanism: RandomizedRespon
         (np.zeros((2, 2), dtype=np.uint8), np.int64, (2, 2)),
         (np.array(1), np.int64, ()),
         (np.array(True), np.bool_, ()),  # noqa: FBT003 - a value, not a switch
-    ],
-)
-def test_answers_keep_their_type_and_shape(answers: Any, kind: Any, shape: Any) -> None:
-    release = RandomizedResponse(epsilon=1).release(answers)
-    if shape is None:
-        assert type(release.value) is kind
-    else:
-        assert release.value.dtype == kind
-        assert release.value.shape == shape
-    assert release.seeded is False
-    with pytest.raises(NoIntervalError):
-        release.confidence_interval()
+    ]
+    for answers, kind, shape in cases:
+        release = RandomizedResponse(epsilon=1).release(answers)
+        if shape is None:
+            assert type(release.value) is kind
+        else:
+            assert release.value.dtype == kind
+            assert release.value.shape == shape
+        assert release.seeded is False
+        with pytest.raises(NoIntervalError):
+            release.confidence_interval()
 
 
 WRONG: list[Any] = [
@@ -152,12 +150,12 @@ WRONG: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("answers", WRONG, ids=repr)
-def test_other_answers_are_refused(answers: Any) -> None:
-    with pytest.raises(InputError):
-        RandomizedResponse(epsilon=1).release(answers)
-    with pytest.raises(InputError):
-        RandomizedResponse(epsilon=1).estimate(answers)
+def test_other_answers_are_refused() -> None:
+    for answers in WRONG:
+        with pytest.raises(InputError):
+            RandomizedResponse(epsilon=1).release(answers)
+        with pytest.raises(InputError):
+            RandomizedResponse(epsilon=1).estimate(answers)
 
 
 def test_an_error_does_not_quote_the_answer() -> None:
@@ -258,20 +256,20 @@ def test_each_share_has_its_interval() -> None:
     assert (low < high).all()
 
 
-@pytest.mark.parametrize("level", [0, 1, -1, math.nan])
-def test_a_level_is_between_zero_and_one(level: float) -> None:
-    estimate = RandomizedResponse(epsilon=1).estimate([0, 1])
-    assert isinstance(estimate, Proportions)
-    with pytest.raises(ParameterError, match="level"):
-        estimate.confidence_interval(level)
+def test_a_level_is_between_zero_and_one() -> None:
+    cases: list[float] = [0, 1, -1, math.nan]
+    for level in cases:
+        estimate = RandomizedResponse(epsilon=1).estimate([0, 1])
+        assert isinstance(estimate, Proportions)
+        with pytest.raises(ParameterError, match="level"):
+            estimate.confidence_interval(level)
 
 
 # --------------------------------------------------------------------------------------------------------- parameters
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
+def test_parameters_without_a_meaning_are_refused() -> None:
+    cases: list[Any] = [
         {},
         {"epsilon": 1, "truth": "3/4"},
         {"epsilon": 1, "coins": ("3/4", "1/4")},
@@ -291,18 +289,17 @@ def test_a_level_is_between_zero_and_one(level: float) -> None:
         {"epsilon": 1, "categories": 2.0},
         {"epsilon": 1, "unit": ""},
         *({"epsilon": value} for value in (math.nan, math.inf, 0, -1, 5e-324, 1e308, "1e-400", "x", True)),
-    ],
-    ids=repr,
-)
-def test_parameters_without_a_meaning_are_refused(wrong: Any) -> None:
-    with pytest.raises(ParameterError):
-        RandomizedResponse(**wrong)
+    ]
+    for wrong in cases:
+        with pytest.raises(ParameterError):
+            RandomizedResponse(**wrong)
 
 
-@pytest.mark.parametrize(("heads", "yes"), [(0, "1/2"), (1, "1/2"), ("1/2", 0), ("1/2", 1), (2, "1/2"), ("1/2", -1)])
-def test_two_coins_that_tell_all_or_nothing_are_refused(heads: Any, yes: Any) -> None:
-    with pytest.raises(ParameterError):
-        RandomizedResponse.two_coins(heads, yes)
+def test_two_coins_that_tell_all_or_nothing_are_refused() -> None:
+    cases: list[tuple[Any, Any]] = [(0, "1/2"), (1, "1/2"), ("1/2", 0), ("1/2", 1), (2, "1/2"), ("1/2", -1)]
+    for heads, yes in cases:
+        with pytest.raises(ParameterError):
+            RandomizedResponse.two_coins(heads, yes)
 
 
 @ALL
@@ -325,17 +322,18 @@ def test_it_is_a_frozen_value(mechanism: RandomizedResponse) -> None:
     assert mechanism.outputs([1, 0]) is None
 
 
-@pytest.mark.parametrize(
-    "mechanism",
-    [RandomizedResponse(truth="3/4"), RandomizedResponse.two_coins(), RandomizedResponse(epsilon=1)],
-    ids=repr,
-)
-def test_a_part_can_be_replaced(mechanism: RandomizedResponse) -> None:
-    other = dataclasses.replace(mechanism, unit="person")
-    assert other.unit == "person"
-    assert other.epsilon == mechanism.epsilon
-    with pytest.raises(ParameterError):
-        RandomizedResponse(truth="3/4", epsilon=1)
+def test_a_part_can_be_replaced() -> None:
+    cases: list[RandomizedResponse] = [
+        RandomizedResponse(truth="3/4"),
+        RandomizedResponse.two_coins(),
+        RandomizedResponse(epsilon=1),
+    ]
+    for mechanism in cases:
+        other = dataclasses.replace(mechanism, unit="person")
+        assert other.unit == "person"
+        assert other.epsilon == mechanism.epsilon
+        with pytest.raises(ParameterError):
+            RandomizedResponse(truth="3/4", epsilon=1)
 
 
 @pytest.mark.parametrize(

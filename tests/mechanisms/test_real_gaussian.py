@@ -56,13 +56,15 @@ def test_it_promises_nothing_by_itself() -> None:
     assert not hasattr(RealGaussian(1), "guarantee")
 
 
-@pytest.mark.parametrize("sigma", [0, -1, float("nan"), float("inf"), True, None, "wide", [1.0]])
-def test_sigma_is_a_positive_number(sigma: Any) -> None:
-    with pytest.raises(ParameterError, match="sigma"):
-        RealGaussian(sigma)
+def test_sigma_is_a_positive_number() -> None:
+    cases: list[Any] = [0, -1, float("nan"), float("inf"), True, None, "wide", [1.0]]
+    for sigma in cases:
+        with pytest.raises(ParameterError, match="sigma"):
+            RealGaussian(sigma)
 
 
-@pytest.mark.parametrize("shape", [-1, 2.0, (3, -1), (True,), "3", None])
-def test_a_shape_is_whole_numbers(shape: Any) -> None:
-    with pytest.raises(ParameterError, match="shape"):
-        RealGaussian(1).sample(shape)
+def test_a_shape_is_whole_numbers() -> None:
+    cases: list[Any] = [-1, 2.0, (3, -1), (True,), "3", None]
+    for shape in cases:
+        with pytest.raises(ParameterError, match="shape"):
+            RealGaussian(1).sample(shape)

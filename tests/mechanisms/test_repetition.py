@@ -100,9 +100,8 @@ def test_candidates_and_coins_are_uniform() -> None:
     assert stats.binomtest(int(coins.sum()), coins.size, 0.3).pvalue > 1e-3
 
 
-@pytest.mark.parametrize(
-    ("name", "changes"),
-    [
+def test_what_is_no_law_is_refused() -> None:
+    cases: list[tuple[str, dict[str, Any]]] = [
         ("mean", {"mean": 1}),
         ("mean", {"mean": 0}),
         ("mean", {"mean": math.nan}),
@@ -113,16 +112,15 @@ def test_candidates_and_coins_are_uniform() -> None:
         ("eta", {"eta": 10**6}),
         ("eta", {"eta": None}),
         ("distribution", {"distribution": "fixed"}),
-    ],
-)
-def test_what_is_no_law_is_refused(name: str, changes: dict[str, Any]) -> None:
-    plain: dict[str, Any] = {"mean": 10}
-    with pytest.raises(ParameterError, match=name):
-        Repetitions(**(plain | changes))
-    with pytest.raises(ParameterError):
-        coin_split("1.5", 10)
-    with pytest.raises(ParameterError):
-        one_of(0)
+    ]
+    for name, changes in cases:
+        plain: dict[str, Any] = {"mean": 10}
+        with pytest.raises(ParameterError, match=name):
+            Repetitions(**(plain | changes))
+        with pytest.raises(ParameterError):
+            coin_split("1.5", 10)
+        with pytest.raises(ParameterError):
+            one_of(0)
 
 
 @pytest.mark.parametrize("eta", [-1 / 2, 0, 1, 2, 1000])

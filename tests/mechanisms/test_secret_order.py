@@ -36,9 +36,10 @@ def test_the_system_draws_anew() -> None:
     assert secret_permutation(50, source=Seeded(1)).tolist() == secret_permutation(50, source=Seeded(1)).tolist()
 
 
-@pytest.mark.parametrize("records", [0, -3, 2.5, True, None])
-def test_records_are_counted(records: Any) -> None:
-    with pytest.raises(ParameterError, match="records"):
-        secret_permutation(records)
-    with pytest.raises(ParameterError, match="records"):
-        secret_stop(records)
+def test_records_are_counted() -> None:
+    cases: list[Any] = [0, -3, 2.5, True, None]
+    for records in cases:
+        with pytest.raises(ParameterError, match="records"):
+            secret_permutation(records)
+        with pytest.raises(ParameterError, match="records"):
+            secret_stop(records)

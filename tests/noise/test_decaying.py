@@ -30,10 +30,11 @@ def test_a_sample_is_an_array_of_64_bit_integers(noise: Decaying) -> None:
     assert type(noise.draw()) is int
 
 
-@pytest.mark.parametrize("count", [-1, 2.0, None, "3", True])
-def test_a_count_is_a_whole_number(count: Any) -> None:
-    with pytest.raises(ParameterError, match="count"):
-        DiscreteLaplace(1).sample(count)
+def test_a_count_is_a_whole_number() -> None:
+    cases: list[Any] = [-1, 2.0, None, "3", True]
+    for count in cases:
+        with pytest.raises(ParameterError, match="count"):
+            DiscreteLaplace(1).sample(count)
 
 
 def test_what_is_not_a_source_is_refused() -> None:

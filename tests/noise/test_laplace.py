@@ -64,10 +64,11 @@ def test_a_scale_is_exact() -> None:
     assert DiscreteLaplace("0.1")._cells.linear == 10
 
 
-@pytest.mark.parametrize("scale", [0, -1, float("nan"), float("inf"), 5e-324, "1e-400", "ten", None, True, 2.0**1022])
-def test_a_scale_that_makes_no_sense_is_refused(scale: object) -> None:
-    with pytest.raises(CelosiaError):
-        DiscreteLaplace(scale)  # type: ignore[arg-type]
+def test_a_scale_that_makes_no_sense_is_refused() -> None:
+    cases: list[object] = [0, -1, float("nan"), float("inf"), 5e-324, "1e-400", "ten", None, True, 2.0**1022]
+    for scale in cases:
+        with pytest.raises(CelosiaError):
+            DiscreteLaplace(scale)  # type: ignore[arg-type]
 
 
 def test_extreme_scales_draw() -> None:

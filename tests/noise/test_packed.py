@@ -65,22 +65,24 @@ def test_lanes_are_compared_as_numbers(p: Fraction, words: list[int], near: int)
     assert coins.tolist() == wanted
 
 
-@pytest.mark.parametrize("epsilon", ["1/3", 1, 2, 10])
-@pytest.mark.parametrize("odds", [1, "1/3", 7])
-def test_forced_ties_take_a_word_each_in_their_order(epsilon: str | int, odds: str | int) -> None:
-    low, high = enclose(Fraction(epsilon), Fraction(odds))
-    p = 1 / (1 + high), 1 / (1 + low)
-    border = int(p[0] * 2 ** (DIGITS + 64)) & ALL_ONES
-    script = [*digits_of(p), *[0] * (READ - DIGITS), *[border - 1, border + 1] * 32]
-    coins = packed_logistic(epsilon, 1, 64, odds=odds, source=Scripted(script))
-    assert coins.tolist() == [[0x5555555555555555]]
-    script[-2:] = [border]  # the last is tied again
-    with pytest.raises(SpentError):
-        packed_logistic(epsilon, 1, 64, odds=odds, source=Scripted(script[:-1]))
-    lies = packed_logistic(
-        epsilon, 1, 64, odds=odds, complement=True, source=Scripted([*script[:READ], *[border - 1] * 64])
-    )
-    assert lies.tolist() == [[0]]
+def test_forced_ties_take_a_word_each_in_their_order() -> None:
+    epsilon_cases: list[str | int] = ["1/3", 1, 2, 10]
+    odds_cases: list[str | int] = [1, "1/3", 7]
+    for epsilon in epsilon_cases:
+        for odds in odds_cases:
+            low, high = enclose(Fraction(epsilon), Fraction(odds))
+            p = 1 / (1 + high), 1 / (1 + low)
+            border = int(p[0] * 2 ** (DIGITS + 64)) & ALL_ONES
+            script = [*digits_of(p), *[0] * (READ - DIGITS), *[border - 1, border + 1] * 32]
+            coins = packed_logistic(epsilon, 1, 64, odds=odds, source=Scripted(script))
+            assert coins.tolist() == [[0x5555555555555555]]
+            script[-2:] = [border]  # the last is tied again
+            with pytest.raises(SpentError):
+                packed_logistic(epsilon, 1, 64, odds=odds, source=Scripted(script[:-1]))
+            lies = packed_logistic(
+                epsilon, 1, 64, odds=odds, complement=True, source=Scripted([*script[:READ], *[border - 1] * 64])
+            )
+            assert lies.tolist() == [[0]]
 
 
 def test_many_ties_and_many_words_are_filled_in_turn() -> None:
@@ -183,9 +185,8 @@ def test_the_system_is_the_default() -> None:
     assert packed_bernoulli("1/2", 0, 640).shape == (0, 10)
 
 
-@pytest.mark.parametrize(
-    "ask",
-    [
+def test_what_makes_no_sense_is_refused() -> None:
+    cases: list[Callable[[], object]] = [
         lambda: packed_bernoulli(-1, 3, 3),
         lambda: packed_bernoulli("1.01", 3, 3),
         lambda: packed_bernoulli(float("nan"), 3, 3),
@@ -198,8 +199,7 @@ def test_the_system_is_the_default() -> None:
         lambda: packed_logistic(1, 3, 3, odds=0),
         lambda: packed_logistic(1, 3, 3, odds=-1),
         lambda: packed_logistic(1, 3, 3, complement=1),  # type: ignore[arg-type]
-    ],
-)
-def test_what_makes_no_sense_is_refused(ask: Callable[[], object]) -> None:
-    with pytest.raises(CelosiaError):
-        ask()
+    ]
+    for ask in cases:
+        with pytest.raises(CelosiaError):
+            ask()

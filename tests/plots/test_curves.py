@@ -100,9 +100,8 @@ def test_it_is_drawn_in_all_three_forms(tmp_path: Path) -> None:
     assert "vegaEmbed" in save(chart, tmp_path / "growth.html").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(
-    ("x", "y", "message"),
-    [
+def test_points_that_make_no_sense_are_refused() -> None:
+    cases: list[tuple[ArrayLike, ArrayLike, str]] = [
         ([], [], "two points or more"),
         ([1], [1], "two points or more"),
         ([1, 2], [1], "of one length"),
@@ -110,23 +109,24 @@ def test_it_is_drawn_in_all_three_forms(tmp_path: Path) -> None:
         ([1, np.nan], [1, 2], "basic: x must hold finite numbers"),
         ([1, 2], [1, np.inf], "basic: y must hold finite numbers"),
         ([0, 1], [1, 2], "basic: x must be greater than 0 on a logarithmic axis"),
-    ],
-)
-def test_points_that_make_no_sense_are_refused(x: ArrayLike, y: ArrayLike, message: str) -> None:
-    with pytest.raises(ParameterError, match=message):
-        curves([Curve(name="basic", x=x, y=y)], labels=LABELS, x_log=True)
+    ]
+    for x, y, message in cases:
+        with pytest.raises(ParameterError, match=message):
+            curves([Curve(name="basic", x=x, y=y)], labels=LABELS, x_log=True)
 
 
-@pytest.mark.parametrize("names", [[], ["a", "a"], [""], list("abcdefgh")])
-def test_names_must_differ_and_be_few(names: list[str]) -> None:
-    with pytest.raises(ParameterError, match="series must be 1 to 7 curves with different names"):
-        curves([Curve(name=name, x=[1, 2], y=[1, 2]) for name in names], labels=LABELS)
+def test_names_must_differ_and_be_few() -> None:
+    cases: list[list[str]] = [[], ["a", "a"], [""], list("abcdefgh")]
+    for names in cases:
+        with pytest.raises(ParameterError, match="series must be 1 to 7 curves with different names"):
+            curves([Curve(name=name, x=[1, 2], y=[1, 2]) for name in names], labels=LABELS)
 
 
-@pytest.mark.parametrize("look", [-1, 7])
-def test_a_look_that_is_not_there_is_refused(look: int) -> None:
-    with pytest.raises(ParameterError, match="look must be from 0 to 6"):
-        curves([Curve(name="a", x=[1, 2], y=[1, 2], look=look)], labels=LABELS)
+def test_a_look_that_is_not_there_is_refused() -> None:
+    cases: list[int] = [-1, 7]
+    for look in cases:
+        with pytest.raises(ParameterError, match="look must be from 0 to 6"):
+            curves([Curve(name="a", x=[1, 2], y=[1, 2], look=look)], labels=LABELS)
 
 
 def test_whole_numbers_have_no_ticks_between() -> None:

@@ -70,20 +70,18 @@ def test_panels_stand_side_by_side_under_one_title() -> None:
     assert (axes["x"]["title"], axes["y"]["title"]) == ("Released", "Probability")
 
 
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
+def test_panels_that_make_no_sense_are_refused() -> None:
+    cases: list[tuple[Panel, str]] = [
         (Panel(title="", outputs=[1, 2], masses=([0.5], [0.5, 0.5])), "one length"),
         (Panel(title="", outputs=[], masses=([], [])), "one length"),
         (Panel(title="", outputs=[[1]], masses=([[1]], [[1]])), "one length"),
         (Panel(title="", outputs=[1], masses=([float("nan")], [0.5])), "finite"),
         (Panel(title="", outputs=[1], masses=([0.5], [-0.5])), "0 or greater"),
         (Panel(title="", outputs=[float("inf")], masses=([0.5], [0.5])), "finite"),
-    ],
-)
-def test_panels_that_make_no_sense_are_refused(wrong: Panel, message: str) -> None:
-    with pytest.raises(ParameterError, match=message):
-        densities([wrong], values=(108, 107), labels=LABELS)
+    ]
+    for wrong, message in cases:
+        with pytest.raises(ParameterError, match=message):
+            densities([wrong], values=(108, 107), labels=LABELS)
 
 
 def test_at_least_one_panel_and_two_names_are_needed() -> None:

@@ -48,21 +48,17 @@ def test_names_keep_their_order() -> None:
     assert spec["layer"][0]["encoding"]["x"]["sort"] is None
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
+def test_values_that_make_no_sense_are_refused() -> None:
+    cases: list[tuple[tuple[list[str], list[float], tuple[list[float], list[float]]], str]] = [
         (([], [], ([], [])), "at least one"),
         ((["a", "a"], [1, 2], ([0, 0], [3, 3])), "all different"),
         ((["a"], [1, 2], ([0], [3])), "value must hold one"),
         ((["a"], [1], ([0], [float("inf")])), "high must hold one"),
         ((["a"], [1], ([2], [0])), "lower ends"),
-    ],
-)
-def test_values_that_make_no_sense_are_refused(
-    arguments: tuple[list[str], list[float], tuple[list[float], list[float]]], message: str
-) -> None:
-    with pytest.raises(ParameterError, match=message):
-        intervals(*arguments, labels=LABELS)
+    ]
+    for arguments, message in cases:
+        with pytest.raises(ParameterError, match=message):
+            intervals(*arguments, labels=LABELS)
 
 
 def test_an_unknown_mark_is_refused() -> None:

@@ -14,16 +14,19 @@ EVENT = cl.mechanisms.Laplace(epsilon="0.1", sensitivity=1).event
 COST = cl.PureDP(epsilon="0.1")
 
 
-@pytest.mark.parametrize(
-    ("state", "word"),
-    [("committed", "answered"), ("failed", "failed"), ("reserved", "reserved"), ("repeated", "repeated")],
-)
-def test_every_state_has_its_word(state: str, word: str) -> None:
-    reservation = InMemoryBudget(cl.PureDP(epsilon=1)).reserve(EVENT, question="How many?")
-    entry = entry_of(replace(reservation, state=state), COST)  # type: ignore[arg-type]
-    assert entry == Entry(question="How many?", event=EVENT, cost=COST, state=word)
-    with pytest.raises(FrozenInstanceError):
-        entry.state = "answered"  # type: ignore[misc]
+def test_every_state_has_its_word() -> None:
+    cases: list[tuple[str, str]] = [
+        ("committed", "answered"),
+        ("failed", "failed"),
+        ("reserved", "reserved"),
+        ("repeated", "repeated"),
+    ]
+    for state, word in cases:
+        reservation = InMemoryBudget(cl.PureDP(epsilon=1)).reserve(EVENT, question="How many?")
+        entry = entry_of(replace(reservation, state=state), COST)  # type: ignore[arg-type]
+        assert entry == Entry(question="How many?", event=EVENT, cost=COST, state=word)
+        with pytest.raises(FrozenInstanceError):
+            entry.state = "answered"  # type: ignore[misc]
 
 
 def test_what_was_asked_may_have_no_answer() -> None:

@@ -28,9 +28,8 @@ def test_tables_go_by_their_names() -> None:
     assert list(tables_by_name((persons_table(), persons_table("visits")))) == ["deaths", "visits"]
 
 
-@pytest.mark.parametrize(
-    ("tables", "words"),
-    [
+def test_tables_that_cannot_be_asked_together() -> None:
+    cases: list[tuple[Any, str]] = [
         (None, "tables must be"),
         ([], "tables must be"),
         ({"deaths": rows_table()}, "tables must be"),
@@ -38,11 +37,10 @@ def test_tables_go_by_their_names() -> None:
         ([rows_table(), rows_table()], "same name"),
         ([code_book()], "nobody to protect"),
         ([rows_table(), persons_table("visits")], "same unit"),
-    ],
-)
-def test_tables_that_cannot_be_asked_together(tables: Any, words: str) -> None:
-    with pytest.raises(ParameterError, match=words):
-        tables_by_name(tables)
+    ]
+    for tables, words in cases:
+        with pytest.raises(ParameterError, match=words):
+            tables_by_name(tables)
 
 
 def test_a_budget_is_read_for_the_table() -> None:
@@ -51,19 +49,17 @@ def test_a_budget_is_read_for_the_table() -> None:
     assert scoped_budget(PURE, rows_table()) == PURE
 
 
-@pytest.mark.parametrize(
-    ("budget", "words"),
-    [
+def test_budgets_that_do_not_fit() -> None:
+    cases: list[tuple[Any, str]] = [
         (None, "budget must be"),
         (1, "budget must be"),
         (cl.GaussianDP(mu=1), "budget must be"),
         (cl.PureDP(epsilon=1, adjacency=cl.ReplaceOne), "ReplaceOne"),
         (cl.PureDP(epsilon=1, unit="household"), "for the unit 'household'"),
-    ],
-)
-def test_budgets_that_do_not_fit(budget: Any, words: str) -> None:
-    with pytest.raises(ParameterError, match=words):
-        scoped_budget(budget, rows_table())
+    ]
+    for budget, words in cases:
+        with pytest.raises(ParameterError, match=words):
+            scoped_budget(budget, rows_table())
 
 
 def test_a_budget_for_some_histories_only_does_not_fit() -> None:
@@ -88,24 +84,22 @@ def test_two_sessions_spend_from_one_budget() -> None:
     assert (len(ana.history), len(ben.history)) == (1, 1)
 
 
-@pytest.mark.parametrize(
-    ("limit", "words"),
-    [
+def test_a_ledger_whose_budget_is_another_is_refused_and_left_alone() -> None:
+    cases: list[tuple[cl.Guarantee, str]] = [
         (cl.GaussianDP(mu=1), "Queries spend from"),
         (cl.RenyiDP(orders=(2,), epsilons=(1,)), "Queries spend from"),
         (cl.PureDP(epsilon=1, unit="person"), "ask the owner of the data which"),
         (cl.PureDP(epsilon=1, adjacency=cl.ReplaceOne), "ask the owner of the data which"),
         (cl.PureDP(epsilon=2), "leave budget= out"),
         (cl.ApproxDP(epsilon=1, delta="1e-6"), "leave budget= out"),
-    ],
-)
-def test_a_ledger_whose_budget_is_another_is_refused_and_left_alone(limit: cl.Guarantee, words: str) -> None:
-    ledger = open_ledger("memory://")
-    ledger.set_budget(limit, dataset="deaths")
-    before = ledger.head
-    with pytest.raises(ParameterError, match=words):
-        open_account({"deaths": rows_table()}, budget=PURE, ledger=ledger)
-    assert ledger.head == before
+    ]
+    for limit, words in cases:
+        ledger = open_ledger("memory://")
+        ledger.set_budget(limit, dataset="deaths")
+        before = ledger.head
+        with pytest.raises(ParameterError, match=words):
+            open_account({"deaths": rows_table()}, budget=PURE, ledger=ledger)
+        assert ledger.head == before
 
 
 def test_a_policy_may_say_more_than_the_limit() -> None:
@@ -125,10 +119,11 @@ def test_the_data_set_has_the_name_of_its_only_private_table() -> None:
     assert set(ledger.budgets) == {Scope(dataset="deaths"), Scope(dataset="registry")}
 
 
-@pytest.mark.parametrize("wrong", ["sqlite:///budget.db", 7, {}, InMemoryBudget(PURE)])
-def test_what_is_no_ledger(wrong: Any) -> None:
-    with pytest.raises(ParameterError, match=r"celosia\.ledger"):
-        open_account({"deaths": rows_table()}, budget=PURE, ledger=wrong)
+def test_what_is_no_ledger() -> None:
+    cases: list[Any] = ["sqlite:///budget.db", 7, {}, InMemoryBudget(PURE)]
+    for wrong in cases:
+        with pytest.raises(ParameterError, match=r"celosia\.ledger"):
+            open_account({"deaths": rows_table()}, budget=PURE, ledger=wrong)
 
 
 def _race(first: Ledger, second: Ledger, monkeypatch: pytest.MonkeyPatch) -> BudgetAccount:

@@ -59,12 +59,13 @@ def test_one_answer_is_an_item() -> None:
             several.item()
 
 
-@pytest.mark.parametrize("level", [0, 1, 2, -0.5, "much", float("nan")])
-def test_wrong_levels_are_refused(level: Any) -> None:
-    with pytest.raises(ParameterError):
-        made().confidence_interval(level)
-    with pytest.raises(ParameterError):
-        made().to_arrow(level)
+def test_wrong_levels_are_refused() -> None:
+    cases: list[Any] = [0, 1, 2, -0.5, "much", float("nan")]
+    for level in cases:
+        with pytest.raises(ParameterError):
+            made().confidence_interval(level)
+        with pytest.raises(ParameterError):
+            made().to_arrow(level)
 
 
 def test_choices_have_no_interval() -> None:

@@ -139,20 +139,21 @@ def _target(name: str) -> NDArray[Any]:
     return _ROWS[:, 0] if name in ("LinearRegression", "PNSGDRegressor", "Ridge") else _LABELS_OF_ROWS
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.table])
-def test_frames_have_names_and_give_the_same_model(name: str, frame: Any) -> None:
-    columns = dict(zip(["age", "height", "weight"], _rows(name).T, strict=True))
-    named = _fitting(name, source=Seeded(3)).fit(frame(columns), _target(name))
-    plain = _fitting(name, source=Seeded(3)).fit(_rows(name), _target(name))
-    assert named.feature_names_in_.tolist() == ["age", "height", "weight"]
-    assert not hasattr(plain, "feature_names_in_")
-    verb = "predict" if hasattr(named, "predict") else "transform"
-    told, expected = getattr(named, verb)(frame(columns)), getattr(plain, verb)(_rows(name))
-    np.testing.assert_allclose(np.asarray(told), expected, rtol=1e-9)  # columns are summed in another order
-    assert named.n_features_in_ == 3
-    with pytest.raises(ValueError, match="feature names should match"):
-        getattr(named, verb)(frame({key.upper(): value for key, value in columns.items()}))
+def test_frames_have_names_and_give_the_same_model() -> None:
+    frame_cases: list[Any] = [pd.DataFrame, pl.DataFrame, pa.table]
+    for name in NAMES:
+        for frame in frame_cases:
+            columns = dict(zip(["age", "height", "weight"], _rows(name).T, strict=True))
+            named = _fitting(name, source=Seeded(3)).fit(frame(columns), _target(name))
+            plain = _fitting(name, source=Seeded(3)).fit(_rows(name), _target(name))
+            assert named.feature_names_in_.tolist() == ["age", "height", "weight"]
+            assert not hasattr(plain, "feature_names_in_")
+            verb = "predict" if hasattr(named, "predict") else "transform"
+            told, expected = getattr(named, verb)(frame(columns)), getattr(plain, verb)(_rows(name))
+            np.testing.assert_allclose(np.asarray(told), expected, rtol=1e-9)  # columns are summed in another order
+            assert named.n_features_in_ == 3
+            with pytest.raises(ValueError, match="feature names should match"):
+                getattr(named, verb)(frame({key.upper(): value for key, value in columns.items()}))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -169,31 +170,31 @@ def test_every_model_tells_what_it_promises(name: str, adjacency: Any) -> None:
     assert np.all(np.asarray(model.noise_scale_) > 0)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_what_cannot_be_private_is_refused_and_nothing_is_spent(name: str) -> None:
-    account = InMemoryBudget(cl.PureDP(epsilon=10))
-    wrong: list[tuple[Any, Any]] = [
-        (sparse.csr_matrix(_rows(name)), _target(name)),
-        (np.where(_ROWS < 0.01, np.nan, _rows(name)), _target(name)),
-        (np.where(_ROWS < 0.01, np.inf, _rows(name)), _target(name)),
-        (_rows(name)[:, 0], _target(name)),
-        (_rows(name)[:, :0], _target(name)),
-        (np.full((240, 3), "Ana", dtype=object), _target(name)),
-    ]
-    if is_classifier(_fitting(name)) or is_regressor(_fitting(name)):
-        wrong += [(_rows(name), None), (_rows(name), _target(name)[:-1]), (_rows(name), np.full(240, np.nan))]
-    for x, y in wrong:
-        with pytest.raises((CelosiaError, ValueError, TypeError)) as caught:
-            _fitting(name, budget=account).fit(x, y)
-        assert isinstance(caught.value, CelosiaError)
-        assert "Ana" not in str(caught.value)
-    with pytest.raises(TypeError, match="sample_weight"):
-        _fitting(name, budget=account).fit(_rows(name), _target(name), sample_weight=np.ones(240))
-    for changes in ({"epsilon": 0}, {"epsilon": -1}, {"epsilon": True}, {"epsilon": None}, {"delta": 2}):
-        with pytest.raises(ParameterError):
-            _fitting(name, budget=account).set_params(**changes).fit(_rows(name), _target(name))
-    assert account.remaining == cl.PureDP(epsilon=10)
-    assert not account.history
+def test_what_cannot_be_private_is_refused_and_nothing_is_spent() -> None:
+    for name in NAMES:
+        account = InMemoryBudget(cl.PureDP(epsilon=10))
+        wrong: list[tuple[Any, Any]] = [
+            (sparse.csr_matrix(_rows(name)), _target(name)),
+            (np.where(_ROWS < 0.01, np.nan, _rows(name)), _target(name)),
+            (np.where(_ROWS < 0.01, np.inf, _rows(name)), _target(name)),
+            (_rows(name)[:, 0], _target(name)),
+            (_rows(name)[:, :0], _target(name)),
+            (np.full((240, 3), "Ana", dtype=object), _target(name)),
+        ]
+        if is_classifier(_fitting(name)) or is_regressor(_fitting(name)):
+            wrong += [(_rows(name), None), (_rows(name), _target(name)[:-1]), (_rows(name), np.full(240, np.nan))]
+        for x, y in wrong:
+            with pytest.raises((CelosiaError, ValueError, TypeError)) as caught:
+                _fitting(name, budget=account).fit(x, y)
+            assert isinstance(caught.value, CelosiaError)
+            assert "Ana" not in str(caught.value)
+        with pytest.raises(TypeError, match="sample_weight"):
+            _fitting(name, budget=account).fit(_rows(name), _target(name), sample_weight=np.ones(240))
+        for changes in ({"epsilon": 0}, {"epsilon": -1}, {"epsilon": True}, {"epsilon": None}, {"delta": 2}):
+            with pytest.raises(ParameterError):
+                _fitting(name, budget=account).set_params(**changes).fit(_rows(name), _target(name))
+        assert account.remaining == cl.PureDP(epsilon=10)
+        assert not account.history
 
 
 @pytest.mark.parametrize("name", NAMES)

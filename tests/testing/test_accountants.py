@@ -203,10 +203,10 @@ MUTANTS: dict[type[Accountant], str] = {
 }
 
 
-@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.__name__)
-def test_mutants_are_caught(mutant: type[Accountant]) -> None:
-    with pytest.raises(ConformanceError, match=rf"^({MUTANTS[mutant]}): "):
-        check_accountant(mutant, tables=SOME)
+def test_mutants_are_caught() -> None:
+    for mutant, part in MUTANTS.items():
+        with pytest.raises(ConformanceError, match=rf"^({part}): "):
+            check_accountant(mutant, tables=SOME)
 
 
 def test_a_mutant_that_loses_a_tenth_of_the_scale_is_caught() -> None:

@@ -56,9 +56,8 @@ def test_the_correct_mechanism_behaves() -> None:
     assert check_forks(correct(), 0, 0, processes=1) == "not checked: the output hardly varies"
 
 
-@pytest.mark.parametrize(
-    ("alter", "complaint"),
-    [
+def test_releases_that_say_something_else_are_caught() -> None:
+    cases: list[tuple[Callable[[Any, Release[Any]], Any], str]] = [
         (lambda _value, release: release.value, "protocol: release must return a celosia.Release, not a int"),
         (lambda _value, release: rebuilt(release, guarantee=PureDP(epsilon=2)), "protocol: a release says PureDP"),
         (
@@ -69,11 +68,10 @@ def test_the_correct_mechanism_behaves() -> None:
             lambda value, release: rebuilt(release, margin=lambda _level: value),
             "sideways: the event or the error bar",
         ),
-    ],
-)
-def test_releases_that_say_something_else_are_caught(alter: Callable[[Any, Release[Any]], Any], complaint: str) -> None:
-    with pytest.raises(ConformanceError, match=complaint):
-        check_protocol(Altered(alter), 0, 1)
+    ]
+    for alter, complaint in cases:
+        with pytest.raises(ConformanceError, match=complaint):
+            check_protocol(Altered(alter), 0, 1)
 
 
 def test_what_is_no_mechanism_is_caught() -> None:
@@ -110,17 +108,15 @@ def test_a_mechanism_that_keeps_the_data_is_caught() -> None:
         check_protocol(Keeps(keep), 0, 1)
 
 
-@pytest.mark.parametrize(
-    ("kind", "complaint"),
-    [
+def test_seeding_mutants_are_caught() -> None:
+    cases: list[tuple[type[Mutant], str]] = [
         (IgnoresSource, "the same seed gave two different releases"),
         (HidesTheSeed, r"a release from source=Seeded\(11\) must say seeded=True"),
         (HasAFixedSeed, "the default source repeats itself"),
-    ],
-)
-def test_seeding_mutants_are_caught(kind: type[Mutant], complaint: str) -> None:
-    with pytest.raises(ConformanceError, match=f"seeding: {complaint}"):
-        check_seeding(turned(kind, correct()), 0, 40)
+    ]
+    for kind, complaint in cases:
+        with pytest.raises(ConformanceError, match=f"seeding: {complaint}"):
+            check_seeding(turned(kind, correct()), 0, 40)
 
 
 def test_a_constant_stream_is_caught() -> None:
@@ -159,17 +155,15 @@ def test_enough_releases_grow_with_certainty() -> None:
     assert enough_releases(gather([1] * 100), 10) == 0
 
 
-@pytest.mark.parametrize(
-    ("alter", "complaint"),
-    [
+def test_extreme_inputs_are_answered_soundly() -> None:
+    cases: list[tuple[Callable[[Any, Release[Any]], Any], str]] = [
         (lambda value, release: rebuilt(release, value=1 // abs(value - 1)), "ZeroDivisionError was raised"),
         (lambda value, release: rebuilt(release, value=float("nan") if value > 1 else 1.0), "the answer is NaN"),
         (lambda value, release: rebuilt(release, value="?" if value > 1 else release.value), "a str came out"),
-    ],
-)
-def test_extreme_inputs_are_answered_soundly(alter: Callable[[Any, Release[Any]], Any], complaint: str) -> None:
-    with pytest.raises(ConformanceError, match=f"extreme inputs: {complaint}"):
-        check_extremes(Altered(alter), 0)
+    ]
+    for alter, complaint in cases:
+        with pytest.raises(ConformanceError, match=f"extreme inputs: {complaint}"):
+            check_extremes(Altered(alter), 0)
 
 
 def test_refusing_is_allowed_but_not_with_the_value_in_the_message() -> None:

@@ -18,12 +18,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-@pytest.mark.parametrize("scale", ["0.3", "1", "10", "1000"])
-def test_exact_samplers_are_cleared_and_ten_per_cent_are_not(scale: str) -> None:
-    draws = DiscreteLaplace(scale).sample(100_000, Seeded(1))
-    assert check_distribution(draws, DiscreteLaplace(scale).log_mass) > 1e-3
-    with pytest.raises(ConformanceError, match=r"p-value of .* below 1e-06"):
-        check_distribution(draws, DiscreteLaplace(Fraction(scale) * Fraction(9, 10)).log_mass)
+def test_exact_samplers_are_cleared_and_ten_per_cent_are_not() -> None:
+    cases: list[str] = ["0.3", "1", "10", "1000"]
+    for scale in cases:
+        draws = DiscreteLaplace(scale).sample(100_000, Seeded(1))
+        assert check_distribution(draws, DiscreteLaplace(scale).log_mass) > 1e-3
+        with pytest.raises(ConformanceError, match=r"p-value of .* below 1e-06"):
+            check_distribution(draws, DiscreteLaplace(Fraction(scale) * Fraction(9, 10)).log_mass)
 
 
 def test_other_shapes() -> None:
@@ -67,10 +68,11 @@ def test_masses_that_do_not_add_up_are_reported() -> None:
         check_distribution(draws, lambda values: noise.log_mass(values) + math.log(0.9))
 
 
-@pytest.mark.parametrize("draws", [[], [0.5], [[1, 2]], ["a"]])
-def test_what_are_no_whole_numbers_is_refused(draws: list[object]) -> None:
-    with pytest.raises(ParameterError, match="draws"):
-        check_distribution(np.array(draws), DiscreteLaplace(1).log_mass)
+def test_what_are_no_whole_numbers_is_refused() -> None:
+    cases: list[list[object]] = [[], [0.5], [[1, 2]], ["a"]]
+    for draws in cases:
+        with pytest.raises(ParameterError, match="draws"):
+            check_distribution(np.array(draws), DiscreteLaplace(1).log_mass)
 
 
 def test_chi_square_agrees_with_scipy() -> None:

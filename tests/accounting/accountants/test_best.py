@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import Any
 
 import pytest
 
@@ -13,7 +13,6 @@ from celosia.core import (
     ZCDP,
     ApproxDP,
     ComposedEvent,
-    Event,
     GaussianEvent,
     GuaranteedEvent,
     GuaranteeMismatchError,
@@ -23,9 +22,6 @@ from celosia.core import (
     RepeatedEvent,
     ReplaceOne,
 )
-
-if TYPE_CHECKING:
-    from celosia.core.exact import Exact
 
 COUNT = LaplaceEvent(scale=10, sensitivity=1)
 
@@ -105,13 +101,15 @@ def test_a_list_is_a_composition() -> None:
         best([COUNT, LaplaceEvent(scale=5, sensitivity=1, unit="person")], delta="1e-6")
 
 
-@pytest.mark.parametrize("events", [[], (), None, 1, "event", [1], {COUNT}])
-def test_bad_events_are_refused(events: Event) -> None:
-    with pytest.raises(ParameterError, match=r"events? must be"):
-        best(events, delta="1e-6")
+def test_bad_events_are_refused() -> None:
+    cases: list[Any] = [[], (), None, 1, "event", [1], {COUNT}]
+    for events in cases:
+        with pytest.raises(ParameterError, match=r"events? must be"):
+            best(events, delta="1e-6")
 
 
-@pytest.mark.parametrize("delta", [0, 1, 2, -1, "x", True, None, float("nan")])
-def test_bad_deltas_are_refused(delta: Exact) -> None:
-    with pytest.raises(ParameterError, match="delta must be"):
-        best(COUNT, delta=delta)
+def test_bad_deltas_are_refused() -> None:
+    cases: list[Any] = [0, 1, 2, -1, "x", True, None, float("nan")]
+    for delta in cases:
+        with pytest.raises(ParameterError, match="delta must be"):
+            best(COUNT, delta=delta)

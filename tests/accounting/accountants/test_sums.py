@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import Any
 
 import dp_accounting
 import numpy as np
@@ -32,12 +32,6 @@ from celosia.core import (
     RenyiDP,
     ReplaceOne,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from celosia.core import Guarantee
-    from celosia.core.exact import Exact
 
 COUNT = LaplaceEvent(scale=10, sensitivity=1)
 FINE_COUNT = LaplaceEvent(scale=10 * 2**20, sensitivity=2**20)
@@ -108,10 +102,11 @@ def test_orders_that_are_given_are_kept() -> None:
         ORDERS[0] = 3
 
 
-@pytest.mark.parametrize("orders", [[], "28", 2, [1], [0.5, 2], [2, math.nan], [2, math.inf], ["x"], [True], [None]])
-def test_bad_orders_are_refused(orders: Sequence[Exact]) -> None:
-    with pytest.raises(ParameterError, match="orders must be"):
-        exact_orders(orders)
+def test_bad_orders_are_refused() -> None:
+    cases: list[Any] = [[], "28", 2, [1], [0.5, 2], [2, math.nan], [2, math.inf], ["x"], [True], [None]]
+    for orders in cases:
+        with pytest.raises(ParameterError, match="orders must be"):
+            exact_orders(orders)
 
 
 def test_a_curve_known_at_some_orders_is_added_at_those() -> None:
@@ -169,20 +164,18 @@ def test_a_limit_made_from_epsilon_and_delta_implies_them(
     assert full.epsilon(delta) == pytest.approx(epsilon, rel=1e-4)
 
 
-@pytest.mark.parametrize(
-    ("make", "budget"),
-    [
+def test_budgets_of_another_kind_are_refused() -> None:
+    cases: list[Any] = [
         (ZCDPAccountant, PureDP(epsilon=1)),
         (ZCDPAccountant, ApproxDP(epsilon=1, delta=0)),
         (GDPAccountant, ZCDP(rho=1)),
         (GDPAccountant, ApproxDP(epsilon=0, delta="1e-6")),
         (lambda: RenyiAccountant([2, 8]), ZCDP(rho=1)),
         (lambda: RenyiAccountant([2, 8]), RenyiDP(orders=(2, 4), epsilons=(1, 1))),
-    ],
-)
-def test_budgets_of_another_kind_are_refused(make: type[ZCDPAccountant], budget: Guarantee) -> None:
-    with pytest.raises(GuaranteeMismatchError, match=r"budget: the .* accountant cannot watch over"):
-        make()._limit(budget)
+    ]
+    for make, budget in cases:
+        with pytest.raises(GuaranteeMismatchError, match=r"budget: the .* accountant cannot watch over"):
+            make()._limit(budget)
 
 
 def test_a_filter_by_orders_that_may_change_is_refused() -> None:

@@ -144,11 +144,13 @@ def test_plain_composition_is_offered_for_contractions() -> None:
 EVENT = ContractiveIterationEvent(steps=[(1, 1, 1)])
 
 
-@pytest.mark.parametrize("orders", [[], [1], [0.5], [math.nan], [math.inf], [2, 1], 2, "2", ["2"], [True], [[2]], None])
-@pytest.mark.parametrize("event", [EVENT, PNSGDEvent(records=2, step_size=1, lipschitz=1, smoothness=1, variance=1)])
-def test_orders_are_above_one(event: Any, orders: Any) -> None:
-    with pytest.raises(ParameterError, match=r"^orders must be"):
-        iteration_curve(event, orders)
+def test_orders_are_above_one() -> None:
+    orders_cases: list[Any] = [[], [1], [0.5], [math.nan], [math.inf], [2, 1], 2, "2", ["2"], [True], [[2]], None]
+    event_cases: list[Any] = [EVENT, PNSGDEvent(records=2, step_size=1, lipschitz=1, smoothness=1, variance=1)]
+    for orders in orders_cases:
+        for event in event_cases:
+            with pytest.raises(ParameterError, match=r"^orders must be"):
+                iteration_curve(event, orders)
 
 
 def test_other_events_are_no_iterations() -> None:
@@ -159,9 +161,8 @@ def test_other_events_are_no_iterations() -> None:
             plain(thing)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
+def test_iterations_without_a_meaning_are_refused() -> None:
+    cases: list[tuple[dict[str, Any], str]] = [
         ({"variances": None}, "either variances"),
         ({"scales": 1}, "either variances"),
         ({"shifts": [1, 2], "variances": [1, 2, 3]}, "of one length, not 2, 3"),
@@ -170,18 +171,18 @@ def test_other_events_are_no_iterations() -> None:
         ({"variances": 0}, "size must be"),
         ({"counts": 0}, "count must be"),
         ({"start": -1}, "start must be"),
-    ],
-)
-def test_iterations_without_a_meaning_are_refused(changes: dict[str, Any], message: str) -> None:
-    given: dict[str, Any] = {"shifts": [1], "variances": 1}
-    with pytest.raises(ParameterError, match=message):
-        ContractiveIteration(**(given | changes))
+    ]
+    for changes, message in cases:
+        given: dict[str, Any] = {"shifts": [1], "variances": 1}
+        with pytest.raises(ParameterError, match=message):
+            ContractiveIteration(**(given | changes))
 
 
-@pytest.mark.parametrize("alpha", [1, 0, math.nan, -2])
-def test_allocations_are_for_orders_above_one(alpha: float) -> None:
-    with pytest.raises(ParameterError, match=r"^alpha must be"):
-        ContractiveIteration(shifts=[1], scales=1).allocation(alpha)
+def test_allocations_are_for_orders_above_one() -> None:
+    cases: list[float] = [1, 0, math.nan, -2]
+    for alpha in cases:
+        with pytest.raises(ParameterError, match=r"^alpha must be"):
+            ContractiveIteration(shifts=[1], scales=1).allocation(alpha)
 
 
 def test_pnsgd_and_plain_refuse_by_name() -> None:

@@ -201,10 +201,11 @@ def test_secrets_never_cost() -> None:
 # ---- bad input
 
 
-@pytest.mark.parametrize("positions", [[], [0], [11], [1.0], [True], 3, [[1]], ["1"]])
-def test_positions_are_places_of_an_epoch(positions: Any) -> None:
-    with pytest.raises(ParameterError, match=r"^positions must be"):
-        record_rhos(_event(), positions)
+def test_positions_are_places_of_an_epoch() -> None:
+    cases: list[Any] = [[], [0], [11], [1.0], [True], 3, [[1]], ["1"]]
+    for positions in cases:
+        with pytest.raises(ParameterError, match=r"^positions must be"):
+            record_rhos(_event(), positions)
 
 
 def test_what_is_beyond_the_doubles_is_refused() -> None:

@@ -75,9 +75,8 @@ def test_chains_repeat_with_their_source_only() -> None:
     assert run(None) != run(None)
 
 
-@pytest.mark.parametrize(
-    ("name", "changes"),
-    [
+def test_iterations_without_a_meaning_are_refused() -> None:
+    cases: list[tuple[str, dict[str, Any]]] = [
         ("maps and noises must be", {"maps": []}),
         ("maps and noises must be", {"noises": [GaussianNoise(variance=1)] * 2}),
         ("noises must have", {"noises": [1.0]}),
@@ -88,12 +87,11 @@ def test_chains_repeat_with_their_source_only() -> None:
         ("size must be", {"size": 0}),
         ("size must be", {"size": 1.0}),
         ("source must be", {"source": 7}),
-    ],
-)
-def test_iterations_without_a_meaning_are_refused(name: str, changes: dict[str, Any]) -> None:
-    given: dict[str, Any] = {"start": 0.0, "maps": [np.tanh], "noises": [GaussianNoise(variance=1)]}
-    with pytest.raises(ParameterError, match=f"^{name}"):
-        contractive_iteration(**(given | changes))
+    ]
+    for name, changes in cases:
+        given: dict[str, Any] = {"start": 0.0, "maps": [np.tanh], "noises": [GaussianNoise(variance=1)]}
+        with pytest.raises(ParameterError, match=f"^{name}"):
+            contractive_iteration(**(given | changes))
 
 
 def test_a_map_keeps_the_shape_of_the_states() -> None:

@@ -2,8 +2,8 @@
 
 import itertools
 import math
-from collections.abc import Callable
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -23,6 +23,9 @@ from celosia.accounting.pld.atoms import (
 from celosia.accounting.pld.loss_atoms import Atoms
 from celosia.accounting.prices.gaussian import discrete_gaussian_delta
 from celosia.core import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 EPSILONS = np.concatenate([np.linspace(-2, 2, 41), [-30.0, 3.3, 8.0, 30.0]])
 ORDERS = np.array([1.01, 1.5, 2.0, 8.0, 100.0, 1e4])
@@ -224,9 +227,8 @@ def test_epsilon_is_named(epsilon: float) -> None:
             family(epsilon)
 
 
-@pytest.mark.parametrize(
-    ("family", "arguments", "name"),
-    [
+def test_bad_arguments_are_named() -> None:
+    cases: list[tuple[Callable[..., Atoms], tuple[float, ...], str]] = [
         (randomized_response, (1.0, 1), "categories"),
         (approximate, (1.0, 1.5), "delta"),
         (approximate, (1.0, math.nan), "delta"),
@@ -237,11 +239,10 @@ def test_epsilon_is_named(epsilon: float) -> None:
         (discrete_gaussian, (math.nan, 1), "variance"),
         (discrete_gaussian, (1e7, 1), "variance"),
         (discrete_gaussian, (1.0, 1.5), "shift"),
-    ],
-)
-def test_bad_arguments_are_named(family: Callable[..., Atoms], arguments: tuple[float, ...], name: str) -> None:
-    with pytest.raises(ParameterError, match=name):
-        family(*arguments)
+    ]
+    for family, arguments, name in cases:
+        with pytest.raises(ParameterError, match=name):
+            family(*arguments)
 
 
 def test_no_shift_no_loss() -> None:

@@ -2,8 +2,8 @@
 
 import itertools
 import math
-from collections.abc import Callable
 from functools import partial
+from typing import TYPE_CHECKING
 
 import mpmath  # type: ignore[import-untyped]
 import numpy as np
@@ -17,6 +17,9 @@ from celosia.accounting.pld.discretise import Pair
 from celosia.accounting.pld.loss_atoms import Atoms
 from celosia.accounting.pld.normal import Normal, SampledNormal
 from celosia.core.errors import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 DELTA = 1e-5
 
@@ -260,9 +263,8 @@ def test_an_interval_may_be_given() -> None:
 HERE = randomized_response(0.1)
 
 
-@pytest.mark.parametrize(
-    ("call", "words"),
-    [
+def test_bad_compositions_are_refused() -> None:
+    cases: list[tuple[Callable[[], object], str]] = [
         (composed, "pairs must not be empty"),
         (lambda: composed((HERE, 0)), "times must be at least 1, not 0"),
         (lambda: composed((HERE, -3)), "times must be at least 1, not -3"),
@@ -272,24 +274,25 @@ HERE = randomized_response(0.1)
         (lambda: LossDistribution.of([(HERE, HERE, 1)], interval=math.nan), "interval must be positive, not nan"),
         (lambda: LossDistribution.of([(HERE, HERE, 1)], interval=1e-12), "interval must leave"),
         (lambda: LossDistribution.of([(HERE, HERE, 1)], cells=10), "cells must be between"),
-    ],
-)
-def test_bad_compositions_are_refused(call: Callable[[], object], words: str) -> None:
-    with pytest.raises(ParameterError, match=words):
-        call()
+    ]
+    for call, words in cases:
+        with pytest.raises(ParameterError, match=words):
+            call()
 
 
-@pytest.mark.parametrize("value", [0.0, 1.0, -1e-5, 2.0, math.nan, math.inf, True])
-def test_bad_deltas_are_refused(value: float) -> None:
-    with pytest.raises(ParameterError, match="delta must be greater than 0 and less than 1"):
-        composed((HERE, 1)).epsilon(value)
+def test_bad_deltas_are_refused() -> None:
+    cases: list[float] = [0.0, 1.0, -1e-5, 2.0, math.nan, math.inf, True]
+    for value in cases:
+        with pytest.raises(ParameterError, match="delta must be greater than 0 and less than 1"):
+            composed((HERE, 1)).epsilon(value)
 
 
-@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, True])
-def test_bad_epsilons_are_refused(value: float) -> None:
-    found = composed((HERE, 1))
-    with pytest.raises(ParameterError, match="epsilon must be a finite number"):
-        found.delta(value)
+def test_bad_epsilons_are_refused() -> None:
+    cases: list[float] = [math.nan, math.inf, -math.inf, True]
+    for value in cases:
+        found = composed((HERE, 1))
+        with pytest.raises(ParameterError, match="epsilon must be a finite number"):
+            found.delta(value)
 
 
 def test_a_delta_below_the_floor_is_refused() -> None:

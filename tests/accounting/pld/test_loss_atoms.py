@@ -248,9 +248,8 @@ def test_a_fine_grid_loses_little() -> None:
 # ------------------------------------------------------------------------------------------------------------ bad input
 
 
-@pytest.mark.parametrize(
-    ("fields", "message"),
-    [
+def test_what_is_no_pair_is_refused() -> None:
+    cases: list[tuple[dict[str, object], str]] = [
         ({"losses": [0.0], "masses": [0.5]}, "sum to 1 under P"),
         ({"losses": [1.0], "masses": [1.0]}, "sum to 1 under Q"),
         ({"losses": [0.0, 0.0], "masses": [0.5, 0.5]}, "strictly increasing"),
@@ -263,11 +262,10 @@ def test_a_fine_grid_loses_little() -> None:
         ({"losses": [0.0], "masses": [1.0], "missing": math.nan}, "missing"),
         ({"losses": [0.0], "masses": [1.0], "missing": True}, "missing"),
         ({"losses": ["a"], "masses": [1.0]}, "losses must be numbers"),
-    ],
-)
-def test_what_is_no_pair_is_refused(fields: dict[str, object], message: str) -> None:
-    with pytest.raises(ParameterError, match=message):
-        Atoms(**fields)  # type: ignore[arg-type]
+    ]
+    for fields, message in cases:
+        with pytest.raises(ParameterError, match=message):
+            Atoms(**fields)  # type: ignore[arg-type]
 
 
 def test_bad_arguments_are_refused_by_name() -> None:

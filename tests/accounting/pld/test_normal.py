@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import mpmath  # type: ignore[import-untyped]
 import numpy as np
@@ -211,12 +212,13 @@ def test_mutants_are_caught() -> None:
     assert SampledNormal(1.0, 0.01, "add").renyi([2.5])[0] < exact * 0.95
 
 
-@pytest.mark.parametrize("mu", [0, -1.0, math.nan, math.inf, 1e9, 1e-9, True, "1"])
-def test_mu_is_named(mu: float) -> None:
-    with pytest.raises(ParameterError, match="mu must be"):
-        Normal(mu)
-    with pytest.raises(ParameterError, match="mu must be"):
-        SampledNormal(mu, 0.5, "add")
+def test_mu_is_named() -> None:
+    cases: list[Any] = [0, -1.0, math.nan, math.inf, 1e9, 1e-9, True, "1"]
+    for mu in cases:
+        with pytest.raises(ParameterError, match="mu must be"):
+            Normal(mu)
+        with pytest.raises(ParameterError, match="mu must be"):
+            SampledNormal(mu, 0.5, "add")
 
 
 def test_other_arguments_are_named() -> None:

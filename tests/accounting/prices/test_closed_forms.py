@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import dp_accounting
 import mpmath  # type: ignore[import-untyped]
@@ -199,25 +200,27 @@ def test_a_missing_half_would_be_seen() -> None:
         np.testing.assert_allclose(bounded_range(1, ORDERS), pure(1, ORDERS), rtol=1e-10)
 
 
-@pytest.mark.parametrize("orders", [[], [0.5], [math.nan], [2, math.nan], "2, 3", [True], [None], [-math.inf]])
-def test_orders_that_make_no_sense(orders: list[float]) -> None:
-    with pytest.raises(ParameterError, match="orders"):
-        pure(1, orders)
+def test_orders_that_make_no_sense() -> None:
+    cases: list[Any] = [[], [0.5], [math.nan], [2, math.nan], "2, 3", [True], [None], [-math.inf]]
+    for orders in cases:
+        with pytest.raises(ParameterError, match="orders"):
+            pure(1, orders)
 
 
-@pytest.mark.parametrize("bad", [-1, math.nan, math.inf, "one", True])
-def test_parameters_that_make_no_sense(bad: float) -> None:
-    with pytest.raises(ParameterError, match="epsilon"):
-        randomized_response(bad, [2])
-    with pytest.raises(ParameterError, match="epsilon"):
-        bounded_range(bad, [2])
-    with pytest.raises(ParameterError, match="scale"):
-        laplace(bad, [2])
-    with pytest.raises(ParameterError, match="variance"):
-        gaussian(bad, 1, [2])
-    with pytest.raises(ParameterError, match="shift"):
-        discrete_laplace(1, -1, [2])
-    with pytest.raises(ParameterError, match="categories"):
-        randomized_response(1, [2], categories=1)
-    with pytest.raises(ParameterError, match="beyond the range of doubles"):
-        laplace("1e-300", [2], sensitivity="1e300")
+def test_parameters_that_make_no_sense() -> None:
+    cases: list[Any] = [-1, math.nan, math.inf, "one", True]
+    for bad in cases:
+        with pytest.raises(ParameterError, match="epsilon"):
+            randomized_response(bad, [2])
+        with pytest.raises(ParameterError, match="epsilon"):
+            bounded_range(bad, [2])
+        with pytest.raises(ParameterError, match="scale"):
+            laplace(bad, [2])
+        with pytest.raises(ParameterError, match="variance"):
+            gaussian(bad, 1, [2])
+        with pytest.raises(ParameterError, match="shift"):
+            discrete_laplace(1, -1, [2])
+        with pytest.raises(ParameterError, match="categories"):
+            randomized_response(1, [2], categories=1)
+        with pytest.raises(ParameterError, match="beyond the range of doubles"):
+            laplace("1e-300", [2], sensitivity="1e300")

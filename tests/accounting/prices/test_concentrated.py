@@ -139,13 +139,11 @@ def test_samples_of_what_is_pure_are_priced_and_others_are_not() -> None:
         rho(PoissonSampledEvent(event=NOISE, probability="0.01"))
 
 
-@pytest.mark.parametrize(
-    "event",
-    [
+def test_what_has_no_rho_is_not_priced() -> None:
+    cases: list[Event] = [
         GuaranteedEvent(guarantee=ApproxDP(epsilon=1, delta="1e-6")),
         GuaranteedEvent(guarantee=RenyiDP(orders=(2,), epsilons=(1,))),
-    ],
-)
-def test_what_has_no_rho_is_not_priced(event: Event) -> None:
-    with pytest.raises(NotPricedError, match="GuaranteedEvent cannot be priced"):
-        rho(event)
+    ]
+    for event in cases:
+        with pytest.raises(NotPricedError, match="GuaranteedEvent cannot be priced"):
+            rho(event)

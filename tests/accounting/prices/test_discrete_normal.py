@@ -91,9 +91,8 @@ def test_more_of_anything_costs_more() -> None:
     assert gaussian_dp(4, "0.5", 5) == 0
 
 
-@pytest.mark.parametrize(
-    ("arguments", "name"),
-    [
+def test_bad_arguments_are_named() -> None:
+    cases: list[tuple[tuple[float, float, int], str]] = [
         ((0, 1, 1), "variance"),
         ((math.nan, 1, 1), "variance"),
         ((0.01, 1, 1), "variance must be larger"),
@@ -101,8 +100,7 @@ def test_more_of_anything_costs_more() -> None:
         ((1, 1, 0), "dimension"),
         ((1, 1, True), "dimension"),
         ((10**301, 1, 1), "variance"),
-    ],
-)
-def test_bad_arguments_are_named(arguments: tuple[float, float, int], name: str) -> None:
-    with pytest.raises(ParameterError, match=name):
-        gaussian_dp(*arguments)
+    ]
+    for arguments, name in cases:
+        with pytest.raises(ParameterError, match=name):
+            gaussian_dp(*arguments)

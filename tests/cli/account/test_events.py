@@ -42,10 +42,13 @@ def test_the_grid_never_changes_the_epsilon_of_one_release(scale: Fraction, step
     assert (event.times if isinstance(event, RepeatedEvent) else 1) == times
 
 
-@pytest.mark.parametrize("grid", ["2", "2/3", "0.3", "2^3", "2^-", "2^-200", "1e-200", "1/0", "", "-1", "fine"])
-def test_a_grid_that_does_not_divide_the_sensitivity_is_refused(grid: str) -> None:
-    with pytest.raises(ParameterError, match=r"grid must be the sensitivity divided by a whole number.*2\^-20, not "):
-        laplace(Fraction(1), NoiseOptions(grid=grid))
+def test_a_grid_that_does_not_divide_the_sensitivity_is_refused() -> None:
+    cases: list[str] = ["2", "2/3", "0.3", "2^3", "2^-", "2^-200", "1e-200", "1/0", "", "-1", "fine"]
+    for grid in cases:
+        with pytest.raises(
+            ParameterError, match=r"grid must be the sensitivity divided by a whole number.*2\^-20, not "
+        ):
+            laplace(Fraction(1), NoiseOptions(grid=grid))
 
 
 def test_sampling_decides_on_the_neighbours() -> None:
@@ -95,10 +98,11 @@ def test_a_directory_is_no_event(tmp_path: Path) -> None:
         read(Path("nowhere.json"))
 
 
-@pytest.mark.parametrize("text", ["0", "-1", "inf", "nan", "", "1e101", "1e-101", "one"])
-def test_amounts_without_meaning_are_refused(text: str) -> None:
-    with pytest.raises(ParameterError, match="sigma must be"):
-        amount(text, name="sigma")
+def test_amounts_without_meaning_are_refused() -> None:
+    cases: list[str] = ["0", "-1", "inf", "nan", "", "1e101", "1e-101", "one"]
+    for text in cases:
+        with pytest.raises(ParameterError, match="sigma must be"):
+            amount(text, name="sigma")
 
 
 def test_numbers_are_plain() -> None:

@@ -53,22 +53,20 @@ def test_files_of_both_formats(tmp_path: Path) -> None:
     assert read_values(str(tmp_path / "encoded.parquet"), None).to_pylist() == ["a", "b"]
 
 
-@pytest.mark.parametrize(
-    ("content", "column", "words"),
-    [
+def test_files_that_do_not_do(tmp_path: Path) -> None:
+    cases: list[tuple[str, str | None, str]] = [
         ("v,w\n1,2\n", None, "column must be one of v, w"),
         ("v,w\n1,2\n", "x", "column must be one of v, w, not 'x'"),
         ("v,w\n1,2\n,3\n", "v", "has nulls"),
         ("v,w\n1,2\nsecret,4,5\n", "v", "cannot be read as csv"),
         ("v,w\n", "v", "has no rows"),
         ("v,v\n1,2\n", "v", "'v' is there more than once"),
-    ],
-)
-def test_files_that_do_not_do(tmp_path: Path, content: str, column: str | None, words: str) -> None:
-    (tmp_path / "values.csv").write_text(content, encoding="utf-8")
-    with pytest.raises(ParameterError, match=words) as caught:
-        read_values(str(tmp_path / "values.csv"), column)
-    assert "secret" not in str(caught.value)
+    ]
+    for content, column, words in cases:
+        (tmp_path / "values.csv").write_text(content, encoding="utf-8")
+        with pytest.raises(ParameterError, match=words) as caught:
+            read_values(str(tmp_path / "values.csv"), column)
+        assert "secret" not in str(caught.value)
 
 
 def test_texts_of_another_encoding_and_whole_numbers_with_a_point(tmp_path: Path) -> None:
@@ -119,19 +117,18 @@ def test_what_a_simulation_reads_from_its_data(
     build(name, epsilon=2, **found.options)
 
 
-@pytest.mark.parametrize(
-    ("name", "values"),
-    [
+def test_values_of_the_wrong_kind() -> None:
+    cases: list[tuple[str, Any]] = [
         *(("grr", pa.array([0.5])), ("duchi", WORDS), ("grr", pa.array([3, 3])), ("duchi", pa.array([3, 3]))),
         ("pem", pa.array([-1, 3])),
-    ],
-)
-def test_values_of_the_wrong_kind(name: str, values: Any) -> None:
-    with pytest.raises(ParameterError, match="column"):
-        stated(find(name), values, {})
+    ]
+    for name, values in cases:
+        with pytest.raises(ParameterError, match="column"):
+            stated(find(name), values, {})
 
 
-@pytest.mark.parametrize("text", ["1,000,000", "a,a", "a"])
-def test_domains_that_are_none(text: str) -> None:
-    with pytest.raises(ParameterError, match="domain must be"):
-        Parameters(domain=text).given()
+def test_domains_that_are_none() -> None:
+    cases: list[str] = ["1,000,000", "a,a", "a"]
+    for text in cases:
+        with pytest.raises(ParameterError, match="domain must be"):
+            Parameters(domain=text).given()

@@ -146,9 +146,8 @@ def test_a_schema_does_not_change_with_what_it_was_made_of() -> None:
     assert list(schema) == ["age"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "named", "word"),
-    [
+def test_what_is_no_schema_is_refused() -> None:
+    cases: list[tuple[tuple[Any, ...], dict[str, Any], str]] = [
         ((), {}, "at least one column"),
         (({},), {}, "at least one column"),
         (([("age", Text())],), {}, "columns by name"),
@@ -164,11 +163,10 @@ def test_a_schema_does_not_change_with_what_it_was_made_of() -> None:
         (({"x" * 201: Text()},), {}, "name of a column"),
         (({3: Text()},), {}, "name of a column"),
         (({None: Text()},), {}, "name of a column"),
-    ],
-)
-def test_what_is_no_schema_is_refused(arguments: tuple[Any, ...], named: dict[str, Any], word: str) -> None:
-    with pytest.raises(SchemaError, match=word):
-        Schema(*arguments, **named)
+    ]
+    for arguments, named, word in cases:
+        with pytest.raises(SchemaError, match=word):
+            Schema(*arguments, **named)
 
 
 def test_kinds_of_other_makers_are_refused() -> None:
@@ -245,9 +243,8 @@ def test_what_a_draft_leaves_open_is_named(word: str) -> None:
             Schema.from_toml(f"{text}low = 0\n")
 
 
-@pytest.mark.parametrize(
-    ("text", "word"),
-    [
+def test_a_file_that_is_wrong_is_refused_by_the_name_of_the_column() -> None:
+    cases: list[tuple[str, str]] = [
         ("[table]\nperson = 'id'\n[columns.x]\nkind = 'text'", r"a section \[table\], .* would be lost here"),
         ("table = 3\n[columns.x]\nkind = 'text'", r"a section \[table\]"),
         ("[tables]\nperson = 'id'\n[columns.x]\nkind = 'text'", "a section 'tables'"),
@@ -293,14 +290,14 @@ def test_what_a_draft_leaves_open_is_named(word: str) -> None:
         ("[columns.x]\nkind = 'date'\nlow = 12:00:00\nhigh = 2021-01-02", "'x' is not valid: low"),
         ('[columns."a\\nb"]\nkind = "text"', "name of a column"),
         ('[columns.""]\nkind = "text"', "name of a column"),
-    ],
-)
-def test_a_file_that_is_wrong_is_refused_by_the_name_of_the_column(text: str, word: str) -> None:
-    with pytest.raises(SchemaError, match=word):
-        Schema.from_toml(text)
+    ]
+    for text, word in cases:
+        with pytest.raises(SchemaError, match=word):
+            Schema.from_toml(text)
 
 
-@pytest.mark.parametrize("text", [b"[columns.x]", None, 3, ["x"]])
-def test_a_file_is_read_as_a_text(text: object) -> None:
-    with pytest.raises(SchemaError, match="text of a file"):
-        Schema.from_toml(text)  # type: ignore[arg-type] # wrong on purpose
+def test_a_file_is_read_as_a_text() -> None:
+    cases: list[object] = [b"[columns.x]", None, 3, ["x"]]
+    for text in cases:
+        with pytest.raises(SchemaError, match="text of a file"):
+            Schema.from_toml(text)  # type: ignore[arg-type] # wrong on purpose

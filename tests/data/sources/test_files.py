@@ -109,11 +109,12 @@ def test_a_packed_file_is_read_as_well(tmp_path: Path) -> None:
         find_files(str(tmp_path / "c.csv.gz"))
 
 
-@pytest.mark.parametrize("text", ["", "\n", "  \n1,2", "x" * 1_000_001])
-def test_a_csv_file_needs_a_first_line(tmp_path: Path, text: str) -> None:
-    file = write(tmp_path, "a.csv", text)
-    with pytest.raises(SchemaError, match=r"'a\.csv' needs a first line"):
-        find_files(str(file))
+def test_a_csv_file_needs_a_first_line(tmp_path: Path) -> None:
+    cases: list[str] = ["", "\n", "  \n1,2", "x" * 1_000_001]
+    for text in cases:
+        file = write(tmp_path, "a.csv", text)
+        with pytest.raises(SchemaError, match=r"'a\.csv' needs a first line"):
+            find_files(str(file))
 
 
 def test_files_of_one_table_have_one_header(tmp_path: Path) -> None:

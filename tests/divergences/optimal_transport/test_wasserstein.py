@@ -103,10 +103,11 @@ def test_large_orders_and_distances_do_not_overflow() -> None:
     assert wasserstein(Samples([0.0]), Samples([1e200]), 5) == pytest.approx(1e200)
 
 
-@pytest.mark.parametrize("order", [0.5, -1, math.nan, True])
-def test_bad_orders(order: float) -> None:
-    with pytest.raises(ParameterError, match="order"):
-        wasserstein(Samples([1]), Samples([2]), order)
+def test_bad_orders() -> None:
+    cases: list[float] = [0.5, -1, math.nan, True]
+    for order in cases:
+        with pytest.raises(ParameterError, match="order"):
+            wasserstein(Samples([1]), Samples([2]), order)
 
 
 def test_mass_needs_a_place() -> None:

@@ -108,9 +108,8 @@ def test_a_token_that_the_provider_signed_is_believed(name: str) -> None:
     assert dt.timedelta(minutes=59) < identity.until - dt.datetime.now(dt.UTC) < dt.timedelta(minutes=61)
 
 
-@pytest.mark.parametrize(
-    "changed",
-    [
+def test_claims_that_are_not_for_us_or_not_for_now_are_refused() -> None:
+    cases: list[dict[str, Any]] = [
         {"iss": "https://other.example"},
         {"iss": None},
         {"aud": "another"},
@@ -126,12 +125,11 @@ def test_a_token_that_the_provider_signed_is_believed(name: str) -> None:
         {"sub": ""},
         {"sub": "a\nb"},
         {"sub": "a" * 181},
-    ],
-)
-def test_claims_that_are_not_for_us_or_not_for_now_are_refused(changed: dict[str, Any]) -> None:
-    with pytest.raises(NotAllowedError) as caught:
-        checker().check(KEYS["ec"].sign(claims(**changed)))
-    assert str(caught.value) == INVALID
+    ]
+    for changed in cases:
+        with pytest.raises(NotAllowedError) as caught:
+            checker().check(KEYS["ec"].sign(claims(**changed)))
+        assert str(caught.value) == INVALID
 
 
 def test_an_audience_may_be_one_of_several() -> None:
@@ -230,10 +228,11 @@ def test_the_role_comes_from_the_claim(claim: str, given: dict[str, Any], role: 
     assert checker(role_claim=claim).check(KEYS["ec"].sign(claims(**given))).role is role
 
 
-@pytest.mark.parametrize("roles", [None, [], "king", ["king", "analyst"], 7, {"researchers": True}, [["researchers"]]])
-def test_claims_without_a_role_here_let_nobody_in(roles: Any) -> None:
-    with pytest.raises(NotAllowedError, match="give no role here"):
-        checker().check(KEYS["ec"].sign(claims(roles=roles)))
+def test_claims_without_a_role_here_let_nobody_in() -> None:
+    cases: list[Any] = [None, [], "king", ["king", "analyst"], 7, {"researchers": True}, [["researchers"]]]
+    for roles in cases:
+        with pytest.raises(NotAllowedError, match="give no role here"):
+            checker().check(KEYS["ec"].sign(claims(roles=roles)))
 
 
 # ------------------------------------------------------------------------------------------------------- the keys

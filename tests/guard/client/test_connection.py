@@ -450,22 +450,23 @@ def _saying(wire: Transport, body: object) -> Transport:
     return Transport(wire.url, key="celosia_0123", client=client, pause=lambda _: None)
 
 
-@pytest.mark.parametrize("state", ["failed", "reserved"])
-def test_a_question_without_an_answer_is_told(state: str) -> None:
-    reply = {
-        "id": "0f",
-        "state": state,
-        "dataset": "deaths",
-        "question": "",
-        "at": "2026-01-01T00:00:00+00:00",
-        "cost": record_to_json(cl.PureDP(epsilon=Fraction(1, 3))),
-        "release": None,
-        "repeated": False,
-    }
-    client = httpx.Client(transport=httpx.MockTransport(lambda _: httpx.Response(200, json=reply)))
-    wire = Transport("https://guard.example", key="celosia_0123", client=client, pause=lambda _: None)
-    with pytest.raises(EngineError, match=f"was {state}"):
-        Connection(wire, dataset="deaths").answer("0f")
+def test_a_question_without_an_answer_is_told() -> None:
+    cases: list[str] = ["failed", "reserved"]
+    for state in cases:
+        reply = {
+            "id": "0f",
+            "state": state,
+            "dataset": "deaths",
+            "question": "",
+            "at": "2026-01-01T00:00:00+00:00",
+            "cost": record_to_json(cl.PureDP(epsilon=Fraction(1, 3))),
+            "release": None,
+            "repeated": False,
+        }
+        client = httpx.Client(transport=httpx.MockTransport(lambda _, reply=reply: httpx.Response(200, json=reply)))
+        wire = Transport("https://guard.example", key="celosia_0123", client=client, pause=lambda _: None)
+        with pytest.raises(EngineError, match=f"was {state}"):
+            Connection(wire, dataset="deaths").answer("0f")
 
 
 def test_the_key_is_not_shown(ana: Connection, served: Served) -> None:

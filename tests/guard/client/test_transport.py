@@ -95,22 +95,20 @@ def test_what_may_pass_is_asked_again_with_the_same_key(failure: httpx.Response 
     assert far.pauses == [0.25, 0.5, 1.0]
 
 
-@pytest.mark.parametrize(
-    ("failure", "error"),
-    [
+def test_asking_again_has_an_end() -> None:
+    cases: list[tuple[httpx.Response | Exception, type[CelosiaError]]] = [
         (httpx.ConnectError("refused"), GuardUnreachableError),
         (problem(429, "TooManyRequestsError"), TooManyRequestsError),
         (problem(503, "LedgerError"), LedgerError),
         (httpx.Response(502), GuardUnreachableError),
-    ],
-)
-def test_asking_again_has_an_end(failure: httpx.Response | Exception, error: type[CelosiaError]) -> None:
-    far = Far(failure)
-    with pytest.raises(error) as caught:
-        far.wire().get("/v1/datasets")
-    assert len(far.sent) == 6
-    assert KEY not in str(caught.value)
-    assert caught.value.__cause__ is None
+    ]
+    for failure, error in cases:
+        far = Far(failure)
+        with pytest.raises(error) as caught:
+            far.wire().get("/v1/datasets")
+        assert len(far.sent) == 6
+        assert KEY not in str(caught.value)
+        assert caught.value.__cause__ is None
 
 
 def test_a_name_that_nobody_has_is_told() -> None:
@@ -146,17 +144,19 @@ def test_a_question_that_is_being_answered_is_waited_for() -> None:
         Far(waiting).wire(timeout=0.5).post("/v1/queries", {}, key="k1")
 
 
-@pytest.mark.parametrize("name", [name for name, value in vars(errors).items() if isinstance(value, type)])
-def test_every_error_of_the_house_comes_back_as_itself(name: str) -> None:
-    with pytest.raises(getattr(errors, name), match="Because"):
-        Far(problem(422, name)).wire().get("/v1/datasets")
+def test_every_error_of_the_house_comes_back_as_itself() -> None:
+    cases: list[str] = [name for name, value in vars(errors).items() if isinstance(value, type)]
+    for name in cases:
+        with pytest.raises(getattr(errors, name), match="Because"):
+            Far(problem(422, name)).wire().get("/v1/datasets")
 
 
-@pytest.mark.parametrize("name", ["KeyboardInterrupt", "SystemExit", "os", "__all__", "__name__", "", None, 7, ["x"]])
-def test_no_other_class_is_ever_raised(name: Any) -> None:
-    with pytest.raises(CelosiaError) as caught:
-        Far(problem(400, name)).wire().get("/v1/datasets")
-    assert type(caught.value) is CelosiaError
+def test_no_other_class_is_ever_raised() -> None:
+    cases: list[Any] = ["KeyboardInterrupt", "SystemExit", "os", "__all__", "__name__", "", None, 7, ["x"]]
+    for name in cases:
+        with pytest.raises(CelosiaError) as caught:
+            Far(problem(400, name)).wire().get("/v1/datasets")
+        assert type(caught.value) is CelosiaError
 
 
 def test_what_is_refused_is_not_asked_again() -> None:
@@ -191,15 +191,25 @@ def test_words_of_a_guard_are_cut_where_they_are_too_long() -> None:
         Far(problem(403, "BudgetExceededError", None)).wire().get("/v1/datasets")
 
 
-@pytest.mark.parametrize(
-    "url",
-    ["", None, 7, "guard.example", "ftp://guard.example", "https://", "https://ana:secret@guard.example",
-     "https://guard.example?key=1", "https://guard.example:99999", "https://guard.example#x", "http://guard.example",
-     "http://localhost.example.com", "http://127.0.0.1.example.com"],
-)  # fmt: skip
-def test_addresses_that_the_key_is_not_sent_to(url: Any) -> None:
-    with pytest.raises(ParameterError, match="url must"):
-        Transport(url, key=KEY)
+def test_addresses_that_the_key_is_not_sent_to() -> None:
+    cases: list[Any] = [
+        "",
+        None,
+        7,
+        "guard.example",
+        "ftp://guard.example",
+        "https://",
+        "https://ana:secret@guard.example",
+        "https://guard.example?key=1",
+        "https://guard.example:99999",
+        "https://guard.example#x",
+        "http://guard.example",
+        "http://localhost.example.com",
+        "http://127.0.0.1.example.com",
+    ]
+    for url in cases:
+        with pytest.raises(ParameterError, match="url must"):
+            Transport(url, key=KEY)
 
 
 @pytest.mark.parametrize(
@@ -217,11 +227,12 @@ def test_addresses_at_home_need_no_certificate(url: str, options: dict[str, Any]
     wire.close()
 
 
-@pytest.mark.parametrize("key", ["", None, 7, "a b", "a\nb", "ключ", "x" * 20_000])
-def test_keys_that_are_none(key: Any) -> None:
-    with pytest.raises(ParameterError, match="key must be") as caught:
-        Transport("https://guard.example", key=key)
-    assert len(str(caught.value)) < 200
+def test_keys_that_are_none() -> None:
+    cases: list[Any] = ["", None, 7, "a b", "a\nb", "ключ", "x" * 20_000]
+    for key in cases:
+        with pytest.raises(ParameterError, match="key must be") as caught:
+            Transport("https://guard.example", key=key)
+        assert len(str(caught.value)) < 200
 
 
 def test_a_patience_is_a_positive_number() -> None:

@@ -70,9 +70,8 @@ def test_paths_are_relative_to_the_folder() -> None:
     assert config_of({"store": "postgresql://db/x"}, FOLDER).store == "postgresql://db/x"
 
 
-@pytest.mark.parametrize(
-    ("document", "words"),
-    [
+def test_what_is_wrong_is_told_by_the_name_of_its_line() -> None:
+    cases: list[tuple[dict[str, Any], str]] = [
         ({}, "store must be given"),
         ({"store": 7}, "store must be given"),
         ({"store": "memory://", "prot": 1}, "'prot'; it knows store, host"),
@@ -83,8 +82,7 @@ def test_paths_are_relative_to_the_folder() -> None:
         ({"store": "memory://", "oidc": "x"}, "oidc must be a section"),
         ({"store": "memory://", "certificate": 7, "private_key": "x"}, "certificate must be the path"),
         ({"store": "memory://", "certificate": "", "private_key": "x"}, "certificate must be the path"),
-    ],
-)
-def test_what_is_wrong_is_told_by_the_name_of_its_line(document: dict[str, Any], words: str) -> None:
-    with pytest.raises(ParameterError, match=words):
-        config_of(document, FOLDER)
+    ]
+    for document, words in cases:
+        with pytest.raises(ParameterError, match=words):
+            config_of(document, FOLDER)

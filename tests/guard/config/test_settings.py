@@ -25,9 +25,8 @@ def test_the_defaults_are_for_one_machine() -> None:
     assert Limits() == Limits(requests_per_minute=600, body_bytes=65_536, plan_nodes=500, cells=10_000, waiting=256)
 
 
-@pytest.mark.parametrize(
-    ("wrong", "words"),
-    [
+def test_what_makes_no_sense_is_refused_by_the_name_of_its_line() -> None:
+    cases: list[tuple[dict[str, Any], str]] = [
         ({"store": "ledger.db"}, "store must be sqlite:///FILE or postgresql"),
         ({"store": "mysql://ana:secret@db/x"}, "store must be sqlite:///FILE or postgresql"),
         ({"store": ""}, "store must be a text"),
@@ -44,12 +43,11 @@ def test_the_defaults_are_for_one_machine() -> None:
         ({"host": "0.0.0.0"}, "others can reach"),
         ({"host": "guard.example"}, "others can reach"),
         ({"host": ""}, "host must be a text"),
-    ],
-)
-def test_what_makes_no_sense_is_refused_by_the_name_of_its_line(wrong: dict[str, Any], words: str) -> None:
-    with pytest.raises(ParameterError, match=words) as caught:
-        Config(**{"store": "memory://"} | wrong)
-    assert "secret" not in str(caught.value)
+    ]
+    for wrong, words in cases:
+        with pytest.raises(ParameterError, match=words) as caught:
+            Config(**{"store": "memory://"} | wrong)
+        assert "secret" not in str(caught.value)
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.1.2.3", "::1", "localhost"])
@@ -63,18 +61,17 @@ def test_others_may_come_through_tls_or_a_proxy() -> None:
     assert not Config(store="memory://", host="::", **files).loopback
 
 
-@pytest.mark.parametrize(
-    "name", ["requests_per_minute", "body_bytes", "plan_nodes", "cells", "waiting", "patience_seconds"]
-)
-@pytest.mark.parametrize("value", [0, -1, 1.0, "9", None, True, 10**12])
-def test_limits_are_whole_numbers_of_ordinary_size(name: str, value: Any) -> None:
-    with pytest.raises(ParameterError, match=rf"limits\.{name} must be a whole number"):
-        Limits(**{name: value})
+def test_limits_are_whole_numbers_of_ordinary_size() -> None:
+    name_cases: list[str] = ["requests_per_minute", "body_bytes", "plan_nodes", "cells", "waiting", "patience_seconds"]
+    value_cases: list[Any] = [0, -1, 1.0, "9", None, True, 10**12]
+    for name in name_cases:
+        for value in value_cases:
+            with pytest.raises(ParameterError, match=rf"limits\.{name} must be a whole number"):
+                Limits(**{name: value})
 
 
-@pytest.mark.parametrize(
-    ("wrong", "words"),
-    [
+def test_a_provider_that_makes_no_sense_is_refused() -> None:
+    cases: list[tuple[dict[str, Any], str]] = [
         ({"issuer": ""}, "oidc.issuer must be a text"),
         ({"audience": 7}, "oidc.audience must be a text"),
         ({"jwks": "http://login.example/keys"}, "oidc.jwks must be an https address"),
@@ -86,12 +83,11 @@ def test_limits_are_whole_numbers_of_ordinary_size(name: str, value: Any) -> Non
         ({"roles": ["analyst"]}, "oidc.roles must say"),
         ({"roles": {"team": "king"}}, "role must be one of"),
         ({"role_claim": ""}, "oidc.role_claim must be a text"),
-    ],
-)
-def test_a_provider_that_makes_no_sense_is_refused(wrong: dict[str, Any], words: str) -> None:
-    with pytest.raises(ParameterError, match=words) as caught:
-        Oidc(**OIDC | wrong)
-    assert "secret" not in str(caught.value)
+    ]
+    for wrong, words in cases:
+        with pytest.raises(ParameterError, match=words) as caught:
+            Oidc(**OIDC | wrong)
+        assert "secret" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -118,21 +114,19 @@ def test_a_file_is_written_for_its_owner_alone_and_never_over_another(tmp_path: 
     assert Config.read(file) == Config(store=f"sqlite:///{tmp_path}/ledger.db")
 
 
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [
+def test_a_file_that_cannot_be_read_is_told_so(tmp_path: Path) -> None:
+    cases: list[tuple[bytes, str]] = [
         (b"store = ", "is not TOML"),
         (b"\xff\xfe\xfa", "cannot be read as a text"),
         (b"", "store must be given"),
         (b"a = " + b"[" * 100_000, "is not TOML"),
-    ],
-)
-def test_a_file_that_cannot_be_read_is_told_so(tmp_path: Path, content: bytes, words: str) -> None:
-    file = tmp_path / "guard.toml"
-    file.write_bytes(content)
-    with pytest.raises(ParameterError, match=words):
-        Config.read(file)
-    with pytest.raises(ParameterError, match="celosia guard init writes one"):
-        Config.read(tmp_path / "nowhere.toml")
-    with pytest.raises(ParameterError, match="cannot be read"):
-        Config.read(tmp_path)
+    ]
+    for content, words in cases:
+        file = tmp_path / "guard.toml"
+        file.write_bytes(content)
+        with pytest.raises(ParameterError, match=words):
+            Config.read(file)
+        with pytest.raises(ParameterError, match="celosia guard init writes one"):
+            Config.read(tmp_path / "nowhere.toml")
+        with pytest.raises(ParameterError, match="cannot be read"):
+            Config.read(tmp_path)

@@ -98,7 +98,8 @@ def test_only_so_many_read_at_a_time(milliseconds: int, names: list[str]) -> Non
     assert most == [2]
 
 
-@pytest.mark.parametrize("wrong", [{"milliseconds": -1}, {"milliseconds": 0, "places": 0}])
-def test_bad_input(wrong: dict[str, int]) -> None:
-    with pytest.raises(ParameterError, match=list(wrong)[-1]):
-        Pace(**wrong)
+def test_bad_input() -> None:
+    cases: list[dict[str, int]] = [{"milliseconds": -1}, {"milliseconds": 0, "places": 0}]
+    for wrong in cases:
+        with pytest.raises(ParameterError, match=list(wrong)[-1]):
+            Pace(**wrong)

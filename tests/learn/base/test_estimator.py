@@ -122,21 +122,17 @@ def test_without_privacy_there_is_nothing_to_pay_for() -> None:
         Count(epsilon=float("inf")).fit([1])
 
 
-@pytest.mark.parametrize(
-    ("given", "budget", "said"),
-    [
+def test_a_budget_that_rows_in_memory_would_not_keep_is_refused() -> None:
+    cases: list[tuple[dict[str, Any], cl.Guarantee, str]] = [
         ({"epsilon": float("inf")}, cl.PureDP(epsilon=1), "nothing to pay for"),
         ({}, cl.PureDP(epsilon=1, unit="person"), "does not tell whose a row is"),
         ({"adjacency": cl.AddRemove}, cl.PureDP(epsilon=1, adjacency=cl.ReplaceOne), "adjacency"),
-    ],
-)
-def test_a_budget_that_rows_in_memory_would_not_keep_is_refused(
-    given: dict[str, Any], budget: cl.Guarantee, said: str
-) -> None:
-    account = InMemoryBudget(budget)
-    with pytest.raises(CelosiaError, match=said):
-        Count(budget=account, **given).fit([1])
-    assert account.history == ()
+    ]
+    for given, budget, said in cases:
+        account = InMemoryBudget(budget)
+        with pytest.raises(CelosiaError, match=said):
+            Count(budget=account, **given).fit([1])
+        assert account.history == ()
 
 
 def test_it_is_fitted_when_something_was_learned() -> None:

@@ -35,9 +35,8 @@ def test_frames_keep_their_names(library: Any) -> None:
     assert estimator.n_features_in_ == 2
 
 
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
+def test_what_cannot_be_read_is_refused_without_quoting_it() -> None:
+    cases: list[tuple[Any, str]] = [
         ([[77777.0, float("nan")]], "NaN"),
         ([[float("inf"), 77777.0]], "infinity"),
         ([1.0, 77777.0], r"Expected 2D array, got 1D array instead\. Reshape your data"),
@@ -52,15 +51,14 @@ def test_frames_keep_their_names(library: Any) -> None:
         (np.zeros((2, 0)), "0 feature"),
         ([["secret", "1"]], "could not be read as numbers"),
         (np.array([[77777 + 2j, 0]]), r"Complex data not supported\.$"),
-    ],
-)
-def test_what_cannot_be_read_is_refused_without_quoting_it(given: Any, said: str) -> None:
-    with pytest.raises(InputError, match=said) as caught:
-        read_features(BaseEstimator(), given, reset=True)
-    assert "secret" not in str(caught.value)
-    assert "7777" not in str(caught.value)
-    assert caught.value.__cause__ is None
-    assert caught.value.__context__ is None
+    ]
+    for given, said in cases:
+        with pytest.raises(InputError, match=said) as caught:
+            read_features(BaseEstimator(), given, reset=True)
+        assert "secret" not in str(caught.value)
+        assert "7777" not in str(caught.value)
+        assert caught.value.__cause__ is None
+        assert caught.value.__context__ is None
 
 
 def test_an_error_that_nobody_has_heard_of_is_not_passed_on() -> None:
@@ -96,9 +94,8 @@ def test_values_are_read_as_they_are() -> None:
         assert read_values(BaseEstimator(), library({"sex": ["F", "M"]}), reset=True).tolist() == [["F"], ["M"]]
 
 
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
+def test_values_that_cannot_be_read_are_not_quoted() -> None:
+    cases: list[tuple[Any, str]] = [
         ([[float("nan"), 77777.0]], "NaN"),
         (np.array([["secret", np.nan]], dtype=object), "NaN"),
         (pd.DataFrame({"a": ["secret", None]}), "NaN"),
@@ -106,13 +103,12 @@ def test_values_are_read_as_they_are() -> None:
         (np.array("secret"), "Expected 2D array"),
         (np.array([[77777j]]), "Complex"),
         (np.zeros((0, 2)), "0 sample"),
-    ],
-)
-def test_values_that_cannot_be_read_are_not_quoted(given: Any, said: str) -> None:
-    with pytest.raises(InputError, match=said) as caught:
-        read_values(BaseEstimator(), given, reset=True)
-    assert "secret" not in str(caught.value)
-    assert "7777" not in str(caught.value)
+    ]
+    for given, said in cases:
+        with pytest.raises(InputError, match=said) as caught:
+            read_values(BaseEstimator(), given, reset=True)
+        assert "secret" not in str(caught.value)
+        assert "7777" not in str(caught.value)
 
 
 def test_sparse_values_are_refused_clearly() -> None:
@@ -150,20 +146,17 @@ def test_labels() -> None:
             read_labels(wrong, 2)
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
+def test_labels_that_are_missing_or_of_several_types_are_refused() -> None:
+    cases: list[Any] = [
         ["secret", None],
         np.array(["secret", np.nan], dtype=object),
         pl.Series(["secret", None]),
         pd.Series(["secret", 1]),
-    ],
-    ids=["list", "array", "polars", "pandas"],
-)
-def test_labels_that_are_missing_or_of_several_types_are_refused(wrong: Any) -> None:
-    with pytest.raises(InputError, match="y contains NaN, or labels of several types") as caught:
-        read_labels(wrong, 2)
-    assert "secret" not in str(caught.value)
+    ]
+    for wrong in cases:
+        with pytest.raises(InputError, match="y contains NaN, or labels of several types") as caught:
+            read_labels(wrong, 2)
+        assert "secret" not in str(caught.value)
 
 
 def test_classes_are_declared_or_in_the_type() -> None:
@@ -189,9 +182,8 @@ def test_what_was_seen_is_no_declaration() -> None:
             public_classes(None, column, np.array(["no", "yes"]))
 
 
-@pytest.mark.parametrize(
-    ("classes", "labels", "error"),
-    [
+def test_labels_that_nobody_declared_are_refused() -> None:
+    cases: list[tuple[Any, list[int], type[Exception]]] = [
         (None, [0, 1], UnboundedDataError),
         ("all", [0, 1], ParameterError),
         ([0, 0], [0, 0], ParameterError),
@@ -202,12 +194,11 @@ def test_what_was_seen_is_no_declaration() -> None:
         ([None, "a"], [1, 1], ParameterError),
         ([1.0, float("nan")], [1, 1], ParameterError),
         (["1", "10"], [10, 1], InputError),
-    ],
-)
-def test_labels_that_nobody_declared_are_refused(classes: Any, labels: list[int], error: type[Exception]) -> None:
-    with pytest.raises(error) as caught:
-        public_classes(classes, None, np.array(labels))
-    assert "2" not in str(caught.value).replace("two", "")
+    ]
+    for classes, labels, error in cases:
+        with pytest.raises(error) as caught:
+            public_classes(classes, None, np.array(labels))
+        assert "2" not in str(caught.value).replace("two", "")
 
 
 def test_arrow_columns_in_another_order_are_refused() -> None:

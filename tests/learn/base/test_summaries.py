@@ -199,9 +199,8 @@ def test_a_solution_that_fails_leaves_nothing_half_done() -> None:
     assert not [name for name in vars(model) if name.endswith("_")]
 
 
-@pytest.mark.parametrize(
-    ("model", "y", "error"),
-    [
+def test_what_is_refused_costs_nothing() -> None:
+    cases: list[tuple[Sums, Any, type[Exception]]] = [
         (NumberSums(bounds=(0, 5)), Y, UnboundedDataError),
         (NumberSums(bounds_y=(0, 5)), Y, UnboundedDataError),
         (ClassSums(bounds=(0, 5)), LABELS, UnboundedDataError),
@@ -211,17 +210,16 @@ def test_a_solution_that_fails_leaves_nothing_half_done() -> None:
         (NumberSums(bounds=(0, 5), bounds_y=(0, 5), epsilon=-1), Y, ParameterError),
         (NumberSums(bounds=(0, 5), bounds_y=(0, 5), epsilon="1e-30"), Y, ParameterError),
         (NumberSums(bounds=(0, 5), bounds_y=(0, 5), epsilon=2), Y, BudgetExceededError),
-    ],
-)
-def test_what_is_refused_costs_nothing(model: Sums, y: Any, error: type[Exception]) -> None:
-    account = InMemoryBudget(cl.PureDP(epsilon=1))
-    model.set_params(budget=account)
-    with pytest.raises(error):
-        model.fit(X, y)
-    assert account.remaining == cl.PureDP(epsilon=1)
-    assert account.history == ()
-    assert not [name for name in vars(model) if name.endswith("_")]
-    model.set_params(budget=None)
+    ]
+    for model, y, error in cases:
+        account = InMemoryBudget(cl.PureDP(epsilon=1))
+        model.set_params(budget=account)
+        with pytest.raises(error):
+            model.fit(X, y)
+        assert account.remaining == cl.PureDP(epsilon=1)
+        assert account.history == ()
+        assert not [name for name in vars(model) if name.endswith("_")]
+        model.set_params(budget=None)
 
 
 def test_a_session_refuses_what_it_cannot_do() -> None:

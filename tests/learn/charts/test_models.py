@@ -195,16 +195,14 @@ def test_what_cannot_be_drawn_is_refused() -> None:
         fit_chart(three)
 
 
-@pytest.mark.parametrize(
-    "rows",
-    [
+def test_rows_that_make_no_sense_are_refused() -> None:
+    cases: list[list[dict[str, Any]]] = [
         [],
         [{"name": "a", "epsilon": 1, "score": 0.5}],
         [{"name": "a", "epsilon": 1}],
         [{"name": "a", "epsilon": -1, "score": 0.5}, {"name": "a", "epsilon": 1, "score": 0.5}],
         [{"name": "a", "epsilon": 1, "score": math.nan}, {"name": "a", "epsilon": 2, "score": 0.5}],
-    ],
-)
-def test_rows_that_make_no_sense_are_refused(rows: list[dict[str, Any]]) -> None:
-    with pytest.raises(ParameterError, match="rows must have"):
-        accuracy_chart(rows)
+    ]
+    for rows in cases:
+        with pytest.raises(ParameterError, match="rows must have"):
+            accuracy_chart(rows)

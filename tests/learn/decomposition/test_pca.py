@@ -268,22 +268,22 @@ def test_what_was_paid_for_is_told() -> None:
 # ----------------------------------------------------------------------------------------------------------- refusals
 
 
-@pytest.mark.parametrize("wrong", [0, 4, -1, 1.5, 0.0, 1.0, "mle", True, float("nan"), [2]])
-def test_a_number_of_components_that_makes_no_sense_costs_nothing(wrong: Any) -> None:
-    account = InMemoryBudget(cl.PureDP(epsilon=1))
-    with pytest.raises(ParameterError, match="n_components"):
-        PCA(n_components=wrong, bounds=(0, 1), budget=account).fit(np.zeros((5, 3)))
-    assert not account.history
+def test_a_number_of_components_that_makes_no_sense_costs_nothing() -> None:
+    cases: list[Any] = [0, 4, -1, 1.5, 0.0, 1.0, "mle", True, float("nan"), [2]]
+    for wrong in cases:
+        account = InMemoryBudget(cl.PureDP(epsilon=1))
+        with pytest.raises(ParameterError, match="n_components"):
+            PCA(n_components=wrong, bounds=(0, 1), budget=account).fit(np.zeros((5, 3)))
+        assert not account.history
 
 
-@pytest.mark.parametrize(
-    "data", [np.full((3, 2), np.nan), np.full((3, 2), np.inf), np.empty((2, 0)), np.zeros(3), [["a"]]]
-)
-def test_data_that_cannot_be_read_cost_nothing(data: Any) -> None:
-    account = InMemoryBudget(cl.PureDP(epsilon=1))
-    with pytest.raises(InputError):
-        PCA(bounds=(0, 1), budget=account).fit(data)
-    assert not account.history
+def test_data_that_cannot_be_read_cost_nothing() -> None:
+    cases: list[Any] = [np.full((3, 2), np.nan), np.full((3, 2), np.inf), np.empty((2, 0)), np.zeros(3), [["a"]]]
+    for data in cases:
+        account = InMemoryBudget(cl.PureDP(epsilon=1))
+        with pytest.raises(InputError):
+            PCA(bounds=(0, 1), budget=account).fit(data)
+        assert not account.history
 
 
 def test_other_refusals() -> None:

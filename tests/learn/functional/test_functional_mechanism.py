@@ -147,9 +147,8 @@ def test_a_budget_pays_and_bad_input_costs_nothing() -> None:
         model.fit(X, Y)
 
 
-@pytest.mark.parametrize(
-    ("how", "error", "said"),
-    [
+def test_what_makes_no_sense_is_refused() -> None:
+    cases: list[tuple[dict[str, Any], type[Exception], str]] = [
         ({"bounds": None}, UnboundedDataError, "bounds must be given"),
         ({"bounds_y": None}, UnboundedDataError, "bounds_y must be given"),
         ({"objective": "cubic"}, ParameterError, "objective must be"),
@@ -160,11 +159,10 @@ def test_a_budget_pays_and_bad_input_costs_nothing() -> None:
         ({"objective": lambda w, x, y: w[0] ** 3 * x[0] * y, "degree": 3}, ParameterError, "radius must be given"),
         ({"radius": -1}, ParameterError, "radius must be greater"),
         ({"epsilon": -1}, ParameterError, "epsilon"),
-    ],
-)
-def test_what_makes_no_sense_is_refused(how: dict[str, Any], error: type[Exception], said: str) -> None:
-    with pytest.raises(error, match=said):
-        FunctionalMechanism(**{"objective": "linear", **SQUARES, **how}).fit(X, Y)
+    ]
+    for how, error, said in cases:
+        with pytest.raises(error, match=said):
+            FunctionalMechanism(**{"objective": "linear", **SQUARES, **how}).fit(X, Y)
 
 
 def test_the_forecast_is_near_what_happens() -> None:
@@ -207,21 +205,19 @@ def test_on_tiny_data_the_loss_is_at_the_promise_and_less_noise_is_caught(object
     assert max(losses) / Fraction(9, 10) > 1
 
 
-@pytest.mark.parametrize(
-    ("how", "said"),
-    [
+def test_nothing_is_paid_for_what_cannot_be_fitted() -> None:
+    cases: list[tuple[dict[str, Any], str]] = [
         ({"bounds": {"a": cl.Category(["u", "v"]), "b": (0, 1)}}, "Category is no number"),
         ({"bounds": (Fraction(1), 1 + Fraction(1, 10**20))}, "same number in doubles"),
         ({"bounds_y": (Fraction(1), 1 + Fraction(1, 10**20))}, "same number in doubles"),
         ({"objective": lambda w, x, y: w[0] ** 2 if y == 1 else x[0] * w[0] ** 2}, "compared"),
         ({"objective": np.ones(2)}, "objective must be"),
-    ],
-)
-def test_nothing_is_paid_for_what_cannot_be_fitted(how: dict[str, Any], said: str) -> None:
-    account = InMemoryBudget(cl.PureDP(epsilon=1))
-    with pytest.raises(ParameterError, match=said):
-        FunctionalMechanism(**{"objective": "linear", **SQUARES, **how}, budget=account).fit(X, Y)
-    assert account.history == ()
+    ]
+    for how, said in cases:
+        account = InMemoryBudget(cl.PureDP(epsilon=1))
+        with pytest.raises(ParameterError, match=said):
+            FunctionalMechanism(**{"objective": "linear", **SQUARES, **how}, budget=account).fit(X, Y)
+        assert account.history == ()
 
 
 def test_a_fit_that_fails_leaves_the_model_as_it_was() -> None:

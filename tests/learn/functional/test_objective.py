@@ -116,17 +116,15 @@ def test_a_function_is_read_as_it_is_written() -> None:
     assert objective.terms == linear_objective(1, fit_intercept=True).terms
 
 
-@pytest.mark.parametrize(
-    ("loss", "said"),
-    [
+def test_what_is_no_objective_is_refused() -> None:
+    cases: list[tuple[Any, str]] = [
         (lambda *_: 3, "must return a polynomial"),
         (lambda _, x, y: y * x[0], "depend on the weights"),
         (lambda w, x, _: w[0] * x[0] ** 9, "products of 8"),
-    ],
-)
-def test_what_is_no_objective_is_refused(loss: Any, said: str) -> None:
-    with pytest.raises(ParameterError, match=said):
-        objective_of(loss, features=1)
+    ]
+    for loss, said in cases:
+        with pytest.raises(ParameterError, match=said):
+            objective_of(loss, features=1)
 
 
 def test_wrong_parameters() -> None:
@@ -148,9 +146,8 @@ ONE, HUGE = Fraction(1), Fraction(2) ** 501
 X0: Any = (((0,), ONE),)
 
 
-@pytest.mark.parametrize(
-    ("terms", "units", "said"),
-    [
+def test_terms_that_make_no_sense_are_refused() -> None:
+    cases: list[tuple[Any, Any, str]] = [
         ((((0,), (((0,), ONE), ((0,), ONE))),), (ONE,), "each product once"),  # 2 x0, which would count once
         ((((0,), X0), ((0,), X0)), (ONE, ONE), "each product once"),
         ((((0,), (((2,), ONE),)),), (ONE,), "below 2"),
@@ -167,16 +164,14 @@ X0: Any = (((0,), ONE),)
         ((((0,), X0),), (-ONE,), "units"),
         ((((0,), X0),), (1 / HUGE,), "units"),
         ((((0,), X0),), (ONE, ONE), "units"),
-    ],
-)
-def test_terms_that_make_no_sense_are_refused(terms: Any, units: Any, said: str) -> None:
-    with pytest.raises(ParameterError, match=said):
-        Objective(1, 1, terms, units)
+    ]
+    for terms, units, said in cases:
+        with pytest.raises(ParameterError, match=said):
+            Objective(1, 1, terms, units)
 
 
-@pytest.mark.parametrize(
-    ("loss", "said"),
-    [
+def test_functions_that_are_no_polynomials_say_so() -> None:
+    cases: list[tuple[Any, str]] = [
         (lambda w, x, _: np.exp(w[0] * x[0]), "raised TypeError"),
         (lambda w, x, y: max(0, 1 - y * w[0] * x[0]), "raised TypeError"),
         (lambda w, x, y: w[0] ** 2 if y == 1 else w[0] * x[0], "cannot be compared with 1"),
@@ -185,8 +180,7 @@ def test_terms_that_make_no_sense_are_refused(terms: Any, units: Any, said: str)
         (lambda w, x: w[0] * x[0], "raised TypeError"),
         (lambda w, x, _: w[0] ** 2 / x[0], "divisor"),
         (lambda w, x, _: 1e200 * (1e200 * w[0] * x[0]), "2.500"),
-    ],
-)
-def test_functions_that_are_no_polynomials_say_so(loss: Any, said: str) -> None:
-    with pytest.raises(ParameterError, match=said):
-        objective_of(loss, features=1)
+    ]
+    for loss, said in cases:
+        with pytest.raises(ParameterError, match=said):
+            objective_of(loss, features=1)

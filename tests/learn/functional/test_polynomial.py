@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given, settings
@@ -69,12 +69,13 @@ def test_it_is_written_as_one_writes() -> None:
     assert ((Y - W[0] * X[0]) ** 2).degree == 4
 
 
-@pytest.mark.parametrize("wrong", [float("nan"), float("inf"), True, None, "many"])
-def test_what_is_no_number_is_refused(wrong: float) -> None:
-    with pytest.raises(ParameterError):
-        X[0] * wrong
-    with pytest.raises(ParameterError):
-        X[0] + wrong
+def test_what_is_no_number_is_refused() -> None:
+    cases: list[Any] = [float("nan"), float("inf"), True, None, "many"]
+    for wrong in cases:
+        with pytest.raises(ParameterError):
+            X[0] * wrong
+        with pytest.raises(ParameterError):
+            X[0] + wrong
 
 
 def test_powers_are_whole_and_small() -> None:

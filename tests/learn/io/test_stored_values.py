@@ -97,12 +97,11 @@ def test_texts_keep_their_letters(texts: list[str]) -> None:
     assert through(np.array(["F", "M"])).dtype.kind == "U"
 
 
-@pytest.mark.parametrize(
-    "value", [print, object(), {1: 2}, np.array([object()]), np.array([1j]), {1, 2}, b"x", Fraction]
-)
-def test_what_is_no_value_is_refused_by_its_name(value: object) -> None:
-    with pytest.raises(ParameterError, match=r"^projection: an? .* cannot be stored"):
-        encoded(value, "projection")
+def test_what_is_no_value_is_refused_by_its_name() -> None:
+    cases: list[object] = [print, object(), {1: 2}, np.array([object()]), np.array([1j]), {1, 2}, b"x", Fraction]
+    for value in cases:
+        with pytest.raises(ParameterError, match=r"^projection: an? .* cannot be stored"):
+            encoded(value, "projection")
 
 
 def arrow(column: Any, *, name: str = "values", options: Any = None, batches: int = 1) -> str:
@@ -178,10 +177,10 @@ HOSTILE: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("value", HOSTILE, ids=lambda value: json.dumps(value)[:60])
-def test_what_was_made_up_is_refused(value: Any) -> None:
-    with pytest.raises(FormatError, match=r"^coef_: "):
-        decoded(value, "coef_")
+def test_what_was_made_up_is_refused() -> None:
+    for value in HOSTILE:
+        with pytest.raises(FormatError, match=r"^coef_: "):
+            decoded(value, "coef_")
 
 
 def test_nesting_ends() -> None:

@@ -124,10 +124,11 @@ def test_the_noise_follows_from_the_sensitivity() -> None:
     assert step.scale == LARGEST_STEP * 5 / plan.shares["steps"]
 
 
-@pytest.mark.parametrize("steps", [0, -1, 1.5, "many", True, 10**9])
-def test_steps_must_make_sense(steps: Any) -> None:
-    with pytest.raises(ParameterError, match="steps"):
-        GradientPlan.of(Target.of(epsilon=1), features=1, classes=2, steps=steps)
+def test_steps_must_make_sense() -> None:
+    cases: list[Any] = [0, -1, 1.5, "many", True, 10**9]
+    for steps in cases:
+        with pytest.raises(ParameterError, match="steps"):
+            GradientPlan.of(Target.of(epsilon=1), features=1, classes=2, steps=steps)
 
 
 def test_more_steps_where_a_pure_promise_affords_them() -> None:

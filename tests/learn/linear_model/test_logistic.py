@@ -340,21 +340,16 @@ BAD: list[tuple[dict[str, Any], Any, Any, type[Exception]]] = [
 ]
 
 
-@pytest.mark.parametrize(("given", "x", "y", "error"), BAD)
-def test_what_makes_no_sense_is_refused_and_costs_nothing(
-    given: dict[str, Any],
-    x: Any,
-    y: Any,
-    error: type[Exception],
-) -> None:
-    account = InMemoryBudget(cl.PureDP(epsilon=5))
-    settings: dict[str, Any] = {"bounds": (0, 1), "classes": [0, 1], "budget": account} | given
-    model = LogisticRegression(**settings)
-    values = np.array([[0.1, 0.2], [0.3, 0.4], [0.5, 0.6], [0.7, 0.8]]) if x is None else x
-    with pytest.raises(error):
-        model.fit(values, [0, 1, 0, 1] if y is None else y)
-    assert not account.history
-    assert not hasattr(model, "coef_")
+def test_what_makes_no_sense_is_refused_and_costs_nothing() -> None:
+    for given, x, y, error in BAD:
+        account = InMemoryBudget(cl.PureDP(epsilon=5))
+        settings: dict[str, Any] = {"bounds": (0, 1), "classes": [0, 1], "budget": account} | given
+        model = LogisticRegression(**settings)
+        values = np.array([[0.1, 0.2], [0.3, 0.4], [0.5, 0.6], [0.7, 0.8]]) if x is None else x
+        with pytest.raises(error):
+            model.fit(values, [0, 1, 0, 1] if y is None else y)
+        assert not account.history
+        assert not hasattr(model, "coef_")
 
 
 # ---------------------------------------------------------------------------------------------------- scikit-learn

@@ -95,9 +95,8 @@ def test_the_budget_is_charged_once() -> None:
         _search(budget=approximate, delta="1e-6", source=None).fit(_X, _Y)
 
 
-@pytest.mark.parametrize(
-    ("changes", "x", "y"),
-    [
+def test_nothing_is_spent_on_what_makes_no_sense() -> None:
+    cases: list[tuple[dict[str, Any], Any, Any]] = [
         ({}, _X[:, 0], _Y),
         ({}, np.full((10, 2), np.nan), _Y[:10]),
         ({}, _X, _Y[:-1]),
@@ -115,16 +114,15 @@ def test_the_budget_is_charged_once() -> None:
         ({"holdout": 1}, _X, _Y),
         ({"scoring": "r2"}, _X, _Y),
         ({"repetitions": 1}, _X, _Y),
-    ],
-)
-def test_nothing_is_spent_on_what_makes_no_sense(changes: dict[str, Any], x: Any, y: Any) -> None:
-    account = InMemoryBudget(cl.PureDP(epsilon=3))
-    search = _search(budget=account, source=None).set_params(**changes)
-    with pytest.raises(CelosiaError):
-        search.fit(x, y)
-    assert account.remaining == cl.PureDP(epsilon=3)
-    assert not account.history
-    assert not hasattr(search, "best_estimator_")
+    ]
+    for changes, x, y in cases:
+        account = InMemoryBudget(cl.PureDP(epsilon=3))
+        search = _search(budget=account, source=None).set_params(**changes)
+        with pytest.raises(CelosiaError):
+            search.fit(x, y)
+        assert account.remaining == cl.PureDP(epsilon=3)
+        assert not account.history
+        assert not hasattr(search, "best_estimator_")
 
 
 def test_a_search_without_any_run_stays_paid_for() -> None:

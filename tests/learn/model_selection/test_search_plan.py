@@ -94,9 +94,8 @@ def test_candidates_are_those_of_scikit_learn() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("grid", "message"),
-    [
+def test_grids_that_make_no_sense_are_refused() -> None:
+    cases: list[tuple[Any, str]] = [
         ({"epsilon": [1, 2]}, "not for a search to choose"),
         ({"bounds": [(0, 1)]}, "not for a search to choose"),
         ({"categories": [2, 3]}, "not for a search to choose"),
@@ -105,11 +104,10 @@ def test_candidates_are_those_of_scikit_learn() -> None:
         ({"priors": []}, "param_grid"),
         (None, "param_grid"),
         ([1], "param_grid"),
-    ],
-)
-def test_grids_that_make_no_sense_are_refused(grid: Any, message: str) -> None:
-    with pytest.raises(ParameterError, match=message):
-        candidates_of(_MODEL, grid)
+    ]
+    for grid, message in cases:
+        with pytest.raises(ParameterError, match=message):
+            candidates_of(_MODEL, grid)
 
 
 def test_shares_and_repetitions() -> None:

@@ -33,10 +33,10 @@ def test_probabilities_add_up_and_the_likeliest_is_predicted(model: NaiveBayes) 
     assert model.classes_[chances.argmax(axis=1)].tolist() == model.predict(x).tolist()
 
 
-@pytest.mark.parametrize("model", _models(), ids=lambda model: type(model).__name__)
-def test_other_columns_than_those_learned_are_refused(model: NaiveBayes) -> None:
-    with pytest.raises(InputError, match="features"):
-        model.predict([[0, 1, 1]])
+def test_other_columns_than_those_learned_are_refused() -> None:
+    for model in _models():
+        with pytest.raises(InputError, match="features"):
+            model.predict([[0, 1, 1]])
 
 
 def test_what_is_not_fitted_predicts_nothing() -> None:
@@ -44,10 +44,11 @@ def test_what_is_not_fitted_predicts_nothing() -> None:
         GaussianNB().predict([[0]])
 
 
-@pytest.mark.parametrize("priors", [None, "even", [0.5], [0.5, np.nan], [1.5, -0.5], [[0.5, 0.5]], [0.5, "x"]])
-def test_priors_must_be_one_number_for_each_class(priors: Any) -> None:
-    with pytest.raises(ParameterError, match="2 numbers of 0 or more"):
-        checked_priors(priors, 2)
+def test_priors_must_be_one_number_for_each_class() -> None:
+    cases: list[Any] = [None, "even", [0.5], [0.5, np.nan], [1.5, -0.5], [[0.5, 0.5]], [0.5, "x"]]
+    for priors in cases:
+        with pytest.raises(ParameterError, match="2 numbers of 0 or more"):
+            checked_priors(priors, 2)
 
 
 def test_priors_must_add_up() -> None:

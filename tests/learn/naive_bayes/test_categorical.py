@@ -172,9 +172,8 @@ def test_a_category_that_was_not_declared_is_refused_in_fit_and_says_nothing_in_
     np.testing.assert_allclose(known, model.feature_log_prob_[0][:, 1] + model.feature_log_prob_[1][:, 0])
 
 
-@pytest.mark.parametrize(
-    ("change", "error", "words"),
-    [
+def test_what_makes_no_sense_is_refused_and_costs_nothing() -> None:
+    cases: list[tuple[dict[str, Any], type[Exception], str]] = [
         ({"categories": None}, UnboundedDataError, "categories must be given"),
         ({"categories": [3, 2]}, ParameterError, "those of 3 features, not of 2"),
         ({"categories": "abc"}, ParameterError, "list with the categories"),
@@ -192,17 +191,14 @@ def test_a_category_that_was_not_declared_is_refused_in_fit_and_says_nothing_in_
         ({"class_prior": [0.5]}, ParameterError, "class_prior must be 2"),
         ({"method": "seed"}, ParameterError, "method must be one of 'auto'"),
         ({"epsilon": 0}, ParameterError, "epsilon must be"),
-    ],
-)
-def test_what_makes_no_sense_is_refused_and_costs_nothing(
-    change: dict[str, Any], error: type[Exception], words: str
-) -> None:
-    x, y = _data()
-    account = InMemoryBudget(cl.PureDP(epsilon=2))
-    options: dict[str, Any] = {"categories": SIZES, "classes": [0, 1], "budget": account} | change
-    with pytest.raises(error, match=words):
-        CategoricalNB(**options).fit(x, y)
-    assert account.remaining == cl.PureDP(epsilon=2)
+    ]
+    for change, error, words in cases:
+        x, y = _data()
+        account = InMemoryBudget(cl.PureDP(epsilon=2))
+        options: dict[str, Any] = {"categories": SIZES, "classes": [0, 1], "budget": account} | change
+        with pytest.raises(error, match=words):
+            CategoricalNB(**options).fit(x, y)
+        assert account.remaining == cl.PureDP(epsilon=2)
 
 
 def test_bad_data_are_refused_and_cost_nothing() -> None:

@@ -51,9 +51,8 @@ def test_kinds_come_from_lists_numbers_or_a_schema() -> None:
     assert category_kinds(3, None, 2) == (cl.Category(0, 1, 2),) * 2
 
 
-@pytest.mark.parametrize(
-    ("categories", "bounds", "error", "words"),
-    [
+def test_what_lists_no_categories_is_refused() -> None:
+    cases: list[tuple[Any, Any, type[Exception], str]] = [
         (None, None, UnboundedDataError, "categories must be given"),
         ([2, 2], cl.Schema(a=cl.Boolean()), ParameterError, "give one of them"),
         (None, (0, 1), ParameterError, "bounds must be a Schema"),
@@ -67,13 +66,7 @@ def test_kinds_come_from_lists_numbers_or_a_schema() -> None:
         ([2, 1.5], None, ParameterError, "not 1.5"),
         ([2, {0, 1}], None, ParameterError, "list of values"),
         ([2, [1.5]], None, ParameterError, ".+"),
-    ],
-)
-def test_what_lists_no_categories_is_refused(
-    categories: Any,
-    bounds: Any,
-    error: type[Exception],
-    words: str,
-) -> None:
-    with pytest.raises(error, match=words):
-        category_kinds(categories, bounds, 2, ["a", "b"])
+    ]
+    for categories, bounds, error, words in cases:
+        with pytest.raises(error, match=words):
+            category_kinds(categories, bounds, 2, ["a", "b"])

@@ -163,9 +163,8 @@ def test_exact_numbers_are_kept_nowhere() -> None:
     assert not any("held" in name for name in vars(one))
 
 
-@pytest.mark.parametrize(
-    ("change", "error", "words"),
-    [
+def test_what_makes_no_sense_is_refused_and_costs_nothing() -> None:
+    cases: list[tuple[dict[str, Any], type[Exception], str]] = [
         ({"bounds": None}, UnboundedDataError, "bounds must be given"),
         ({"classes": None}, UnboundedDataError, "classes must be given"),
         ({"classes": [0, 1]}, InputError, "not among classes"),
@@ -181,17 +180,14 @@ def test_exact_numbers_are_kept_nowhere() -> None:
         ({"bounds": (1, 0)}, ParameterError, "low must be less than high"),
         ({"bounds": ([0, 0], 1)}, ParameterError, "one number for each feature"),
         ({"method": "seed"}, ParameterError, "no budget"),
-    ],
-)
-def test_what_makes_no_sense_is_refused_and_costs_nothing(
-    change: dict[str, Any], error: type[Exception], words: str
-) -> None:
-    x, y = _data()
-    account = InMemoryBudget(cl.PureDP(epsilon=2))
-    given_: dict[str, Any] = {"epsilon": 1, "bounds": (-5, 5), "classes": [0, 1, 2], "budget": account} | change
-    with pytest.raises(error, match=words):
-        GaussianNB(**given_).fit(x, y)
-    assert account.remaining == cl.PureDP(epsilon=2)
+    ]
+    for change, error, words in cases:
+        x, y = _data()
+        account = InMemoryBudget(cl.PureDP(epsilon=2))
+        given_: dict[str, Any] = {"epsilon": 1, "bounds": (-5, 5), "classes": [0, 1, 2], "budget": account} | change
+        with pytest.raises(error, match=words):
+            GaussianNB(**given_).fit(x, y)
+        assert account.remaining == cl.PureDP(epsilon=2)
 
 
 def test_bad_data_are_refused_and_cost_nothing() -> None:

@@ -70,11 +70,12 @@ def test_what_contradicts_the_constants_is_refused() -> None:
         OwnLoss(lambda p, y: np.nan * p * y, lipschitz=10, smoothness=1)
 
 
-@pytest.mark.parametrize("wrong", [0, -1, math.nan, True, None])
-def test_constants_are_positive_numbers(wrong: Any) -> None:
-    with pytest.raises(ParameterError, match="lipschitz"):
-        OwnLoss(lambda p, y: p - y, lipschitz=wrong, smoothness=1)
-    with pytest.raises(ParameterError, match="smoothness"):
-        OwnLoss(lambda p, y: p - y, lipschitz=1, smoothness=wrong)
-    with pytest.raises(ParameterError, match="function"):
-        OwnLoss(3, lipschitz=1, smoothness=1)  # type: ignore[arg-type] # what is refused
+def test_constants_are_positive_numbers() -> None:
+    cases: list[Any] = [0, -1, math.nan, True, None]
+    for wrong in cases:
+        with pytest.raises(ParameterError, match="lipschitz"):
+            OwnLoss(lambda p, y: p - y, lipschitz=wrong, smoothness=1)
+        with pytest.raises(ParameterError, match="smoothness"):
+            OwnLoss(lambda p, y: p - y, lipschitz=1, smoothness=wrong)
+        with pytest.raises(ParameterError, match="function"):
+            OwnLoss(3, lipschitz=1, smoothness=1)  # type: ignore[arg-type] # what is refused

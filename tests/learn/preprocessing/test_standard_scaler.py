@@ -121,24 +121,20 @@ def test_the_whole_fit_loses_no_more_than_epsilon(data: st.DataObject, adjacency
     assert sum(map(abs, sums[0] - sums[1])) / event.scale <= 1
 
 
-@pytest.mark.parametrize(
-    ("change", "error", "words"),
-    [
+def test_what_makes_no_sense_is_refused_and_costs_nothing() -> None:
+    cases: list[tuple[dict[str, Any], type[Exception], str]] = [
         ({"bounds": None}, UnboundedDataError, "bounds must be given"),
         ({"with_mean": "yes"}, ParameterError, "with_mean must be True or False, not 'yes'"),
         ({"with_std": None}, ParameterError, "with_std must be True or False"),
         ({"method": "seed"}, ParameterError, "method must be one of 'auto'"),
         ({"epsilon": "much"}, ParameterError, "epsilon"),
-    ],
-)
-def test_what_makes_no_sense_is_refused_and_costs_nothing(
-    change: dict[str, Any], error: type[Exception], words: str
-) -> None:
-    account = InMemoryBudget(cl.PureDP(epsilon=2))
-    options: dict[str, Any] = {"bounds": BOUNDS, "budget": account} | change
-    with pytest.raises(error, match=words):
-        StandardScaler(**options).fit(_data(10))
-    assert account.remaining == cl.PureDP(epsilon=2)
+    ]
+    for change, error, words in cases:
+        account = InMemoryBudget(cl.PureDP(epsilon=2))
+        options: dict[str, Any] = {"bounds": BOUNDS, "budget": account} | change
+        with pytest.raises(error, match=words):
+            StandardScaler(**options).fit(_data(10))
+        assert account.remaining == cl.PureDP(epsilon=2)
 
 
 def test_bad_data_are_refused_and_cost_nothing() -> None:

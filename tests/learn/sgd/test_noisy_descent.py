@@ -163,12 +163,16 @@ def test_secrets_and_epochs_are_worth_it() -> None:
     assert plain > 9 * one
 
 
-@pytest.mark.parametrize(
-    "target", [PureDP(epsilon=1, adjacency=ReplaceOne), ApproxDP(epsilon=1, delta=0, adjacency=ReplaceOne), 1.0, None]
-)
-def test_targets_that_normal_noise_cannot_reach(target: Any) -> None:
-    with pytest.raises(ParameterError, match="target"):
-        PNSGD.calibrated(target, records=10, dimension=1)
+def test_targets_that_normal_noise_cannot_reach() -> None:
+    cases: list[Any] = [
+        PureDP(epsilon=1, adjacency=ReplaceOne),
+        ApproxDP(epsilon=1, delta=0, adjacency=ReplaceOne),
+        1.0,
+        None,
+    ]
+    for target in cases:
+        with pytest.raises(ParameterError, match="target"):
+            PNSGD.calibrated(target, records=10, dimension=1)
 
 
 def test_only_replaced_records_are_protected() -> None:
@@ -266,9 +270,8 @@ def test_what_is_chosen_is_public_and_sensible() -> None:
 # ----------------------------------------------------------------------------------------------------------- refusals
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
+def test_parameters_that_make_no_sense() -> None:
+    cases: list[tuple[str, Any]] = [
         ("records", 0),
         ("dimension", 1.5),
         ("sigma", 0),
@@ -287,12 +290,11 @@ def test_what_is_chosen_is_public_and_sensible() -> None:
         ("order", "random"),
         ("stop", "early"),
         ("amplification", "shuffling"),
-    ],
-)
-def test_parameters_that_make_no_sense(name: str, value: Any) -> None:
-    given: dict[str, Any] = {"records": 10, "dimension": 2, "sigma": 1, name: value}
-    with pytest.raises(ParameterError, match=f"{name}|2\\^200"):
-        PNSGD(**given)
+    ]
+    for name, value in cases:
+        given: dict[str, Any] = {"records": 10, "dimension": 2, "sigma": 1, name: value}
+        with pytest.raises(ParameterError, match=f"{name}|2\\^200"):
+            PNSGD(**given)
 
 
 def test_parameters_that_do_not_go_together() -> None:
@@ -309,19 +311,17 @@ def test_parameters_that_do_not_go_together() -> None:
     assert isinstance(PNSGD(records=10, dimension=2, sigma=1).loss, SquaredLoss)
 
 
-@pytest.mark.parametrize(
-    ("rows", "targets"),
-    [
+def test_data_that_do_not_fit() -> None:
+    cases: list[tuple[Any, Any]] = [
         (ROWS[:49], TARGETS),
         (ROWS, TARGETS[:49]),
         (ROWS[:, :1], TARGETS),
         (ROWS * math.nan, TARGETS),
         (ROWS, TARGETS + math.inf),
         ([["Ada", "Eva"]] * 50, TARGETS),
-    ],
-)
-def test_data_that_do_not_fit(rows: Any, targets: Any) -> None:
-    with pytest.raises(InputError, match="rows") as caught:
-        PNSGD(records=50, dimension=2, sigma=1).release(rows, targets)
-    assert "Ada" not in str(caught.value)
-    assert caught.value.__context__ is None
+    ]
+    for rows, targets in cases:
+        with pytest.raises(InputError, match="rows") as caught:
+            PNSGD(records=50, dimension=2, sigma=1).release(rows, targets)
+        assert "Ada" not in str(caught.value)
+        assert caught.value.__context__ is None

@@ -48,10 +48,11 @@ def test_every_accountant_but_pure_watches_over_epsilon_and_delta() -> None:
         assert watch.budget == APPROX
 
 
-@pytest.mark.parametrize("name", ["pld", "advanced", "best", "", 7, True, ["basic"]])
-def test_accountants_that_are_no_sums_are_refused(name: Any) -> None:
-    with pytest.raises(ParameterError, match="accountant must be one of"):
-        Policy(limit=APPROX, accountant=name)
+def test_accountants_that_are_no_sums_are_refused() -> None:
+    cases: list[Any] = ["pld", "advanced", "best", "", 7, True, ["basic"]]
+    for name in cases:
+        with pytest.raises(ParameterError, match="accountant must be one of"):
+            Policy(limit=APPROX, accountant=name)
 
 
 def test_limits_hold_between_all_neighbours() -> None:
@@ -62,12 +63,13 @@ def test_limits_hold_between_all_neighbours() -> None:
         Window(seconds=60, limit=limit)
 
 
-@pytest.mark.parametrize("limit", [1, 1.0, "1", None, float("nan"), ApproxDP(epsilon=1, delta=1)])
-def test_limits_are_guarantees_that_promise_something(limit: Any) -> None:
-    with pytest.raises(ParameterError):
-        Policy(limit=limit)
-    with pytest.raises(ParameterError):
-        Window(seconds=60, limit=limit)
+def test_limits_are_guarantees_that_promise_something() -> None:
+    cases: list[Any] = [1, 1.0, "1", None, float("nan"), ApproxDP(epsilon=1, delta=1)]
+    for limit in cases:
+        with pytest.raises(ParameterError):
+            Policy(limit=limit)
+        with pytest.raises(ParameterError):
+            Window(seconds=60, limit=limit)
 
 
 def test_a_limit_that_the_accountant_cannot_watch_is_refused_at_once() -> None:
@@ -81,10 +83,11 @@ def test_a_limit_that_the_accountant_cannot_watch_is_refused_at_once() -> None:
         Policy(limit=PureDP(epsilon=1), window=Window(seconds=60, limit=PureDP(epsilon=1, unit="person")))
 
 
-@pytest.mark.parametrize("seconds", [0, -1, 1.5, True, "60", 10**12, float("inf")])
-def test_a_window_lasts_some_seconds(seconds: Any) -> None:
-    with pytest.raises(ParameterError, match="seconds must be"):
-        Window(seconds=seconds, limit=PureDP(epsilon=1))
+def test_a_window_lasts_some_seconds() -> None:
+    cases: list[Any] = [0, -1, 1.5, True, "60", 10**12, float("inf")]
+    for seconds in cases:
+        with pytest.raises(ParameterError, match="seconds must be"):
+            Window(seconds=seconds, limit=PureDP(epsilon=1))
 
 
 def test_other_types_are_refused() -> None:

@@ -66,29 +66,30 @@ def test_other_zones_are_brought_to_utc() -> None:
     assert moment(datetime(2026, 1, 1, 2, tzinfo=timezone(timedelta(hours=2)))) == "2026-01-01T00:00:00.000000Z"
 
 
-@pytest.mark.parametrize("text", ["", "2026-01-01", "2026-01-01T00:00:00Z", "2026-1-01T00:00:00.000000Z", None, 7])
-def test_moments_written_otherwise_are_refused(text: Any) -> None:
-    with pytest.raises(LedgerError):
-        read_moment(text)
+def test_moments_written_otherwise_are_refused() -> None:
+    cases: list[Any] = ["", "2026-01-01", "2026-01-01T00:00:00Z", "2026-1-01T00:00:00.000000Z", None, 7]
+    for text in cases:
+        with pytest.raises(LedgerError):
+            read_moment(text)
 
 
-@pytest.mark.parametrize(
-    "text", ["", "12", "12:ab", "x:" + "a" * 64, "1:" + "A" * 64, "-1:" + "a" * 64, None, 7, "²:" + "a" * 64]
-)
-def test_heads_written_otherwise_are_refused(text: Any) -> None:
-    with pytest.raises(ParameterError, match="head must be written"):
-        Head.read(text)
+def test_heads_written_otherwise_are_refused() -> None:
+    cases: list[Any] = ["", "12", "12:ab", "x:" + "a" * 64, "1:" + "A" * 64, "-1:" + "a" * 64, None, 7, "²:" + "a" * 64]
+    for text in cases:
+        with pytest.raises(ParameterError, match="head must be written"):
+            Head.read(text)
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), {1, 2}, object(), b"x", {"a": b"x"}])
-def test_what_is_no_json_is_refused(value: Any) -> None:
-    with pytest.raises(ParameterError, match="must be JSON"):
-        canonical(value)
-    deep: Any = []
-    for _ in range(100_000):
-        deep = [deep]
-    with pytest.raises(ParameterError, match="must be JSON"):
-        canonical(deep)
+def test_what_is_no_json_is_refused() -> None:
+    cases: list[Any] = [float("nan"), float("inf"), {1, 2}, object(), b"x", {"a": b"x"}]
+    for value in cases:
+        with pytest.raises(ParameterError, match="must be JSON"):
+            canonical(value)
+        deep: Any = []
+        for _ in range(100_000):
+            deep = [deep]
+        with pytest.raises(ParameterError, match="must be JSON"):
+            canonical(deep)
 
 
 def test_a_line_is_exported_whole() -> None:

@@ -17,9 +17,10 @@ def test_a_repr_does_not_show_question_or_answer() -> None:
     assert repr(reservation) == "<Reservation ab: reserved, LaplaceEvent on 'deaths'>"
 
 
-@pytest.mark.parametrize("wrong", ["", "x" * 201, 7, None, "a\tb", "a\x00"])
-def test_a_request_has_printable_texts(wrong: Any) -> None:
-    with pytest.raises(ParameterError, match="key must be a text"):
-        Request(key=wrong, digest="d")
-    with pytest.raises(ParameterError, match="digest must be a text"):
-        Request(key="k", digest=wrong)
+def test_a_request_has_printable_texts() -> None:
+    cases: list[Any] = ["", "x" * 201, 7, None, "a\tb", "a\x00"]
+    for wrong in cases:
+        with pytest.raises(ParameterError, match="key must be a text"):
+            Request(key=wrong, digest="d")
+        with pytest.raises(ParameterError, match="digest must be a text"):
+            Request(key="k", digest=wrong)

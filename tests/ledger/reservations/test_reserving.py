@@ -172,20 +172,18 @@ def test_a_window_that_is_set_later_counts_what_was_spent_in_it(event: Make) -> 
             ledger.reserve(event("0.6"), dataset="deaths")
 
 
-@pytest.mark.parametrize(
-    "event",
-    [
+def test_real_arithmetic_needs_a_policy_that_allows_it(ledger: Ledger) -> None:
+    cases: list[Event] = [
         LaplaceEvent(scale=10, sensitivity=1, arithmetic="real"),
         ComposedEvent(events=(LAPLACE, LaplaceEvent(scale=10, sensitivity=1, arithmetic="real"))),
         PostProcessedEvent(event=LaplaceEvent(scale=10, sensitivity=1, arithmetic="real"), by="rounding"),
         GuaranteedEvent(guarantee=PureDP(epsilon="0.1"), arithmetic="real"),
-    ],
-)
-def test_real_arithmetic_needs_a_policy_that_allows_it(ledger: Ledger, event: Event) -> None:
-    with pytest.raises(ParameterError, match=r"data set 'deaths' takes exact noise only"):
-        ledger.reserve(event, dataset="deaths")
-    ledger.set_budget(Policy(limit=PureDP(epsilon=1), allow_real=True), dataset="deaths")
-    assert ledger.reserve(event, dataset="deaths").fresh
+    ]
+    for event in cases:
+        with pytest.raises(ParameterError, match=r"data set 'deaths' takes exact noise only"):
+            ledger.reserve(event, dataset="deaths")
+        ledger.set_budget(Policy(limit=PureDP(epsilon=1), allow_real=True), dataset="deaths")
+        assert ledger.reserve(event, dataset="deaths").fresh
 
 
 def test_other_neighbours_and_units_are_refused(ledger: Ledger) -> None:
@@ -198,9 +196,8 @@ def test_other_neighbours_and_units_are_refused(ledger: Ledger) -> None:
     assert ledger.account("deaths").spent == PureDP(epsilon=0)
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
+def test_questions_that_make_no_sense_are_refused() -> None:
+    cases: list[dict[str, Any]] = [
         {"event": 1},
         {"event": None},
         {"dataset": ""},
@@ -213,12 +210,11 @@ def test_other_neighbours_and_units_are_refused(ledger: Ledger) -> None:
         {"fingerprint": b"f"},
         {"request": "k"},
         {"request": {"key": "k"}},
-    ],
-)
-def test_questions_that_make_no_sense_are_refused(wrong: dict[str, Any]) -> None:
-    given: dict[str, Any] = {"event": LAPLACE, "dataset": "deaths"} | wrong
-    with pytest.raises(ParameterError):
-        SpendRequest(**given)
+    ]
+    for wrong in cases:
+        given: dict[str, Any] = {"event": LAPLACE, "dataset": "deaths"} | wrong
+        with pytest.raises(ParameterError):
+            SpendRequest(**given)
 
 
 def test_a_data_set_without_a_budget_is_not_asked(ledger: Ledger) -> None:

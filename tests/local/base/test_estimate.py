@@ -189,10 +189,11 @@ def test_a_bad_level_is_refused(bad: Any) -> None:
             ask(bad)
 
 
-@pytest.mark.parametrize("bad", [0, 1, -0.5, 5, math.nan, True, None, "low"])
-def test_a_bad_failure_is_refused(bad: Any) -> None:
-    with pytest.raises(ParameterError, match="failure"):
-        _estimate([1, 2]).significant(bad)
+def test_a_bad_failure_is_refused() -> None:
+    cases: list[Any] = [0, 1, -0.5, 5, math.nan, True, None, "low"]
+    for bad in cases:
+        with pytest.raises(ParameterError, match="failure"):
+            _estimate([1, 2]).significant(bad)
 
 
 def test_a_mean_has_bounds() -> None:

@@ -28,7 +28,8 @@ def test_extreme_digests_are_hashed_alike() -> None:
     assert support(table, family, digests).tolist() == expected.tolist()
 
 
-@pytest.mark.parametrize("family", [HashFamily(3, 5, independence=2), HashFamily(4, 5), HashFamily(3, 6)])
-def test_a_table_of_another_shape_or_family_is_refused(family: HashFamily) -> None:
-    with pytest.raises(ParameterError, match="table"):
-        support(np.zeros((3, 5), dtype=np.int64), family, np.zeros(1, dtype=np.uint64))
+def test_a_table_of_another_shape_or_family_is_refused() -> None:
+    cases: list[HashFamily] = [HashFamily(3, 5, independence=2), HashFamily(4, 5), HashFamily(3, 6)]
+    for family in cases:
+        with pytest.raises(ParameterError, match="table"):
+            support(np.zeros((3, 5), dtype=np.int64), family, np.zeros(1, dtype=np.uint64))

@@ -240,9 +240,8 @@ def test_many_words_of_answers() -> None:
     assert protocol.privatize([7], secrets=rows[:1]).records() == [protocol.report(7, secret=bytes(rows[0]))]
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
+def test_parameters_that_make_no_sense_are_refused() -> None:
+    cases: list[dict[str, Any]] = [
         {"d": 0},
         {"d": 11},
         {"d": 2.0},
@@ -253,11 +252,10 @@ def test_many_words_of_answers() -> None:
         {"buckets": [1, 1]},
         {"seed": -1},
         {"seed": 2**64},
-    ],
-)
-def test_parameters_that_make_no_sense_are_refused(arguments: dict[str, Any]) -> None:
-    with pytest.raises(ParameterError):
-        DBitFlip(**({"buckets": 10, "d": 4, "epsilon": 1} | arguments))
+    ]
+    for arguments in cases:
+        with pytest.raises(ParameterError):
+            DBitFlip(**({"buckets": 10, "d": 4, "epsilon": 1} | arguments))
 
 
 def test_values_outside_are_refused_without_being_told() -> None:

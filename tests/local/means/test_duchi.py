@@ -97,9 +97,10 @@ def test_the_bounds_are_told_apart_at_a_large_epsilon() -> None:
     assert protocol.log_masses(1, outputs).tolist() == [-60_000.0, 0.0]
 
 
-@pytest.mark.parametrize("given_", [{"low": 1, "high": 0}, {"epsilon": 0}, {"epsilon": "x"}, {"low": None}])
-def test_bad_parameters(given_: dict[str, Any]) -> None:
-    with pytest.raises(ParameterError):
-        Duchi(**{"low": 0, "high": 1, "epsilon": 1, **given_})
-    with pytest.raises(InputError, match=r"0.0 to 1.0"):
-        Duchi(low=0, high=1, epsilon=1).privatize([2])
+def test_bad_parameters() -> None:
+    cases: list[dict[str, Any]] = [{"low": 1, "high": 0}, {"epsilon": 0}, {"epsilon": "x"}, {"low": None}]
+    for given_ in cases:
+        with pytest.raises(ParameterError):
+            Duchi(**{"low": 0, "high": 1, "epsilon": 1, **given_})
+        with pytest.raises(InputError, match=r"0.0 to 1.0"):
+            Duchi(low=0, high=1, epsilon=1).privatize([2])

@@ -60,11 +60,17 @@ def test_a_grid_of_one_step_is_duchi() -> None:
     assert protocol.variance(1) == pytest.approx(1 / math.tanh(1) ** 2)
 
 
-@pytest.mark.parametrize(
-    "given_", [{"grid": 0}, {"grid": 8, "width": 9}, {"width": 0}, {"width": 1.5}, {"low": 2}, {"epsilon": -1}]
-)
-def test_bad_parameters(given_: dict[str, Any]) -> None:
-    with pytest.raises(ParameterError):
-        Piecewise(**{"low": 0, "high": 1, "epsilon": 1, **given_})
-    with pytest.raises(InputError, match=r"0.0 to 1.0"):
-        Piecewise(low=0, high=1, epsilon=1).privatize([-0.1])
+def test_bad_parameters() -> None:
+    cases: list[dict[str, Any]] = [
+        {"grid": 0},
+        {"grid": 8, "width": 9},
+        {"width": 0},
+        {"width": 1.5},
+        {"low": 2},
+        {"epsilon": -1},
+    ]
+    for given_ in cases:
+        with pytest.raises(ParameterError):
+            Piecewise(**{"low": 0, "high": 1, "epsilon": 1, **given_})
+        with pytest.raises(InputError, match=r"0.0 to 1.0"):
+            Piecewise(low=0, high=1, epsilon=1).privatize([-0.1])

@@ -72,14 +72,20 @@ def test_a_level_that_nobody_reported_at_is_no_error() -> None:
     assert np.isfinite(estimate.range(3, 40).standard_error)
 
 
-@pytest.mark.parametrize(
-    "given_", [{"domain": 1}, {"domain": "abc"}, {"fanout": 1}, {"fanout": 2.5}, {"oracle": "best"}, {"epsilon": 0}]
-)
-def test_bad_parameters(given_: dict[str, Any]) -> None:
-    with pytest.raises(ParameterError):
-        HierarchicalHistogram(**{"domain": 8, "epsilon": 1, **given_})
-    with pytest.raises(InputError):
-        HierarchicalHistogram(domain=8, epsilon=1).privatize([8])
+def test_bad_parameters() -> None:
+    cases: list[dict[str, Any]] = [
+        {"domain": 1},
+        {"domain": "abc"},
+        {"fanout": 1},
+        {"fanout": 2.5},
+        {"oracle": "best"},
+        {"epsilon": 0},
+    ]
+    for given_ in cases:
+        with pytest.raises(ParameterError):
+            HierarchicalHistogram(**{"domain": 8, "epsilon": 1, **given_})
+        with pytest.raises(InputError):
+            HierarchicalHistogram(domain=8, epsilon=1).privatize([8])
 
 
 @pytest.mark.parametrize(("epsilon", "fanout"), [(4, 500), (7, 500), (7, 10)])

@@ -245,47 +245,51 @@ def test_a_session_shows_nothing_of_its_noise() -> None:
     assert AboveThreshold(epsilon=1, sensitivity=1, threshold=100).start(source=System()).seeded is False
 
 
-@pytest.mark.parametrize("value", [0.5, Fraction(1, 2), np.float32(1)])
-def test_a_session_for_integers_refuses_reals(value: Any) -> None:
-    # Their rounding would not be paid for.
-    session = AboveThreshold(epsilon=1, sensitivity=1, threshold=0).start()
-    with pytest.raises(InputError, match="integers"):
-        session.ask(value)
-    with pytest.raises(InputError, match="integers"):
-        session.ask_all(np.array([float(value)]))
-    assert session.remaining == 1
-    real = AboveThreshold(epsilon=1, sensitivity=1, threshold=0).start(integral=False)
-    assert real.ask(value) in (True, False)
+def test_a_session_for_integers_refuses_reals() -> None:
+    cases: list[Any] = [0.5, Fraction(1, 2), np.float32(1)]
+    for value in cases:
+        # Their rounding would not be paid for.
+        session = AboveThreshold(epsilon=1, sensitivity=1, threshold=0).start()
+        with pytest.raises(InputError, match="integers"):
+            session.ask(value)
+        with pytest.raises(InputError, match="integers"):
+            session.ask_all(np.array([float(value)]))
+        assert session.remaining == 1
+        real = AboveThreshold(epsilon=1, sensitivity=1, threshold=0).start(integral=False)
+        assert real.ask(value) in (True, False)
 
 
-@pytest.mark.parametrize("value", [None, "x", math.nan, math.inf, 1j, [1], np.array(1), []], ids=repr)
-def test_a_question_is_one_number(value: Any) -> None:
-    with pytest.raises(InputError):
-        AboveThreshold(epsilon=1, sensitivity=1, threshold=0).start(integral=False).ask(value)
+def test_a_question_is_one_number() -> None:
+    cases: list[Any] = [None, "x", math.nan, math.inf, 1j, [1], np.array(1), []]
+    for value in cases:
+        with pytest.raises(InputError):
+            AboveThreshold(epsilon=1, sensitivity=1, threshold=0).start(integral=False).ask(value)
 
 
-@pytest.mark.parametrize("values", [None, 3, "x", [], [[1]], [1, None], [1, math.nan], np.array([math.inf])], ids=repr)
-def test_a_list_is_a_list_of_numbers(values: Any) -> None:
-    mechanism = AboveThreshold(epsilon=1, sensitivity=1, threshold=0)
-    with pytest.raises(InputError):
-        mechanism.release(values)
-    with pytest.raises(InputError):
-        mechanism.start(integral=False).ask_all(values)
+def test_a_list_is_a_list_of_numbers() -> None:
+    cases: list[Any] = [None, 3, "x", [], [[1]], [1, None], [1, math.nan], np.array([math.inf])]
+    for values in cases:
+        mechanism = AboveThreshold(epsilon=1, sensitivity=1, threshold=0)
+        with pytest.raises(InputError):
+            mechanism.release(values)
+        with pytest.raises(InputError):
+            mechanism.start(integral=False).ask_all(values)
 
 
 # --------------------------------------------------------------------------------------------------------- parameters
 
 
-@pytest.mark.parametrize("name", ["epsilon", "sensitivity"])
-@pytest.mark.parametrize("value", [math.nan, math.inf, 0, -1, 5e-324, 1e308, "1e-400", "x", True, None])
-def test_parameters_without_a_meaning_are_refused(name: str, value: Any) -> None:
-    with pytest.raises(ParameterError):
-        AboveThreshold(**{"epsilon": 1, "sensitivity": 1, "threshold": 0} | {name: value})
+def test_parameters_without_a_meaning_are_refused() -> None:
+    name_cases: list[str] = ["epsilon", "sensitivity"]
+    value_cases: list[Any] = [math.nan, math.inf, 0, -1, 5e-324, 1e308, "1e-400", "x", True, None]
+    for name in name_cases:
+        for value in value_cases:
+            with pytest.raises(ParameterError):
+                AboveThreshold(**{"epsilon": 1, "sensitivity": 1, "threshold": 0} | {name: value})
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
+def test_other_parameters_are_checked() -> None:
+    cases: list[Any] = [
         {"threshold": math.nan},
         {"threshold": "x"},
         {"threshold": None},
@@ -295,12 +299,10 @@ def test_parameters_without_a_meaning_are_refused(name: str, value: Any) -> None
         {"monotone": True, "adjacency": ReplaceOne},
         {"adjacency": "x"},
         {"unit": ""},
-    ],
-    ids=repr,
-)
-def test_other_parameters_are_checked(wrong: Any) -> None:
-    with pytest.raises(ParameterError):
-        AboveThreshold(**{"epsilon": 1, "sensitivity": 1, "threshold": 0} | wrong)
+    ]
+    for wrong in cases:
+        with pytest.raises(ParameterError):
+            AboveThreshold(**{"epsilon": 1, "sensitivity": 1, "threshold": 0} | wrong)
 
 
 def test_it_is_a_frozen_value() -> None:
@@ -393,11 +395,12 @@ def test_the_answers_that_are_left_cannot_be_raised() -> None:
         session.remaining = 100
 
 
-@pytest.mark.parametrize("copying", [copy.copy, copy.deepcopy, pickle.dumps])
-def test_a_session_cannot_be_copied(copying: Any) -> None:
-    session = AboveThreshold(epsilon=1, sensitivity=1, threshold=0).start()
-    with pytest.raises(ExhaustedError, match="cannot be copied"):
-        copying(session)
+def test_a_session_cannot_be_copied() -> None:
+    cases: list[Any] = [copy.copy, copy.deepcopy, pickle.dumps]
+    for copying in cases:
+        session = AboveThreshold(epsilon=1, sensitivity=1, threshold=0).start()
+        with pytest.raises(ExhaustedError, match="cannot be copied"):
+            copying(session)
 
 
 def test_a_forked_session_gives_nothing() -> None:

@@ -118,25 +118,25 @@ MECHANISMS = [
 ]
 
 
-@pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
-def test_a_mechanism_is_a_frozen_value(mechanism: Any) -> None:
-    assert isinstance(mechanism, Selection)
-    assert isinstance(mechanism, Mechanism)
-    names = {kind.__name__: kind for kind in KINDS} | {"ReplaceOne": ReplaceOne}
-    again = eval(repr(mechanism), names)
-    for other in (again, copy.copy(mechanism), copy.deepcopy(mechanism), pickle.loads(pickle.dumps(mechanism))):
-        assert other == mechanism
-        assert hash(other) == hash(mechanism)
-        assert repr(other) == repr(mechanism)
-        assert other.guarantee == mechanism.guarantee
-        assert other.release([1, 2, 3], source=Seeded(2)) == mechanism.release([1, 2, 3], source=Seeded(2))
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        again.epsilon = 2
-    assert [other == mechanism for other in MECHANISMS].count(True) == 1
-    assert Event.from_json(mechanism.event.to_json()) == mechanism.event
-    assert again.event.epsilon == mechanism.epsilon
-    assert mechanism.event.adjacency is mechanism.adjacency
-    assert mechanism.event.unit == mechanism.unit
+def test_a_mechanism_is_a_frozen_value() -> None:
+    for mechanism in MECHANISMS:
+        assert isinstance(mechanism, Selection)
+        assert isinstance(mechanism, Mechanism)
+        names = {kind.__name__: kind for kind in KINDS} | {"ReplaceOne": ReplaceOne}
+        again = eval(repr(mechanism), names)
+        for other in (again, copy.copy(mechanism), copy.deepcopy(mechanism), pickle.loads(pickle.dumps(mechanism))):
+            assert other == mechanism
+            assert hash(other) == hash(mechanism)
+            assert repr(other) == repr(mechanism)
+            assert other.guarantee == mechanism.guarantee
+            assert other.release([1, 2, 3], source=Seeded(2)) == mechanism.release([1, 2, 3], source=Seeded(2))
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            again.epsilon = 2
+        assert [other == mechanism for other in MECHANISMS].count(True) == 1
+        assert Event.from_json(mechanism.event.to_json()) == mechanism.event
+        assert again.event.epsilon == mechanism.epsilon
+        assert mechanism.event.adjacency is mechanism.adjacency
+        assert mechanism.event.unit == mechanism.unit
 
 
 @ALL

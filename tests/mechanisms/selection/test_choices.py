@@ -155,20 +155,18 @@ def test_numbers_below_a_bound_are_uniform(size: int) -> None:
     assert chi_square(counts, [(high - low) / size for low, high in itertools.pairwise(edges)]) > 1e-6
 
 
-@pytest.mark.parametrize(
-    "gaps",
-    [
+def test_what_is_no_table_of_gaps_is_refused() -> None:
+    cases: list[Integers] = [
         np.array([0, 1]),
         np.array([[0.0, 1.0]]),
         np.array([[0, -1]]),
         np.empty((2, 0), dtype=np.int64),
-    ],
-)
-def test_what_is_no_table_of_gaps_is_refused(gaps: "Integers") -> None:
-    with pytest.raises(ParameterError, match="gaps must be"):
-        choose_each(1, gaps)
-    with pytest.raises(ParameterError, match="gaps must be"):
-        flip_each(1, gaps)
+    ]
+    for gaps in cases:
+        with pytest.raises(ParameterError, match="gaps must be"):
+            choose_each(1, gaps)
+        with pytest.raises(ParameterError, match="gaps must be"):
+            flip_each(1, gaps)
 
 
 def test_a_row_without_anything_to_choose_is_refused() -> None:

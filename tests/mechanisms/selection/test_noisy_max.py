@@ -113,10 +113,11 @@ def test_real_utilities_are_chosen_as_by_permute_and_flip() -> None:
     assert p_value(4) < 1e-6
 
 
-@pytest.mark.parametrize("noise", ["gaussian", "", None, 1])
-def test_other_noise_is_refused(noise: Any) -> None:
-    with pytest.raises(ParameterError, match="noise"):
-        NoisyMax(epsilon=1, sensitivity=1, noise=noise)
+def test_other_noise_is_refused() -> None:
+    cases: list[Any] = ["gaussian", "", None, 1]
+    for noise in cases:
+        with pytest.raises(ParameterError, match="noise"):
+            NoisyMax(epsilon=1, sensitivity=1, noise=noise)
 
 
 def test_what_it_says_of_itself() -> None:

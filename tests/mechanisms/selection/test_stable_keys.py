@@ -302,19 +302,30 @@ def test_the_error_is_that_of_the_noise() -> None:
     assert StableKeys(epsilon=1, delta="1e-6", groups=4).error("0.9") == DiscreteLaplace(4).margin(0.9)
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("epsilon", 0), ("epsilon", -1), ("epsilon", float("nan")), ("epsilon", True), ("epsilon", 10**6),
-        ("delta", 0), ("delta", 1), ("delta", 2), ("delta", float("inf")), ("delta", None), ("delta", "x"),
-        ("groups", 0), ("groups", 1.0), ("groups", True), ("groups", "1"),
-        ("adjacency", "bounded"), ("unit", ""),
-    ],
-)  # fmt: skip
-def test_bad_parameters_are_refused_by_name(name: str, value: Any) -> None:
-    given_values: dict[str, Any] = {"epsilon": 1, "delta": "1e-6", name: value}
-    with pytest.raises(ParameterError, match=rf"^{name} must be "):
-        StableKeys(**given_values)
+def test_bad_parameters_are_refused_by_name() -> None:
+    cases: list[tuple[str, Any]] = [
+        ("epsilon", 0),
+        ("epsilon", -1),
+        ("epsilon", float("nan")),
+        ("epsilon", True),
+        ("epsilon", 10**6),
+        ("delta", 0),
+        ("delta", 1),
+        ("delta", 2),
+        ("delta", float("inf")),
+        ("delta", None),
+        ("delta", "x"),
+        ("groups", 0),
+        ("groups", 1.0),
+        ("groups", True),
+        ("groups", "1"),
+        ("adjacency", "bounded"),
+        ("unit", ""),
+    ]
+    for name, value in cases:
+        given_values: dict[str, Any] = {"epsilon": 1, "delta": "1e-6", name: value}
+        with pytest.raises(ParameterError, match=rf"^{name} must be "):
+            StableKeys(**given_values)
 
 
 def test_noise_that_does_not_fit_is_refused() -> None:
@@ -325,13 +336,15 @@ def test_noise_that_does_not_fit_is_refused() -> None:
     assert not widest.select([5]).mask.any()
 
 
-@pytest.mark.parametrize("counts", [3, [[1, 2]], [1.0, 2.0], ["a"], [None], [True], None])
-def test_what_is_no_list_of_numbers_is_refused(counts: Any) -> None:
-    with pytest.raises(InputError, match="counts must be"):
-        StableKeys(epsilon=1, delta="1e-6").select(counts)
+def test_what_is_no_list_of_numbers_is_refused() -> None:
+    cases: list[Any] = [3, [[1, 2]], [1.0, 2.0], ["a"], [None], [True], None]
+    for counts in cases:
+        with pytest.raises(InputError, match="counts must be"):
+            StableKeys(epsilon=1, delta="1e-6").select(counts)
 
 
-@pytest.mark.parametrize("counts", [[1, 2], None, "abc", {"a": 1.5}, {"a": "x"}, {"a": None}, {"a": [1, 2]}])
-def test_what_is_no_table_of_keys_is_refused(counts: Any) -> None:
-    with pytest.raises(InputError, match="counts must"):
-        StableKeys(epsilon=1, delta="1e-6").release(counts)
+def test_what_is_no_table_of_keys_is_refused() -> None:
+    cases: list[Any] = [[1, 2], None, "abc", {"a": 1.5}, {"a": "x"}, {"a": None}, {"a": [1, 2]}]
+    for counts in cases:
+        with pytest.raises(InputError, match="counts must"):
+            StableKeys(epsilon=1, delta="1e-6").release(counts)

@@ -399,19 +399,20 @@ def test_a_ledger_remembers_and_refuses_what_is_too_much() -> None:
         session_on(declared(patients(20)), ledger=ledger, budget=None, source=Seeded(7))
 
 
-@pytest.mark.parametrize("error", [ValueError("row 42 is 7"), EngineError("The engine is gone."), MemoryError("7")])
-def test_what_fails_after_it_was_paid_for_stays_paid(error: Exception) -> None:
-    session = session_on(declared(patients(20)))
-    session._engine = Pretending(error=error)
-    learner = Adding(epsilon=1)
-    with pytest.raises(EngineError) as raised:
-        session.fit(learner, ["age"])
-    assert "42" not in str(raised.value)
-    assert raised.value.__cause__ is None
-    assert raised.value.__context__ is None
-    assert learner.noisy is None
-    assert session.spent == cl.PureDP(epsilon=1)
-    assert session.account.history[0].state == "failed"
+def test_what_fails_after_it_was_paid_for_stays_paid() -> None:
+    cases: list[Exception] = [ValueError("row 42 is 7"), EngineError("The engine is gone."), MemoryError("7")]
+    for error in cases:
+        session = session_on(declared(patients(20)))
+        session._engine = Pretending(error=error)
+        learner = Adding(epsilon=1)
+        with pytest.raises(EngineError) as raised:
+            session.fit(learner, ["age"])
+        assert "42" not in str(raised.value)
+        assert raised.value.__cause__ is None
+        assert raised.value.__context__ is None
+        assert learner.noisy is None
+        assert session.spent == cl.PureDP(epsilon=1)
+        assert session.account.history[0].state == "failed"
 
 
 class Iterating:
@@ -443,15 +444,15 @@ NOTHING: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("words", NOTHING)
-def test_what_is_wrong_costs_nothing(words: str) -> None:
-    session = session_on(declared(patients(20)), budget=cl.ZCDP(rho=100))
-    session._engine = engine = Pretending()
-    given_ = {"estimator": Adding(), "features": ["age"]} | NOTHING[words]
-    with pytest.raises((ParameterError, QueryError), match=words.replace(".", r"\.").replace("(", r"\(")):
-        session.fit(**given_)
-    assert session.spent == cl.ZCDP(rho=0)
-    assert (session.history, engine.reads) == ((), 0)
+def test_what_is_wrong_costs_nothing() -> None:
+    for words, wrong in NOTHING.items():
+        session = session_on(declared(patients(20)), budget=cl.ZCDP(rho=100))
+        session._engine = engine = Pretending()
+        given_ = {"estimator": Adding(), "features": ["age"]} | wrong
+        with pytest.raises((ParameterError, QueryError), match=words.replace(".", r"\.").replace("(", r"\(")):
+            session.fit(**given_)
+        assert session.spent == cl.ZCDP(rho=0)
+        assert (session.history, engine.reads) == ((), 0)
 
 
 def test_a_rho_needs_a_budget_that_knows_it() -> None:
@@ -517,12 +518,13 @@ def test_an_own_way_to_combine_is_refused_for_persons() -> None:
         planned(Doubling(), declared(patients(5), **limits), ["age"])
 
 
-@pytest.mark.parametrize("part", [Part(measure=Bins(3), columns=(0,)), Part(measure=Bins(2), columns=(0, 0))])
-def test_measures_that_do_not_fit_are_refused(part: Part) -> None:
-    wrong = Wrong()
-    wrong.part = part
-    with pytest.raises(QueryError, match="public values"):
-        planned(wrong, declared(patients(5)), ["dose"])
+def test_measures_that_do_not_fit_are_refused() -> None:
+    cases: list[Part] = [Part(measure=Bins(3), columns=(0,)), Part(measure=Bins(2), columns=(0, 0))]
+    for part in cases:
+        wrong = Wrong()
+        wrong.part = part
+        with pytest.raises(QueryError, match="public values"):
+            planned(wrong, declared(patients(5)), ["dose"])
 
 
 def test_dates_and_texts_are_no_numbers() -> None:
@@ -639,21 +641,24 @@ def test_no_rows_are_no_error(name: str) -> None:
     fitted(name, declared(patients(0)))
 
 
-@pytest.mark.parametrize(
-    "estimator",
-    ["KMeans(n_clusters=2)", "FuzzyCMeans(n_clusters=2)", "LogisticRegression(method='gradient')", "PNSGDClassifier()"],
-)
-def test_what_reads_rows_again_and_again_is_refused_and_costs_nothing(estimator: str) -> None:
-    session = session_on(declared(patients(20)))
-    session._engine = engine = Pretending()
-    name, _, rest = estimator.partition("(")
-    options: dict[str, Any] = (
-        {"n_clusters": 2} if "n_clusters" in rest else {"method": "gradient"} if "method" in rest else {}
-    )
-    target = None if "n_clusters" in rest else "ill"
-    with pytest.raises(ParameterError, match="fit in memory"):
-        session.fit(getattr(cl.learn, name)(**options), ["age", "dose"], target)
-    assert (session.history, engine.reads) == ((), 0)
+def test_what_reads_rows_again_and_again_is_refused_and_costs_nothing() -> None:
+    cases: list[str] = [
+        "KMeans(n_clusters=2)",
+        "FuzzyCMeans(n_clusters=2)",
+        "LogisticRegression(method='gradient')",
+        "PNSGDClassifier()",
+    ]
+    for estimator in cases:
+        session = session_on(declared(patients(20)))
+        session._engine = engine = Pretending()
+        name, _, rest = estimator.partition("(")
+        options: dict[str, Any] = (
+            {"n_clusters": 2} if "n_clusters" in rest else {"method": "gradient"} if "method" in rest else {}
+        )
+        target = None if "n_clusters" in rest else "ill"
+        with pytest.raises(ParameterError, match="fit in memory"):
+            session.fit(getattr(cl.learn, name)(**options), ["age", "dose"], target)
+        assert (session.history, engine.reads) == ((), 0)
 
 
 @pytest.mark.parametrize(

@@ -162,9 +162,10 @@ def test_what_folders_and_files_are_called_says_nothing_about_rows(
         assert abs(answer["s"][0].as_py() - 5000) < 50
 
 
-@pytest.mark.parametrize("name", ["g[1].parquet", "what?.parquet", "all*.parquet"])
-def test_names_that_are_patterns_are_refused(tmp_path: Path, name: str) -> None:
-    pq.write_table(pa.table({"a": [1]}), tmp_path / name)
-    table = cl.table(Files((str(tmp_path / name),), "parquet"), schema=cl.Schema(a=cl.Integer(0, 9)), name="x")
-    with pytest.raises(SchemaError, match="rename it"):
-        cl.Session(table, budget=cl.PureDP(epsilon=1)).query().count().release(epsilon=1)
+def test_names_that_are_patterns_are_refused(tmp_path: Path) -> None:
+    cases: list[str] = ["g[1].parquet", "what?.parquet", "all*.parquet"]
+    for name in cases:
+        pq.write_table(pa.table({"a": [1]}), tmp_path / name)
+        table = cl.table(Files((str(tmp_path / name),), "parquet"), schema=cl.Schema(a=cl.Integer(0, 9)), name="x")
+        with pytest.raises(SchemaError, match="rename it"):
+            cl.Session(table, budget=cl.PureDP(epsilon=1)).query().count().release(epsilon=1)

@@ -133,10 +133,11 @@ def test_persons_are_whole_numbers_or_texts(type_: str) -> None:
     check_person(type_)
 
 
-@pytest.mark.parametrize("type_", ["boolean", "date", "timestamp", "decimal(10, 2)", "binary", "array<int64>", "time"])
-def test_other_types_tell_no_persons_apart(type_: str) -> None:
-    with pytest.raises(SchemaError, match=r"The person column 'who' .* must hold whole numbers or texts"):
-        check_person(type_)
+def test_other_types_tell_no_persons_apart() -> None:
+    cases: list[str] = ["boolean", "date", "timestamp", "decimal(10, 2)", "binary", "array<int64>", "time"]
+    for type_ in cases:
+        with pytest.raises(SchemaError, match=r"The person column 'who' .* must hold whole numbers or texts"):
+            check_person(type_)
 
 
 def test_a_missing_person_column_is_named() -> None:

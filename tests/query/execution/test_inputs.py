@@ -108,10 +108,11 @@ def test_values_are_counted_by_their_place() -> None:
     assert counted(need(Bins(16), "age"), rows_of(table)).known == list(range(-5, 11))
 
 
-@pytest.mark.parametrize(("measure", "column"), [(Mode(candidates=3), "sex"), (Mode(candidates=2), "town")])
-def test_values_must_be_public_and_as_many_as_candidates(measure: Mode, column: str) -> None:
-    with pytest.raises(QueryError, match="public values"):
-        counted(need(measure, column), rows_of(ibis.table(ROWS.schema, name="t")))
+def test_values_must_be_public_and_as_many_as_candidates() -> None:
+    cases: list[tuple[Mode, str]] = [(Mode(candidates=3), "sex"), (Mode(candidates=2), "town")]
+    for measure, column in cases:
+        with pytest.raises(QueryError, match="public values"):
+            counted(need(measure, column), rows_of(ibis.table(ROWS.schema, name="t")))
 
 
 def test_requests_are_told_apart() -> None:

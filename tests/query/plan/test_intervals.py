@@ -217,24 +217,23 @@ def test_an_interval_away_from_zero_divides_tightly() -> None:
     assert quotient.bounded
 
 
-@pytest.mark.parametrize("divisor", [constant(0), constant(0.0)])
-def test_dividing_by_nothing_but_zero_is_refused(divisor: Interval) -> None:
-    with pytest.raises(QueryError, match="division by zero"):
-        intervals.divided(constant(1), divisor)
+def test_dividing_by_nothing_but_zero_is_refused() -> None:
+    cases: list[Interval] = [constant(0), constant(0.0)]
+    for divisor in cases:
+        with pytest.raises(QueryError, match="division by zero"):
+            intervals.divided(constant(1), divisor)
 
 
-@pytest.mark.parametrize(
-    "operation",
-    [
+def test_integers_that_could_pass_64_bits_are_refused() -> None:
+    cases: list[Callable[[], Interval]] = [
         lambda: intervals.multiplied(whole_between(0, 2**40), whole_between(0, 2**40)),
         lambda: intervals.added(whole_between(0, 2**62), constant(1)),
         lambda: intervals.rounded(constant(1e30), math.floor),
         lambda: whole_between(0, 2**62 + 1),
-    ],
-)
-def test_integers_that_could_pass_64_bits_are_refused(operation: Callable[[], Interval]) -> None:
-    with pytest.raises(QueryError, match=r"2\^62"):
-        operation()
+    ]
+    for operation in cases:
+        with pytest.raises(QueryError, match=r"2\^62"):
+            operation()
 
 
 def test_reals_that_could_overflow_are_refused() -> None:

@@ -34,14 +34,14 @@ def test_every_operation_can_be_written_and_read(name: str) -> None:
     assert operation.meaning
 
 
-@pytest.mark.parametrize("name", OPERATIONS)
-def test_too_few_and_too_many_arguments_are_refused(name: str) -> None:
-    operation = OPERATIONS[name]
-    with pytest.raises(QueryError, match="takes"):
-        Call(name, (Literal(1),) * (operation.least - 1))
-    if operation.most is not None:
+def test_too_few_and_too_many_arguments_are_refused() -> None:
+    for name in OPERATIONS:
+        operation = OPERATIONS[name]
         with pytest.raises(QueryError, match="takes"):
-            Call(name, (Literal(1),) * (operation.most + 1))
+            Call(name, (Literal(1),) * (operation.least - 1))
+        if operation.most is not None:
+            with pytest.raises(QueryError, match="takes"):
+                Call(name, (Literal(1),) * (operation.most + 1))
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,8 @@ def test_parts_of_dates_are_bounded_by_the_calendar(text: str, kind: Kind) -> No
     assert kind_of(parse_expression(text), KINDS) == kind
 
 
-@pytest.mark.parametrize("text", ["YEAR(age)", "HOUR(day)", "DATE(age)", "MONTH('2021-01-01')"])
-def test_parts_of_what_is_no_date_are_refused(text: str) -> None:
-    with pytest.raises(QueryError, match=r"for dates|for times|a time"):
-        kind_of(parse_expression(text), KINDS)
+def test_parts_of_what_is_no_date_are_refused() -> None:
+    cases: list[str] = ["YEAR(age)", "HOUR(day)", "DATE(age)", "MONTH('2021-01-01')"]
+    for text in cases:
+        with pytest.raises(QueryError, match=r"for dates|for times|a time"):
+            kind_of(parse_expression(text), KINDS)

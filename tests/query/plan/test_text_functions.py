@@ -70,7 +70,8 @@ def test_runs_of_wild_cards_are_one() -> None:
     assert pattern_parts("%%_%") == (ANY, ONE, ANY)
 
 
-@pytest.mark.parametrize("pattern", ["a!", "!a", "%!b"])
-def test_an_escape_of_nothing_is_refused(pattern: str) -> None:
-    with pytest.raises(QueryError, match="only %, _ or itself may follow"):
-        pattern_parts(pattern, "!")
+def test_an_escape_of_nothing_is_refused() -> None:
+    cases: list[str] = ["a!", "!a", "%!b"]
+    for pattern in cases:
+        with pytest.raises(QueryError, match="only %, _ or itself may follow"):
+            pattern_parts(pattern, "!")

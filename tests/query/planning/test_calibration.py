@@ -114,26 +114,24 @@ def test_the_error_of_a_session_is_what_its_preview_says() -> None:
     assert preview.cost.epsilon < 1  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("budget", BUDGETS)
-def test_what_no_budget_reaches_is_refused(budget: Any) -> None:
-    with pytest.raises(BudgetExceededError, match="Not even the whole budget"):
-        strategy_within(question(ask().sum("weight")), budget, "1e-6")
+def test_what_no_budget_reaches_is_refused() -> None:
+    for budget in BUDGETS:
+        with pytest.raises(BudgetExceededError, match="Not even the whole budget"):
+            strategy_within(question(ask().sum("weight")), budget, "1e-6")
 
 
-@pytest.mark.parametrize(
-    ("error", "words"),
-    [
+def test_an_error_that_is_none_is_refused() -> None:
+    cases: list[tuple[Any, str]] = [
         ({"nothing": 3}, "error must name aggregates"),
         ({}, "error must name aggregates"),
         (0, "error"),
         (-1, "error"),
         ("much", "error"),
         (float("nan"), "error"),
-    ],
-)
-def test_an_error_that_is_none_is_refused(error: Any, words: str) -> None:
-    with pytest.raises(ParameterError, match=words):
-        strategy_within(question(ask().count()), cl.PureDP(epsilon=1), error)
+    ]
+    for error, words in cases:
+        with pytest.raises(ParameterError, match=words):
+            strategy_within(question(ask().count()), cl.PureDP(epsilon=1), error)
 
 
 def test_a_mean_needs_a_guess_of_the_rows() -> None:

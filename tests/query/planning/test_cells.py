@@ -102,9 +102,8 @@ def test_listed_none() -> None:
     assert len(Cells.listed([()], 0)) == 1
 
 
-@pytest.mark.parametrize(
-    ("rows", "columns", "word"),
-    [
+def test_what_is_no_list_of_combinations_is_refused() -> None:
+    cases: list[tuple[list[tuple[Any, ...]], int, str]] = [
         ([("F", 1), ("F", 1)], 2, "twice"),
         ([(1,), (True,)], 1, "twice"),  # Python takes them for the same
         ([("F",)], 2, "needs 2 values"),
@@ -115,17 +114,17 @@ def test_listed_none() -> None:
         ([("F", pd.NA)], 2, "not"),
         ([("F", ["x"])], 2, "not"),
         ([("F", {})], 2, "not"),
-    ],
-)
-def test_what_is_no_list_of_combinations_is_refused(rows: list[tuple[Any, ...]], columns: int, word: str) -> None:
-    with pytest.raises(QueryError, match=word):
-        Cells.listed(rows, columns)
+    ]
+    for rows, columns, word in cases:
+        with pytest.raises(QueryError, match=word):
+            Cells.listed(rows, columns)
 
 
-@pytest.mark.parametrize("column", [("F", "F"), (1, 1.0), ("F", None), (float("nan"),), ([],)])
-def test_what_is_no_list_of_keys_is_refused(column: tuple[Any, ...]) -> None:
-    with pytest.raises(QueryError, match="key"):
-        Cells.product([("a", "b"), column])
+def test_what_is_no_list_of_keys_is_refused() -> None:
+    cases: list[tuple[Any, ...]] = [("F", "F"), (1, 1.0), ("F", None), (float("nan"),), ([],)]
+    for column in cases:
+        with pytest.raises(QueryError, match="key"):
+            Cells.product([("a", "b"), column])
 
 
 def test_there_are_at_most_a_million_cells() -> None:

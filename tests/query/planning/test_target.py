@@ -3,7 +3,7 @@ from __future__ import annotations
 import pickle
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -39,14 +39,28 @@ def test_one_tenth_is_one_tenth() -> None:
     assert Target.of(PureDP(epsilon=3), epsilon=0.1).epsilon == Fraction(0.1) != Fraction(1, 10)
 
 
-@pytest.mark.parametrize(
-    "epsilon",
-    [0, -1, -0.0, float("nan"), float("inf"), float("-inf"), 5e-324, 1e308, "1e-400", "1e-99999", True, "", "x", [1]],
-)
-@pytest.mark.parametrize("budget", [PureDP(epsilon=1), ApproxDP(epsilon=1, delta="1e-6")])
-def test_an_epsilon_that_promises_nothing_is_refused(epsilon: object, budget: Guarantee) -> None:
-    with pytest.raises(ParameterError, match="epsilon"):
-        Target.of(budget, epsilon=epsilon)  # type: ignore[arg-type] # wrong on purpose
+def test_an_epsilon_that_promises_nothing_is_refused() -> None:
+    epsilon_cases: list[object] = [
+        0,
+        -1,
+        -0.0,
+        float("nan"),
+        float("inf"),
+        float("-inf"),
+        5e-324,
+        1e308,
+        "1e-400",
+        "1e-99999",
+        True,
+        "",
+        "x",
+        [1],
+    ]
+    budget_cases: list[Guarantee] = [PureDP(epsilon=1), ApproxDP(epsilon=1, delta="1e-6")]
+    for epsilon in epsilon_cases:
+        for budget in budget_cases:
+            with pytest.raises(ParameterError, match="epsilon"):
+                Target.of(budget, epsilon=epsilon)  # type: ignore[arg-type] # wrong on purpose
 
 
 def test_the_smallest_and_the_largest_epsilon_are_exact() -> None:
@@ -99,10 +113,11 @@ def test_a_delta_that_is_given_is_taken_as_it_is(delta: float | str, exactly: Fr
     assert Target.of(ApproxDP(epsilon=1, delta="1e-6"), epsilon=1, delta=delta).delta == exactly
 
 
-@pytest.mark.parametrize("delta", [1, 2, -1, "1e-201", float("nan"), float("inf"), 5e-324, True, "x"])
-def test_a_delta_that_makes_no_sense_is_refused(delta: object) -> None:
-    with pytest.raises(ParameterError, match="delta"):
-        Target.of(ApproxDP(epsilon=1, delta="1e-6"), epsilon=1, delta=delta)  # type: ignore[arg-type] # wrong on purpose
+def test_a_delta_that_makes_no_sense_is_refused() -> None:
+    cases: list[object] = [1, 2, -1, "1e-201", float("nan"), float("inf"), 5e-324, True, "x"]
+    for delta in cases:
+        with pytest.raises(ParameterError, match="delta"):
+            Target.of(ApproxDP(epsilon=1, delta="1e-6"), epsilon=1, delta=delta)  # type: ignore[arg-type] # wrong on purpose
 
 
 def test_a_tiny_share_is_no_delta_at_all() -> None:
@@ -132,31 +147,34 @@ def test_a_rho_is_exact() -> None:
     assert Target.of(ZCDP(rho=1), rho="0.01") == Target(rho=Fraction(1, 100))
 
 
-@pytest.mark.parametrize("rho", [0, -1, float("nan"), float("inf"), 5e-324, 1e308, "1e-400", 2**16 + 1, True, "x"])
-def test_a_rho_that_promises_nothing_is_refused(rho: object) -> None:
-    with pytest.raises(ParameterError, match="rho"):
-        Target.of(ZCDP(rho=1), rho=rho)  # type: ignore[arg-type] # wrong on purpose
+def test_a_rho_that_promises_nothing_is_refused() -> None:
+    cases: list[object] = [0, -1, float("nan"), float("inf"), 5e-324, 1e308, "1e-400", 2**16 + 1, True, "x"]
+    for rho in cases:
+        with pytest.raises(ParameterError, match="rho"):
+            Target.of(ZCDP(rho=1), rho=rho)  # type: ignore[arg-type] # wrong on purpose
 
 
 # -------------------------------------------------------------------------------------------------------------- mixing
 
 
-@pytest.mark.parametrize("given_", [{}, {"epsilon": 1}, {"rho": 1, "epsilon": 1}, {"rho": 1, "delta": "1e-6"}])
-def test_a_budget_of_rho_is_spent_by_rho_alone(given_: dict[str, int]) -> None:
-    with pytest.raises(ParameterError, match="give rho="):
-        Target.of(ZCDP(rho=1), **given_)
+def test_a_budget_of_rho_is_spent_by_rho_alone() -> None:
+    cases: list[dict[str, Any]] = [{}, {"epsilon": 1}, {"rho": 1, "epsilon": 1}, {"rho": 1, "delta": "1e-6"}]
+    for given_ in cases:
+        with pytest.raises(ParameterError, match="give rho="):
+            Target.of(ZCDP(rho=1), **given_)
 
 
-@pytest.mark.parametrize("given_", [{}, {"rho": 1}, {"rho": 1, "epsilon": 1}, {"delta": "1e-6"}])
-@pytest.mark.parametrize("budget", [PureDP(epsilon=1), ApproxDP(epsilon=1, delta="1e-6")])
-def test_a_budget_of_epsilon_is_spent_by_epsilon(given_: dict[str, int], budget: Guarantee) -> None:
-    with pytest.raises(ParameterError, match="give epsilon="):
-        Target.of(budget, **given_)
+def test_a_budget_of_epsilon_is_spent_by_epsilon() -> None:
+    wrong_targets: list[dict[str, Any]] = [{}, {"rho": 1}, {"rho": 1, "epsilon": 1}, {"delta": "1e-6"}]
+    budget_cases: list[Guarantee] = [PureDP(epsilon=1), ApproxDP(epsilon=1, delta="1e-6")]
+    for given_ in wrong_targets:
+        for budget in budget_cases:
+            with pytest.raises(ParameterError, match="give epsilon="):
+                Target.of(budget, **given_)
 
 
-@pytest.mark.parametrize(
-    "budget", [GaussianDP(mu=1), RenyiDP(orders=(2,), epsilons=(1,)), 3, None, "PureDP(epsilon=1)"]
-)
-def test_other_budgets_are_refused(budget: object) -> None:
-    with pytest.raises(ParameterError, match="budget must be a PureDP, an ApproxDP or a ZCDP"):
-        Target.of(budget, epsilon=1)  # type: ignore[arg-type] # wrong on purpose
+def test_other_budgets_are_refused() -> None:
+    cases: list[object] = [GaussianDP(mu=1), RenyiDP(orders=(2,), epsilons=(1,)), 3, None, "PureDP(epsilon=1)"]
+    for budget in cases:
+        with pytest.raises(ParameterError, match="budget must be a PureDP, an ApproxDP or a ZCDP"):
+            Target.of(budget, epsilon=1)  # type: ignore[arg-type] # wrong on purpose

@@ -82,10 +82,11 @@ def test_times_are_seconds_in_utc() -> None:
     assert to_list(vector_of([zoned, NOON.replace(tzinfo=None, microsecond=7), None])) == [NOON, NOON, None]
 
 
-@pytest.mark.parametrize("column", [[1, "a"], [True, 1], [dt.date(2021, 1, 1), NOON], ["a", ["a"]]])
-def test_a_column_of_several_families_is_refused(column: list[Any]) -> None:
-    with pytest.raises(QueryError, match="mixes"):
-        vector_of(column)
+def test_a_column_of_several_families_is_refused() -> None:
+    cases: list[list[Any]] = [[1, "a"], [True, 1], [dt.date(2021, 1, 1), NOON], ["a", ["a"]]]
+    for column in cases:
+        with pytest.raises(QueryError, match="mixes"):
+            vector_of(column)
 
 
 def test_one_item_is_repeated_without_being_copied() -> None:

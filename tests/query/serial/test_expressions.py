@@ -91,12 +91,21 @@ def test_listed_keys_of_other_libraries(listed: Any, meant: Any) -> None:
     assert type(again) is type(meant)
 
 
-@pytest.mark.parametrize(
-    "listed", [math.nan, math.inf, Decimal("NaN"), Decimal("1e5000"), Fraction(10**400), b"F", [1], {}, object()]
-)
-def test_what_is_no_key_is_not_written(listed: object) -> None:
-    with pytest.raises(CelosiaError):
-        value_to_json(listed)
+def test_what_is_no_key_is_not_written() -> None:
+    cases: list[object] = [
+        math.nan,
+        math.inf,
+        Decimal("NaN"),
+        Decimal("1e5000"),
+        Fraction(10**400),
+        b"F",
+        [1],
+        {},
+        object(),
+    ]
+    for listed in cases:
+        with pytest.raises(CelosiaError):
+            value_to_json(listed)
 
 
 HOSTILE: list[Any] = [
@@ -156,10 +165,10 @@ HOSTILE: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("value", HOSTILE, ids=range(len(HOSTILE)))
-def test_what_is_no_expression_is_refused(value: Any) -> None:
-    with pytest.raises((FormatError, QueryError)):
-        expression_from_json(value)
+def test_what_is_no_expression_is_refused() -> None:
+    for value in HOSTILE:
+        with pytest.raises((FormatError, QueryError)):
+            expression_from_json(value)
 
 
 def test_a_ratio_is_a_key_and_no_literal() -> None:

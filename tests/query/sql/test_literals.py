@@ -24,12 +24,26 @@ def test_numbers_as_sql_writes_them(text: str) -> None:
     assert number_literal(text).value == float(text)
 
 
-@pytest.mark.parametrize(
-    "text", ["", "-", "nan", "inf", "1e", "1e999", "9" * 30, "9" * 31, "1" * 500, "0x1F", "1_000", "١", "1e-400", "1,5"]
-)
-def test_what_is_no_number_is_refused(text: str) -> None:
-    with pytest.raises(QueryError):
-        number_literal(text)
+def test_what_is_no_number_is_refused() -> None:
+    cases: list[str] = [
+        "",
+        "-",
+        "nan",
+        "inf",
+        "1e",
+        "1e999",
+        "9" * 30,
+        "9" * 31,
+        "1" * 500,
+        "0x1F",
+        "1_000",
+        "١",
+        "1e-400",
+        "1,5",
+    ]
+    for text in cases:
+        with pytest.raises(QueryError):
+            number_literal(text)
 
 
 def test_dates_and_times() -> None:
@@ -40,21 +54,35 @@ def test_dates_and_times() -> None:
     assert time_literal("2021-12-31T23:59:58").value == midnight.replace(hour=23, minute=59, second=58)
 
 
-@pytest.mark.parametrize(
-    "text", ["2021-02-29", "2021-13-01", "0000-01-01", "20210101", "2021-1-1", "2021-01-01 ", "today", "", "٢٠٢١-01-01"]
-)
-def test_dates_that_do_not_exist_are_refused(text: str) -> None:
-    with pytest.raises(QueryError, match="DATE '2021-12-31'"):
-        date_literal(text)
+def test_dates_that_do_not_exist_are_refused() -> None:
+    cases: list[str] = [
+        "2021-02-29",
+        "2021-13-01",
+        "0000-01-01",
+        "20210101",
+        "2021-1-1",
+        "2021-01-01 ",
+        "today",
+        "",
+        "٢٠٢١-01-01",
+    ]
+    for text in cases:
+        with pytest.raises(QueryError, match="DATE '2021-12-31'"):
+            date_literal(text)
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["2021-01-01 24:00:00", "2021-01-01 00:00:00+02", "2021-01-01 00:00:00.5", "2021-01-01 00:00:60", "now", "epoch"],
-)
-def test_times_that_are_none_are_refused(text: str) -> None:
-    with pytest.raises(QueryError, match="in UTC"):
-        time_literal(text)
+def test_times_that_are_none_are_refused() -> None:
+    cases: list[str] = [
+        "2021-01-01 24:00:00",
+        "2021-01-01 00:00:00+02",
+        "2021-01-01 00:00:00.5",
+        "2021-01-01 00:00:60",
+        "now",
+        "epoch",
+    ]
+    for text in cases:
+        with pytest.raises(QueryError, match="in UTC"):
+            time_literal(text)
 
 
 @pytest.mark.parametrize(
@@ -74,9 +102,8 @@ def test_intervals(text: str, unit: str, number: int) -> None:
     assert interval_literal(condition_tree(text)) == (unit, Literal(number))
 
 
-@pytest.mark.parametrize(
-    "text", ["INTERVAL 3 FORTNIGHT", "INTERVAL '1.5' DAY", "INTERVAL '3 days 2 hours'", "INTERVAL 'x' DAY"]
-)
-def test_other_intervals_are_refused(text: str) -> None:
-    with pytest.raises(QueryError):
-        interval_literal(condition_tree(text))
+def test_other_intervals_are_refused() -> None:
+    cases: list[str] = ["INTERVAL 3 FORTNIGHT", "INTERVAL '1.5' DAY", "INTERVAL '3 days 2 hours'", "INTERVAL 'x' DAY"]
+    for text in cases:
+        with pytest.raises(QueryError):
+            interval_literal(condition_tree(text))

@@ -47,20 +47,18 @@ def test_names(table: str | None, name: str, quoted: bool, column: str | None) -
     assert SCOPE.find(table, name, quoted=quoted).column == column
 
 
-@pytest.mark.parametrize(
-    ("table", "name", "quoted", "sentence"),
-    [
+def test_refusals() -> None:
+    cases: list[tuple[str | None, str, bool, str]] = [
         (None, "name", False, r"stands for two columns: write d.name or i.name\."),
         (None, "agee", False, r"Did you mean age\?"),
         (None, "AGE", True, "A text is written in single quotes"),
         ("x", "age", False, "'x' is none of the tables of this SELECT. There are d, i, v."),
         ("i", "age", False, "There is no column 'age'"),
         ("i", "person", False, "There is no column 'person'"),
-    ],
-)
-def test_refusals(table: str | None, name: str, quoted: bool, sentence: str) -> None:  # noqa: FBT001
-    with pytest.raises(QueryError, match=sentence):
-        SCOPE.find(table, name, quoted=quoted)
+    ]
+    for table, name, quoted, sentence in cases:
+        with pytest.raises(QueryError, match=sentence):
+            SCOPE.find(table, name, quoted=quoted)
 
 
 def test_two_names_that_differ_in_case_are_told_apart() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from typing import Any
 
 import numpy as np
 import pytest
@@ -64,10 +65,11 @@ def test_arbitrary_bytes_are_refused(data: bytes) -> None:
             unpack(bad, kind=Kind.BLOOM, fields=0)
 
 
-@pytest.mark.parametrize("data", [None, "CLSK", 7, [1, 2]])
-def test_only_bytes_are_read(data: bytes) -> None:
-    with pytest.raises(FormatError, match="type"):
-        unpack(data, kind=Kind.BLOOM, fields=0)
+def test_only_bytes_are_read() -> None:
+    cases: list[Any] = [None, "CLSK", 7, [1, 2]]
+    for data in cases:
+        with pytest.raises(FormatError, match="type"):
+            unpack(data, kind=Kind.BLOOM, fields=0)
 
 
 @given(frames, frames)
@@ -95,12 +97,13 @@ def test_arrays(dtype: type[np.int64]) -> None:
     assert write_array(array.astype(array.dtype.newbyteorder(">"))) == write_array(array)
 
 
-@pytest.mark.parametrize("shape", [(2,), (4,), (3, 2), (2**63, 2**63), (2**64, 0), (0,)])
-def test_shapes_that_do_not_fit_are_refused(shape: tuple[int, ...]) -> None:
-    with pytest.raises(FormatError, match="payload"):
-        read_array(bytes(24), np.int64, shape)
-    with pytest.raises(FormatError, match="payload"):
-        read_array(bytes(8), np.int64, (2**64, 0))
+def test_shapes_that_do_not_fit_are_refused() -> None:
+    cases: list[tuple[int, ...]] = [(2,), (4,), (3, 2), (2**63, 2**63), (2**64, 0), (0,)]
+    for shape in cases:
+        with pytest.raises(FormatError, match="payload"):
+            read_array(bytes(24), np.int64, shape)
+        with pytest.raises(FormatError, match="payload"):
+            read_array(bytes(8), np.int64, (2**64, 0))
 
 
 @given(st.integers(-(2**63), 2**63 - 1))

@@ -1,6 +1,7 @@
 """Flajolet and Martin's bitmaps: one bit for a value, and the published errors."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -84,10 +85,11 @@ def test_suggestions_keep_their_word() -> None:
     assert 2.5758 * 0.6493 / math.sqrt(bitmaps) <= 0.05 < 2.5758 * 0.6493 / math.sqrt(bitmaps / 2)
 
 
-@pytest.mark.parametrize("bitmaps", [0, 1, 3, 2**22, 64.0, True, "64"])
-def test_bad_numbers_of_bitmaps(bitmaps: int) -> None:
-    with pytest.raises(ParameterError, match="bitmaps"):
-        FlajoletMartin(bitmaps)
+def test_bad_numbers_of_bitmaps() -> None:
+    cases: list[Any] = [0, 1, 3, 2**22, 64.0, True, "64"]
+    for bitmaps in cases:
+        with pytest.raises(ParameterError, match="bitmaps"):
+            FlajoletMartin(bitmaps)
 
 
 def test_bad_input_leaves_the_state() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -125,7 +126,8 @@ def test_bits_are_even() -> None:
     assert np.abs(np.array(shares) - 0.5).max() < 6 * 0.5 / math.sqrt(100_000)
 
 
-@pytest.mark.parametrize("seed", [-1, WORD, 1.0, "1", True, None])
-def test_a_seed_is_64_bits(seed: int) -> None:
-    with pytest.raises(ParameterError, match="seed"):
-        as_seed(seed)
+def test_a_seed_is_64_bits() -> None:
+    cases: list[Any] = [-1, WORD, 1.0, "1", True, None]
+    for seed in cases:
+        with pytest.raises(ParameterError, match="seed"):
+            as_seed(seed)

@@ -130,31 +130,44 @@ def test_a_histogram_that_forgets_the_second_bin_is_caught() -> None:
 # ------------------------------------------------------------------------------------------------------------ bad input
 
 
-@pytest.mark.parametrize(
-    "edges",
-    [[], [1], [1, 1], [2, 1], [0, math.nan], [0, math.inf], "012", 5, [0, None], [0, True], [0, 1e-400, 1], ["a", "b"]],
-    ids=str,
-)
-def test_edges_are_numbers_in_increasing_order(edges: Any) -> None:
-    with pytest.raises(ParameterError):
-        histogram([1, 2], epsilon=1, edges=edges)
+def test_edges_are_numbers_in_increasing_order() -> None:
+    cases: list[Any] = [
+        [],
+        [1],
+        [1, 1],
+        [2, 1],
+        [0, math.nan],
+        [0, math.inf],
+        "012",
+        5,
+        [0, None],
+        [0, True],
+        [0, 1e-400, 1],
+        ["a", "b"],
+    ]
+    for edges in cases:
+        with pytest.raises(ParameterError):
+            histogram([1, 2], epsilon=1, edges=edges)
 
 
-@pytest.mark.parametrize("categories", [[], ["a", "a"], ["a", 1], [1.5], [None]], ids=str)
-def test_categories_are_texts_or_whole_numbers(categories: Any) -> None:
-    with pytest.raises(ParameterError):
-        histogram(["a"], epsilon=1, categories=categories)
+def test_categories_are_texts_or_whole_numbers() -> None:
+    cases: list[Any] = [[], ["a", "a"], ["a", 1], [1.5], [None]]
+    for categories in cases:
+        with pytest.raises(ParameterError):
+            histogram(["a"], epsilon=1, categories=categories)
 
 
-@pytest.mark.parametrize("how", [{}, {"edges": [0, 1], "categories": ["a"]}])
-def test_bins_or_categories(how: Any) -> None:
-    with pytest.raises(ParameterError, match=r"^Give either edges"):
-        histogram([1], epsilon=1, **how)
+def test_bins_or_categories() -> None:
+    cases: list[Any] = [{}, {"edges": [0, 1], "categories": ["a"]}]
+    for how in cases:
+        with pytest.raises(ParameterError, match=r"^Give either edges"):
+            histogram([1], epsilon=1, **how)
 
 
-@pytest.mark.parametrize("null", [math.nan, "many", None, True])
-def test_a_null_rule_has_a_meaning(null: Any) -> None:
-    with pytest.raises(ParameterError, match="null"):
-        histogram([1], epsilon=1, edges=[0, 1], null=null)
-    with pytest.raises(ParameterError, match="null"):
-        histogram(["a"], epsilon=1, categories=["a"], null=null)
+def test_a_null_rule_has_a_meaning() -> None:
+    cases: list[Any] = [math.nan, "many", None, True]
+    for null in cases:
+        with pytest.raises(ParameterError, match="null"):
+            histogram([1], epsilon=1, edges=[0, 1], null=null)
+        with pytest.raises(ParameterError, match="null"):
+            histogram(["a"], epsilon=1, categories=["a"], null=null)

@@ -107,18 +107,16 @@ def test_a_column_without_rows_is_answered_like_any_other() -> None:
     assert set(top_k([None], 3, CODES, 1).value) == set(CODES)
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
+def test_parameters_that_make_no_sense_are_refused() -> None:
+    cases: list[tuple[dict[str, Any], str]] = [
         ({"categories": []}, "Category needs"),
         ({"categories": ["a", "a"]}, "must be different"),
         ({"null": "X"}, "null must be"),
         ({"epsilon": 0}, "epsilon must be"),
         ({"epsilon": None}, "exactly one of epsilon and rho"),
         ({"k": 4}, "k must be at most"),
-    ],
-)
-def test_parameters_that_make_no_sense_are_refused(changes: dict[str, Any], message: str) -> None:
-    arguments: dict[str, Any] = {"k": 2, "categories": CODES, "epsilon": 1} | changes
-    with pytest.raises(ParameterError, match=message):
-        top_k(CAUSE, **arguments)
+    ]
+    for changes, message in cases:
+        arguments: dict[str, Any] = {"k": 2, "categories": CODES, "epsilon": 1} | changes
+        with pytest.raises(ParameterError, match=message):
+            top_k(CAUSE, **arguments)

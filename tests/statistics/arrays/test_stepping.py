@@ -35,12 +35,11 @@ def test_whole_numbers_keep_steps_of_one() -> None:
     assert kind_for(real, (0, 10), grid=None, null="drop") == Real(0, 10)
 
 
-@pytest.mark.parametrize(
-    "bounds", [None, 5, "05", (0,), (0, 1, 2), {0, 1}, (5, 0), ("a", 1), (0, math.nan), (False, 1)]
-)
-def test_bounds_are_two_numbers_in_order(bounds: Any) -> None:
-    with pytest.raises(ParameterError):
-        kind_for(read_numbers(np.array([1])), bounds, grid=None, null="drop")
+def test_bounds_are_two_numbers_in_order() -> None:
+    cases: list[Any] = [None, 5, "05", (0,), (0, 1, 2), {0, 1}, (5, 0), ("a", 1), (0, math.nan), (False, 1)]
+    for bounds in cases:
+        with pytest.raises(ParameterError):
+            kind_for(read_numbers(np.array([1])), bounds, grid=None, null="drop")
 
 
 @pytest.mark.parametrize("null", [None, 200, math.nan, "ignore", True])

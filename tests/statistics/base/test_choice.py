@@ -2,12 +2,12 @@
 
 import math
 from fractions import Fraction
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from celosia.accounting import basic, rho
 from celosia.core import (
@@ -30,6 +30,9 @@ from celosia.statistics.base.choice import (
     promised,
     selection_epsilon,
 )
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 CHOICES: list[Choice] = [
     Mode(candidates=4),
@@ -73,25 +76,27 @@ def test_selections_share_a_budget(times: int, budget: Fraction) -> None:
     assert selection_epsilon(budget, None, times) == budget / times
 
 
-@pytest.mark.parametrize(("one", "other"), [(None, None), (1, 1)])
-def test_a_budget_is_said_once(one: int | None, other: int | None) -> None:
-    with pytest.raises(ParameterError, match="exactly one of epsilon and rho"):
-        selection_epsilon(one, other, 1)
-    with pytest.raises(ParameterError, match="exactly one of epsilon and rho"):
-        promised(one, other, ContributionBounds())
+def test_a_budget_is_said_once() -> None:
+    cases: list[tuple[int | None, int | None]] = [(None, None), (1, 1)]
+    for one, other in cases:
+        with pytest.raises(ParameterError, match="exactly one of epsilon and rho"):
+            selection_epsilon(one, other, 1)
+        with pytest.raises(ParameterError, match="exactly one of epsilon and rho"):
+            promised(one, other, ContributionBounds())
 
 
-@pytest.mark.parametrize("wrong", [0, -1, math.nan, "much", True, 2**17])
-@pytest.mark.parametrize("choice", CHOICES)
-def test_an_epsilon_that_makes_no_sense_is_refused(choice: Choice, wrong: float) -> None:
-    counts = np.ones((1, 4), dtype=np.int64)
-    with pytest.raises(ParameterError, match="epsilon must be"):
-        choice.event(wrong, ContributionBounds())
-    with pytest.raises(ParameterError, match="epsilon must be"):
-        choice.release(counts, wrong, ContributionBounds())
-    if wrong != 2**17:
-        with pytest.raises(ParameterError, match="rho must be"):
-            choice.event(None, ContributionBounds(), rho=wrong)
+def test_an_epsilon_that_makes_no_sense_is_refused() -> None:
+    wrong_cases: list[Any] = [0, -1, math.nan, "much", True, 2**17]
+    for wrong in wrong_cases:
+        for choice in CHOICES:
+            counts = np.ones((1, 4), dtype=np.int64)
+            with pytest.raises(ParameterError, match="epsilon must be"):
+                choice.event(wrong, ContributionBounds())
+            with pytest.raises(ParameterError, match="epsilon must be"):
+                choice.release(counts, wrong, ContributionBounds())
+            if wrong != 2**17:
+                with pytest.raises(ParameterError, match="rho must be"):
+                    choice.event(None, ContributionBounds(), rho=wrong)
 
 
 def test_a_row_counts_fully_only_where_counts_move_together() -> None:
@@ -104,19 +109,17 @@ def test_the_gap_is_mcsherry_and_talwars() -> None:
     assert math.isfinite(gap_at_most(10, 0.05, Fraction(1, 2**1020)))
 
 
-@pytest.mark.parametrize("choice", CHOICES)
-@pytest.mark.parametrize(
-    "counts",
-    [
+def test_counts_must_be_a_table_of_whole_numbers() -> None:
+    counts_cases: list[NDArray[np.int64]] = [
         np.array([[1, 2, 3]]),
         np.array([1, 2, 3, 4]),
         np.array([[1.0, 2.0, 3.0, 4.0]]),
         np.array([["a", "b", "c", "d"]]),
-    ],
-)
-def test_counts_must_be_a_table_of_whole_numbers(choice: Choice, counts: NDArray[np.int64]) -> None:
-    with pytest.raises(InputError, match="a table of whole numbers with 4 columns"):
-        choice.release(counts, 1, ContributionBounds())
+    ]
+    for choice in CHOICES:
+        for counts in counts_cases:
+            with pytest.raises(InputError, match="a table of whole numbers with 4 columns"):
+                choice.release(counts, 1, ContributionBounds())
 
 
 @pytest.mark.parametrize("choice", CHOICES)

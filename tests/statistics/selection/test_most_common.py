@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import pytest
@@ -102,7 +103,8 @@ def test_it_says_what_it_is() -> None:
     assert (choice.width, choice.axes, choice.bin_width, choice.quantities) == (3, (), 1, ("mode",))
 
 
-@pytest.mark.parametrize("wrong", [0, -1, 2.0, True])
-def test_candidates_must_be_a_number_of_them(wrong: int) -> None:
-    with pytest.raises(ParameterError, match="candidates must be"):
-        Mode(candidates=wrong)
+def test_candidates_must_be_a_number_of_them() -> None:
+    cases: list[Any] = [0, -1, 2.0, True]
+    for wrong in cases:
+        with pytest.raises(ParameterError, match="candidates must be"):
+            Mode(candidates=wrong)

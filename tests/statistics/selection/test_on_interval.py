@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -97,9 +98,8 @@ def test_what_was_run_is_what_was_declared() -> None:
     assert choose(steps, 0, 8, sensitivity=1, rho="1/8").guarantee == ZCDP(rho="1/8")
 
 
-@pytest.mark.parametrize(
-    ("utility", "message"),
-    [
+def test_what_is_no_utility_is_refused() -> None:
+    cases: list[Any] = [
         (lambda x: x[:-1], "one number for each of the 4096 points"),
         (lambda x: np.zeros((len(x), 2)), "one number for each of the 4096 points"),
         (lambda x: x * math.nan, "must be finite"),
@@ -108,16 +108,14 @@ def test_what_was_run_is_what_was_declared() -> None:
         (([math.nan], [0, 1]), "without NaN"),
         (([[1, 2]], [0, 1]), "list of numbers"),
         ((["two"], [0, 1]), "must be numbers"),
-    ],
-)
-def test_what_is_no_utility_is_refused(utility: Callable[[Floats], Floats], message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        choose(utility, 0, 8, sensitivity=1, epsilon=1)
+    ]
+    for utility, message in cases:
+        with pytest.raises(InputError, match=message):
+            choose(utility, 0, 8, sensitivity=1, epsilon=1)
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
+def test_parameters_that_make_no_sense_are_refused() -> None:
+    cases: list[tuple[dict[str, object], str]] = [
         ({"low": 8}, "low must be less than high, not 8 and 8"),
         ({"high": math.inf}, "high must be a finite number"),
         ({"sensitivity": 0}, "sensitivity must be greater than 0"),
@@ -128,9 +126,8 @@ def test_what_is_no_utility_is_refused(utility: Callable[[Floats], Floats], mess
         ({"utility": [0, 1]}, "utility must be a function"),
         ({"utility": None}, "utility must be a function"),
         ({"monotone": True, "adjacency": ReplaceOne}, "monotone=True needs AddRemove"),
-    ],
-)
-def test_parameters_that_make_no_sense_are_refused(changes: dict[str, object], message: str) -> None:
-    arguments: dict[str, object] = {"utility": steps, "low": 0, "high": 8, "sensitivity": 1, "epsilon": 1} | changes
-    with pytest.raises(ParameterError, match=message):
-        choose(**arguments)  # type: ignore[arg-type]
+    ]
+    for changes, message in cases:
+        arguments: dict[str, object] = {"utility": steps, "low": 0, "high": 8, "sensitivity": 1, "epsilon": 1} | changes
+        with pytest.raises(ParameterError, match=message):
+            choose(**arguments)  # type: ignore[arg-type]

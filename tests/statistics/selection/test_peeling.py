@@ -3,6 +3,7 @@
 import itertools
 import math
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -103,7 +104,8 @@ def test_it_says_what_it_runs() -> None:
     assert "one after another by the exponential mechanism" in choice.explain(1, ContributionBounds(), pure=False)[0]
 
 
-@pytest.mark.parametrize("k", [0, 6, 2.0, True])
-def test_k_must_be_a_number_of_candidates(k: int) -> None:
-    with pytest.raises(ParameterError, match="k must be"):
-        TopK(candidates=5, k=k)
+def test_k_must_be_a_number_of_candidates() -> None:
+    cases: list[Any] = [0, 6, 2.0, True]
+    for k in cases:
+        with pytest.raises(ParameterError, match="k must be"):
+            TopK(candidates=5, k=k)

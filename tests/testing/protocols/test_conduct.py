@@ -67,10 +67,11 @@ class Versionless(DirectEncoding):
         return b"\x00" + self.fingerprint
 
 
-@pytest.mark.parametrize(("kind", "words"), [(Approximate, "must promise PureDP"), (Versionless, "header")])
-def test_a_protocol_must_have_the_form(kind: type[DirectEncoding], words: str) -> None:
-    with pytest.raises(ConformanceError, match=words):
-        check_form(kind(domain=3, epsilon=1))
+def test_a_protocol_must_have_the_form() -> None:
+    cases: list[tuple[type[DirectEncoding], str]] = [(Approximate, "must promise PureDP"), (Versionless, "header")]
+    for kind, words in cases:
+        with pytest.raises(ConformanceError, match=words):
+            check_form(kind(domain=3, epsilon=1))
 
 
 class Fragile(DirectEncoding):
@@ -122,7 +123,8 @@ class Raises(DirectEncoding):
         return np.asarray([{0: 0, 1: 1, 2: 2}[value] for value in values])
 
 
-@pytest.mark.parametrize(("kind", "words"), [(Accepts, "the client takes a"), (Raises, "was raised for values")])
-def test_a_client_must_refuse(kind: type[DirectEncoding], words: str) -> None:
-    with pytest.raises(ConformanceError, match=words):
-        check_refusals(kind(domain=3, epsilon=1))
+def test_a_client_must_refuse() -> None:
+    cases: list[tuple[type[DirectEncoding], str]] = [(Accepts, "the client takes a"), (Raises, "was raised for values")]
+    for kind, words in cases:
+        with pytest.raises(ConformanceError, match=words):
+            check_refusals(kind(domain=3, epsilon=1))

@@ -85,9 +85,8 @@ def test_what_is_not_known_stays_in_english() -> None:
     assert (said.text, said.code) == ("A new sentence.", "en")
 
 
-@pytest.mark.parametrize(
-    ("sql", "target", "words"),
-    [
+def test_what_is_refused_is_explained_in_spanish() -> None:
+    cases: list[tuple[str, dict[str, Any], str]] = [
         ("SELECT AVG(gender) FROM people", {}, "No hay ninguna columna 'gender'. Hay age,"),
         ("SELECT AVG(agge) FROM people", {}, "¿Quería decir age?"),
         ('SELECT COUNT(*) FROM people WHERE sex = "F"', {}, "Los textos van entre comillas simples."),
@@ -128,15 +127,16 @@ def test_what_is_not_known_stays_in_english() -> None:
         ("SELECT MEDIAM(age) FROM people", {}, "MEDIAM no se puede usar aquí: escriba MEDIAN, si"),
         ("SELECT COUNT(*) FROM people", {"epsilon": "1e-30"}, "ε es demasiado pequeño"),
         ("SELECT COUNT(*) FROM people", {"epsilon": None, "error": 1, "confidence": 2}, "La probabilidad debe ser"),
-    ],
-)
-def test_what_is_refused_is_explained_in_spanish(sql: str, target: dict[str, Any], words: str) -> None:
-    asked = session(cl.ApproxDP(epsilon=2, delta="1e-6"), person="who", max_groups_per_person=2, max_rows_per_group=3)
-    with pytest.raises(CelosiaError) as refused:
-        asked.sql(sql).preview(**{"epsilon": "0.5"} | target)
-    said = worded(str(refused.value), language("es"))
-    assert said.code == "es", said.text
-    assert words in said.text.replace("\N{NO-BREAK SPACE}", " ")
+    ]
+    for sql, target, words in cases:
+        asked = session(
+            cl.ApproxDP(epsilon=2, delta="1e-6"), person="who", max_groups_per_person=2, max_rows_per_group=3
+        )
+        with pytest.raises(CelosiaError) as refused:
+            asked.sql(sql).preview(**{"epsilon": "0.5"} | target)
+        said = worded(str(refused.value), language("es"))
+        assert said.code == "es", said.text
+        assert words in said.text.replace("\N{NO-BREAK SPACE}", " ")
 
 
 @pytest.mark.parametrize(

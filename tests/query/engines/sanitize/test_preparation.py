@@ -128,12 +128,13 @@ def test_booleans_and_dates_of_objects_are_read_with_and_without_gaps(gap: objec
         assert counted(session, "b") == counted(session, "d") == (3 if gap else 2)
 
 
-@pytest.mark.parametrize("extra", [1.0, True, Decimal(1), "1", b"1"], ids=repr)
-def test_ids_of_several_types_are_refused_before_anything_is_read(extra: object) -> None:
-    frame = pd.DataFrame({"who": pd.Series([1, extra], dtype=object), "age": [30, 40]})
-    table = cl.table(frame, schema=cl.Schema(age=cl.Integer(0, 120)), name="t", **LIMITS)
-    with pytest.raises(InputError, match="The person column 'who' is of Python objects"):
-        cl.Session(table, budget=cl.PureDP(epsilon=1))
+def test_ids_of_several_types_are_refused_before_anything_is_read() -> None:
+    cases: list[object] = [1.0, True, Decimal(1), "1", b"1"]
+    for extra in cases:
+        frame = pd.DataFrame({"who": pd.Series([1, extra], dtype=object), "age": [30, 40]})
+        table = cl.table(frame, schema=cl.Schema(age=cl.Integer(0, 120)), name="t", **LIMITS)
+        with pytest.raises(InputError, match="The person column 'who' is of Python objects"):
+            cl.Session(table, budget=cl.PureDP(epsilon=1))
 
 
 def test_halves_of_surrogate_pairs_are_nobody_and_not_one_person() -> None:
