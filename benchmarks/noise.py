@@ -85,7 +85,7 @@ def cases() -> list[Case]:
         *rows,
         Case.timed("tables of a new scale", fresh_tables(), calls=20),
         Case.timed("coins, p = 1/3", lambda: bernoulli("1/3", SIZE), parameters={"n": SIZE}),
-        Case.timed("whole numbers below 1000", lambda: uniform_below(1000, SIZE), parameters={"n": SIZE}),
+        Case.timed("integers below 1000", lambda: uniform_below(1000, SIZE), parameters={"n": SIZE}),
         Case.timed("permutation", lambda: permutation(SIZE), repeats=3, parameters={"n": SIZE}),
         Case.timed("keystream, 8 MB", lambda: source.words(SIZE), repeats=7),
         Case.timed("scalar discrete Laplace draw", lambda: ten.draw(source), calls=20_000, parameters={"scale": 10}),

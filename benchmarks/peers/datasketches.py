@@ -35,7 +35,7 @@ def looped(make: Callable[[], Any], values: Sequence[object]) -> Callable[[], No
 
 
 def integers(make: Callable[[], Any]) -> float:
-    """Seconds to take in ten million whole numbers."""
+    """Seconds to take in ten million integers."""
     return seconds(looped(make, list(range(INTEGERS))), repeats=3)
 
 

@@ -1,7 +1,7 @@
 """The question that every library is asked in ``./dev bench query``, and where its table is.
 
 Standard library only, for it is read in the peers' environments. The table has persons, about ten rows each; ``g``, one
-of a hundred groups, and ``code``, the same as text; ``age``, whole numbers, and ``weight``, reals of which some lie
+of a hundred groups, and ``code``, the same as text; ``age``, integers, and ``weight``, reals of which some lie
 outside the bounds. How many each group has, their sum and their mean are asked, at epsilon 1.
 """
 

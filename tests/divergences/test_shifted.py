@@ -147,7 +147,7 @@ def test_lemma_5_1_noise_reduces_the_shift(p: Array, q: Array, alpha: float, z: 
     left, right = np.convolve(p, noise), np.convolve(q, noise)
     kept = slice(reach - 20, reach + 28)  # beyond, the mass is too small to count, and the grid would end
     left, right = left[kept] / left[kept].sum(), right[kept] / right[kept].sum()
-    # On whole numbers the discrete Gaussian's R_alpha is at most the continuous one's (Canonne, Kamath, Steinke 2020).
+    # On integers the discrete Gaussian's R_alpha is at most the continuous one's (Canonne, Kamath, Steinke 2020).
     bound = shifted_renyi(alpha, p, q, z + a) + alpha * a**2 / (2 * variance)
     assert shifted_renyi(alpha, left, right, z) <= bound + 1e-9
 

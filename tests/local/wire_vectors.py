@@ -198,7 +198,7 @@ def _from(protocol: Protocol[Any], value: Any) -> str:
 
 
 def written(value: Any) -> dict[str, Any]:
-    """A value as JSON: whole numbers as text, for not every language reads large ones exactly."""
+    """A value as JSON: integers as text, for not every language reads large ones exactly."""
     if isinstance(value, bytes):
         return {"bytes": value.hex()}
     if isinstance(value, int):
@@ -255,7 +255,7 @@ def hashing() -> dict[str, Any]:
 
 
 def draws() -> dict[str, Any]:
-    """Keys, words, whole numbers and coins."""
+    """Keys, words, integers and coins."""
     key = derive(secret_of("draws", 0), MESSAGE)
     bounds = [1, 2, 3, 5, 64, 1000, 2**32, 2**52, 2**55, 2**56 - 1, 2**56, 2**63, 10**25]
     epsilons = ["1/2", "1", "2", "4", "1/3", "64"]

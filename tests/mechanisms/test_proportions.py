@@ -49,7 +49,7 @@ def test_intervals_cover_the_level_and_hardly_more(mechanism: RandomizedResponse
         inside = (low <= t / n + 1e-12) & (t / n <= high + 1e-12)
         covered.append(float(law(t, n, if_true, if_not)[inside].sum()))
     assert min(covered) >= level - 1e-9
-    if if_true - if_not < 0.8:  # else hardly anybody lies, and whole numbers are far apart
+    if if_true - if_not < 0.8:  # else hardly anybody lies, and integers are far apart
         assert np.median(covered) < level + 0.75 * (1 - level)  # an interval of twice the width would cover much more
 
 

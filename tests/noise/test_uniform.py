@@ -1,4 +1,4 @@
-"""Whole numbers, permutations and subsets: no remainder is favoured, equal keys start over."""
+"""Integers, permutations and subsets: no remainder is favoured, equal keys start over."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Random small tables with all that a column can hold, random schemas over them, and random questions.
 
 Columns go by one letter: ``i`` Integer, ``r`` Real, ``b`` Boolean, ``c`` Category, ``o`` ordered, ``n`` of numbers,
-``t`` Text, ``d`` Date, ``s`` Timestamp, ``p`` person. Raw types vary: what a kind declares may come as whole numbers,
+``t`` Text, ``d`` Date, ``s`` Timestamp, ``p`` person. Raw types vary: what a kind declares may come as integers,
 doubles, decimals, dates or times, with nulls, NaN, infinities, subnormals, and the ends of 64 bits.
 """
 

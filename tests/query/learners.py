@@ -1,4 +1,4 @@
-"""Learners that only add up, to see what an engine hands to one; and the same sums by hand, in whole numbers."""
+"""Learners that only add up, to see what an engine hands to one; and the same sums by hand, in integers."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def by_hand(
     kinds: Sequence[Kind],
     labels: Sequence[object] | None = None,
 ) -> list[int]:
-    """The numbers of an inquiry over rows of values (None is no value), row by row, in fractions and whole numbers."""
+    """The numbers of an inquiry over rows of values (None is no value), row by row, in fractions and integers."""
     cells = inquiry.cells
     sums = [[[0] * part.measure.width for _ in range(cells if part.by_class else 1)] for part in inquiry.parts]
     for number, row in enumerate(rows):

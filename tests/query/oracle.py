@@ -125,7 +125,7 @@ def derived(expression: Expression, row: Row, kinds: Mapping[str, Kind]) -> Any:
 
 
 def plain(raw: Any) -> Any:
-    """Return a decimal as the whole number or the double that it is nearest to."""
+    """Return a decimal as the integer or the double that it is nearest to."""
     if isinstance(raw, Decimal):
         return int(raw) if raw == raw.to_integral_value() and raw.as_tuple().exponent == 0 else float(raw)
     return raw

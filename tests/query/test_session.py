@@ -397,7 +397,7 @@ def test_one_row_more_in_every_cell_tells_no_more_than_was_promised(
         from scipy import optimize, stats
 
         claim = optimize.brentq(lambda e: stats.norm.cdf(0.5 - e) - np.exp(e) * stats.norm.cdf(-0.5 - e) - delta, 0, 5)
-        claim += 0.05  # noise on whole numbers differs a little from the normal law
+        claim += 0.05  # noise on integers differs a little from the normal law
     assert least < found.epsilon <= claim
 
 

@@ -56,7 +56,7 @@ def gaussian(scale: Fraction) -> DiscreteGaussian:
 
 
 def below(noise: Noise, edges: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the probability of all whole numbers below each edge; for wide distributions, to 12 digits."""
+    """Return the probability of all integers below each edge; for wide distributions, to 12 digits."""
     if isinstance(noise, DiscreteGaussian):
         # The sum of a wide Gaussian's weights is its integral, half a step further, to one part in sigma^2.
         return special.ndtr((edges - 0.5) / math.sqrt(noise.variance))

@@ -1,4 +1,4 @@
-"""Errors on the shapes of data that protocols were compared on: exponential and normal whole numbers.
+"""Errors on the shapes of data that protocols were compared on: exponential and normal integers.
 
 The root mean square error is over values that occur and values that do not, and over several crowds of coins; theory is
 the root of the mean of the protocol's own variances. Five hundred errors have a relative standard error of 3 per cent.

@@ -1,6 +1,6 @@
 """What the accountants' formulas accept: arrays of epsilons and orders, probabilities of sampling.
 
-One place, so that a bad number is refused in the same words everywhere: NaN, infinities, truth values, orders of 1.
+One place, so that a bad number is refused in the same words everywhere: NaN, infinities, booleans, orders of 1.
 """
 
 import math
@@ -23,7 +23,7 @@ def vector(values: ArrayLike, name: str) -> Array:
         array = given.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise ParameterError(f"{name} must be numbers, not {safe_repr(values)}.") from error
-    if given.dtype.kind not in "iuf" and given.size:  # truth values, and texts that look like numbers
+    if given.dtype.kind not in "iuf" and given.size:  # booleans, and texts that look like numbers
         raise ParameterError(f"{name} must be numbers, not {safe_repr(values)}.")
     if array.ndim != 1:
         raise ParameterError(f"{name} must be a one-dimensional array, not {safe_repr(values)}.")

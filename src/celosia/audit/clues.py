@@ -59,7 +59,7 @@ def ordinary_clues(first: Draws, second: Draws, a: object, b: object) -> list[Cl
 
 
 def low_order_clues(first: Draws, second: Draws, a: object, b: object) -> list[Clue]:
-    """Return conditions on the last bits of floating-point outputs; none if the outputs are whole numbers."""
+    """Return conditions on the last bits of floating-point outputs; none if the outputs are integers."""
     if not (first.fractional and second.fractional):
         return []
     clues: list[Clue] = []

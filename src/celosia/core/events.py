@@ -1,7 +1,7 @@
 """What was run on the data, with its parameters: the thing that ledgers store and accountants price.
 
 An event never holds an epsilon that somebody computed from it when it can hold the parameters instead: history is then
-repriced by a better accountant. Noise is stated in *grid steps* (whole numbers are what is really added), and
+repriced by a better accountant. Noise is stated in *grid steps* (integers are what is really added), and
 ``sensitivity`` already includes what rounding to the grid costs. The meaning of an event never changes once released:
 a change is a new kind or a new version.
 """

@@ -86,7 +86,7 @@ def exact_integer(value: int, *, name: str, least: int = 1) -> int:
     """Return ``value`` as an ``int`` of at least ``least``; a float, even 2.0, is refused."""
     number = _index(value)
     if number is None:
-        raise ParameterError(f"{name} must be a whole number, not {safe_repr(value)}.")
+        raise ParameterError(f"{name} must be an integer, not {safe_repr(value)}.")
     if number < least:
         raise ParameterError(f"{name} must be at least {least}, not {safe_repr(value)}.")
     if number > _LARGEST:
@@ -172,7 +172,7 @@ def _parse_decimal(value: Decimal, name: str) -> Fraction:
 
 
 def _index(value: object) -> int | None:
-    """Return the int that ``value`` is (NumPy's too), or None; truth values and arrays are no numbers."""
+    """Return the int that ``value`` is (NumPy's too), or None; booleans and arrays are no numbers."""
     try:
         return None if isinstance(value, bool) else operator.index(cast("SupportsIndex", value))
     except TypeError:

@@ -20,7 +20,7 @@ Run: TypeAlias = tuple[Fraction, Fraction, int]
 """Equal steps of an iteration: how far the two maps are apart, the size of the noise, and the number of steps."""
 
 _MOST_RUNS = 10_000  # bounds the size of a record
-_MOST_STEPS = 2**53  # whole numbers that doubles hold
+_MOST_STEPS = 2**53  # integers that doubles hold
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)

@@ -157,7 +157,7 @@ def _encode(value: object) -> object:
 
 
 def _parse(text: object) -> object:
-    """Read JSON as narrowly as records are written: no key twice, whole numbers of ordinary size, no NaN."""
+    """Read JSON as narrowly as records are written: no key twice, integers of ordinary size, no NaN."""
     if not isinstance(text, str) or len(text) > _LONGEST:
         raise FormatError(f"A record is read from a JSON text of at most {_LONGEST} characters.")
 

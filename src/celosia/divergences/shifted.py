@@ -118,7 +118,7 @@ def _moved(
     corners = taut_string([0, *accumulate(widths)], low, high)
     moved = np.zeros_like(q)
     moved[kept] = [
-        # A quotient of whole numbers is rounded once, so that small masses keep all their digits.
+        # A quotient of integers is rounded once, so that small masses keep all their digits.
         width * (there - here) / (whole * total)
         for (i, here), (j, there) in pairwise(corners)
         for whole in (sum(widths[i:j]),)

@@ -345,5 +345,5 @@ def _checked_key(key: object) -> str:
 
 def _checked_limit(limit: object) -> int:
     if not isinstance(limit, int) or isinstance(limit, bool) or not 1 <= limit <= _MOST_LINES:
-        raise ParameterError(f"limit must be a whole number from 1 to {_MOST_LINES}, not {safe_repr(limit)}.")
+        raise ParameterError(f"limit must be an integer from 1 to {_MOST_LINES}, not {safe_repr(limit)}.")
     return limit

@@ -1,7 +1,7 @@
 """Estimators in the manner of scikit-learn, trained with differential privacy.
 
 Classifiers, regressors, clusterings and transformers that a data scientist drops into a pipeline. Their ``fit`` touches
-records only through mechanisms, on whole numbers: noisy sums that are then solved, or noisy gradients. Bounds and
+records only through mechanisms, on integers: noisy sums that are then solved, or noisy gradients. Bounds and
 labels are public and said by the caller; a fitted estimator holds noisy numbers alone, and the event paid for.
 
 >>> import numpy as np

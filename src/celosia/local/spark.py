@@ -1,4 +1,4 @@
-"""Aggregates of reports that are spread over a Spark cluster: the same whole numbers as on one machine.
+"""Aggregates of reports that are spread over a Spark cluster: the same integers as on one machine.
 
 Every partition absorbs its reports into an aggregate of its own (``mapInArrow``), and the aggregates are merged in a
 tree, some dozens at a time. They are integers that add up, so neither the partitions nor the order of the tree changes

@@ -92,7 +92,7 @@ class AddedNoise(ReprMixin, _Plans, ABC):
 
     @abstractmethod
     def _whole_sensitivity(self) -> bool:
-        """Return whether integers can stay on the grid of whole numbers."""
+        """Return whether integers can stay on the grid of integers."""
 
     def _prepare(self, guarantee: "Guarantee") -> None:
         self._set(_guarantee=guarantee, _plans={}, adjacency=guarantee.adjacency, unit=guarantee.unit)
@@ -109,7 +109,7 @@ class AddedNoise(ReprMixin, _Plans, ABC):
         return self._guarantee
 
     def _declared(self) -> _Plan:
-        """Return the plan for what was declared: ``dimension`` coordinates, whole numbers where that is possible."""
+        """Return the plan for what was declared: ``dimension`` coordinates, integers where that is possible."""
         return self._plan(integral=True, size=self.dimension or 1)
 
     def _plan(self, *, integral: bool, size: int) -> _Plan:
@@ -156,7 +156,7 @@ class AddedNoise(ReprMixin, _Plans, ABC):
         """Return how far off one coordinate is at most, with probability ``level`` or more.
 
         ``like`` is any value of the type and shape that will be released (its content does not count); without it the
-        answer is for whole numbers, if the sensitivity is whole, and for ``dimension`` of them.
+        answer is for integers, if the sensitivity is whole, and for ``dimension`` of them.
 
         >>> from celosia.mechanisms import Laplace
         >>> Laplace(epsilon=8, sensitivity=1).error(0.95), Laplace(epsilon=8, sensitivity=1).error(0.95, like=0.0)

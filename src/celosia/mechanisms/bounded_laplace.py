@@ -65,7 +65,7 @@ class BoundedLaplace(ReprMixin, _Prepared):
     low, high
         The public bounds of every coordinate. A value beyond them is moved to the nearest one first.
     grid
-        The step, a power of two, for real values: bounds must be multiples of it. By default values are whole numbers.
+        The step, a power of two, for real values: bounds must be multiples of it. By default values are integers.
     dimension
         The number of coordinates; the scale depends on it.
     adjacency, unit
@@ -211,7 +211,7 @@ class BoundedLaplace(ReprMixin, _Prepared):
                 f"The mechanism was declared with dimension={self.dimension}; the value has {size} coordinates."
             )
         if self.grid is None and not is_integral(number):
-            raise InputError("A real value needs a grid: give BoundedLaplace(grid=...), or release whole numbers.")
+            raise InputError("A real value needs a grid: give BoundedLaplace(grid=...), or release integers.")
         steps, most = to_steps(number, self._step), self._least + self._sampler.reach
         if isinstance(steps, np.ndarray):
             return np.asarray(np.clip(steps, self._least, most) - self._least)

@@ -121,7 +121,7 @@ class Gaussian(AddedNoise):
 
     @property
     def event(self) -> GaussianEvent:
-        """What a release runs: of whole numbers if the sensitivity is whole, and of ``dimension`` of them.
+        """What a release runs: of integers if the sensitivity is whole, and of ``dimension`` of them.
 
         Other values have an event of their own with the same guarantee: ``event_for`` tells it beforehand.
 
@@ -140,7 +140,7 @@ class Gaussian(AddedNoise):
             step = self.grid or fine_step(length / (FINENESS * spread))
             squared = (length / step + spread) ** 2
         else:
-            squared = Fraction(math.floor(squared))  # whole numbers differ by a whole squared length
+            squared = Fraction(math.floor(squared))  # integers differ by a whole squared length
         variance = self._variance(squared, size)
         check_width(root_at_most(variance))
         event = GaussianEvent(
@@ -163,7 +163,7 @@ class Gaussian(AddedNoise):
 
         epsilon, delta = _given(self.epsilon), _given(self.delta)
         if size == 1:
-            shift = math.isqrt(math.floor(squared))  # one number moves by a whole number of steps
+            shift = math.isqrt(math.floor(squared))  # one number moves by an integer of steps
             variance = smallest_variance(epsilon, delta, shift)
         else:
             variance = squared / (2 * certified_rho(epsilon, delta, squared, size))

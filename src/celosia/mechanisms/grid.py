@@ -1,6 +1,6 @@
-"""Values on a grid: what is really released are whole numbers of steps.
+"""Values on a grid: what is really released are integers of steps.
 
-Integers with an integer sensitivity stay on the grid of whole numbers. A real number is rounded to the nearest multiple
+Integers with an integer sensitivity stay on the grid of integers. A real number is rounded to the nearest multiple
 of a power of two; dividing a double by that is exact, so rounding is the only thing that happens, and neighbours move
 apart by at most one step a coordinate: d steps in L1, sqrt(d) in L2. The step is chosen so that this is below 0.1 % of
 the sensitivity, and the event pays for it. Arrays hold at most 2^62 - 1 steps: values are clipped there, which moves no
@@ -30,7 +30,7 @@ FINENESS = 2**10
 _MOST = 2**62 - 1
 _WIDEST = 2**500  # steps of noise: a sampler cannot draw from more
 _NORMAL = 960  # powers of two that stay normal doubles, and whose products with steps do
-_EXACT = 2**53  # whole numbers up to here are doubles
+_EXACT = 2**53  # integers up to here are doubles
 _LONGEST = 2000  # digits of a decimal: far beyond the doubles, and any grid
 _FEW = 256  # numbers that NumPy adds before Numba is imported
 _INTEGER_KINDS, _REAL_KINDS = "biu", "f"
@@ -120,7 +120,7 @@ def _with_wide_integers(value: Sequence[object], array: "NDArray[Any]") -> "NDAr
 
 
 def is_integral(value: Value) -> bool:
-    """Return whether a value is a whole number or an array of an integer type."""
+    """Return whether a value is an integer or an array of an integer type."""
     if isinstance(value, np.ndarray):
         return value.dtype.kind in _INTEGER_KINDS
     return isinstance(value, int)

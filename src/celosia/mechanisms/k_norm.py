@@ -2,7 +2,7 @@
 
 The sums of several columns and the number of rows change all at once when a row comes or goes, each by at most its
 bound. The hull of such changes is a box. Noise with probability falling in the *largest* coordinate is shaped like it:
-for d coordinates it has a variance of (d + 1)(d + 2)/3, where Laplace noise on each has 2 d^2. Values are whole numbers
+for d coordinates it has a variance of (d + 1)(d + 2)/3, where Laplace noise on each has 2 d^2. Values are integers
 of steps, and so is the noise, drawn exactly. Hardt and Talwar 2010; Awan and Slavković 2021.
 """
 
@@ -36,7 +36,7 @@ class KNorm(ReprMixin):
     epsilon
         The target, for all vectors together.
     sensitivity
-        How far the largest coordinate of a vector can move, summed over the vectors: a whole number of steps.
+        How far the largest coordinate of a vector can move, summed over the vectors: an integer of steps.
     width
         How many coordinates a vector has, at most 16.
     blocks

@@ -1,6 +1,6 @@
 """The Laplace mechanism on a grid: two-sided geometric noise for numbers and arrays of bounded L1 sensitivity.
 
-Textbook Laplace noise leaks its input through the gaps between floats (Mironov 2012), so values are whole numbers of
+Textbook Laplace noise leaks its input through the gaps between floats (Mironov 2012), so values are integers of
 steps and so is the noise, drawn exactly. What rounding a real value costs is paid by a slightly larger scale; epsilon
 is what the caller asked for. Dwork, McSherry, Nissim and Smith 2006; Ghosh, Roughgarden and Sundararajan 2009.
 """
@@ -85,7 +85,7 @@ class Laplace(AddedNoise):
 
     @property
     def event(self) -> LaplaceEvent:
-        """What a release runs: of whole numbers if the sensitivity is whole, and of ``dimension`` of them.
+        """What a release runs: of integers if the sensitivity is whole, and of ``dimension`` of them.
 
         Other values have an event of their own with the same guarantee: ``event_for`` tells it beforehand.
 

@@ -142,7 +142,7 @@ class RandomizedResponse(ReprMixin):
         true = np.asarray(as_number_or_array(answers))
         is_bool = isinstance(answers, bool | np.bool_) or true.dtype == np.bool_
         if not is_integral(true) or int(true.min()) < 0 or int(true.max()) >= self.categories:
-            raise InputError(f"Answers must be booleans or whole numbers from 0 to {self.categories - 1}.")
+            raise InputError(f"Answers must be booleans or integers from 0 to {self.categories - 1}.")
         said = self._randomize(true.reshape(-1).astype(np.int64), source).reshape(true.shape)
         value = said.astype(np.bool_) if is_bool else said
         return Release(
@@ -200,7 +200,7 @@ class RandomizedResponse(ReprMixin):
             responses = responses.value
         said = np.asarray(as_number_or_array(responses))
         if not is_integral(said) or int(said.min()) < 0 or int(said.max()) >= self.categories:
-            raise InputError(f"Responses must be booleans or whole numbers from 0 to {self.categories - 1}.")
+            raise InputError(f"Responses must be booleans or integers from 0 to {self.categories - 1}.")
         counts = np.bincount(said.reshape(-1).astype(np.int64), minlength=self.categories)
         if_true, if_not = self._probabilities()
         return Proportions(counts=counts, if_true=if_true, if_not=if_not)

@@ -4,7 +4,7 @@ Those theorems ask for noise with a density; a computer has none. What comes nea
 Gaussian on a grid of sigma / 2^48, as doubles. That is *not* the noise of the theorems (it tells shifts apart that are
 no whole steps, and sums of doubles are rounded), so whatever uses it has an event with ``arithmetic="real"``, which a
 ledger refuses unless its policy allows it. It is no mechanism: it has no ``release`` and promises nothing by itself.
-Where a theorem for whole numbers exists, use `Gaussian`.
+Where a theorem for integers exists, use `Gaussian`.
 """
 
 import math

@@ -2,7 +2,7 @@
 
 The number of runs K is drawn exactly from the law that the accountants price (``PrivateSelectionEvent``): coins whose
 probabilities are rational numbers, never a floating-point inverse. The negative binomial law of a whole eta is a sum of
-geometric numbers, given that it is not 0; for any other eta, that of the next whole number is thinned by coins of
+geometric numbers, given that it is not 0; for any other eta, that of the next integer is thinned by coins of
 ``(l + eta) / (l + m)``. K must stay secret, so it is told to nobody; how long a search takes depends on it, and whoever
 is not to know K must not see the clock. Papernot and Steinke 2022; the proof is ``proofs/repetition.md``.
 """
@@ -127,7 +127,7 @@ def _negative_binomial(eta: Fraction, gamma: Fraction, source: "Source") -> int:
     whole_eta = max(1, math.ceil(eta))
     while True:
         runs = _thinned(eta, gamma, source) if whole_eta == 1 else _positive_sum(gamma, whole_eta, source)
-        # P(k) of eta over that of the whole number above it is the product of these chances, but for a constant.
+        # P(k) of eta over that of the integer above it is the product of these chances, but for a constant.
         if runs and (
             whole_eta in (1, eta) or all(flip((place + eta) / (place + whole_eta), source) for place in range(1, runs))
         ):

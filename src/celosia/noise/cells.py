@@ -1,4 +1,4 @@
-"""Exact, fast draws from a decaying distribution on the whole numbers, one random word a proposal.
+"""Exact, fast draws from a decaying distribution on the integers, one random word a proposal.
 
 For weights ``exp(-f(m))``, ``f(m) = linear*m + quadratic*m*m``, the numbers 0, 1, 2… are cut into cells of a power of
 two of neighbours; each cell owns some of 4096 slots, enough to cover its largest weight. A proposal reads a slot, an

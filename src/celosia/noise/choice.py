@@ -40,7 +40,7 @@ def categorical(weights: "ArrayLike", count: int, source: "Source | None" = None
     """
     numbers = np.asarray(weights)
     if numbers.ndim != 1 or numbers.dtype.kind not in "ui" or (numbers < 0).any():
-        raise ParameterError("weights must be a list of whole numbers, 0 or greater and below 2^63.")
+        raise ParameterError("weights must be a list of integers, 0 or greater and below 2^63.")
     total = sum(numbers.tolist())
     if not 0 < total <= _LARGEST_TOTAL:
         raise ParameterError("weights must have a positive sum below 2^63.")
@@ -107,7 +107,7 @@ def _check(gaps: "NDArray[np.int64]", counts: "NDArray[np.int64]") -> None:
     if gaps.ndim != 1 or gaps.size == 0 or gaps.shape != counts.shape:
         raise ParameterError("gaps must be a non-empty list, with one multiplicity each.")
     if gaps.dtype.kind not in "iu" or counts.dtype.kind not in "iu":
-        raise ParameterError("gaps and multiplicities must be whole numbers.")
+        raise ParameterError("gaps and multiplicities must be integers.")
     if int(counts.min()) < 0 or int(counts.max()) == 0:
         raise ParameterError("multiplicities must be 0 or greater, and not all 0.")
     if int(gaps.min()) < 0:

@@ -1,4 +1,4 @@
-"""The discrete Gaussian distribution: P(k) proportional to exp(-k^2 / (2 variance)) on the whole numbers.
+"""The discrete Gaussian distribution: P(k) proportional to exp(-k^2 / (2 variance)) on the integers.
 
 The noise of the concentrated and approximate mechanisms. Canonne, Kamath and Steinke, *The discrete Gaussian for
 differential privacy*, 2020; their sampler is replaced by the cells, which need one word a draw.
@@ -61,7 +61,7 @@ class DiscreteGaussian(Decaying):
 
 
 def log_normaliser(variance: float) -> float:
-    """Return ``ln sum exp(-k^2 / (2 variance))`` over all whole numbers, to the last digits.
+    """Return ``ln sum exp(-k^2 / (2 variance))`` over all integers, to the last digits.
 
     Summed as it stands where the terms fall quickly, and by Poisson's formula where they fall slowly.
     """

@@ -1,4 +1,4 @@
-"""The discrete Laplace distribution (two-sided geometric): P(k) proportional to exp(-|k|/scale) on the whole numbers.
+"""The discrete Laplace distribution (two-sided geometric): P(k) proportional to exp(-|k|/scale) on the integers.
 
 The noise of the pure mechanisms. Ghosh, Roughgarden and Sundararajan 2009; Inusah and Kozubowski 2006.
 """

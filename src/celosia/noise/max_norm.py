@@ -1,4 +1,4 @@
-"""Noise vectors with P(z) proportional to exp(-max|z_i|/scale) on the whole numbers: uniform in cubes of random size.
+"""Noise vectors with P(z) proportional to exp(-max|z_i|/scale) on the integers: uniform in cubes of random size.
 
 Drawn in two steps. The half-width R of a cube has weight ``(2R + 1)^d exp(-R/scale)``, and z is uniform among the
 ``(2R + 1)^d`` whole points of the cube: summed over R >= max|z_i| that is the stated law. The weights of R are those of
@@ -33,7 +33,7 @@ _LARGEST = 2**61
 
 @dataclass(frozen=True, slots=True, init=False)
 class DiscreteMaxNorm:
-    """Vectors of ``dimension`` whole numbers; the scale is rational, and at least 1.
+    """Vectors of ``dimension`` integers; the scale is rational, and at least 1.
 
     >>> from celosia.noise import Seeded
     >>> DiscreteMaxNorm(10, 3).sample(2, Seeded(7)).shape
@@ -97,7 +97,7 @@ def eulerian(dimension: int) -> tuple[int, ...]:
 
 
 def _below_each(bounds: "NDArray[np.uint64]", source: "Source") -> "NDArray[np.int64]":
-    """Draw a whole number below each bound: what would bias the remainder of a random word is drawn again."""
+    """Draw an integer below each bound: what would bias the remainder of a random word is drawn again."""
     found = np.empty(len(bounds), dtype=np.int64)
     missing = np.arange(len(bounds))
     largest = np.uint64(2**64 - 1)

@@ -1,4 +1,4 @@
-"""Whole numbers below a bound, permutations and subsets, each exactly uniform.
+"""Integers below a bound, permutations and subsets, each exactly uniform.
 
 Random words are read in the narrowest integer type that makes rejections rare; what would bias the remainder is drawn
 again. A permutation sorts by random keys and starts over if two keys are equal, which leaves all orders equally likely.
@@ -25,7 +25,7 @@ _SPARE_BITS = 8  # fewer than one draw in 2^7 is rejected where a wider type exi
 
 
 def integer_below(bound: int, source: "Source | None" = None) -> int:
-    """Draw one whole number from 0 to ``bound - 1``, of any size.
+    """Draw one integer from 0 to ``bound - 1``, of any size.
 
     >>> 0 <= integer_below(10**30) < 10**30
     True
@@ -44,7 +44,7 @@ def integer_below(bound: int, source: "Source | None" = None) -> int:
 
 
 def uniform_below(bound: int, count: int, source: "Source | None" = None) -> "NDArray[np.int64]":
-    """Draw ``count`` independent whole numbers from 0 to ``bound - 1``.
+    """Draw ``count`` independent integers from 0 to ``bound - 1``.
 
     >>> from celosia.noise import Seeded
     >>> uniform_below(6, 5, Seeded(7)).tolist()

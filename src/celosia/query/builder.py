@@ -135,7 +135,7 @@ class Query:
     def group_by(self, *columns: Scalar, keys: Sequence[Any] | None = None, **named: Scalar) -> Query:
         """Answer for each value of the columns, or each combination of them.
 
-        Categories, truth values, short ranges of whole numbers and dates have public keys: all of them appear. A text
+        Categories, booleans, short ranges of integers and dates have public keys: all of them appear. A text
         has private keys, which are chosen by their number of persons (this needs a delta), unless ``keys`` lists them:
         values for one column, tuples for several.
 

@@ -1,6 +1,6 @@
 """Count, sum, mean, variance, quantiles, mode: from an exact integer summary to a noisy answer with its interval.
 
-A *measure* is made of whole numbers that are summed and noised; a *choice* picks a candidate by exact counts. Each says
+A *measure* is made of integers that are summed and noised; a *choice* picks a candidate by exact counts. Each says
 what it needs of a row, how much one unit can change it, and what the noisy numbers answer. Queries run them in a
 database; the functions here run the same ones on plain arrays.
 """

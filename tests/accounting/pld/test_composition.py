@@ -268,7 +268,7 @@ def test_bad_compositions_are_refused() -> None:
         (composed, "pairs must not be empty"),
         (lambda: composed((HERE, 0)), "times must be at least 1, not 0"),
         (lambda: composed((HERE, -3)), "times must be at least 1, not -3"),
-        (lambda: composed((HERE, 1.5)), r"times must be a whole number, not 1\.5"),  # type: ignore[arg-type]
+        (lambda: composed((HERE, 1.5)), r"times must be an integer, not 1\.5"),  # type: ignore[arg-type]
         (lambda: composed((HERE, 2**60)), r"times must be at most 2\^50"),
         (lambda: LossDistribution.of([(HERE, HERE, 1)], interval=0.0), r"interval must be positive, not 0\.0"),
         (lambda: LossDistribution.of([(HERE, HERE, 1)], interval=math.nan), "interval must be positive, not nan"),

@@ -203,7 +203,7 @@ def test_an_axis_around_zero_needs_two_steps() -> None:
             Axis(-1, 1, Fraction(1)).coarsened(most)  # type: ignore[arg-type] # wrong on purpose
 
 
-# ----------------------------------------------------------------------------------------------------- whole numbers
+# ----------------------------------------------------------------------------------------------------- integers
 
 
 @given(st.integers(-(2**62), 2**62), st.integers(0, 2**63))
@@ -229,7 +229,7 @@ def test_the_axis_of_whole_numbers_has_steps_of_one_wherever_they_fit(low: int, 
 def test_steps_that_are_computed_in_doubles_never_leave_the_axis(
     low: int, length: int, share: Fraction, most: int
 ) -> None:
-    """As engines do it, for whole numbers of up to 62 bits of which doubles hold 53."""
+    """As engines do it, for integers of up to 62 bits of which doubles hold 53."""
     high = min(low + length, 2**62)
     value = low + math.floor(share * (high - low))
     for axis in (whole_axis(low, high), whole_axis(low, high).coarsened(most)):

@@ -269,7 +269,7 @@ def test_a_file_that_is_wrong_is_refused_by_the_name_of_the_column() -> None:
         ("[columns.x]\nkind = 'integer'\nlow = 0\nhigh = 9\ngrid = 1", "'grid', which"),
         (
             "[columns.x]\nkind = 'integer'\nlow = 0\nhigh = 9.5",
-            "'x' is not valid: high must be a whole number, not 9.5",
+            "'x' is not valid: high must be an integer, not 9.5",
         ),
         ("[columns.x]\nkind = 'integer'\nlow = '0'\nhigh = 9", "'x' is not valid: low"),
         ("[columns.x]\nkind = 'integer'\nlow = 9\nhigh = 0", "'x' is not valid: low must be at most high"),

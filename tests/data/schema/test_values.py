@@ -41,7 +41,7 @@ class Nowhere(dt.tzinfo):
     tzname = utcoffset
 
 
-# ------------------------------------------------------------------------------------------------------ whole numbers
+# ------------------------------------------------------------------------------------------------------ integers
 
 
 @pytest.mark.parametrize("value", [2, np.int8(2), np.uint64(2), np.array(2), Level.HIGH])
@@ -67,7 +67,7 @@ def test_what_is_no_whole_number_is_refused() -> None:
         7j,
     ]
     for value in cases:
-        with pytest.raises(ParameterError, match="low must be a whole number, not"):
+        with pytest.raises(ParameterError, match="low must be an integer, not"):
             as_whole(value, name="low")
 
 
@@ -161,8 +161,8 @@ def test_what_is_no_list_of_categories_is_refused() -> None:
         (([],), "at least one"),
         (("F", "F"), "'F' is given twice"),
         ((1, 2, 1), "1 is given twice"),
-        (("F", 1), "all texts or all whole numbers"),
-        ((["1", 1],), "all texts or all whole numbers"),
+        (("F", 1), "all texts or all integers"),
+        ((["1", 1],), "all texts or all integers"),
         ((True, False), "True"),
         ((1, True), "True"),
         ((1.0, 2.0), "1.0"),

@@ -1,4 +1,4 @@
-"""Moments of classes: the footprint against all rows there are, neighbours in whole numbers, and what is read back."""
+"""Moments of classes: the footprint against all rows there are, neighbours in integers, and what is read back."""
 
 import itertools
 from dataclasses import replace

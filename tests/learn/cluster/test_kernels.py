@@ -1,4 +1,4 @@
-"""What one record adds to the sums of clustering: whole numbers that never exceed the stated sensitivity."""
+"""What one record adds to the sums of clustering: integers that never exceed the stated sensitivity."""
 
 from typing import Any
 

@@ -35,7 +35,7 @@ def features(row: tuple[int, ...], rows: int, sums: int) -> "NDArray[np.int64]":
 
 
 def measured(reaches: tuple[int, ...], rows: int, sums: int) -> RowSensitivity:
-    """The footprint by trying all pairs of rows of whole numbers."""
+    """The footprint by trying all pairs of rows of integers."""
     lattice = itertools.product(*(range(-far, far + 1) for far in reaches))
     table = np.array([features(row, rows, sums) for row in lattice])
     gaps = table[:, None] - table[None]
@@ -65,7 +65,7 @@ CASES = [
 def test_the_footprint_is_what_brute_force_finds(reaches: tuple[int, ...], rows: int, sums: int) -> None:
     claimed, found = triangle_footprint(reaches, rows, sums), measured(reaches, rows, sums)
     assert (claimed.l1, claimed.l2_squared) == (found.l1, found.l2_squared)
-    assert found.replace_l1 <= claimed.replace_l1 <= found.replace_l1 + sums + 1  # attained between whole numbers
+    assert found.replace_l1 <= claimed.replace_l1 <= found.replace_l1 + sums + 1  # attained between integers
     squares = [far**2 for far in reaches]
     signs = itertools.product((1, -1), repeat=len(reaches))
     off = min(abs(sum(s * q for s, q in zip(sign, squares, strict=True)) - sums**2) for sign in signs)

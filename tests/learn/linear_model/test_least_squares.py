@@ -1,4 +1,4 @@
-"""What least squares sums: how far one row moves it, in whole numbers, and that the stated bounds are reached."""
+"""What least squares sums: how far one row moves it, in integers, and that the stated bounds are reached."""
 
 import itertools
 from dataclasses import replace

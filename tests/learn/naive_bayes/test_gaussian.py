@@ -212,7 +212,7 @@ def test_bad_data_are_refused_and_cost_nothing() -> None:
 @settings(max_examples=30)
 @given(data=st.data())
 def test_the_whole_fit_loses_no_more_than_epsilon(adjacency: Adjacency, data: st.DataObject) -> None:
-    """The largest ratio of the densities of all noisy numbers, for neighbours of a few rows, in whole numbers."""
+    """The largest ratio of the densities of all noisy numbers, for neighbours of a few rows, in integers."""
     value = st.sampled_from([-9.0, -1.0, -0.25, 0.0, 0.5, 1.0, 9.0])
     row = st.tuples(value, value, st.integers(0, 1))
     rows, one, other = data.draw(st.lists(row, max_size=2)), data.draw(row), data.draw(row)

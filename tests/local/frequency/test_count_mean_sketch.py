@@ -116,7 +116,7 @@ def test_variances_are_as_stated(hashes: int, width: int) -> None:
 
 
 def test_errors_on_exponential_data_are_those_of_theory() -> None:
-    """The published setting: 50,000 whole numbers from an exponential law, epsilon 2, 1024 by 1024."""
+    """The published setting: 50,000 integers from an exponential law, epsilon 2, 1024 by 1024."""
     values = np.random.default_rng(0).exponential(2, 50_000).astype(np.int64)
     counts = np.bincount(values, minlength=250)[:250]
     errors, theory = [], []

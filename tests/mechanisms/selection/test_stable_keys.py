@@ -72,7 +72,7 @@ def test_the_threshold_is_the_smallest_that_keeps_delta(
 
 def test_published_thresholds() -> None:
     # T = 1 + ln(1/(2 delta))/epsilon for real-valued noise (Korolova et al. 2009, theorem 1, with d = 1, up to the
-    # rounding of T); on whole numbers it is the next one above ln(1/(delta (1 + r)))/epsilon.
+    # rounding of T); on integers it is the next one above ln(1/(delta (1 + r)))/epsilon.
     assert StableKeys(epsilon=1, delta="1e-5").threshold == 1 + np.ceil(np.log(1e5 / (1 + np.exp(-1))))
     assert StableKeys(epsilon="0.1", delta="1e-5").threshold == 1 + np.ceil(10 * np.log(1e5 / (1 + np.exp(-0.1))))
     assert abs(StableKeys(epsilon="0.01", delta="1e-5").threshold - (1 + 100 * np.log(1e5 / 2))) < 2

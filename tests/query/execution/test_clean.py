@@ -106,7 +106,7 @@ def step_of(number: float, kind: Real) -> int:
 
 
 def whole_wanted(raw: Any, kind: Kind) -> int | None:
-    """The clean value as a whole number; None where there is none."""
+    """The clean value as an integer; None where there is none."""
     number = float(raw) if isinstance(raw, Decimal) and raw != raw.to_integral_value() else raw
     if raw is None or (isinstance(number, float) and not math.isfinite(number)):
         return None
@@ -202,7 +202,7 @@ def test_steps_stay_on_the_axis(type_: str) -> None:
 
 @pytest.mark.parametrize("type_", ["int64", "float64", "decimal9_2"])
 def test_what_is_clean_stays_the_same(type_: str) -> None:
-    """A clean value read as a whole number again is the same one."""
+    """A clean value read as an integer again is the same one."""
     arrow, values = NUMBERS[type_]
     kinds = {name: kind for name, kind in KINDS.items() if kind.axis is not None}
     rows = pa.table({"x": pa.array([*values, None], arrow)})

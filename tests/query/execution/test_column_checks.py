@@ -136,7 +136,7 @@ def test_persons_are_whole_numbers_or_texts(type_: str) -> None:
 def test_other_types_tell_no_persons_apart() -> None:
     cases: list[str] = ["boolean", "date", "timestamp", "decimal(10, 2)", "binary", "array<int64>", "time"]
     for type_ in cases:
-        with pytest.raises(SchemaError, match=r"The person column 'who' .* must hold whole numbers or texts"):
+        with pytest.raises(SchemaError, match=r"The person column 'who' .* must hold integers or texts"):
             check_person(type_)
 
 

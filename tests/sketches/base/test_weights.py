@@ -1,4 +1,4 @@
-"""Weights are whole numbers, summed without wrapping around."""
+"""Weights are integers, summed without wrapping around."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ def test_sizes_are_where_the_tails_say(sampled: int, rate: float, tail: float) -
     assert sampled <= low <= sampled / rate + 1e-6 * (sampled / rate) + 1e-9
     assert high >= sampled / rate * (1 - 1e-9)
     if rate > 1e-6:
-        # Whole numbers strictly outside the bounds have a tail that is too small, by SciPy's binomial distribution.
+        # Integers strictly outside the bounds have a tail that is too small, by SciPy's binomial distribution.
         below, above = math.floor(low * (1 - 1e-9)) - 1, math.ceil(high * (1 + 1e-9)) + 1
         assert below < sampled or stats.binom.sf(sampled - 1, below, rate) <= tail * (1 + 1e-6)
         assert stats.binom.cdf(sampled, above, rate) <= tail * (1 + 1e-6)

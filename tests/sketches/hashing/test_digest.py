@@ -34,7 +34,7 @@ def mixed(lane: int, word: int) -> int:
 
 
 def reference(data: bytes, seed: int) -> int:
-    """XXH64 as its specification says it, in Python's whole numbers."""
+    """XXH64 as its specification says it, in Python's integers."""
     first, second, third, fourth, fifth = PRIMES
     rest = len(data) // 32 * 32
     if rest:

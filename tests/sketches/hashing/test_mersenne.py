@@ -1,4 +1,4 @@
-"""Arithmetic modulo 2^61 - 1 is that of Python's whole numbers."""
+"""Arithmetic modulo 2^61 - 1 is that of Python's integers."""
 
 from __future__ import annotations
 

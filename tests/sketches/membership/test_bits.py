@@ -20,7 +20,7 @@ MASK = 2**64 - 1
 
 
 def split_mix(seed: int, count: int) -> list[int]:
-    """SplitMix64 as published, in whole numbers of any size."""
+    """SplitMix64 as published, in integers of any size."""
     words = []
     for i in range(1, count + 1):
         z = (seed + i * 0x9E3779B97F4A7C15) & MASK

@@ -118,7 +118,7 @@ def test_counts_must_be_a_table_of_whole_numbers() -> None:
     ]
     for choice in CHOICES:
         for counts in counts_cases:
-            with pytest.raises(InputError, match="a table of whole numbers with 4 columns"):
+            with pytest.raises(InputError, match="a table of integers with 4 columns"):
                 choice.release(counts, 1, ContributionBounds())
 
 

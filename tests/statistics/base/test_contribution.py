@@ -1,4 +1,4 @@
-"""Contribution bounds and sensitivities: whole numbers, the right factor for each adjacency, nonsense refused."""
+"""Contribution bounds and sensitivities: integers, the right factor for each adjacency, nonsense refused."""
 
 from typing import Any
 

@@ -71,7 +71,7 @@ def test_sums_are_combined_exactly_however_large() -> None:
 
 
 def test_sums_of_another_shape_are_refused() -> None:
-    with pytest.raises(InputError, match="3 whole numbers"):
+    with pytest.raises(InputError, match="3 integers"):
         _inquiry().combined([np.array([[1], [2]])])
 
 

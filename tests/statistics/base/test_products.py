@@ -1,4 +1,4 @@
-"""Sums of products: whole numbers, within their reach, and never further apart than the footprint says."""
+"""Sums of products: integers, within their reach, and never further apart than the footprint says."""
 
 from fractions import Fraction
 from typing import Any

@@ -350,7 +350,7 @@ def test_what_makes_no_sense_is_refused() -> None:
         ({"quantiles": (math.nan,)}, "quantiles must be a finite number"),
         ({"bins": 1}, "bins must be at least 2"),
         ({"bins": 2**22 + 1}, "bins must be at most"),
-        ({"bins": 2.0}, "bins must be a whole number"),
+        ({"bins": 2.0}, "bins must be an integer"),
     ]
     for changes, message in cases:
         arguments: dict[str, Any] = {"axis": AGES, "quantiles": ("1/2",)} | changes

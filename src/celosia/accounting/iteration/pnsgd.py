@@ -46,7 +46,7 @@ def record_rhos(event: "PNSGDEvent", positions: "ArrayLike") -> "NDArray[np.floa
     """
     places = np.asarray(positions)
     if places.ndim != 1 or not places.size or places.dtype.kind not in "iu":
-        raise ParameterError("positions must be a non-empty list of whole numbers.")
+        raise ParameterError("positions must be a non-empty list of integers.")
     if places.min() < 1 or places.max() > event.records:
         wrong = places[(places < 1) | (places > event.records)][0]
         raise ParameterError(f"positions must be from 1 to records={event.records}, not {safe_repr(int(wrong))}.")

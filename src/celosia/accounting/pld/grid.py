@@ -93,7 +93,7 @@ def _outlines(parts: Sequence[tuple[Pair, int]]) -> list[_Part]:
 def _interval(parts: list[_Part], steps: int, cells: int) -> float:
     """Return an interval that raises the variance of the whole by little, if a single step leaves the room for it."""
     largest = max((float(np.abs(x).max()) for x, _, _ in parts), default=0.0)
-    least = largest * max(_FINEST, steps * 2.0**-50)  # places on the grid stay whole numbers that doubles hold
+    least = largest * max(_FINEST, steps * 2.0**-50)  # places on the grid stay integers that doubles hold
     spread = _spread(parts)
     if spread == 0:
         return max(1e-3, least)

@@ -90,7 +90,7 @@ def _largest_square(epsilon: Fraction, delta: Fraction) -> float | None:
 def certified_rho(
     epsilon: Fraction, delta: Fraction, sensitivity_squared: Fraction, size: int, share: Fraction = Fraction(1)
 ) -> Fraction:
-    """Return the rho of which Gaussian noise for ``size`` whole numbers may spend a share under one certificate.
+    """Return the rho of which Gaussian noise for ``size`` integers may spend a share under one certificate.
 
     Noises whose shares add up to one are certified together, each given the answers before: squares of mu add up (Dong,
     Roth and Su 2022, theorem 4), and each keeps to its share of the largest.

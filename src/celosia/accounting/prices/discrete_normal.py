@@ -19,7 +19,7 @@ _STANDARD = NormalDist()
 
 
 def gaussian_dp(variance: Exact, sensitivity_squared: Exact, dimension: int) -> float:
-    """Return a mu (rounded up) for discrete Gaussian noise on whole numbers, in ``dimension`` coordinates.
+    """Return a mu (rounded up) for discrete Gaussian noise on integers, in ``dimension`` coordinates.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """How private discrete Gaussian noise is: exactly for one number, and by concentrated privacy for a vector.
 
-For one number moved by ``shift`` steps the privacy profile is a sum over whole numbers (Canonne, Kamath and Steinke
+For one number moved by ``shift`` steps the privacy profile is a sum over integers (Canonne, Kamath and Steinke
 2020); the continuous formula is *not* a bound for it. For a vector delta depends on the direction of the
 shift, not only on its length, so the bound goes through rho = length^2 / (2 variance) and their conversion. All values
 are rounded towards less privacy.

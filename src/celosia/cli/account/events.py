@@ -214,7 +214,7 @@ def _steps(grid: str) -> int:
         step = Fraction(0)
     if step.numerator != 1 or step.denominator > _FINEST:
         raise ParameterError(
-            "grid must be the sensitivity divided by a whole number of at most 2^99, such as 1, 1/1000 or 2^-20, "
+            "grid must be the sensitivity divided by an integer of at most 2^99, such as 1, 1/1000 or 2^-20, "
             f"not {safe_repr(grid)}."
         )
     return step.denominator

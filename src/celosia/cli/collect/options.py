@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from celosia.core.mechanism import Source
     from celosia.local.catalogue import Entry
 
-_MOST_RANGE = 1 << 16  # buckets that are filled in between the least and the greatest whole number
+_MOST_RANGE = 1 << 16  # buckets that are filled in between the least and the greatest integer
 _LONGEST = 10  # letters of words, where nothing is said
 
 
@@ -212,7 +212,7 @@ def _domain_of(values: "pa.Array", *, ordered: bool) -> tuple[tuple[Any, ...], s
 
     if pa.types.is_floating(values.type):
         raise ParameterError(
-            "The column has numbers with a fraction: counts are of whole numbers or texts. Round them to a unit."
+            "The column has numbers with a fraction: counts are of integers or texts. Round them to a unit."
         )
     found = sorted(pc.unique(values).to_pylist())
     if len(found) < 2:
@@ -243,7 +243,7 @@ def _spelling(entry: "Entry", values: "pa.Array", options: dict[str, Any]) -> li
     if pa.types.is_integer(values.type):
         if entry.name == "pem" and "domain" not in options:
             if pc.min(values).as_py() < 0:
-                raise ParameterError("The column has numbers below 0: pem finds texts, or whole numbers from 0 on.")
+                raise ParameterError("The column has numbers below 0: pem finds texts, or integers from 0 on.")
             options["domain"] = 1 << max(1, int(pc.max(values).as_py()).bit_length())
             return [f"the domain is 0 to {options['domain'] - 1}"]
         return []

@@ -44,7 +44,7 @@ def open_session(deaths: "pa.Table", budget: Fraction, source: Source | None = N
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Columns:
-    """The columns of the table as whole numbers: ages, and positions within the public domains."""
+    """The columns of the table as integers: ages, and positions within the public domains."""
 
     ages: "NDArray[np.int64]"
     sexes: "NDArray[np.int64]"

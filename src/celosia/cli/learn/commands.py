@@ -284,7 +284,7 @@ def _marked(model: Model) -> list[str]:
 
 
 def _setting(text: str) -> tuple[str, Any]:
-    """A parameter as it was written: a whole number, a number, a truth value, none, or a text."""
+    """A parameter as it was written: an integer, a number, a boolean, none, or a text."""
     name, sign, value = text.partition("=")
     if not sign or not name.isidentifier() or name in {"budget", "source", "bounds", "epsilon", "delta", "rho"}:
         raise ParameterError(

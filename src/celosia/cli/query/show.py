@@ -62,7 +62,7 @@ def _with_interval(values: list[Any], ends: tuple[Any, Any]) -> tuple[list[str],
     low, high = (end.tolist() for end in ends)
     if not all(isinstance(value, int | float) for value in values):  # dates and categories
         return list(map(_value, values)), [f"{_value(a)} – {_value(b)}" for a, b in zip(low, high, strict=True)]
-    if all(isinstance(value, int) for value in values):  # whole numbers, so the interval is widened to some
+    if all(isinstance(value, int) for value in values):  # integers, so the interval is widened to some
         low, high = list(map(math.floor, low)), list(map(math.ceil, high))
     digits = 0 if all(isinstance(number, int) for number in (*values, *low, *high)) else _decimals(low, high)
     around = [f"{_number(a, digits)} – {_number(b, digits)}" for a, b in zip(low, high, strict=True)]

@@ -195,7 +195,7 @@ def _exponential_weights() -> "Weights":
 
 @lru_cache(maxsize=1)
 def _normal_weights() -> "tuple[int, Weights]":
-    """Weights of whole numbers from the least on: the normal density's integral over what is cut to each."""
+    """Weights of integers from the least on: the normal density's integral over what is cut to each."""
     mean, deviation = 12, 2
     numbers = range(mean - 10 * deviation, mean + 10 * deviation + 1)
     areas = []

@@ -84,7 +84,7 @@ def _bound(kind: str, text: str, name: str) -> Any:
     if kind == "real":
         return number
     if number.denominator != 1:
-        raise ParameterError(f"{name} of an integer column must be a whole number, not {safe_repr(text)}.")
+        raise ParameterError(f"{name} of an integer column must be an integer, not {safe_repr(text)}.")
     return number.numerator
 
 

@@ -1,6 +1,6 @@
 """The whole-number axis on which a numeric column is summed: steps of a grid between two public ends.
 
-A value is a whole number of steps, ``value = step * grid``. Values are clipped to the bounds and rounded to the nearest
+A value is an integer of steps, ``value = step * grid``. Values are clipped to the bounds and rounded to the nearest
 step *before* anything is summed, so sums are integers, exact in any order, and what one row can change is known in
 steps (Mironov 2012 and Casacuberta et al. 2022 show what sums of floats give away). ``k = step - lowest`` counts from
 the lower end and is what every summary is made of. No axis has more than 2^30 steps: that bounds every sum.
@@ -77,7 +77,7 @@ class Axis:
 
     @property
     def is_integer(self) -> bool:
-        """Whether every step is a whole number.
+        """Whether every step is an integer.
 
         >>> Axis(0, 30, Fraction(4)).whole, Axis(0, 30, Fraction(1, 4)).whole
         (True, False)
@@ -99,7 +99,7 @@ class Axis:
 
 
 def whole_axis(low: int, high: int) -> Axis:
-    """Return the axis of the whole numbers between two, both included, in steps of one.
+    """Return the axis of the integers between two, both included, in steps of one.
 
     Where that would be more than 2^30 steps, or some beyond 2^52, a step is a power of two. One number alone still gets
     a step, so that something can be divided by the length.

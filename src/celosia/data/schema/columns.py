@@ -82,7 +82,7 @@ class Kind(ABC):
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class Integer(Kind):
-    """Whole numbers between two bounds, both included.
+    """Integers between two bounds, both included.
 
     >>> Integer(0, 120)
     Integer(0, 120)
@@ -189,7 +189,7 @@ class Boolean(Kind):
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class Category(Kind):
-    """One of a public list of values, texts or whole numbers; ``ordered`` if the list goes from small to large.
+    """One of a public list of values, texts or integers; ``ordered`` if the list goes from small to large.
 
     >>> Category("F", "M")
     Category('F', 'M')

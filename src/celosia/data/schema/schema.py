@@ -238,7 +238,7 @@ def write_value(value: object) -> str:
         case bool() | int():
             return str(value).lower()
         case Fraction():
-            # Beyond 64 bits not every reader knows whole numbers.
+            # Beyond 64 bits not every reader knows integers.
             return str(value) if value.denominator == 1 and abs(value) < _LARGEST else _text(_decimal(value))
         case dt.datetime():
             return _text(value.replace(tzinfo=None).isoformat(sep=" "))

@@ -1,7 +1,7 @@
-"""What an owner writes in a schema, read as plain Python values: whole numbers, truth values, categories, dates, times.
+"""What an owner writes in a schema, read as plain Python values: integers, booleans, categories, dates, times.
 
 NumPy's and pandas' scalars, enumerations and other subclasses become Python's own types, so that equal schemas look and
-compare alike, and so that no engine and no file gets what it cannot hold: whole numbers beyond 2^62, half a surrogate
+compare alike, and so that no engine and no file gets what it cannot hold: integers beyond 2^62, half a surrogate
 pair, a NUL, a time outside the years 1 to 9999.
 """
 
@@ -19,7 +19,7 @@ _LONGEST_TEXT: Final = 1_000
 
 
 def as_whole(value: object, *, name: str) -> int:
-    """Return a whole number of at most 2^62 in magnitude; a float, even 2.0, and a truth value are none."""
+    """Return an integer of at most 2^62 in magnitude; a float, even 2.0, and a boolean are none."""
     number = int(exact_integer(value, name=name, least=-_LARGEST))  # type: ignore[arg-type] # looks at the type itself
     if number > _LARGEST:
         raise ParameterError(f"{name} must be at most 2^62, not {safe_repr(value)}.")
@@ -48,19 +48,19 @@ def as_text(value: object, *, name: str) -> str:
 
 
 def as_category(value: object, *, name: str) -> str | int:
-    """Return a value of a category: a text or a whole number."""
+    """Return a value of a category: a text or an integer."""
     if isinstance(value, str):
         return as_text(value, name=name)
     try:
         return as_whole(value, name=name)
     except ParameterError:
         raise ParameterError(
-            f"{name} must be a text, or a whole number between -2^62 and 2^62, not {safe_repr(value)}."
+            f"{name} must be a text, or an integer between -2^62 and 2^62, not {safe_repr(value)}."
         ) from None
 
 
 def as_categories(given: tuple[object, ...]) -> tuple[str | int, ...]:
-    """Return the values of a category, given one by one or as one list: all texts or all whole numbers, all different.
+    """Return the values of a category, given one by one or as one list: all texts or all integers, all different.
 
     One text is one value, not its letters.
     """
@@ -72,7 +72,7 @@ def as_categories(given: tuple[object, ...]) -> tuple[str | int, ...]:
             f"Category takes at most {_MOST_CATEGORIES:,} values: for more, Text() keeps them private."
         )
     if len(set(map(type, values))) > 1:
-        raise ParameterError(f"The values of Category must be all texts or all whole numbers, not {safe_repr(values)}.")
+        raise ParameterError(f"The values of Category must be all texts or all integers, not {safe_repr(values)}.")
     if len(set(values)) < len(values):
         seen: set[str | int] = set()
         twice = next(value for value in values if value in seen or seen.add(value))  # type: ignore[func-returns-value]

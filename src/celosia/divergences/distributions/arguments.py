@@ -1,7 +1,7 @@
 """How numbers and arrays are read in this room: as doubles, with what has no meaning refused.
 
 A NaN that slipped through would come out as a divergence, or worse as a comparison that is silently false; so it is
-stopped here, once. Truth values and text are no numbers. Infinity is a legitimate *order* and a legitimate *answer*,
+stopped here, once. Booleans and text are no numbers. Infinity is a legitimate *order* and a legitimate *answer*,
 never a legitimate mass or point.
 """
 

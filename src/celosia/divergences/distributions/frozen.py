@@ -1,4 +1,4 @@
-"""Pairs of frozen SciPy distributions: integrals over the line, sums over the whole numbers.
+"""Pairs of frozen SciPy distributions: integrals over the line, sums over the integers.
 
 SciPy's log-densities are taken at their word, with two exceptions. Laplace and discrete Laplace are written out, for
 SciPy takes the logarithm of a density that has underflowed. And where q's density vanishes deep in its own tail while
@@ -65,13 +65,13 @@ class Densities:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Countable:
-    """Two frozen discrete SciPy distributions on whole numbers."""
+    """Two frozen discrete SciPy distributions on integers."""
 
     p: Any
     q: Any
 
     def log_integral(self, integrand: Integrand) -> float:
-        """Add over the whole numbers on which the terms are not negligible."""
+        """Add over the integers on which the terms are not negligible."""
         _check_whole(self.p, self.q)
         (p_low, p_high), (q_low, q_high) = self.p.support(), self.q.support()
         low, high = min(p_low, q_low), max(p_high, q_high)
@@ -86,7 +86,7 @@ class Countable:
             return result
 
         def terms(t: "NDArray[np.float64]") -> "NDArray[np.float64]":
-            # Farther out doubles do not tell whole numbers apart: the terms go on as the power that they were.
+            # Farther out doubles do not tell integers apart: the terms go on as the power that they were.
             held = np.clip(t, -_WHOLE, _WHOLE)
             value, beyond = near(held), np.abs(t - held)
             with np.errstate(invalid="ignore"):
@@ -99,11 +99,11 @@ class Countable:
         ends = np.rint(stretch.points(np.array(found[:2])))
         first, last = max(ends[0] - 1, low), min(ends[1] + 1, high)
         if last - first > _MOST_TERMS:
-            raise InputError(f"p and q spread over more than {_MOST_TERMS} whole numbers: too many to add up.")
+            raise InputError(f"p and q spread over more than {_MOST_TERMS} integers: too many to add up.")
         return float(scipy.special.logsumexp(values(np.arange(first, last + 1))))
 
     def log_supremum(self) -> float:
-        """Search among the whole numbers: the value is found, not certified."""
+        """Search among the integers: the value is found, not certified."""
         _check_whole(self.p, self.q)
         loss = _loss(self.p, self.q)
         stretch = Stretch(low=-math.inf, high=math.inf, centre=float(self.p.median()), scale=1.0)
@@ -118,15 +118,13 @@ def _marks(p: Any, q: Any, levels: "NDArray[np.float64]" = _LEVELS) -> "NDArray[
 
 
 def _check_whole(p: Any, q: Any) -> None:
-    """Refuse atoms between the whole numbers: a sum over whole numbers would not see them."""
+    """Refuse atoms between the integers: a sum over integers would not see them."""
     for side, name in ((p, "p"), (q, "q")):
         atoms = np.concatenate(
             [np.asarray(getattr(side.dist, "xk", [0.0]), dtype=np.float64), _marks(side, side, _MODERATE)]
         )
         if (atoms != np.rint(atoms)).any():
-            raise InputError(
-                f"{name} must have its mass on whole numbers: give Discrete(points=..., probabilities=...)."
-            )
+            raise InputError(f"{name} must have its mass on integers: give Discrete(points=..., probabilities=...).")
 
 
 def _scale(p: Any, q: Any) -> float:

@@ -223,7 +223,7 @@ def quantile_cells(
 def _exact_cells(
     p: "NDArray[np.float64]", q: "NDArray[np.float64]", sliver: float
 ) -> "tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]":
-    """Cut in whole numbers, where a mass below the rounding of the sums is not lost: it too must be carried."""
+    """Cut in integers, where a mass below the rounding of the sums is not lost: it too must be carried."""
     places = [np.flatnonzero(side) for side in (p, q)]
     masses = [exact_masses(side[place]) for side, place in zip((p, q), places, strict=True)]
     sums = [sum(side) for side in masses]

@@ -64,8 +64,8 @@ def _sorted_samples(x: "NDArray[np.float64]", y: "NDArray[np.float64]", order: f
     if len(x) == len(y):
         return _mean_power(_gaps(x, y), np.full(len(x), 1 / len(x)), order)
     if len(x) * len(y) >= _EXACT:
-        raise ParameterError(f"p and q have too many samples for whole numbers to count: {len(x)} and {len(y)}.")
-    # In units of 1 / (n m) the levels are whole numbers: no sliver of rounding can pair distant quantiles.
+        raise ParameterError(f"p and q have too many samples for integers to count: {len(x)} and {len(y)}.")
+    # In units of 1 / (n m) the levels are integers: no sliver of rounding can pair distant quantiles.
     levels = [np.arange(1, len(x) + 1) * len(y), np.arange(1, len(y) + 1) * len(x)]
     merged = np.sort(np.concatenate(levels), kind="stable")  # two sorted runs: the stable sort merges them
     cuts = merged[np.concatenate([[True], merged[1:] != merged[:-1]])]

@@ -188,9 +188,7 @@ def _check_ranges(owner: Any, prefix: str) -> None:
         low, high = _RANGES[one.name]
         value = getattr(owner, one.name)
         if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-            raise ParameterError(
-                f"{prefix}{one.name} must be a whole number from {low} to {high}, not {safe_repr(value)}."
-            )
+            raise ParameterError(f"{prefix}{one.name} must be an integer from {low} to {high}, not {safe_repr(value)}.")
 
 
 def _check_text(value: object, name: str) -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class ColumnCard:
     """A column: its kind by the name that schema files use, what else was declared, and its null rule.
 
-    Bounds that are no whole numbers, dates and times are texts.
+    Bounds that are no integers, dates and times are texts.
 
     >>> ColumnCard(name="age", kind="integer", fields={"low": 0, "high": 120}, null="drop").fields["high"]
     120

@@ -81,5 +81,5 @@ def _bound(kind: Kind, value: Any, name: str) -> Any:
     if isinstance(kind, Real):
         return number
     if number.denominator != 1:
-        raise ParameterError(f"{name} must be a whole number, not {safe_repr(value)}.")
+        raise ParameterError(f"{name} must be an integer, not {safe_repr(value)}.")
     return number.numerator

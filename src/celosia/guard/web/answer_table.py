@@ -69,7 +69,7 @@ def _with_interval(values: list[Any], ends: "tuple[Any, Any]", code: str) -> lis
         around = [f"{_shown(a, code, key=True)} – {_shown(b, code, key=True)}" for a, b in zip(low, high, strict=True)]
         return [(_shown(value, code, key=True), text) for value, text in zip(values, around, strict=True)]
     whole = all(isinstance(value, int) for value in values)
-    if whole:  # so the interval is widened to whole numbers
+    if whole:  # so the interval is widened to integers
         low = [math.floor(end) if math.isfinite(end) else end for end in low]
         high = [math.ceil(end) if math.isfinite(end) else end for end in high]
     widths = [b - a for a, b in zip(low, high, strict=True) if math.isfinite(b - a) and b > a]

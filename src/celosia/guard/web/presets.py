@@ -52,5 +52,5 @@ def budget_of_preset(form: Mapping[str, str]) -> ApproxDP:
     """Return the budget that a form asks for: a ``preset`` and a public number of ``persons``."""
     text = form.get("persons", "").strip()
     if not (text.isascii() and text.isdigit() and len(text) <= _LONGEST and 0 < int(text) <= _MOST_PERSONS):
-        raise ParameterError(f"persons must be a whole number from 1 to 10^12, not {safe_repr(text)}.")
+        raise ParameterError(f"persons must be an integer from 1 to 10^12, not {safe_repr(text)}.")
     return suggest_budget(form.get("preset", ""), persons=int(text))

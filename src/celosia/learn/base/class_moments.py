@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from celosia.statistics.base.noise import Noise
 
 UNIT: Final = 2**34
-"""About how long one column of one row is, in whole numbers: whole weights then come within a third of the best."""
+"""About how long one column of one row is, in integers: whole weights then come within a third of the best."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ class ClassMoments(Measure):
         )
 
     def features(self, *k: Any) -> tuple[Any, ...]:
-        """Return the whole numbers of a row at these steps."""
+        """Return the integers of a row at these steps."""
         products = self.products
         centred = [
             (step + step - axis.steps) * factor
@@ -126,7 +126,7 @@ class ClassMoments(Measure):
         )
 
     def weighed(self, powers: "NDArray[np.int64]") -> "NDArray[Any]":
-        """Return the exact sums from sums of 1, z and z^2, class by class: whole numbers of any size."""
+        """Return the exact sums from sums of 1, z and z^2, class by class: integers of any size."""
         crowd, firsts, seconds = (np.array(weight, dtype=object) for weight in self.weights)
         squared = np.array([r * r for r in self.products.reaches], dtype=object)
         exact = powers.astype(object)

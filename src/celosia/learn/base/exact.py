@@ -1,7 +1,7 @@
 """Exact sums of what an inquiry asks for, over arrays in memory, block by block.
 
 Columns are rounded to their axes as every engine does it: clipped, to the nearest step of the kind's own grid, then to
-the measure's coarser one. Centred steps are whole numbers below 2^17 in size, so that a block's products are summed by
+the measure's coarser one. Centred steps are integers below 2^17 in size, so that a block's products are summed by
 matrix products of doubles without any rounding; blocks are added as 64-bit integers. Memory is that of one block.
 """
 
@@ -28,12 +28,12 @@ _BLOCK: Final = 8192  # rows: their products stay below 2^53, and a block of som
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stepping:
-    """How columns of doubles become centred whole numbers: see ``kernels`` for what the nine rows are."""
+    """How columns of doubles become centred integers: see ``kernels`` for what the nine rows are."""
 
     reading: NDArray[np.float64]
 
     def centred(self, values: NDArray[np.float64], more: int = 0) -> NDArray[np.float64]:
-        """Return centred and stretched whole numbers, as doubles; ``more`` columns of ones after them."""
+        """Return centred and stretched integers, as doubles; ``more`` columns of ones after them."""
         from celosia.learn.base import kernels
 
         out = np.ones((values.shape[0], values.shape[1] + more))

@@ -1,4 +1,4 @@
-"""Compiled loops over records: columns to centred whole numbers, and their powers added up class by class.
+"""Compiled loops over records: columns to centred integers, and their powers added up class by class.
 
 ``reading`` has nine rows and a column for every feature: low, high, grid, first and last step of the fine axis, the
 factor to the coarse one, its lowest step, its steps, and the multiplier of what is centred.
@@ -22,7 +22,7 @@ def _centred(value: float, reading: NDArray[np.float64], j: int) -> float:
 
 @nb.njit("void(f8[:, ::1], f8[:, ::1], f8[:, ::1])", cache=True)
 def centre(values: NDArray[np.float64], reading: NDArray[np.float64], out: NDArray[np.float64]) -> None:
-    """Write centred whole numbers, as doubles, into the first columns of ``out``."""
+    """Write centred integers, as doubles, into the first columns of ``out``."""
     for i in range(values.shape[0]):
         for j in range(values.shape[1]):
             out[i, j] = _centred(values[i, j], reading, j)

@@ -96,7 +96,7 @@ def read_target(y: Any, rows: int, estimator: Any = None) -> NDArray[np.float64]
 
 
 def read_labels(y: Any, rows: int, estimator: Any = None) -> NDArray[Any]:
-    """Return labels, one for each row: numbers, texts or truth values."""
+    """Return labels, one for each row: numbers, texts or booleans."""
     _there(y, estimator)
 
     def read() -> NDArray[Any]:

@@ -1,4 +1,4 @@
-"""Estimators that learn from sums: one pass over the records, exact whole numbers, one noise, then a solution.
+"""Estimators that learn from sums: one pass over the records, exact integers, one noise, then a solution.
 
 Because sums add up, the records may come in chunks (``partial_fit``, then ``finish``) or stay in a database
 (``session.fit``): the exact numbers are the same, and only noisy ones are ever solved. What is summed is decided from

@@ -1,7 +1,7 @@
 """Compiled passes over records for clustering: counts, displacements, a histogram of distances, votes for directions.
 
 A record's part is a function of that record and of public centres alone, computed in one fixed order whatever stands
-next to it (a matrix product would round by place), and it is whole numbers that keep their bounds exactly: a share of
+next to it (a matrix product would round by place), and it is integers that keep their bounds exactly: a share of
 at most ``whole`` in all, and for each centre a displacement of size at most ``reach``, rounded towards zero. The bound
 is checked on the integers themselves. So sums are exact, and one record's part is what ``proofs/clustering.md`` says.
 """

@@ -322,6 +322,6 @@ class _Seen:
 
 
 def check_rows(rows: int) -> None:
-    """Refuse more records than whole numbers can be summed over; the number itself is not told."""
+    """Refuse more records than integers can be summed over; the number itself is not told."""
     if rows > _MOST_ROWS:
         raise InputError("At most 2^28 records can be clustered.")

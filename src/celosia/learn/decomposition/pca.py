@@ -41,7 +41,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SummaryEstimator): 
     Parameters
     ----------
     n_components
-        How many components: a whole number, a share of the variance between 0 and 1, or None for all.
+        How many components: an integer, a share of the variance between 0 and 1, or None for all.
     whiten
         Whether ``transform`` divides each component by its standard deviation.
     epsilon, delta, rho
@@ -176,7 +176,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SummaryEstimator): 
             return
         if isinstance(wanted, float | str) or exact_integer(wanted, name="n_components") > count:
             raise ParameterError(
-                f"n_components must be a whole number from 1 to {count}, a share of the variance between 0 and 1, or "
+                f"n_components must be an integer from 1 to {count}, a share of the variance between 0 and 1, or "
                 f"None for all, not {safe_repr(wanted)}."
             )
 

@@ -1,4 +1,4 @@
-"""The coefficients of an objective as whole numbers: rounded record by record, summed exactly, noised together.
+"""The coefficients of an objective as integers: rounded record by record, summed exactly, noised together.
 
 A record's coefficients are computed in doubles and rounded to a grid so fine that nothing is lost in noise, and so
 coarse that the error of the doubles is far below a step. What rounding may add to the distance of two neighbours, a
@@ -31,7 +31,7 @@ _FINEST: Final = Fraction(2**34)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coefficients:
-    """What is summed and noised: each record's coefficients, divided by their units, as whole numbers of steps.
+    """What is summed and noised: each record's coefficients, divided by their units, as integers of steps.
 
     ``step`` is what one of them is worth. ``noised`` says which coefficients are: those that are the same for every
     record are known where the number of records is.
@@ -85,7 +85,7 @@ class Coefficients:
         return found
 
     def sums(self, X: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:  # noqa: N803 - scikit-learn's
-        """Return the sums over records, exact whole numbers of any size."""
+        """Return the sums over records, exact integers of any size."""
         total: NDArray[Any] = np.zeros(len(self.noised), dtype=object)
         for start in range(0, len(y), _BLOCK):
             block = slice(start, start + _BLOCK)

@@ -112,7 +112,7 @@ def _joint(points: NDArray[Any], unit: int) -> Extent:
 
 
 def _points(polynomials: Sequence[RecordPolynomial]) -> tuple[NDArray[Any], int] | None:
-    """Return control points, points by polynomials, as whole numbers of a common unit; None if they are too many."""
+    """Return control points, points by polynomials, as integers of a common unit; None if they are too many."""
     degrees = _degrees(polynomials)
     count, products = math.prod(degree + 1 for degree in degrees.values()), sum(map(len, polynomials))
     if count > _MOST_POINTS or count * products > _MOST_NUMBERS:
@@ -124,7 +124,7 @@ def _points(polynomials: Sequence[RecordPolynomial]) -> tuple[NDArray[Any], int]
         for polynomial in polynomials
     ]
     points = np.stack(found, axis=-1)
-    # Whole numbers of any size, unless squares of differences certainly fit into 64 bits.
+    # Integers of any size, unless squares of differences certainly fit into 64 bits.
     if 4 * int(np.abs(points).max()) ** 2 * len(polynomials) < _SAFE:
         points = points.astype(np.int64)
     return np.unique(points, axis=0) if points.dtype == np.int64 else points, unit * _stretch(degrees)

@@ -1,6 +1,6 @@
-"""How far one record moves the coefficients of the two classic losses: exact whole numbers, by formula.
+"""How far one record moves the coefficients of the two classic losses: exact integers, by formula.
 
-Columns are whole numbers from 0 to their reach; an intercept is a column that always is at its reach. What is noised
+Columns are integers from 0 to their reach; an intercept is a column that always is at its reach. What is noised
 are products of columns: the entries of X'X and X'y for least squares, and for the logistic loss the coefficients of
 its Taylor polynomial at 0 (Zhang et al. 2012). The formulas are proved in ``proofs/functional.md``, and compared with
 all corners of the box in the tests.

@@ -1,4 +1,4 @@
-"""Columns between their bounds as whole numbers from 0 to about 2^18, made of centred steps that an engine has summed.
+"""Columns between their bounds as integers from 0 to about 2^18, made of centred steps that an engine has summed.
 
 The functional mechanism is stated for features between 0 and 1. Engines sum centred steps; a column that counts from
 its lower bound is such a step, moved and stretched, so its products are whole-number combinations of what is summed.
@@ -19,7 +19,7 @@ from celosia.learn.privacy.bounds import axis_of
 from celosia.statistics.base.products import Monomial, Products
 
 Affine: TypeAlias = Mapping[Monomial, int]
-"""A sum of products of centred columns, with whole numbers before them."""
+"""A sum of products of centred columns, with integers before them."""
 
 _MOST_COLUMNS = 350
 _WIDE = 64  # columns beyond which they are stretched less, so that their noise can still be drawn
@@ -27,7 +27,7 @@ _WIDE = 64  # columns beyond which they are stretched less, so that their noise 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Stretched:
-    """Columns as whole numbers from 0 to their reach, all of nearly the same: centred steps, moved and stretched.
+    """Columns as integers from 0 to their reach, all of nearly the same: centred steps, moved and stretched.
 
     ``unit`` is what no reach exceeds, and what an intercept is. Without an intercept the line goes through the caller's
     origin, and if that is not where all bounds begin, sums with a one are needed all the same.

@@ -2,7 +2,7 @@
 
 Each gets a third of the rho and Gaussian noise of its own; the ridge is what the noise of the matrix asks for, less
 what the least eigenvalue gives (Wang 2018, with the noise of zCDP in the place of the one stated there). It is here to
-be compared with. The least eigenvalue is found in whole numbers, by signs of minors, so that one row moves it by no
+be compared with. The least eigenvalue is found in integers, by signs of minors, so that one row moves it by no
 more than its squared length: floating point would leave that open.
 """
 
@@ -38,7 +38,7 @@ _THIRD = Fraction(1, 3)
 class AdaSSPRequest(SummaryRequest):
     """The sums of X'X (each entry once) and X'y, in this order; noised with the least eigenvalue of X'X after them.
 
-    The first column of X is a constant; all are whole numbers up to ``reaches``, the target's being the last.
+    The first column of X is a constant; all are integers up to ``reaches``, the target's being the last.
     """
 
     noises: "tuple[Noise, Noise, Noise]"
@@ -166,7 +166,7 @@ def _footprints(reaches: tuple[int, ...]) -> tuple[RowSensitivity, RowSensitivit
 
 
 def least_eigenvalue(matrix: list[list[int]]) -> int:
-    """Return the least eigenvalue of a matrix of whole numbers without negative ones, less 1 and rounded up."""
+    """Return the least eigenvalue of a matrix of integers without negative ones, less 1 and rounded up."""
     guess = float(np.linalg.eigvalsh(np.array(matrix, dtype=np.float64))[0])
     low, step = max(math.floor(guess), 0), 1
     while low > 0 and not _is_positive(matrix, low):

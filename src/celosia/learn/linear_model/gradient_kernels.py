@@ -1,6 +1,6 @@
-"""Compiled passes over records for noisy gradient descent: moments, rows of whole numbers, gradients of the loss.
+"""Compiled passes over records for noisy gradient descent: moments, rows of integers, gradients of the loss.
 
-A record's part is whole numbers, and a function of that record and of public numbers alone, computed in one fixed order
+A record's part is integers, and a function of that record and of public numbers alone, computed in one fixed order
 whatever stands next to it. A row is scaled to its bounded norm and rounded towards zero, and the bound is checked on
 the integers themselves; a gradient is a whole residual times the row, with the residual cut to what the row's norm
 leaves. So sums are exact and the bounds hold as they stand, whatever doubles do (``proofs/noisy-gradient.md``).
@@ -57,7 +57,7 @@ def write_rows(
     rows: NDArray[np.int16],
     sizes: NDArray[np.int64],
 ) -> None:
-    """Write records as whole numbers, centred and in steps, cut to a norm of ``reach``; ``ones`` goes last, if not 0.
+    """Write records as integers, centred and in steps, cut to a norm of ``reach``; ``ones`` goes last, if not 0.
 
     ``scaling`` has three rows, the middles, the half ranges and the centres between -1 and 1; a feature has ``unit``
     steps. ``sizes`` gets the sum of magnitudes of each row, if ``manhattan``, and of squares otherwise.

@@ -1,6 +1,6 @@
 """What least squares sums: the moments of the features and the target, each weighted by what its noise would cost.
 
-A row's columns are centred whole numbers z, between -r and r. Summed are the count, z, the products z z' of every two
+A row's columns are centred integers z, between -r and r. Summed are the count, z, the products z z' of every two
 columns once, and 2 z^2 - r^2, which stays as close to 0 as it can. Whole-number weights decide how one joint noise is
 divided: the products with the target matter most for the coefficients, those of two features less, the more there are.
 How far one row moves all of it is known by formula (``proofs/least-squares.md``). After Wang 2018, without the smallest
@@ -251,7 +251,7 @@ def plan_for(design: "FitSpec", *, linear: bool = True) -> Plan:
 
 
 def expected_sums(products: Products, values: NDArray[np.float64]) -> NDArray[Any]:
-    """Return the whole numbers that rows with these moments of (1, columns between -1 and 1) would add up to."""
+    """Return the integers that rows with these moments of (1, columns between -1 and 1) would add up to."""
     found = values[_places(products)] * np.array(products.largest, dtype=np.float64)
     return np.array([round(number) for number in found.tolist()], dtype=object)
 

@@ -5,7 +5,7 @@ every step adds noise to a gradient of which each record's part has a bounded no
 residual times its features, so that norms are known without computing gradients one by one (Song, Chaudhuri and
 Sarwate 2013; Abadi and others 2016). Everything but the sums is worked out from noisy numbers: how far to shrink,
 where to cut, how long the steps are (a fixed upper bound of the curvature, Böhning 1992, raised by its noise), and the
-mean of the later weights. Sums of whole numbers have no rounding, and the bounds are checked on integers: see
+mean of the later weights. Sums of integers have no rounding, and the bounds are checked on integers: see
 ``proofs/noisy-gradient.md``.
 """
 
@@ -85,7 +85,7 @@ class Moments:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Rows:
-    """Records as whole numbers of a bounded norm, their classes, and the sizes of their norms."""
+    """Records as integers of a bounded norm, their classes, and the sizes of their norms."""
 
     steps: NDArray[np.int16]
     sizes: NDArray[np.int64]
@@ -141,7 +141,7 @@ def moments_sum(
 
 
 def product_sum(rows: Rows, plan: GradientPlan) -> NDArray[np.int64]:
-    """Return the exact products of columns, each pair once and weighted: whole numbers, in doubles without rounding."""
+    """Return the exact products of columns, each pair once and weighted: integers, in doubles without rounding."""
     matrix = np.zeros((plan.width, plan.width), dtype=np.int64)
     for block in _blocks(len(rows.steps)):
         part = rows.steps[block].astype(np.float64)

@@ -177,7 +177,7 @@ class CategoricalNB(NaiveBayes):
             if learned is not None:
                 return list(learned)
             if not self._privacy().private:
-                return [None] * count  # scikit-learn's: whole numbers from 0
+                return [None] * count  # scikit-learn's: integers from 0
         return [kind.domain() for kind in self._kinds(count, getattr(self, "feature_names_in_", None))]
 
     def _kinds(self, count: int, names: "Sequence[str] | None") -> tuple[Kind, ...]:

@@ -2,7 +2,7 @@
 
 Losses are functions of a prediction w·x and a target, so that a gradient is a *slope* times the row. The slope is cut
 at a bound here, whatever a loss returns: a monotone slope that is cut is monotone still, and changes no faster, so the
-step stays a contraction while no gradient is longer than the bound (proofs/pnsgd.md). In whole numbers the gradient is
+step stays a contraction while no gradient is longer than the bound (proofs/pnsgd.md). In integers the gradient is
 rounded towards 0 and its length is compared exactly. Weights are changed in place and seen by nobody in between.
 """
 
@@ -78,7 +78,7 @@ def _onto_simplex(weights: "NDArray[np.float64]", total: float) -> None:
 
 @njit(cache=True, nogil=True)
 def rounded_gradient(row: "NDArray[np.float64]", steepness: float, run: Run, out: "NDArray[np.float64]") -> None:
-    """Write a gradient in steps of ``bound / most``: whole numbers, towards 0, together no longer than ``most``.
+    """Write a gradient in steps of ``bound / most``: integers, towards 0, together no longer than ``most``.
 
     Squares of at most 2^20 steps are added without rounding: the comparison is exact, whatever the row was.
     """

@@ -80,7 +80,7 @@ def ends_of(kind: Kind) -> tuple[float, float]:
     if kind.axis is None:
         return -math.inf, math.inf
     low, high = getattr(kind, "low", None), getattr(kind, "high", None)
-    if not isinstance(low, int | Fraction) or not isinstance(high, int | Fraction):  # truth values, days, moments
+    if not isinstance(low, int | Fraction) or not isinstance(high, int | Fraction):  # booleans, days, moments
         low, high = kind.axis.low, kind.axis.high
     return float(low), float(high)
 

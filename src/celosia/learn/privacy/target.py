@@ -126,7 +126,7 @@ class Target:
         return certified_rho(self.epsilon or Fraction(0), self.delta, Fraction(sensitivity.l2_squared), width, share)
 
     def noise(self, sensitivity: Sensitivity, width: int, share: Fraction = _WHOLE) -> Noise:
-        """Return noise for ``width`` whole numbers that spends a share: of epsilon if pure, else of rho.
+        """Return noise for ``width`` integers that spends a share: of epsilon if pure, else of rho.
 
         The whole of an (epsilon, delta) goes to whichever noise is smaller.
         """

@@ -1,4 +1,4 @@
-"""The server's side: whole numbers that reports are added to, and that estimates are read from.
+"""The server's side: integers that reports are added to, and that estimates are read from.
 
 All aggregates are alike: named integer arrays, the number of reports in them, and the number of reports that were
 dropped because no client could have sent them. Two aggregates add up, in any order, so that a thousand machines give
@@ -272,4 +272,4 @@ def _stored(table: "pa.Table", name: str, shape: tuple[int, ...]) -> "NDArray[np
         if len(numbers) == size and not numbers.null_count:
             stored: NDArray[np.int64] = numbers.to_numpy(zero_copy_only=False).reshape(shape).copy()
             return stored
-    raise FormatError(f"The aggregate must have a column {name!r} with {size} whole numbers.")
+    raise FormatError(f"The aggregate must have a column {name!r} with {size} integers.")

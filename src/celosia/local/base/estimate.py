@@ -272,7 +272,7 @@ def critical_value(chance: float, hits: float = math.inf) -> float:
     from scipy.stats import poisson
 
     rare = max(hits, _FEW)
-    # One hit more: as far as it is made of few hits, a count is blurred by coins around whole numbers of them.
+    # One hit more: as far as it is made of few hits, a count is blurred by coins around integers of them.
     return max(normal, (float(poisson.isf(chance, rare)) + 1 - rare) / math.sqrt(rare))
 
 

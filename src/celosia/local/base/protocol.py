@@ -42,7 +42,7 @@ CHUNK = 1 << 16
 _CHUNK_BYTES = 1 << 22
 
 State = dict[str, "NDArray[np.int64]"]
-"""What an aggregate counts: named arrays of whole numbers, which add up when aggregates are merged."""
+"""What an aggregate counts: named arrays of integers, which add up when aggregates are merged."""
 
 E_co = TypeVar("E_co", covariant=True)
 

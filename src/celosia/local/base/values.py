@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Domain: TypeAlias = int | tuple[int, ...] | tuple[str, ...]
-"""A known set of values: so many whole numbers from 0, or the values themselves, all texts or all whole numbers."""
+"""A known set of values: so many integers from 0, or the values themselves, all texts or all integers."""
 
 _LARGEST = 2**31
 
 
 def exact_domain(domain: object, *, name: str = "domain") -> Domain:
-    """Return a domain: a number from 2 on, or at least two different texts or whole numbers."""
+    """Return a domain: a number from 2 on, or at least two different texts or integers."""
     for write in ("tolist", "to_list", "to_pylist"):  # NumPy's and pandas', Polars' and Arrow's columns
         if hasattr(domain, write) and not isinstance(domain, np.generic):
             domain = getattr(domain, write)()
@@ -33,10 +33,10 @@ def exact_domain(domain: object, *, name: str = "domain") -> Domain:
         numbers = bool not in kinds and all(isinstance(value, int | np.integer) for value in values)
         if len(values) < 2 or not (texts or numbers) or len(set(values)) < len(values):
             raise ParameterError(
-                f"{name} must be at least two values, no two of them equal, all texts or all whole numbers."
+                f"{name} must be at least two values, no two of them equal, all texts or all integers."
             )
         if not all(map(_writable, values)):
-            raise ParameterError(f"{name} must have texts that UTF-8 can write, or whole numbers of 64 bits.")
+            raise ParameterError(f"{name} must have texts that UTF-8 can write, or integers of 64 bits.")
         if texts:
             return tuple(str(value) for value in values)
         return tuple(int(value) for value in values)
@@ -73,7 +73,7 @@ def codes(values: object, domain: Domain, *, name: str = "values") -> "NDArray[n
     column = read_column(values, name=name)
     if isinstance(domain, int):
         if column.integers is None or (len(column) and not _within(column.integers, domain)):
-            raise InputError(f"{name} must be whole numbers from 0 to {domain - 1}.")
+            raise InputError(f"{name} must be integers from 0 to {domain - 1}.")
         return column.integers
     return _places(column, domain, name)
 
@@ -96,7 +96,7 @@ def _places(column: Any, domain: tuple[int, ...] | tuple[str, ...], name: str) -
 
     texts = isinstance(domain[0], str)
     if texts == (column.integers is not None) and len(column):
-        raise InputError(f"{name} must be {'texts' if texts else 'whole numbers'} of the domain.")
+        raise InputError(f"{name} must be {'texts' if texts else 'integers'} of the domain.")
     if not len(column):
         return np.empty(0, dtype=np.int64)
     if texts:

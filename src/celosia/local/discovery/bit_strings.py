@@ -1,6 +1,6 @@
-"""Values as strings of bits, so that they have beginnings: whole numbers, or texts spelt in an alphabet.
+"""Values as strings of bits, so that they have beginnings: integers, or texts spelt in an alphabet.
 
-A whole number below 2^b is its b binary digits, the highest first. A text is its letters one after the other, each as
+An integer below 2^b is its b binary digits, the highest first. A text is its letters one after the other, each as
 the binary digits of its number in the alphabet, filled up with zeros to a fixed length.
 """
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     Numbers = NDArray[np.int64]
 
 LONGEST = 62
-"""The most bits of a value: with a mark before it, it is still a positive whole number of 64 bits."""
+"""The most bits of a value: with a mark before it, it is still a positive integer of 64 bits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BitStrings:
-    """What values may be: whole numbers from 0 to ``domain - 1``, or texts of an alphabet, cut to a length."""
+    """What values may be: integers from 0 to ``domain - 1``, or texts of an alphabet, cut to a length."""
 
     domain: int | None = None
     alphabet: Alphabet | None = None
@@ -50,7 +50,7 @@ class BitStrings:
 
     @property
     def letter_bits(self) -> int:
-        """How many bits a letter has; 0 where values are whole numbers."""
+        """How many bits a letter has; 0 where values are integers."""
         return 0 if self.alphabet is None else field_width(len(self.alphabet) + 1)
 
     @property
@@ -59,7 +59,7 @@ class BitStrings:
         return field_width(self.domain) if self.domain is not None else (self.length or 0) * self.letter_bits
 
     def read(self, values: Any, *, name: str = "values") -> "Numbers":
-        """Return values as whole numbers of ``bits`` bits."""
+        """Return values as integers of ``bits`` bits."""
         if self.alphabet is not None:
             letters = spell(values, self.alphabet, self.length or 0, name=name).letters
             numbers = np.zeros(len(letters), dtype=np.int64)
@@ -69,7 +69,7 @@ class BitStrings:
             return numbers
         whole_numbers, most = read_column(values, name=name).integers, (self.domain or 0) - 1
         if whole_numbers is None or (whole_numbers.size and not _within(whole_numbers, most)):
-            raise InputError(f"{name} must be whole numbers from 0 to {most}.")
+            raise InputError(f"{name} must be integers from 0 to {most}.")
         return whole_numbers
 
     def possible(self, beginnings: "Numbers", length: int) -> "NDArray[np.bool_]":

@@ -1,6 +1,6 @@
 """Heavy hitters of a very large domain by prefix extension (PEM: Wang, Li and Jha 2021).
 
-A value is a string of bits: a whole number, or a text spelt in an alphabet. Each person draws one of a few groups and
+A value is a string of bits: an integer, or a text spelt in an alphabet. Each person draws one of a few groups and
 reports only a beginning of the value, the longer the later the group, by local hashing (Wang, Blocki, Li and Jha 2017)
 with all of epsilon: a hash function is drawn from a public set, and the hash of the beginning is told by randomized
 response. Group and function are drawn without a look at the value, so a report is epsilon-private whatever they are.
@@ -54,7 +54,7 @@ class PrefixExtension(Protocol[Estimate]):
     epsilon
         What one report spends.
     domain
-        Values are whole numbers from 0 to ``domain - 1``, at most 2^62; or else give an alphabet and a length.
+        Values are integers from 0 to ``domain - 1``, at most 2^62; or else give an alphabet and a length.
     alphabet, length
         Values are texts (or bytes) of these letters, cut after ``length`` of them.
     step

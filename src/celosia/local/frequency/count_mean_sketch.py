@@ -36,7 +36,7 @@ _MOST_OUTPUTS = 1 << 16
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
 class CountMeanSketch(Protocol[Estimate]):
-    """The count-mean sketch over an open domain: whole numbers, texts or bytes.
+    """The count-mean sketch over an open domain: integers, texts or bytes.
 
     Parameters
     ----------

@@ -2,7 +2,7 @@
 
 All subsets of a fixed size w of the k values can be sent; those with the true value are e^epsilon times as likely as
 those without. With w about k / (e^epsilon + 1) no protocol has a smaller variance for all values together (Ye and Barg
-2018); the size here is the whole number with the smaller exact variance, and at least 1, where it is direct encoding.
+2018); the size here is the integer with the smaller exact variance, and at least 1, where it is direct encoding.
 See ``proofs/subset-selection.md``.
 """
 

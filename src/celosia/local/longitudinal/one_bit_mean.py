@@ -41,7 +41,7 @@ _PARTS = 1 << 52  # of the interval: about as fine as doubles are
 class OneBitMean(Memoised[MeanEstimate]):
     """A mean from one bit a person, which may be the same bit for years.
 
-    Drawn in this order: the threshold, a whole number below 2^52 from the client's memo, and then whether the truth is
+    Drawn in this order: the threshold, an integer below 2^52 from the client's memo, and then whether the truth is
     told, from the memo of 1 if the number lies above the threshold (so many parts of the interval), else of 0.
 
     Parameters

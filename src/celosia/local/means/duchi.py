@@ -73,7 +73,7 @@ class TrueBit:
         return bits
 
     def draw_one(self, part: int, source: "Source") -> bool:
-        """Draw one bit: a whole number below ``parts``, which decides the rounding, then the coin of truth."""
+        """Draw one bit: an integer below ``parts``, which decides the rounding, then the coin of truth."""
         rounded = integer_below(self.parts, source) < part
         return rounded == flip_logistic(self.epsilon, 2, source)
 

@@ -1,6 +1,6 @@
 """Numbers between two bounds, on a grid that is as fine as doubles are: what protocols for means draw from.
 
-A number of the interval becomes a whole number of parts of a grid step, 2^32 to a step, by a fixed rule in doubles; a
+A number of the interval becomes an integer of parts of a grid step, 2^32 to a step, by a fixed rule in doubles; a
 client then rounds it up or down to a step at random, so that the mean stays where it was. A mixture of reports that are
 each private is private: random rounding costs nothing. Numbers outside the bounds, NaN and nulls are an error of the
 client's, which names the bounds and never the number.
@@ -99,7 +99,7 @@ def _from_column(values: Any, name: str) -> "NDArray[Any]":
             raise _unreadable(name)
         try:
             return np.array([float(value) for value in values])
-        except OverflowError:  # a whole number that no double can hold
+        except OverflowError:  # an integer that no double can hold
             raise _unreadable(name) from None
     if isinstance(values, str | bytes | int | float | np.generic) or values is None:
         raise InputError(f"{name} must be {_LONGEST}, not one {type(values).__name__}: wrap it in a list.")
@@ -123,4 +123,4 @@ def _from_arrow(values: Any, name: str) -> "NDArray[Any]":
 
 
 def _unreadable(name: str) -> InputError:
-    return InputError(f"{name} must be {_LONGEST}, without nulls, truth values or texts.")
+    return InputError(f"{name} must be {_LONGEST}, without nulls, booleans or texts.")

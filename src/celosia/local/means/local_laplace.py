@@ -188,7 +188,7 @@ class LocalLaplace(MeanProtocol):
 
 
 def _noise(scale: Fraction, source: "Source") -> int:
-    """Draw discrete Laplace noise from whole numbers and coins alone (Canonne, Kamath and Steinke 2020).
+    """Draw discrete Laplace noise from integers and coins alone (Canonne, Kamath and Steinke 2020).
 
     With the scale t/s: u below t, kept with probability exp(-u/t), else drawn again; as many coins of probability
     exp(-1) as show True in a row; a fair coin for the sign, and all again where it is minus and the size 0.

@@ -1,6 +1,6 @@
-"""The piecewise mechanism for a mean: a whole number near the true one likely, any other one possible.
+"""The piecewise mechanism for a mean: an integer near the true one likely, any other one possible.
 
-Numbers lie on a grid of L steps; a report is a whole number below L + W, and each of the W numbers in the window at the
+Numbers lie on a grid of L steps; a report is an integer below L + W, and each of the W numbers in the window at the
 true position is e^epsilon times as likely as each one outside it. Nothing else about the position shows: a report is
 epsilon-private. The estimate is unbiased, exactly, up to the reading of numbers to 2^-32 of a step. With W near
 L e^(-epsilon/2) this is the mechanism of Wang, Xiao, Yang, Zhao, Hui, Shin, Shin and Yu 2019; a wider window has less
@@ -73,7 +73,7 @@ class Piecewise(MeanProtocol):
 
     @property
     def bits(self) -> int:
-        """A report is a whole number below L + W.
+        """A report is an integer below L + W.
 
         >>> Piecewise(low=0, high=1, epsilon=4).bits
         21
@@ -81,7 +81,7 @@ class Piecewise(MeanProtocol):
         return field_width(self.window.size)
 
     def outputs(self) -> Bytes | None:
-        """All whole numbers below L + W, on a grid of at most some thousand steps.
+        """All integers below L + W, on a grid of at most some thousand steps.
 
         >>> len(Piecewise(low=0, high=1, epsilon=2, grid=8).outputs())
         11

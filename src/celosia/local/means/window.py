@@ -1,6 +1,6 @@
 """A report that lies in a window at the true position likely, and anywhere else possibly: the piecewise law on a grid.
 
-Positions are 0 to L, reports the M = L + W whole numbers from 0; the W of them that start at the position are the
+Positions are 0 to L, reports the M = L + W integers from 0; the W of them that start at the position are the
 window. Each number inside has e^epsilon times the probability of each one outside, so the law is epsilon-private
 whatever W is, and the mean of a report is a linear function of the position, exactly: `proofs/local-means.md`. The
 discrete form of the mechanism of Wang, Xiao, Yang, Zhao, Hui, Shin, Shin and Yu 2019.
@@ -38,7 +38,7 @@ def exact_width(width: Width, epsilon: Fraction, steps: int) -> int:
     """Return a number of likely reports, from 1 to ``steps``."""
     if isinstance(width, str):
         if width not in _WIDTHS:
-            raise ParameterError(f'width must be a whole number, "published" or "least", not {safe_repr(width)}.')
+            raise ParameterError(f'width must be an integer, "published" or "least", not {safe_repr(width)}.')
         return _WIDTHS[width](epsilon, steps)
     likely = exact_integer(width, name="width")
     if likely > steps:
@@ -47,7 +47,7 @@ def exact_width(width: Width, epsilon: Fraction, steps: int) -> int:
 
 
 def published_width(epsilon: Fraction, steps: int) -> int:
-    """Return the width of Wang et al.: the whole number nearest to ``steps * exp(-epsilon/2)``, but 1 at least."""
+    """Return the width of Wang et al.: the integer nearest to ``steps * exp(-epsilon/2)``, but 1 at least."""
     return max(1, math.floor(steps * exp_at_most(-epsilon / 2) + Fraction(1, 2)))
 
 

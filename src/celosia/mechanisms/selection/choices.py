@@ -181,7 +181,7 @@ def _least(gaps: "Integers", allowed: "NDArray[np.bool_]") -> "Integers":
 
 
 def _below_each(bounds: "Integers", source: "Source") -> "Integers":
-    """Draw one whole number below each bound, all equally likely."""
+    """Draw one integer below each bound, all equally likely."""
     shifts = (_WORD - np.frexp(bounds.astype(np.float64))[1]).astype(
         np.uint64
     )  # enough bits for the bound, or one more
@@ -197,7 +197,7 @@ def _checked(gaps: "Integers", allowed: "NDArray[np.bool_] | None") -> "tuple[In
     gaps = np.asarray(gaps)
     allowed = np.ones(gaps.shape, dtype=np.bool_) if allowed is None else np.asarray(allowed)
     if gaps.ndim != 2 or gaps.dtype != np.int64 or gaps.shape != allowed.shape or not gaps.shape[1]:
-        raise ParameterError("gaps must be a table of whole numbers of 64 bits, one row for each choice.")
+        raise ParameterError("gaps must be a table of integers of 64 bits, one row for each choice.")
     if gaps.size and (int(gaps.min()) < 0 or not allowed.any(axis=1).all()):
         raise ParameterError("gaps must be 0 or greater, with something to choose in each row.")
     return gaps, allowed

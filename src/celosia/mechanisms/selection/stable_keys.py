@@ -185,7 +185,7 @@ class StableKeys(ReprMixin):
         numbers = np.asarray(counts)
         if numbers.ndim != 1 or numbers.dtype.kind not in "iu":
             if numbers.size or numbers.ndim != 1:
-                raise InputError("counts must be a list of whole numbers, one for each key.")
+                raise InputError("counts must be a list of integers, one for each key.")
             numbers = numbers.astype(np.int64)
         noise = DiscreteLaplace(self._touched / self.epsilon).sample(numbers.size, source_or_system(source))
         noisy = np.asarray(add_to_array(numbers, noise, None), dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Fitting an estimator inside the engine: it says which whole numbers it wants summed, and gets them noisy.
+"""Fitting an estimator inside the engine: it says which integers it wants summed, and gets them noisy.
 
 No row leaves the database, and no exact sum leaves this file. What an estimator asks is known from the schema alone, so
 its cost is reserved before anything is read. A row counts where every column that was named has a value; the rows of

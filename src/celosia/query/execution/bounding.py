@@ -68,7 +68,7 @@ def marked_cells(table: "ir.Table", groups: int, order: KeyedOrder, dialect: Dia
 
 
 def bucketed(number: "ir.Value") -> "ir.Value":
-    """Return the bucket of a whole number from 1 on: the first ``i`` with ``number <= 2^i``, but at most the last."""
+    """Return the bucket of an integer from 1 on: the first ``i`` with ``number <= 2^i``, but at most the last."""
     import ibis
 
     last = DOUBLINGS - 1
@@ -81,7 +81,7 @@ def bucketed(number: "ir.Value") -> "ir.Value":
 def averaged(total: "ir.Value", count: "ir.Value", rows: int, reach: tuple[int, int]) -> "ir.Value":
     """Return a person's sum over ``count`` rows of a cell as that of ``rows``, where there are more; never above it.
 
-    Exact where the product is below 2^53: then a quotient that is not whole is further from the next whole number than
+    Exact where the product is below 2^53: then a quotient that is not whole is further from the next integer than
     its rounding error. Beyond, the quotient is made smaller by more than all rounding errors. Towards zero for either
     sign. ``reach`` are the least and the largest feature of a row: whatever the arithmetic did, the result is within as
     many times that.

@@ -1,7 +1,7 @@
 """From what a column holds to what its kind allows, inside the engine.
 
 Whatever is no value follows the null rule, numbers are clipped, and only then is anything computed or cast, so that no
-content can raise an error. A clean value is a whole number wherever it can be: an integer itself, days, seconds, or
+content can raise an error. A clean value is an integer wherever it can be: an integer itself, days, seconds, or
 steps of a Real's grid, found as ``floor(x / grid + 1/2)`` in IEEE doubles. That is monotone in ``x``, so its values at
 the two bounds, computed here, bound it everywhere: what one row can change holds to the last bit.
 """
@@ -78,7 +78,7 @@ def settled(step: "ir.Value", kind: Real) -> "ir.Value":
 
 
 def steps(number: "ir.Value", kind: Kind) -> "ir.Value":
-    """Return the step on the kind's axis, counted from its lower end, of a clean value that is a whole number."""
+    """Return the step on the kind's axis, counted from its lower end, of a clean value that is an integer."""
     axis = kind.axis
     if axis is None:
         raise QueryError(f"{type(kind).__name__} is no number.")
@@ -147,7 +147,7 @@ def _moment(raw: "ir.Value", kind: Kind, dialect: Dialect) -> "ir.Value":
 
 
 def _truth(raw: "ir.Value", dialect: Dialect) -> "ir.Value":
-    """0 and 1 are truth values, whatever their type; nothing else is."""
+    """0 and 1 are booleans, whatever their type; nothing else is."""
     import ibis
 
     type_ = raw.type()
@@ -181,7 +181,7 @@ def _known(raw: "ir.Value", kind: Category | Text, dialect: Dialect) -> "ir.Valu
 
 
 class _Whole(NamedTuple):
-    """Whole numbers between two ends, however far apart: what an axis would be, were it not for sums."""
+    """Integers between two ends, however far apart: what an axis would be, were it not for sums."""
 
     lowest: int
     highest: int

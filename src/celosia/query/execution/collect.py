@@ -66,7 +66,7 @@ class Sums:
 
 
 def decoded(column: "pa.Array", kind: Kind) -> "pa.Array":
-    """Return labels as values of their kind: dates, times and truth values in Arrow's own types."""
+    """Return labels as values of their kind: dates, times and booleans in Arrow's own types."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -36,7 +36,7 @@ def check_columns(table: "Table", raw: "ir.Table") -> None:
     if table.person in types and not _identifies(types[table.person]):
         problems.append(
             f"The person column {safe_repr(table.person)} is of the type {types[table.person]}: "
-            "it must hold whole numbers or texts."
+            "it must hold integers or texts."
         )
     if problems:
         raise SchemaError(" ".join(problems))

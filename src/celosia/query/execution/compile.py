@@ -76,7 +76,7 @@ def _literal(value: object) -> "ir.Value":
             return integer_literal(int(whole_number(value, _TIME)))
         case dt.date():
             return integer_literal(int(whole_number(value, _DAY)))
-    raise QueryError("A literal is a number, a text, a truth value, a date or a time.")
+    raise QueryError("A literal is a number, a text, a boolean, a date or a time.")
 
 
 # --------------------------------------------------------------------------------------------------- dates and texts

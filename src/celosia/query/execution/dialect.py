@@ -211,6 +211,6 @@ def quotient(number: "ir.Value", divisor: int) -> "ir.Value":
     """Return the integer quotient, rounded down, of an integer below 2^53 by a positive one.
 
     Integer division differs between engines. A quotient of doubles is exact where it is whole; elsewhere it is further
-    from a whole number than its rounding error, because dividend times 2^-53 is less than one.
+    from an integer than its rounding error, because dividend times 2^-53 is less than one.
     """
     return (number.cast("float64") / double(float(divisor))).floor().cast("int64")

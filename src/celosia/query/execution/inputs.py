@@ -1,4 +1,4 @@
-"""What the requests of a query need of each row, as columns of whole numbers; and the sums that are made of them.
+"""What the requests of a query need of each row, as columns of integers; and the sums that are made of them.
 
 A request is *summed* (features of a row are added up), *counted* (rows are counted by value or bin) or counts what is
 *distinct*. A row without a value in a request's columns has nulls there, and adds nothing.

@@ -204,7 +204,7 @@ def _identity(raw: "ir.Value", dialect: Dialect) -> "ir.Value":
     import ibis
 
     type_ = raw.type()
-    if type_.is_floating():  # whole numbers with gaps, in frames that have no nulls for integers
+    if type_.is_floating():  # integers with gaps, in frames that have no nulls for integers
         number = raw.cast("float64")
         inside = ibis.cases((number == number.floor().cast("float64"), number.floor().cast("int64")), else_=no("int64"))
         return ibis.cases((number.abs() <= double(_LARGEST_EXACT), inside), else_=no("int64"))
@@ -272,7 +272,7 @@ def _aggregated(function: str, column: "ir.Value", dialect: Dialect) -> "ir.Valu
 
 
 def _restored(number: "ir.Value", inner: Kind | None, kind: Kind, dialect: Dialect) -> "ir.Value":
-    """What was computed with whole numbers, as a value of the new column's kind."""
+    """What was computed with integers, as a value of the new column's kind."""
     if isinstance(kind, Boolean):
         return number == integer_literal(1)
     if isinstance(kind, Real):

@@ -1,4 +1,4 @@
-"""Typing rules of arithmetic: on whole numbers, reals, and dates or times with whole days.
+"""Typing rules of arithmetic: on integers, reals, and dates or times with whole days.
 
 A result lies where interval arithmetic says; what could overflow, underflow or leave the calendar is refused.
 """
@@ -58,7 +58,7 @@ def _remainder(args: Sequence[Typed]) -> Typed:
     a, b = _operands("%", args)
     if not a.is_integer or not b.is_integer or not args[1].literal or b.low <= 0:
         raise QueryError(
-            f"% is for a whole number and a positive whole number that is written out, as in age % 10; "
+            f"% is for an integer and a positive integer that is written out, as in age % 10; "
             f"not for {args[0].described} and {args[1].described}."
         )
     return _numbers("%", intervals.remainder(a, int(b.low)), args)

@@ -119,9 +119,7 @@ def _later(end: dt.datetime, seconds: int) -> dt.datetime | None:
 
 def _whole(name: str, a: Typed, most: int) -> int:
     if type(a.written) is not int or abs(a.written) > most:
-        raise QueryError(
-            f"{name}(x, number) takes a whole number that is written out, at most {most:,}, not {a.label}."
-        )
+        raise QueryError(f"{name}(x, number) takes an integer that is written out, at most {most:,}, not {a.label}.")
     return a.written
 
 

@@ -65,7 +65,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Literal:
-    """A value that is written down: a number, a text, a truth value, a date, a time in UTC, or None for null.
+    """A value that is written down: a number, a text, a boolean, a date, a time in UTC, or None for null.
 
     ``1``, ``1.0`` and ``True`` are different literals.
     """
@@ -227,7 +227,7 @@ def _checked(value: object) -> Scalar:
             return _text(value)
         case dt.date():
             return _day_or_time(value)
-    raise QueryError(f"A literal is a number, a text, a truth value, a date or a time, not {safe_repr(value)}.")
+    raise QueryError(f"A literal is a number, a text, a boolean, a date or a time, not {safe_repr(value)}.")
 
 
 def _number(value: float) -> float:

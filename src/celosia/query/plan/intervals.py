@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from celosia.data.schema.axis import Axis
 
 LARGEST_WHOLE: Final = 2**62
-"""Whole numbers stay within plus and minus this: a sum of two still fits 64 bits."""
+"""Integers stay within plus and minus this: a sum of two still fits 64 bits."""
 
 LARGEST_REAL: Final = Fraction(1e100)
 """Reals stay within plus and minus this: a product of three still is a double."""

@@ -247,7 +247,7 @@ def _check_known(expressions: Iterable[Expression], names: Sequence[str]) -> Non
 
 def _check_limit(limit: object) -> None:
     if limit is not None and (not isinstance(limit, int) or isinstance(limit, bool) or not 0 <= limit <= _MOST_ROWS):
-        raise QueryError(f"limit must be a whole number of rows, not {safe_repr(limit)}.")
+        raise QueryError(f"limit must be an integer of rows, not {safe_repr(limit)}.")
 
 
 def _check_cells(cells: "tuple[tuple[Value, ...], ...]", columns: int) -> None:
@@ -289,6 +289,6 @@ def _are_parameters(kind: str, parameters: tuple[int | Fraction | str, ...]) -> 
 
 _PARAMETERS: Final = {
     "quantile": "one parameter, a Fraction between 0 and 1",
-    "top_k": "one parameter, a whole number of at least 1",
+    "top_k": "one parameter, an integer of at least 1",
     "mean": f"no parameters, or {_HALF_HALF!r}",
 }

@@ -169,7 +169,7 @@ def _check_key_join(
         if _family(left[column]) != _family(right[other]):
             raise QueryError(
                 f"The join compares {safe_repr(column)}, which is {left[column]!r}, with {safe_repr(other)}, which is "
-                f"{right[other]!r}: both must be whole numbers, texts, truth values or dates."
+                f"{right[other]!r}: both must be integers, texts, booleans or dates."
             )
 
 

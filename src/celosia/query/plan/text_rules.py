@@ -116,7 +116,7 @@ def _position(name: str, a: Typed, wanted: str) -> int:
     if type(a.written) is not int or not least <= a.written <= _FARTHEST:
         hint = "; RIGHT(text, length) counts from the end" if wanted == "start" else ""
         raise QueryError(
-            f"The {wanted} in {name.upper()} is a whole number from {least} to {_FARTHEST:,} that is written out, "
+            f"The {wanted} in {name.upper()} is an integer from {least} to {_FARTHEST:,} that is written out, "
             f"not {a.label}{hint}."
         )
     return a.written

@@ -32,7 +32,7 @@ FAMILIES: Final = {
     "timestamp": "a time",
     "null": "NULL",
 }
-"""The families of values, and what a message calls one of them. Codes are categories that are whole numbers."""
+"""The families of values, and what a message calls one of them. Codes are categories that are integers."""
 
 _FAMILIES: Final[dict[type[Kind], str]] = {
     Integer: "number",

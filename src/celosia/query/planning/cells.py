@@ -141,7 +141,7 @@ def _distinct(column: "Sequence[Any]", *, repeated: bool = False) -> "tuple[Any,
         empty = any(value is None or value != value for value in different)  # noqa: PLR0124 - NaN, pandas' NaT
     except TypeError:  # what has no hash, and pandas' NA
         raise QueryError(
-            f"A key to group by is a number, a text, a truth value or a date, not {safe_repr(column)}."
+            f"A key to group by is a number, a text, a boolean or a date, not {safe_repr(column)}."
         ) from None
     if empty:
         raise QueryError("A key to group by cannot be null: rows without a key are in no group.")

@@ -1,4 +1,4 @@
-"""Which whole numbers the aggregates of a query need, so that those that can share a measurement do.
+"""Which integers the aggregates of a query need, so that those that can share a measurement do.
 
 A mean is made of the two sums of its distances to the bounds, which together say how many rows there are: a count and a
 sum over the same rows come with it, at no further cost. Means of several columns share one measurement and one number

@@ -59,7 +59,7 @@ def apply_calendar(name: str, moment: Vector, given: "Sequence[Scalar]") -> Vect
         return _truncated(moment, days, seconds, given[0])
     number = given[0]
     if type(number) is not int or abs(number) > _MOST:
-        raise QueryError(f"{name.upper()} takes a whole number that is written out.")
+        raise QueryError(f"{name.upper()} takes an integer that is written out.")
     if name == "add_months":
         return _joined(moment, _months_later(days, number), seconds)
     return _joined(moment, days, seconds + number)

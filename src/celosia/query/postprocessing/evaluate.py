@@ -1,7 +1,7 @@
 """Expressions over noisy answers: outputs, HAVING and ORDER BY. Nothing private is left in them, so they cost nothing.
 
 They mean the same as in a query (``plan.operations``): null passes through, and AND, OR, IN and BETWEEN
-know three truth values as SQL does. A quotient by zero and a number that is not finite, or whole and beyond 2^62, are
+know three booleans as SQL does. A quotient by zero and a number that is not finite, or whole and beyond 2^62, are
 null. Whether an expression can be computed depends on the types of the columns alone, never on their values, and a
 column of nothing but nulls fits every type: what passes a rehearsal before anything is paid for does not fail later.
 """
@@ -35,7 +35,7 @@ _MOST_DECIMALS = 15
 _SECONDS_A_DAY = 86_400
 _EARLIEST, _LATEST = -719_162, 2_932_896  # 0001-01-01 and 9999-12-31, in days since 1970
 _FARTHEST = 10_000_000  # days, more than the calendar has
-_ALMOST_LARGEST = 1.001 * LARGEST  # where doubles are sure that a whole number is beyond
+_ALMOST_LARGEST = 1.001 * LARGEST  # where doubles are sure that an integer is beyond
 
 
 def evaluate(expression: Expression, columns: "Mapping[str, _Values]", rows: int) -> list[Any]:
@@ -273,9 +273,7 @@ def _with_written(name: str, a: Vector, others: Sequence[Expression]) -> Vector:
 
 def _round(a: Vector, decimals: "Scalar" = 0) -> Vector:
     if type(decimals) is not int or not 0 <= decimals <= _MOST_DECIMALS:
-        raise QueryError(
-            f"ROUND(x, decimals) takes a whole number of decimals from 0 to {_MOST_DECIMALS}, written out."
-        )
+        raise QueryError(f"ROUND(x, decimals) takes an integer of decimals from 0 to {_MOST_DECIMALS}, written out.")
     if a.is_integer:
         return a
     scale = 10.0**decimals

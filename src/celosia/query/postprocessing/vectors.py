@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 LARGEST: Final = 2**62
-"""Whole numbers beyond plus or minus this become null: a sum of two must fit 64 bits."""
+"""Integers beyond plus or minus this become null: a sum of two must fit 64 bits."""
 
 _MIDNIGHT = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _SECOND = dt.timedelta(seconds=1)
@@ -57,7 +57,7 @@ class Vector:
 
     @property
     def is_integer(self) -> bool:
-        """Whether the items are kept as whole numbers."""
+        """Whether the items are kept as integers."""
         return self.items.dtype.kind == "i"
 
     def repeated(self, rows: int) -> "Vector":
@@ -131,7 +131,7 @@ def _numbers(values: "Sequence[Any]", types: set[type], null: "NDArray[np.bool_]
         return Vector("number", items, null | ~np.isfinite(items))
     try:
         return Vector("number", np.array(filled, dtype=np.int64), null)
-    except OverflowError:  # still whole numbers: the type must not depend on the values
+    except OverflowError:  # still integers: the type must not depend on the values
         far = np.array([abs(value) > LARGEST for value in filled])
         kept = [0 if abs(value) > LARGEST else value for value in filled]
         return Vector("number", np.array(kept, dtype=np.int64), null | far)

@@ -83,9 +83,7 @@ def value_to_json(value: object) -> dict[str, Any]:
         case dt.date():
             written, word = plain.isoformat(), "date"
         case _:
-            raise QueryError(
-                f"A listed key is a number, a text, a truth value, a date or a time, not {safe_repr(value)}."
-            )
+            raise QueryError(f"A listed key is a number, a text, a boolean, a date or a time, not {safe_repr(value)}.")
     return {"literal": written, "type": word}
 
 

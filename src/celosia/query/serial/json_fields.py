@@ -107,7 +107,7 @@ def _check_leaf(value: object, name: str, longest: int) -> None:
         case int():
             if abs(value) <= _LARGEST:
                 return
-            message = f"The {name} holds a whole number beyond 2^64."
+            message = f"The {name} holds an integer beyond 2^64."
         case float():
             if math.isfinite(value):
                 return
@@ -165,9 +165,9 @@ def truth(value: object, name: str) -> bool:
 
 
 def whole_number(value: object, name: str) -> int:
-    """Return a whole number; true is none, and neither is 1.0."""
+    """Return an integer; true is none, and neither is 1.0."""
     if not isinstance(value, int) or isinstance(value, bool):
-        raise FormatError(f"{name} must be a whole number, not {safe_repr(value)}.")
+        raise FormatError(f"{name} must be an integer, not {safe_repr(value)}.")
     return value
 
 

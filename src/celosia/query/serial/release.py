@@ -187,7 +187,7 @@ def _only(kind: type) -> "Callable[[object], Any]":
 
 def _whole(value: object) -> int:
     if type(value) is not int or not -_MOST_64 <= value < _MOST_64:
-        raise FormatError(f"A value of a column must be a whole number of 64 bits, not {safe_repr(value)}.")
+        raise FormatError(f"A value of a column must be an integer of 64 bits, not {safe_repr(value)}.")
     return value
 
 

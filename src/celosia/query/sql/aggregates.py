@@ -193,7 +193,7 @@ def _share(node: exp.Expr | None) -> Fraction:
 def _number(node: exp.Expr | None) -> int:
     text = _written(node)
     if text is None or not text.isascii() or not text.isdigit() or len(text) > 7 or not 1 <= int(text) <= _MOST:
-        raise QueryError("The number of values is a whole number that is written out, as in TOP_K(cause, 3).")
+        raise QueryError("The number of values is an integer that is written out, as in TOP_K(cause, 3).")
     return int(text)
 
 

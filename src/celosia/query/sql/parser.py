@@ -278,5 +278,5 @@ def _limit(limit: exp.Expr | None) -> int | None:
     node = limit.args["expression"]
     text = str(node.this) if node.key == "literal" and not node.args.get("is_string") else ""
     if not (text.isascii() and text.isdigit() and len(text) <= 7 and 1 <= int(text) <= _LARGEST_LIMIT):
-        raise QueryError(f"LIMIT takes a whole number from 1 to {_LARGEST_LIMIT:,} that is written out.")
+        raise QueryError(f"LIMIT takes an integer from 1 to {_LARGEST_LIMIT:,} that is written out.")
     return int(text)

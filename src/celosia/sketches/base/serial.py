@@ -6,7 +6,7 @@
 | 1 | version of the frame, 1 |
 | 1 | kind of sketch (``Kind``) |
 | 2 | number of fields, f |
-| 8 f | the fields: unsigned whole numbers, the parameters of the sketch |
+| 8 f | the fields: unsigned integers, the parameters of the sketch |
 | 8 | length of the payload, n |
 | n | the payload: the state of the sketch |
 | 8 | XXH64, with seed 0, of all bytes before |
@@ -98,7 +98,7 @@ def read_array(payload: bytes, dtype: "DTypeLike", shape: tuple[int, ...]) -> "N
     r"""Return an array that ``write_array`` wrote, if it has exactly this shape; the array is a copy."""
     kind = np.dtype(dtype)
     expected = kind.itemsize
-    for length in shape:  # in Python's whole numbers: hostile lengths must not wrap around
+    for length in shape:  # in Python's integers: hostile lengths must not wrap around
         expected *= length
     if len(payload) != expected or max(shape) > len(payload):  # also where one length is 0
         raise FormatError("These bytes are not a sketch: their payload does not fit their parameters.")

@@ -1,4 +1,4 @@
-"""Weights of updates: whole numbers, one for all values or one for each, negative ones too.
+"""Weights of updates: integers, one for all values or one for each, negative ones too.
 
 Sums of weights are bounded by 2^62, so that no counter of 64 bits can overflow, whatever cells the values meet in.
 """
@@ -29,9 +29,9 @@ def read_weights(weights: "ArrayLike | None", count: int) -> "NDArray[np.int64]"
         given = given.astype(np.int64)
     too_large = given.dtype == np.uint64 and given.size and int(given.max()) >= 2**63
     if np.ma.isMaskedArray(given) or given.dtype.kind not in "iu" or too_large:
-        raise InputError("weights must be whole numbers from -2^63 to 2^63 - 1: scale fractions to a unit first.")
+        raise InputError("weights must be integers from -2^63 to 2^63 - 1: scale fractions to a unit first.")
     if given.shape not in {(), (count,)}:
-        raise InputError("weights must be one whole number, or one for each of the values.")
+        raise InputError("weights must be one integer, or one for each of the values.")
     return np.ascontiguousarray(given.reshape(-1), dtype=np.int64)
 
 
@@ -57,6 +57,6 @@ def _halves(numbers: "NDArray[np.int64]") -> tuple[int, int, int, int]:
 
 
 def exact_sum(numbers: "NDArray[np.int64]") -> int:
-    """Return the sum of an array as a whole number that does not wrap around."""
+    """Return the sum of an array as an integer that does not wrap around."""
     high, low, _, _ = map(int, _halves(numbers))
     return (high << _HALF) + low

@@ -1,4 +1,4 @@
-"""Ranges of whole numbers as nodes of a binary tree.
+"""Ranges of integers as nodes of a binary tree.
 
 On level 0 the nodes are the numbers themselves; node i of a level above holds the nodes 2i and 2i + 1 of the level
 below. Any range is the union of at most two nodes of each level.
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-_FARTHEST = 2**61  # then the numbers of nodes, and their sums, stay whole numbers of 64 bits
+_FARTHEST = 2**61  # then the numbers of nodes, and their sums, stay integers of 64 bits
 
 
 def tree_limits(low: int, high: int) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""Ranges, quantiles and frequent values of whole numbers: a count-min for each level of a binary tree.
+"""Ranges, quantiles and frequent values of integers: a count-min for each level of a binary tree.
 
 Every range of 2^b numbers is a sum of at most two nodes of each level of the tree over them (Cormode and Muthukrishnan
 2005). Levels with few nodes are counted exactly, each of the L finer ones in a count-min. In every row, the at most 2L
@@ -31,7 +31,7 @@ _MOST_NODES = 1 << 20
 
 
 class DyadicCountMin:
-    """Counts of ranges of the whole numbers from ``low`` to ``high``.
+    """Counts of ranges of the integers from ``low`` to ``high``.
 
     Adding or removing a record changes ``rows`` counters of each sketched level, and one of the exact level, by 1
     (``levels`` times ``rows``, plus one, in all); the counters alone are not private.
@@ -94,7 +94,7 @@ class DyadicCountMin:
         return self._exact.nbytes + sum(sketch.memory for sketch in self._sketches)
 
     def update(self, values: Values, weights: "ArrayLike | None" = None) -> None:
-        """Count whole numbers, each once or by its weight.
+        """Count integers, each once or by its weight.
 
         >>> few = DyadicCountMin(0, 99, rows=3, width=10)
         >>> few.update([5, 5, 60], weights=[1, 1, 4])
@@ -134,7 +134,7 @@ class DyadicCountMin:
         """
         first, last = np.atleast_1d(lows), np.atleast_1d(highs)
         if first.ndim != 1 or last.ndim != 1 or (first.size != last.size and 1 not in (first.size, last.size)):
-            raise InputError("lows and highs must be one whole number each, or one for each range.")
+            raise InputError("lows and highs must be one integer each, or one for each range.")
         starts, ends = np.broadcast_arrays(self._places(first, "lows"), self._places(last, "highs") + 1)
         ends = np.maximum(ends, starts)
         sums = np.zeros((self._rows if self._sketches else 1, starts.size), dtype=np.int64)
@@ -268,7 +268,7 @@ class DyadicCountMin:
 
     def _places(self, numbers: "NDArray[np.int64] | None", name: str) -> "NDArray[np.int64]":
         if numbers is None or (numbers.size and numbers.dtype.kind not in "iu"):
-            raise InputError(f"{name} must be whole numbers.")
+            raise InputError(f"{name} must be integers.")
         if numbers.size and (int(numbers.min()) < self._low or int(numbers.max()) > self._high):
             raise InputError(f"{name} must lie between {self._low} and {self._high}.")
         return numbers.astype(np.int64) - self._low

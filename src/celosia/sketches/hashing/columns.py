@@ -1,4 +1,4 @@
-"""Columns of values as flat arrays, which compiled loops can read: whole numbers, or bytes with offsets.
+"""Columns of values as flat arrays, which compiled loops can read: integers, or bytes with offsets.
 
 Lists, NumPy arrays, Arrow arrays and the columns of pandas or Polars all become one of two shapes: 64-bit integers, or
 the UTF-8 bytes of texts one after another, as Arrow keeps them (Arrow's own buffers are read where they lie). Floats,
@@ -86,7 +86,7 @@ class Column:
 
 
 def read_column(values: Values, *, name: str = "values") -> Column:
-    """Return whole numbers, texts or bytes as a column; ``name`` is what an error calls them.
+    """Return integers, texts or bytes as a column; ``name`` is what an error calls them.
 
     >>> read_column([3, 1]).integers.tolist(), read_column([b"ab", b""]).tolist()
     ([3, 1], [b'ab', b''])
@@ -244,11 +244,11 @@ def _frozen(array: "NDArray[Any]", kind: type[np.generic]) -> "NDArray[Any]":
 
 
 def _too_large(name: str) -> InputError:
-    return InputError(f"{name} must be whole numbers from -2^63 to 2^63 - 1: write larger ones as texts.")
+    return InputError(f"{name} must be integers from -2^63 to 2^63 - 1: write larger ones as texts.")
 
 
 def _unreadable(name: str, what: str) -> InputError:
     return InputError(
-        f"{name} must be all whole numbers, all texts or all bytes, without nulls, not {what}: "
-        "drop or fill what is missing, and write floats as texts or whole numbers of a unit."
+        f"{name} must be all integers, all texts or all bytes, without nulls, not {what}: "
+        "drop or fill what is missing, and write floats as texts or integers of a unit."
     )

@@ -1,6 +1,6 @@
 """A 64-bit digest of every value of a column: XXH64 (Collet 2014), the same bits on every machine.
 
-A text is digested as its UTF-8 bytes, bytes as they are, and a whole number as its 8 bytes, little-endian and in two's
+A text is digested as its UTF-8 bytes, bytes as they are, and an integer as its 8 bytes, little-endian and in two's
 complement. XXH64 spreads values well and fast but keeps no secret: whoever chooses the values and knows the seed can
 make them collide. What a sketch promises over the choice of its hash functions comes from ``family``.
 """

@@ -33,7 +33,7 @@ _P = np.uint64(2**61 - 1)
 _WIDEST = 2**31
 _MOST_ROWS = 2**24
 _MOST_INDEPENDENCE = 16
-_GRAIN = 2.0**-32  # a column takes a whole number of the 2^32 values that are mapped to it
+_GRAIN = 2.0**-32  # a column takes an integer of the 2^32 values that are mapped to it
 
 
 @njit(cache=True, nogil=True)
@@ -160,7 +160,7 @@ class HashFamily:
     def _paired(self, digests: "ArrayLike", rows: "ArrayLike") -> "tuple[NDArray[np.uint64], NDArray[np.int64]]":
         words, where = _words(digests), np.asarray(rows)
         if where.dtype.kind not in "iu" or where.shape not in {(), words.shape}:
-            raise InputError("rows must be one whole number for each digest, or one for all.")
+            raise InputError("rows must be one integer for each digest, or one for all.")
         if where.size and (int(where.min()) < 0 or int(where.max()) >= self.rows):
             raise InputError(f"rows must be from 0 to {self.rows - 1}.")
         return words, np.ascontiguousarray(np.broadcast_to(where, words.shape), dtype=np.int64)

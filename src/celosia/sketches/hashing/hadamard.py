@@ -38,7 +38,7 @@ def sign(index: "ArrayLike", column: "ArrayLike") -> "NDArray[np.int64]":
     indices, columns = np.asarray(index), np.asarray(column)
     for name, array in (("index", indices), ("column", columns)):
         if array.dtype.kind not in "iu" or (array.size and int(array.min()) < 0):
-            raise InputError(f"{name} must be whole numbers that are not negative.")
+            raise InputError(f"{name} must be integers that are not negative.")
     try:
         out = np.empty(np.broadcast_shapes(indices.shape, columns.shape), dtype=np.int64)
     except ValueError:

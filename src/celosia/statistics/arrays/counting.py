@@ -91,7 +91,7 @@ def histogram(  # noqa: PLR0913 - how to cut, and the terms of a release
         Of the bins, in increasing order; a value on an edge belongs to the bin above, but the last edge to the last
         bin. Values beyond the ends count in the first and the last bin.
     categories
-        The categories instead, texts or whole numbers.
+        The categories instead, texts or integers.
     null
         ``"drop"``, or the value or category that takes the place of what is missing or unknown.
     adjacency, unit, source

@@ -71,7 +71,7 @@ def mode(  # noqa: PLR0913 - the column and all that the schema would say of it
     array
         A NumPy array, a list, or a column of pandas, Polars or Arrow.
     categories
-        All values there can be, texts or whole numbers, known without a look at the data.
+        All values there can be, texts or integers, known without a look at the data.
     epsilon, rho
         The price, as pure privacy or as zCDP.
     null

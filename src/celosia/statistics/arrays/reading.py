@@ -36,7 +36,7 @@ class Column:
 
     @property
     def integral(self) -> bool:
-        """Whether the type holds whole numbers only."""
+        """Whether the type holds integers only."""
         return self.values.dtype.kind == "i"
 
 
@@ -132,7 +132,7 @@ def _number(item: Any) -> float:
     """Return a number, or the number that a text is, as a double; NaN for anything else."""
     try:
         return float(item)
-    except OverflowError:  # a whole number beyond the doubles, and beyond any bounds
+    except OverflowError:  # an integer beyond the doubles, and beyond any bounds
         return math.copysign(_LARGEST, 1 if item > 0 else -1)
     except (TypeError, ValueError):
         return math.nan

@@ -1,7 +1,7 @@
 """From a column to whole steps on its axis, by the rules of the schema, and from steps to exact sums.
 
 What is missing follows the null rule, numbers are clipped to their bounds and rounded to the nearest step,
-``floor(value / grid + 0.5)`` in doubles, as every engine does it. Sums are exact: whole numbers of any size.
+``floor(value / grid + 0.5)`` in doubles, as every engine does it. Sums are exact: integers of any size.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ _FITS = 2**62
 
 
 def kind_for(column: "Column", bounds: tuple[Exact, Exact], *, grid: Exact | None, null: Exact) -> Integer | Real:
-    """Return the kind that a column of numbers has between bounds: whole numbers keep steps of one."""
+    """Return the kind that a column of numbers has between bounds: integers keep steps of one."""
     low, high = pair(bounds, "bounds must be (low, high), known without a look at the data")
     whole = not isinstance(low, bool) and hasattr(low, "__index__") and hasattr(high, "__index__")
     if column.integral and whole and grid is None:
@@ -56,7 +56,7 @@ def steps_on(axis: Axis, column: "Column", kind: Integer | Real) -> tuple[NDArra
 
 
 def summary_of(measure: "Measure", steps: Sequence[NDArray[np.int64]], rows: int) -> NDArray[np.object_]:
-    """Return the exact sums of a measure's features over rows, as one cell of whole numbers of any size."""
+    """Return the exact sums of a measure's features over rows, as one cell of integers of any size."""
     largest = max(max(-low, high) for low, high in measure.reach)
     sums = [_exact_sum(feature, rows, largest) for feature in measure.features(*steps)]
     summary = np.empty((1, measure.width), dtype=object)

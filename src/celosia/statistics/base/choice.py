@@ -167,9 +167,7 @@ class Choice(ABC):
     def _counted(self, counts: "NDArray[np.int64]") -> "NDArray[np.int64]":
         numbers = np.asarray(counts)
         if numbers.ndim != 2 or numbers.shape[1] != self.width or numbers.dtype.kind not in "iuO":
-            raise InputError(
-                f"counts must be a table of whole numbers with {self.width} columns, one for each candidate."
-            )
+            raise InputError(f"counts must be a table of integers with {self.width} columns, one for each candidate.")
         if numbers.dtype.kind == "i":
             return numbers.astype(np.int64, copy=False)
         return np.minimum(numbers, _MOST).astype(np.int64)  # clipping keeps neighbours as near as they were

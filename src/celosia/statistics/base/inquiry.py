@@ -1,4 +1,4 @@
-"""What an estimator asks of private rows: whole numbers that are summed once, noised once, and then solved.
+"""What an estimator asks of private rows: integers that are summed once, noised once, and then solved.
 
 This is where queries and learning meet without knowing each other. A ``Learner`` says from public knowledge alone what
 it wants summed, how far one row moves that, and with which noise; whoever holds the rows (a database, or an array in
@@ -48,7 +48,7 @@ class Part:
 class SummaryRequest:
     """All that is summed: ``parts`` one after the other, each class by class where it is taken so, then combined.
 
-    ``combination`` is a matrix of whole numbers, NumPy's or a sparse one of SciPy's, by which the exact sums are
+    ``combination`` is a matrix of integers, NumPy's or a sparse one of SciPy's, by which the exact sums are
     multiplied before there is noise; None leaves them as they are. ``footprint`` is that of one row's part in the
     combined numbers.
 
@@ -81,12 +81,12 @@ class SummaryRequest:
 
     @property
     def summed(self) -> int:
-        """How many whole numbers are summed, before they are combined."""
+        """How many integers are summed, before they are combined."""
         return sum(part.measure.width * (self.cells if part.by_class else 1) for part in self.parts)
 
     @property
     def width(self) -> int:
-        """How many whole numbers are noised."""
+        """How many integers are noised."""
         return self.summed if self.combination is None else int(self.combination.shape[0])
 
     @property
@@ -130,11 +130,11 @@ class SummaryRequest:
     def combined(self, sums: "Sequence[NDArray[Any]]") -> "NDArray[Any]":
         """Return the exact numbers that are noised, from an array of classes by width for each part.
 
-        Whole numbers of any size go in; what comes out is exact.
+        Integers of any size go in; what comes out is exact.
         """
         flat = np.concatenate([np.asarray(array).reshape(-1) for array in sums])
         if len(flat) != self.summed:
-            raise InputError(f"The sums must be {self.summed} whole numbers.")
+            raise InputError(f"The sums must be {self.summed} integers.")
         if self.combination is None:
             return flat
         return _product(self.combination, flat)

@@ -1,4 +1,4 @@
-"""What a measure is: whole numbers that are summed over rows, how far one row moves them, and what they answer.
+"""What a measure is: integers that are summed over rows, how far one row moves them, and what they answer.
 
 One definition of the features of a row serves arrays, plain integers and database expressions alike, for it is made of
 sums and products only. The exact sums never leave the engine that made them: what a measure answers from is noisy.
@@ -91,7 +91,7 @@ class Measure(ABC):
 
     @abstractmethod
     def features(self, *k: Any) -> tuple[Any, ...]:
-        """Return the ``width`` whole numbers of a row."""
+        """Return the ``width`` integers of a row."""
 
     def averaged(self) -> "Measure":
         """Return the measure to take where the rows of a person are averaged: in parts so small that rounding is none.

@@ -1,6 +1,6 @@
 """The noise of a summary: draws of the same distribution for every cell and coordinate.
 
-A summary is an array of whole numbers, cells by coordinates, whose neighbours differ by at most a stated number of
+A summary is an array of integers, cells by coordinates, whose neighbours differ by at most a stated number of
 steps over the whole array. Noise wraps the Laplace, the Gaussian or the K-norm mechanism for it, says what was run, and
 tells how far sums of noisy coordinates can be off: that is what confidence intervals are made of. K-norm noise is drawn
 for all coordinates of a cell together.
@@ -32,7 +32,7 @@ _MOST = 2**62 - 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Noise:
-    """Laplace, Gaussian or K-norm noise for a summary of ``cells`` times ``width`` whole numbers.
+    """Laplace, Gaussian or K-norm noise for a summary of ``cells`` times ``width`` integers.
 
     With another number of cells (``dataclasses.replace``) every coordinate still gets the same noise.
 
@@ -186,7 +186,7 @@ class Noise:
         if summary.dtype == object:  # Python's integers, where 64 bits could be too few
             summary = np.minimum(np.maximum(summary, -_MOST), _MOST).astype(np.int64)
         if summary.dtype.kind not in "iu":
-            raise InputError(f"The summary must hold whole numbers, not {summary.dtype}.")
+            raise InputError(f"The summary must hold integers, not {summary.dtype}.")
         noisy: NDArray[np.int64] = self.mechanism.release(summary, source=source).value
         return noisy
 

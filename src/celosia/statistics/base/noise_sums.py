@@ -18,7 +18,7 @@ _CHOICES = 1 - np.exp2(-np.arange(0.005, 40, 0.005))  # of s, as shares of the l
 
 
 def sum_margin(mechanism: Laplace | Gaussian | KNorm, count: int, failure: float) -> float:
-    """Return what the sum of ``count`` noises of a mechanism on whole numbers exceeds with probability ``failure``.
+    """Return what the sum of ``count`` noises of a mechanism on integers exceeds with probability ``failure``.
 
     To one side; by symmetry it is as far below 0 as often.
     """

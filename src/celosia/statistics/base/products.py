@@ -1,7 +1,7 @@
 """Sums of products of columns: what least squares, principal components and normal classes are learned from.
 
-A column's step ``k`` of ``R`` is centred, ``2k - R``, and stretched by a whole number, so that every column reaches
-about as far from 0, whatever its grid: then one noise fits all. Products of at most two columns are whole numbers, and
+A column's step ``k`` of ``R`` is centred, ``2k - R``, and stretched by an integer, so that every column reaches
+about as far from 0, whatever its grid: then one noise fits all. Products of at most two columns are integers, and
 so are their sums, in memory and in a database alike. How far one row moves a chosen set of sums depends on the set, so
 whoever chooses it states the footprint; the one here holds for any set.
 """
@@ -35,7 +35,7 @@ Monomial = tuple[int, ...]
 class Products(Measure):
     """Sums of products of centred columns, one for every monomial: ``()`` counts, ``(0,)`` is a column, ``(0, 1)`` two.
 
-    ``weights``, if given, multiply them: whole numbers that say how much of the noise's precision each one gets.
+    ``weights``, if given, multiply them: integers that say how much of the noise's precision each one gets.
 
     >>> from fractions import Fraction
     >>> products = Products((Axis(0, 10, Fraction(1)),), ((), (0,), (0, 0)))

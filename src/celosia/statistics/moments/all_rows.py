@@ -52,7 +52,7 @@ class MomentsOfAll(Measure):
 
     @property
     def footprint(self) -> RowSensitivity:
-        """Three whole numbers of 0 or more that sum to R."""
+        """Three integers of 0 or more that sum to R."""
         return simplex(self.present.total)
 
     @property
@@ -61,7 +61,7 @@ class MomentsOfAll(Measure):
         return True
 
     def features(self, *k: Any) -> tuple[Any, ...]:
-        """Return the three whole numbers of a row from its step and whether it has one.
+        """Return the three integers of a row from its step and whether it has one.
 
         >>> from fractions import Fraction
         >>> ages = MomentsOfAll(FirstMoments(Axis(0, 120, Fraction(1))))

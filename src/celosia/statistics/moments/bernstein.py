@@ -176,7 +176,7 @@ class FirstMoments(Moments):
 
     @property
     def footprint(self) -> RowSensitivity:
-        """Two whole numbers of 0 or more that sum to R."""
+        """Two integers of 0 or more that sum to R."""
         return simplex(self.axis.steps * self.parts)
 
     @property
@@ -235,7 +235,7 @@ class SecondMoments(Moments):
 
     @property
     def footprint(self) -> RowSensitivity:
-        """Three whole numbers of 0 or more that sum to R^2."""
+        """Three integers of 0 or more that sum to R^2."""
         return simplex(self.axes[0].steps ** 2 * self.parts)
 
     @property

@@ -1,6 +1,6 @@
 """Covariance and correlation of two columns, from products of Bernstein polynomials.
 
-A row at steps (k, l) gives the products of ``(R - k, k)`` and ``(S - l, l)``: four whole numbers of 0 or more that sum
+A row at steps (k, l) gives the products of ``(R - k, k)`` and ``(S - l, l)``: four integers of 0 or more that sum
 to RS. With squares, for the correlation, it gives nine that sum to R^2 S^2. As for means, noise of the scale of one
 number protects all of them together. Intervals test sums that are 0 at the truth and hardly change with what else is
 unknown (the means, the ratio of the deviations), so that these cost little. The proof is in ``proofs/moments.md``.
@@ -83,7 +83,7 @@ class CrossMoments(Measure):
 
     @property
     def footprint(self) -> RowSensitivity:
-        """Whole numbers of 0 or more that sum to ``total``."""
+        """Integers of 0 or more that sum to ``total``."""
         return simplex(self.total)
 
     def features(self, *k: Any) -> tuple[Any, ...]:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class CutOffMeasure(Measure):
-    """Two whole numbers: what the limits keep and what they cut off. ``kept`` is the share of the former in all cells.
+    """Two integers: what the limits keep and what they cut off. ``kept`` is the share of the former in all cells.
 
     Take its sensitivity for one cell and one row of a unit: the footprint is that of a person.
 

@@ -28,7 +28,7 @@ _ONE = RowSensitivity(l1=1, l2_squared=1, replace_l1=1, replace_l2_squared=1)
 
 
 class _Counts(Measure):
-    """One whole number that is itself the answer."""
+    """One integer that is itself the answer."""
 
     __slots__ = ()
 

@@ -89,7 +89,7 @@ def _problem(quantiles: tuple[Fraction, ...], first: int, end: int, *, alone: bo
 class Line:
     """The rows of some cells along the axis: a table of counts, cells by bins, of which nothing is copied.
 
-    A *place* on the line is a whole number of half points from its start; a bin has ``2 * points`` of them. Ranks are
+    A *place* on the line is an integer of half points from its start; a bin has ``2 * points`` of them. Ranks are
     in units of one ``2 * points``-th of a row.
     """
 

@@ -1,7 +1,7 @@
 """The part of a line of rows in which a quantile is looked for: targets, and the distances of bins and points to them.
 
-A *place* is a whole number of half points from the start of the line; ranks are in units of one ``2 * points``-th of a
-row, times ``scale``, so that targets are whole numbers. ``proofs/quantiles.md``.
+A *place* is an integer of half points from the start of the line; ranks are in units of one ``2 * points``-th of a
+row, times ``scale``, so that targets are integers. ``proofs/quantiles.md``.
 """
 
 from fractions import Fraction
@@ -56,7 +56,7 @@ class Stretch:
         return np.asarray(self._edges[self._cells, bins] + self._counts[self._cells, bins] * within)
 
     def aim(self, share: Fraction, rank: int) -> None:
-        """Set the target; all ranks are multiplied by ``scale``, so that it is a whole number."""
+        """Set the target; all ranks are multiplied by ``scale``, so that it is an integer."""
         if share in (0, 1):
             # So many rows from the end, or in the middle where there are fewer: a place that the rows determine.
             self.scale = 2

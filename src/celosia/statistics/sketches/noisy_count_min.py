@@ -180,7 +180,7 @@ class NoisyCountMin(ReprMixin):
 
         counters = np.asarray(table)
         if counters.shape != (self.rows, self.width) or counters.dtype.kind not in "iu":
-            raise InputError(f"table must be what release gave: whole numbers, {self.rows} by {self.width}.")
+            raise InputError(f"table must be what release gave: integers, {self.rows} by {self.width}.")
         family = HashFamily(self.rows, self.width, independence=2, seed=self.seed)
         columns = family.table(digest(values, seed=self.seed))
         cells = np.take_along_axis(counters.astype(np.int64), columns, axis=1)

@@ -68,7 +68,7 @@ SCHEMA: Final = Schema(
 
 
 def nasty_rows() -> "pa.Table":
-    """Return the rows, with persons as ``person`` (whole numbers) and ``pid`` (texts)."""
+    """Return the rows, with persons as ``person`` (integers) and ``pid`` (texts)."""
     import pyarrow as pa
 
     def column(values: "list[Any]", type_: Any, stride: int) -> "pa.Array":

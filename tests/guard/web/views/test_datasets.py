@@ -19,7 +19,7 @@ def test_a_data_set_shows_what_was_declared_and_no_number_of_rows(site: Site) ->
     text = site.browser("analyst").get("/datasets/people").text
     assert "People &amp; others" in text
     assert "0 – 120" in text
-    assert "whole number" in text
+    assert "integer" in text
     assert "1900-01-01 – 2026-12-31" in text
     assert "in steps of 0.5" in text
     assert not re.search(r"\b400\b", text)  # rows of the file

@@ -31,7 +31,7 @@ def numeral(
     rounded: str = "near",
     grouped: bool = False,
 ) -> str:
-    r"""Return a number with so many decimals, or with so many significant digits where whole numbers are kept whole.
+    r"""Return a number with so many decimals, or with so many significant digits where integers are kept whole.
 
     ``grouped`` marks the thousands of four digits too, as a column of a table wants where other rows have more.
     """

@@ -73,7 +73,7 @@ def _with(limit: Guarantee, name: str, part: str) -> Guarantee:
 
 def _days(text: str) -> int:
     if not (text.isascii() and text.isdigit() and 0 < int(text[:9]) <= _MOST_DAYS):
-        raise ParameterError(f"days must be a whole number from 1 to {_MOST_DAYS}, not {safe_repr(text)}.")
+        raise ParameterError(f"days must be an integer from 1 to {_MOST_DAYS}, not {safe_repr(text)}.")
     return int(text)
 
 

@@ -47,7 +47,7 @@ def _expiry(visit: "WebSession") -> dt.datetime | None:
     if not days:
         return None
     if not (days.isascii() and days.isdigit() and 0 < int(days[:9]) <= _MOST_DAYS):
-        raise ParameterError(f"days must be a whole number from 1 to {_MOST_DAYS}, not {safe_repr(days)}.")
+        raise ParameterError(f"days must be an integer from 1 to {_MOST_DAYS}, not {safe_repr(days)}.")
     return dt.datetime.now(dt.UTC) + dt.timedelta(days=int(days))
 
 
