@@ -4,7 +4,7 @@ Textbook samplers reach only some of the doubles, and a different set of them fo
 inverse of a float's logarithm gives away its input in the low-order bits (Mironov, *On Significance of the Least
 Significant Bits for Differential Privacy*, 2012), and so does the Gaussian by Box–Muller or any sampler whose precision
 depends on the magnitude (Haney et al., *Precision-based Attacks and Interval Refining*, 2022). A mechanism on an
-integer grid answers integers of steps whatever the input, and nothing is left to see.
+integer grid answers integer numbers of steps whatever the input, and nothing is left to see.
 """
 
 from typing import Any

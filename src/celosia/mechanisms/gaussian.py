@@ -163,7 +163,7 @@ class Gaussian(AddedNoise):
 
         epsilon, delta = _given(self.epsilon), _given(self.delta)
         if size == 1:
-            shift = math.isqrt(math.floor(squared))  # one number moves by an integer of steps
+            shift = math.isqrt(math.floor(squared))  # one number moves by an integer number of steps
             variance = smallest_variance(epsilon, delta, shift)
         else:
             variance = squared / (2 * certified_rho(epsilon, delta, squared, size))

@@ -1,4 +1,4 @@
-"""Values on a grid: what is really released are integers of steps.
+"""Values on a grid: what is really released are integer numbers of steps.
 
 Integers with an integer sensitivity stay on the grid of integers. A real number is rounded to the nearest multiple
 of a power of two; dividing a double by that is exact, so rounding is the only thing that happens, and neighbours move

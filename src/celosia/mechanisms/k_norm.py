@@ -36,7 +36,7 @@ class KNorm(ReprMixin):
     epsilon
         The target, for all vectors together.
     sensitivity
-        How far the largest coordinate of a vector can move, summed over the vectors: an integer of steps.
+        How far the largest coordinate of a vector can move, summed over the vectors: an integer number of steps.
     width
         How many coordinates a vector has, at most 16.
     blocks

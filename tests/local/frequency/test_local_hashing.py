@@ -114,7 +114,7 @@ def test_public_hashes_add_the_variance_of_collisions() -> None:
 
 @pytest.mark.parametrize("size", [100, 1000, 65536])
 def test_the_variance_is_that_of_the_table(size: int) -> None:
-    # The table has g = e^epsilon + 1; an integer of buckets costs a third of a percent at most.
+    # The table has g = e^epsilon + 1; an integer number of buckets costs a third of a percent at most.
     for epsilon, variance in ((1, 3.68), (2, 0.724), (4, 0.0760)):
         protocol = LocalHashing(domain=size, epsilon=epsilon)
         assert variance * 0.999 < protocol.variance(1) < variance * 1.0035

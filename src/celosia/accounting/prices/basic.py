@@ -87,7 +87,7 @@ def pure(event: Event, by: str = "pure differential privacy") -> Fraction:
 
 
 def steps(event: LaplaceEvent | KNormEvent) -> Fraction:
-    """Return by how much neighbours differ: an integer of grid steps, unless the noise is real-valued."""
+    """Return by how much neighbours differ: an integer number of grid steps, unless the noise is real-valued."""
     return event.sensitivity if event.arithmetic == "real" else Fraction(math.floor(event.sensitivity))
 
 

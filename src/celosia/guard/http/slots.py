@@ -1,4 +1,4 @@
-"""Replies leave an integer of slots after their request came, so that the time they took says little.
+"""Replies leave an integer number of slots after their request came, so that the time they took says little.
 
 How long a query runs depends on the data: on how many rows pass a filter, on what the caches hold. A reply that spends
 budget is therefore kept until the next multiple of the slot, whole (status, headers and body), whether it is an answer

@@ -31,7 +31,7 @@ _FINEST: Final = Fraction(2**34)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coefficients:
-    """What is summed and noised: each record's coefficients, divided by their units, as integers of steps.
+    """What is summed and noised: each record's coefficients, divided by their units, as integer numbers of steps.
 
     ``step`` is what one of them is worth. ``noised`` says which coefficients are: those that are the same for every
     record are known where the number of records is.

@@ -1,6 +1,6 @@
 """How good a model is on records that were held out: a noisy sum of scores between 0 and 1, one for each record.
 
-Scores are integers of steps, so that one record moves the sum by a known number of them. Where the number of
+Scores are integer numbers of steps, so that one record moves the sum by a known number of them. Where the number of
 records is private, those that speak for the model and those that speak against it are summed side by side: a record
 divides one whole between the two, so both together have the sensitivity of one count, and their total says how many
 records there are. Every score looks at one record alone.

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from celosia.core.events import Event
 
 _STEPS: Final = 2**20  # of a gradient as long as the bound: rounding it moves nothing that could be seen
-_WIDEST: Final = 2**20  # noise, in bounds, that is still an integer of steps in a double
+_WIDEST: Final = 2**20  # noise, in bounds, that is still an integer number of steps in a double
 _DRAWN: Final = 2**18  # noises at a time: memory stays flat
 _WORK: Final = 2_000_000  # steps that are made if nothing else is asked for
 _LARGEST: Final = 2**40  # sigmas, in bounds, that are tried
@@ -307,7 +307,7 @@ class PNSGD:
                 np.copyto(kept, weights, where=np.isfinite(weights))
 
     def _noise(self, steps: int, source: "Source") -> "NDArray[np.float64]":
-        """Draw a row of noise for each step: integers of steps, or real numbers."""
+        """Draw a row of noise for each step: integer numbers of steps, or real numbers."""
         if self.amplification == "iteration":
             return RealGaussian(self.sigma).sample((steps, self.dimension), source=source)
         whole_steps = self._gaussian.release(np.zeros((steps, self.dimension), dtype=np.int64), source=source).value

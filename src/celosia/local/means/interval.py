@@ -1,6 +1,7 @@
 """Numbers between two bounds, on a grid that is as fine as doubles are: what protocols for means draw from.
 
-A number of the interval becomes an integer of parts of a grid step, 2^32 to a step, by a fixed rule in doubles; a
+A number of the interval becomes an integer number of parts of a grid step, 2^32 to a step, by a fixed rule in doubles;
+a
 client then rounds it up or down to a step at random, so that the mean stays where it was. A mixture of reports that are
 each private is private: random rounding costs nothing. Numbers outside the bounds, NaN and nulls are an error of the
 client's, which names the bounds and never the number.

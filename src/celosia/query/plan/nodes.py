@@ -247,7 +247,7 @@ def _check_known(expressions: Iterable[Expression], names: Sequence[str]) -> Non
 
 def _check_limit(limit: object) -> None:
     if limit is not None and (not isinstance(limit, int) or isinstance(limit, bool) or not 0 <= limit <= _MOST_ROWS):
-        raise QueryError(f"limit must be an integer of rows, not {safe_repr(limit)}.")
+        raise QueryError(f"limit must be an integer number of rows, not {safe_repr(limit)}.")
 
 
 def _check_cells(cells: "tuple[tuple[Value, ...], ...]", columns: int) -> None:

@@ -130,7 +130,7 @@ def _date(value: object) -> dt.date | None:
 
 
 def _moment_reader(per_second: int) -> "Callable[[Any], int | None]":
-    """How a time is counted in units since 1970, if it is an integer of them; without a zone it is in UTC."""
+    """How a time is counted in units since 1970, if it is an integer number of them; without a zone it is in UTC."""
 
     def read(value: object) -> int | None:
         if not isinstance(value, dt.datetime):

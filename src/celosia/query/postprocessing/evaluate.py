@@ -273,7 +273,9 @@ def _with_written(name: str, a: Vector, others: Sequence[Expression]) -> Vector:
 
 def _round(a: Vector, decimals: "Scalar" = 0) -> Vector:
     if type(decimals) is not int or not 0 <= decimals <= _MOST_DECIMALS:
-        raise QueryError(f"ROUND(x, decimals) takes an integer of decimals from 0 to {_MOST_DECIMALS}, written out.")
+        raise QueryError(
+            f"ROUND(x, decimals) takes an integer number of decimals from 0 to {_MOST_DECIMALS}, written out."
+        )
     if a.is_integer:
         return a
     scale = 10.0**decimals

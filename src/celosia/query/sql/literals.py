@@ -45,13 +45,13 @@ def number_literal(text: str) -> Literal:
 
 
 def interval_literal(interval: exp.Expr) -> tuple[str, Literal]:
-    """Return the unit, days, months or seconds, and the integer of them that an INTERVAL stands for."""
+    """Return the unit, days, months or seconds, and the integer number of them that an INTERVAL stands for."""
     only(interval, "this", "unit")
     amount, unit = ("" if one is None else str(one.name) for one in map(interval.args.get, ("this", "unit")))
     found = _UNITS.get(unit.upper().removesuffix("S"))
     if found is None or not re.fullmatch(r"-?\d{1,12}", amount, re.ASCII):
         raise QueryError(
-            "An INTERVAL is an integer of years, quarters, months, weeks, days, hours, minutes or seconds: "
+            "An INTERVAL is an integer number of years, quarters, months, weeks, days, hours, minutes or seconds: "
             "d + INTERVAL 30 DAY, or d + INTERVAL '1' MONTH."
         )
     return found[0], Literal(int(amount) * found[1])

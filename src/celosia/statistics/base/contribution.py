@@ -3,7 +3,7 @@
 Summaries are sums over rows of whole-number features. A row's features lie in a *footprint* around 0, which stands for
 an absent row; a unit's part of one cell lies in that footprint times the rows it may have there, also when its rows
 were averaged down. From how far the footprint reaches, and how far it is across, follows what adding, removing or
-replacing a unit can do. Everything is an integer of steps. The proof is in ``proofs/moments.md``.
+replacing a unit can do. Everything is an integer number of steps. The proof is in ``proofs/moments.md``.
 """
 
 from dataclasses import dataclass

@@ -88,5 +88,5 @@ def variance_between(variance: Numbers, mean: Numbers, means: Between, ratio: Ra
 
 
 def whole_counts(features: NDArray[np.int64], total: int) -> Any:
-    """Return the nearest integer of rows, from noisy features that sum to ``total`` in each."""
+    """Return the nearest integer number of rows, from noisy features that sum to ``total`` in each."""
     return np.rint(features.sum(axis=1, dtype=np.float64) / total).astype(np.int64)

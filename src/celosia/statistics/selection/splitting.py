@@ -89,8 +89,8 @@ def _problem(quantiles: tuple[Fraction, ...], first: int, end: int, *, alone: bo
 class Line:
     """The rows of some cells along the axis: a table of counts, cells by bins, of which nothing is copied.
 
-    A *place* on the line is an integer of half points from its start; a bin has ``2 * points`` of them. Ranks are
-    in units of one ``2 * points``-th of a row.
+    A *place* on the line is an integer number of half points from its start; a bin has ``2 * points`` of them. Ranks
+    are in units of one ``2 * points``-th of a row.
     """
 
     __slots__ = ("_counts", "_edges", "_half", "_points")

@@ -1,7 +1,7 @@
 """The part of a line of rows in which a quantile is looked for: targets, and the distances of bins and points to them.
 
-A *place* is an integer of half points from the start of the line; ranks are in units of one ``2 * points``-th of a
-row, times ``scale``, so that targets are integers. ``proofs/quantiles.md``.
+A *place* is an integer number of half points from the start of the line; ranks are in units of one ``2 * points``-th
+of a row, times ``scale``, so that targets are integers. ``proofs/quantiles.md``.
 """
 
 from fractions import Fraction
