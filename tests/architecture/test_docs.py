@@ -68,3 +68,19 @@ def test_the_pages_do_what_they_say(root: Path, name: str) -> None:
     assert len(page.examples) > 10
     results = doctest.DocTestRunner().run(page)
     assert results.failed == 0
+
+
+def test_decisions_have_one_title_each(root: Path) -> None:
+    site = (root / "mkdocs.yml").read_text(encoding="utf-8")
+    pages = sorted((root / "docs" / "adr").glob("*.md"))
+    for number, page in enumerate(pages, 1):
+        title = page.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
+        assert page.name.startswith(f"{number:04}-")
+        assert title.startswith(f"{number}. ")
+        assert f'"{title}": adr/{page.name}' in site
+
+
+def test_the_front_page_leads_to_every_package(root: Path) -> None:
+    front = (root / "docs" / "index.md").read_text(encoding="utf-8")
+    missing = [page.name for page in (root / "docs" / "api").glob("*.md") if f"(api/{page.name})" not in front]
+    assert not missing
