@@ -131,7 +131,9 @@ class Outcome:
 
 def rooms() -> list[str]:
     """Rooms that have benchmarks."""
-    return sorted(file.stem for file in FOLDER.glob("*.py") if file.stem not in {"__init__", "__main__", "harness"})
+    return sorted(
+        file.stem for file in FOLDER.glob("*.py") if file.stem not in {"__init__", "__main__", "harness", "walk"}
+    )
 
 
 def run_room(room: str, console: Console | None = None) -> list[Outcome]:
