@@ -305,7 +305,7 @@ def test_plans_are_taken_as_json_too(place: Place) -> None:
 
     table = cl.data.parse_schema_file(SCHEMA).table(str(place.folder / "deaths.csv"), name="deaths")
     plan = plan_to_json(parse_sql(str(COUNT.sql), {"deaths": table}))
-    ask = QueryRequest.from_json({"dataset": "deaths", "plan": plan, "epsilon": 0.1})
+    ask = QueryRequest(dataset="deaths", plan=plan, epsilon="0.1")
     first = place.guard.ask(place.who("ana"), ask, "k1")
     again = place.guard.ask(place.who("ana"), COUNT, "k2")  # the same question in SQL
     assert again.repeated

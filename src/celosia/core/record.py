@@ -15,10 +15,11 @@ from typing import ClassVar, NoReturn, Self, cast
 
 from celosia.core.errors import CelosiaError, FormatError, ParameterError
 from celosia.core.exact import safe_repr, show
+from celosia.core.strict_json import read_json
 
-_LONGEST = 5_000_000
-_LONGEST_NUMBER = 400
-_DEEPEST = 32
+_MAX_RECORD_LENGTH = 5_000_000
+_MAX_NUMBER_LENGTH = 400
+_MAX_RECORD_DEPTH = 32
 _LONGEST_NAME = 200
 _READABLE = 20
 
@@ -109,10 +110,17 @@ class Record(ReprMixin):
         ...
         celosia.core.errors.FormatError: PureDP needs exactly the fields adjacency, epsilon, unit.
         """
-        try:
-            record = _decode(_parse(text), depth=0)
-        except (json.JSONDecodeError, RecursionError) as error:
-            raise FormatError("The text is not JSON.") from error
+        if not isinstance(text, str):
+            raise FormatError("A record is read from a string.")
+        record = _decode(
+            read_json(
+                text,
+                decimal=_refuse_decimal,
+                max_length=_MAX_RECORD_LENGTH,
+                max_depth=_MAX_RECORD_DEPTH,
+                max_number_length=_MAX_NUMBER_LENGTH,
+            )
+        )
         if not isinstance(record, Record):
             raise FormatError("The text is JSON, but no record: a record has a kind and a version.")
         if not isinstance(record, cls):
@@ -156,32 +164,13 @@ def _encode(value: object) -> object:
     return value
 
 
-def _parse(text: object) -> object:
-    """Read JSON as narrowly as records are written: no key twice, integers of ordinary size, no NaN."""
-    if not isinstance(text, str) or len(text) > _LONGEST:
-        raise FormatError(f"A record is read from a JSON text of at most {_LONGEST} characters.")
-
-    def unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
-        if len(fields := dict(pairs)) != len(pairs):
-            raise FormatError("The text gives a field twice.")
-        return fields
-
-    def integer(digits: str) -> int:
-        return int(digits) if len(digits) <= _LONGEST_NUMBER else refuse(digits)
-
-    def refuse(number: str) -> NoReturn:
-        raise FormatError(
-            f"The text holds the number {safe_repr(number)}: records write numbers that are not whole as text."
-        )
-
-    return json.loads(text, object_pairs_hook=unique, parse_int=integer, parse_float=refuse, parse_constant=refuse)
+def _refuse_decimal(_digits: str) -> NoReturn:
+    raise ValueError("Records write numbers that are not integers as text.")
 
 
-def _decode(value: object, depth: int) -> object:
-    if depth > _DEEPEST:
-        raise FormatError(f"The text is nested deeper than {_DEEPEST} levels.")
+def _decode(value: object) -> object:
     if isinstance(value, list):
-        return tuple(_decode(item, depth + 1) for item in value)
+        return tuple(_decode(item) for item in value)
     if not isinstance(value, dict):
         return value
     fields = cast("dict[str, object]", value)
@@ -194,7 +183,7 @@ def _decode(value: object, depth: int) -> object:
             f"No record of kind {safe_repr(kind)}, version {safe_repr(version)} is known; is it of a newer release?"
         )
     record = _construct(
-        known, {name: _decode(item, depth + 1) for name, item in fields.items() if name not in ("kind", "version")}
+        known, {name: _decode(item) for name, item in fields.items() if name not in ("kind", "version")}
     )
     # A constructor takes many types, the JSON form has one: 1 for "1", true for 1, "28" for ["2", "8"] are no records.
     if _shape(_encode(record)) != _shape(value):

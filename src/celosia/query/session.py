@@ -16,6 +16,7 @@ from celosia.core.errors import CelosiaError, EngineError, NotPricedError, Param
 from celosia.core.exact import Exact, exact_positive
 from celosia.core.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 from celosia.core.release import Release
+from celosia.core.strict_json import read_json
 from celosia.data.table import Table
 from celosia.ledger.non_copyable import NonCopyable
 from celosia.noise.source import source_or_system
@@ -35,7 +36,6 @@ from celosia.query.planning.calibration import strategy_within
 from celosia.query.planning.preview import Preview, preview_of
 from celosia.query.planning.strategy import PRIVATE_KEYS, Strategy, check_noise, strategy_for
 from celosia.query.planning.target import Target
-from celosia.query.serial.json_fields import parse_json
 from celosia.query.serial.release import release_from_json, release_to_json
 
 if TYPE_CHECKING:
@@ -646,4 +646,4 @@ def _shortened(text: str) -> str:
 
 
 def _stored(text: str | None) -> "TableRelease | None":
-    return None if text is None else release_from_json(parse_json(text, most=_LONGEST_ANSWER))
+    return None if text is None else release_from_json(read_json(text, max_length=_LONGEST_ANSWER))

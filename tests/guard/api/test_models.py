@@ -14,8 +14,8 @@ from pydantic import ValidationError
 from celosia.core import ZCDP, ApproxDP, GaussianDP, PureDP
 from celosia.core.errors import FormatError, ParameterError
 from celosia.core.exact import exact
+from celosia.core.strict_json import DecimalText, read_json
 from celosia.guard.api.models import AskBody, BoundsBody, KeyBody, LimitBody, NewUserBody, PolicyBody, WindowBody
-from celosia.guard.http.strict_json import read_json
 
 ASK: dict[str, Any] = {"dataset": "deaths", "sql": "SELECT COUNT(*) FROM deaths", "epsilon": "0.1"}
 
@@ -24,15 +24,15 @@ ASK: dict[str, Any] = {"dataset": "deaths", "sql": "SELECT COUNT(*) FROM deaths"
 def test_a_json_number_is_the_decimal_that_was_written(number: Decimal) -> None:
     text = f"{number:f}"
     body = f'{{"dataset": "d", "sql": "SELECT 1", "epsilon": {text}}}'
-    read = read_json(body.encode())
-    asked = AskBody.model_validate(read).ask()
+    read = read_json(body.encode(), decimal=DecimalText)
+    asked = AskBody.model_validate(read).request()
     assert asked.epsilon is not None
     assert exact(asked.epsilon, name="epsilon") == Fraction(text)
 
 
 def test_a_number_and_its_text_are_one_request() -> None:
     digests = {
-        AskBody.model_validate(read_json(body)).ask().digest
+        AskBody.model_validate(read_json(body, decimal=DecimalText)).request().digest
         for body in (
             b'{"dataset": "d", "sql": "SELECT 1", "epsilon": 0.1}',
             b'{"epsilon": "0.1", "sql": "SELECT 1", "dataset": "d", "plan": null}',
@@ -49,6 +49,9 @@ def test_another_shape_is_refused() -> None:
         {"dataset": "x" * 201},
         {"sql": 7},
         {"sql": ""},
+        {"sql": "a\0b"},
+        {"sql": "SELECT '\ud800'"},
+        {"sql": "x" * 50_001},
         {"plan": []},
         {"plan": "x"},
         {"epsilon": True},
@@ -60,18 +63,22 @@ def test_another_shape_is_refused() -> None:
         {"error": []},
         {"error": {}},
         {"error": {"n": None}},
+        {"error": {"": 1}},
+        {"error": {"n" * 201: 1}},
+        {"error": True},
+        {"error": dict.fromkeys(map(str, range(1_001)), 1)},
         {"unknown": 1},
         {"Dataset": "deaths"},
     ]
     for wrong in cases:
-        with pytest.raises(ValidationError):
-            AskBody.model_validate(ASK | wrong)
+        with pytest.raises((ValidationError, FormatError)):
+            AskBody.model_validate(ASK | wrong).request()
 
 
 def test_sql_or_a_plan() -> None:
     for both in ({"plan": {"version": 1}}, {"sql": None}):
         with pytest.raises(FormatError, match="sql or plan"):
-            AskBody.model_validate(ASK | both).ask()
+            AskBody.model_validate(ASK | both).request()
 
 
 @pytest.mark.parametrize(
@@ -108,6 +115,9 @@ def test_a_window_beside_the_limit() -> None:
 def test_other_bodies_are_strict_too() -> None:
     cases: list[tuple[Any, dict[str, Any]]] = [
         (BoundsBody, {"low": 0}),
+        (BoundsBody, {"low": 0, "high": "1" * 401}),
+        (LimitBody, {"epsilon": ""}),
+        (LimitBody, {"epsilon": "1" * 401}),
         (BoundsBody, {"low": None, "high": 1}),
         (NewUserBody, {"name": "Ana", "role": "analyst"}),
         (NewUserBody, {"name": "ana", "role": "king"}),

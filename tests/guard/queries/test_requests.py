@@ -20,17 +20,10 @@ JSON = st.recursive(
 )
 
 
-def test_what_is_sent_is_kept_as_texts() -> None:
-    sent = GOOD | {"epsilon": 0.1, "delta": 1e-6, "rows": 1000, "level": "0.9", "confidence": 0.95}
-    ask = QueryRequest.from_json(sent)
-    assert (ask.epsilon, ask.delta, ask.rows, ask.level) == ("0.1", "1e-06", "1000", "0.9")
-    assert ask.target() == {"epsilon": "0.1", "delta": "1e-06", "confidence": "0.95", "rows": "1000"}
-
-
-def test_errors_may_be_one_number_or_one_for_each_aggregate() -> None:
-    one = {"dataset": "deaths", "sql": SQL}
-    assert QueryRequest.from_json(one | {"error": 50}).target() == {"error": "50"}
-    assert QueryRequest.from_json(one | {"error": {"count": 50, "mean": "0.5"}}).error == {"count": "50", "mean": "0.5"}
+def test_the_target_is_all_that_a_query_may_cost() -> None:
+    request = QueryRequest(**GOOD, delta="1e-06", rows="1000", level="0.9", confidence="0.95")
+    assert request.target() == {"epsilon": "0.5", "delta": "1e-06", "confidence": "0.95", "rows": "1000"}
+    assert QueryRequest(dataset="deaths", sql=SQL, error={"count": "50"}).target() == {"error": {"count": "50"}}
 
 
 def test_what_is_not_of_the_shape_is_refused() -> None:
@@ -44,14 +37,12 @@ def test_what_is_not_of_the_shape_is_refused() -> None:
         {"sql": 7},
         {"sql": "a\0b"},
         {"sql": "SELECT '\ud800'"},
-        {"sql": "x" * 100_001},
+        {"sql": "x" * 50_001},
         {"plan": {}},
         {"sql": None, "plan": []},
         {"sql": None, "plan": "SELECT"},
         {"epsilon": True},
-        {"epsilon": float("nan")},
-        {"epsilon": float("inf")},
-        {"epsilon": 10**401},
+        {"epsilon": 0.1},
         {"epsilon": "1" * 401},
         {"epsilon": ""},
         {"epsilon": []},
@@ -60,29 +51,21 @@ def test_what_is_not_of_the_shape_is_refused() -> None:
         {"error": []},
         {"error": {}},
         {"error": {"count": None}},
-        {"error": {"": 1}},
+        {"error": {"count": 1}},
+        {"error": {"": "1"}},
         {"error": True},
-        {"unknown": 1},
-        {"Epsilon": 1},
     ]
     for wrong in cases:
         with pytest.raises(FormatError):
-            QueryRequest.from_json(GOOD | wrong)
+            QueryRequest(**GOOD | wrong)
 
 
-def test_only_an_object_is_a_question() -> None:
-    cases: list[object] = [None, 3, "text", [], [GOOD]]
-    for value in cases:
-        with pytest.raises(FormatError, match="A question is a JSON object"):
-            QueryRequest.from_json(value)
-
-
-@given(JSON | st.dictionaries(st.sampled_from(["dataset", "sql", "plan", "epsilon", "error", "rho", "rows"]), JSON))
-def test_anything_else_is_refused_with_our_own_error(value: object) -> None:
+@given(st.fixed_dictionaries({}, optional=dict.fromkeys(("dataset", "sql", "plan", "epsilon", "error", "rows"), JSON)))
+def test_any_other_value_raises_a_format_error(given: dict[str, Any]) -> None:
     try:
-        ask = QueryRequest.from_json(value)
-        again = QueryRequest.from_json(json.loads(json.dumps(ask.to_json())))
-        assert again.digest == ask.digest
+        request = QueryRequest(**{"dataset": None, **given})
+        again = QueryRequest(**json.loads(json.dumps(request.to_json())))
+        assert again.digest == request.digest
     except FormatError:
         pass
 
@@ -99,7 +82,7 @@ def test_the_digest_does_not_depend_on_how_the_same_was_written() -> None:
     "other", [{"sql": SQL + " "}, {"dataset": "births"}, {"epsilon": "0.50"}, {"delta": "0"}, {"level": "0.9"}]
 )
 def test_the_digest_depends_on_everything_that_was_sent(other: dict[str, Any]) -> None:
-    assert QueryRequest.from_json(GOOD).digest != QueryRequest.from_json(GOOD | other).digest
+    assert QueryRequest(**GOOD).digest != QueryRequest(**GOOD | other).digest
 
 
 def test_a_plan_that_is_no_json_has_no_digest() -> None:

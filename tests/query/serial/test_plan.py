@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 
 import celosia as cl
 from celosia.core.errors import CelosiaError, FormatError, QueryError
+from celosia.core.strict_json import read_json
 from celosia.query.plan.expressions import Call, Column, Expression, Literal
 from celosia.query.plan.nodes import Aggregate, Base, Joined, Key, Order, PerPerson, Plan, Projected
-from celosia.query.serial.json_fields import parse_json
 from celosia.query.serial.plan import canonical, plan_from_json, plan_to_json
 from celosia.query.sql.expressions import parse_expression
 from celosia.query.sql.parser import parse_sql
@@ -63,7 +63,7 @@ def plans(draw: st.DrawFn, *, private: bool | None = None) -> Plan:
 
 
 def sent(value: object) -> Any:
-    return parse_json(json.dumps(value, allow_nan=False))
+    return read_json(json.dumps(value, allow_nan=False))
 
 
 many = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])

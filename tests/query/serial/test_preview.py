@@ -12,7 +12,7 @@ import pytest
 
 import celosia as cl
 from celosia.core.errors import CelosiaError, FormatError
-from celosia.query.serial.json_fields import parse_json
+from celosia.core.strict_json import read_json
 from celosia.query.serial.preview import preview_from_json, preview_to_json
 from tests.query.samples import asking, persons_table, rows_table
 from tests.query.serial.test_plan import paths, put
@@ -32,7 +32,7 @@ ASKED: list[Callable[[Query], Query]] = [
 
 
 def sent(preview: Preview) -> Preview:
-    return preview_from_json(parse_json(json.dumps(preview_to_json(preview), allow_nan=False)))
+    return preview_from_json(read_json(json.dumps(preview_to_json(preview), allow_nan=False)))
 
 
 @pytest.mark.parametrize("asked", ASKED)

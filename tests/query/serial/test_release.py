@@ -19,9 +19,9 @@ import celosia as cl
 from celosia.core.errors import CelosiaError, FormatError, NoIntervalError, ParameterError
 from celosia.core.events import Event, LaplaceEvent
 from celosia.core.guarantees import Guarantee
+from celosia.core.strict_json import read_json
 from celosia.noise import Seeded
 from celosia.query.release import TableRelease
-from celosia.query.serial.json_fields import parse_json
 from celosia.query.serial.release import (
     LEVELS,
     record_from_json,
@@ -42,7 +42,7 @@ PROMISE = cl.PureDP(epsilon="0.1")
 
 
 def sent(release: TableRelease) -> TableRelease:
-    return release_from_json(parse_json(json.dumps(release_to_json(release), allow_nan=False)))
+    return release_from_json(read_json(json.dumps(release_to_json(release), allow_nan=False)))
 
 
 @functools.cache

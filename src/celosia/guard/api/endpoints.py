@@ -128,7 +128,7 @@ async def _preview(request: Request, who: Who, body: AskBody) -> Response:
     """The cost of a question and how far off the answer would be. Spends nothing, and reads no data."""
     here = shared(request)
     with here.shares.held(who.name):
-        preview = await here.threads.work(here.guard.preview, who, body.ask())
+        preview = await here.threads.work(here.guard.preview, who, body.request())
     return JSONResponse(preview_to_json(preview))
 
 
@@ -145,7 +145,7 @@ async def _ask(
     """The answer, with noise. It is paid for from the data set's budget and from yours, before the data are read."""
     here = shared(request)
     with here.shares.held(who.name):
-        answer = await here.threads.ask(here.guard.ask, who, body.ask(), key)
+        answer = await here.threads.ask(here.guard.ask, who, body.request(), key)
         until, pause = time.monotonic() + wait_preferred(prefer), 0.02
         while answer.state == "reserved" and time.monotonic() < until:
             await anyio.sleep(pause)

@@ -1,8 +1,8 @@
-"""The shapes of what clients send, strictly: the API's OpenAPI document is made from them.
+"""Types of the request bodies, from which the OpenAPI document is made.
 
-No field that is not known, no type that is not said; numbers are texts or JSON numbers, which are read as they were
-written (see ``strict_json``). A shape only says what is a question or a budget; whether it makes sense is the guard's
-to say.
+A body has no unknown field and no value of another type. Numbers are strings or JSON numbers, kept as they were written
+(see ``celosia.core.strict_json``). The bounds of a query are those of ``QueryRequest``, which checks them once for
+every way in; the document shows the same constants.
 """
 
 import datetime as dt
@@ -12,29 +12,42 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSche
 
 from celosia.core.errors import ParameterError
 from celosia.core.guarantees import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP
-from celosia.guard.queries.requests import QueryRequest
+from celosia.guard.queries.requests import (
+    MAX_ERRORS,
+    MAX_NAME_LENGTH,
+    MAX_NUMBER_LENGTH,
+    MAX_SQL_LENGTH,
+    QueryRequest,
+)
 from celosia.ledger.budgets.policy import Policy, Window
-
-_LONGEST_NUMBER = 400
-_LONGEST_NAME = 200
 
 
 def _as_text(value: object) -> object:
-    # A number with a point is a text already, the one that was sent.
+    # A decimal is a string already, the one that was sent.
     return str(value) if isinstance(value, int | str) and not isinstance(value, bool) else value
 
 
-_NUMBER_SCHEMA = {
+def _string_schema(max_length: int) -> dict[str, Any]:
+    return {"type": "string", "minLength": 1, "maxLength": max_length}
+
+
+_NUMBER_SCHEMA: dict[str, Any] = {
     "anyOf": [
         {"type": "number"},
-        {"type": "string", "minLength": 1, "maxLength": _LONGEST_NUMBER, "examples": ["0.1", "1e-6", "1/3"]},
+        _string_schema(MAX_NUMBER_LENGTH) | {"examples": ["0.1", "1e-6", "1/3"]},
     ],
     "description": "A number, or its text; read exactly as it is written.",
 }
-Exactly = Annotated[
-    str, Field(min_length=1, max_length=_LONGEST_NUMBER), BeforeValidator(_as_text), WithJsonSchema(_NUMBER_SCHEMA)
-]
-Name = Annotated[str, Field(min_length=1, max_length=_LONGEST_NAME, pattern=r"^[^\u0000]+$")]
+_ERRORS_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "additionalProperties": _NUMBER_SCHEMA,
+    "propertyNames": _string_schema(MAX_NAME_LENGTH),
+    "minProperties": 1,
+    "maxProperties": MAX_ERRORS,
+}
+NumberText = Annotated[str, BeforeValidator(_as_text), WithJsonSchema(_NUMBER_SCHEMA)]
+BoundedNumberText = Annotated[NumberText, Field(min_length=1, max_length=MAX_NUMBER_LENGTH)]
+Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME_LENGTH, pattern=r"^[^\u0000]+$")]
 
 
 class _Incoming(BaseModel):
@@ -53,29 +66,29 @@ class AskBody(_Incoming):
         }
     )
 
-    dataset: Name
-    sql: Annotated[str, Field(min_length=1, max_length=50_000)] | None = None
+    dataset: Annotated[str, WithJsonSchema(_string_schema(MAX_NAME_LENGTH))]
+    sql: Annotated[str, WithJsonSchema(_string_schema(MAX_SQL_LENGTH))] | None = None
     plan: dict[str, Any] | None = None
-    epsilon: Exactly | None = None
-    delta: Exactly | None = None
-    rho: Exactly | None = None
-    error: Exactly | Annotated[dict[Name, Exactly], Field(min_length=1, max_length=1000)] | None = None
-    confidence: Exactly | None = None
-    rows: Exactly | None = None
-    level: Exactly | None = None
+    epsilon: NumberText | None = None
+    delta: NumberText | None = None
+    rho: NumberText | None = None
+    error: NumberText | Annotated[dict[str, NumberText], WithJsonSchema(_ERRORS_SCHEMA)] | None = None
+    confidence: NumberText | None = None
+    rows: NumberText | None = None
+    level: NumberText | None = None
 
-    def ask(self) -> QueryRequest:
-        """Return the question as the guard takes it."""
+    def request(self) -> QueryRequest:
+        """Return the request of the guard, which checks lengths and characters."""
         return QueryRequest(**{name: getattr(self, name) for name in self.model_fields_set})
 
 
 class LimitBody(_Incoming):
     """A limit: epsilon (with a delta or without), rho or mu."""
 
-    epsilon: Exactly | None = None
-    delta: Exactly | None = None
-    rho: Exactly | None = None
-    mu: Exactly | None = None
+    epsilon: BoundedNumberText | None = None
+    delta: BoundedNumberText | None = None
+    rho: BoundedNumberText | None = None
+    mu: BoundedNumberText | None = None
 
     def guarantee(self) -> Guarantee:
         """Return the guarantee that is meant."""
@@ -121,8 +134,8 @@ class PolicyBody(LimitBody):
 class BoundsBody(_Incoming):
     """New bounds of a column."""
 
-    low: Exactly
-    high: Exactly
+    low: BoundedNumberText
+    high: BoundedNumberText
 
 
 class NewUserBody(_Incoming):

@@ -18,7 +18,7 @@ from celosia.core import errors
 from celosia.core.errors import CelosiaError, FormatError, GuardUnreachableError, NotAllowedError, ParameterError
 from celosia.core.exact import exact_positive, safe_repr
 from celosia.core.extras import require
-from celosia.query.serial.json_fields import parse_json
+from celosia.core.strict_json import read_json
 
 if TYPE_CHECKING:
     import httpx
@@ -160,7 +160,7 @@ def _token(key: object) -> str:
 
 
 def _content(reply: "httpx.Response") -> Any:
-    return parse_json(reply.content, most=_LONGEST_BODY)
+    return read_json(reply.content, name="The reply", max_length=_LONGEST_BODY)
 
 
 def _unreached(error: Exception, url: str) -> _Failure:

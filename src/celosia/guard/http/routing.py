@@ -17,10 +17,11 @@ from fastapi.security import HTTPBearer
 from starlette.responses import Response
 
 from celosia.core.errors import FormatError, NotAllowedError
+from celosia.core.strict_json import DecimalText, read_json
 from celosia.guard.auth.identity import Identity
 from celosia.guard.http.limits import Rates, Shares, too_many
 from celosia.guard.http.problems import MEDIA_TYPE, HttpError
-from celosia.guard.http.strict_json import read_json
+from celosia.guard.queries.requests import MAX_NUMBER_LENGTH
 from celosia.guard.service import Guard
 
 P = ParamSpec("P")
@@ -74,7 +75,9 @@ class _StrictRequest(Request):
 
     async def json(self) -> Any:
         try:
-            return read_json(await self.body())
+            return read_json(
+                await self.body(), name="The body", decimal=DecimalText, max_number_length=MAX_NUMBER_LENGTH
+            )
         except FormatError as error:
             raise HttpError(400, str(error), error="FormatError") from None
 

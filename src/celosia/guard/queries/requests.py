@@ -7,7 +7,6 @@ by which a repeated request is known. Nothing is interpreted here but shapes; wh
 import datetime as dt
 import hashlib
 import json
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -16,11 +15,19 @@ from typing import Any, Final
 from celosia.core.errors import FormatError
 from celosia.core.exact import safe_repr
 
-_LONGEST_NUMBER: Final = 400
-_LONGEST_NAME: Final = 200
-_LONGEST_SQL: Final = 100_000
+MAX_NAME_LENGTH: Final = 200
+"""Characters of a name."""
+
+MAX_NUMBER_LENGTH: Final = 400
+"""Characters of a number."""
+
+MAX_SQL_LENGTH: Final = 50_000
+"""Characters of a query in SQL."""
+
+MAX_ERRORS: Final = 1_000
+"""Aggregates for which a query names an error."""
+
 _NUMBERS: Final = ("epsilon", "rho", "delta", "confidence", "rows", "level")
-_MOST_ERRORS: Final = 1_000
 _NO_TEXT: Final = re.compile("[\0\ud800-\udfff]")  # a half of a pair, which JSON can hold, is no text to a database
 
 
@@ -32,9 +39,9 @@ class QueryRequest:
     ``error``, which is one number, or one for each aggregate by name, and holds with probability ``confidence``.
     ``rows`` is a public guess of the rows in a cell; ``level`` is that of the errors in a preview.
 
-    >>> ask = QueryRequest.from_json({"dataset": "deaths", "sql": "SELECT COUNT(*) FROM deaths", "epsilon": 0.1})
-    >>> ask.epsilon, ask.target()
-    ('0.1', {'epsilon': '0.1'})
+    >>> request = QueryRequest(dataset="deaths", sql="SELECT COUNT(*) FROM deaths", epsilon="0.1")
+    >>> request.target()
+    {'epsilon': '0.1'}
     """
 
     dataset: str
@@ -49,41 +56,18 @@ class QueryRequest:
     level: str | None = None
 
     def __post_init__(self) -> None:
-        _check_text(self.dataset, "dataset", _LONGEST_NAME)
+        _check_text(self.dataset, "dataset", MAX_NAME_LENGTH)
         if (self.sql is None) == (self.plan is None):
             raise FormatError("Give sql or plan, one of them: what is asked?")
         if self.sql is not None:
-            _check_text(self.sql, "sql", _LONGEST_SQL)
+            _check_text(self.sql, "sql", MAX_SQL_LENGTH)
         elif not isinstance(self.plan, Mapping):
             raise FormatError(f"plan must be a JSON object, not {safe_repr(self.plan)}.")
         for name in _NUMBERS:
             value = getattr(self, name)
             if value is not None:
-                _check_text(value, name, _LONGEST_NUMBER)
+                _check_text(value, name, MAX_NUMBER_LENGTH)
         _check_errors(self.error)
-
-    @classmethod
-    def from_json(cls, value: object) -> "QueryRequest":
-        """Read a question from a JSON object; numbers may be JSON's or texts, other fields are refused.
-
-        >>> QueryRequest.from_json({"dataset": "deaths", "sql": "SELECT 1", "epsilon": True})
-        Traceback (most recent call last):
-        ...
-        celosia.core.errors.FormatError: epsilon must be a number or a text such as "0.1", not True.
-        """
-        if not isinstance(value, Mapping):
-            raise FormatError(
-                f"A question is a JSON object with dataset, sql or plan, and epsilon, not {safe_repr(value)}."
-            )
-        known = [field.name for field in fields(cls)]
-        unknown = [name for name in value if name not in known]
-        if unknown:
-            raise FormatError(f"A question has no field {safe_repr(unknown[0])}; it has {', '.join(known)}.")
-        given: dict[str, Any] = {name: value[name] for name in known if value.get(name) is not None}
-        given |= {name: _number(given[name], name) for name in _NUMBERS if name in given}
-        if "error" in given:
-            given["error"] = _errors(given["error"])
-        return cls(**{"dataset": None, **given})
 
     def to_json(self) -> dict[str, Any]:
         """Return the question as a JSON object, without what was not given.
@@ -95,12 +79,7 @@ class QueryRequest:
 
     @property
     def digest(self) -> str:
-        """The SHA-256 of the canonical JSON: what makes a repeated request the same request.
-
-        >>> one = {"dataset": "deaths", "sql": "SELECT COUNT(*) FROM deaths", "epsilon": 0.5}
-        >>> QueryRequest.from_json(one).digest == QueryRequest.from_json(one | {"epsilon": "0.5"}).digest
-        True
-        """
+        """The SHA-256 of the canonical JSON, by which a repeated request is recognized."""
         return _digest(self.to_json())
 
     @property
@@ -190,28 +169,12 @@ def _check_errors(error: object) -> None:
     if error is None:
         return
     if isinstance(error, str):
-        _check_text(error, "error", _LONGEST_NUMBER)
-    elif isinstance(error, Mapping) and 0 < len(error) <= _MOST_ERRORS:
+        _check_text(error, "error", MAX_NUMBER_LENGTH)
+    elif isinstance(error, Mapping) and 0 < len(error) <= MAX_ERRORS:
         for name, value in error.items():
-            _check_text(name, "error", _LONGEST_NAME)
-            _check_text(value, "error", _LONGEST_NUMBER)
+            _check_text(name, "error", MAX_NAME_LENGTH)
+            _check_text(value, "error", MAX_NUMBER_LENGTH)
     else:
         raise FormatError(
             f"error must be a number, or an object with one for each aggregate by name, not {safe_repr(error)}."
         )
-
-
-def _errors(value: object) -> str | dict[str, str]:
-    if isinstance(value, Mapping):
-        return {name: _number(one, "error") for name, one in value.items()}
-    return _number(value, "error")
-
-
-def _number(value: object, name: str) -> str:
-    """The text of a number: a JSON number stands for the decimal that was written, not for the nearest double."""
-    if isinstance(value, str):
-        return value
-    plain = isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**_LONGEST_NUMBER
-    if plain or (isinstance(value, float) and math.isfinite(value)):
-        return str(value)
-    raise FormatError(f'{name} must be a number or a text such as "0.1", not {safe_repr(value)}.')

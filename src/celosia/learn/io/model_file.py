@@ -8,12 +8,11 @@ So is one whose guarantee is not what its event costs.
 
 import datetime as dt
 import json
-import math
 import re
 import tempfile
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -22,6 +21,7 @@ from celosia.core.errors import FormatError, ParameterError
 from celosia.core.events import Event
 from celosia.core.exact import safe_repr
 from celosia.core.guarantees import Guarantee
+from celosia.core.strict_json import read_json
 from celosia.data.schema.schema import Schema
 from celosia.learn.io.stored_values import decoded, encoded
 from celosia.learn.privacy.paying import check_price
@@ -52,7 +52,6 @@ _NEVER: Final = ("budget", "source")  # belong to whoever fitted it
 _APART: Final = ("event_", "guarantee_", "provenance_")  # have fields of their own
 _LEARNED: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9_]*_")
 _LARGEST: Final = 2**28  # bytes of a file
-_LONGEST_NUMBER: Final = 40
 _LONGEST_TEXT: Final = 10_000_000
 _TRIED: Final = 7  # rows; a size that no wrong array is likely to have
 _TRACED: Final = ("celosia", "schema", "scikit_learn", "table", "where", "written")
@@ -147,18 +146,7 @@ def _known(name: str) -> type[Any]:
 
 
 def _parsed(data: bytes) -> dict[str, Any]:
-    try:
-        found = json.loads(
-            data.decode("utf-8"),
-            object_pairs_hook=_unique,
-            parse_constant=_refuse_number,
-            parse_int=lambda digits: int(digits) if len(digits) <= _LONGEST_NUMBER else _refuse_number(digits),
-            parse_float=_read_float,
-        )
-    except FormatError:
-        raise
-    except ValueError:
-        raise FormatError("The file is not JSON, or it is cut off.") from None
+    found = read_json(data, name="The file", max_length=_LARGEST)
     if not isinstance(found, dict) or found.get("format") != _FORMAT:
         raise FormatError("The file holds no model of celosia.")
     if type(found.get("version")) is not int or found["version"] != _VERSION:
@@ -168,21 +156,6 @@ def _parsed(data: bytes) -> dict[str, Any]:
     if sorted(found) != list(_FIELDS):
         raise FormatError(f"A model has exactly the fields {', '.join(_FIELDS)}.")
     return found
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    if len(found := dict(pairs)) != len(pairs):
-        raise FormatError("The file gives a field twice.")
-    return found
-
-
-def _read_float(digits: str) -> float:
-    number = float(digits) if len(digits) <= _LONGEST_NUMBER else math.inf
-    return number if math.isfinite(number) else _refuse_number(digits)
-
-
-def _refuse_number(number: str) -> NoReturn:
-    raise FormatError(f"The file holds the number {safe_repr(number)}, which is none that is read here.")
 
 
 def _model(found: dict[str, Any]) -> Any:

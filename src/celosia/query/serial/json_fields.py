@@ -6,11 +6,10 @@ does not know refuses it, because whoever wrote it meant something by it. Number
 infinities) are written as texts, so that every reader of JSON can read what is written here.
 """
 
-import json
 import math
 import re
 from collections.abc import Iterable
-from typing import Any, Final, NoReturn, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from celosia.core.errors import FormatError
 from celosia.core.exact import safe_repr
@@ -21,43 +20,9 @@ JSON: TypeAlias = dict[str, Any] | list[Any] | str | int | float | bool | None
 FORMATS: Final = {"plan": 1, "preview": 1, "release": 2}
 """The versions of what a client and a guard send each other."""
 
-_LONGEST_NUMBER = 40  # characters; what is longer is no number of ours
 _LARGEST = 2**64
 _HALF_A_PAIR: Final = re.compile("[\ud800-\udfff]")  # of surrogates: no such text can be written down in UTF-8
 _UNUSUAL: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
-
-
-def parse_json(data: object, *, most: int = 2**24) -> Any:
-    """Read a JSON text of at most ``most`` characters: no field twice, no NaN, no number of very many digits."""
-    if not isinstance(data, str | bytes) or len(data) > most:
-        raise FormatError(f"JSON is read from a text of at most {most:,} characters.")
-    try:
-        return json.loads(
-            data, object_pairs_hook=_unique, parse_constant=_refuse, parse_int=_parse_int, parse_float=_parse_float
-        )
-    except (ValueError, RecursionError) as error:
-        if isinstance(error, FormatError):
-            raise
-        raise FormatError("The text is not JSON, or nested too deeply.") from None
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    if len(found := dict(pairs)) != len(pairs):
-        raise FormatError("The text gives a field twice.")
-    return found
-
-
-def _refuse(number: str) -> NoReturn:
-    raise FormatError(f"The text holds the number {safe_repr(number)}, which is none that is read here.")
-
-
-def _parse_int(digits: str) -> int:
-    return int(digits) if len(digits) <= _LONGEST_NUMBER else _refuse(digits)
-
-
-def _parse_float(digits: str) -> float:
-    number = float(digits) if len(digits) <= _LONGEST_NUMBER else math.inf
-    return number if math.isfinite(number) else _refuse(digits)
 
 
 def bounded(value: object, *, name: str, most: int, deepest: int, longest: int) -> None:

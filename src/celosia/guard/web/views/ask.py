@@ -117,7 +117,7 @@ def _question(visit: "WebSession", card: "DatasetCard") -> QueryRequest:
     else:
         numbers["confidence"] = ""
     given = {name: value for name, value in numbers.items() if value}
-    return QueryRequest.from_json({"dataset": card.name, "sql": _sql(visit, card), **given})
+    return QueryRequest(dataset=card.name, sql=_sql(visit, card), **given)
 
 
 def _plain(visit: "WebSession", number: str) -> str:

@@ -1,0 +1,115 @@
+"""Read JSON from an untrusted writer: one strict reader with bounds, for the whole project.
+
+Two readers that disagree about one text are an attack surface. The reader therefore refuses what JSON readers disagree
+about: a field given twice, NaN and Infinity, half a surrogate pair, and every encoding but UTF-8. It bounds the length
+of the text and of each number, and the depth of nesting, before it parses. Callers choose how a decimal is read: as the
+text that was sent (0.1 is one tenth, and no double is), as a finite double, or not at all.
+"""
+
+import itertools
+import json
+import math
+import re
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Final, NoReturn, TypeAlias
+
+from celosia.core.errors import FormatError
+from celosia.core.exact import safe_repr
+
+_STRINGS_AND_VALUES: Final = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[^][{}"]++', re.DOTALL)  # linear in time
+_STEP: Final = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
+_Refuse: TypeAlias = Callable[[str], NoReturn]
+_SURROGATE: Final = re.compile(rb"\\u[dD][89a-fA-F]")
+
+
+class DecimalText(str):
+    """A number with a point or an exponent, as the text that was sent."""
+
+    __slots__ = ()
+
+
+def finite_float(digits: str) -> float:
+    """Return the double nearest to a decimal; raise ``ValueError`` if it is infinite."""
+    if not math.isfinite(number := float(digits)):
+        raise ValueError("infinite")
+    return number
+
+
+def read_json(
+    data: object,
+    *,
+    name: str = "The text",
+    decimal: Callable[[str], Any] = finite_float,
+    max_length: int = 2**24,
+    max_depth: int = 300,
+    max_number_length: int = 40,
+) -> Any:
+    """Return the value of a JSON text; ``FormatError`` says what is wrong with it.
+
+    Parameters
+    ----------
+    data
+        The text, or its UTF-8 bytes.
+    name
+        The subject of the error message.
+    decimal
+        Converts a number that is not an integer; a ``ValueError`` refuses it.
+    max_length, max_depth, max_number_length
+        The bounds: characters of the text, levels of nesting, characters of a number.
+
+    Examples
+    --------
+    >>> read_json(b'{"epsilon": 0.1}', decimal=DecimalText)
+    {'epsilon': '0.1'}
+    >>> read_json('{"a": 1, "a": 2}')
+    Traceback (most recent call last):
+    ...
+    celosia.core.errors.FormatError: The text is not strict JSON: it gives a field twice.
+    """
+    refuse = partial(_refuse, name)
+    number = partial(_read_number, refuse, max_number_length)
+    if not isinstance(data, str | bytes) or len(data) > max_length:
+        refuse(f"it must be a text of at most {max_length:,} characters")
+    try:
+        body = data.encode() if isinstance(data, str) else data
+        if _exceeds_depth(body, max_depth):
+            refuse(f"it is nested deeper than {max_depth} levels")
+        value = json.loads(
+            body.decode("utf-8"),
+            object_pairs_hook=partial(_read_object, refuse),
+            parse_int=partial(number, int),
+            parse_float=partial(number, decimal),
+            parse_constant=lambda _word: refuse("NaN and Infinity are not numbers"),
+        )
+        if _SURROGATE.search(body):
+            json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeError:
+        refuse("it is not UTF-8, or holds half a surrogate pair")
+    except (json.JSONDecodeError, RecursionError):
+        refuse("it cannot be parsed")
+    return value
+
+
+def _exceeds_depth(body: bytes, max_depth: int) -> bool:
+    if body.count(b"[") + body.count(b"{") <= max_depth:
+        return False
+    steps = map(_STEP.__getitem__, filter(_STEP.__contains__, _STRINGS_AND_VALUES.sub(b"", body)))
+    return max(itertools.accumulate(steps), default=0) > max_depth
+
+
+def _read_object(refuse: _Refuse, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    return fields if len(fields := dict(pairs)) == len(pairs) else refuse("it gives a field twice")
+
+
+def _read_number(refuse: _Refuse, max_length: int, convert: Callable[[str], Any], digits: str) -> Any:
+    if len(digits) > max_length:
+        refuse("it holds a number that is too long")
+    try:
+        return convert(digits)
+    except ValueError:
+        refuse(f"it holds the number {safe_repr(digits)}, which is not allowed here")
+
+
+def _refuse(name: str, reason: str) -> NoReturn:
+    raise FormatError(f"{name} is not strict JSON: {reason}.")
