@@ -47,7 +47,7 @@ class Adding:
     source: object = None
     adjacency: object = None
     noisy: NDArray[np.int64] | None = None
-    facts: Provenance | None = None
+    provenance: Provenance | None = None
     asked: list[tuple[ContributionBounds, bool]] = field(default_factory=list)
 
     def plan_fit(
@@ -72,19 +72,19 @@ class Adding:
             if isinstance(kind, Category):
                 parts.append(Part(measure=Bins(len(kind.values)), columns=(place,), by_class=self.by_class))
         classes = None if not self.by_class or target is None else target.domain()
-        footprint = together([part.measure.footprint for part in parts], moved=classes is not None)
+        row_sensitivity = together([part.measure.row_sensitivity for part in parts], moved=classes is not None)
         combination = None
         if self.combined:
             wide = sum(part.measure.width * (len(classes) if classes and part.by_class else 1) for part in parts)
             combination = np.tril(np.ones((wide, wide), dtype=np.int64))
             times = wide * wide
-            footprint = RowSensitivity(
-                l1=footprint.l1 * wide,
-                l2_squared=footprint.l2_squared * times,
-                replace_l1=footprint.replace_l1 * wide,
-                replace_l2_squared=footprint.replace_l2_squared * times,
+            row_sensitivity = RowSensitivity(
+                l1=row_sensitivity.l1 * wide,
+                l2_squared=row_sensitivity.l2_squared * times,
+                replace_l1=row_sensitivity.replace_l1 * wide,
+                replace_l2_squared=row_sensitivity.replace_l2_squared * times,
             )
-        needed = reached(footprint, bounding, droppable=droppable)
+        needed = reached(row_sensitivity, bounding, droppable=droppable)
         width = sum(part.measure.width * (len(classes) if classes and part.by_class else 1) for part in parts)
         told = ContributionBounds(adjacency=bounding.adjacency, unit=bounding.unit)
         if self.rho is not None:
@@ -95,7 +95,7 @@ class Adding:
             noise = Noise.laplace(self.epsilon, less, 1, width, told)
         return SummaryRequest(
             parts=tuple(parts),
-            footprint=footprint,
+            row_sensitivity=row_sensitivity,
             bounding=bounding,
             noise=noise,
             event=noise.event,
@@ -104,17 +104,17 @@ class Adding:
             combination=combination,
         )
 
-    def finish_fit(self, noisy: NDArray[np.int64], inquiry: SummaryRequest, facts: Provenance) -> Adding:
+    def finish_fit(self, noisy: NDArray[np.int64], request: SummaryRequest, provenance: Provenance) -> Adding:
         assert noisy.dtype == np.int64
-        assert noisy.shape == (inquiry.width,)
-        self.noisy, self.facts = noisy, facts
+        assert noisy.shape == (request.width,)
+        self.noisy, self.provenance = noisy, provenance
         return self
 
 
-def together(footprints: Sequence[RowSensitivity], *, moved: bool) -> RowSensitivity:
-    """The footprint of several sums of the same rows; one that changes its class leaves one and enters another."""
-    l1, l2 = sum(f.l1 for f in footprints), sum(f.l2_squared for f in footprints)
-    across, across2 = sum(f.replace_l1 for f in footprints), sum(f.replace_l2_squared for f in footprints)
+def together(row_sensitivities: Sequence[RowSensitivity], *, moved: bool) -> RowSensitivity:
+    """Return the row sensitivity of several sums of the same rows; ``moved`` rows change their class."""
+    l1, l2 = sum(f.l1 for f in row_sensitivities), sum(f.l2_squared for f in row_sensitivities)
+    across, across2 = sum(f.replace_l1 for f in row_sensitivities), sum(f.replace_l2_squared for f in row_sensitivities)
     return RowSensitivity(
         l1=l1,
         l2_squared=l2,
@@ -124,22 +124,22 @@ def together(footprints: Sequence[RowSensitivity], *, moved: bool) -> RowSensiti
 
 
 def by_hand(
-    inquiry: SummaryRequest,
+    request: SummaryRequest,
     rows: Sequence[Sequence[object]],
     kinds: Sequence[Kind],
     labels: Sequence[object] | None = None,
 ) -> list[int]:
-    """The numbers of an inquiry over rows of values (None is no value), row by row, in fractions and integers."""
-    cells = inquiry.cells
-    sums = [[[0] * part.measure.width for _ in range(cells if part.by_class else 1)] for part in inquiry.parts]
+    """The numbers of a request over rows of values (None is no value), row by row, in fractions and integers."""
+    cells = request.cells
+    sums = [[[0] * part.measure.width for _ in range(cells if part.by_class else 1)] for part in request.parts]
     for number, row in enumerate(rows):
         clean = [cleaned(value, kind) for value, kind in zip(row, kinds, strict=True)]
         if any(value is None for value in clean):
             continue
-        cell = 0 if labels is None else _place(labels[number], inquiry.classes or ())
+        cell = 0 if labels is None else _place(labels[number], request.classes or ())
         if cell is None:
             continue
-        for part, found in zip(inquiry.parts, sums, strict=True):
+        for part, found in zip(request.parts, sums, strict=True):
             if isinstance(part.measure, Bins):
                 domain = kinds[part.columns[0]].domain()
                 assert domain is not None
@@ -151,9 +151,9 @@ def by_hand(
             for place, feature in enumerate(part.measure.features(*steps)):
                 at[place] += feature
     flat = [number for part in sums for row in part for number in row]
-    if inquiry.combination is None:
+    if request.combination is None:
         return flat
-    return [sum(int(a) * b for a, b in zip(line, flat, strict=True)) for line in inquiry.combination]
+    return [sum(int(a) * b for a, b in zip(line, flat, strict=True)) for line in request.combination]
 
 
 def cleaned(value: Any, kind: Kind) -> Any:

@@ -413,7 +413,7 @@ class Session(NonCopyable):
         rows = begin(self, table)
         fitting = fitting_of(estimator, rows if where is None else rows.where(where), features, target)
         check_own(estimator, self)
-        release = self._measure(fitting.plan, fitting.inquiry.event, fitting.question, fitting.noisy)
+        release = self._measure(fitting.plan, fitting.request.event, fitting.question, fitting.noisy)
         fitted: L = fitting.concluded(release.value, seeded=release.seeded)
         return fitted
 

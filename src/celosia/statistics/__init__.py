@@ -14,10 +14,10 @@ from celosia.statistics.arrays.spread import std, variance
 from celosia.statistics.base.choice import Choice
 from celosia.statistics.base.contribution import ContributionBounds, RowSensitivity, Sensitivity
 from celosia.statistics.base.estimate import Estimate
-from celosia.statistics.base.inquiry import Learner, Part, Provenance, SummaryRequest, check_learner, reached
 from celosia.statistics.base.measure import Measure
 from celosia.statistics.base.noise import Noise
 from celosia.statistics.base.products import Products, moments_up_to
+from celosia.statistics.base.summary_request import Learner, Part, Provenance, SummaryRequest, check_learner, reached
 from celosia.statistics.moments.all_rows import MomentsOfAll
 from celosia.statistics.moments.bernstein import FirstMoments, SecondMoments
 from celosia.statistics.moments.cross_moments import CrossMoments

@@ -1,4 +1,4 @@
-"""Moments of classes: the footprint against all rows there are, neighbours in integers, and what is read back."""
+"""Moments of classes: the row sensitivity against all rows there are, neighbours in integers, and what is read back."""
 
 import itertools
 from dataclasses import replace
@@ -16,7 +16,7 @@ from celosia.core.adjacency import Adjacency
 from celosia.core.events import GaussianEvent, LaplaceEvent
 from celosia.data.schema.axis import Axis
 from celosia.data.schema.columns import Integer, Kind, Real
-from celosia.learn.base.class_moments import UNIT, ClassMoments, moments_inquiry, moments_of
+from celosia.learn.base.class_moments import UNIT, ClassMoments, moments_of, moments_request
 from celosia.learn.base.exact import ExactSums
 from celosia.learn.base.summaries import FitSpec
 from celosia.learn.privacy.target import Target
@@ -58,11 +58,11 @@ def _brute(moments: ClassMoments, classes: int) -> RowSensitivity:
 @pytest.mark.parametrize("norm", NORMS)
 @pytest.mark.parametrize("classes", [1, 2, 3])
 @pytest.mark.parametrize("steps", [(1,), (2,), (7,), (40,), (3, 4), (1, 1, 2)])
-def test_the_footprint_is_what_all_rows_there_are_reach_and_no_more(
+def test_the_row_sensitivity_is_what_all_rows_there_are_reach_and_no_more(
     steps: tuple[int, ...], classes: int, norm: Norm
 ) -> None:
     moments = ClassMoments(tuple(map(_axis, steps)), norm)
-    stated, brute = moments.footprint_of(classes), _brute(moments, classes)
+    stated, brute = moments.row_sensitivity_of(classes), _brute(moments, classes)
     assert (stated.l2_squared, stated.replace_l2_squared) == (brute.l2_squared, brute.replace_l2_squared)
     if norm == "l1":
         assert stated == brute
@@ -73,13 +73,15 @@ def test_the_footprint_is_what_all_rows_there_are_reach_and_no_more(
 
 @pytest.mark.parametrize(("norm", "least"), [("l1", 1.49), ("l2", 1.99)])
 def test_squares_that_are_not_turned_round_would_reach_further(norm: Norm, least: float) -> None:
-    """A mutant: with z^2 in the place of r^2 - z^2 the same footprint would be too small."""
+    """A mutant: with z^2 in the place of r^2 - z^2 the same row sensitivity would be too small."""
     moments = ClassMoments((_axis(8),), norm, crowd=1)
     _, firsts, seconds = moments.weights
     (r,) = moments.products.reaches
     row = [firsts[0] * r, seconds[0] * r * r]
     reached = (
-        sum(row) / moments.footprint.l1 if norm == "l1" else sum(x * x for x in row) / moments.footprint.l2_squared
+        sum(row) / moments.row_sensitivity.l1
+        if norm == "l1"
+        else sum(x * x for x in row) / moments.row_sensitivity.l2_squared
     )
     assert reached > least
 
@@ -99,18 +101,18 @@ def test_no_row_and_no_two_rows_are_further_than_stated(steps: int, one: float, 
     moments = ClassMoments((_axis(steps),), norm)
     top = moments.axes[0].steps
     a, b = (moments.features(round(part * top)) for part in (one, two))
-    footprint, apart = moments.footprint, [x - y for x, y in zip(a, b, strict=True)]
-    assert sum(map(abs, a)) <= footprint.l1
-    assert sum(x * x for x in a) <= footprint.l2_squared
-    assert sum(map(abs, apart)) <= footprint.replace_l1
-    assert sum(x * x for x in apart) <= footprint.replace_l2_squared
+    row_sensitivity, apart = moments.row_sensitivity, [x - y for x, y in zip(a, b, strict=True)]
+    assert sum(map(abs, a)) <= row_sensitivity.l1
+    assert sum(x * x for x in a) <= row_sensitivity.l2_squared
+    assert sum(map(abs, apart)) <= row_sensitivity.replace_l1
+    assert sum(x * x for x in apart) <= row_sensitivity.replace_l2_squared
     assert all(low <= x <= high for x, (low, high) in zip(a, moments.reach, strict=True))
 
 
 PURE, RHO = Target.of(epsilon=1), Target.of(rho=1)
 
 
-def _design(
+def _spec(
     kinds: tuple[Kind, ...],
     privacy: Target = PURE,
     adjacency: Adjacency = AddRemove,
@@ -120,8 +122,8 @@ def _design(
     return FitSpec(features=kinds, privacy=private, bounding=private.bounding, classes=classes)
 
 
-def _exact(inquiry: SummaryRequest, design: FitSpec, rows: list[Row]) -> NDArray[Any]:
-    held = ExactSums(inquiry, design.kinds)
+def _exact(request: SummaryRequest, spec: FitSpec, rows: list[Row]) -> NDArray[Any]:
+    held = ExactSums(request, spec.kinds)
     if rows:
         held.add(np.array([row for row, _ in rows], dtype=np.float64), np.array([label for _, label in rows]))
     return held.combined()
@@ -137,12 +139,12 @@ ROW = st.tuples(st.lists(VALUE, min_size=3, max_size=3), st.integers(0, 1))
 def test_neighbours_differ_by_no_more_than_is_paid_for(
     rows: list[Row], one: Row, other: Row, adjacency: Adjacency, privacy: Target
 ) -> None:
-    design = _design(KINDS, privacy, adjacency)
-    inquiry = moments_inquiry(design)
+    spec = _spec(KINDS, privacy, adjacency)
+    request = moments_request(spec)
     more = [*rows, one]
     less = rows if adjacency is AddRemove else [*rows, other]
-    apart = _exact(inquiry, design, more) - _exact(inquiry, design, less)
-    event = inquiry.noise.event
+    apart = _exact(request, spec, more) - _exact(request, spec, less)
+    event = request.noise.event
     if isinstance(event, LaplaceEvent):
         assert sum(map(abs, apart)) <= event.sensitivity
     else:
@@ -153,11 +155,11 @@ def test_neighbours_differ_by_no_more_than_is_paid_for(
 @pytest.mark.parametrize("adjacency", [AddRemove, ReplaceOne])
 def test_the_loss_at_a_corner_is_epsilon_and_not_less(adjacency: Adjacency) -> None:
     """The densities' ratio at the corner: the noise is as small as it may be; a tenth smaller would be too small."""
-    design = _design(KINDS, PURE, adjacency)
-    inquiry = moments_inquiry(design)
+    spec = _spec(KINDS, PURE, adjacency)
+    request = moments_request(spec)
     corner, across = ([1.0, 3.0, 1000.0], 0), ([-1.0, 0.0, 0.0], 1)
-    apart = _exact(inquiry, design, [corner]) - _exact(inquiry, design, [across] if adjacency is ReplaceOne else [])
-    event = inquiry.noise.event
+    apart = _exact(request, spec, [corner]) - _exact(request, spec, [across] if adjacency is ReplaceOne else [])
+    event = request.noise.event
     assert isinstance(event, LaplaceEvent)
     loss = Fraction(sum(map(abs, apart))) / event.scale
     assert loss == 1
@@ -167,9 +169,9 @@ def test_the_loss_at_a_corner_is_epsilon_and_not_less(adjacency: Adjacency) -> N
 @given(st.lists(ROW, min_size=1, max_size=5))
 def test_sums_in_memory_are_those_of_the_features(rows: list[Row]) -> None:
     kinds = (Integer(0, 3), Integer(-5, 1000), Integer(0, 70_000))
-    design = _design(kinds)
-    inquiry = moments_inquiry(design)
-    moments = moments_of(inquiry)
+    spec = _spec(kinds)
+    request = moments_request(spec)
+    moments = moments_of(request)
     wanted = np.zeros((2, moments.width), dtype=object)
     for values, label in rows:
         steps = []
@@ -177,14 +179,14 @@ def test_sums_in_memory_are_those_of_the_features(rows: list[Row]) -> None:
             step = int(np.floor(min(max(value, kind.low), kind.high) + 0.5))
             steps.append(int(np.floor(step / float(axis.grid) + 0.5)) - axis.lowest)
         wanted[label] += np.array(moments.features(*steps), dtype=object)
-    assert _exact(inquiry, design, rows).tolist() == wanted.reshape(-1).tolist()
+    assert _exact(request, spec, rows).tolist() == wanted.reshape(-1).tolist()
 
 
 @given(st.lists(ROW, min_size=1, max_size=5))
 def test_what_is_read_from_exact_sums_is_what_was_there(rows: list[Row]) -> None:
-    design = _design(KINDS)
-    inquiry = moments_inquiry(design)
-    read = moments_of(inquiry).read(_exact(inquiry, design, rows).astype(np.int64), inquiry.noise)
+    spec = _spec(KINDS)
+    request = moments_request(spec)
+    read = moments_of(request).read(_exact(request, spec, rows).astype(np.int64), request.noise)
     low, high = np.array([-1.0, 0, 0]), np.array([1.0, 3, 1000])
     table = np.clip(np.array([values for values, _ in rows]), low, high)
     table[:, 1] = np.floor(table[:, 1] + 0.5)
@@ -198,20 +200,20 @@ def test_what_is_read_from_exact_sums_is_what_was_there(rows: list[Row]) -> None
 
 def test_the_noise_is_the_one_that_leaves_columns_clearer() -> None:
     both = Target.of(epsilon=1, delta="1e-5")
-    few, many = (moments_inquiry(_design((Real(0, 1),) * columns, both)) for columns in (3, 50))
+    few, many = (moments_request(_spec((Real(0, 1),) * columns, both)) for columns in (3, 50))
     assert (few.noise.kind, moments_of(few).norm) == ("Laplace", "l1")
     assert (many.noise.kind, moments_of(many).norm) == ("Gaussian", "l2")
-    assert moments_inquiry(_design((Real(0, 1),) * 3, RHO)).noise.kind == "Gaussian"
+    assert moments_request(_spec((Real(0, 1),) * 3, RHO)).noise.kind == "Gaussian"
 
 
 @pytest.mark.parametrize("privacy", [PURE, RHO])
 @pytest.mark.parametrize("columns", [1, 2, 5, 30])
 def test_a_count_that_no_replaced_row_changes_is_free(columns: int, privacy: Target) -> None:
-    design = _design((Real(0, 1),) * columns, privacy, ReplaceOne, classes=None)
-    inquiry = moments_inquiry(design)
-    moments = moments_of(inquiry)
+    spec = _spec((Real(0, 1),) * columns, privacy, ReplaceOne, classes=None)
+    request = moments_request(spec)
+    moments = moments_of(request)
     light = ClassMoments(moments.columns, moments.norm, crowd=1)
-    found, wanted = (each.footprint.sensitivity(design.bounding) for each in (moments, light))
+    found, wanted = (each.row_sensitivity.sensitivity(spec.bounding) for each in (moments, light))
     assert (found.l1 == wanted.l1) if privacy.kind == "pure" else (found.l2_squared == wanted.l2_squared)
     assert moments.weights[0] > 0.9 * UNIT
 
@@ -229,13 +231,13 @@ def test_second_moments_cost_nothing() -> None:
     """First moments alone have the same length as first and second together."""
     axes = (_axis(2**16),) * 4
     crowd = ClassMoments(axes).weights[0]
-    assert ClassMoments(axes, "l1").footprint.l1 == crowd + 4 * UNIT
-    assert ClassMoments(axes, "l2").footprint.l2_squared == crowd**2 + 4 * UNIT**2
+    assert ClassMoments(axes, "l1").row_sensitivity.l1 == crowd + 4 * UNIT
+    assert ClassMoments(axes, "l2").row_sensitivity.l2_squared == crowd**2 + 4 * UNIT**2
 
 
 def test_it_answers_no_question_by_itself() -> None:
     moments = ClassMoments((_axis(2),))
-    noise = Noise.laplace(1, moments.footprint.sensitivity(ContributionBounds()), 1, 3, ContributionBounds())
+    noise = Noise.laplace(1, moments.row_sensitivity.sensitivity(ContributionBounds()), 1, 3, ContributionBounds())
     with pytest.raises(ParameterError, match="answer no 'mean'"):
         moments.answer("mean", np.zeros((1, 3), dtype=np.int64), noise)
     with pytest.raises(ParameterError, match="answer no 'mean'"):

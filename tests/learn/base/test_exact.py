@@ -20,12 +20,12 @@ from celosia.statistics.base.products import REACH
 REAL = Real(-3, 3)
 
 
-def _inquiry(parts: tuple[Part, ...], classes: tuple[int, ...] | None = None) -> SummaryRequest:
-    footprint = parts[0].measure.footprint
+def build_request(parts: tuple[Part, ...], classes: tuple[int, ...] | None = None) -> SummaryRequest:
+    row_sensitivity = parts[0].measure.row_sensitivity
     width = sum(p.measure.width * (len(classes or ()) if p.by_class else 1) for p in parts)
-    noise = Noise.laplace(1, reached(footprint, ContributionBounds()), 1, width, ContributionBounds())
+    noise = Noise.laplace(1, reached(row_sensitivity, ContributionBounds()), 1, width, ContributionBounds())
     return SummaryRequest(
-        parts=parts, footprint=footprint, bounding=ContributionBounds(), noise=noise, event=noise.event,
+        parts=parts, row_sensitivity=row_sensitivity, bounding=ContributionBounds(), noise=noise, event=noise.event,
         guarantee=noise.guarantee, classes=classes,
     )  # fmt: skip
 
@@ -44,7 +44,9 @@ def _centred(values: NDArray[np.float64]) -> list[list[int]]:
 def test_sums_are_those_of_python_integers(degree: int, by_class: bool) -> None:  # noqa: FBT001 - a case
     measure = Products((REAL.axis,) * 3, moments_up_to(degree, 3))
     classes, codes = (0, 1, 2), np.random.default_rng(1).integers(0, 3, 1000)
-    held = ExactSums(_inquiry((Part(measure=measure, columns=(0, 1, 2), by_class=by_class),), classes), (REAL,) * 3)
+    held = ExactSums(
+        build_request((Part(measure=measure, columns=(0, 1, 2), by_class=by_class),), classes), (REAL,) * 3
+    )
     values = _rows()
     held.add(values, codes)
     rows = _centred(values)
@@ -61,8 +63,8 @@ def test_sums_are_those_of_python_integers(degree: int, by_class: bool) -> None:
 
 
 def test_chunks_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    inquiry = _inquiry((Part(measure=Products((REAL.axis,) * 3, moments_up_to(2, 3)), columns=(0, 1, 2)),))
-    whole, parts, small = (ExactSums(inquiry, (REAL,) * 3) for _ in range(3))
+    request = build_request((Part(measure=Products((REAL.axis,) * 3, moments_up_to(2, 3)), columns=(0, 1, 2)),))
+    whole, parts, small = (ExactSums(request, (REAL,) * 3) for _ in range(3))
     values = _rows()
     whole.add(values)
     parts.add(values[:1])
@@ -76,7 +78,7 @@ def test_chunks_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_weights_multiply_and_columns_are_picked() -> None:
     measure = Products((REAL.axis,), ((), (0,)), (5, 2))
-    held = ExactSums(_inquiry((Part(measure=measure, columns=(1,)),)), (REAL,) * 3)
+    held = ExactSums(build_request((Part(measure=measure, columns=(1,)),)), (REAL,) * 3)
     values = _rows(10)
     held.add(values)
     assert held.combined().tolist() == [50, 2 * sum(row[1] for row in _centred(values))]
@@ -88,9 +90,9 @@ def test_products_of_a_block_are_exact_doubles() -> None:
 
 def test_sums_that_could_overflow_are_refused_before() -> None:
     """A sum that left 64 bits at one end would come back at the other, and one row would move it by 2^64."""
-    inquiry = _inquiry((Part(measure=Products((REAL.axis,), ((), (0,))), columns=(0,)),))
+    request = build_request((Part(measure=Products((REAL.axis,), ((), (0,))), columns=(0,)),))
     heavy = Products((REAL.axis,), ((), (0,)), (2**59, 1))
-    held = ExactSums(replace(inquiry, parts=(Part(measure=heavy, columns=(0,)),)), (REAL,))
+    held = ExactSums(replace(request, parts=(Part(measure=heavy, columns=(0,)),)), (REAL,))
     held.add(np.zeros((7, 1)))
     assert held.combined().tolist() == [7 * 2**59, 0]
     with pytest.raises(InputError, match="At most 8 rows"):
@@ -121,7 +123,7 @@ def test_no_value_is_further_out_than_is_stated(kind: Kind) -> None:
 
 def test_categories_are_counted_by_class() -> None:
     kinds: tuple[Kind, ...] = (Category("a", "b", "c"),)
-    held = ExactSums(_inquiry((Part(measure=Bins(3), columns=(0,), by_class=True),), (0, 1)), kinds)
+    held = ExactSums(build_request((Part(measure=Bins(3), columns=(0,), by_class=True),), (0, 1)), kinds)
     held.add(np.array([[0.0], [2.0], [2.0], [1.0]]), np.array([0, 1, 1, 0]))
     assert held.combined().tolist() == [1, 1, 0, 0, 0, 2]
 
@@ -129,7 +131,7 @@ def test_categories_are_counted_by_class() -> None:
 def test_exact_sums_are_neither_stored_nor_shown() -> None:
     cases: list[Any] = [pickle.dumps, copy.deepcopy, copy.copy]
     for store in cases:
-        held = ExactSums(_inquiry((Part(measure=Products((REAL.axis,), ((0,),)), columns=(0,)),)), (REAL,))
+        held = ExactSums(build_request((Part(measure=Products((REAL.axis,), ((0,),)), columns=(0,)),)), (REAL,))
         held.add(np.array([[1.25]]))
         with pytest.raises(InputError, match="exact sums"):
             store(held)

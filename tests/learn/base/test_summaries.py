@@ -49,30 +49,30 @@ class Sums(SummaryEstimator):
         self.epsilon, self.delta, self.rho, self.bounds, self.bounds_y = epsilon, delta, rho, bounds, bounds_y
         self.classes, self.adjacency, self.budget, self.source = classes, adjacency, budget, source
 
-    def _inquiry(self, design: FitSpec) -> SummaryRequest:
-        kinds = design.kinds
+    def build_request(self, spec: FitSpec) -> SummaryRequest:
+        kinds = spec.kinds
         measure = Products(tuple(map(axis_of, kinds)), moments_up_to(1, len(kinds)))
-        part = Part(measure=measure, columns=tuple(range(len(kinds))), by_class=design.classes is not None)
-        return design.inquiry([part], measure.footprint)
+        part = Part(measure=measure, columns=tuple(range(len(kinds))), by_class=spec.classes is not None)
+        return spec.request([part], measure.row_sensitivity)
 
-    def _solve(self, noisy: NDArray[np.int64], inquiry: SummaryRequest, design: FitSpec) -> None:  # noqa: ARG002 - kept as it is
+    def solve_noisy(self, noisy: NDArray[np.int64], request: SummaryRequest, spec: FitSpec) -> None:  # noqa: ARG002 - kept as it is
         self.noisy_ = noisy
-        self.noise_scale_ = inquiry.noise.variance**0.5
+        self.noise_scale_ = request.noise.variance**0.5
 
-    def _solve_plain(self, values: NDArray[np.float64], target: NDArray[Any] | None) -> None:
+    def solve_exact(self, values: NDArray[np.float64], target: NDArray[Any] | None) -> None:
         self.plain_ = values.sum(axis=0), target
 
 
 class NumberSums(Sums):
     """With a target that is a number."""
 
-    _learns: ClassVar[Literal["features", "number", "classes"]] = "number"
+    learns: ClassVar[Literal["features", "number", "classes"]] = "number"
 
 
 class ClassSums(Sums):
     """With classes."""
 
-    _learns: ClassVar[Literal["features", "number", "classes"]] = "classes"
+    learns: ClassVar[Literal["features", "number", "classes"]] = "classes"
 
 
 X = np.random.default_rng(7).uniform(-1, 6, size=(500, 2))
@@ -102,11 +102,11 @@ def test_what_a_session_does_gives_the_same_model() -> None:
     kinds = {"a": cl.Real(0, 5), "b": cl.Real(0, 5)}
     model = NumberSums(epsilon=2)
     assert isinstance(check_learner(model), Learner)
-    inquiry = model.plan_fit(kinds, cl.Real(0, 10))
-    held = ExactSums(inquiry, (*kinds.values(), cl.Real(0, 10)))
+    request = model.plan_fit(kinds, cl.Real(0, 10))
+    held = ExactSums(request, (*kinds.values(), cl.Real(0, 10)))
     held.add(np.column_stack([X, Y]))
     model.finish_fit(
-        inquiry.release(held.combined(), Seeded(7)), inquiry, Provenance(seeded=True, table="people", where="a > 0")
+        request.release(held.combined(), Seeded(7)), request, Provenance(seeded=True, table="people", where="a > 0")
     )
     fitted = NumberSums(epsilon=2, bounds=(0, 5), bounds_y=(0, 10), source=Seeded(7)).fit(X, Y)
     assert model.noisy_.tolist() == fitted.noisy_.tolist()
@@ -117,20 +117,20 @@ def test_what_a_session_does_gives_the_same_model() -> None:
 
 def test_who_is_protected_by_a_session() -> None:
     bounding = ContributionBounds(rows=3, adjacency=cl.ReplaceOne, unit="person")
-    inquiry = Sums().plan_fit({"a": cl.Real(0, 5)}, bounding=bounding)
-    assert inquiry.guarantee == cl.PureDP(epsilon=1, adjacency=cl.ReplaceOne, unit="person")
-    assert inquiry.event.unit == "person"
+    request = Sums().plan_fit({"a": cl.Real(0, 5)}, bounding=bounding)
+    assert request.guarantee == cl.PureDP(epsilon=1, adjacency=cl.ReplaceOne, unit="person")
+    assert request.event.unit == "person"
     one = Sums().plan_fit({"a": cl.Real(0, 5)}, bounding=ContributionBounds(adjacency=cl.ReplaceOne, unit="person"))
-    assert inquiry.noise.variance > 9 * one.noise.variance
+    assert request.noise.variance > 9 * one.noise.variance
 
 
 @pytest.mark.parametrize(("droppable", "scale"), [(False, 2), (True, 3)])
 def test_a_replaced_row_that_may_be_left_out_costs_more(droppable: bool, scale: int) -> None:  # noqa: FBT001 - a case
     privacy = Target.of(epsilon=1, adjacency=cl.ReplaceOne)
-    design = FitSpec(features=(cl.Real(0, 1),), privacy=privacy, bounding=privacy.bounding, droppable=droppable)
-    footprint = RowSensitivity(l1=3, l2_squared=5, replace_l1=2, replace_l2_squared=2)
+    spec = FitSpec(features=(cl.Real(0, 1),), privacy=privacy, bounding=privacy.bounding, droppable=droppable)
+    row_sensitivity = RowSensitivity(l1=3, l2_squared=5, replace_l1=2, replace_l2_squared=2)
     part = Part(measure=Products((cl.Real(0, 1).axis,), ((0,),)), columns=(0,))
-    event = design.inquiry([part], footprint).event
+    event = spec.request([part], row_sensitivity).event
     assert isinstance(event, LaplaceEvent)
     assert event.sensitivity == event.scale == scale
 
@@ -180,8 +180,8 @@ def test_records_that_wait_are_no_model() -> None:
 
 def test_where_a_model_comes_from_is_forgotten_with_it() -> None:
     model = Sums()
-    inquiry = model.plan_fit({"a": cl.Real(0, 5)})
-    model.finish_fit(np.zeros(2, dtype=np.int64), inquiry, Provenance(seeded=False, table="people"))
+    request = model.plan_fit({"a": cl.Real(0, 5)})
+    model.finish_fit(np.zeros(2, dtype=np.int64), request, Provenance(seeded=False, table="people"))
     assert model.provenance_ == {"table": "people"}
     model.set_params(bounds=(0, 5)).fit(X)
     assert not hasattr(model, "provenance_")
@@ -189,7 +189,7 @@ def test_where_a_model_comes_from_is_forgotten_with_it() -> None:
 
 def test_a_solution_that_fails_leaves_nothing_half_done() -> None:
     class Failing(Sums):
-        def _solve(self, noisy: NDArray[np.int64], inquiry: SummaryRequest, design: FitSpec) -> None:  # noqa: ARG002 - fails
+        def solve_noisy(self, noisy: NDArray[np.int64], request: SummaryRequest, spec: FitSpec) -> None:  # noqa: ARG002 - fails
             self.noisy_ = noisy
             raise InputError
 

@@ -1,4 +1,4 @@
-"""PCA: the footprint of the triangle is exact, neighbours stay within it, and without privacy it is scikit-learn's."""
+"""PCA: the row sensitivity is exact, neighbours stay within it, and without privacy it equals scikit-learn."""
 
 import itertools
 import math
@@ -17,7 +17,7 @@ from sklearn.exceptions import NotFittedError
 import celosia as cl
 from celosia.core import AddRemove, InputError, ParameterError, ReplaceOne, UnboundedDataError
 from celosia.learn.decomposition import pca as pca_module
-from celosia.learn.decomposition.pca import PCA, triangle_footprint
+from celosia.learn.decomposition.pca import PCA, triangle_row_sensitivity
 from celosia.ledger import InMemoryBudget
 from celosia.noise import Seeded
 from celosia.statistics.base.contribution import RowSensitivity
@@ -35,7 +35,7 @@ def features(row: tuple[int, ...], rows: int, sums: int) -> "NDArray[np.int64]":
 
 
 def measured(reaches: tuple[int, ...], rows: int, sums: int) -> RowSensitivity:
-    """The footprint by trying all pairs of rows of integers."""
+    """The row sensitivity by trying all pairs of rows of integers."""
     lattice = itertools.product(*(range(-far, far + 1) for far in reaches))
     table = np.array([features(row, rows, sums) for row in lattice])
     gaps = table[:, None] - table[None]
@@ -62,8 +62,8 @@ CASES = [
 
 
 @pytest.mark.parametrize(("reaches", "rows", "sums"), CASES)
-def test_the_footprint_is_what_brute_force_finds(reaches: tuple[int, ...], rows: int, sums: int) -> None:
-    claimed, found = triangle_footprint(reaches, rows, sums), measured(reaches, rows, sums)
+def test_the_row_sensitivity_is_what_brute_force_finds(reaches: tuple[int, ...], rows: int, sums: int) -> None:
+    claimed, found = triangle_row_sensitivity(reaches, rows, sums), measured(reaches, rows, sums)
     assert (claimed.l1, claimed.l2_squared) == (found.l1, found.l2_squared)
     assert found.replace_l1 <= claimed.replace_l1 <= found.replace_l1 + sums + 1  # attained between integers
     squares = [far**2 for far in reaches]
@@ -74,14 +74,17 @@ def test_the_footprint_is_what_brute_force_finds(reaches: tuple[int, ...], rows:
 
 def test_it_is_attained_where_signs_balance() -> None:
     for reaches, sums in [((1, 1, 1), 1), ((2, 2, 1), 1), ((2, 2, 1), 3)]:
-        assert measured(reaches, 1, sums).replace_l2_squared == triangle_footprint(reaches, 1, sums).replace_l2_squared
+        assert (
+            measured(reaches, 1, sums).replace_l2_squared
+            == triangle_row_sensitivity(reaches, 1, sums).replace_l2_squared
+        )
 
 
 @pytest.mark.parametrize("part", ["l1", "l2_squared", "replace_l1", "replace_l2_squared"])
 def test_a_tenth_less_would_be_too_little(part: str) -> None:
     short = [
         getattr(measured(reaches, rows, sums), part)
-        > Fraction(9, 10) * getattr(triangle_footprint(reaches, rows, sums), part)
+        > Fraction(9, 10) * getattr(triangle_row_sensitivity(reaches, rows, sums), part)
         for reaches, rows, sums in CASES
     ]
     assert any(short)
@@ -95,7 +98,7 @@ def test_a_tenth_less_would_be_too_little(part: str) -> None:
     data=st.data(),
 )
 def test_no_pair_of_rows_is_farther_apart(reaches: tuple[int, ...], rows: int, sums: int, data: Any) -> None:
-    claimed = triangle_footprint(reaches, rows, sums)
+    claimed = triangle_row_sensitivity(reaches, rows, sums)
     row = st.tuples(*(st.one_of(st.sampled_from([-far, 0, far]), st.integers(-far, far)) for far in reaches))
     one, other = (features(data.draw(row), rows, sums).astype(object) for _ in range(2))
     assert np.abs(one).sum() <= claimed.l1
@@ -129,7 +132,7 @@ def test_neighbours_differ_by_no_more_than_what_is_noised(
             held.add(np.array(rows_))
         sums.append(np.array(held.combined(), dtype=object))
     gap = sums[0] - sums[1]
-    event = held.inquiry.event
+    event = held.request.event
     if rho is None:
         assert np.abs(gap).sum() <= event.sensitivity
     else:
@@ -152,7 +155,7 @@ def test_fits_to_neighbours_are_as_alike_as_promised(monkeypatch: pytest.MonkeyP
         return bool(model.fit([[end, end]]).mean_.sum() > 0)
 
     assert lower_bound(seen, 250) <= 1
-    honest = triangle_footprint
+    honest = triangle_row_sensitivity
 
     def careless(reaches: tuple[int, ...], rows: int, sums: int) -> RowSensitivity:
         right = honest(reaches, rows, sums)
@@ -160,7 +163,7 @@ def test_fits_to_neighbours_are_as_alike_as_promised(monkeypatch: pytest.MonkeyP
             **{name: getattr(right, name) // 20 for name in ("l1", "l2_squared", "replace_l1", "replace_l2_squared")}
         )
 
-    monkeypatch.setattr(pca_module, "triangle_footprint", careless)
+    monkeypatch.setattr(pca_module, "triangle_row_sensitivity", careless)
     assert lower_bound(seen, 250) > 1
 
 

@@ -39,7 +39,7 @@ def test_neighbours_are_no_further_apart_than_the_footprint(
     other: tuple[float, ...],
 ) -> None:
     coefficients = Coefficients.of(objective, adjacency)
-    footprint = coefficients.footprint
+    row_sensitivity = coefficients.row_sensitivity
 
     def sums(rows: list[tuple[float, ...]]) -> list[int]:
         table = np.array(rows, dtype=np.float64).reshape(-1, 3)
@@ -49,9 +49,9 @@ def test_neighbours_are_no_further_apart_than_the_footprint(
     there = sums([*others, other] if adjacency is ReplaceOne else others)
     apart = [a - b for a, b in zip(here, there, strict=True)]
     l1, l2_squared = (
-        (footprint.l1, footprint.l2_squared)
+        (row_sensitivity.l1, row_sensitivity.l2_squared)
         if adjacency is AddRemove
-        else (footprint.replace_l1, footprint.replace_l2_squared)
+        else (row_sensitivity.replace_l1, row_sensitivity.replace_l2_squared)
     )
     assert sum(map(abs, apart)) <= l1
     assert sum(number * number for number in apart) <= l2_squared

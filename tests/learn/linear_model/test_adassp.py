@@ -26,9 +26,9 @@ def design_of(adjacency: Any = AddRemove, **spent: Any) -> FitSpec:
     return FitSpec(features=_KINDS, target=Real(0, 1), privacy=privacy, bounding=privacy.bounding)
 
 
-def exact(inquiry: AdaSSPRequest, rows: list[tuple[float, ...]]) -> tuple[list[list[int]], list[int], int]:
+def exact(request: AdaSSPRequest, rows: list[tuple[float, ...]]) -> tuple[list[list[int]], list[int], int]:
     """The matrix, the vector and the least eigenvalue that are noised."""
-    held = ExactSums(inquiry, (*_KINDS, Real(0, 1)))
+    held = ExactSums(request, (*_KINDS, Real(0, 1)))
     held.add(np.array(rows, dtype=np.float64).reshape(len(rows), 3))
     numbers = [int(number) for number in held.combined()]
     matrix = [[0] * 3 for _ in range(3)]
@@ -45,24 +45,24 @@ row_values = st.tuples(st.floats(-9, 9), st.sampled_from([0.0, 3.0, 7.0, 50.0]),
 def test_no_row_moves_a_part_by_more_than_its_noise_is_for(
     others: list[tuple[float, ...]], row: tuple[float, ...], instead: tuple[float, ...] | None
 ) -> None:
-    inquiry = thirds_for(design_of(AddRemove if instead is None else ReplaceOne))
-    first = exact(inquiry, [*others, row])
-    second = exact(inquiry, [*others, *([] if instead is None else [instead])])
+    request = thirds_for(design_of(AddRemove if instead is None else ReplaceOne))
+    first = exact(request, [*others, row])
+    second = exact(request, [*others, *([] if instead is None else [instead])])
     upper = [(a, b) for a in range(3) for b in range(a, 3)]
     apart = (
         sum((first[0][a][b] - second[0][a][b]) ** 2 for a, b in upper),
         sum((a - b) ** 2 for a, b in zip(first[1], second[1], strict=True)),
         (first[2] - second[2]) ** 2,
     )
-    for found, noise in zip(apart, inquiry.noises, strict=True):
+    for found, noise in zip(apart, request.noises, strict=True):
         event: Any = noise.event
         assert found <= event.sensitivity_squared
 
 
 def test_corners_reach_what_the_noise_is_for() -> None:
-    inquiry = thirds_for(design_of())
-    matrix, vector, _ = exact(inquiry, [(1, 7, 1)])
-    events: list[Any] = [noise.event for noise in inquiry.noises]
+    request = thirds_for(design_of())
+    matrix, vector, _ = exact(request, [(1, 7, 1)])
+    events: list[Any] = [noise.event for noise in request.noises]
     assert sum(matrix[a][b] ** 2 for a in range(3) for b in range(a, 3)) == events[0].sensitivity_squared
     assert sum(number**2 for number in vector) == events[1].sensitivity_squared
     # Orthogonal rows of the same length: the third one adds all of its length to the least eigenvalue.
@@ -92,8 +92,8 @@ def test_the_least_eigenvalue_where_doubles_are_not_enough() -> None:
 
 
 def test_each_part_gets_a_third() -> None:
-    inquiry = thirds_for(design_of())
-    guarantees: list[Any] = [noise.guarantee for noise in inquiry.noises]
+    request = thirds_for(design_of())
+    guarantees: list[Any] = [noise.guarantee for noise in request.noises]
     shares = [float(guarantee.rho) for guarantee in guarantees]
     assert shares == pytest.approx([0.5 / 3] * 3, rel=1e-6)
     assert sum(shares) <= 0.5
@@ -105,9 +105,9 @@ def test_a_pure_promise_is_refused() -> None:
 
 
 def test_persons_are_refused() -> None:
-    design = replace(design_of(), bounding=ContributionBounds(unit="person"))
+    spec = replace(design_of(), bounding=ContributionBounds(unit="person"))
     with pytest.raises(ParameterError, match="proved for rows"):
-        thirds_for(design)
+        thirds_for(spec)
 
 
 def test_the_ridge_is_what_the_noise_asks_for_less_the_least_eigenvalue() -> None:
@@ -121,11 +121,11 @@ def test_with_little_noise_it_is_least_squares() -> None:
     rng = np.random.default_rng(3)
     features = np.column_stack([rng.uniform(-1, 1, 4000), rng.integers(0, 8, 4000)])
     target = 0.5 + 0.2 * features[:, 0] + 0.03 * features[:, 1]
-    inquiry = thirds_for(design_of(rho=10_000))
-    held = ExactSums(inquiry, (*_KINDS, Real(0, 1)))
+    request = thirds_for(design_of(rho=10_000))
+    held = ExactSums(request, (*_KINDS, Real(0, 1)))
     held.add(np.column_stack([features, target]))
-    noisy = inquiry.release(held.combined(), Seeded(1))
-    line = inquiry.solve(noisy, through=None, penalty=np.zeros(2))
+    noisy = request.release(held.combined(), Seeded(1))
+    line = request.solve(noisy, through=None, penalty=np.zeros(2))
     np.testing.assert_allclose(line.slopes, [0.4, 0.21], atol=5e-3)
-    moments = inquiry.moments(noisy)
+    moments = request.moments(noisy)
     assert moments.rows == pytest.approx(4000, abs=1)

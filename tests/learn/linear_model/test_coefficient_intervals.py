@@ -46,9 +46,9 @@ def test_without_noise_several_features_and_any_combination() -> None:
     target = features @ [0.5, -0.2] + rng.normal(0, 0.1, 60)
     row = np.array([0.0, 1.0, 1.0])
     low, high = coefficient_intervals(moments_of(np.column_stack([features, target])), row[None, :])
-    design = with_one(features)
-    weights, left, *_ = np.linalg.lstsq(design, target, rcond=None)
-    error = np.sqrt(left[0] / 57 * row @ np.linalg.inv(design.T @ design) @ row)
+    spec = with_one(features)
+    weights, left, *_ = np.linalg.lstsq(spec, target, rcond=None)
+    error = np.sqrt(left[0] / 57 * row @ np.linalg.inv(spec.T @ spec) @ row)
     wide = stats.t.ppf(0.975, 57) * error
     np.testing.assert_allclose([low[0], high[0]], row @ weights + np.array([-wide, wide]), rtol=5e-3)
 
@@ -67,7 +67,7 @@ def test_through_a_point_there_is_no_constant() -> None:
 def noisy(plan: Plan, columns: Numbers, epsilon: float, rng: np.random.Generator) -> Moments:
     """Moments with Laplace noise of the right size, drawn by NumPy."""
     values = with_one(columns).T @ with_one(columns)
-    noise = Target.of(epsilon=epsilon).noise(plan.footprint.sensitivity(Target.of().bounding), len(plan.steps))
+    noise = Target.of(epsilon=epsilon).noise(plan.row_sensitivity.sensitivity(Target.of().bounding), len(plan.steps))
     drawn = rng.laplace(0, np.sqrt(noise.variance / 2), len(plan.steps))
     exact = plan.combine(expected_sums(plan.products, values))
     return plan.moments((exact + np.round(drawn).astype(np.int64)).astype(np.int64), noise)

@@ -55,13 +55,13 @@ def test_no_row_moves_the_sums_by_more_than_is_stated(plan: Plan, data: st.DataO
         *(st.one_of(st.sampled_from([0, axis.steps, axis.steps // 2]), st.integers(0, axis.steps)) for axis in axes)
     )
     first, second = combined(plan, data.draw(rows)), combined(plan, data.draw(rows))
-    footprint = plan.footprint
+    row_sensitivity = plan.row_sensitivity
     l1, l2_squared = distances(first, [0] * len(first))
-    assert l1 <= footprint.l1
-    assert l2_squared <= footprint.l2_squared
+    assert l1 <= row_sensitivity.l1
+    assert l2_squared <= row_sensitivity.l2_squared
     l1, l2_squared = distances(first, second)
-    assert l1 <= footprint.replace_l1
-    assert l2_squared <= footprint.replace_l2_squared
+    assert l1 <= row_sensitivity.replace_l1
+    assert l2_squared <= row_sensitivity.replace_l2_squared
 
 
 @settings(max_examples=60, deadline=None)
@@ -78,18 +78,18 @@ def test_neighbouring_data_sets_differ_by_at_most_what_the_noise_is_for(
     adjacency = AddRemove if instead is None else ReplaceOne
     privacy = Target.of(epsilon=1, delta=None if kind == "pure" else 1e-6, adjacency=adjacency)
     kinds = (Real(-10, 10), Integer(0, 7))
-    design = FitSpec(features=kinds, target=Real(0, 1), privacy=privacy, bounding=privacy.bounding)
-    plan = plan_for(design)
-    inquiry = plan.inquiry(design)
+    spec = FitSpec(features=kinds, target=Real(0, 1), privacy=privacy, bounding=privacy.bounding)
+    plan = plan_for(spec)
+    request = plan.request(spec)
 
     def exact(rows: list[tuple[float, ...]]) -> list[int]:
-        held = ExactSums(inquiry, design.kinds)
+        held = ExactSums(request, spec.kinds)
         held.add(np.array(rows, dtype=np.float64).reshape(len(rows), 3))
         return [int(number) for number in held.combined()]
 
     l1, l2_squared = distances(exact([*others, row]), exact([*others, *([] if instead is None else [instead])]))
-    event: Any = inquiry.noise.event
-    if inquiry.noise.kind == "Laplace":
+    event: Any = request.noise.event
+    if request.noise.kind == "Laplace":
         assert l1 <= event.sensitivity
     else:
         assert l2_squared <= event.sensitivity_squared
@@ -101,7 +101,7 @@ def test_adding_a_row_at_a_corner_moves_the_sums_by_all_that_is_stated(columns: 
     """So one step less would be too little."""
     plan = Plan.of([axis_between(0, 1), *[Axis(0, 7, Fraction(1))] * (columns - 1)], centred=centred)
     row = combined(plan, corner(plan, (1,) * columns))
-    assert distances(row, [0] * len(row)) == (plan.footprint.l1, plan.footprint.l2_squared)
+    assert distances(row, [0] * len(row)) == (plan.row_sensitivity.l1, plan.row_sensitivity.l2_squared)
 
 
 @pytest.mark.parametrize("columns", [2, 3, 4, 6])
@@ -109,7 +109,7 @@ def test_replacing_a_row_by_the_right_corner_reaches_the_stated_l2(columns: int)
     """So one step less would be too little."""
     plan = Plan.of([axis_between(0, 1)] * columns)
     rows = [combined(plan, corner(plan, signs)) for signs in itertools.product([-1, 1], repeat=columns)]
-    assert max(distances(rows[-1], row)[1] for row in rows) == plan.footprint.replace_l2_squared
+    assert max(distances(rows[-1], row)[1] for row in rows) == plan.row_sensitivity.replace_l2_squared
 
 
 @pytest.mark.parametrize("columns", [2, 3, 4])
@@ -124,7 +124,7 @@ def test_replacing_a_row_comes_close_to_the_stated_l1(columns: int) -> None:
                 tries = [min(max(steps[place] + move * width, 0), 2**16) for move in range(-8, 9)]
                 found = [distances(last, combined(plan, (*steps[:place], at, *steps[place + 1 :])))[0] for at in tries]
                 steps[place], reached = tries[int(np.argmax(found))], max(found)
-    assert 0.999_999 * plan.footprint.replace_l1 < reached <= plan.footprint.replace_l1
+    assert 0.999_999 * plan.row_sensitivity.replace_l1 < reached <= plan.row_sensitivity.replace_l1
 
 
 @settings(max_examples=40, deadline=None)
@@ -175,8 +175,8 @@ def test_noise_for_replaced_rows_leaves_the_count_nearly_alone() -> None:
         usual, more = Plan.of(axes), Plan.of(axes, norm=norm)
         assert more.steps[0] > usual.steps[0]
         assert more.steps[1:] == usual.steps[1:]
-        assert (more.footprint.l1 <= more.footprint.replace_l1) if norm == 1 else True
-        assert (more.footprint.l2_squared <= more.footprint.replace_l2_squared) if norm == 2 else True
+        assert (more.row_sensitivity.l1 <= more.row_sensitivity.replace_l1) if norm == 1 else True
+        assert (more.row_sensitivity.l2_squared <= more.row_sensitivity.replace_l2_squared) if norm == 2 else True
 
 
 def test_the_count_is_not_free_where_persons_are_replaced() -> None:
@@ -227,11 +227,11 @@ def test_moments_are_those_of_the_columns(*, centred: bool, linear: bool) -> Non
 
 
 def test_variances_are_those_of_the_noise_that_is_drawn() -> None:
-    design = design_of()
-    plan = plan_for(design)
-    inquiry = plan.inquiry(design)
-    source, zeros = Seeded(3), np.zeros(inquiry.width, dtype=np.int64)
-    draws = [plan.moments(inquiry.release(zeros, source), inquiry.noise) for _ in range(1500)]
+    spec = design_of()
+    plan = plan_for(spec)
+    request = plan.request(spec)
+    source, zeros = Seeded(3), np.zeros(request.width, dtype=np.int64)
+    draws = [plan.moments(request.release(zeros, source), request.noise) for _ in range(1500)]
     found = np.var([moments.values for moments in draws], axis=0)
     np.testing.assert_allclose(found, draws[0].spread(), rtol=0.2)
 
@@ -244,10 +244,14 @@ def test_more_rows_than_fit_are_refused() -> None:
         plan.moments(full, noise)
 
 
-def test_a_footprint_of_one_less_is_caught() -> None:
+def test_a_row_sensitivity_of_one_less_is_caught() -> None:
     """The mutant that the tests above are for."""
     plan = Plan.of([axis_between(0, 1)] * 3)
-    less = replace(plan.footprint, l1=plan.footprint.l1 - 1, replace_l2_squared=plan.footprint.replace_l2_squared - 1)
+    less = replace(
+        plan.row_sensitivity,
+        l1=plan.row_sensitivity.l1 - 1,
+        replace_l2_squared=plan.row_sensitivity.replace_l2_squared - 1,
+    )
     rows = [combined(plan, corner(plan, signs)) for signs in itertools.product([-1, 1], repeat=3)]
     assert max(distances(row, [0] * len(row))[0] for row in rows) > less.l1
     assert max(distances(a, b)[1] for a in rows for b in rows) > less.replace_l2_squared

@@ -75,9 +75,9 @@ def test_other_methods_are_near_what_is_found_too() -> None:
     rng = np.random.default_rng(5)
     truth, n = np.array([-1.0, 1.0, -1.0]) * 3 / 3**0.5, 6_000
     privacy = Target.of(epsilon=1)
-    design = FitSpec(features=(Real(-1, 1),) * 3, privacy=privacy, bounding=privacy.bounding, classes=(0, 1))
+    spec = FitSpec(features=(Real(-1, 1),) * 3, privacy=privacy, bounding=privacy.bounding, classes=(0, 1))
     expected = {
-        "functional": functional_error(design, n, fit_intercept=True, sensitivity="tight"),
+        "functional": functional_error(spec, n, fit_intercept=True, sensitivity="tight"),
         "objective": objective_error(Perturbation.of(privacy), n, 3, fit_intercept=True),
     }
     for method, error in expected.items():

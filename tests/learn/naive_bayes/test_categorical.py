@@ -91,7 +91,7 @@ def test_neighbours_differ_by_no_more_than_is_paid_for(
     model = CategoricalNB(categories=SIZES, adjacency=adjacency, **amount)
     more, held = _sums(model, [*rows, one])
     less, _ = _sums(model, rows if adjacency is AddRemove else [*rows, other])
-    event = held.inquiry.event
+    event = held.request.event
     if isinstance(event, LaplaceEvent):
         assert np.abs(more - less).sum() <= event.sensitivity
     else:
@@ -105,7 +105,7 @@ def test_some_neighbours_differ_by_all_that_is_paid_for(adjacency: Adjacency, mo
     model = CategoricalNB(epsilon="1/2", categories=SIZES, adjacency=adjacency)
     more, held = _sums(model, [(0, 0, 0, 0)])
     less, _ = _sums(model, [] if adjacency is AddRemove else [(1, 1, 1, 0)])
-    event = held.inquiry.event
+    event = held.request.event
     assert isinstance(event, LaplaceEvent)
     assert np.abs(more - less).sum() == event.sensitivity == moved
     assert Fraction(int(np.abs(more - less).sum())) / event.scale == Fraction(1, 2)

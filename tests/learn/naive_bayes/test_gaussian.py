@@ -225,7 +225,7 @@ def test_the_whole_fit_loses_no_more_than_epsilon(adjacency: Adjacency, data: st
         if table:
             held.add(np.array([r[:2] for r in table]), np.array([r[2] for r in table]))
         sums.append(held.combined())
-    event = held.inquiry.event
+    event = held.request.event
     assert isinstance(event, LaplaceEvent)
     assert sum(map(abs, sums[0] - sums[1])) / event.scale <= 1
 

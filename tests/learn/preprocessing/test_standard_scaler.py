@@ -116,7 +116,7 @@ def test_the_whole_fit_loses_no_more_than_epsilon(data: st.DataObject, adjacency
         if table:
             held.add(np.array(table))
         sums.append(held.combined())
-    event = held.inquiry.event
+    event = held.request.event
     assert isinstance(event, LaplaceEvent)
     assert sum(map(abs, sums[0] - sums[1])) / event.scale <= 1
 

@@ -126,7 +126,7 @@ def check_case(case: dict[str, Any], placed: Placed, frame: pa.Table) -> None:
     if labels is not None and target == "ward":
         labels = [label if label in (1, 2, 3) else 2 for label in labels]  # its null rule
     kinds = [SCHEMA[name] for name in names]
-    assert found.tolist() == by_hand(fitting.inquiry, values(rows, names), kinds, labels)
+    assert found.tolist() == by_hand(fitting.request, values(rows, names), kinds, labels)
     if where != CASES["no rows"]["where"]:
         assert any(found.tolist())
 
@@ -198,7 +198,7 @@ def test_any_bounds_and_numbers(ages: list[int | None], low: int, width: int) ->
     fitting = planned(Adding(), table, ["a", "b"])
     with open_engine({"t": table}) as engine:
         found = fitting.exact(engine, SECRET)
-    assert found.tolist() == by_hand(fitting.inquiry, values(frame, ["a", "b"]), list(schema.values()))
+    assert found.tolist() == by_hand(fitting.request, values(frame, ["a", "b"]), list(schema.values()))
 
 
 # --------------------------------------------------------------------------------------------- enough noise for anybody
@@ -253,8 +253,8 @@ def test_no_person_moves_more_than_is_paid_for(found: Any, by_class: bool, adjac
     assert fitting.bounding.unit == "person"
     assert learner.asked[-1] == (fitting.bounding, True)
     first, *others = all_exact(fitting, tables)
-    noise: Any = fitting.inquiry.noise.mechanism
-    needed = reached(fitting.inquiry.footprint, fitting.bounding, droppable=True)
+    noise: Any = fitting.request.noise.mechanism
+    needed = reached(fitting.request.row_sensitivity, fitting.bounding, droppable=True)
     assert noise.event.sensitivity == needed.l1
     for other in others:
         moved = other.astype(object) - first.astype(object)
@@ -275,7 +275,7 @@ def test_no_person_moves_combined_numbers_more_than_is_paid_for(
     query = session_on(tables[0], budget=cl.PureDP(epsilon=1, adjacency=adjacency, unit=tables[0].unit)).query()
     fitting = fitting_of(getattr(cl.learn, kind)(**parameters), query, features, target)
     first, *others = all_exact(fitting, tables)
-    paid: Any = fitting.inquiry.noise.mechanism
+    paid: Any = fitting.request.noise.mechanism
     assert all(np.abs(other - first).sum() <= paid.event.sensitivity for other in others)
 
 
@@ -293,7 +293,7 @@ def test_no_row_moves_more_than_is_paid_for(found: Any, adjacency: Any, where: s
     tables = worlds(chosen, adjacency=adjacency)
     fitting = planned(Adding(by_class=True), tables[0], ["age", "dose"], "ill", where)
     first, second = all_exact(fitting, tables)
-    needed = reached(fitting.inquiry.footprint, fitting.bounding, droppable=True)
+    needed = reached(fitting.request.row_sensitivity, fitting.bounding, droppable=True)
     moved = second.astype(object) - first.astype(object)
     assert np.abs(moved).sum() <= needed.l1
     assert (moved**2).sum() <= needed.l2_squared
@@ -306,11 +306,11 @@ def test_a_person_at_the_corner_moves_exactly_that_much(by_class: bool, groups: 
     tables = worlds([rows, []], person="who", max_groups_per_person=groups, max_rows_per_group=3)
     fitting = planned(Adding(by_class=by_class), tables[0], ["age", "dose"], "ill" if by_class else None)
     first, second = all_exact(fitting, tables)
-    needed = reached(fitting.inquiry.footprint, fitting.bounding)
+    needed = reached(fitting.request.row_sensitivity, fitting.bounding)
     assert np.abs(first.astype(object) - second).sum() == needed.l1
     alone = worlds([[rows[0]], []])
     one = planned(Adding(by_class=by_class), alone[0], ["age", "dose"], "ill" if by_class else None)
-    assert needed.l1 == 3 * groups * reached(one.inquiry.footprint, one.bounding).l1
+    assert needed.l1 == 3 * groups * reached(one.request.row_sensitivity, one.bounding).l1
 
 
 def all_exact(fitting: Fitting, tables: Sequence[Table]) -> list[Any]:
@@ -356,10 +356,14 @@ def test_the_noise_is_the_sessions_and_only_noise_comes_out() -> None:
     assert learner.noisy is not None
     source = Seeded(7)
     source.words(4)  # what a session takes first: its secret
-    assert learner.noisy.tolist() == fitting.inquiry.release(exact, source).tolist()
+    assert learner.noisy.tolist() == fitting.request.release(exact, source).tolist()
     assert learner.noisy.tolist() != exact.tolist()
-    assert learner.facts is not None
-    assert (learner.facts.seeded, learner.facts.table, learner.facts.where) == (True, "patients", "age >= 18")
+    assert learner.provenance is not None
+    assert (learner.provenance.seeded, learner.provenance.table, learner.provenance.where) == (
+        True,
+        "patients",
+        "age >= 18",
+    )
     assert session.spent == cl.PureDP(epsilon=2)
     assert [entry.state for entry in session.account.history] == ["committed"]
     assert session.history[0].question == "Adding().fit(age, weight, dose, smokes) FROM patients WHERE age >= 18"
@@ -470,17 +474,17 @@ def test_a_session_may_be_the_estimators_own_budget() -> None:
 
 
 class Nearer(Adding):
-    """States a footprint that does not hold for all values that its sums can have one by one."""
+    """States a row sensitivity that does not hold for all values that its sums can have one by one."""
 
     def plan_fit(self, *known: Any, **more: Any) -> Any:
-        inquiry = super().plan_fit(*known, **more)
-        nearer = dataclasses.replace(inquiry.footprint, l1=inquiry.footprint.l1 // inquiry.width)
-        return dataclasses.replace(inquiry, footprint=nearer)
+        request = super().plan_fit(*known, **more)
+        nearer = dataclasses.replace(request.row_sensitivity, l1=request.row_sensitivity.l1 // request.width)
+        return dataclasses.replace(request, row_sensitivity=nearer)
 
 
-def test_averages_are_combined_for_persons_only_where_the_footprint_bounds_them() -> None:
+def test_averages_are_combined_for_persons_only_where_the_row_sensitivity_bounds_them() -> None:
     table = declared(patients(20), person="who", max_groups_per_person=1, max_rows_per_group=1)
-    assert planned(Adding(combined=True), table, ["age"]).inquiry.bounds_averages
+    assert planned(Adding(combined=True), table, ["age"]).request.bounds_averages
     with pytest.raises(ParameterError, match="rounding could then move more"):
         planned(Nearer(combined=True), table, ["age"])
 
@@ -495,7 +499,7 @@ class Wrong(Adding):
 
 
 class Doubled(SummaryRequest):
-    """An inquiry with a way of its own to combine what was summed."""
+    """A request with a way of its own to combine what was summed."""
 
     __slots__ = ()
 

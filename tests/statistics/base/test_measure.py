@@ -85,7 +85,7 @@ def test_features_are_the_same_for_numbers_and_arrays(data: st.DataObject) -> No
     for feature, (low, high) in zip(together, measure.reach, strict=True):
         assert low <= feature.min()
         assert feature.max() <= high
-    assert np.abs(together).sum(axis=0).max() <= measure.footprint.l1 <= 2**40
+    assert np.abs(together).sum(axis=0).max() <= measure.row_sensitivity.l1 <= 2**40
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_rows_stay_small_on_every_axis(axis: Axis) -> None:
     pairs = [CrossMoments(axis, axis, degree=degree) for degree in (1, 2)]
     for measure in (Total(axis), FirstMoments(axis), SecondMoments(axis), HalfHalfMean(axis), *pairs):
         for made in (measure, measure.averaged()):
-            assert 0 < made.footprint.l1 <= 2**40
+            assert 0 < made.row_sensitivity.l1 <= 2**40
             assert all(found.low <= axis.low and axis.high <= found.high for found in made.axes)
 
 

@@ -1,4 +1,4 @@
-"""Sums of products: integers, within their reach, and never further apart than the footprint says."""
+"""Sums of products: integers, within their reach, and never further apart than the row sensitivity says."""
 
 from fractions import Fraction
 from typing import Any
@@ -40,18 +40,18 @@ def test_no_two_rows_are_further_apart_than_the_footprint(columns: list[Axis], d
     rows = [[data.draw(st.sampled_from([0, axis.steps // 2, axis.steps])) for axis in products.axes] for _ in range(2)]
     first, second = (products.features(*row) for row in rows)
     apart = [abs(a - b) for a, b in zip(first, second, strict=True)]
-    footprint = products.footprint
-    assert sum(map(abs, first)) <= footprint.l1
-    assert sum(f * f for f in first) <= footprint.l2_squared
-    assert sum(apart) <= footprint.replace_l1
-    assert sum(a * a for a in apart) <= footprint.replace_l2_squared
+    row_sensitivity = products.row_sensitivity
+    assert sum(map(abs, first)) <= row_sensitivity.l1
+    assert sum(f * f for f in first) <= row_sensitivity.l2_squared
+    assert sum(apart) <= row_sensitivity.replace_l1
+    assert sum(a * a for a in apart) <= row_sensitivity.replace_l2_squared
 
 
-def test_a_corner_is_as_far_from_none_as_the_footprint_says() -> None:
+def test_a_corner_is_as_far_from_none_as_the_row_sensitivity_says() -> None:
     products = Products((axis_between(0, 1), axis_between(-3, 5)), moments_up_to(2, 2), (5, 1, 1, 1, 1, 1))
     corner = products.features(*(axis.steps for axis in products.axes))
-    assert sum(corner) == products.footprint.l1
-    assert sum(f * f for f in corner) == products.footprint.l2_squared
+    assert sum(corner) == products.row_sensitivity.l1
+    assert sum(f * f for f in corner) == products.row_sensitivity.l2_squared
 
 
 def test_what_a_step_stands_for() -> None:

@@ -1,7 +1,7 @@
 """The whole-number axis on which a numeric column is summed: steps of a grid between two public ends.
 
 A value is an integer number of steps, ``value = step * grid``. Values are clipped to the bounds and rounded to the
-nearest step *before* anything is summed, so sums are integers, exact in any order, and what one row can change is known in
+nearest step *before* anything is summed, so sums are exact integers in any order, and what one row changes is known in
 steps (Mironov 2012 and Casacuberta et al. 2022 show what sums of floats give away). ``k = step - lowest`` counts from
 the lower end and is what every summary is made of. No axis has more than 2^30 steps: that bounds every sum.
 """

@@ -19,9 +19,9 @@ from celosia.core.exact import safe_repr
 from celosia.data.schema.axis import Axis
 from celosia.learn.privacy.bounds import axis_of
 from celosia.statistics.base.contribution import RowSensitivity
-from celosia.statistics.base.inquiry import Part, SummaryRequest
 from celosia.statistics.base.measure import Measure
 from celosia.statistics.base.products import Products
+from celosia.statistics.base.summary_request import Part, SummaryRequest
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -92,12 +92,12 @@ class ClassMoments(Measure):
         return ((0, crowd), *((-length, length) for length in self.lengths), *((0, top) for top in tops))
 
     @property
-    def footprint(self) -> RowSensitivity:
+    def row_sensitivity(self) -> RowSensitivity:
         """How far a row can be from none, and from another of its class or none."""
-        return self.footprint_of(1)
+        return self.row_sensitivity_of(1)
 
-    def footprint_of(self, classes: int) -> RowSensitivity:
-        """Return the footprint where rows are summed class by class: a replaced row can leave its class for another."""
+    def row_sensitivity_of(self, classes: int) -> RowSensitivity:
+        """Return the row sensitivity of sums class by class, where a replaced row can change its class."""
         crowd, lengths = self.weights[0], self.lengths
         # Weights for the L2 norm reach further in L1: at most 5/4 from none, 9/4 across.
         quarters = (4, 8) if self.norm == "l1" else (5, 9)
@@ -180,33 +180,33 @@ class NoisyMoments:
     shortfall_noise: "NDArray[np.float64]"
 
 
-def moments_inquiry(design: "FitSpec") -> SummaryRequest:
-    """Return the inquiry for moments of all columns, by class, with whichever noise leaves the columns clearer."""
-    axes = tuple(axis_of(kind) for kind in design.features)
-    classes = 1 if design.classes is None else len(design.classes)
+def moments_request(spec: "FitSpec") -> SummaryRequest:
+    """Return the request for moments of all columns, by class, with whichever noise leaves the columns clearer."""
+    axes = tuple(axis_of(kind) for kind in spec.features)
+    classes = 1 if spec.classes is None else len(spec.classes)
     norms: tuple[Literal["l1", "l2"], ...] = ("l2",)
-    if design.privacy.kind in ("pure", "approximate"):
-        norms = ("l1",) if design.privacy.kind == "pure" else ("l2", "l1")  # the first of equals is taken
+    if spec.privacy.kind in ("pure", "approximate"):
+        norms = ("l1",) if spec.privacy.kind == "pure" else ("l2", "l1")  # the first of equals is taken
     found = []
     for norm in norms:
         moments = ClassMoments(axes, norm)
-        if _count_is_free(design, classes):
+        if _count_is_free(spec, classes):
             moments = ClassMoments(axes, norm, _free_crowd(moments))
-        part = Part(measure=moments, columns=tuple(range(len(axes))), by_class=design.classes is not None)
-        found.append(design.inquiry((part,), moments.footprint_of(classes)))
-    return min(found, key=lambda inquiry: inquiry.noise.variance)
+        part = Part(measure=moments, columns=tuple(range(len(axes))), by_class=spec.classes is not None)
+        found.append(spec.request((part,), moments.row_sensitivity_of(classes)))
+    return min(found, key=lambda request: request.noise.variance)
 
 
-def moments_of(inquiry: SummaryRequest) -> ClassMoments:
-    """Return the moments that an inquiry of ``moments_inquiry`` asks for."""
-    moments = inquiry.parts[0].measure
+def moments_of(request: SummaryRequest) -> ClassMoments:
+    """Return the moments that a request of ``moments_request`` asks for."""
+    moments = request.parts[0].measure
     assert isinstance(moments, ClassMoments)  # noqa: S101 - for the type checker: it was made here
     return moments
 
 
-def _count_is_free(design: "FitSpec", classes: int) -> bool:
+def _count_is_free(spec: "FitSpec", classes: int) -> bool:
     """Tell whether a replaced row leaves the count as it is: then the count may weigh more, for nothing."""
-    bounding = design.bounding
+    bounding = spec.bounding
     alone = bounding.rows * bounding.groups == 1 and bounding.unit == "row"
     return classes == 1 and alone and bounding.adjacency is not AddRemove
 

@@ -1,4 +1,4 @@
-"""Exact sums of what an inquiry asks for, over arrays in memory, block by block.
+"""Exact sums of what a request asks for, over arrays in memory, block by block.
 
 Columns are rounded to their axes as every engine does it: clipped, to the nearest step of the kind's own grid, then to
 the measure's coarser one. Centred steps are integers below 2^17 in size, so that a block's products are summed by
@@ -16,8 +16,8 @@ from celosia.core.errors import InputError
 from celosia.data.schema.columns import Kind
 from celosia.learn.base.class_moments import ClassMoments
 from celosia.learn.privacy.bounds import axis_of, ends_of
-from celosia.statistics.base.inquiry import Part, SummaryRequest
 from celosia.statistics.base.products import Products
+from celosia.statistics.base.summary_request import Part, SummaryRequest
 from celosia.statistics.moments.measures import Bins
 
 if TYPE_CHECKING:
@@ -64,15 +64,15 @@ class ExactSums:
     ``add`` takes rows by columns, the target of a regression as the last column, and the places of the classes.
     """
 
-    inquiry: SummaryRequest
+    request: SummaryRequest
     kinds: tuple[Kind, ...]
     rows: int = 0
     _sums: list[NDArray[Any]] = field(default_factory=list)
     _readers: list[Stepping | None] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        cells = self.inquiry.cells
-        for part in self.inquiry.parts:
+        cells = self.request.cells
+        for part in self.request.parts:
             shape = (cells if part.by_class else 1, part.measure.width)
             self._sums.append(np.zeros(shape, dtype=np.int64))
             kinds = [self.kinds[place] for place in part.columns]
@@ -82,20 +82,20 @@ class ExactSums:
     def add(self, values: NDArray[np.float64], codes: NDArray[np.int64] | None = None) -> None:
         """Add rows, block by block."""
         # Beyond, a sum could be more than 64 bits hold and go on from the other end, or be cut off before the noise.
-        largest = max(max(-low, high) for part in self.inquiry.parts for low, high in part.measure.reach)
+        largest = max(max(-low, high) for part in self.request.parts for low, high in part.measure.reach)
         most = min(2**30, 2**62 // largest)
         if self.rows + len(values) >= most:
             raise InputError(f"At most {most:,} rows can be added up: fit a random part of them.")
         for block, labels in _blocks(values, codes):
-            for place, (part, reader) in enumerate(zip(self.inquiry.parts, self._readers, strict=True)):
+            for place, (part, reader) in enumerate(zip(self.request.parts, self._readers, strict=True)):
                 columns = block if part.columns == tuple(range(block.shape[1])) else block[:, list(part.columns)]
                 self._sums[place] += _sums(part, reader, columns, labels, self._sums[place].shape)
         self.rows += len(values)
 
     def combined(self) -> NDArray[Any]:
         """Return the exact numbers that are to be noised, and nothing else."""
-        parts = zip(self.inquiry.parts, self._sums, strict=True)
-        return self.inquiry.combined(
+        parts = zip(self.request.parts, self._sums, strict=True)
+        return self.request.combined(
             [part.measure.weighed(sums) if isinstance(part.measure, ClassMoments) else sums for part, sums in parts]
         )
 

@@ -22,7 +22,7 @@ from celosia.learn.privacy.bounds import ends_of, feature_kinds, target_kind
 from celosia.learn.privacy.target import Target
 from celosia.noise.source import Seeded
 from celosia.statistics.base.contribution import ContributionBounds, RowSensitivity
-from celosia.statistics.base.inquiry import Part, Provenance, SummaryRequest, reached
+from celosia.statistics.base.summary_request import Part, Provenance, SummaryRequest, reached
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,15 +48,15 @@ class FitSpec:
         """The kinds of all columns; the target of a regression is the last."""
         return self.features if self.target is None else (*self.features, self.target)
 
-    def inquiry(
+    def request(
         self,
         parts: "Sequence[Part]",
-        footprint: RowSensitivity,
+        row_sensitivity: RowSensitivity,
         *,
         combination: Any = None,
     ) -> SummaryRequest:
-        """Return the inquiry for these parts: with the noise that the footprint of one row and the promise call for."""
-        sensitivity = reached(footprint, self.bounding, droppable=self.droppable)
+        """Return the request for these parts, with noise for the row sensitivity and the guarantee."""
+        sensitivity = reached(row_sensitivity, self.bounding, droppable=self.droppable)
         cells = 1 if self.classes is None else len(self.classes)
         summed = sum(part.measure.width * (cells if part.by_class else 1) for part in parts)
         noise = self.privacy.noise(sensitivity, summed if combination is None else combination.shape[0])
@@ -64,14 +64,14 @@ class FitSpec:
         assert guarantee is not None  # noqa: S101 - for the type checker: without privacy nothing is asked
         return SummaryRequest(
             parts=tuple(parts),
-            footprint=footprint,
+            row_sensitivity=row_sensitivity,
             bounding=self.bounding,
             noise=noise,
             event=self.privacy.event(noise.event),
             guarantee=guarantee,
             classes=self.classes,
             combination=combination,
-            design=self,
+            spec=self,
         )
 
 
@@ -83,22 +83,22 @@ class SummaryEstimator(PrivateEstimator):
     True
     """
 
-    _learns: ClassVar[Literal["features", "number", "classes"]] = "features"
+    learns: ClassVar[Literal["features", "number", "classes"]] = "features"
     bounds_y: Any
     classes: Any
     classes_: NDArray[Any]
     provenance_: dict[str, str]
 
     @abstractmethod
-    def _inquiry(self, design: FitSpec) -> SummaryRequest:
-        """Say what is summed: usually ``design.inquiry(parts, footprint)``. Refuse what makes no sense."""
+    def build_request(self, spec: FitSpec) -> SummaryRequest:
+        """Say what is summed: usually ``spec.request(parts, row_sensitivity)``. Refuse what makes no sense."""
 
     @abstractmethod
-    def _solve(self, noisy: NDArray[np.int64], inquiry: SummaryRequest, design: FitSpec) -> None:
+    def solve_noisy(self, noisy: NDArray[np.int64], request: SummaryRequest, spec: FitSpec) -> None:
         """Set the learned attributes from noisy numbers; ``noise_scale_`` too."""
 
     @abstractmethod
-    def _solve_plain(self, values: NDArray[np.float64], target: NDArray[Any] | None) -> None:
+    def solve_exact(self, values: NDArray[np.float64], target: NDArray[Any] | None) -> None:
         """Set the learned attributes without privacy; ``target`` holds numbers, or places in ``classes_``."""
 
     # ------------------------------------------------------------------------------------------- rows in memory
@@ -140,16 +140,16 @@ class SummaryEstimator(PrivateEstimator):
         if isinstance(held, _Plain):
             if values is not None:
                 held.add(values, target)
-            self._solve_plain(*held.all())
+            self.solve_exact(*held.all())
             self._mark_non_private()
             self._clear_sums()
             return
-        inquiry, design = held.inquiry, _design_of(held.inquiry)
-        with self._paid(design.privacy, inquiry.event, features=len(design.features)) as payment:
+        request, spec = held.request, _spec_of(held.request)
+        with self._paid(spec.privacy, request.event, features=len(spec.features)) as payment:
             if values is not None:
                 held.add(*_together(held, values, target))
-            noisy = inquiry.release(held.combined(), payment.source)
-            self._solve(noisy, inquiry, design)
+            noisy = request.release(held.combined(), payment.source)
+            self.solve_noisy(noisy, request, spec)
             payment.deliver(noisy)
         self._clear_sums()
 
@@ -173,19 +173,19 @@ class SummaryEstimator(PrivateEstimator):
         names = getattr(self, "feature_names_in_", None)
         if not privacy.private:
             return _Plain(() if self.bounds is None else self._kinds(count, names), self._target_bounds())
-        design = FitSpec(
+        spec = FitSpec(
             features=self._kinds(count, names),
             privacy=privacy,
             bounding=privacy.bounding,
-            target=target_kind(self.bounds_y) if self._learns == "number" else None,
-            classes=tuple(self.classes_.tolist()) if self._learns == "classes" else None,
+            target=target_kind(self.bounds_y) if self.learns == "number" else None,
+            classes=tuple(self.classes_.tolist()) if self.learns == "classes" else None,
             names=None if names is None else tuple(names),
         )
-        inquiry = _fitting(self._inquiry(design))
-        return ExactSums(inquiry, design.kinds)
+        request = _fitting(self.build_request(spec))
+        return ExactSums(request, spec.kinds)
 
     def _target_bounds(self) -> Kind | None:
-        known = self._learns == "number" and self.bounds_y is not None
+        known = self.learns == "number" and self.bounds_y is not None
         return target_kind(self.bounds_y) if known else None
 
     def _read(self, X: Any, *, reset: bool) -> NDArray[np.float64]:  # noqa: N803 - scikit-learn's names
@@ -198,9 +198,9 @@ class SummaryEstimator(PrivateEstimator):
 
     def _read_y(self, y: Any, rows: int, classes: Any) -> tuple[NDArray[Any] | None, NDArray[Any] | None]:
         """Return the target, for classes their places, and the classes."""
-        if self._learns == "features":
+        if self.learns == "features":
             return None, None
-        if self._learns == "number":
+        if self.learns == "number":
             return read_target(y, rows, self), None
         labels = read_labels(y, rows, self)
         known = public_classes(classes, y, labels)
@@ -222,7 +222,7 @@ class SummaryEstimator(PrivateEstimator):
     ) -> SummaryRequest:
         """Return what is to be summed over columns of these kinds; a session calls this, and sums in its database."""
         bounding = ContributionBounds() if bounding is None else bounding
-        wanted = self._learns != "features"
+        wanted = self.learns != "features"
         if wanted != (target is not None):
             raise ParameterError(f"{type(self).__name__} {'needs a' if wanted else 'has no'} target column.")
         for name in ("bounds", "bounds_y"):
@@ -241,7 +241,7 @@ class SummaryEstimator(PrivateEstimator):
                 "A session keeps a budget: without privacy (epsilon=inf) fit in memory, with estimator.fit(X, y)."
             )
         classes = None
-        if target is not None and self._learns == "classes":
+        if target is not None and self.learns == "classes":
             classes = target.domain()
             if classes is None or len(classes) < 2:
                 raise ParameterError(
@@ -249,40 +249,40 @@ class SummaryEstimator(PrivateEstimator):
                 )
             classes = tuple(np.unique(np.array(classes)).tolist())  # in the order that classes_ has in memory
             self._check_classes(classes)
-        design = FitSpec(
+        spec = FitSpec(
             features=tuple(features.values()),
             privacy=privacy,
             bounding=bounding,
-            target=target_kind(target) if self._learns == "number" else None,
+            target=target_kind(target) if self.learns == "number" else None,
             classes=classes,
             names=tuple(features),
             droppable=droppable,
         )
-        return _fitting(self._inquiry(design))
+        return _fitting(self.build_request(spec))
 
     def _check_classes(self, classes: tuple[Any, ...]) -> None:
         given = self.classes
         if given is not None and given != "public" and sorted(map(str, given)) != sorted(map(str, classes)):
             raise ParameterError("The schema of the table says the classes: leave classes= out.")
 
-    def finish_fit(self, noisy: NDArray[np.int64], inquiry: SummaryRequest, facts: Provenance) -> Self:
+    def finish_fit(self, noisy: NDArray[np.int64], request: SummaryRequest, provenance: Provenance) -> Self:
         """Take noisy numbers that were summed and paid for elsewhere, and solve."""
-        design = _design_of(inquiry)
+        spec = _spec_of(request)
         with self._rollback_on_error():
             self._clear_sums()
-            self._take_over(noisy, inquiry, design)
-            self.event_, self.guarantee_, self.seeded_ = inquiry.event, inquiry.guarantee, facts.seeded
-        told = {name: getattr(facts, name) for name in ("schema", "table", "where")}
+            self._take_over(noisy, request, spec)
+            self.event_, self.guarantee_, self.seeded_ = request.event, request.guarantee, provenance.seeded
+        told = {name: getattr(provenance, name) for name in ("schema", "table", "where")}
         self.provenance_ = {name: text for name, text in told.items() if text is not None}
         return self
 
-    def _take_over(self, noisy: NDArray[np.int64], inquiry: SummaryRequest, design: FitSpec) -> None:
-        self.n_features_in_ = len(design.features)
-        if design.names is not None:
-            self.feature_names_in_ = np.array(design.names, dtype=object)
-        if design.classes is not None:
-            self.classes_ = np.array(design.classes)
-        self._solve(noisy, inquiry, design)
+    def _take_over(self, noisy: NDArray[np.int64], request: SummaryRequest, spec: FitSpec) -> None:
+        self.n_features_in_ = len(spec.features)
+        if spec.names is not None:
+            self.feature_names_in_ = np.array(spec.names, dtype=object)
+        if spec.classes is not None:
+            self.classes_ = np.array(spec.classes)
+        self.solve_noisy(noisy, request, spec)
 
 
 class _Plain:
@@ -308,18 +308,18 @@ class _Plain:
 
 def _together(held: ExactSums | _Plain, values: NDArray[np.float64], target: NDArray[Any] | None) -> tuple[Any, ...]:
     """Return rows as they are added up: a target that is a number is the last column."""
-    if target is None or isinstance(held, _Plain) or _design_of(held.inquiry).target is None:
+    if target is None or isinstance(held, _Plain) or _spec_of(held.request).target is None:
         return values, target
     return (np.column_stack([values, target]),)
 
 
-def _design_of(inquiry: SummaryRequest) -> FitSpec:
-    design = inquiry.design
-    assert isinstance(design, FitSpec)  # noqa: S101 - for the type checker: it was made here
-    return design
+def _spec_of(request: SummaryRequest) -> FitSpec:
+    spec = request.spec
+    assert isinstance(spec, FitSpec)  # noqa: S101 - for the type checker: it was made here
+    return spec
 
 
-def _fitting(inquiry: SummaryRequest) -> SummaryRequest:
-    """Return an inquiry whose noise can be drawn; whether it can follows from its scale, so it is tried on nothing."""
-    inquiry.release(np.zeros(inquiry.width, dtype=np.int64), Seeded(0))
-    return inquiry
+def _fitting(request: SummaryRequest) -> SummaryRequest:
+    """Return a request whose noise can be drawn; whether it can follows from its scale, so it is tried on nothing."""
+    request.release(np.zeros(request.width, dtype=np.int64), Seeded(0))
+    return request

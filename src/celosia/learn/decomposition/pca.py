@@ -23,8 +23,8 @@ from celosia.learn.base.reading import read_features
 from celosia.learn.base.summaries import FitSpec, SummaryEstimator
 from celosia.learn.privacy.bounds import axis_of, ends_of, feature_kinds
 from celosia.statistics.base.contribution import RowSensitivity
-from celosia.statistics.base.inquiry import Part, SummaryRequest
 from celosia.statistics.base.products import REACH, Products, moments_up_to
+from celosia.statistics.base.summary_request import Part, SummaryRequest
 
 if TYPE_CHECKING:
     from celosia.core import Source
@@ -60,7 +60,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SummaryEstimator): 
     [[0.71, 0.71]]
     """
 
-    _learns: ClassVar[Literal["features", "number", "classes"]] = "features"
+    learns: ClassVar[Literal["features", "number", "classes"]] = "features"
     components_: NDArray[np.float64]
     explained_variance_: NDArray[np.float64]
     explained_variance_ratio_: NDArray[np.float64]
@@ -96,24 +96,26 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SummaryEstimator): 
 
     # --------------------------------------------------------------------------------------------------- learning
 
-    def _inquiry(self, design: FitSpec) -> SummaryRequest:
-        count = len(design.features)
+    def build_request(self, spec: FitSpec) -> SummaryRequest:
+        """Return the request for the sums of this fit."""
+        count = len(spec.features)
         self._check(count)
-        axes = tuple(axis_of(kind) for kind in design.features)
+        axes = tuple(axis_of(kind) for kind in spec.features)
         monomials = moments_up_to(2, count)
-        rows, sums = _weights(count, pure=design.privacy.kind == "pure")
-        if design.bounding.adjacency is ReplaceOne and not design.droppable:  # no neighbour has another count
+        rows, sums = _weights(count, pure=spec.privacy.kind == "pure")
+        if spec.bounding.adjacency is ReplaceOne and not spec.droppable:  # no neighbour has another count
             rows = REACH**2
         weights = tuple((rows, sums, 1)[len(monomial)] for monomial in monomials)
         measure = Products(axes, monomials, weights)
-        return design.inquiry(
-            [Part(measure=measure, columns=tuple(range(count)))], triangle_footprint(measure.reaches, rows, sums)
+        return spec.request(
+            [Part(measure=measure, columns=tuple(range(count)))], triangle_row_sensitivity(measure.reaches, rows, sums)
         )
 
-    def _solve(self, noisy: NDArray[np.int64], inquiry: SummaryRequest, design: FitSpec) -> None:
-        measure = inquiry.parts[0].measure
+    def solve_noisy(self, noisy: NDArray[np.int64], request: SummaryRequest, spec: FitSpec) -> None:
+        """Set the learned attributes from noisy sums."""
+        measure = request.parts[0].measure
         assert isinstance(measure, Products)  # noqa: S101 - for the type checker
-        size, weights = len(design.features), np.array(measure.weights, dtype=np.float64)
+        size, weights = len(spec.features), np.array(measure.weights, dtype=np.float64)
         reaches, halves = np.array(measure.reaches, dtype=np.float64), np.array(measure.halves)
         moments = noisy / weights
         self.n_samples_ = max(float(moments[0]), 2.0)  # of fewer rows there is no covariance
@@ -125,13 +127,14 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SummaryEstimator): 
         second /= np.outer(reaches, reaches)
         covariance = _nearest(second - np.outer(means, means)) * (self.n_samples_ / (self.n_samples_ - 1))
         self.mean_ = np.array(measure.middles) + means * halves
-        self.noise_scale_ = math.sqrt(inquiry.noise.variance) / float(reaches.max()) ** 2
+        self.noise_scale_ = math.sqrt(request.noise.variance) / float(reaches.max()) ** 2
         values, vectors = np.linalg.eigh(covariance * np.outer(halves, halves))
         self._keep(values[::-1], vectors.T[::-1])
         middles = np.array(measure.middles)
         self.bounds_ = self._projected(middles - halves, middles + halves)
 
-    def _solve_plain(self, values: NDArray[np.float64], target: NDArray[Any] | None) -> None:  # noqa: ARG002 - none
+    def solve_exact(self, values: NDArray[np.float64], target: NDArray[Any] | None) -> None:  # noqa: ARG002 - none
+        """Set the learned attributes without privacy."""
         from sklearn.decomposition import PCA as PlainPCA  # noqa: N811 - the same name
 
         self._check(values.shape[1])
@@ -235,8 +238,8 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SummaryEstimator): 
         scale = 0.0
         if privacy.private:
             kinds = feature_kinds(self.bounds, count, getattr(self, "feature_names_in_", None))
-            inquiry = self._inquiry(FitSpec(features=kinds, privacy=privacy, bounding=privacy.bounding))
-            scale = math.sqrt(inquiry.noise.variance) / REACH**2
+            request = self.build_request(FitSpec(features=kinds, privacy=privacy, bounding=privacy.bounding))
+            scale = math.sqrt(request.noise.variance) / REACH**2
         return Forecast(
             rows=rows,
             guarantee=privacy.guarantee,
@@ -247,7 +250,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SummaryEstimator): 
         )
 
 
-def triangle_footprint(reaches: tuple[int, ...], rows: int, sums: int) -> RowSensitivity:
+def triangle_row_sensitivity(reaches: tuple[int, ...], rows: int, sums: int) -> RowSensitivity:
     """Return how far one row moves the count times ``rows``, the sums times ``sums``, and the distinct products.
 
     The proof is in ``proofs/pca.md``. Between two rows the count does not move; the largest distances are

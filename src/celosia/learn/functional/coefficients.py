@@ -2,7 +2,7 @@
 
 A record's coefficients are computed in doubles and rounded to a grid so fine that nothing is lost in noise, and so
 coarse that the error of the doubles is far below a step. What rounding may add to the distance of two neighbours, a
-step for each coefficient, is part of the footprint: the noise pays for it. ``proofs/functional.md``.
+step for each coefficient, is part of the row_sensitivity: the noise pays for it. ``proofs/functional.md``.
 """
 
 import math
@@ -59,7 +59,7 @@ class Coefficients:
         return cls(objective=objective, step=1 / fine, noised=noised)
 
     @property
-    def footprint(self) -> RowSensitivity:
+    def row_sensitivity(self) -> RowSensitivity:
         """How far one record is from none, and from another, in steps, rounding included.
 
         A coefficient is rounded to the nearest step after an arithmetic of doubles whose error is far below half a step
@@ -94,7 +94,7 @@ class Coefficients:
 
     def noise(self, target: "Target") -> "Noise":
         """Return the noise of all coefficients together."""
-        return target.noise(self.footprint.sensitivity(target.bounding), len(self.noised))
+        return target.noise(self.row_sensitivity.sensitivity(target.bounding), len(self.noised))
 
     def polynomial(self, numbers: NDArray[Any], rows: int) -> NDArray[np.float64]:
         """Return all coefficients from the noisy ones; the others, which are public, are those of ``rows`` records."""

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from celosia.core.errors import CelosiaError, ParameterError
 from celosia.core.exact import exact_integer, safe_repr
 from celosia.learn.functional.control_points import Extent, Places, RecordPolynomial, extent_of
-from celosia.learn.functional.footprints import linear_footprint, logistic_footprint
 from celosia.learn.functional.polynomial import Polynomial, Powers, variables
+from celosia.learn.functional.row_sensitivities import linear_row_sensitivity, logistic_row_sensitivity
 from celosia.statistics.base.contribution import RowSensitivity
 
 Loss: TypeAlias = Callable[..., Any]
@@ -224,7 +224,7 @@ def linear_objective(features: int, *, fit_intercept: bool = False) -> Objective
     """Return least squares, (y - w x)^2; what is noised are the entries of X'X and X'y, each once."""
     terms = objective_of(_squares, features, fit_intercept=fit_intercept)
     units = tuple(Fraction(1 if len(set(m)) < len(m) else 2) for m in terms.monomials)
-    known = _extent(linear_footprint([1] * features, 1, 1 if fit_intercept else None), 1)
+    known = _extent(linear_row_sensitivity([1] * features, 1, 1 if fit_intercept else None), 1)
     return _with_known(Objective(terms.features, terms.weights, terms.terms, units), known)
 
 
@@ -246,7 +246,7 @@ def logistic_objective(features: int, *, degree: int = 2, fit_intercept: bool = 
     found = objective_of(taylor, features, fit_intercept=fit_intercept)
     if degree != 2:
         return found
-    known = _extent(logistic_footprint([1] * found.weights, 1), 8)
+    known = _extent(logistic_row_sensitivity([1] * found.weights, 1), 8)
     return _with_known(found, known)
 
 
@@ -255,13 +255,13 @@ def _with_known(objective: Objective, extent: Extent) -> Objective:
     return objective
 
 
-def _extent(footprint: RowSensitivity, unit: int) -> Extent:
-    """Return a footprint in units, as fractions."""
+def _extent(row_sensitivity: RowSensitivity, unit: int) -> Extent:
+    """Return a row sensitivity in units, as fractions."""
     return Extent(
-        l1=Fraction(footprint.l1, unit),
-        l2_squared=Fraction(footprint.l2_squared, unit**2),
-        replace_l1=Fraction(footprint.replace_l1, unit),
-        replace_l2_squared=Fraction(footprint.replace_l2_squared, unit**2),
+        l1=Fraction(row_sensitivity.l1, unit),
+        l2_squared=Fraction(row_sensitivity.l2_squared, unit**2),
+        replace_l1=Fraction(row_sensitivity.replace_l1, unit),
+        replace_l2_squared=Fraction(row_sensitivity.replace_l2_squared, unit**2),
     )
 
 

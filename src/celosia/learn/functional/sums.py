@@ -3,7 +3,7 @@
 A loss that is a polynomial in the weights is known by its coefficients, and these are sums over records: each distinct
 one is noised once, and the noisy polynomial is minimised (Zhang, Zhang, Xiao, Yang and Winslett 2012). Columns run from
 0 to 1 between their public bounds. How far a record moves the sums is known by formula, for the box of all possible
-records (``footprints``, ``proofs/functional.md``); ``sensitivity="seed"`` takes the constants 2(d + 1)^2 and
+records (``row_sensitivities``, ``proofs/functional.md``); ``sensitivity="seed"`` takes the constants 2(d + 1)^2 and
 d^2/4 + 3d of the source document instead, which are sound, but larger than need be.
 """
 
@@ -17,12 +17,16 @@ from numpy.typing import NDArray
 
 from celosia.core.errors import ParameterError
 from celosia.core.exact import safe_repr
-from celosia.learn.functional.footprints import linear_footprint, logistic_footprint, softmax_footprint
+from celosia.learn.functional.row_sensitivities import (
+    linear_row_sensitivity,
+    logistic_row_sensitivity,
+    softmax_row_sensitivity,
+)
 from celosia.learn.functional.stretched import Stretched, times
 from celosia.learn.optimize.minimise import stationary_point, trimmed_minimum
 from celosia.statistics.base.contribution import RowSensitivity
-from celosia.statistics.base.inquiry import Part, SummaryRequest
 from celosia.statistics.base.products import Monomial, Products, moments_up_to
+from celosia.statistics.base.summary_request import Part, SummaryRequest
 
 if TYPE_CHECKING:
     from celosia.learn.base.summaries import FitSpec
@@ -44,36 +48,36 @@ class Line:
     noise_scale: float
 
 
-def linear_inquiry(design: "FitSpec", *, fit_intercept: bool, sensitivity: Sense = "tight") -> SummaryRequest:
+def linear_request(spec: "FitSpec", *, fit_intercept: bool, sensitivity: Sense = "tight") -> SummaryRequest:
     """Return what least squares sums: the products of the columns, each pair once, and of each with the target."""
-    columns, features = _columns(design, fit_intercept, sensitivity), len(design.features)
+    columns, features = _columns(spec, fit_intercept, sensitivity), len(spec.features)
     monomials = tuple(m for m in moments_up_to(2, features + 1) if m != (features, features))
     *inputs, target = columns.affine
     rows = [times(a, b) for place, a in enumerate(inputs) for b in inputs[place:]]
     weight = _target_weight(sensitivity)
     rows += [times(column, times(target, {(): weight})) for column in inputs]
     ones = columns.unit if columns.ones else None
-    footprint = linear_footprint(columns.reaches[:-1], weight * columns.reaches[-1], ones)
+    row_sensitivity = linear_row_sensitivity(columns.reaches[:-1], weight * columns.reaches[-1], ones)
     if sensitivity == "seed":
-        footprint = _at_least(footprint, columns.unit**2 * 2 * (features + 1) ** 2)
+        row_sensitivity = _at_least(row_sensitivity, columns.unit**2 * 2 * (features + 1) ** 2)
     part = Part(measure=Products(columns.axes, monomials), columns=tuple(range(features + 1)))
-    return design.inquiry([part], footprint, combination=_matrix(rows, list(monomials)))
+    return spec.request([part], row_sensitivity, combination=_matrix(rows, list(monomials)))
 
 
 def solve_linear(
-    noisy: NDArray[np.int64], inquiry: SummaryRequest, *, fit_intercept: bool, sensitivity: Sense = "tight"
+    noisy: NDArray[np.int64], request: SummaryRequest, *, fit_intercept: bool, sensitivity: Sense = "tight"
 ) -> Line:
-    """Return the line that the noisy sums of ``linear_inquiry`` speak for: ``coef`` has one number for each feature.
+    """Return the line that the noisy sums of ``linear_request`` speak for: ``coef`` has one number for each feature.
 
     The diagonal is raised by four standard deviations of the noise, and what still bends downwards is trimmed. With
     ``sensitivity="seed"`` nothing is repaired, as in the source document: the gradient is 0 there, and that is all.
     """
-    columns = _columns(_design_of(inquiry), fit_intercept, sensitivity)
+    columns = _columns(_spec_of(request), fit_intercept, sensitivity)
     sizes, count = columns.sizes[:-1], len(columns.sizes) - 1
     pairs = count * (count + 1) // 2
     matrix = _symmetric(noisy[:pairs], sizes)
     products = noisy[pairs:] / (sizes * columns.sizes[-1] * _target_weight(sensitivity))
-    scale = math.sqrt(inquiry.noise.variance) / columns.unit**2
+    scale = math.sqrt(request.noise.variance) / columns.unit**2
     if not fit_intercept and columns.ones:
         products = products + columns.shifts[-1] * matrix[0]
         matrix, products = columns.through_origin(matrix, products)
@@ -87,44 +91,44 @@ def solve_linear(
     return Line(coef=slopes, intercept=start, noise_scale=scale)
 
 
-def logistic_inquiry(design: "FitSpec", *, fit_intercept: bool, sensitivity: Sense = "tight") -> SummaryRequest:
+def logistic_request(spec: "FitSpec", *, fit_intercept: bool, sensitivity: Sense = "tight") -> SummaryRequest:
     """Return what the Taylor polynomial of the logistic loss sums: columns class by class, products of all records.
 
     Of two classes the difference of the columns is noised, of more the columns of every class.
     """
-    columns, features = _columns(design, fit_intercept, sensitivity), len(design.features)
-    classes = _class_count(design, sensitivity)
+    columns, features = _columns(spec, fit_intercept, sensitivity), len(spec.features)
+    classes = _class_count(spec, sensitivity)
     apart, together = moments_up_to(1, features), moments_up_to(2, features)
     parts = [
         Part(measure=Products(columns.axes, apart), columns=tuple(range(features)), by_class=True),
         Part(measure=Products(columns.axes, together), columns=tuple(range(features))),
     ]
     if classes == 2:
-        footprint = logistic_footprint([int(size) for size in columns.sizes], columns.unit)
+        row_sensitivity = logistic_row_sensitivity([int(size) for size in columns.sizes], columns.unit)
     else:
-        footprint = softmax_footprint(columns.reaches, columns.unit, classes, fit_intercept=columns.ones)
+        row_sensitivity = softmax_row_sensitivity(columns.reaches, columns.unit, classes, fit_intercept=columns.ones)
     if sensitivity == "seed":
-        footprint = _at_least(footprint, columns.unit**2 * (2 * features**2 + 24 * features))
-    if footprint.l1 > _FURTHEST:
+        row_sensitivity = _at_least(row_sensitivity, columns.unit**2 * (2 * features**2 + 24 * features))
+    if row_sensitivity.l1 > _FURTHEST:
         raise ParameterError(
             f"The functional mechanism cannot tell {classes} classes by {features} features: take fewer of them."
         )
-    return design.inquiry(parts, footprint, combination=_logistic_matrix(columns, classes, apart, together))
+    return spec.request(parts, row_sensitivity, combination=_logistic_matrix(columns, classes, apart, together))
 
 
 def solve_logistic(
-    noisy: NDArray[np.int64], inquiry: SummaryRequest, *, fit_intercept: bool, sensitivity: Sense = "tight"
+    noisy: NDArray[np.int64], request: SummaryRequest, *, fit_intercept: bool, sensitivity: Sense = "tight"
 ) -> Line:
-    """Return the weights that the noisy sums of ``logistic_inquiry`` speak for, as scikit-learn shapes them.
+    """Return the weights that the noisy sums of ``logistic_request`` speak for, as scikit-learn shapes them.
 
     ``coef`` has one row for two classes, for the second of them, and one for each of more than two; ``intercept``
     likewise has one number for each row. The polynomial is repaired as in ``solve_linear``.
     """
-    design = _design_of(inquiry)
-    columns = _columns(design, fit_intercept, sensitivity)
-    classes = _class_count(design, sensitivity)
+    spec = _spec_of(request)
+    columns = _columns(spec, fit_intercept, sensitivity)
+    classes = _class_count(spec, sensitivity)
     slopes, matrix = _binary(noisy, columns) if classes == 2 else _several(noisy, columns, classes)
-    scale = math.sqrt(inquiry.noise.variance) / (columns.unit**2 * (8 if classes == 2 else 2 * classes))
+    scale = math.sqrt(request.noise.variance) / (columns.unit**2 * (8 if classes == 2 else 2 * classes))
     if not fit_intercept and columns.ones:
         matrix, slopes = columns.through_origin(matrix, slopes)
     raised = columns.swollen(scale, fit_intercept=fit_intercept)
@@ -209,25 +213,25 @@ def _matrix(rows: Sequence[Mapping[Any, int]], names: Sequence[Any]) -> Any:
     return csr_array((numbers, (first, second)), shape=(len(rows), len(places)))
 
 
-def _at_least(footprint: RowSensitivity, l1: int) -> RowSensitivity:
-    """Return a footprint that reaches this far: where it is not below the truth, noise is only larger."""
-    return replace(footprint, l1=max(l1, footprint.l1), replace_l1=max(l1, footprint.replace_l1))
+def _at_least(row_sensitivity: RowSensitivity, l1: int) -> RowSensitivity:
+    """Return a row sensitivity that reaches this far: where it is not below the truth, noise is only larger."""
+    return replace(row_sensitivity, l1=max(l1, row_sensitivity.l1), replace_l1=max(l1, row_sensitivity.replace_l1))
 
 
-def _class_count(design: "FitSpec", sensitivity: Sense) -> int:
-    count = len(design.classes or ())
+def _class_count(spec: "FitSpec", sensitivity: Sense) -> int:
+    count = len(spec.classes or ())
     if sensitivity == "seed" and count != 2:
         raise ParameterError(f'method="seed" tells two classes apart, not {count}: take another method.')
     return count
 
 
-def _columns(design: "FitSpec", fit_intercept: bool, sensitivity: Sense) -> Stretched:  # noqa: FBT001 - passed on
+def _columns(spec: "FitSpec", fit_intercept: bool, sensitivity: Sense) -> Stretched:  # noqa: FBT001 - passed on
     if sensitivity not in ("tight", "seed"):
         raise ParameterError(f'sensitivity must be "tight" or "seed", not {safe_repr(sensitivity)}.')
-    if sensitivity == "seed" and design.privacy.kind != "pure":
+    if sensitivity == "seed" and spec.privacy.kind != "pure":
         raise ParameterError('method="seed" has Laplace noise: give an epsilon alone, without delta and rho.')
-    return Stretched.of(design.kinds, fit_intercept=fit_intercept)
+    return Stretched.of(spec.kinds, fit_intercept=fit_intercept)
 
 
-def _design_of(inquiry: SummaryRequest) -> "FitSpec":
-    return cast("FitSpec", inquiry.design)
+def _spec_of(request: SummaryRequest) -> "FitSpec":
+    return cast("FitSpec", request.spec)

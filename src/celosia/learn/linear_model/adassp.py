@@ -19,8 +19,8 @@ from celosia.learn.linear_model.least_squares import Sizes
 from celosia.learn.linear_model.noisy_moments import Line, Moments
 from celosia.learn.privacy.bounds import axis_of
 from celosia.statistics.base.contribution import RowSensitivity
-from celosia.statistics.base.inquiry import Part, SummaryRequest, reached
 from celosia.statistics.base.products import REACH, Products
+from celosia.statistics.base.summary_request import Part, SummaryRequest, reached
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -104,39 +104,39 @@ class AdaSSPRequest(SummaryRequest):
         return max(0.0, math.sqrt(count * math.log(2 * count**2 / _FAILURE)) * matrix - max(bound, 0.0))
 
 
-def thirds_for(design: "FitSpec") -> AdaSSPRequest:
-    """Return the inquiry for a design, each part with a third of the rho."""
-    privacy, guarantee = design.privacy, design.privacy.guarantee
+def thirds_for(spec: "FitSpec") -> AdaSSPRequest:
+    """Return the request for a spec, each part with a third of the rho."""
+    privacy, guarantee = spec.privacy, spec.privacy.guarantee
     if privacy.kind == "pure" or guarantee is None:
         raise ParameterError('method="adassp" has Gaussian noise: give a delta or a rho, or take method="auto".')
-    if design.bounding.unit != "row":
+    if spec.bounding.unit != "row":
         raise ParameterError(
             'method="adassp" is proved for rows, not for persons whose rows were averaged: take method="auto".'
         )
-    axes, last = tuple(axis_of(kind) for kind in design.kinds), len(design.features)
+    axes, last = tuple(axis_of(kind) for kind in spec.kinds), len(spec.features)
     columns = [(), *((place,) for place in range(last + 1))]
     pairs = [(a, b) for a in range(last + 1) for b in range(a, last + 1)]
     pairs += [(a, last + 1) for a in range(last + 1)]
     products = Products(axes, tuple(columns[a] + columns[b] for a, b in pairs))
     reaches = (REACH, *products.reaches)
-    footprints = _footprints(reaches)
-    sensitivities = [reached(one, design.bounding, droppable=design.droppable) for one in footprints]
+    row_sensitivities = _row_sensitivities(reaches)
+    sensitivities = [reached(one, spec.bounding, droppable=spec.droppable) for one in row_sensitivities]
     widths = (len(pairs) - last - 1, last + 1, 1)
     first, second, third = (privacy.noise(s, width, _THIRD) for s, width in zip(sensitivities, widths, strict=True))
     return AdaSSPRequest(
         parts=(Part(measure=products, columns=tuple(range(last + 1))),),
-        footprint=footprints[0],
-        bounding=design.bounding,
+        row_sensitivity=row_sensitivities[0],
+        bounding=spec.bounding,
         noise=first,
         event=privacy.event(first.event, second.event, third.event),
         guarantee=guarantee,
-        design=design,
+        spec=spec,
         noises=(first, second, third),
         reaches=reaches,
     )
 
 
-def _footprints(reaches: tuple[int, ...]) -> tuple[RowSensitivity, RowSensitivity, RowSensitivity]:
+def _row_sensitivities(reaches: tuple[int, ...]) -> tuple[RowSensitivity, RowSensitivity, RowSensitivity]:
     """Return how far one row moves the matrix, the vector and the least eigenvalue."""
     inputs, target, far = reaches[:-1], reaches[-1], max(reaches[1:-1])
     apart = Sizes(

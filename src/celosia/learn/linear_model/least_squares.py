@@ -21,8 +21,8 @@ from celosia.core.errors import InputError
 from celosia.learn.linear_model.noisy_moments import Moments
 from celosia.learn.privacy.bounds import axis_of
 from celosia.statistics.base.contribution import RowSensitivity
-from celosia.statistics.base.inquiry import Part, SummaryRequest
 from celosia.statistics.base.products import Products
+from celosia.statistics.base.summary_request import Part, SummaryRequest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -171,7 +171,7 @@ class Plan:
         )
 
     @property
-    def footprint(self) -> RowSensitivity:
+    def row_sensitivity(self) -> RowSensitivity:
         """How far one row moves the numbers."""
         sizes, largest = self.sizes, self.largest
         return RowSensitivity(
@@ -195,9 +195,9 @@ class Plan:
         combined: NDArray[Any] = exact * np.array(self.steps, dtype=object)
         return combined
 
-    def inquiry(self, design: "FitSpec") -> "LeastSquares":
+    def request(self, spec: "FitSpec") -> "LeastSquares":
         """Return what is asked of the rows, with its noise."""
-        asked = design.inquiry(self.parts, self.footprint)
+        asked = spec.request(self.parts, self.row_sensitivity)
         return LeastSquares(**{field.name: getattr(asked, field.name) for field in fields(asked)}, plan=self)
 
     @property
@@ -225,7 +225,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LeastSquares(SummaryRequest):
-    """An inquiry whose sums are combined by its plan.
+    """A request whose sums are combined by its plan.
 
     A matrix for that would be as wide as there are sums, and empty.
     """
@@ -237,16 +237,16 @@ class LeastSquares(SummaryRequest):
         return self.plan.combine(SummaryRequest.combined(self, sums))
 
 
-def plan_for(design: "FitSpec", *, linear: bool = True) -> Plan:
-    """Return the plan for a design; ``linear`` unless the columns' own sums are not needed.
+def plan_for(spec: "FitSpec", *, linear: bool = True) -> Plan:
+    """Return the plan for a spec; ``linear`` unless the columns' own sums are not needed.
 
     Where the rows of a person were averaged, and so rounded, every sum must stand for itself; and what two persons
     can differ by is counted from 0, so that the count is not free.
     """
-    norm = 1 if design.privacy.kind == "pure" else 2
-    axes = [axis_of(kind) for kind in design.kinds]
-    centred = design.bounding.unit == "row"
-    free = centred and design.bounding.adjacency is not AddRemove
+    norm = 1 if spec.privacy.kind == "pure" else 2
+    axes = [axis_of(kind) for kind in spec.kinds]
+    centred = spec.bounding.unit == "row"
+    free = centred and spec.bounding.adjacency is not AddRemove
     return Plan.of(axes, linear=linear, centred=centred, norm=norm if free else None)
 
 

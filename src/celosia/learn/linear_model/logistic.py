@@ -17,7 +17,7 @@ from celosia.data.schema.columns import Real
 from celosia.learn.base.estimator import one_of_the_methods
 from celosia.learn.base.forecast import Forecast
 from celosia.learn.base.summaries import FitSpec, SummaryEstimator
-from celosia.learn.functional.sums import Sense, logistic_inquiry, solve_logistic
+from celosia.learn.functional.sums import Sense, logistic_request, solve_logistic
 from celosia.learn.linear_model.gradient_plan import LARGEST_STEP, GradientPlan
 from celosia.learn.linear_model.logistic_forecast import (
     Choice,
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from celosia.core.adjacency import Adjacency
     from celosia.core.exact import Exact
     from celosia.learn.privacy.target import Target
-    from celosia.statistics.base.inquiry import SummaryRequest
+    from celosia.statistics.base.summary_request import SummaryRequest
 
 _METHODS = ("auto", "gradient", "functional", "seed", "objective")
 
@@ -88,7 +88,7 @@ class LogisticRegression(ClassifierMixin, SummaryEstimator):  # type: ignore[mis
     ApproxDP(epsilon=1, delta=1e-06)
     """
 
-    _learns: ClassVar[Literal["features", "number", "classes"]] = "classes"
+    learns: ClassVar[Literal["features", "number", "classes"]] = "classes"
 
     _allows_real = True  # a search whose budget does not sets it to False
 
@@ -194,7 +194,8 @@ class LogisticRegression(ClassifierMixin, SummaryEstimator):  # type: ignore[mis
             self._take(coef[None], np.array([start]), perturbation.scale, 1)
             payment.deliver(coef)
 
-    def _inquiry(self, design: FitSpec) -> "SummaryRequest":
+    def build_request(self, spec: FitSpec) -> "SummaryRequest":
+        """Return the request for the sums of this fit."""
         method = self._checked()
         if method not in {"auto", "functional", "seed"}:
             raise ParameterError(
@@ -207,14 +208,16 @@ class LogisticRegression(ClassifierMixin, SummaryEstimator):  # type: ignore[mis
                     f"One pass over the records (the functional mechanism) has no {name}={safe_repr(value)}: leave "
                     "it out."
                 )
-        return logistic_inquiry(design, fit_intercept=self.fit_intercept, sensitivity=self._sensitivity)
+        return logistic_request(spec, fit_intercept=self.fit_intercept, sensitivity=self._sensitivity)
 
-    def _solve(self, noisy: "NDArray[np.int64]", inquiry: "SummaryRequest", design: FitSpec) -> None:  # noqa: ARG002 - the parent's
-        found = solve_logistic(noisy, inquiry, fit_intercept=self.fit_intercept, sensitivity=self._sensitivity)
+    def solve_noisy(self, noisy: "NDArray[np.int64]", request: "SummaryRequest", spec: FitSpec) -> None:  # noqa: ARG002 - the parent's
+        """Set the learned attributes from noisy sums."""
+        found = solve_logistic(noisy, request, fit_intercept=self.fit_intercept, sensitivity=self._sensitivity)
         self._take(np.atleast_2d(found.coef), np.atleast_1d(found.intercept), found.noise_scale, 1)
         self.method_, self.method_reason_ = "seed" if self.method == "seed" else "functional", ""
 
-    def _solve_plain(self, values: "NDArray[np.float64]", target: "NDArray[Any] | None") -> None:
+    def solve_exact(self, values: "NDArray[np.float64]", target: "NDArray[Any] | None") -> None:
+        """Set the learned attributes without privacy."""
         from sklearn.linear_model import LogisticRegression as Plain
 
         assert target is not None  # noqa: S101 - for the type checker: a classifier has one
@@ -329,13 +332,13 @@ class LogisticRegression(ClassifierMixin, SummaryEstimator):  # type: ignore[mis
             error = objective_error(perturbation, rows, features, fit_intercept=self.fit_intercept)
             return error, perturbation.scale
         kinds = (Real(-1, 1),) * features
-        design = FitSpec(features=kinds, privacy=privacy, bounding=privacy.bounding, classes=tuple(range(classes)))
-        inquiry = self._inquiry(design)
+        spec = FitSpec(features=kinds, privacy=privacy, bounding=privacy.bounding, classes=tuple(range(classes)))
+        request = self.build_request(spec)
         sensitivity = self._sensitivity
         nothing = solve_logistic(
-            np.zeros(inquiry.width, dtype=np.int64), inquiry, fit_intercept=self.fit_intercept, sensitivity=sensitivity
+            np.zeros(request.width, dtype=np.int64), request, fit_intercept=self.fit_intercept, sensitivity=sensitivity
         )
-        error = functional_error(design, rows, fit_intercept=self.fit_intercept, sensitivity=sensitivity)
+        error = functional_error(spec, rows, fit_intercept=self.fit_intercept, sensitivity=sensitivity)
         return error, nothing.noise_scale
 
     # ------------------------------------------------------------------------------------------------- prediction

@@ -15,7 +15,7 @@ import numpy as np
 
 from celosia.core.adjacency import AddRemove
 from celosia.learn.base.exact import ExactSums
-from celosia.learn.functional.sums import Sense, logistic_inquiry, solve_logistic
+from celosia.learn.functional.sums import Sense, logistic_request, solve_logistic
 from celosia.learn.linear_model.gradient_plan import GradientPlan
 from celosia.learn.linear_model.noisy_gradient import Scaling, descend
 from celosia.learn.linear_model.objective_perturbation import Perturbation, minimiser
@@ -54,20 +54,20 @@ def gradient_error(plan: GradientPlan, records: int, penalty: float = 0.0, *, re
     return _tried(learn, records, plan.features, plan.classes, repeated)
 
 
-def functional_error(design: "FitSpec", records: int, *, fit_intercept: bool, sensitivity: Sense) -> float:
-    """Return the same for the functional mechanism; the features of the design run from -1 to 1."""
+def functional_error(spec: "FitSpec", records: int, *, fit_intercept: bool, sensitivity: Sense) -> float:
+    """Return the same for the functional mechanism; the features of the spec run from -1 to 1."""
 
     def learn(
         values: "NDArray[np.float64]", codes: "NDArray[np.int64]", times: Fraction, source: "Source"
     ) -> "NDArray[np.float64]":
-        tried = replace(design, privacy=_spending(design.privacy, times))
-        inquiry = logistic_inquiry(tried, fit_intercept=fit_intercept, sensitivity=sensitivity)
-        held = ExactSums(inquiry, tried.kinds)
+        tried = replace(spec, privacy=_spending(spec.privacy, times))
+        request = logistic_request(tried, fit_intercept=fit_intercept, sensitivity=sensitivity)
+        held = ExactSums(request, tried.kinds)
         held.add(values, codes)
-        noisy = inquiry.release(held.combined(), source)
-        return solve_logistic(noisy, inquiry, fit_intercept=fit_intercept, sensitivity=sensitivity).coef
+        noisy = request.release(held.combined(), source)
+        return solve_logistic(noisy, request, fit_intercept=fit_intercept, sensitivity=sensitivity).coef
 
-    return _tried(learn, records, len(design.features), len(design.classes or ()))
+    return _tried(learn, records, len(spec.features), len(spec.classes or ()))
 
 
 def objective_error(

@@ -22,8 +22,8 @@ from celosia.learn.linear_model.least_squares import LeastSquares, expected_sums
 from celosia.learn.linear_model.noisy_moments import Moments
 from celosia.learn.privacy.bounds import axis_of, feature_kinds, target_kind
 from celosia.noise.source import Seeded
-from celosia.statistics.base.inquiry import Provenance, SummaryRequest
 from celosia.statistics.base.products import Products
+from celosia.statistics.base.summary_request import Provenance, SummaryRequest
 
 if TYPE_CHECKING:
     from celosia.core.exact import Exact
@@ -42,7 +42,7 @@ class PrivateLine(RegressorMixin, SummaryEstimator):  # type: ignore[misc] # sci
     True
     """
 
-    _learns = "number"
+    learns = "number"
     _methods: ClassVar[tuple[str, ...]]
 
     method: str
@@ -115,10 +115,10 @@ class PrivateLine(RegressorMixin, SummaryEstimator):  # type: ignore[misc] # sci
         rows = int(exact_integer(n, name="n"))
         privacy = self._forecast_target(epsilon, delta, rho)
         kinds = feature_kinds(self.bounds, self._feature_count(n_features))
-        design = FitSpec(features=kinds, target=target_kind(self.bounds_y), privacy=privacy, bounding=privacy.bounding)
-        ranges = _ranges(Products(tuple(axis_of(kind) for kind in design.kinds), ((),)))
+        spec = FitSpec(features=kinds, target=target_kind(self.bounds_y), privacy=privacy, bounding=privacy.bounding)
+        ranges = _ranges(Products(tuple(axis_of(kind) for kind in spec.kinds), ((),)))
         self._checked()
-        errors, noise_scale = self._expected_errors(design, ranges, rows) if privacy.private else (0.0, 0.0)
+        errors, noise_scale = self._expected_errors(spec, ranges, rows) if privacy.private else (0.0, 0.0)
         sampling = 3 * _RESIDUAL**2 / rows * _to_units(ranges) ** 2
         return Forecast(
             rows=rows,
@@ -130,17 +130,17 @@ class PrivateLine(RegressorMixin, SummaryEstimator):  # type: ignore[misc] # sci
             "target's range",
         )
 
-    def _expected_errors(self, design: FitSpec, ranges: Numbers, rows: int) -> tuple[Any, float]:
+    def _expected_errors(self, spec: FitSpec, ranges: Numbers, rows: int) -> tuple[Any, float]:
         """Return the mean squared error of each coefficient over draws of the noise, and the noise of one product."""
         through, penalty = self._through(ranges), self._penalty / ranges[:-1, 1] ** 2
-        values = rows * _expected_moments(len(design.features), through)
-        inquiry = self._inquiry(design)
-        measure = inquiry.parts[0].measure
+        values = rows * _expected_moments(len(spec.features), through)
+        request = self.build_request(spec)
+        measure = request.parts[0].measure
         assert isinstance(measure, Products)  # noqa: S101 - for the type checker: all methods sum products
-        exact, source = inquiry.combined([expected_sums(measure, values)]), Seeded(0)
+        exact, source = request.combined([expected_sums(measure, values)]), Seeded(0)
         plain = Moments(values=values, variance=np.zeros_like(values)).fit(through=through, penalty=penalty)
-        twin, facts = type(self)(**self.get_params(deep=False)), Provenance(seeded=True)
-        found = [twin.finish_fit(inquiry.release(exact, source), inquiry, facts).coef_ for _ in range(_DRAWS)]
+        twin, provenance = type(self)(**self.get_params(deep=False)), Provenance(seeded=True)
+        found = [twin.finish_fit(request.release(exact, source), request, provenance).coef_ for _ in range(_DRAWS)]
         errors = np.mean((np.array(found) - plain.slopes * _to_units(ranges)) ** 2, axis=0)
         return errors, float(twin.noise_scale_)
 
@@ -157,41 +157,44 @@ class PrivateLine(RegressorMixin, SummaryEstimator):  # type: ignore[misc] # sci
         _ = self._penalty
         return one_of_the_methods(self.method, self._methods)
 
-    def _inquiry(self, design: FitSpec) -> SummaryRequest:
+    def build_request(self, spec: FitSpec) -> SummaryRequest:
+        """Return the request for the sums of this fit."""
         method = self._checked()
         if method == "adassp":
-            return thirds_for(design)
+            return thirds_for(spec)
         if method != "auto":
-            from celosia.learn.functional.sums import linear_inquiry
+            from celosia.learn.functional.sums import linear_request
 
-            return linear_inquiry(design, fit_intercept=bool(self.fit_intercept), sensitivity=self._sense)
-        centred = all(axis.low + axis.high == 0 for axis in map(axis_of, design.kinds))
-        return plan_for(design, linear=bool(self.fit_intercept) or not centred).inquiry(design)
+            return linear_request(spec, fit_intercept=bool(self.fit_intercept), sensitivity=self._sense)
+        centred = all(axis.low + axis.high == 0 for axis in map(axis_of, spec.kinds))
+        return plan_for(spec, linear=bool(self.fit_intercept) or not centred).request(spec)
 
-    def _solve(self, noisy: NDArray[np.int64], inquiry: SummaryRequest, design: FitSpec) -> None:  # noqa: ARG002 - the parent's
+    def solve_noisy(self, noisy: NDArray[np.int64], request: SummaryRequest, spec: FitSpec) -> None:  # noqa: ARG002 - the parent's
+        """Set the learned attributes from noisy sums."""
         for name in ("noisy_moments_", "column_ranges_", "noise_kind_"):  # another fit's, perhaps without privacy
             self.__dict__.pop(name, None)
-        if not isinstance(inquiry, LeastSquares | AdaSSPRequest):
+        if not isinstance(request, LeastSquares | AdaSSPRequest):
             from celosia.learn.functional.sums import solve_linear
 
-            found = solve_linear(noisy, inquiry, fit_intercept=bool(self.fit_intercept), sensitivity=self._sense)
+            found = solve_linear(noisy, request, fit_intercept=bool(self.fit_intercept), sensitivity=self._sense)
             self.coef_, self.intercept_, self.noise_scale_ = found.coef, float(found.intercept), found.noise_scale
             self.lambda_ = 4 * found.noise_scale if self._sense == "tight" else 0.0
             return
-        measure = inquiry.parts[0].measure
-        assert isinstance(measure, Products)  # noqa: S101 - for the type checker: both inquiries sum products
+        measure = request.parts[0].measure
+        assert isinstance(measure, Products)  # noqa: S101 - for the type checker: both requests sum products
         ranges = _ranges(measure)
         through, penalty = self._through(ranges), self._penalty / ranges[:-1, 1] ** 2
-        if isinstance(inquiry, AdaSSPRequest):
-            moments, line = inquiry.moments(noisy), inquiry.solve(noisy, through=through, penalty=penalty)
+        if isinstance(request, AdaSSPRequest):
+            moments, line = request.moments(noisy), request.solve(noisy, through=through, penalty=penalty)
         else:
-            moments = inquiry.plan.moments(noisy, inquiry.noise)
+            moments = request.plan.moments(noisy, request.noise)
             line = moments.fit(through=through, penalty=penalty)
         self._keep(moments, ranges)
         self._take(line.slopes, line.constant)
         self.lambda_, self.noise_scale_ = line.floor, float(np.sqrt(moments.variance[1, -1]))
 
-    def _solve_plain(self, values: Numbers, target: NDArray[Any] | None) -> None:
+    def solve_exact(self, values: Numbers, target: NDArray[Any] | None) -> None:
+        """Set the learned attributes without privacy."""
         from sklearn import linear_model
 
         assert target is not None  # noqa: S101 - for the type checker: a regression has one

@@ -28,7 +28,7 @@ class NaiveBayes(ClassifierMixin, SummaryEstimator):  # type: ignore[misc] # sci
     True
     """
 
-    _learns: ClassVar[Literal["features", "number", "classes"]] = "classes"
+    learns: ClassVar[Literal["features", "number", "classes"]] = "classes"
 
     @abstractmethod
     def _joint_log_likelihood(self, values: "NDArray[np.float64]") -> "NDArray[np.float64]":

@@ -21,7 +21,7 @@ from celosia.learn.base.summaries import FitSpec
 from celosia.learn.naive_bayes.base import NaiveBayes, checked_priors
 from celosia.learn.naive_bayes.categories import category_kinds, places_in
 from celosia.statistics.base.contribution import ContributionBounds, RowSensitivity
-from celosia.statistics.base.inquiry import Part, SummaryRequest
+from celosia.statistics.base.summary_request import Part, SummaryRequest
 from celosia.statistics.moments.measures import Bins
 
 if TYPE_CHECKING:
@@ -134,10 +134,8 @@ class CategoricalNB(NaiveBayes):
         if privacy.private:
             known = len(self.categories) if n_features is None and hasattr(self.categories, "__len__") else n_features
             features = (Category(0, 1),) * self._feature_count(known)  # how many categories makes no difference
-            design = FitSpec(
-                features=features, privacy=privacy, bounding=privacy.bounding, classes=tuple(range(classes))
-            )
-            scale = float(_asked(design).noise.variance ** 0.5)
+            spec = FitSpec(features=features, privacy=privacy, bounding=privacy.bounding, classes=tuple(range(classes)))
+            scale = float(_asked(spec).noise.variance ** 0.5)
             error = min(scale / max(rows / classes, 1.0), 1.0)
         return Forecast(
             rows=rows,
@@ -213,22 +211,25 @@ class CategoricalNB(NaiveBayes):
             raise ParameterError("The schema of the table lists the categories: leave categories= out.")
         return super().plan_fit(features, target, bounding=bounding, droppable=droppable, exact=exact)
 
-    def _inquiry(self, design: FitSpec) -> SummaryRequest:
-        self._checked(len(design.classes or ()))
-        return _asked(design)
+    def build_request(self, spec: FitSpec) -> SummaryRequest:
+        """Return the request for the sums of this fit."""
+        self._checked(len(spec.classes or ()))
+        return _asked(spec)
 
-    def _solve(self, noisy: "NDArray[np.int64]", inquiry: SummaryRequest, design: FitSpec) -> None:
-        sizes = [part.measure.width for part in inquiry.parts]
-        cut = np.cumsum([size * inquiry.cells for size in sizes])[:-1]
-        tables = [table.reshape(inquiry.cells, -1).astype(np.float64) for table in np.split(noisy, cut)]
-        self.noise_scale_ = float(inquiry.noise.variance**0.5)
+    def solve_noisy(self, noisy: "NDArray[np.int64]", request: SummaryRequest, spec: FitSpec) -> None:
+        """Set the learned attributes from noisy sums."""
+        sizes = [part.measure.width for part in request.parts]
+        cut = np.cumsum([size * request.cells for size in sizes])[:-1]
+        tables = [table.reshape(request.cells, -1).astype(np.float64) for table in np.split(noisy, cut)]
+        self.noise_scale_ = float(request.noise.variance**0.5)
         counts, agreed = _agreeing(tables)
         least = least_count(self.noise_scale_ / sum(1 / size for size in sizes) ** 0.5)
-        self.domains_ = [list(kind.domain() or ()) for kind in design.features]
+        self.domains_ = [list(kind.domain() or ()) for kind in spec.features]
         self._take_counts(np.maximum(counts, least), [np.maximum(table, 0.0) for table in agreed])
         self.class_count_ = np.maximum(counts, 0.0)
 
-    def _solve_plain(self, values: "NDArray[np.float64]", target: "NDArray[Any] | None") -> None:
+    def solve_exact(self, values: "NDArray[np.float64]", target: "NDArray[Any] | None") -> None:
+        """Set the learned attributes without privacy."""
         assert target is not None  # noqa: S101 - for the type checker: a classifier has one
         self.noise_scale_ = 0.0
         domains = self._domains(values.shape[1])
@@ -266,19 +267,19 @@ class CategoricalNB(NaiveBayes):
         return tags
 
 
-def _asked(design: FitSpec) -> SummaryRequest:
+def _asked(spec: FitSpec) -> SummaryRequest:
     """Return one histogram for every feature, class by class."""
-    domains = [kind.domain() for kind in design.features]
+    domains = [kind.domain() for kind in spec.features]
     if not all(domains):
         place = next(place for place, domain in enumerate(domains) if not domain)
         raise ParameterError(
-            f"A feature must be a Category, not {design.features[place]!r}: bin numbers before, or leave it out."
+            f"A feature must be a Category, not {spec.features[place]!r}: bin numbers before, or leave it out."
         )
     parts = [
         Part(measure=Bins(len(domain or ())), columns=(place,), by_class=True) for place, domain in enumerate(domains)
     ]
     d = len(parts)
-    return design.inquiry(parts, RowSensitivity(l1=d, l2_squared=d, replace_l1=2 * d, replace_l2_squared=2 * d))
+    return spec.request(parts, RowSensitivity(l1=d, l2_squared=d, replace_l1=2 * d, replace_l2_squared=2 * d))
 
 
 def _agreeing(

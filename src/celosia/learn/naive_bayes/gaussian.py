@@ -15,7 +15,7 @@ from celosia.core.errors import ParameterError
 from celosia.core.exact import exact_integer, safe_repr
 from celosia.core.warnings import NotPrivateWarning
 from celosia.data.schema.columns import Real
-from celosia.learn.base.class_moments import UNIT, moments_inquiry, moments_of
+from celosia.learn.base.class_moments import UNIT, moments_of, moments_request
 from celosia.learn.base.class_normals import class_normals
 from celosia.learn.base.estimator import one_of_the_methods
 from celosia.learn.base.forecast import Forecast
@@ -25,7 +25,7 @@ from celosia.learn.privacy.bounds import axis_of
 from celosia.learn.privacy.target import Target
 from celosia.mechanisms.laplace import Laplace
 from celosia.noise.source import source_or_system
-from celosia.statistics.base.inquiry import SummaryRequest
+from celosia.statistics.base.summary_request import SummaryRequest
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -126,10 +126,10 @@ class GaussianNB(NaiveBayes):
         classes, error, scale = self._class_count(), 0.0, 0.0
         if privacy.private:
             kinds = (Real(-1, 1),) * self._feature_count(n_features)  # the noise in half ranges is the same for all
-            design = FitSpec(features=kinds, privacy=privacy, bounding=privacy.bounding, classes=tuple(range(classes)))
-            inquiry = moments_inquiry(design)
-            moments = moments_of(inquiry)
-            noisy = moments.read(np.zeros(classes * moments.width, dtype=np.int64), inquiry.noise)
+            spec = FitSpec(features=kinds, privacy=privacy, bounding=privacy.bounding, classes=tuple(range(classes)))
+            request = moments_request(spec)
+            moments = moments_of(request)
+            noisy = moments.read(np.zeros(classes * moments.width, dtype=np.int64), request.noise)
             scale = float(noisy.sum_noise[0])
             error = min(float(np.hypot(scale, noisy.count_noise / 3**0.5)) / max(rows / classes, 1.0), 1.0) / 2
         return Forecast(
@@ -169,24 +169,27 @@ class GaussianNB(NaiveBayes):
             raise ParameterError(f"var_smoothing must be a number of 0 or more, not {safe_repr(smoothing)}.")
         return float(smoothing)
 
-    def _inquiry(self, design: FitSpec) -> SummaryRequest:
+    def build_request(self, spec: FitSpec) -> SummaryRequest:
+        """Return the request for the sums of this fit."""
         if one_of_the_methods(self.method, ("auto", "seed")) == "seed":
             raise ParameterError(
                 'method="seed" reads exact means and deviations, which no session gives: fit in memory.'
             )
-        self._checked(len(design.classes or ()))
-        return moments_inquiry(design)
+        self._checked(len(spec.classes or ()))
+        return moments_request(spec)
 
-    def _solve(self, noisy: "NDArray[np.int64]", inquiry: SummaryRequest, design: FitSpec) -> None:  # noqa: ARG002 - the parent's
-        moments = moments_of(inquiry)
-        read = moments.read(noisy, inquiry.noise)
+    def solve_noisy(self, noisy: "NDArray[np.int64]", request: SummaryRequest, spec: FitSpec) -> None:  # noqa: ARG002 - the parent's
+        """Set the learned attributes from noisy sums."""
+        moments = moments_of(request)
+        read = moments.read(noisy, request.noise)
         normals = class_normals(read)
         half = np.array(moments.products.halves)
         means = np.array(moments.products.middles) + normals.means * half
-        self.noise_scale_ = float(inquiry.noise.variance**0.5 / UNIT)
+        self.noise_scale_ = float(request.noise.variance**0.5 / UNIT)
         self._take_normals(np.maximum(read.counts, 0.0), normals.shares, means, normals.variances * half**2)
 
-    def _solve_plain(self, values: "NDArray[np.float64]", target: "NDArray[Any] | None") -> None:
+    def solve_exact(self, values: "NDArray[np.float64]", target: "NDArray[Any] | None") -> None:
+        """Set the learned attributes without privacy."""
         assert target is not None  # noqa: S101 - for the type checker: a classifier has one
         counts = np.bincount(target, minlength=len(self.classes_)).astype(np.float64)
         means = np.tile(values.mean(axis=0), (len(counts), 1))  # of a class that does not occur: those of all

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from celosia.core.errors import ParameterError
 from celosia.core.exact import exact_integer, safe_repr
 from celosia.data.schema.columns import Real
-from celosia.learn.base.class_moments import UNIT, moments_inquiry, moments_of
+from celosia.learn.base.class_moments import UNIT, moments_of, moments_request
 from celosia.learn.base.class_normals import column_normals
 from celosia.learn.base.estimator import one_of_the_methods
 from celosia.learn.base.forecast import Forecast
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from celosia.core import Source
     from celosia.core.adjacency import Adjacency
     from celosia.core.exact import Exact
-    from celosia.statistics.base.inquiry import SummaryRequest
+    from celosia.statistics.base.summary_request import SummaryRequest
 
 
 class StandardScaler(OneToOneFeatureMixin, TransformerMixin, SummaryEstimator):  # type: ignore[misc] # scikit-learn ships no types
@@ -140,9 +140,9 @@ class StandardScaler(OneToOneFeatureMixin, TransformerMixin, SummaryEstimator): 
         error, scale = 0.0, 0.0
         if privacy.private:
             kinds = (Real(-1, 1),) * self._feature_count(n_features)  # the noise in half ranges is the same for all
-            inquiry = moments_inquiry(FitSpec(features=kinds, privacy=privacy, bounding=privacy.bounding))
-            moments = moments_of(inquiry)
-            noisy = moments.read(np.zeros(moments.width, dtype=np.int64), inquiry.noise)
+            request = moments_request(FitSpec(features=kinds, privacy=privacy, bounding=privacy.bounding))
+            moments = moments_of(request)
+            noisy = moments.read(np.zeros(moments.width, dtype=np.int64), request.noise)
             scale = float(noisy.sum_noise[0])
             error = min(float(np.hypot(scale, noisy.count_noise / 3**0.5)) / rows, 1.0) / 2
         return Forecast(
@@ -167,23 +167,26 @@ class StandardScaler(OneToOneFeatureMixin, TransformerMixin, SummaryEstimator): 
         self._checked()
         return super()._begin(count)
 
-    def _inquiry(self, design: FitSpec) -> "SummaryRequest":
+    def build_request(self, spec: FitSpec) -> "SummaryRequest":
+        """Return the request for the sums of this fit."""
         self._checked()
-        return moments_inquiry(design)
+        return moments_request(spec)
 
-    def _solve(self, noisy: "NDArray[np.int64]", inquiry: "SummaryRequest", design: FitSpec) -> None:  # noqa: ARG002 - the parent's
-        moments = moments_of(inquiry)
-        read = moments.read(noisy, inquiry.noise)
+    def solve_noisy(self, noisy: "NDArray[np.int64]", request: "SummaryRequest", spec: FitSpec) -> None:  # noqa: ARG002 - the parent's
+        """Set the learned attributes from noisy sums."""
+        moments = moments_of(request)
+        read = moments.read(noisy, request.noise)
         normals = column_normals(read)
         middle, half = np.array(moments.products.middles), np.array(moments.products.halves)
-        self.noise_scale_ = float(inquiry.noise.variance**0.5 / UNIT)
+        self.noise_scale_ = float(request.noise.variance**0.5 / UNIT)
         self.n_samples_seen_ = max(round(float(read.counts[0])), 0)
         self.mean_ = middle + normals.means[0] * half
         self.var_ = normals.variances[0] * half**2 if self.with_std else None
         self.scale_ = None if self.var_ is None else np.sqrt(self.var_)
         self.bounds_ = self._scaled(np.array([middle - half, middle + half]))
 
-    def _solve_plain(self, values: "NDArray[np.float64]", target: "NDArray[Any] | None") -> None:  # noqa: ARG002 - the parent's
+    def solve_exact(self, values: "NDArray[np.float64]", target: "NDArray[Any] | None") -> None:  # noqa: ARG002 - the parent's
+        """Set the learned attributes without privacy."""
         plain = PlainScaler(with_mean=self.with_mean, with_std=self.with_std).fit(values)
         self.mean_, self.var_, self.scale_ = plain.mean_, plain.var_, plain.scale_
         self.n_samples_seen_ = int(plain.n_samples_seen_)

@@ -56,7 +56,7 @@ class Fitting:
     """What one fit reads: a plan, the measurements in every class, and what the estimator makes of them."""
 
     learner: Learner
-    inquiry: SummaryRequest
+    request: SummaryRequest
     plan: Plan
     measurements: tuple[Measurement, ...]
     bounding: ContributionBounds
@@ -71,19 +71,19 @@ class Fitting:
         # Python's integers, for a sum over classes could be beyond 64 bits where no class is.
         whole = [
             found if part.by_class else found.astype(object).sum(axis=0, keepdims=True)
-            for part, found in zip(self.inquiry.parts, sums, strict=True)
+            for part, found in zip(self.request.parts, sums, strict=True)
         ]
-        return self.inquiry.combined(whole)
+        return self.request.combined(whole)
 
     def noisy(self, engine: "Engine", secret: Sequence[int], source: "Source") -> "NDArray[np.int64]":
         """Read the data through the engine and return the numbers with noise; the event must have been paid for."""
-        return self.inquiry.release(self.exact(engine, secret), source)
+        return self.request.release(self.exact(engine, secret), source)
 
     def concluded(self, noisy: "NDArray[np.int64]", *, seeded: bool) -> Any:
         """Hand the noisy numbers to the estimator; what it does with them is post-processing."""
         assert isinstance(self.plan.relation, Base)  # noqa: S101 - for the type checker: a fit reads one table
-        facts = Provenance(seeded=seeded, table=self.plan.relation.table, where=self.where, schema=self.schema)
-        return self.learner.finish_fit(noisy, self.inquiry, facts)
+        provenance = Provenance(seeded=seeded, table=self.plan.relation.table, where=self.where, schema=self.schema)
+        return self.learner.finish_fit(noisy, self.request, provenance)
 
 
 def fitting_of(estimator: object, rows: "Query", features: Sequence[str], target: str | None = None) -> Fitting:
@@ -97,19 +97,19 @@ def fitting_of(estimator: object, rows: "Query", features: Sequence[str], target
         "droppable": rows.filter is not None or table.person is not None or any(kind.nullable for kind in kinds),
         "exact": isinstance(as_account(rows.session).limit, PureDP | ApproxDP),
     }
-    inquiry = _inquiry(learner, table, dict(zip(names, kinds, strict=True)), target, question, known)
-    keyed = any(part.by_class for part in inquiry.parts)
+    request = _request(learner, table, dict(zip(names, kinds, strict=True)), target, question, known)
+    keyed = any(part.by_class for part in request.parts)
     given = range(len(features)) if keyed else range(len(names))
-    present = [names[place] for place in given if kinds[place].nullable and _is_missed(place, inquiry)]
+    present = [names[place] for place in given if kinds[place].nullable and _is_missed(place, request)]
     conditions = [Call("not", (Call("is_null", (Column(name),)),)) for name in present]
-    plan = _plan(rows, names, conjunction(rows.filter, *conditions), target if keyed else None, inquiry)
+    plan = _plan(rows, names, conjunction(rows.filter, *conditions), target if keyed else None, request)
     asked = analyze_plan(plan, rows.session.tables)
     assert asked.cells is not None  # noqa: S101 - for the type checker: classes are listed
     return Fitting(
         learner=learner,
-        inquiry=inquiry,
+        request=request,
         plan=plan,
-        measurements=tuple(_need(part, names, kinds) for part in inquiry.parts),
+        measurements=tuple(_need(part, names, kinds) for part in request.parts),
         bounding=asked.bounding,
         cells=asked.cells,
         question=_worded(estimator, rows, features, target),
@@ -119,7 +119,7 @@ def fitting_of(estimator: object, rows: "Query", features: Sequence[str], target
 
 
 class _Known(TypedDict):
-    """What else is known of a fit, as ``Learner.inquire`` takes it."""
+    """What else is known of a fit, as ``Learner.plan_fit`` takes it."""
 
     droppable: bool
     exact: bool
@@ -158,10 +158,10 @@ def _plan(
     names: Sequence[str],
     condition: Expression | None,
     label: str | None = None,
-    inquiry: SummaryRequest | None = None,
+    request: SummaryRequest | None = None,
 ) -> Plan:
     """The rows that count, class by class where there is a label; the counts name the columns that are read."""
-    values = None if inquiry is None else inquiry.classes
+    values = None if request is None else request.classes
     keys = () if label is None else (Key(name="class", expression=Column(label), values=values),)
     counts = tuple(
         Aggregate(kind="count", columns=(Column(name),), name=f"count_{place}") for place, name in enumerate(names)
@@ -169,7 +169,7 @@ def _plan(
     return Plan(relation=rows.relation, filter=condition, keys=keys, aggregates=counts)
 
 
-def _inquiry(
+def _request(
     learner: Learner,
     table: "Table",
     kinds: "Mapping[str, Kind]",
@@ -181,24 +181,24 @@ def _inquiry(
     features = {name: kind for name, kind in kinds.items() if name != target}
     label = None if target is None else kinds[target]
     bounding = question.bounding
-    inquiry = learner.plan_fit(features, label, bounding=bounding, **known)
-    if any(part.by_class for part in inquiry.parts):
-        groups = min(table.max_groups_per_person or 1, inquiry.cells)
-        bounding = replace(bounding, groups=groups, cells=inquiry.cells)
-        inquiry = learner.plan_fit(features, label, bounding=bounding, **known)
-    _check_noise(inquiry, bounding, droppable=known["droppable"])
-    return inquiry
+    request = learner.plan_fit(features, label, bounding=bounding, **known)
+    if any(part.by_class for part in request.parts):
+        groups = min(table.max_groups_per_person or 1, request.cells)
+        bounding = replace(bounding, groups=groups, cells=request.cells)
+        request = learner.plan_fit(features, label, bounding=bounding, **known)
+    _check_noise(request, bounding, droppable=known["droppable"])
+    return request
 
 
-def _check_noise(inquiry: SummaryRequest, bounding: ContributionBounds, *, droppable: bool) -> None:
+def _check_noise(request: SummaryRequest, bounding: ContributionBounds, *, droppable: bool) -> None:
     """Refuse numbers whose noise is not made for as much as one unit can change here."""
-    if bounding.unit != "row" and not _bounds_averages(inquiry):
+    if bounding.unit != "row" and not _bounds_averages(request):
         raise ParameterError(
             "This method adds up what was averaged for each person, and rounding could then move more than is paid "
             "for: choose another method, or a table with one row for each person and without person=."
         )
-    needed = reached(inquiry.footprint, bounding, droppable=droppable)
-    mechanism = inquiry.noise.mechanism
+    needed = reached(request.row_sensitivity, bounding, droppable=droppable)
+    mechanism = request.noise.mechanism
     if isinstance(mechanism, Laplace):
         enough = mechanism.event.sensitivity >= needed.l1
     else:
@@ -209,17 +209,17 @@ def _check_noise(inquiry: SummaryRequest, bounding: ContributionBounds, *, dropp
         )
 
 
-def _bounds_averages(inquiry: SummaryRequest) -> bool:
-    """Whether the footprint holds for rows of a person that were averaged; an own way to combine must do nothing."""
-    if inquiry.combination is not None:
-        return inquiry.bounds_averages
-    probe = np.arange(1, inquiry.summed + 1).astype(object) ** 2
-    return np.array_equal(inquiry.combined([probe]), probe)
+def _bounds_averages(request: SummaryRequest) -> bool:
+    """Whether the row sensitivity holds for averaged rows of a person; a custom combination must do nothing."""
+    if request.combination is not None:
+        return request.bounds_averages
+    probe = np.arange(1, request.summed + 1).astype(object) ** 2
+    return np.array_equal(request.combined([probe]), probe)
 
 
-def _is_missed(place: int, inquiry: SummaryRequest) -> bool:
+def _is_missed(place: int, request: SummaryRequest) -> bool:
     """Whether a row without a value in a column would still count in some of the sums."""
-    return any(place not in part.columns for part in inquiry.parts)
+    return any(place not in part.columns for part in request.parts)
 
 
 def _need(part: Part, names: Sequence[str], kinds: Sequence[Kind]) -> Measurement:

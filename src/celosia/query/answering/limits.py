@@ -143,7 +143,7 @@ class LimitsPlan:
         (part,) = strategy_for(replace(self.question, bounding=bounding), self.planned).parts
         assert part.noise is not None and isinstance(part.need.measure, Measure)  # noqa: S101, PT018 - a count is measured
         factor = np.sqrt(0.5 if part.noise.kind == "Laplace" else 2 / np.pi)
-        return float(factor * np.sqrt(part.noise.variance) / part.need.measure.footprint.l1)
+        return float(factor * np.sqrt(part.noise.variance) / part.need.measure.row_sensitivity.l1)
 
 
 def plan_limits(query: "Query", target: Target, *, planned: Target, most_rows: object = MOST_ROWS) -> LimitsPlan:

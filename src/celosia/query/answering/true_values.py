@@ -128,7 +128,7 @@ class _Bounds:
     def _rounding(self) -> float:
         """What is lost of a row, at most, where the average of a person is rounded down: a part of each feature."""
         measure = self._alone[1]
-        return measure.width / measure.footprint.l1 if measure.axes else 0.0
+        return measure.width / measure.row_sensitivity.l1 if measure.axes else 0.0
 
     def _bound_sum(self, ends: Ends, cut: NDArray[np.float64]) -> Ends:
         """Each row that was cut off lies between the bounds of the column."""

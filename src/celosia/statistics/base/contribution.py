@@ -1,9 +1,9 @@
 """How much of a summary one privacy unit can change: contribution bounds, and the sensitivity that follows.
 
-Summaries are sums over rows of whole-number features. A row's features lie in a *footprint* around 0, which stands for
-an absent row; a unit's part of one cell lies in that footprint times the rows it may have there, also when its rows
-were averaged down. From how far the footprint reaches, and how far it is across, follows what adding, removing or
-replacing a unit can do. Everything is an integer number of steps. The proof is in ``proofs/moments.md``.
+Summaries are sums over rows of integer features. A ``RowSensitivity`` bounds how far one row's features lie from 0,
+which stands for an absent row, and how far two rows lie apart. A unit's part of one cell is bounded by that times its
+rows there, also when its rows are averaged towards 0. From this follows what adding, removing or replacing a unit
+changes. Everything is an integer number of steps. The proof is in ``proofs/moments.md``.
 """
 
 from dataclasses import dataclass
@@ -76,7 +76,7 @@ class RowSensitivity:
         """Return what one unit can change under the bounding's adjacency.
 
         An added or removed unit changes ``groups`` cells by up to ``rows`` rows. A replaced one changes cells that it
-        keeps by the width of the footprint, and may instead leave ``groups`` cells and enter as many others.
+        keeps by the width of the row_sensitivity, and may instead leave ``groups`` cells and enter as many others.
 
         >>> from celosia.core import ReplaceOne
         >>> RowSensitivity(l1=1, l2_squared=1, replace_l1=1, replace_l2_squared=1).sensitivity(

@@ -55,7 +55,7 @@ class Measure(ABC):
 
     @property
     @abstractmethod
-    def footprint(self) -> RowSensitivity:
+    def row_sensitivity(self) -> RowSensitivity:
         """Where one row's features can lie."""
 
     @property
@@ -66,7 +66,7 @@ class Measure(ABC):
         >>> RowCount().row
         1
         """
-        return self.footprint.l1
+        return self.row_sensitivity.l1
 
     @property
     def reach(self) -> tuple[tuple[int, int], ...]:
@@ -77,7 +77,7 @@ class Measure(ABC):
         >>> Total(Axis(-5, 3, Fraction(1))).reach
         ((-5, 3),)
         """
-        return ((0, self.footprint.l1),) * self.width
+        return ((0, self.row_sensitivity.l1),) * self.width
 
     @property
     def counts_missing(self) -> bool:
@@ -110,7 +110,7 @@ class Measure(ABC):
         >>> Distinct().sensitivity(ContributionBounds(rows=3))
         Sensitivity(l1=3, l2_squared=9)
         """
-        return self.footprint.sensitivity(bounding)
+        return self.row_sensitivity.sensitivity(bounding)
 
     def pure_noise(self, epsilon: Exact, cells: int, bounding: ContributionBounds) -> Noise:
         """Return the noise that makes the whole summary epsilon-private: Laplace, for the L1 sensitivity.

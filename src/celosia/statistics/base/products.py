@@ -3,7 +3,7 @@
 A column's step ``k`` of ``R`` is centred, ``2k - R``, and stretched by an integer, so that every column reaches
 about as far from 0, whatever its grid: then one noise fits all. Products of at most two columns are integers, and
 so are their sums, in memory and in a database alike. How far one row moves a chosen set of sums depends on the set, so
-whoever chooses it states the footprint; the one here holds for any set.
+whoever chooses it states the row sensitivity; the one here holds for any set.
 """
 
 import itertools
@@ -126,7 +126,7 @@ class Products(Measure):
         )
 
     @property
-    def footprint(self) -> RowSensitivity:
+    def row_sensitivity(self) -> RowSensitivity:
         """How far a row can be from none, and from another: for any set of monomials, so not always tight."""
         far = self.largest
         across = [0 if not m else (high - low) for m, (low, high) in zip(self.monomials, self.reach, strict=True)]

@@ -51,7 +51,7 @@ class MomentsOfAll(Measure):
         return ("rows", *self.present.quantities)
 
     @property
-    def footprint(self) -> RowSensitivity:
+    def row_sensitivity(self) -> RowSensitivity:
         """Three integers of 0 or more that sum to R."""
         return simplex(self.present.total)
 

@@ -37,7 +37,7 @@ def bernstein(k: Any, steps: int, degree: int) -> tuple[Any, ...]:
 
 
 def simplex(total: int) -> RowSensitivity:
-    """Return the footprint of several features of 0 or more that sum to ``total``, each of which can be all of it."""
+    """Return the row sensitivity of non-negative features that sum to ``total``; each can be all of it."""
     return RowSensitivity(l1=total, l2_squared=total**2, replace_l1=2 * total, replace_l2_squared=2 * total**2)
 
 
@@ -57,7 +57,7 @@ class Moments(Measure):
     @property
     def total(self) -> int:
         """What the features of a row sum to."""
-        return self.footprint.l1
+        return self.row_sensitivity.l1
 
     @property
     def _line(self) -> Numbers:
@@ -175,7 +175,7 @@ class FirstMoments(Moments):
         return ("count", "sum", "mean")
 
     @property
-    def footprint(self) -> RowSensitivity:
+    def row_sensitivity(self) -> RowSensitivity:
         """Two integers of 0 or more that sum to R."""
         return simplex(self.axis.steps * self.parts)
 
@@ -234,7 +234,7 @@ class SecondMoments(Moments):
         return ("count", "sum", "mean", "variance", "std")
 
     @property
-    def footprint(self) -> RowSensitivity:
+    def row_sensitivity(self) -> RowSensitivity:
         """Three integers of 0 or more that sum to R^2."""
         return simplex(self.axes[0].steps ** 2 * self.parts)
 

@@ -82,7 +82,7 @@ class CrossMoments(Measure):
         return (area if self.degree == 1 else area * area) * self.parts
 
     @property
-    def footprint(self) -> RowSensitivity:
+    def row_sensitivity(self) -> RowSensitivity:
         """Integers of 0 or more that sum to ``total``."""
         return simplex(self.total)
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 class CutOffMeasure(Measure):
     """Two integers: what the limits keep and what they cut off. ``kept`` is the share of the former in all cells.
 
-    Take its sensitivity for one cell and one row of a unit: the footprint is that of a person.
+    Take its sensitivity for one cell and one row of a unit: the row sensitivity is that of a person.
 
     >>> isinstance(CutPersons(), CutOffMeasure)
     True
@@ -92,7 +92,7 @@ class CutRows(CutOffMeasure):
         object.__setattr__(self, "most", exact_integer(self.most, name="most"))
 
     @property
-    def footprint(self) -> RowSensitivity:
+    def row_sensitivity(self) -> RowSensitivity:
         """All of a person's rows, in any of the numbers."""
         return simplex(self.most)
 
@@ -107,7 +107,7 @@ class CutPersons(CutOffMeasure):
     """
 
     @property
-    def footprint(self) -> RowSensitivity:
+    def row_sensitivity(self) -> RowSensitivity:
         """One person is in one of the two numbers."""
         return simplex(1)
 

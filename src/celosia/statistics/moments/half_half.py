@@ -59,7 +59,7 @@ class HalfHalfMean(Measure):
         return ((min(axis.lowest, 0), max(axis.highest, 0)), (0, self._unit))
 
     @property
-    def footprint(self) -> RowSensitivity:
+    def row_sensitivity(self) -> RowSensitivity:
         """Up to ``M`` in the sum and ``M`` in the count; two rows differ in the sum alone."""
         (axis,), unit = self.axes, self._unit
         return RowSensitivity(
@@ -78,7 +78,7 @@ class HalfHalfMean(Measure):
         >>> HalfHalfMean(Axis(0, 2**20, Fraction(1))).sensitivity(ContributionBounds()).l1 - 2**21
         4
         """
-        exact = self.footprint.sensitivity(bounding)
+        exact = self.row_sensitivity.sensitivity(bounding)
         more = 4 * bounding.groups if self._unit * bounding.rows >= _AVERAGED_APART else 0
         return Sensitivity(l1=exact.l1 + more, l2_squared=exact.l2_squared + more)
 

@@ -37,7 +37,7 @@ class _Counts(Measure):
         return 1
 
     @property
-    def footprint(self) -> RowSensitivity:
+    def row_sensitivity(self) -> RowSensitivity:
         return _ONE
 
     def features(self, *k: Any) -> tuple[Any, ...]:  # noqa: ARG002 - a count looks at no column
@@ -127,7 +127,7 @@ class Total(Measure):
         return ((min(axis.lowest, 0) * self.parts, max(axis.highest, 0) * self.parts),)
 
     @property
-    def footprint(self) -> RowSensitivity:
+    def row_sensitivity(self) -> RowSensitivity:
         """How far from 0 a row can be, and how far from another or from an absent one."""
         ((low, high),) = self.reach
         far = max(-low, high)
@@ -145,7 +145,7 @@ class Total(Measure):
 
     def averaged(self) -> "Total":
         """Return the same sum in parts of steps."""
-        return replace(self, parts=parts_of(self.footprint.l1))
+        return replace(self, parts=parts_of(self.row_sensitivity.l1))
 
     def answer(self, quantity: str, noisy: "NDArray[np.int64]", noise: "Noise") -> Estimate:
         """Return the sum, whole where every step is one."""
@@ -203,7 +203,7 @@ class CentredSum(Measure):
         return ((-self.axis.steps, self.axis.steps),)
 
     @property
-    def footprint(self) -> RowSensitivity:
+    def row_sensitivity(self) -> RowSensitivity:
         """Half the range to both sides, in half steps."""
         far = self.axis.steps
         return RowSensitivity(l1=far, l2_squared=far**2, replace_l1=2 * far, replace_l2_squared=4 * far**2)
@@ -223,7 +223,7 @@ class CentredSum(Measure):
             raise ParameterError(
                 "The number of rows is public only under ReplaceOne, for single rows and without groups."
             )
-        return self.footprint.sensitivity(bounding)
+        return self.row_sensitivity.sensitivity(bounding)
 
     def answer(self, quantity: str, noisy: "NDArray[np.int64]", noise: "Noise") -> Estimate:
         """Return the sum or the mean; a mean stays within the bounds."""
@@ -280,7 +280,7 @@ class Bins(Measure):
         return ("histogram",)
 
     @property
-    def footprint(self) -> RowSensitivity:
+    def row_sensitivity(self) -> RowSensitivity:
         """One in one bin; a row that changes its bin changes two."""
         moved = min(self.count, 2)
         return RowSensitivity(l1=1, l2_squared=1, replace_l1=moved, replace_l2_squared=moved)

@@ -90,7 +90,7 @@ class SharedMoments(Measure):
         return (*(((0, total),) if self.with_rows else ()), *values, *((against, self._presence),) * sum(self.nullable))
 
     @property
-    def footprint(self) -> RowSensitivity:
+    def row_sensitivity(self) -> RowSensitivity:
         """In a box. Two rows are farthest apart where all values are there; rounding may add two steps to each."""
         total, presence, missing = self.row, self._presence, sum(self.nullable)
         columns = len(self.columns)

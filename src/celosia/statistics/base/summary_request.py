@@ -49,30 +49,30 @@ class SummaryRequest:
     """All that is summed: ``parts`` one after the other, each class by class where it is taken so, then combined.
 
     ``combination`` is a matrix of integers, NumPy's or a sparse one of SciPy's, by which the exact sums are
-    multiplied before there is noise; None leaves them as they are. ``footprint`` is that of one row's part in the
+    multiplied before there is noise; None leaves them as they are. ``row_sensitivity`` is that of one row's part in the
     combined numbers.
 
     >>> from celosia.statistics.moments.measures import RowCount
     >>> one = RowSensitivity(l1=1, l2_squared=1, replace_l1=1, replace_l2_squared=1)
     >>> noise = Noise.laplace(1, one.sensitivity(ContributionBounds()), 1, 1, ContributionBounds())
-    >>> inquiry = SummaryRequest(
-    ...     parts=(Part(measure=RowCount(), columns=()),), footprint=one,
+    >>> request = SummaryRequest(
+    ...     parts=(Part(measure=RowCount(), columns=()),), row_sensitivity=one,
     ...     bounding=ContributionBounds(), noise=noise,
     ...     event=noise.event, guarantee=noise.guarantee,
     ... )
-    >>> inquiry.combined([np.array([[108]])]).tolist()
+    >>> request.combined([np.array([[108]])]).tolist()
     [108]
     """
 
     parts: tuple[Part, ...]
-    footprint: RowSensitivity
+    row_sensitivity: RowSensitivity
     bounding: ContributionBounds
     noise: Noise
     event: "Event"
     guarantee: "Guarantee"
     classes: "tuple[Value, ...] | None" = None
     combination: Any = None
-    design: object = None  # whatever the learner wants to find again
+    spec: object = None  # whatever the learner wants to find again
 
     @property
     def cells(self) -> int:
@@ -91,16 +91,16 @@ class SummaryRequest:
 
     @property
     def bounds_averages(self) -> bool:
-        """Whether the footprint also holds for rows of one unit that were averaged, coordinate by coordinate.
+        """Whether the row sensitivity also holds for rows of one unit that were averaged, coordinate by coordinate.
 
-        Rounding an average towards 0 can take it out of what single rows combine to. It never takes a coordinate beyond
-        its largest value: if all of them at once, with any signs, stay within the footprint, so does every average.
+        Rounding an average towards 0 can take it out of what single rows combine to, but never takes a coordinate
+        beyond its largest value. If all coordinates at their largest stay within, so does every average.
 
         >>> from celosia.statistics.moments.measures import RowCount
         >>> one = RowSensitivity(l1=1, l2_squared=1, replace_l1=1, replace_l2_squared=1)
         >>> noise = Noise.laplace(1, one.sensitivity(ContributionBounds()), 1, 1, ContributionBounds())
         >>> SummaryRequest(
-        ...     parts=(Part(measure=RowCount(), columns=()),), footprint=one,
+        ...     parts=(Part(measure=RowCount(), columns=()),), row_sensitivity=one,
         ...     bounding=ContributionBounds(), noise=noise,
         ...     event=noise.event, guarantee=noise.guarantee,
         ... ).bounds_averages
@@ -124,8 +124,8 @@ class SummaryRequest:
         return np.array(found, dtype=object)
 
     def _is_within(self, reach: "NDArray[Any]") -> bool:
-        """Whether a combined vector that reaches this far in every coordinate is within the footprint."""
-        return bool(reach.sum() <= self.footprint.l1 and (reach * reach).sum() <= self.footprint.l2_squared)
+        """Whether a combined vector that reaches this far in every coordinate is within the row_sensitivity."""
+        return bool(reach.sum() <= self.row_sensitivity.l1 and (reach * reach).sum() <= self.row_sensitivity.l2_squared)
 
     def combined(self, sums: "Sequence[NDArray[Any]]") -> "NDArray[Any]":
         """Return the exact numbers that are noised, from an array of classes by width for each part.
@@ -165,7 +165,7 @@ def _entries(matrix: Any) -> "tuple[NDArray[Any], NDArray[Any], NDArray[Any]]":
     return sparse.row, sparse.col, sparse.data
 
 
-def reached(footprint: RowSensitivity, bounding: ContributionBounds, *, droppable: bool = False) -> Sensitivity:
+def reached(row_sensitivity: RowSensitivity, bounding: ContributionBounds, *, droppable: bool = False) -> Sensitivity:
     """Return how far one unit moves the combined numbers: all its rows may be anywhere, in any class.
 
     ``droppable``: a row may be left out for what it holds (a null, a condition), so a replaced one can come or go.
@@ -174,25 +174,25 @@ def reached(footprint: RowSensitivity, bounding: ContributionBounds, *, droppabl
     may move two of them apart; so of units that may have several rows, also of those of which one row counts (an
     average of all of them), twice the distance from 0 is taken (``proofs/fitting.md``).
 
-    >>> footprint = RowSensitivity(l1=3, l2_squared=5, replace_l1=4, replace_l2_squared=6)
+    >>> row_sensitivity = RowSensitivity(l1=3, l2_squared=5, replace_l1=4, replace_l2_squared=6)
     >>> from celosia.core import ReplaceOne
-    >>> reached(footprint, ContributionBounds(rows=2, adjacency=ReplaceOne))
+    >>> reached(row_sensitivity, ContributionBounds(rows=2, adjacency=ReplaceOne))
     Sensitivity(l1=12, l2_squared=80)
     """
     rows = bounding.rows * bounding.groups
     if rows == 1 and bounding.unit == "row":
         if droppable:
-            footprint = replace(
-                footprint,
-                replace_l1=max(footprint.l1, footprint.replace_l1),
-                replace_l2_squared=max(footprint.l2_squared, footprint.replace_l2_squared),
+            row_sensitivity = replace(
+                row_sensitivity,
+                replace_l1=max(row_sensitivity.l1, row_sensitivity.replace_l1),
+                replace_l2_squared=max(row_sensitivity.l2_squared, row_sensitivity.replace_l2_squared),
             )
-        return footprint.sensitivity(ContributionBounds(adjacency=bounding.adjacency, unit=bounding.unit))
+        return row_sensitivity.sensitivity(ContributionBounds(adjacency=bounding.adjacency, unit=bounding.unit))
     doubled = RowSensitivity(
-        l1=footprint.l1,
-        l2_squared=footprint.l2_squared,
-        replace_l1=2 * footprint.l1,
-        replace_l2_squared=4 * footprint.l2_squared,
+        l1=row_sensitivity.l1,
+        l2_squared=row_sensitivity.l2_squared,
+        replace_l1=2 * row_sensitivity.l1,
+        replace_l2_squared=4 * row_sensitivity.l2_squared,
     )
     return doubled.sensitivity(ContributionBounds(rows=rows, adjacency=bounding.adjacency, unit=bounding.unit))
 
@@ -235,7 +235,7 @@ class Learner(Protocol):
         may be certified exactly; where it is a rho or a curve, the noise costs what concentrated privacy says.
         """
 
-    def finish_fit(self, noisy: "NDArray[np.int64]", inquiry: SummaryRequest, facts: Provenance) -> object:
+    def finish_fit(self, noisy: "NDArray[np.int64]", request: SummaryRequest, provenance: Provenance) -> object:
         """Take the noisy numbers and solve; return the fitted estimator."""
 
 

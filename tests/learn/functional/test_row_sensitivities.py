@@ -12,7 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from celosia.learn.functional.footprints import linear_footprint, logistic_footprint, softmax_footprint
+from celosia.learn.functional.row_sensitivities import (
+    linear_row_sensitivity,
+    logistic_row_sensitivity,
+    softmax_row_sensitivity,
+)
 from celosia.statistics.base.contribution import RowSensitivity
 
 if TYPE_CHECKING:
@@ -78,62 +82,64 @@ def check(claimed: RowSensitivity, real: RowSensitivity) -> None:
 @settings(max_examples=30, deadline=None)
 def test_least_squares(sizes: list[int], ones: bool) -> None:  # noqa: FBT001 - drawn
     unit = UNIT if ones else None
-    check(linear_footprint(sizes, UNIT, unit), truth(linear(sizes, unit)))
+    check(linear_row_sensitivity(sizes, UNIT, unit), truth(linear(sizes, unit)))
 
 
 @given(st.lists(st.integers(1, UNIT), min_size=1, max_size=3), st.booleans())
 @settings(max_examples=40, deadline=None)
 def test_logistic_loss(sizes: list[int], ones: bool) -> None:  # noqa: FBT001 - drawn
     unit = UNIT if ones else None
-    check(logistic_footprint([*([UNIT] if ones else []), *sizes], UNIT), truth(logistic(sizes, unit)))
+    check(logistic_row_sensitivity([*([UNIT] if ones else []), *sizes], UNIT), truth(logistic(sizes, unit)))
 
 
 @given(reaches, st.booleans(), st.integers(3, 4))
 @settings(max_examples=30, deadline=None)
 def test_several_classes(sizes: list[int], ones: bool, classes: int) -> None:  # noqa: FBT001 - drawn
     unit = UNIT if ones else None
-    check(softmax_footprint(sizes, UNIT, classes, fit_intercept=ones), truth(softmax(sizes, unit, classes)))
+    check(softmax_row_sensitivity(sizes, UNIT, classes, fit_intercept=ones), truth(softmax(sizes, unit, classes)))
 
 
 @pytest.mark.parametrize("features", [1, 2, 3, 4, 5, 6])
 def test_published_forms(features: int) -> None:
     """In exact fractions, on [0, 1]: the formulas that the documentation gives, and all corners."""
     d = features
-    plain, with_intercept = linear_footprint([1] * d, 1), linear_footprint([1] * d, 1, 1)
+    plain, with_intercept = linear_row_sensitivity([1] * d, 1), linear_row_sensitivity([1] * d, 1, 1)
     assert plain.replace_l1 == plain.l1 == d * (d + 1) // 2 + d
     assert with_intercept.replace_l1 == d * (d + 1) // 2 + 2 * d + 1
     assert with_intercept.l1 == with_intercept.replace_l1 + 1  # the number of records is private by itself
     tight = 1 if d == 1 else Fraction(d * d, 8) + Fraction(d, 2) + Fraction(1, 2)
-    assert Fraction(logistic_footprint([1] * d, 1).replace_l1, 8) == tight
-    assert Fraction(logistic_footprint([1] * d, 1).l1, 8) == Fraction(d * d, 8) + Fraction(d, 2)
+    assert Fraction(logistic_row_sensitivity([1] * d, 1).replace_l1, 8) == tight
+    assert Fraction(logistic_row_sensitivity([1] * d, 1).l1, 8) == Fraction(d * d, 8) + Fraction(d, 2)
     more = Fraction((d + 1) ** 2, 8) + Fraction(d + 1, 2) + Fraction(1, 2)
-    assert Fraction(logistic_footprint([1] * (d + 1), 1).replace_l1, 8) == more
-    check(logistic_footprint([1] * d, 1), truth(logistic([1] * d, None, 1, corners=True)))
-    check(logistic_footprint([1] * (d + 1), 1), truth(logistic([1] * d, 1, 1, corners=True)))
+    assert Fraction(logistic_row_sensitivity([1] * (d + 1), 1).replace_l1, 8) == more
+    check(logistic_row_sensitivity([1] * d, 1), truth(logistic([1] * d, None, 1, corners=True)))
+    check(logistic_row_sensitivity([1] * (d + 1), 1), truth(logistic([1] * d, 1, 1, corners=True)))
 
 
 @pytest.mark.parametrize("ones", [0, 1])
 def test_the_source_documents_constants_are_never_below_the_truth(ones: int) -> None:
     for d in range(1, 351):
-        squares = linear_footprint([1] * d, 2, 1 if ones else None)  # products with the target count twice there
-        logits = logistic_footprint([1] * (d + ones), 1)
+        squares = linear_row_sensitivity([1] * d, 2, 1 if ones else None)  # products with the target count twice there
+        logits = logistic_row_sensitivity([1] * (d + ones), 1)
         assert 2 * (d + 1) ** 2 >= max(squares.l1, squares.replace_l1)
         assert 8 * (Fraction(d * d, 4) + 3 * d) >= max(logits.l1, logits.replace_l1)
 
 
 def test_formulas_that_forget_something_are_caught() -> None:
     real = truth(logistic([1, 1], None, 1, corners=True))
-    right = logistic_footprint([1, 1], 1)
+    right = logistic_row_sensitivity([1, 1], 1)
     check(right, real)
     wrong = [
         replace(right, replace_l1=right.replace_l1 * 9 // 10),
         replace(right, replace_l1=right.l1),  # the half that records of different labels add
         replace(right, replace_l2_squared=right.l2_squared),
-        logistic_footprint([1], 1),  # a column
-        linear_footprint([1, 1], 1),  # the other loss
+        logistic_row_sensitivity([1], 1),  # a column
+        linear_row_sensitivity([1, 1], 1),  # the other loss
     ]
     for claimed in wrong:
         with pytest.raises(AssertionError):
             check(claimed, real)
     with pytest.raises(AssertionError):
-        check(linear_footprint([1, 1], UNIT), truth(linear([1, 1], 1, corners=True)))  # the intercept's own products
+        check(
+            linear_row_sensitivity([1, 1], UNIT), truth(linear([1, 1], 1, corners=True))
+        )  # the intercept's own products

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from celosia.statistics.base.contribution import RowSensitivity
 
 
-def linear_footprint(reaches: Sequence[int], target: int, intercept: int | None = None) -> RowSensitivity:
-    """Return the footprint of the products of columns, each pair once, and of every column with the target.
+def linear_row_sensitivity(reaches: Sequence[int], target: int, intercept: int | None = None) -> RowSensitivity:
+    """Return the row sensitivity of the products of columns, each pair once, and of every column with the target.
 
     The square of the intercept is the same for every record, so no two records differ in it.
     """
@@ -26,8 +26,8 @@ def linear_footprint(reaches: Sequence[int], target: int, intercept: int | None 
     )
 
 
-def logistic_footprint(reaches: Sequence[int], unit: int) -> RowSensitivity:
-    """Return the footprint of the logistic loss's coefficients times 8, for a label of two classes.
+def logistic_row_sensitivity(reaches: Sequence[int], unit: int) -> RowSensitivity:
+    """Return the row sensitivity of the logistic loss's coefficients times 8, for a label of two classes.
 
     They are 4u(1 - 2y)v for a column v, v v for its square and 2 v v' for a product, u being the ``unit`` that no reach
     exceeds. An intercept is one of the columns, with the unit as its reach.
@@ -44,8 +44,8 @@ def logistic_footprint(reaches: Sequence[int], unit: int) -> RowSensitivity:
     )
 
 
-def softmax_footprint(reaches: Sequence[int], unit: int, classes: int, *, fit_intercept: bool) -> RowSensitivity:
-    """Return the footprint of the coefficients for more than two classes, times twice their number.
+def softmax_row_sensitivity(reaches: Sequence[int], unit: int, classes: int, *, fit_intercept: bool) -> RowSensitivity:
+    """Return the row sensitivity of the coefficients for more than two classes, times twice their number.
 
     They are 2Ku v in the record's own class (2Ku u for an intercept), v v for the square of a column, and 2 v v' for a
     product.

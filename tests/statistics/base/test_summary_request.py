@@ -26,12 +26,12 @@ from celosia.statistics import (
 FOOTPRINT = RowSensitivity(l1=3, l2_squared=5, replace_l1=2, replace_l2_squared=2)
 
 
-def _inquiry(combination: Any = None, classes: tuple[int, ...] = (0, 1)) -> SummaryRequest:
+def build_request(combination: Any = None, classes: tuple[int, ...] = (0, 1)) -> SummaryRequest:
     width = 3 if combination is None else combination.shape[0]
     noise = Noise.laplace(1, reached(FOOTPRINT, ContributionBounds()), 1, width, ContributionBounds())
     return SummaryRequest(
         parts=(Part(measure=RowCount(), columns=(), by_class=True), Part(measure=RowCount(), columns=())),
-        footprint=FOOTPRINT,
+        row_sensitivity=FOOTPRINT,
         bounding=ContributionBounds(),
         noise=noise,
         event=noise.event,
@@ -65,20 +65,20 @@ def test_sums_are_combined_exactly_however_large() -> None:
     combination = np.array([[1, -1, 0], [0, 0, 3]])
     huge = 2**70
     sums = [np.array([[huge], [huge - 1]], dtype=object), np.array([[huge]], dtype=object)]
-    inquiry = _inquiry(combination)
-    assert (inquiry.summed, inquiry.width) == (3, 2)
-    assert inquiry.combined(sums).tolist() == [1, 3 * huge]
+    request = build_request(combination)
+    assert (request.summed, request.width) == (3, 2)
+    assert request.combined(sums).tolist() == [1, 3 * huge]
 
 
 def test_sums_of_another_shape_are_refused() -> None:
     with pytest.raises(InputError, match="3 integers"):
-        _inquiry().combined([np.array([[1], [2]])])
+        build_request().combined([np.array([[1], [2]])])
 
 
 def test_noise_is_added_once_to_each() -> None:
-    inquiry = _inquiry()
-    noisy = inquiry.release(np.array([10, 20, 30]), Seeded(7))
-    plain = inquiry.noise.release(np.array([[10, 20, 30]]), Seeded(7))
+    request = build_request()
+    noisy = request.release(np.array([10, 20, 30]), Seeded(7))
+    plain = request.noise.release(np.array([[10, 20, 30]]), Seeded(7))
     assert noisy.tolist() == plain[0].tolist()
 
 
@@ -89,18 +89,18 @@ def test_only_learners_learn() -> None:
 
 @pytest.mark.parametrize("sign", [1, -1])
 def test_sums_that_were_cut_off_are_refused_whatever_the_noise(sign: int) -> None:
-    inquiry = _inquiry()
-    assert abs(int(inquiry.release(np.array([sign * 2**60, 0, 0]), Seeded(1))[0]) - sign * 2**60) < 1000
+    request = build_request()
+    assert abs(int(request.release(np.array([sign * 2**60, 0, 0]), Seeded(1))[0]) - sign * 2**60) < 1000
     for seed in range(20):
         with pytest.raises(InputError, match="more rows than can be added up"):
-            inquiry.release(np.array([0, 0, sign * 2**70], dtype=object), Seeded(seed))
+            request.release(np.array([0, 0, sign * 2**70], dtype=object), Seeded(seed))
 
 
 def test_sparse_matrices_combine_as_dense_ones_do() -> None:
     dense = np.array([[1, -1, 0], [0, 0, 3], [0, 0, 0]])
     sums = [np.array([[5], [7]]), np.array([[2**61]])]
-    assert _inquiry(csr_array(dense)).combined(sums).tolist() == _inquiry(dense).combined(sums).tolist()
-    assert _inquiry(csr_array(dense)).width == 3
+    assert build_request(csr_array(dense)).combined(sums).tolist() == build_request(dense).combined(sums).tolist()
+    assert build_request(csr_array(dense)).width == 3
 
 
 @pytest.mark.parametrize(("shorter", "shorter_squared", "enough"), [(0, 0, True), (1, 0, False), (0, 1, False)])
@@ -110,7 +110,7 @@ def test_averages_are_bounded_by_the_box_of_one_class(shorter: int, shorter_squa
     r = 2**16
     matrix = np.array([[r, 1, r, 1], [r, 0, r, 0]])  # the same in both classes: a row is in one
     box = RowSensitivity(l1=3 * r - shorter, l2_squared=5 * r**2 - shorter_squared, replace_l1=0, replace_l2_squared=0)
-    inquiry = replace(_inquiry(matrix), parts=(part,), footprint=box)
-    assert inquiry.bounds_averages is enough
-    assert replace(inquiry, combination=None).bounds_averages
-    assert not _inquiry(np.eye(3, dtype=np.int64)).bounds_averages  # of other measures nothing is known
+    request = replace(build_request(matrix), parts=(part,), row_sensitivity=box)
+    assert request.bounds_averages is enough
+    assert replace(request, combination=None).bounds_averages
+    assert not build_request(np.eye(3, dtype=np.int64)).bounds_averages  # of other measures nothing is known
