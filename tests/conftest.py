@@ -1,4 +1,8 @@
-"""What every test may rely on: Hypothesis profiles, and programs that may be missing."""
+"""Quick and thorough runs, programs that may be missing, and servers that tests share.
+
+A quick run draws a tenth of the examples of each property, the same ones every time. `--thorough` draws all of them
+from new seeds, and takes in the tests marked `thorough`.
+"""
 
 from __future__ import annotations
 
@@ -11,17 +15,13 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-# Examples are drawn anew on a developer's machine, to find new failures, and are fixed in CI, to give one verdict.
-settings.register_profile("default", deadline=None)
-settings.register_profile("ci", deadline=None, derandomize=True)
-settings.load_profile("ci" if os.environ.get("CI") else "default")
-
+QUICK_PART, QUICK_FLOOR = 10, 10
 _SCHEMAS = count()
 
 PROGRAMS: dict[str, tuple[str, ...]] = {
@@ -33,6 +33,44 @@ PROGRAMS: dict[str, tuple[str, ...]] = {
 def find_program(marker: str) -> str | None:
     """Path of the first of a marker's programs that is installed."""
     return next((path for name in PROGRAMS[marker] if (path := shutil.which(name))), None)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--thorough", action="store_true", help="all examples from new seeds, and the tests marked thorough"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    # A busy machine is slow: neither a deadline nor the health check of a clock decides.
+    calm: dict[str, Any] = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+    settings.register_profile("thorough", **calm)
+    settings.register_profile("quick", derandomize=True, database=None, **calm)
+    settings.load_profile("thorough" if config.getoption("thorough") else "quick")
+
+
+def reduce_examples(full: settings) -> settings:
+    """Settings with a tenth of the examples, but not fewer than ten."""
+    return settings(full, max_examples=min(full.max_examples, max(full.max_examples // QUICK_PART, QUICK_FLOOR)))
+
+
+def make_quick(items: list[pytest.Item]) -> None:
+    """Draw fewer examples in every property and state machine, also where a test states how many it draws."""
+    properties = {inner for item in items if hasattr(inner := getattr(item, "obj", None), "hypothesis")}
+    for test in properties:
+        test._hypothesis_internal_use_settings = reduce_examples(test._hypothesis_internal_use_settings)
+    machines = {item.cls for item in items if isinstance(item, pytest.Function) and hasattr(item.cls, "settings")}
+    for machine in machines:
+        machine.settings = reduce_examples(machine.settings)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("thorough"):
+        return
+    left_out = [item for item in items if item.get_closest_marker("thorough")]
+    items[:] = [item for item in items if not item.get_closest_marker("thorough")]
+    config.hook.pytest_deselected(items=left_out)
+    make_quick(items)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

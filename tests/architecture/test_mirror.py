@@ -1,41 +1,33 @@
-"""``tests/`` mirrors ``src/``, file by file, so that whoever opens one knows where the other is."""
+"""``tests/`` mirrors ``src/`` by package and sub-package: the tests of a module are in the folder of its name."""
 
 from __future__ import annotations
 
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
-# Distribution tests cut across files; architecture tests are about the whole.
+# Tests of the whole: its structure, its running programs, its distributions.
 WITHOUT_SOURCE = {"architecture", "reliability", "statistical"}
 WITHOUT_TEST = {"__init__.py", "__main__.py"}
 
 
-def sources(root: Path) -> set[PurePosixPath]:
-    """Modules with code of their own, relative to the package."""
+def find_packages(root: Path) -> set[str]:
+    """Folders of the package that hold modules with code of their own."""
     package = root / "src" / "celosia"
     files = (file for file in package.rglob("*.py") if file.name not in WITHOUT_TEST)
-    return {PurePosixPath(file.relative_to(package).as_posix()) for file in files}
+    return {file.parent.relative_to(package).as_posix() for file in files} - {"."}
 
 
-def mirroring(root: Path) -> set[PurePosixPath]:
-    """Test files that must have a source, relative to ``tests/``."""
+def find_test_folders(root: Path) -> set[str]:
+    """Folders of tests that belong to a package."""
     folder = root / "tests"
-    files = {PurePosixPath(file.relative_to(folder).as_posix()) for file in folder.rglob("test_*.py")}
-    return {file for file in files if file.parts[0] not in WITHOUT_SOURCE}
+    found = {file.parent.relative_to(folder) for file in folder.rglob("test_*.py")}
+    return {path.as_posix() for path in found if path.parts and path.parts[0] not in WITHOUT_SOURCE}
 
 
-def expected_test(source: PurePosixPath) -> PurePosixPath:
-    return source.with_name(f"test_{source.name.lstrip('_')}")
+def test_every_package_has_a_folder_of_tests(root: Path) -> None:
+    missing = find_packages(root) - find_test_folders(root)
+    assert not missing, f"no test_*.py in tests/{sorted(missing)}"
 
 
-def test_every_source_has_its_test(root: Path) -> None:
-    missing = {str(expected_test(source)) for source in sources(root)} - {str(test) for test in mirroring(root)}
-    assert not missing, f"no tests/{sorted(missing)}"
-
-
-def test_every_test_has_its_source(root: Path) -> None:
-    orphans = {str(test) for test in mirroring(root)} - {str(expected_test(source)) for source in sources(root)}
-    assert not orphans, f"tests/{sorted(orphans)} test no file of src/celosia"
-
-
-def test_private_modules_are_mirrored_without_their_underscore() -> None:
-    assert expected_test(PurePosixPath("noise/_bits.py")) == PurePosixPath("noise/test_bits.py")
+def test_every_folder_of_tests_has_its_package(root: Path) -> None:
+    orphans = find_test_folders(root) - find_packages(root)
+    assert not orphans, f"tests/{sorted(orphans)} test no package of src/celosia"

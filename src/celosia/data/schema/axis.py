@@ -79,7 +79,7 @@ class Axis:
     def is_integer(self) -> bool:
         """Whether every step is an integer.
 
-        >>> Axis(0, 30, Fraction(4)).whole, Axis(0, 30, Fraction(1, 4)).whole
+        >>> Axis(0, 30, Fraction(4)).is_integer, Axis(0, 30, Fraction(1, 4)).is_integer
         (True, False)
         """
         return self.grid.denominator == 1
