@@ -11,7 +11,7 @@ import celosia as cl
 from celosia.core import CelosiaError
 from celosia.query.builder import Query
 from celosia.query.engines.base import Engine
-from celosia.query.plan.nodes import Base, Plan
+from celosia.query.plan.nodes import Base, Plan, PlanDraft
 from celosia.query.planning.analysis import AnalyzedPlan, analyze_plan
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def question(query: Query | Plan, *tables: Table) -> AnalyzedPlan:
 def ask(table: Table | None = None) -> Query:
     """Begin a query that is never answered."""
     session = asking(table) if table is not None else asking()
-    return Query(session=session, relation=Base(next(iter(session.tables))))
+    return Query(session=session, draft=PlanDraft(relation=Base(next(iter(session.tables)))))
 
 
 class Pretending(Engine):

@@ -148,7 +148,7 @@ def test_a_ledger_remembers_one_reservation_and_data_that_cannot_be_read_stay_pa
     ledger = cl.open_ledger("memory://")
     opened = session(ledger=ledger, source=None)
     assert len(opened.batch(TEXTS[:3], epsilon="0.5")) == 3
-    opened._engine = Pretending(error=ZeroDivisionError())
+    opened._context.engine = Pretending(error=ZeroDivisionError())
     with pytest.raises(CelosiaError, match="stays paid for"):
         opened.batch(TEXTS[:2], epsilon="0.5")
     assert [entry.state for entry in opened.history] == ["answered", "failed"]

@@ -74,17 +74,17 @@ def test_the_same_question_in_sql_is_the_same_plan(
 
 def test_a_query_from_a_plan_has_that_plan(session: cl.Session) -> None:
     plan = session.query("deaths").where("age < 18").group_by("sex").count().having("count > 3").limit(2).plan
-    assert Query.of_plan(session, plan).plan == plan
+    assert Query(session=session, draft=plan).plan is plan
 
 
 def test_names_are_made_and_can_be_given(session: cl.Session) -> None:
     query = session.query("deaths").mean("age").mean("age").mean("2 * age").count(name="n").quantile("age", "0.9")
-    assert [a.name for a in query.aggregates] == ["mean_age", "mean_age_2", "mean", "n", "quantile_age_0.9"]
+    assert [a.name for a in query.draft.aggregates] == ["mean_age", "mean_age_2", "mean", "n", "quantile_age_0.9"]
 
 
 def test_quantiles_are_exact(session: cl.Session) -> None:
     query = session.query("deaths").quantiles("age", ["0.1", Fraction(1, 3), 0.5])
-    assert [a.parameters for a in query.aggregates] == [(Fraction(1, 10),), (Fraction(1, 3),), (Fraction(1, 2),)]
+    assert [a.parameters for a in query.draft.aggregates] == [(Fraction(1, 10),), (Fraction(1, 3),), (Fraction(1, 2),)]
 
 
 def test_a_histogram_is_a_group_by_of_intervals(session: cl.Session) -> None:
@@ -170,8 +170,7 @@ def test_a_query_is_shown_as_sql(session: cl.Session) -> None:
 
 
 def test_previews_and_releases_go_through_the_session() -> None:
-    session = asking(rows_table(), budget=cl.PureDP(epsilon=1))
-    session._engine = Pretending()
+    session = asking(rows_table(), budget=cl.PureDP(epsilon=1), engine=Pretending())
     query = session.query().count()
     assert query.preview(epsilon="0.5").affordable
     assert query.release(epsilon="0.5").value.column_names == ["count"]

@@ -72,8 +72,7 @@ class _Meter(RuleBasedStateMachine):
 
     @initialize(table=st.sampled_from([rows_table(), rows_table(adjacency=ReplaceOne), persons_table(groups=60)]))
     def open(self, table: Any) -> None:
-        self.session = cl.Session(table, budget=self.budget, source=Seeded(1))
-        self.session._engine = Pretending()
+        self.session = cl.Session(table, budget=self.budget, source=Seeded(1), engine=Pretending())
         self.paid: list[cl.Guarantee] = []
         self.left_before = self.session.remaining
 
@@ -103,26 +102,26 @@ class _Meter(RuleBasedStateMachine):
     def fail_while_reading(self, asked: Any, amount: Fraction, error: Exception) -> None:
         query = asked(self.session.query())
         preview = query.preview(**self.target(amount))
-        working, self.session._engine = self.session._engine, Pretending(error=error)
+        working, self.session._context.engine = self.session._context.engine, Pretending(error=error)
         try:
             with pytest.raises(EngineError if preview.affordable else BudgetExceededError) as caught:
                 query.release(**self.target(amount))
             assert "Anna" not in str(caught.value)
             assert caught.value.__cause__ is caught.value.__context__ is None
         finally:
-            self.session._engine = working
+            self.session._context.engine = working
         if preview.affordable:
             assert self.session.history[-1].state == "failed"
             self.paid.append(preview.cost)
 
     @rule(asked=st.sampled_from(ASKED), amount=amounts)
     def fail_before_reading(self, asked: Any, amount: Fraction) -> None:
-        working, self.session._engine = self.session._engine, _FailingCheck()
+        working, self.session._context.engine = self.session._context.engine, _FailingCheck()
         try:
             with pytest.raises(QueryError):
                 asked(self.session.query()).release(**self.target(amount))
         finally:
-            self.session._engine = working
+            self.session._context.engine = working
 
     @rule(asked=st.sampled_from(REFUSED), amount=amounts)
     def refuse(self, asked: Any, amount: Fraction) -> None:
@@ -191,8 +190,7 @@ TestZero = _Zero.TestCase
     ],
 )
 def test_a_release_promises_what_was_asked_for_and_no_more(asked: Any, budget: Any, target: dict[str, Any]) -> None:
-    session = asking(persons_table(groups=40, rows=1), budget=budget)
-    session._engine = Pretending()
+    session = asking(persons_table(groups=40, rows=1), budget=budget, engine=Pretending())
     promise: Any = asked(session.query()).release(**target).guarantee
     assert (promise.adjacency, promise.unit) == (cl.AddRemove, "person")
     if isinstance(budget, cl.ZCDP):
@@ -204,8 +202,7 @@ def test_a_release_promises_what_was_asked_for_and_no_more(asked: Any, budget: A
 
 
 def test_ten_tenths_fit_and_an_eleventh_does_not() -> None:
-    session = asking(budget=cl.PureDP(epsilon=1))
-    session._engine = Pretending()
+    session = asking(budget=cl.PureDP(epsilon=1), engine=Pretending())
     for _ in range(10):
         session.query().group_by("sex").mean("age").median("weight").release(epsilon="0.1")
     assert session.remaining == cl.PureDP(epsilon=0)
@@ -215,8 +212,7 @@ def test_ten_tenths_fit_and_an_eleventh_does_not() -> None:
 
 def test_more_small_counts_fit_into_a_session_than_the_sum_admits() -> None:
     """A session with ApproxDP(3, 1e-6) was full after 30 counts of 0.1; one of all its epsilon must fit as before."""
-    session = asking(budget=cl.ApproxDP(epsilon=3, delta="1e-6"))
-    session._engine = Pretending()
+    session = asking(budget=cl.ApproxDP(epsilon=3, delta="1e-6"), engine=Pretending())
     for _ in range(39):
         session.query().count().release(epsilon="0.1")
     with pytest.raises(BudgetExceededError):
@@ -318,9 +314,17 @@ def test_a_column_of_the_wrong_type_costs_nothing() -> None:
     assert session.history == ()
 
 
+def test_a_session_reads_through_the_engine_it_is_given() -> None:
+    engine = Pretending([np.array([[10**6]])])
+    with asking(budget=cl.PureDP(epsilon=1), engine=engine) as session:
+        release = session.query().count().release(epsilon=1)
+    assert abs(release.to_arrow()["count"][0].as_py() - 10**6) < 100  # but for exp(-100)
+    assert engine.closed
+
+
 def test_closing_lets_go_of_the_engine_and_asking_again_opens_it() -> None:
-    session = asking()
-    engine = session._engine = Pretending()
+    engine = Pretending()
+    session = asking(engine=engine)
     with session:
         session.query().count().release(epsilon=1)
     assert engine.closed == 1
@@ -337,7 +341,7 @@ def test_closing_lets_go_of_the_engine_and_asking_again_opens_it() -> None:
 def test_threads_that_race_get_exactly_as_many_answers_as_fit(*, real: bool) -> None:
     session = asking(rows_table(), budget=cl.PureDP(epsilon=1))
     if not real:
-        session._engine = Pretending()
+        session._context.engine = Pretending()
     start = threading.Barrier(8)
 
     def race(_: int) -> list[str]:
@@ -438,9 +442,7 @@ def ledger_of(
 
 
 def session_on(ledger: Ledger, engine: Pretending | None = None, **options: Any) -> cl.Session:
-    session = cl.Session(rows_table(), ledger=ledger, **{"version": "2021", **options})
-    session._engine = engine or Pretending()
-    return session
+    return cl.Session(rows_table(), ledger=ledger, engine=engine or Pretending(), **{"version": "2021", **options})
 
 
 def left(ledger: Ledger, **scope: str) -> Any:
@@ -473,7 +475,7 @@ def test_a_second_analyst_pays_from_the_own_budget_once() -> None:
     ana = session_on(ledger, engine, analyst="ana")
     first = ana.query().count().release(epsilon="0.3")
     ben = ana.for_analyst("ben")
-    assert ben._engine is engine
+    assert ben._context.engine is engine
     assert [ben.query().count().release(epsilon="0.3") for _ in range(2)] == [first, first]
     assert engine.reads == 1
     assert left(ledger, dataset="deaths") == Fraction(7, 10)
@@ -507,8 +509,7 @@ def test_what_is_declared_otherwise_is_asked_anew() -> None:
         (rows_table(schema=wider), None),  # a frame without a version is never known again
         (rows_table(schema=wider), None),
     ]:
-        session = cl.Session(table, ledger=ledger, version=version)
-        session._engine = engine
+        session = cl.Session(table, ledger=ledger, version=version, engine=engine)
         session.query().where("sex = 'F'").count().release(epsilon="0.1")
     assert engine.reads == 6
     assert left(ledger, dataset="deaths") == Fraction(4, 10)
@@ -518,8 +519,7 @@ def test_public_tables_are_part_of_the_question() -> None:
     ledger, engine = ledger_of(), Pretending()
     other = cl.table(pa.table({"town": ["A", "B"], "region": ["n", "n"]}), name="towns", public=True, key="town")
     for book in (code_book(), code_book(), other):
-        session = cl.Session([rows_table(), book], ledger=ledger, version="1")
-        session._engine = engine
+        session = cl.Session([rows_table(), book], ledger=ledger, version="1", engine=engine)
         session.query("deaths").join("towns", on="town").group_by("region").count().release(epsilon="0.1")
         session.query("deaths").count().release(epsilon="0.1")  # reads no public table
     assert engine.reads == 3
@@ -580,8 +580,7 @@ def test_an_interrupted_question_stays_reserved() -> None:
     assert [reservation.state for reservation in ledger.open_reservations()] == ["reserved"]
     assert session.history[0].state == "reserved"
     assert left(ledger, dataset="deaths") == Fraction(7, 10)
-    without = asking(budget=cl.PureDP(epsilon=1))
-    without._engine = engine
+    without = asking(budget=cl.PureDP(epsilon=1), engine=engine)
     with pytest.raises(KeyboardInterrupt):
         without.query().count().release(epsilon="0.3")
     assert (without.remaining, without.history[0].state) == (cl.PureDP(epsilon="0.7"), "reserved")
@@ -612,7 +611,7 @@ def test_what_is_refused_or_fails_before_reading_costs_nothing() -> None:
     for refuse in REFUSED:
         with pytest.raises(QueryError):
             refuse(session.query()).release(epsilon="0.3")
-    session._engine = Pretending()
+    session._context.engine = Pretending()
     with pytest.raises(BudgetExceededError, match="data set 'deaths'"):
         session.query().count().release(epsilon=2)
     session.query().count().preview(epsilon="0.3")
@@ -749,8 +748,7 @@ def test_what_goes_with_a_ledger_is_looked_at() -> None:
 
 
 def test_four_forked_workers_cannot_spend_one_budget_four_times() -> None:
-    session = cl.Session(rows_table(), budget=cl.PureDP(epsilon=1))
-    session._engine = Pretending()
+    session = cl.Session(rows_table(), budget=cl.PureDP(epsilon=1), engine=Pretending())
     session.query().count().preview(epsilon=1)  # imports what every worker would import for itself
 
     def ask() -> None:
@@ -805,8 +803,7 @@ def test_errors_say_what_to_change_or_whom_to_ask() -> None:
     for policy, ask, words in SAID:
         ledger = open_ledger("memory://")
         ledger.set_budget(policy, dataset="deaths")
-        session = cl.Session(rows_table(), ledger=ledger)
-        session._engine = Pretending()
+        session = cl.Session(rows_table(), ledger=ledger, engine=Pretending())
         with pytest.raises((ParameterError, QueryError, BudgetExceededError), match=words) as caught:
             ask(session)
         assert not [word for word in INTERNAL if word in str(caught.value)]

@@ -180,8 +180,12 @@ def _check_answers(given: Neighbours, summaries: Sequence[tuple[NDArray[Any], ..
     """What is reported of all worlds has the same form and the same price."""
     shapes = []
     for world, exact in zip((given.first, *given.others), summaries, strict=False):
-        session = Session(list(world.values()), budget=PureDP(epsilon=1), source=Seeded(1))
-        session._engine = Pretending([*exact, np.array([[3]])])  # and a number of rows, if that is public
+        session = Session(
+            list(world.values()),
+            budget=PureDP(epsilon=1),
+            source=Seeded(1),
+            engine=Pretending([*exact, np.array([[3]])]),
+        )  # and a number of rows, if that is public
         release = session.release(given.plan, epsilon=1)
         shapes.append(
             (release.value.schema.names, release.value.num_rows, release.event, session.spent, release.guarantee)

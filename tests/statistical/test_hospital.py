@@ -144,7 +144,7 @@ class Walk:
         asked = {name: session.sql(self.spoken(text)) for name, text in QUESTIONS.items()}
         asked["diagnoses"] = self._diagnoses(session)
         asked["admissions"].release(epsilon=epsilon)
-        session._engine = Remembering(session._engine)  # type: ignore[arg-type] # it is open
+        session._context.engine = Remembering(session._context.engine)  # type: ignore[arg-type] # it is open
         found: tuple[Held, Held] = ({}, {})
         for name, query in asked.items():
             true: dict[tuple[Any, ...], dict[str, Any]] = {}

@@ -30,7 +30,7 @@ from celosia.query.engines import ibis as ibis_engine
 from celosia.query.engines import postgres as postgres_engine
 from celosia.query.execution import clean, hashing, person_level
 from celosia.query.plan.expressions import Column
-from celosia.query.plan.nodes import Aggregate, Base, Joined, Key, PerPerson, Plan
+from celosia.query.plan.nodes import Aggregate, Base, Joined, Key, PerPerson, Plan, PlanDraft
 from celosia.query.session import Session
 from celosia.statistics import ContributionBounds, RowSensitivity, Sensitivity
 from tests.query.asking import (
@@ -149,7 +149,7 @@ def hostile(draw: st.DrawFn) -> tuple[dict[str, Table], dict[str, Table], Plan]:
         worlds.append({"t": cl.table(source, schema=cl.Schema(columns.kinds), name="t"), "k": public_table()})
     texts = st.sampled_from([*NUMBERS, *CONDITIONS, *PUBLIC_KEYS, *PRIVATE_KEYS])
     session = Session(list(worlds[0].values()), budget=cl.ApproxDP(epsilon=1, delta="1e-6"))
-    query = Query(session=session, relation=Base("t"))
+    query = Query(session=session, draft=PlanDraft(relation=Base("t")))
     try:
         asked = _garbled(draw, query, texts).plan
     except CelosiaError:  # no plan at all
@@ -182,7 +182,7 @@ def test_neighbours_get_the_same_answer_or_the_same_refusal_at_the_same_price(pa
         seen = []
         for world in worlds:
             session = Session(list(world.values()), budget=cl.ApproxDP(epsilon=1, delta="1e-6"), source=Seeded(1))
-            with contextlib.closing(WorldEngine(world)) as session._engine:
+            with contextlib.closing(WorldEngine(world)) as session._context.engine:
                 shown: list[Any] = []
                 found = outcome(lambda s=session, to=shown: to.append(s.release(plan, **target)))
             rows = [] if any(key.expression == Column("t") for key in plan.keys) else [r.value.num_rows for r in shown]

@@ -61,8 +61,9 @@ class Exact:
         """How often the truth is outside; ``biased`` takes the noise interval instead."""
         found = dict.fromkeys(NAMES, 0)
         for seed in range(runs):
-            session = cl.Session(self.table, budget=cl.PureDP(epsilon=10), source=Seeded(seed))
-            session._engine = Pretending(self.found)
+            session = cl.Session(
+                self.table, budget=cl.PureDP(epsilon=10), source=Seeded(seed), engine=Pretending(self.found)
+            )
             answer = session.sql(self.sql, epsilon=epsilon)
             low, high = answer.confidence_interval(LEVEL) if biased else answer.true_interval(LEVEL)
             place = seed % answer.value.num_rows  # one cell of each run, so that misses are independent

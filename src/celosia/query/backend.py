@@ -9,8 +9,7 @@ from celosia.core.errors import ParameterError, QueryError
 from celosia.core.exact import Exact, safe_repr
 from celosia.core.html_table import draw_table
 from celosia.query.builder import Query
-from celosia.query.plan.nodes import Base, Plan
-from celosia.query.sql.parser import parse_sql
+from celosia.query.plan.nodes import Base, Plan, PlanDraft
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -53,12 +52,7 @@ def begin(asked: QueryBackend, table: str | None = None) -> Query:
     name: object = private[0] if table is None else table
     if not isinstance(name, str) or name not in asked.tables:
         raise QueryError(f"There is no table {safe_repr(name)}; this session has {', '.join(asked.tables)}.")
-    return Query(session=asked, relation=Base(name))
-
-
-def begin_sql(asked: QueryBackend, text: str) -> Query:
-    """Read a question in SQL."""
-    return Query.of_plan(asked, parse_sql(text, asked.tables))
+    return Query(session=asked, draft=PlanDraft(relation=Base(name)))
 
 
 def draw_session(title: str, budgets: "Mapping[str, Guarantee]", tables: "Iterable[Table]") -> str:

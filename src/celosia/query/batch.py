@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, Final
 from celosia.core import ComposedEvent
 from celosia.core.errors import ParameterError, QueryError
 from celosia.core.exact import exact_positive, safe_repr
-from celosia.query.backend import begin_sql
 from celosia.query.builder import Query
 from celosia.query.plan.to_sql import render
 from celosia.query.planning.strategy import Strategy, split_by_error, squared_error
+from celosia.query.sql.parser import parse_sql
 
 if TYPE_CHECKING:
     from celosia.core import Event, Guarantee
@@ -135,7 +135,7 @@ def _read_query(session: "QueryBackend", query: object, place: int) -> "Plan":
     if not isinstance(query, str):
         raise ParameterError(f"queries[{place}] must be a query of this session, or SQL, not {safe_repr(query)}.")
     try:
-        return begin_sql(session, query).plan
+        return parse_sql(query, session.tables)
     except QueryError as error:
         raise type(error)(f"queries[{place}]: {error}") from None
 

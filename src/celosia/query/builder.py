@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from celosia.core.errors import CelosiaError, QueryError
 from celosia.core.exact import Exact, exact_integer, exact_probability, safe_repr
 from celosia.query.plan.expressions import Call, Column, Expression, Literal, conjunction, kind_of
-from celosia.query.plan.nodes import Aggregate, Base, Joined, Key, Order, Plan, Projected, Relation, default_name
+from celosia.query.plan.nodes import Aggregate, Base, Joined, Key, Order, Plan, PlanDraft, Projected, default_name
 from celosia.query.plan.relations import columns_of
 from celosia.query.plan.to_sql import render
 from celosia.query.sql.date_literals import read_dates
@@ -23,7 +23,7 @@ from celosia.query.sql.expressions import parse_expression
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from celosia.data.schema.columns import Kind, Value
+    from celosia.data.schema.columns import Kind
     from celosia.query.backend import QueryBackend
     from celosia.query.planning.preview import Preview
     from celosia.query.release import TableRelease
@@ -44,46 +44,12 @@ class Query:
     """
 
     session: QueryBackend
-    relation: Relation
-    filter: Expression | None = None
-    keys: tuple[Key, ...] = ()
-    cells: tuple[tuple[Value, ...], ...] | None = None
-    aggregates: tuple[Aggregate, ...] = ()
-    outputs: tuple[tuple[str, Expression], ...] = ()
-    conditions: Expression | None = None
-    ordering: tuple[Order, ...] = ()
-    most: int | None = None
-
-    @classmethod
-    def of_plan(cls, session: QueryBackend, plan: Plan) -> Query:
-        """Return the query whose plan is given, to preview and release what was written in SQL."""
-        return cls(
-            session=session,
-            relation=plan.relation,
-            filter=plan.filter,
-            keys=plan.keys,
-            cells=plan.cells,
-            aggregates=plan.aggregates,
-            outputs=plan.outputs,
-            conditions=plan.having,
-            ordering=plan.order,
-            most=plan.limit,
-        )
+    draft: PlanDraft
 
     @property
     def plan(self) -> Plan:
-        """The question as a value: equal for equal questions, however they were put."""
-        return Plan(
-            relation=self.relation,
-            filter=self.filter,
-            keys=self.keys,
-            aggregates=self.aggregates,
-            outputs=self.outputs,
-            cells=self.cells,
-            having=self.conditions,
-            order=self.ordering,
-            limit=self.most,
-        )
+        """The plan: equal for equal queries, whether they come from SQL or from the builder."""
+        return self.draft.finish()
 
     # ------------------------------------------------------------------------------------------------- which rows
 
@@ -96,7 +62,7 @@ class Query:
         >>> session.query().where("age >= 18").where("age < 65").count()
         <Query SELECT COUNT(*) FROM deaths WHERE age >= 18 AND age < 65>
         """
-        return self._with(filter=conjunction(self.filter, self._of_rows(condition)))
+        return self._with(filter=conjunction(self.draft.filter, self._of_rows(condition)))
 
     def derive(self, **columns: Scalar) -> Query:
         """Add columns computed from others; their bounds follow from those of the schema (see ``preview``).
@@ -109,28 +75,28 @@ class Query:
         """
         if not columns:
             raise QueryError("derive() needs at least one column, such as derive(months='12 * age').")
-        if self.filter is not None or self.keys or self.aggregates:
+        if self.draft.filter is not None or self.draft.keys or self.draft.aggregates:
             raise QueryError("derive() comes first, before where(), group_by() and the aggregates.")
-        kinds = columns_of(self.relation, self.session.tables)
+        kinds = columns_of(self.draft.relation, self.session.tables)
         made = {
             **{name: Column(name) for name in kinds},
             **{name: self._column(text) for name, text in columns.items()},
         }
-        return self._with(relation=Projected(relation=self.relation, columns=tuple(made.items())))
+        return self._with(relation=Projected(relation=self.draft.relation, columns=tuple(made.items())))
 
     def join(
         self, table: str, *, on: str | Sequence[str] | Mapping[str, str] | None = None, how: str = "inner"
     ) -> Query:
         """Add the columns of another table: a public one by its key, a private one (``on=None``) by the person."""
-        if self.filter is not None or self.keys or self.aggregates:
+        if self.draft.filter is not None or self.draft.keys or self.draft.aggregates:
             raise QueryError("join() comes first, before where(), group_by() and the aggregates.")
         if how not in ("inner", "left"):
             raise QueryError(f"how must be 'inner' or 'left', not {safe_repr(how)}.")
         if on is None:
-            return self._with(relation=Joined(left=self.relation, right=Base(table), by="person", how=how))
+            return self._with(relation=Joined(left=self.draft.relation, right=Base(table), by="person", how=how))
         names = [on] if isinstance(on, str) else on if isinstance(on, Mapping) else _listed(on, "on")
         pairs = tuple(names.items()) if isinstance(names, Mapping) else tuple((name, name) for name in names)
-        return self._with(relation=Joined(left=self.relation, right=Base(table), on=pairs, by="key", how=how))
+        return self._with(relation=Joined(left=self.draft.relation, right=Base(table), on=pairs, by="key", how=how))
 
     def group_by(self, *columns: Scalar, keys: Sequence[Any] | None = None, **named: Scalar) -> Query:
         """Answer for each value of the columns, or each combination of them.
@@ -153,8 +119,8 @@ class Query:
         added = [Key(name=_name_of(expression), expression=expression) for expression in found]
         added += [Key(name=name, expression=self._key(text)) for name, text in named.items()]
         if keys is None:
-            return self._with(keys=(*self.keys, *added))
-        if self.keys or self.cells is not None:
+            return self._with(keys=(*self.draft.keys, *added))
+        if self.draft.keys or self.draft.cells is not None:
             raise QueryError("keys= goes with all the columns at once: give them in one group_by().")
         listed = _listed(keys, "keys")
         if len(added) == 1:
@@ -242,21 +208,21 @@ class Query:
         found = self._column(column)
         bucket = Call("bucket", (found, *(Literal(edge) for edge in edges)))
         key = Key(name=name or f"{_name_of(found)}_bin", expression=bucket)
-        return self._with(keys=(*self.keys, key)).count()
+        return self._with(keys=(*self.draft.keys, key)).count()
 
     # ------------------------------------------------------------------------------- of the noisy answer: no cost
 
     def having(self, condition: Scalar) -> Query:
         """Show only the cells whose noisy answers satisfy the condition."""
-        return self._with(conditions=conjunction(self.conditions, self._of_answers(condition)))
+        return self._with(having=conjunction(self.draft.having, self._of_answers(condition)))
 
     def order_by(self, column: Scalar, *, descending: bool = False) -> Query:
         """Sort by a key or a noisy answer."""
-        return self._with(ordering=(*self.ordering, Order(expression=self._of_answers(column), descending=descending)))
+        return self._with(order=(*self.draft.order, Order(expression=self._of_answers(column), descending=descending)))
 
     def limit(self, rows: int) -> Query:
         """Show only the first rows."""
-        return self._with(most=exact_integer(rows, name="rows"))
+        return self._with(limit=exact_integer(rows, name="rows"))
 
     # ------------------------------------------------------------------------------------------------------ answers
 
@@ -306,20 +272,20 @@ class Query:
 
     def _column(self, text: Scalar) -> Expression:
         """A column by its name, whatever is in the name, or else an expression."""
-        if isinstance(text, str) and text in columns_of(self.relation, self.session.tables):
+        if isinstance(text, str) and text in columns_of(self.draft.relation, self.session.tables):
             return Column(text)
         return self._of_rows(text)
 
     def _of_rows(self, text: Scalar) -> Expression:
         """An expression over the columns of rows; texts beside dates are dates, as in SQL."""
-        return _with_dates(_expression(text), lambda: columns_of(self.relation, self.session.tables))
+        return _with_dates(_expression(text), lambda: columns_of(self.draft.relation, self.session.tables))
 
     def _of_answers(self, text: Scalar) -> Expression:
         """The same over keys and aggregates."""
 
         def kinds() -> dict[str, Kind]:
-            known = columns_of(self.relation, self.session.tables)
-            return {key.name: kind_of(key.expression, known) for key in self.keys}
+            known = columns_of(self.draft.relation, self.session.tables)
+            return {key.name: kind_of(key.expression, known) for key in self.draft.keys}
 
         return _with_dates(_expression(text), kinds)
 
@@ -329,8 +295,9 @@ class Query:
             raise QueryError(f"{safe_repr(text)} says whose row it is: an answer for each person would not be private.")
         return self._column(text)
 
-    def _with(self, **changes: object) -> Query:
-        return dataclasses.replace(self, **changes)  # type: ignore[arg-type] # names and types are those of the fields
+    def _with(self, **changes: Any) -> Query:
+        parts = {field.name: getattr(self.draft, field.name) for field in dataclasses.fields(PlanDraft)}
+        return Query(session=self.session, draft=PlanDraft(**{**parts, **changes}))
 
     def _aggregate(
         self,
@@ -340,13 +307,13 @@ class Query:
         parameters: tuple[int | Fraction | str, ...] = (),
     ) -> Query:
         arguments = tuple(map(self._column, columns))
-        taken = {key.name for key in self.keys} | {aggregate.name for aggregate in self.aggregates}
+        taken = {key.name for key in self.draft.keys} | {aggregate.name for aggregate in self.draft.aggregates}
         named = name or default_name(kind, arguments, parameters, taken)
         made = Aggregate(kind=kind, columns=arguments, name=named, parameters=parameters)
-        return self._with(aggregates=(*self.aggregates, made))
+        return self._with(aggregates=(*self.draft.aggregates, made))
 
     def __repr__(self) -> str:
-        return f"<Query {render(self.plan) if self.aggregates else 'without aggregates yet'}>"
+        return f"<Query {render(self.plan) if self.draft.aggregates else 'without aggregates yet'}>"
 
 
 def _expression(text: object) -> Expression:

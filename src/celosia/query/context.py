@@ -7,11 +7,11 @@ The secret decides which rows of a person with too many are left out. It is draw
 the same rows whoever asks it.
 """
 
+import functools
 import threading
 from typing import TYPE_CHECKING, Final
 
 from celosia.core.errors import EngineError
-from celosia.core.recent import Recent
 from celosia.core.record import exact_text
 from celosia.query.engines.ibis import OPENED, hide_driver_errors
 from celosia.query.engines.registry import open_engine
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from celosia.query.plan.nodes import Plan
     from celosia.query.planning.strategy import Strategy
 
-_MOST_CHECKED: Final = 1_000  # plans that the engine has agreed to
+_MAX_CHECKED_PLANS: Final = 1_000
 
 
 class SessionContext:
@@ -39,24 +39,26 @@ class SessionContext:
         tables: "Mapping[str, Table]",
         source: "Source",
         *,
+        engine: "Engine | None" = None,
         version: str | None = None,
         progress: "Callable[[float], None] | None" = None,
     ) -> None:
         self.tables = dict(tables)
         self.source = source
         self.secret = tuple(int(word) for word in source.words(4))
-        self.engine: Engine | None = None
+        self.engine = engine
         self._version = None if version is None else exact_text(version, name="version")
         self._progress = Bar() if progress is None else progress
         self._contents: dict[str, str] | None = None
-        self._checked = Recent[None](_MOST_CHECKED)
+        self._check_plan = functools.lru_cache(_MAX_CHECKED_PLANS)(_check_plan)
         self._lock = threading.RLock()
-        self._states = {name: data_version(table) for name, table in self.tables.items()}
+        states = [(table, data_version(table)) for table in self.tables.values()]
+        self._file_states = [(table, state) for table, state in states if state is not None]
         self._prepared = hide_driver_errors(Prepared, OPENED)(self.tables)
 
     def is_current(self) -> bool:
         """Return whether the files are as they were when the tables were given."""
-        return all(data_version(table) == self._states[name] for name, table in self.tables.items())
+        return all(data_version(table) == state for table, state in self._file_states)
 
     def check(self, plan: "Plan") -> "Engine":
         """Return the engine, once it has said that it can run a plan; it looks at the types of columns, not at rows."""
@@ -65,9 +67,8 @@ class SessionContext:
         with self._lock:
             if self.engine is None:
                 self.engine = open_engine(self._prepared.tables, progress=self._progress)
-                self._checked = Recent(_MOST_CHECKED)
             engine = self.engine
-        self._checked.find((engine, plan), lambda: engine.check(plan))
+        self._check_plan(engine, plan)
         return engine
 
     def fingerprint(self, strategy: "Strategy", promise: "Guarantee") -> str | None:
@@ -83,5 +84,10 @@ class SessionContext:
         """Let go of files and connections; the next question opens them again."""
         with self._lock:
             engine, self.engine = self.engine, None
+        self._check_plan.cache_clear()
         if engine is not None:
             engine.close()
+
+
+def _check_plan(engine: "Engine", plan: "Plan") -> None:
+    engine.check(plan)

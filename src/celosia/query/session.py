@@ -23,7 +23,7 @@ from celosia.noise.source import source_or_system
 from celosia.query.answering.fitting import check_own, fitting_of
 from celosia.query.answering.limits import MOST_ROWS, LimitsPlan, plan_limits
 from celosia.query.answering.release_table import answer
-from celosia.query.backend import begin, begin_sql, draw_session
+from celosia.query.backend import begin, draw_session
 from celosia.query.batch import BatchLine, BatchPlan, BatchPreview, plan_batch, read_queries
 from celosia.query.builder import Query
 from celosia.query.context import SessionContext
@@ -37,6 +37,7 @@ from celosia.query.planning.preview import Preview, preview_of
 from celosia.query.planning.strategy import PRIVATE_KEYS, Strategy, check_noise, strategy_for
 from celosia.query.planning.target import Target
 from celosia.query.serial.release import release_from_json, release_to_json
+from celosia.query.sql.parser import parse_sql
 
 if TYPE_CHECKING:
     import numpy as np
@@ -82,6 +83,8 @@ class Session(NonCopyable):
         change), beside it; where there is neither, every question is a new one.
     source
         Where the noise comes from; a seeded source is for tests, shows in every release, and is refused by a ledger.
+    engine
+        An open engine that reads the tables; ``close`` closes it. By default the session opens the one that fits them.
     progress
         Told which share of the files is read; by default a bar on the terminal, for what takes long.
     pace
@@ -112,6 +115,7 @@ class Session(NonCopyable):
         dataset: str | None = None,
         version: str | None = None,
         source: "Source | None" = None,
+        engine: "Engine | None" = None,
         progress: "Callable[[float], None] | None" = None,
         pace: "Callable[[], AbstractContextManager[object]] | None" = None,
     ) -> None:
@@ -123,7 +127,7 @@ class Session(NonCopyable):
         if drawn.seeded and ledger is not None:
             raise ParameterError("A ledger takes no answers whose noise can be repeated: leave source= out.")
         # Tables that cannot be read leave no budget behind in the ledger.
-        self._desk = SessionContext(named, drawn, version=version, progress=progress)
+        self._context = SessionContext(named, drawn, engine=engine, version=version, progress=progress)
         self._account = open_account(named, budget=budget, ledger=ledger, analyst=analyst, dataset=dataset)
         self._ledger, self._dataset = ledger, dataset
         self._pace: Callable[[], AbstractContextManager[object]] = contextlib.nullcontext if pace is None else pace
@@ -143,7 +147,7 @@ class Session(NonCopyable):
             raise ParameterError("Analysts are told apart by a ledger: open the session with ledger=.")
         other = object.__new__(type(self))  # no copy: that would be this very object
         other.__dict__ |= self.__dict__ | {"_costs": {}}
-        dataset = next(table.name for table in self._desk.tables.values() if not table.public)
+        dataset = next(table.name for table in self._context.tables.values() if not table.public)
         other._account = self._ledger.account(self._dataset or dataset, name)
         return other
 
@@ -152,7 +156,7 @@ class Session(NonCopyable):
         """The tables by name."""
         from types import MappingProxyType
 
-        return MappingProxyType(self._desk.tables)
+        return MappingProxyType(self._context.tables)
 
     def is_current(self) -> bool:
         """Return whether the files are as they were when the session was opened; if not, no question is answered.
@@ -162,7 +166,7 @@ class Session(NonCopyable):
         >>> cl.Session(deaths, budget=cl.PureDP(epsilon=1)).is_current()
         True
         """
-        return self._desk.is_current()
+        return self._context.is_current()
 
     @property
     def account(self) -> "BudgetAccount":
@@ -222,7 +226,7 @@ class Session(NonCopyable):
         >>> session.sql("SELECT AVG(age) FROM deaths").plan == session.query().mean("age").plan
         True
         """
-        query = begin_sql(self, text)
+        query = Query(session=self, draft=parse_sql(text, self._context.tables))
         return query.release(**target) if target else query
 
     def preview(self, plan: Plan, *, rows: float | None = None, level: Exact = 0.95, **target: Any) -> Preview:
@@ -304,14 +308,18 @@ class Session(NonCopyable):
         """
         strategy = self._strategy(plan, rows=_guess(rows), **target)
         promise = self._promise(strategy.event, strategy)
-        engine = self._desk.check(strategy.question.plan)
-        mark = self._desk.fingerprint(strategy, promise) if self._account.caches else None
+        engine = self._context.check(strategy.question.plan)
+        mark = self._context.fingerprint(strategy, promise) if self._account.caches else None
         question = _shortened(render(strategy.question.plan))
         reservation = self._account.reserve(strategy.event, question=question, fingerprint=mark, request=request)
         if not reservation.fresh:
             return QueryResult(reservation=reservation, release=_stored(reservation.answer))
         self._costs[reservation.id] = promise
-        return self._answered(strategy, promise, engine, reservation)
+        released, text = self._read(
+            lambda: self._answer(strategy, engine, promise, stored=self._account.caches), reservation
+        )
+        self._account.commit(reservation, released, text=text)
+        return QueryResult(reservation=replace(reservation, state="committed", answer=text), release=released)
 
     def batch(
         self,
@@ -336,9 +344,9 @@ class Session(NonCopyable):
         (PureDP(epsilon=0.5), 1)
         """
         plan = self._plan_batch(queries, {"epsilon": epsilon, "delta": delta, "rho": rho}, weights)
-        engines = [self._desk.check(strategy.question.plan) for strategy in plan.strategies]
+        engines = [self._context.check(strategy.question.plan) for strategy in plan.strategies]
         promises = [self._promise(strategy.event, strategy) for strategy in plan.strategies]
-        secret, source = self._desk.secret, self._desk.source
+        secret, source = self._context.secret, self._context.source
 
         def read() -> "tuple[TableRelease, ...]":
             parts = zip(plan.strategies, engines, promises, strict=True)
@@ -512,8 +520,8 @@ class Session(NonCopyable):
         noisy: "Callable[[Engine, Sequence[int], Source], NDArray[np.int64]]",
     ) -> "Release[NDArray[np.int64]]":
         """Pay for an event, read the data once, and return noisy numbers."""
-        engine, source = self._desk.check(plan), self._desk.source
-        found = self._pay(event, question, lambda: noisy(engine, self._desk.secret, source))
+        engine, source = self._context.check(plan), self._context.source
+        found = self._pay(event, question, lambda: noisy(engine, self._context.secret, source))
         return Release(value=found, event=event, guarantee=self._promise(event), seeded=source.seeded)
 
     def _pay(self, event: "Event", question: str, read: "Callable[[], T]") -> T:
@@ -522,24 +530,17 @@ class Session(NonCopyable):
         reservation = self._account.reserve(event, question=_shortened(question))
         self._costs[reservation.id] = promise
         found = self._read(read, reservation)
-        release = Release(value=found, event=event, guarantee=promise, seeded=self._desk.source.seeded)
+        release = Release(value=found, event=event, guarantee=promise, seeded=self._context.source.seeded)
         self._account.commit(reservation, release)
         return found
 
-    def _answered(
-        self, strategy: Strategy, promise: Guarantee, engine: "Engine", reservation: "Reservation"
-    ) -> QueryResult:
-        """Read the data and answer what was paid for."""
-
-        def read() -> "tuple[TableRelease, str | None]":
-            found = answer(strategy, engine, self._desk.secret, self._desk.source, promise)
-            if not self._account.caches:
-                return found, None
-            return found, json.dumps(release_to_json(found), allow_nan=False, separators=(",", ":"))
-
-        released, text = self._read(read, reservation)
-        self._account.commit(reservation, released, text=text)
-        return QueryResult(reservation=replace(reservation, state="committed", answer=text), release=released)
+    def _answer(
+        self, strategy: Strategy, engine: "Engine", promise: Guarantee, *, stored: bool
+    ) -> "tuple[TableRelease, str | None]":
+        """Read the data; return the answer, and the text that a ledger stores."""
+        release = answer(strategy, engine, self._context.secret, self._context.source, promise)
+        text = json.dumps(release_to_json(release), allow_nan=False, separators=(",", ":")) if stored else None
+        return release, text
 
     def _read(self, read: "Callable[[], T]", reservation: "Reservation") -> T:
         """Read the data for what was paid for; whatever happens here, it stays paid for."""
@@ -589,7 +590,7 @@ class Session(NonCopyable):
         confidence: Exact = 0.95,
         rows: float | None = None,
     ) -> Strategy:
-        question = analyze_plan(plan, self._desk.tables)
+        question = analyze_plan(plan, self._context.tables)
         if error is None:
             return check_noise(strategy_for(question, Target.of(self._limit, epsilon=epsilon, delta=delta, rho=rho)))
         if epsilon is not None or rho is not None:
@@ -603,14 +604,6 @@ class Session(NonCopyable):
         limit = self._account.limit
         return limit if isinstance(limit, PureDP | ApproxDP | ZCDP) else self._account.budget
 
-    @property
-    def _engine(self) -> "Engine | None":
-        return self._desk.engine
-
-    @_engine.setter
-    def _engine(self, engine: "Engine | None") -> None:
-        self._desk.engine = engine
-
     def close(self) -> None:
         """Let go of files and connections; the next question opens them again.
 
@@ -619,7 +612,7 @@ class Session(NonCopyable):
         >>> with cl.Session(deaths, budget=cl.PureDP(epsilon=1)) as session:
         ...     release = session.query().count().release(epsilon="0.1")
         """
-        self._desk.close()
+        self._context.close()
 
     def __enter__(self) -> Self:
         return self
@@ -632,7 +625,7 @@ class Session(NonCopyable):
         return draw_session(f"Session on {', '.join(self.tables)}", budgets, self.tables.values())
 
     def __repr__(self) -> str:
-        return f"<Session on {', '.join(self._desk.tables)}: {self.remaining} of {self.budget} left>"
+        return f"<Session on {', '.join(self._context.tables)}: {self.remaining} of {self.budget} left>"
 
 
 def _guess(rows: object) -> float | None:

@@ -406,8 +406,7 @@ def test_a_ledger_remembers_and_refuses_what_is_too_much() -> None:
 def test_what_fails_after_it_was_paid_for_stays_paid() -> None:
     cases: list[Exception] = [ValueError("row 42 is 7"), EngineError("The engine is gone."), MemoryError("7")]
     for error in cases:
-        session = session_on(declared(patients(20)))
-        session._engine = Pretending(error=error)
+        session = session_on(declared(patients(20)), engine=Pretending(error=error))
         learner = Adding(epsilon=1)
         with pytest.raises(EngineError) as raised:
             session.fit(learner, ["age"])
@@ -450,8 +449,8 @@ NOTHING: dict[str, Any] = {
 
 def test_what_is_wrong_costs_nothing() -> None:
     for words, wrong in NOTHING.items():
-        session = session_on(declared(patients(20)), budget=cl.ZCDP(rho=100))
-        session._engine = engine = Pretending()
+        engine = Pretending()
+        session = session_on(declared(patients(20)), budget=cl.ZCDP(rho=100), engine=engine)
         given_ = {"estimator": Adding(), "features": ["age"]} | wrong
         with pytest.raises((ParameterError, QueryError), match=words.replace(".", r"\.").replace("(", r"\(")):
             session.fit(**given_)
@@ -653,8 +652,8 @@ def test_what_reads_rows_again_and_again_is_refused_and_costs_nothing() -> None:
         "PNSGDClassifier()",
     ]
     for estimator in cases:
-        session = session_on(declared(patients(20)))
-        session._engine = engine = Pretending()
+        engine = Pretending()
+        session = session_on(declared(patients(20)), engine=engine)
         name, _, rest = estimator.partition("(")
         options: dict[str, Any] = (
             {"n_clusters": 2} if "n_clusters" in rest else {"method": "gradient"} if "method" in rest else {}

@@ -167,8 +167,9 @@ def test_rho_budgets_pay_with_gaussian_noise() -> None:
 
 
 def test_a_failure_while_reading_stays_paid_for() -> None:
-    session = cl.Session(persons_table(), budget=cl.PureDP(epsilon=1))
-    session._engine = Pretending(error=RuntimeError("person 7 has 638 rows"))
+    session = cl.Session(
+        persons_table(), budget=cl.PureDP(epsilon=1), engine=Pretending(error=RuntimeError("person 7 has 638 rows"))
+    )
     with pytest.raises(EngineError) as caught:
         session.suggest_limits("sex", epsilon="0.5")
     assert "638" not in str(caught.value)
@@ -177,7 +178,7 @@ def test_a_failure_while_reading_stays_paid_for() -> None:
 
 def test_what_is_wrong_costs_nothing() -> None:
     session = cl.Session(persons_table(), budget=cl.PureDP(epsilon=1))
-    engine = session._engine = Pretending()
+    engine = session._context.engine = Pretending()
     wrong: list[tuple[Any, type[Exception], str]] = [
         (lambda: session.suggest_limits("town", epsilon=1), QueryError, "keys="),
         (lambda: session.suggest_limits("nothing", epsilon=1), QueryError, "nothing"),

@@ -442,14 +442,14 @@ def test_a_person_counts_for_so_many_texts_once_each_and_the_event_says_so() -> 
         assert isinstance(event, KeySelectionEvent)
         assert (event.groups, float(event.scale), event.unit) == (2, 2.0, "person")
         assert sorted(release.value.column("top").to_pylist()[0]) == ["COLD", "FLU"]
-        assert session._engine is not None
+        assert session._context.engine is not None
         plan = cl.query.Plan(
             relation=query.plan.relation,
             keys=(Key(name="k", expression=query.plan.aggregates[0].columns[0]),),
             aggregates=(Aggregate(kind="count", name="n"),),
         )
         bounding = ContributionBounds(groups=2, cells=10, unit="person")
-        batches = list(session._engine.key_counts(plan, bounding, SECRET))
+        batches = list(session._context.engine.key_counts(plan, bounding, SECRET))
         engine_counts.append(
             {key: n for batch in batches for key, n in zip(*map(pa.Array.to_pylist, batch.columns), strict=True)}
         )

@@ -147,8 +147,7 @@ def test_wrong_levels_and_guesses_are_refused() -> None:
 @given(st.sampled_from(ASKED), st.integers(1, 40).map(lambda n: n / 8))
 def test_the_cost_of_a_preview_is_what_is_paid(asked: Any, epsilon: float) -> None:
     """Through an engine that pretends: what it says is of no matter here."""
-    session = asking(budget=cl.ApproxDP(epsilon=100, delta="1e-4"))
-    session._engine = Pretending(keys={("A",): 10**9})
+    session = asking(budget=cl.ApproxDP(epsilon=100, delta="1e-4"), engine=Pretending(keys={("A",): 10**9}))
     query = asked(session.query())
     preview = query.preview(epsilon=epsilon)
     release = query.release(epsilon=epsilon)

@@ -129,8 +129,11 @@ def test_releases_come_back_as_they_were(make: Callable[[], TableRelease]) -> No
 def test_answers_of_all_kinds_come_back(budget: cl.Guarantee, keys: tuple[str, ...]) -> None:
     if keys == ("town",) and not isinstance(budget, cl.ApproxDP):
         return  # private keys cost a delta
-    session = asking(persons_table(), budget=budget)
-    session._engine = Pretending(keys={("A",): 400, ("B",): 0}) if keys == ("town",) else Pretending()
+    session = asking(
+        persons_table(),
+        budget=budget,
+        engine=Pretending(keys={("A",): 400, ("B",): 0}) if keys == ("town",) else Pretending(),
+    )
     query = session.query().group_by(*keys) if keys else session.query()
     query = query.count().mean("age").std("weight").count_persons()
     target: Any = {"rho": 1} if isinstance(budget, cl.ZCDP) else {"epsilon": 2}
@@ -141,8 +144,7 @@ def test_answers_of_all_kinds_come_back(budget: cl.Guarantee, keys: tuple[str, .
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(plan=plans(private=False), seed=st.integers(0, 99))
 def test_the_answer_to_any_question_comes_back(plan: Plan, seed: int) -> None:
-    session = cl.Session(list(tables().values()), budget=cl.PureDP(epsilon=1), source=Seeded(seed))
-    session._engine = Pretending()
+    session = cl.Session(list(tables().values()), budget=cl.PureDP(epsilon=1), source=Seeded(seed), engine=Pretending())
     try:
         release = session.release(plan, epsilon=1)
     except CelosiaError:

@@ -18,12 +18,13 @@ from celosia.core.record import exact_text
 from celosia.guard.client.replies import Budget, PastQuestion, read_budget, read_formats, read_past, read_tables
 from celosia.guard.client.transport import Transport
 from celosia.noise.source import SYSTEM
-from celosia.query.backend import begin, begin_sql, draw_session
+from celosia.query.backend import begin, draw_session
 from celosia.query.builder import Query
 from celosia.query.serial.json_fields import listed
 from celosia.query.serial.plan import plan_to_json
 from celosia.query.serial.preview import preview_from_json
 from celosia.query.serial.release import release_from_json
+from celosia.query.sql.parser import parse_sql
 
 if TYPE_CHECKING:
     from celosia.data.table import Table
@@ -155,7 +156,7 @@ class Connection:
     ) -> "TableRelease": ...
     def sql(self, text: str, **target: Any) -> "Query | TableRelease":
         """Ask in SQL. With a target the answer is released; without one a query is returned, to preview or release."""
-        query = begin_sql(self, text)
+        query = Query(session=self, draft=parse_sql(text, self.tables))
         return query.release(**target) if target else query
 
     def preview(self, plan: "Plan", *, rows: float | None = None, level: Exact = 0.95, **target: Any) -> "Preview":

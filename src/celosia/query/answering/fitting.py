@@ -89,12 +89,12 @@ class Fitting:
 def fitting_of(estimator: object, rows: "Query", features: Sequence[str], target: str | None = None) -> Fitting:
     """Plan a fit over the rows that a query has so far, from public knowledge alone; refuse what cannot be fitted."""
     learner = check_learner(estimator)
-    assert isinstance(rows.relation, Base)  # noqa: S101 - for the type checker: a fit reads one table
-    table = rows.session.tables[rows.relation.table]
+    assert isinstance(rows.draft.relation, Base)  # noqa: S101 - for the type checker: a fit reads one table
+    table = rows.session.tables[rows.draft.relation.table]
     names, kinds = _columns(table, features, target)
-    question = analyze_plan(_plan(rows, names, rows.filter), rows.session.tables)
+    question = analyze_plan(_plan(rows, names, rows.draft.filter), rows.session.tables)
     known: _Known = {
-        "droppable": rows.filter is not None or table.person is not None or any(kind.nullable for kind in kinds),
+        "droppable": rows.draft.filter is not None or table.person is not None or any(kind.nullable for kind in kinds),
         "exact": isinstance(as_account(rows.session).limit, PureDP | ApproxDP),
     }
     request = _request(learner, table, dict(zip(names, kinds, strict=True)), target, question, known)
@@ -102,7 +102,7 @@ def fitting_of(estimator: object, rows: "Query", features: Sequence[str], target
     given = range(len(features)) if keyed else range(len(names))
     present = [names[place] for place in given if kinds[place].nullable and _is_missed(place, request)]
     conditions = [Call("not", (Call("is_null", (Column(name),)),)) for name in present]
-    plan = _plan(rows, names, conjunction(rows.filter, *conditions), target if keyed else None, request)
+    plan = _plan(rows, names, conjunction(rows.draft.filter, *conditions), target if keyed else None, request)
     asked = analyze_plan(plan, rows.session.tables)
     assert asked.cells is not None  # noqa: S101 - for the type checker: classes are listed
     return Fitting(
@@ -113,7 +113,7 @@ def fitting_of(estimator: object, rows: "Query", features: Sequence[str], target
         bounding=asked.bounding,
         cells=asked.cells,
         question=_worded(estimator, rows, features, target),
-        where=None if rows.filter is None else render(rows.filter),
+        where=None if rows.draft.filter is None else render(rows.draft.filter),
         schema=Schema(dict(zip(names, kinds, strict=True))).to_toml(),
     )
 
@@ -166,7 +166,7 @@ def _plan(
     counts = tuple(
         Aggregate(kind="count", columns=(Column(name),), name=f"count_{place}") for place, name in enumerate(names)
     )
-    return Plan(relation=rows.relation, filter=condition, keys=keys, aggregates=counts)
+    return Plan(relation=rows.draft.relation, filter=condition, keys=keys, aggregates=counts)
 
 
 def _request(
@@ -253,6 +253,6 @@ def _check_axis(name: str, axis: Axis, kind: Kind) -> None:
 def _worded(estimator: object, rows: "Query", features: Sequence[str], target: str | None) -> str:
     """The fit as the history of a session shows it."""
     what = ", ".join(features) if target is None else f"{target} ~ {', '.join(features)}"
-    assert isinstance(rows.relation, Base)  # noqa: S101 - for the type checker: a fit reads one table
-    condition = "" if rows.filter is None else f" WHERE {render(rows.filter)}"
-    return f"{type(estimator).__name__}().fit({what}) FROM {rows.relation.table}{condition}"
+    assert isinstance(rows.draft.relation, Base)  # noqa: S101 - for the type checker: a fit reads one table
+    condition = "" if rows.draft.filter is None else f" WHERE {render(rows.draft.filter)}"
+    return f"{type(estimator).__name__}().fit({what}) FROM {rows.draft.relation.table}{condition}"

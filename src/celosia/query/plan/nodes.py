@@ -7,7 +7,7 @@ long before anything is paid for.
 """
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -165,8 +165,27 @@ class Order:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
-    """A whole question.
+class PlanDraft:
+    """The parts of a plan in the making. Nothing is checked before ``finish``."""
+
+    relation: Relation
+    filter: Expression | None = None
+    keys: tuple[Key, ...] = ()
+    aggregates: tuple[Aggregate, ...] = ()
+    outputs: tuple[tuple[str, Expression], ...] = ()
+    cells: "tuple[tuple[Value, ...], ...] | None" = None
+    having: Expression | None = None
+    order: tuple[Order, ...] = ()
+    limit: int | None = None
+
+    def finish(self) -> "Plan":
+        """Return the plan; raise ``QueryError`` if the parts do not fit together."""
+        return Plan(**{field.name: getattr(self, field.name) for field in fields(self)})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan(PlanDraft):
+    """A whole query.
 
     ``outputs`` are the columns of the answer, in order: expressions over the names of keys and aggregates.
     ``cells`` are the public combinations of keys where a list of them was given, instead of all.
@@ -176,15 +195,9 @@ class Plan:
     (('count', Column('count')),)
     """
 
-    relation: Relation
-    filter: Expression | None = None
-    keys: tuple[Key, ...] = ()
-    aggregates: tuple[Aggregate, ...]
-    outputs: tuple[tuple[str, Expression], ...] = ()
-    cells: "tuple[tuple[Value, ...], ...] | None" = None
-    having: Expression | None = None
-    order: tuple[Order, ...] = ()
-    limit: int | None = None
+    def finish(self) -> "Plan":
+        """Return the plan itself."""
+        return self
 
     def __post_init__(self) -> None:
         for field in ("keys", "aggregates", "outputs", "order"):
