@@ -27,9 +27,9 @@ def test_each_step_leaves_the_query_before_as_it_was(session: cl.Session) -> Non
     first = session.query("deaths")
     second = first.where("age < 18")
     third = second.group_by("sex").count()
-    assert first.filter is None
-    assert second.keys == ()
-    assert second.aggregates == ()
+    assert first.draft.filter is None
+    assert second.draft.keys == ()
+    assert second.draft.aggregates == ()
     assert third.plan.keys == (Key(name="sex", expression=Column("sex")),)
 
 
@@ -96,27 +96,27 @@ def test_a_histogram_is_a_group_by_of_intervals(session: cl.Session) -> None:
 
 def test_derived_columns_come_beside_the_others(session: cl.Session) -> None:
     query = session.query("deaths").derive(months="12 * age", old="age > 65")
-    assert isinstance(query.relation, Projected)
-    names = [name for name, _ in query.relation.columns]
+    assert isinstance(query.draft.relation, Projected)
+    names = [name for name, _ in query.draft.relation.columns]
     assert names[-2:] == ["months", "old"]
     assert "age" in names
     assert query.group_by("old").mean("months").preview(epsilon=1).cells == 2
 
 
 def test_joins_are_by_key_or_by_person(session: cl.Session) -> None:
-    by_key = session.query("deaths").join("towns", on="town").relation
-    by_person = session.query("deaths").join("visits").relation
+    by_key = session.query("deaths").join("towns", on="town").draft.relation
+    by_person = session.query("deaths").join("visits").draft.relation
     assert by_key == Joined(left=Base("deaths"), right=Base("towns"), on=(("town", "town"),), by="key")
     assert by_person == Joined(left=Base("deaths"), right=Base("visits"), by="person")
 
 
 def test_keys_can_be_named_and_listed(session: cl.Session) -> None:
     query = session.query("deaths").group_by("sex", old="age > 65")
-    assert [key.name for key in query.keys] == ["sex", "old"]
+    assert [key.name for key in query.draft.keys] == ["sex", "old"]
     listed = session.query("deaths").group_by("town", keys=["A", "Z"])
-    assert listed.keys[0].values == ("A", "Z")
+    assert listed.draft.keys[0].values == ("A", "Z")
     pairs = session.query("deaths").group_by("town", "sex", keys=[("A", "F"), ["B", "M"]])
-    assert pairs.cells == (("A", "F"), ("B", "M"))
+    assert pairs.draft.cells == (("A", "F"), ("B", "M"))
 
 
 def test_sorting_is_kept_in_order(session: cl.Session) -> None:

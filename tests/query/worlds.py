@@ -18,7 +18,7 @@ from celosia.noise import Seeded
 from celosia.query.engines.duckdb import DuckDBEngine
 from celosia.query.engines.ibis import IbisEngine
 from celosia.query.execution import person_level, row_level
-from celosia.query.execution.collect import Sums
+from celosia.query.execution.row_level import Sums
 from celosia.query.plan.relations import tables_of
 from celosia.query.planning.analysis import AnalyzedPlan, analyze_plan
 from celosia.query.planning.cells import Cells

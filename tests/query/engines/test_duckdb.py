@@ -25,7 +25,7 @@ from celosia.core.errors import EngineError, QueryError, SchemaError
 from celosia.noise import Seeded
 from celosia.query.engines.duckdb import DuckDBEngine
 from celosia.query.engines.registry import open_engine
-from celosia.query.execution.collect import integers
+from celosia.query.execution.row_level import integers
 from celosia.query.execution.rows import rows_of
 from celosia.query.plan.expressions import Column
 from celosia.query.plan.nodes import Aggregate, Base, Key, Plan

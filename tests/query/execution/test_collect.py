@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from celosia.data.schema.columns import Boolean, Category, Date, Integer, Kind, Real, Text, Timestamp
-from celosia.query.execution.collect import Sums, codes_of, decoded, integers, labels
+from celosia.query.execution.row_level import Sums, codes_of, decoded, integers, labels
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

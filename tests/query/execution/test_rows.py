@@ -12,7 +12,7 @@ import celosia as cl
 from celosia.core.errors import QueryError
 from celosia.data.schema.axis import Axis
 from celosia.query.engines.duckdb import DuckDBEngine
-from celosia.query.execution.collect import decoded
+from celosia.query.execution.row_level import decoded
 from celosia.query.execution.rows import PERSON, rows_of
 from celosia.query.plan.expressions import Column, kind_of
 from celosia.query.plan.nodes import Base, Joined, PerPerson, Projected

@@ -13,7 +13,8 @@ import pytest
 from celosia.data.sources.text_format import TextFormat
 from celosia.data.sources.text_values import parse_text
 from celosia.query.engines.duckdb import DuckDBDialect
-from celosia.query.execution.text_values import read_text, without_nulls
+from celosia.query.execution.clean import without_nulls
+from celosia.query.execution.text_values import read_text
 from tests.query.computed import all_computed, computed
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from celosia.core.errors import QueryError
 from celosia.query.plan.expressions import Call, Column, Expression, Literal
 from celosia.query.plan.nodes import AGGREGATES, Base
 from celosia.query.sql.aggregates import Function, function_of, has_aggregate, is_aggregate
-from celosia.query.sql.names import Scope, ScopeReader, Visible
+from celosia.query.sql.from_clause import Scope, ScopeReader, Visible
 from celosia.query.sql.syntax import condition_tree
 
 SCOPE = Scope(

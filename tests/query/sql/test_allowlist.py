@@ -8,7 +8,8 @@ from sqlglot.dialects.dialect import Dialect
 
 from celosia.core.errors import QueryError
 from celosia.query.plan.to_sql import DIALECT
-from celosia.query.sql.allowlist import MOST_NESTED, WORDS, admitted
+from celosia.query.sql.allowlist import MOST_NESTED, WORDS
+from celosia.query.sql.syntax import admitted
 
 DUCKDB = Dialect.get_or_raise(DIALECT)
 

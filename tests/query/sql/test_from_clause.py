@@ -14,7 +14,7 @@ from celosia.query.sql.syntax import query_tree
 
 if TYPE_CHECKING:
     from celosia.data.table import Table
-    from celosia.query.sql.names import Scope
+    from celosia.query.sql.from_clause import Scope
 
 Tables = dict[str, "Table"]
 DEATHS, VISITS, ICD = Base("deaths"), Base("visits"), Base("icd")

@@ -7,7 +7,7 @@ import pytest
 from celosia.core.errors import QueryError
 from celosia.query.plan.expressions import Column
 from celosia.query.plan.nodes import Base
-from celosia.query.sql.names import Scope, ScopeReader, Visible, same_name
+from celosia.query.sql.from_clause import Scope, ScopeReader, Visible, same_name
 from celosia.query.sql.syntax import condition_tree
 
 SCOPE = Scope(

@@ -10,13 +10,13 @@ from celosia.core.errors import QueryError
 from celosia.query.plan.expressions import Call, Column, Literal
 from celosia.query.plan.nodes import Base, PerPerson, Projected, Relation
 from celosia.query.plan.relations import columns_of
-from celosia.query.sql.from_clause import Catalogue
-from celosia.query.sql.subqueries import condition_of, named_subqueries, select_item, subquery_of
+from celosia.query.sql.from_clause import Catalogue, select_item
+from celosia.query.sql.subqueries import condition_of, named_subqueries, subquery_of
 from celosia.query.sql.syntax import query_tree
 
 if TYPE_CHECKING:
     from celosia.data.table import Table
-    from celosia.query.sql.names import Scope
+    from celosia.query.sql.from_clause import Scope
 
 Tables = dict[str, "Table"]
 AGE, COST = Column("age"), Column("cost")

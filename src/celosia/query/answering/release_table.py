@@ -7,13 +7,14 @@ follows (computed columns, HAVING, ORDER BY, LIMIT) is post-processing.
 import dataclasses
 import datetime as dt
 import functools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from celosia.mechanisms import StableKeys
 from celosia.query.answering.true_values import TrueValues
+from celosia.query.plan.expressions import Column
 from celosia.query.plan.nodes import Aggregate, Key, Plan
 from celosia.query.planning.cells import MOST_CELLS, Cells
 from celosia.query.planning.cut_off import Measured, estimate_cut_off
@@ -73,8 +74,7 @@ def answer(
             rows = int(summaries[-1][0, 0]) if part.need.public_rows else None
             measured.append(_measured(part, summary, source, rows))
             columns |= {
-                name: _round(measured[-1].answer(quantity)) if name in counts else measured[-1].answer(quantity)
-                for name, quantity in part.need.answers
+                name: _estimate(measured[-1], quantity, whole=name in counts) for name, quantity in part.need.answers
             }
         else:
             columns |= _choose(part, strategy, summary, source)
@@ -83,7 +83,7 @@ def answer(
     beyond = [one for one in measured if isinstance(one.measure, CutOffMeasure)]
     true = TrueValues(question.plan, measured, beyond[0]).interval if beyond else None
     table = _table(strategy, cells, columns, true, seeded=source.seeded, promise=promise)
-    cut_off = estimate_cut_off(beyond) if len(cells) else None
+    cut_off = estimate_cut_off(beyond) if beyond and len(cells) else None
     found = () if cut_off is None else (cut_off.describe(),)
     return dataclasses.replace(table, cut_off=cut_off, notes=(*found, *table.notes, *_clipped(parts, columns)))
 
@@ -148,9 +148,10 @@ def _measured(part: Part, summary: "NDArray[Any]", source: "Source", rows: int |
     return Measured(need=part.need, measure=measure, noisy=noisy, noise=noise)
 
 
-def _round(estimate: Estimate) -> Estimate:
-    """Round a number of rows that was measured as a sum."""
-    return dataclasses.replace(estimate, value=np.rint(estimate.value).astype(np.int64))
+def _estimate(measured: Measured, quantity: str, *, whole: bool) -> Estimate:
+    """Estimate a quantity; ``whole`` rounds a number of rows that was measured as a sum."""
+    estimate = measured.measure.answer(quantity, measured.noisy, measured.noise)
+    return dataclasses.replace(estimate, value=np.rint(estimate.value).astype(np.int64)) if whole else estimate
 
 
 def _choose(part: Part, strategy: Strategy, summary: "NDArray[Any]", source: "Source") -> dict[str, Estimate]:
@@ -237,7 +238,7 @@ def _table(
     plan, rows = strategy.question.plan, len(cells)
     keys = dict(zip((key.name for key in plan.keys), cells.columns(), strict=True))
     known: dict[str, list[Any]] = keys | {name: estimate.value.tolist() for name, estimate in estimates.items()}
-    shown = {name: evaluate(expression, known, rows) for name, expression in plan.outputs}
+    shown = {name: _values(expression, known, rows) for name, expression in plan.outputs}
     places = _kept(strategy, known | shown, rows)
     examples: dict[str, list[Any]] = {name: [value] for name, value in strategy.question.samples().items()}
     examples |= {
@@ -247,7 +248,7 @@ def _table(
     }
     table = pa.table(
         {
-            name: _column(shown[name], places, functools.partial(evaluate, expression, examples, 1))
+            name: _column(shown[name], places, functools.partial(_values, expression, examples, 1))
             for name, expression in plan.outputs
         }
     )
@@ -259,10 +260,22 @@ def _table(
         guarantee=promise,
         seeded=seeded,
         keys=tuple(name for name, _ in plan.outputs if name in names),
-        intervals=_output_intervals(plan, lambda expression: output_interval(expression, noise), places),
+        intervals=_output_intervals(plan, functools.partial(_interval, noise), places),
         true_intervals=_output_intervals(plan, true or _find_none, places) if strategy.question.may_cut else None,
         notes=notes_of(strategy),
     )
+
+
+def _values(expression: "Expression", columns: "Mapping[str, list[Any]]", rows: int) -> list[Any]:
+    """The values of a plain column, or of an expression over columns."""
+    return columns[expression.name] if isinstance(expression, Column) else evaluate(expression, columns, rows)
+
+
+def _interval(intervals: "Mapping[str, Interval]", expression: "Expression") -> "Interval | None":
+    """The interval of a plain column, or of an expression over columns; None where there is none."""
+    if isinstance(expression, Column):
+        return intervals.get(expression.name)
+    return output_interval(expression, intervals)
 
 
 def _find_none(_: "Expression") -> None:

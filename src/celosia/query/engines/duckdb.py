@@ -253,12 +253,13 @@ class DuckDBEngine(IbisEngine):
         if self.progress is None:
             yield
             return
-        done, report = threading.Event(), self.progress
+        done, reported, report = threading.Event(), threading.Event(), self.progress
 
         def watch() -> None:
             while not done.wait(_POLL_SECONDS):
                 part = self._backend.con.query_progress()
                 report(min(max(part / 100, 0.0), 1.0))
+                reported.set()
 
         thread = threading.Thread(target=watch, daemon=True)
         thread.start()
@@ -267,7 +268,8 @@ class DuckDBEngine(IbisEngine):
         finally:
             done.set()
             thread.join()
-            report(1.0)
+            if reported.is_set():  # a query that ends before the first poll reports nothing
+                report(1.0)
 
 
 def _seconds_of(count: "ir.Value", a_second: int) -> "ir.Value":

@@ -91,6 +91,7 @@ class IbisEngine(Engine):
         self._raw = {name: hide_driver_errors(self._table, OPENED)(name, table) for name, table in self.tables.items()}
         for name, table in self.tables.items():
             check_columns(table, self._raw[name])
+        self._unfit = {name: unfit_columns(table, self._raw[name]) for name, table in self.tables.items()}
         for name, table in self.tables.items():
             if isinstance(table.source, Database | IbisSource | SparkSource):
                 hide_driver_errors(self._check_collations, OPENED)(table, self._raw[name])
@@ -125,6 +126,10 @@ class IbisEngine(Engine):
         """Return a table in which texts may have been read as their kinds; here as they are."""
         return self._raw[name]
 
+    def unfit(self, name: str) -> Mapping[str, str]:
+        """Return the columns whose type cannot hold what the schema declares, each with the reason."""
+        return self._unfit[name]
+
     def close(self) -> None:
         """Undo what was done to open the engine, the last first; whatever fails on the way out is of no interest."""
         self._closing.close()
@@ -137,9 +142,7 @@ class IbisEngine(Engine):
 
     def check_types(self) -> None:
         """Refuse columns of types that their kinds cannot be read from; a query is refused only if it uses one."""
-        problems = [
-            reason for name, table in self.tables.items() for reason in unfit_columns(table, self._raw[name]).values()
-        ]
+        problems = [reason for reasons in self._unfit.values() for reason in reasons.values()]
         if problems:
             raise SchemaError(" ".join(problems))
 
@@ -159,7 +162,7 @@ class IbisEngine(Engine):
         """Yield keys and their numbers of units."""
         import pyarrow as pa
 
-        from celosia.query.execution.collect import decoded, integers
+        from celosia.query.execution.row_level import decoded, integers
 
         with self._lock, contextlib.ExitStack() as stack:
             stack.callback(self.forget)

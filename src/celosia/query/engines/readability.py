@@ -104,7 +104,7 @@ class _Unread:
     """The tables of an engine with their texts as they are, to tell those that cannot be read from empty ones."""
 
     def __init__(self, engine: IbisEngine) -> None:
-        self.tables, self.raw, self.read, self.dialect_of = engine.tables, engine.raw, engine.raw, engine.dialect_of
+        self.tables, self.read, self.dialect_of, self.unfit = engine.tables, engine.raw, engine.dialect_of, engine.unfit
 
 
 def _count(table: "Table", engine: IbisEngine, rows: Rows) -> CellCounts:

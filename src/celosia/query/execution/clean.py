@@ -19,6 +19,8 @@ from celosia.query.execution.dialect import Dialect, double, integer_literal, no
 if TYPE_CHECKING:
     from ibis.expr import types as ir
 
+    from celosia.data.sources.text_format import TextFormat
+
 _SECONDS_A_DAY = 86_400
 _FIRST = dt.date(1970, 1, 1)
 _MIDNIGHT = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
@@ -42,6 +44,15 @@ def read_column(raw: "ir.Value", kind: Kind, dialect: Dialect) -> "ir.Value":
         return raw
     wanted = {Boolean: "boolean", Date: "date", Timestamp: "timestamp"}.get(type(kind), "float64")
     return dialect.from_text(raw, wanted)
+
+
+def without_nulls(text: "ir.Value", form: "TextFormat") -> "ir.Value":
+    """Return a text column in which the declared null values are null."""
+    import ibis
+
+    if not form.null_values:
+        return text
+    return ibis.cases((text.isin(tuple(form.null_values)), ibis.literal(None, type="string")), else_=text)
 
 
 def imputed(value: "ir.Value", kind: Kind) -> "ir.Value":

@@ -20,10 +20,10 @@ from celosia.query.execution.bounding import (
     person_number,
     sampled_rows,
 )
-from celosia.query.execution.collect import Sums, integers, labels
 from celosia.query.execution.dialect import integer_literal
 from celosia.query.execution.hashing import KeyedOrder
 from celosia.query.execution.inputs import Counted, Summed
+from celosia.query.execution.row_level import Sums, integers, labels
 from celosia.query.execution.rows import PERSON
 from celosia.query.plan.expressions import kind_of
 

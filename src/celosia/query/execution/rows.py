@@ -13,11 +13,18 @@ from typing import TYPE_CHECKING, Final, Protocol
 from celosia.core.errors import QueryError, SchemaError
 from celosia.data.schema.axis import Axis
 from celosia.data.schema.columns import DROP, Boolean, Category, Kind, Real, Text
-from celosia.query.execution.clean import clean, coarser, imputed, settled, steps, whole_of, whole_of_value
-from celosia.query.execution.column_checks import unfit_columns
+from celosia.query.execution.clean import (
+    clean,
+    coarser,
+    imputed,
+    settled,
+    steps,
+    whole_of,
+    whole_of_value,
+    without_nulls,
+)
 from celosia.query.execution.compile import compiled
 from celosia.query.execution.dialect import Dialect, double, integer_literal, no
-from celosia.query.execution.text_values import without_nulls
 from celosia.query.plan.expressions import Call, Column, Expression, Literal, kind_of
 from celosia.query.plan.nodes import Base, Joined, PerPerson, Projected, Relation
 from celosia.query.plan.relations import columns_of, limits_of
@@ -39,12 +46,12 @@ class Tables(Protocol):
 
     tables: "Mapping[str, Table]"
 
-    def raw(self, name: str) -> "ir.Table":
-        """Return a table with its columns as they are."""
+    def read(self, name: str) -> "ir.Table":
+        """Return a table, in which the engine may have read texts as their kinds already."""
         ...
 
-    def read(self, name: str) -> "ir.Table":
-        """Return the same table, in which the engine may have read texts as their kinds already."""
+    def unfit(self, name: str) -> "Mapping[str, str]":
+        """Return the columns whose type cannot hold what the schema declares, each with the reason."""
         ...
 
     def dialect_of(self, name: str) -> Dialect:
@@ -81,6 +88,8 @@ class Rows:
 
     def value(self, expression: Expression) -> "ir.Value":
         """Return the value of an expression."""
+        if isinstance(expression, Column):
+            return self.column(expression.name)
         return compiled(expression, self.column, self.kinds, self.dialect)
 
     def number(self, expression: Expression) -> "ir.Value":
@@ -190,7 +199,7 @@ def _base(name: str, engine: Tables) -> Rows:
         dialect=dialect,
         raw=True,
         persons=table.person is not None,
-        unfit=unfit_columns(table, engine.raw(name)),
+        unfit=engine.unfit(name),
     )
 
 

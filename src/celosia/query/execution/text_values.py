@@ -13,7 +13,6 @@ from celosia.data.sources.text_values import FALSE, ISO_DATE, LONGEST_NUMBER, TR
 if TYPE_CHECKING:
     from ibis.expr import types as ir
 
-    from celosia.data.sources.text_format import TextFormat
     from celosia.query.execution.dialect import Dialect
 
 
@@ -28,15 +27,6 @@ def read_text(text: "ir.Value", wanted: str, dialect: "Dialect") -> "ir.Value":
             return dialect.to_date(_iso(text, dialect, timed=False))
         case _:
             return dialect.to_timestamp(_iso(text, dialect, timed=True))
-
-
-def without_nulls(text: "ir.Value", form: "TextFormat") -> "ir.Value":
-    """Return a text column in which the declared null values are null."""
-    import ibis
-
-    if not form.null_values:
-        return text
-    return ibis.cases((text.isin(tuple(form.null_values)), ibis.literal(None, type="string")), else_=text)
 
 
 def _number(text: "ir.Value", dialect: "Dialect") -> "ir.Value":

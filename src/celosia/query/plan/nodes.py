@@ -195,6 +195,12 @@ class Plan(PlanDraft):
     (('count', Column('count')),)
     """
 
+    @property
+    def computes(self) -> bool:
+        """Whether the answer is more than keys and aggregates: computed columns, HAVING or ORDER BY."""
+        plain = all(isinstance(expression, Column) for _, expression in self.outputs)
+        return not plain or self.having is not None or bool(self.order)
+
     def finish(self) -> "Plan":
         """Return the plan itself."""
         return self

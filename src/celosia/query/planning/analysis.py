@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from celosia.core.errors import ParameterError, QueryError
 from celosia.core.exact import exact, safe_repr
-from celosia.data.schema.columns import Boolean, Category, Date, Integer, Kind, Real, Text, Timestamp
+from celosia.data.schema.columns import MOST_KEYS, Boolean, Category, Date, Integer, Kind, Real, Text, Timestamp, Value
 from celosia.data.schema.values import as_category, as_date, as_moment, as_text, as_truth, as_whole
-from celosia.query.plan.expressions import columns_in, is_condition, kind_of
-from celosia.query.plan.key_domains import key_domain, original
+from celosia.query.plan.calendar_rules import add_months
+from celosia.query.plan.expressions import Call, Expression, Literal, columns_in, is_condition, kind_of, substituted
 from celosia.query.plan.nodes import Joined, PerPerson, Plan, Projected, Relation
 from celosia.query.plan.relations import columns_of, cuts_nothing, reads_one_table, unit_of
 from celosia.query.plan.to_sql import render
@@ -27,11 +27,11 @@ from celosia.query.postprocessing.evaluate import rehearse
 from celosia.statistics import ContributionBounds, Measure, PrivateTopK, TopK
 
 if TYPE_CHECKING:
-    from celosia.data.schema.columns import Value
     from celosia.data.table import Table
-    from celosia.query.plan.expressions import Expression
 
 _HALF = Fraction(1, 2)
+_MONTHS = {"year": 12, "quarter": 3, "month": 1}
+_STEPS = {"week": dt.timedelta(days=7), "day": dt.timedelta(days=1), "hour": dt.timedelta(hours=1)}
 _READERS: "Final[dict[type[Kind], Callable[..., Any]]]" = {
     Boolean: as_truth,
     Category: as_category,
@@ -114,7 +114,8 @@ def analyze_plan(plan: Plan, tables: "Mapping[str, Table]") -> AnalyzedPlan:
         unit=unit.table.unit,
     )
     needs = plan_measurements(plan, kinds, bounding, unit.groups)
-    rehearse(plan, dict(_samples(plan, key_kinds, needs)))
+    if plan.computes:
+        rehearse(plan, dict(_samples(plan, key_kinds, needs)))
     question = AnalyzedPlan(
         plan=plan, kinds=kinds, key_kinds=key_kinds, bounding=bounding, cells=cells, aggregate_measurements=needs
     )
@@ -160,6 +161,44 @@ def _cells(plan: Plan, kinds: Sequence[Kind], domains: "Sequence[Sequence[Value]
                 f"{name} has too many values to group by: use a histogram, BUCKET({key.name}, …), or list the keys."
             )
     return None if private else Cells.product(columns)
+
+
+def original(expression: Expression, relation: Relation) -> Expression:
+    """Return an expression in terms of what the subqueries of a relation compute their columns from."""
+    while isinstance(relation, Projected):
+        expression, relation = substituted(expression, dict(relation.columns)), relation.relation
+    return expression
+
+
+def key_domain(expression: Expression, kind: Kind) -> tuple[Value, ...] | None:
+    """Return all values of a key, or None where they are private or more than can be listed."""
+    match expression, kind:
+        case Call(name="date_trunc", arguments=(_, Literal(value=str(unit)))), Date() | Timestamp():
+            found: list[Value] = []
+            for moment in _beginnings(kind, unit):
+                if len(found) == MOST_KEYS:
+                    return None
+                found.append(moment if isinstance(kind, Timestamp) else moment.date())
+            return tuple(found)
+    return kind.domain()
+
+
+def _beginnings(kind: Date | Timestamp, unit: str) -> Iterator[dt.datetime]:
+    """The beginnings from the lower bound, which is one, to the upper."""
+    now, last = (_moment(end) for end in (kind.low, kind.high))
+    while now <= last:
+        yield now
+        try:
+            later = add_months(now, _MONTHS[unit]) if unit in _MONTHS else now + _STEPS[unit]
+        except OverflowError:
+            return
+        if later is None:
+            return
+        now = later
+
+
+def _moment(end: dt.date) -> dt.datetime:
+    return end if isinstance(end, dt.datetime) else dt.datetime(end.year, end.month, end.day, tzinfo=dt.UTC)
 
 
 def _read_key(value: Any, name: str, kind: Kind) -> Any:

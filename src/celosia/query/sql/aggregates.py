@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from sqlglot import exp
 
-    from celosia.query.sql.names import ScopeReader
+    from celosia.query.sql.from_clause import ScopeReader
 
 AGGREGATE_NAMES: Final = (
     "COUNT, SUM, AVG, VARIANCE, STDDEV, COVAR_SAMP, CORR, MEDIAN, QUANTILE, MIN, MAX, MODE and TOP_K"

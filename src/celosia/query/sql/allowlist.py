@@ -8,17 +8,7 @@ instead.
 
 from __future__ import annotations
 
-from functools import cache
-from typing import TYPE_CHECKING, Final
-
-from celosia.core.errors import QueryError
-from celosia.core.exact import safe_repr
-from celosia.query.plan.to_sql import DIALECT
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from sqlglot import Token, TokenType
+from typing import Final
 
 MOST_NESTED: Final = 50
 """Parentheses and CASEs inside one another."""
@@ -90,7 +80,7 @@ WORDS: Final = frozenset(
 """The tokens of the language that is read, by the parser's names for them."""
 
 # Words that other dialects or statements use, and that make good names of columns.
-_NAMES = frozenset(
+NAMES = frozenset(
     [
         "COLUMN",
         "COMMENT",
@@ -118,14 +108,14 @@ _NAMES = frozenset(
 )
 
 # Types that stand in a cast or before a literal; the names of other types are plain words.
-_TYPES = frozenset(
+TYPES = frozenset(
     ["TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "DATE", "TIMESTAMP", "TIMESTAMPNTZ", "BOOLEAN"]
 )
 
-_BARE = frozenset({"IF", "MAP", "CONNECT_BY_ROOT"})  # they start other statements where no parenthesis follows
-_FUNCTIONS = frozenset({"RIGHT", "REPLACE"})  # they are functions where a parenthesis follows
-_ADJOINING = frozenset({"VAR", "IDENTIFIER", "STRING", "NUMBER"})  # 0x1F would be 0 under the name x1F
-_DEEPER: Final = {"L_PAREN": 1, "CASE": 1, "R_PAREN": -1, "END": -1}
+BARE = frozenset({"IF", "MAP", "CONNECT_BY_ROOT"})  # they start other statements where no parenthesis follows
+FUNCTIONS = frozenset({"RIGHT", "REPLACE"})  # they are functions where a parenthesis follows
+ADJOINING = frozenset({"VAR", "IDENTIFIER", "STRING", "NUMBER"})  # 0x1F would be 0 under the name x1F
+DEEPER: Final = {"L_PAREN": 1, "CASE": 1, "R_PAREN": -1, "END": -1}
 
 _JOINS = "tables are joined by JOIN or LEFT JOIN with USING (key) or ON a.key = b.key"
 _ONE_SELECT = "only one SELECT is read, and nothing is ever written"
@@ -134,7 +124,7 @@ _WRITTEN_OUT = "write the date or the value itself, such as DATE '2021-12-31'"
 _NO_SUBQUERY = "a subquery can only stand in FROM or WITH, and GROUP BY names its columns"
 _PLAIN_ROWS = "rows cannot be looked at side by side; aggregates take a GROUP BY"
 _PARAMETERS = "placeholders are not filled in: write the value itself"
-_LANGUAGE = "a query is SELECT … FROM … JOIN … WHERE … GROUP BY … HAVING … ORDER BY … LIMIT …"
+LANGUAGE = "a query is SELECT … FROM … JOIN … WHERE … GROUP BY … HAVING … ORDER BY … LIMIT …"
 _STRINGS = "texts are written in single quotes, names in double quotes"
 
 _STATEMENTS = [
@@ -170,7 +160,7 @@ _STATEMENTS = [
     "USE",
 ]
 
-_HINTS: Final[dict[str, str]] = {
+HINTS: Final[dict[str, str]] = {
     **dict.fromkeys(["RLIKE", "IRLIKE", "GLOB", "SIMILAR_TO", "TILDE", "COLLATE"], _PATTERNS),
     **dict.fromkeys(["DPIPE", "DARROW", "ARROW"], "texts cannot be put together; group by several columns instead"),
     **dict.fromkeys(["UNION", "EXCEPT", "INTERSECT", "VALUES", "RECURSIVE", "INTO", "LOCK"], _ONE_SELECT),
@@ -193,61 +183,3 @@ _HINTS: Final[dict[str, str]] = {
     ),
     **dict.fromkeys(["NULLSAFE_EQ", "DIV"], "for whole quotients write FLOOR(a / b), for nulls x IS NULL"),
 }
-
-
-def admitted(tokens: Sequence[Token]) -> None:
-    """Refuse tokens that are not of the language; make names of those words that are names here."""
-    from sqlglot import TokenType
-
-    depth = 0
-    for i, token in enumerate(tokens):
-        before, after = tokens[i - 1] if i else None, tokens[i + 1] if i + 1 < len(tokens) else None
-        depth += _DEEPER.get(token.token_type.name, 0)
-        if depth > MOST_NESTED:
-            raise QueryError(f"The text of the query is nested too deeply: at most {MOST_NESTED} parentheses are read.")
-        if token.token_type.name in WORDS:
-            _check_word(token, after)
-        elif token.token_type.name in _FUNCTIONS and after is not None and after.token_type.name == "L_PAREN":
-            continue
-        elif token.token_type.name in _NAMES or token.token_type in _type_words():
-            if not _is_type(token, before, after):
-                token.token_type = TokenType.VAR
-        else:
-            _refuse(token)
-
-
-def _check_word(token: Token, after: Token | None) -> None:
-    word, following = token.token_type.name, "" if after is None else after.token_type.name
-    if word == "NUMBER" and after is not None and after.start == token.end + 1 and following in _ADJOINING:
-        raise QueryError(
-            f"The number {safe_repr(token.text)} runs into {safe_repr(after.text)}: leave a space between them."
-        )
-    bare = word == "VAR" and token.text.upper() in _BARE and following != "L_PAREN"
-    like = word in {"LIKE", "ILIKE"} and following == "L_PAREN"  # of a call the parser turns the arguments round
-    if bare or like or (word == "INTERVAL" and following not in {"NUMBER", "STRING"}):
-        _refuse(token)
-
-
-def _is_type(token: Token, before: Token | None, after: Token | None) -> bool:
-    """Whether a word stands where a type stands: CAST(x AS DATE), x::DATE, DATE '2021-12-31'."""
-    if token.token_type.name not in _TYPES or (after is not None and after.token_type.name == "L_PAREN"):
-        return False
-    if after is not None and after.token_type.name == "STRING":
-        return True
-    return before is not None and before.token_type.name in {"ALIAS", "DCOLON"}
-
-
-@cache
-def _type_words() -> frozenset[TokenType]:
-    from sqlglot import TokenType
-    from sqlglot.dialects.dialect import Dialect
-
-    return frozenset(Dialect.get_or_raise(DIALECT).parser_class.TYPE_TOKENS) - {TokenType.UNION, TokenType.UNKNOWN}
-
-
-def _refuse(token: Token) -> None:
-    hint = _HINTS.get(token.token_type.name)
-    if hint is None and token.text.isidentifier():
-        hint = f'if it is the name of a column, put it in double quotes: "{token.text[:60]}"'
-    shown = token.text.upper() if token.text.isidentifier() and len(token.text) <= 60 else safe_repr(token.text)
-    raise QueryError(f"{shown} is not part of what is read: {hint or _LANGUAGE}.")

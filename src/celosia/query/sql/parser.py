@@ -19,9 +19,8 @@ from celosia.query.plan.to_sql import render
 from celosia.query.sql.aggregates import AGGREGATE_NAMES, function_of, has_aggregate, is_aggregate
 from celosia.query.sql.date_literals import read_date_literals
 from celosia.query.sql.expressions import Reader
-from celosia.query.sql.from_clause import Catalogue, source_of
-from celosia.query.sql.names import Scope, ScopeReader, same_name
-from celosia.query.sql.subqueries import condition_of, named_subqueries, select_item, subquery_of
+from celosia.query.sql.from_clause import Catalogue, Scope, ScopeReader, part, same_name, select_item, source_of
+from celosia.query.sql.subqueries import condition_of, named_subqueries, subquery_of
 from celosia.query.sql.syntax import only, query_tree, unwrapped
 
 if TYPE_CHECKING:
@@ -72,11 +71,12 @@ def _plan(select: exp.Expr, catalogue: Catalogue) -> Plan:
     if select.args.get("distinct") is not None:
         raise QueryError("SELECT DISTINCT would show values as they are: group by them, with COUNT(*) beside.")
     only(select, *_CLAUSES)
-    catalogue = named_subqueries(select, catalogue)
+    if part(select, "with") is not None:
+        catalogue = named_subqueries(select, catalogue)
     scope = source_of(select, catalogue, subquery_of)
     kinds = columns_of(scope.relation, catalogue.tables)
     reader = ScopeReader(scope, kinds)
-    condition = condition_of(select, scope, catalogue)
+    condition = None if select.args.get("where") is None else condition_of(select, scope, catalogue)
     items = [_item(node, reader) for node in select.args["expressions"]]
     answers = _AnswerReader(reader, _keys(select.args.get("group"), items, reader))
     outputs = _outputs(items, answers)

@@ -17,8 +17,16 @@ from celosia.query.plan.nodes import PER_PERSON, PerPerson, Projected, default_n
 from celosia.query.plan.relations import columns_of
 from celosia.query.sql.aggregates import Function, function_of, has_aggregate, is_aggregate
 from celosia.query.sql.expressions import Reader
-from celosia.query.sql.from_clause import Catalogue, part, source_of
-from celosia.query.sql.names import Scope, ScopeReader, Visible, same_name
+from celosia.query.sql.from_clause import (
+    Catalogue,
+    Scope,
+    ScopeReader,
+    Visible,
+    part,
+    same_name,
+    select_item,
+    source_of,
+)
 from celosia.query.sql.syntax import only, spelt, unwrapped
 
 if TYPE_CHECKING:
@@ -83,14 +91,6 @@ def condition_of(select: exp.Expr, scope: Scope, catalogue: Catalogue) -> Expres
     if not is_condition(condition, kinds):
         raise QueryError("WHERE needs a condition that is true or false, such as age < 18.")
     return condition
-
-
-def select_item(node: exp.Expr) -> tuple[exp.Expr, str | None]:
-    """Return what stands in a list of columns, and the name that AS gives it."""
-    if node.key != "alias":
-        return unwrapped(node), None
-    only(node, "this", "alias")
-    return unwrapped(node.this), Column(str(node.args["alias"].name)).name
 
 
 def _row_by_row(select: exp.Expr, scope: Scope, condition: Expression | None, kinds: Mapping[str, Kind]) -> Scope:

@@ -7,17 +7,29 @@ whatever the parser has to say about a text becomes one sentence of ours with th
 from __future__ import annotations
 
 from collections import deque
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from celosia.core.errors import QueryError
 from celosia.core.exact import safe_repr
 from celosia.query.plan.to_sql import DIALECT
-from celosia.query.sql.allowlist import admitted
+from celosia.query.sql.allowlist import (
+    ADJOINING,
+    BARE,
+    DEEPER,
+    FUNCTIONS,
+    HINTS,
+    LANGUAGE,
+    MOST_NESTED,
+    NAMES,
+    TYPES,
+    WORDS,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterator, Sequence
 
-    from sqlglot import exp
+    from sqlglot import Token, TokenType, exp
 
 LONGEST_TEXT: Final = 20_000
 """Characters of the longest text that is parsed."""
@@ -182,3 +194,61 @@ def _place(error: object) -> str:
     details = getattr(error, "errors", None) or [{}]
     line, column = details[0].get("line"), details[0].get("col")
     return f" at line {line}, column {column}" if isinstance(line, int) and isinstance(column, int) else ""
+
+
+def admitted(tokens: Sequence[Token]) -> None:
+    """Refuse tokens that are not of the language; make names of those words that are names here."""
+    from sqlglot import TokenType
+
+    depth = 0
+    for i, token in enumerate(tokens):
+        before, after = tokens[i - 1] if i else None, tokens[i + 1] if i + 1 < len(tokens) else None
+        depth += DEEPER.get(token.token_type.name, 0)
+        if depth > MOST_NESTED:
+            raise QueryError(f"The text of the query is nested too deeply: at most {MOST_NESTED} parentheses are read.")
+        if token.token_type.name in WORDS:
+            _check_word(token, after)
+        elif token.token_type.name in FUNCTIONS and after is not None and after.token_type.name == "L_PAREN":
+            continue
+        elif token.token_type.name in NAMES or token.token_type in _type_words():
+            if not _is_type(token, before, after):
+                token.token_type = TokenType.VAR
+        else:
+            _refuse(token)
+
+
+def _check_word(token: Token, after: Token | None) -> None:
+    word, following = token.token_type.name, "" if after is None else after.token_type.name
+    if word == "NUMBER" and after is not None and after.start == token.end + 1 and following in ADJOINING:
+        raise QueryError(
+            f"The number {safe_repr(token.text)} runs into {safe_repr(after.text)}: leave a space between them."
+        )
+    bare = word == "VAR" and token.text.upper() in BARE and following != "L_PAREN"
+    like = word in {"LIKE", "ILIKE"} and following == "L_PAREN"  # of a call the parser turns the arguments round
+    if bare or like or (word == "INTERVAL" and following not in {"NUMBER", "STRING"}):
+        _refuse(token)
+
+
+def _is_type(token: Token, before: Token | None, after: Token | None) -> bool:
+    """Whether a word stands where a type stands: CAST(x AS DATE), x::DATE, DATE '2021-12-31'."""
+    if token.token_type.name not in TYPES or (after is not None and after.token_type.name == "L_PAREN"):
+        return False
+    if after is not None and after.token_type.name == "STRING":
+        return True
+    return before is not None and before.token_type.name in {"ALIAS", "DCOLON"}
+
+
+@cache
+def _type_words() -> frozenset[TokenType]:
+    from sqlglot import TokenType
+    from sqlglot.dialects.dialect import Dialect
+
+    return frozenset(Dialect.get_or_raise(DIALECT).parser_class.TYPE_TOKENS) - {TokenType.UNION, TokenType.UNKNOWN}
+
+
+def _refuse(token: Token) -> None:
+    hint = HINTS.get(token.token_type.name)
+    if hint is None and token.text.isidentifier():
+        hint = f'if it is the name of a column, put it in double quotes: "{token.text[:60]}"'
+    shown = token.text.upper() if token.text.isidentifier() and len(token.text) <= 60 else safe_repr(token.text)
+    raise QueryError(f"{shown} is not part of what is read: {hint or LANGUAGE}.")

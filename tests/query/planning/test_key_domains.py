@@ -9,8 +9,8 @@ import pytest
 from celosia.data.schema.columns import Category, Date, Kind, Text, Timestamp
 from celosia.query.plan.calendar_rules import UNITS, begin
 from celosia.query.plan.expressions import Call, Column, Literal, kind_of
-from celosia.query.plan.key_domains import key_domain, original
 from celosia.query.plan.nodes import Base, Joined, Projected
+from celosia.query.planning.analysis import key_domain, original
 from celosia.query.sql.expressions import parse_expression
 
 KINDS: dict[str, Kind] = {
