@@ -27,7 +27,7 @@ from celosia.guard.auth.identity import Identity
 from celosia.guard.config.settings import Config, Limits
 from celosia.guard.datasets.dataset import PublicTable
 from celosia.guard.errors import NotFoundError
-from celosia.guard.queries.pace import visible_after
+from celosia.guard.queries.pace import delay_until_visible
 from celosia.guard.queries.requests import QueryRequest
 from celosia.guard.roles import Role
 from celosia.guard.service import Guard
@@ -77,7 +77,7 @@ def write_rows(folder: Path, name: str = "deaths") -> None:
     (folder / f"{name}.csv").write_text("\n".join(lines), encoding="utf-8")
 
 
-def opened(folder: Path, store: str) -> Place:
+def open_guard(folder: Path, store: str) -> Place:
     write_rows(folder)
     guard = Guard.open(Config(store=store, limits=Limits(cells=200)))
     names = {"olga": "owner", "cora": "curator", "ana": "analyst", "eva": "analyst", "alda": "auditor"}
@@ -93,7 +93,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Place:
     folder = tmp_path_factory.mktemp("template")
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv(FOLDER, str(folder))
-        there = opened(folder, f"sqlite:///{folder}/ledger.db")
+        there = open_guard(folder, f"sqlite:///{folder}/ledger.db")
         there.guard.close()
     return there
 
@@ -519,7 +519,7 @@ def test_the_end_of_the_work_is_seen_after_half_a_slot_or_more(
         [answer] = guard.answers(place.who("ana"))
     closed = "fail" if fails else "commit"
     assert answer.state == {"fail": "failed", "commit": "committed"}[closed]
-    assert times[f"{closed} begun"] >= times["read begun"] + visible_after(
+    assert times[f"{closed} begun"] >= times["read begun"] + delay_until_visible(
         times["read ended"] - times["read begun"], slot
     )
 
@@ -731,7 +731,7 @@ def test_a_store_that_does_not_answer_is_an_error_of_ours(tmp_path: Path) -> Non
 
 def test_the_whole_works_on_postgresql_too(tmp_path: Path, postgres: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(FOLDER, str(tmp_path))
-    place = opened(tmp_path, postgres)
+    place = open_guard(tmp_path, postgres)
     try:
         first = place.guard.ask(place.who("ana"), COUNT, "k")
         assert place.guard.ask(place.who("ana"), COUNT, "k") == first

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from anyio.from_thread import BlockingPortal
 
-__all__ = ["HOST", "LOCAL", "Inside", "InsideClient", "opened", "serve_inside"]
+__all__ = ["HOST", "LOCAL", "Inside", "InsideClient", "open_guard", "serve_inside"]
 
 HOST = "http://guard.example"
 LOCAL = Identity.local()
@@ -71,7 +71,7 @@ def _bytes(value: str | bytes) -> bytes:
 
 @dataclass(slots=True)
 class Inside:
-    """A guard, its application, a key for each user, and the lines of its journal."""
+    """A guard, its application, a key for each user, and the lines of its access log."""
 
     guard: Guard
     keys: Mapping[str, str]
@@ -84,7 +84,9 @@ class Inside:
         return InsideClient(self.portal, self.app, None if who is None else self.keys[who])
 
 
-def opened(store: str = "memory://", *, analysts: Sequence[str] = (), **limits: int) -> tuple[Guard, dict[str, str]]:
+def open_guard(
+    store: str = "memory://", *, analysts: Sequence[str] = (), **limits: int
+) -> tuple[Guard, dict[str, str]]:
     """A guard without clocks and nearly without limits, and a key for each role and each other analyst."""
     generous = Limits(**{"requests_per_minute": 1_000_000, "waiting": 1000} | limits)
     guard = Guard.open(Config(store=store, slot_milliseconds=0, workers=1, limits=generous))
@@ -97,4 +99,4 @@ def serve_inside(guard: Guard, keys: Mapping[str, str]) -> Iterator[Inside]:
     """Serve a guard from here, and close it in the end."""
     lines: list[str] = []
     with guard, start_blocking_portal() as portal:
-        yield Inside(guard, keys, portal, create_app(guard, journal=AccessLog(lines.append)), lines)
+        yield Inside(guard, keys, portal, create_app(guard, access_log=AccessLog(lines.append)), lines)

@@ -18,7 +18,7 @@ from celosia.core import ApproxDP, PureDP
 from celosia.guard.datasets.dataset import PublicTable
 from celosia.guard.http.problems import STATUSES
 from tests.reliability.hostile import HONEST, Hostile, hostile_bodies, hostile_requests
-from tests.reliability.inside import LOCAL, Inside, opened, serve_inside
+from tests.reliability.inside import LOCAL, Inside, open_guard, serve_inside
 from tests.reliability.serving import DATASET, question, start_server
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Inside]:
     folder: Path = tmp_path_factory.mktemp("hostile")
     (folder / "deaths.csv").write_text("\n".join([",".join(ROW), *[",".join(map(str, ROW.values()))] * 3]))
     (folder / "icd.csv").write_text("code,chapter,sex\nE10,I,F\nE11,II,M\n")
-    guard, keys = opened()
+    guard, keys = open_guard()
     with serve_inside(guard, keys) as inside:
         book = PublicTable(source=str(folder / "icd.csv"), key=("code",), name="icd")
         guard.add_dataset(LOCAL, "deaths", str(folder / "deaths.csv"), PERSON + SCHEMA.to_toml(), public=[book])
@@ -193,7 +193,7 @@ def test_an_epsilon_is_charged_in_full_or_refused(
 
 def test_what_is_left_is_never_more_than_it_was(tmp_path: Path) -> None:
     """AdaSSPRequest add up to one exactly: a fourth is refused, however small it is."""
-    guard, keys = opened()
+    guard, keys = open_guard()
     (tmp_path / "a.csv").write_text("age\n1\n")
     schema = cl.Schema(age=cl.Integer(0, 9)).to_toml()
     with serve_inside(guard, keys) as world:

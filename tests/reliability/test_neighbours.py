@@ -13,7 +13,7 @@ import pytest
 
 from celosia.core import EngineError, ParameterError, QueryError
 from tests.reliability.fuzzing import fuzzed
-from tests.reliability.inside import Inside, opened, serve_inside
+from tests.reliability.inside import Inside, open_guard, serve_inside
 from tests.reliability.neighbourhood import UGLY, populate, same, worlds
 from tests.reliability.serving import start_server
 
@@ -67,7 +67,7 @@ def inside(folder: Path, *, ugly: int = 0, only: Sequence[str] | None = None) ->
     with contextlib.ExitStack() as stack:
         both = []
         for number, world in enumerate(worlds(ugly)):
-            guard, keys = opened()
+            guard, keys = open_guard()
             both.append(stack.enter_context(serve_inside(guard, keys)))
             populate(guard, world, folder / str(number), only=only)
         yield both
@@ -88,10 +88,10 @@ def test_five_hundred_questions_are_answered_alike(tmp_path: Path) -> None:
         heads = [world.guard.ledger.head.sequence for world in both]
         assert heads[0] == heads[1]
         assert all(world.guard.ledger.verify().ok for world in both)
-        assert _journal(both[0]) == _journal(both[1])
+        assert _access_log(both[0]) == _access_log(both[1])
 
 
-def _journal(world: Inside) -> list[str]:
+def _access_log(world: Inside) -> list[str]:
     """The lines of the server's log without their times and numbers."""
     return [line[20:].rpartition(" ")[0] for line in world.lines]
 

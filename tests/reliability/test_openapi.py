@@ -28,7 +28,7 @@ from schemathesis.specs.openapi.checks import (
 
 from celosia.core import PureDP, RequestConflictError
 from celosia.guard.datasets.cards import DatasetCard
-from tests.reliability.inside import LOCAL, Inside, opened, serve_inside
+from tests.reliability.inside import LOCAL, Inside, open_guard, serve_inside
 from tests.reliability.serving import DATASET, ROLES, SCHEMA
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ NAMES = {"name": DATASET, "column": "age", "id": "0" * 32}
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Inside]:
     data = tmp_path_factory.mktemp("openapi") / f"{DATASET}.csv"
     data.write_text("age,income,sex\n34,20,F\n71,30,M\n")
-    guard, keys = opened()
+    guard, keys = open_guard()
     with serve_inside(guard, keys) as inside:
         guard.add_dataset(LOCAL, DATASET, str(data), SCHEMA)
         guard.set_budget(LOCAL, PureDP(epsilon=100), dataset=DATASET)

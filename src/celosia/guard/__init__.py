@@ -1,9 +1,9 @@
-"""The privacy guard: analysts ask, the guard answers with noise or not at all.
+"""Privacy guard: a server between analysts and a database that answers queries with noise, within a budget.
 
-It stands between analysts and a database: users and keys, data sets and their schemas, budgets, questions and answers,
-behind a JSON API and web pages. It is private because it holds no path to the data except :mod:`celosia.query`, which
-reserves the cost in the :mod:`celosia.ledger` before it touches a row, and because its errors and timings speak of the
-query and the schema, never of the data. ``celosia guard init`` sets one up; ``celosia.connect`` speaks to one.
+It holds users and keys, data sets and schemas, budgets, queries and answers, behind a JSON API and web pages. Its only
+path to the data is :mod:`celosia.query`, which reserves the cost in the :mod:`celosia.ledger` before it reads a row. Its
+errors and timings depend on the query and the schema, never on the data. ``celosia guard init`` sets up a guard;
+``celosia.connect`` connects to one.
 """
 
 import importlib
@@ -45,7 +45,7 @@ __all__ = [
     "serve",
 ]
 
-# Loaded with the first use: a client needs no server, and a server no client.
+# Loaded on first use: a client does not need the server, nor the server the client.
 _NAMES = {
     "Answer": "queries.requests",
     "QueryRequest": "queries.requests",

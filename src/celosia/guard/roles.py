@@ -1,7 +1,7 @@
-"""Who may do what: four roles, and a table of permissions that is the only place where this is decided.
+"""Four roles and one table of permissions, the only place where access is decided.
 
-Duties are kept apart: who sets budgets and bounds does not ask, who asks does not read the log, and nobody but an
-analyst gets an answer. The table is small enough to be read, and tests go through all of it.
+Duties are separated: a user who sets budgets and bounds cannot query, one who queries cannot read the log, and only
+analysts get answers. The table is small enough to read, and tests cover all of it.
 """
 
 from enum import StrEnum
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Role(StrEnum):
-    """What somebody is to the guard.
+    """The role of a user.
 
     >>> Role.of("analyst") is Role.ANALYST
     True
@@ -28,7 +28,7 @@ class Role(StrEnum):
 
     @classmethod
     def of(cls, word: object) -> "Role":
-        """Return the role that a word names.
+        """Return the role of a name.
 
         >>> Role.of("king")
         Traceback (most recent call last):
@@ -41,7 +41,7 @@ class Role(StrEnum):
 
 
 class Permission(StrEnum):
-    """What can be permitted; the value completes the sentence "a … may not …".
+    """A permission; its value completes the sentence "a … may not …".
 
     >>> Permission.ASK.value
     'ask questions'
@@ -93,11 +93,11 @@ PERMISSIONS: Final[dict[Role, frozenset[Permission]]] = {
     ),
     Role.AUDITOR: frozenset({Permission.READ_SCHEMAS, Permission.READ_BUDGETS, Permission.READ_LOG}),
 }
-"""What each role may do; nothing else is permitted to anybody."""
+"""The permissions of each role."""
 
 
 def require(identity: "Identity", *permissions: Permission) -> None:
-    """Refuse whoever has none of the permissions."""
+    """Raise ``NotAllowedError`` unless the identity has one of the permissions."""
     if not PERMISSIONS[identity.role].intersection(permissions):
         article = "An" if identity.role.value[0] in "ao" else "A"
         raise NotAllowedError(f"{article} {identity.role} may not {permissions[0]}.")

@@ -1,9 +1,9 @@
-"""The guard itself, without HTTP: who may do what, in which order, and what comes back.
+"""The guard without HTTP: permissions, and the order in which a query is served.
 
-Every way in (the API, the pages, the command line) calls these methods and nothing below them, so a permission is
-checked in one place. The order of a question is that of a session: understand, reserve durably, read, add noise, store
-the answer, reply; a request that was seen before gets the stored reply, whatever has changed since. A ``Guard`` may be
-used by many threads, and is opened by each process for itself.
+The API, the pages and the command line call these methods and nothing below them, so each permission is checked in one
+place. A query is analyzed, its cost reserved durably, the data read, noise added, the answer stored and returned. A
+repeated request returns the stored answer, even if the data set has changed since. Threads may share a ``Guard``; each
+process opens its own.
 """
 
 import datetime as dt
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 from celosia.core.errors import EngineError, NotAllowedError, ParameterError, RequestConflictError
 from celosia.core.exact import safe_repr
-from celosia.guard.addresses import expanded, hidden
+from celosia.guard.addresses import expand_variables, hide_secrets
 from celosia.guard.auth.directory import INVALID, Directory, UserCard, now
 from celosia.guard.auth.identity import OIDC_PREFIX, Identity
 from celosia.guard.auth.web_sessions import WebSessions
@@ -21,10 +21,10 @@ from celosia.guard.config.settings import Config
 from celosia.guard.datasets.cards import DatasetCard
 from celosia.guard.datasets.catalogue import Catalogue
 from celosia.guard.datasets.dataset import Dataset, PublicTable
-from celosia.guard.datasets.policies import scoped_policy
+from celosia.guard.datasets.policies import scope_policy
 from celosia.guard.errors import NotFoundError
 from celosia.guard.queries.analysis import Sessions
-from celosia.guard.queries.answers import answer_of
+from celosia.guard.queries.answers import make_answer
 from celosia.guard.queries.pace import Pace
 from celosia.guard.queries.requests import Answer, QueryRequest
 from celosia.guard.roles import Permission, Role, require
@@ -36,13 +36,13 @@ if TYPE_CHECKING:
     from celosia.ledger import Ledger, Line, LogLine, Policy, Reservation, Verification
     from celosia.query import Preview
 
-_LONGEST_KEY: Final = 200
-_MOST_LINES: Final = 10_000
-_LONGEST_TOKEN: Final = 16_384
+_MAX_KEY_LENGTH: Final = 200
+_MAX_LINES: Final = 10_000
+_MAX_TOKEN_LENGTH: Final = 16_384
 
 
 class Guard:
-    """All that a guard does. Made by ``Guard.open``, in the process that uses it.
+    """The guard's operations. ``Guard.open`` makes one, in the process that uses it.
 
     >>> with Guard.open(Config(store="memory://")) as guard:
     ...     key = guard.add_user(Identity.local(), "ana", "analyst")
@@ -55,7 +55,7 @@ class Guard:
         self.config, self.ledger = config, ledger
         pace = Pace(milliseconds=config.slot_milliseconds)
         self.catalogue, self._directory = Catalogue(ledger), Directory(ledger)
-        self._visits, self._sessions = (
+        self._web_sessions, self._sessions = (
             WebSessions(ledger, self._directory),
             Sessions(ledger, pace, confirm=self.catalogue.confirm),
         )
@@ -67,27 +67,27 @@ class Guard:
 
     @classmethod
     def open(cls, config: Config, *, create: bool = True) -> "Guard":
-        """Open the store that a configuration names, and make its tables if it is new.
+        """Open the store of a configuration, and create its tables if it is new.
 
-        Without ``create`` it must be there: a store that is new has forgotten all that was spent.
+        Without ``create`` the store must exist: a new store has no record of earlier spending.
         """
         from celosia.ledger import open_ledger
 
-        guard = cls(config, open_ledger(expanded(config.store, name="store"), create=create))
+        guard = cls(config, open_ledger(expand_variables(config.store, name="store"), create=create))
         if not create and not config.store.startswith("memory:") and not guard._directory.users():
             guard.close()
             raise ParameterError(
-                f"The store {hidden(config.store)} has no users: it is not the one that was set up. Look at store in "
-                "the configuration; celosia guard init makes a new one."
+                f"The store {hide_secrets(config.store)} has no users: it is not the one that was set up. Look at "
+                "store in the configuration; celosia guard init makes a new one."
             )
         return guard
 
     def open_datasets(self) -> None:
-        """Open all data sets that have a budget: their rows are checked now, and not when the first question comes."""
+        """Open all data sets that have a budget, so that the first query does not wait for the check of their rows."""
         self._sessions.open_all(self.catalogue.all())
 
     def close(self) -> None:
-        """Let go of files and connections."""
+        """Close files and connections."""
         self._sessions.close()
         self.ledger.close()
 
@@ -98,47 +98,50 @@ class Guard:
         self.close()
 
     def health(self) -> dict[str, str]:
-        """Tell that the store answers; ``LedgerError`` if it does not. Nothing else is told to whoever comes by."""
+        """Return ``{"status": "ok"}`` if the store answers; raise ``LedgerError`` if it does not."""
         _ = self.ledger.head
         return {"status": "ok"}
 
-    # ------------------------------------------------------------------------------------------------- who it is
+    # ------------------------------------------------------------------------------------------------- authentication
 
     def authenticate(self, token: str) -> Identity:
-        """Return whose key or bearer token it is, or raise ``NotAllowedError``."""
+        """Return the identity of a key or bearer token; raise ``NotAllowedError`` if it is not valid."""
         given: object = token
-        if not isinstance(given, str) or len(given) > _LONGEST_TOKEN:
+        if not isinstance(given, str) or len(given) > _MAX_TOKEN_LENGTH:
             raise NotAllowedError(INVALID)
         if self._tokens is not None and token.count(".") == 2 and not token.startswith("celosia_"):
             return self._tokens.check(token)
         return self._directory.check(token)
 
     def sign_in(self, token: str, *, hours: int = 12) -> tuple[str, Identity]:
-        """Check a key or token and open a visit to the pages; its secret of 64 hexadecimal digits is not kept."""
+        """Check a key or token and open a web session.
+
+        Returns its secret of 64 hexadecimal digits, which the guard does not keep.
+        """
         identity = self.authenticate(token)
-        return self._visits.open(identity, hours=hours), identity
+        return self._web_sessions.open(identity, hours=hours), identity
 
     def signed_in(self, secret: str) -> Identity:
-        """Return whose visit it is, as long as it lasts and its key is valid; ``NotAllowedError`` otherwise."""
-        return self._visits.visitor(secret)
+        """Return the identity of a web session; raise ``NotAllowedError`` if the session or its key has ended."""
+        return self._web_sessions.find_identity(secret)
 
     def sign_out(self, secret: str) -> None:
-        """End a visit; one that is not there is no matter."""
-        self._visits.end(secret)
+        """End a web session; an unknown one is ignored."""
+        self._web_sessions.end(secret)
 
     # ------------------------------------------------------------------------------------------------- data sets
 
     def datasets(self, identity: Identity) -> tuple[DatasetCard, ...]:
-        """Return the data sets that somebody may see, by name."""
+        """Return the data sets that an identity may see, by name."""
         require(identity, Permission.READ_SCHEMAS)
-        return tuple(dataset.card() for dataset in self.catalogue.all() if dataset.visible_to(identity))
+        return tuple(dataset.card() for dataset in self.catalogue.all() if dataset.is_visible_to(identity))
 
     def dataset(self, identity: Identity, name: str) -> DatasetCard:
-        """Return one data set; ``NotFoundError`` if there is none that somebody may see."""
+        """Return one data set; raise ``NotFoundError`` if the identity may not see it."""
         require(identity, Permission.READ_SCHEMAS)
-        return self._visible(identity, name).card()
+        return self._find_visible(identity, name).card()
 
-    def add_dataset(  # noqa: PLR0913 - all that has to be said of a data set, by name
+    def add_dataset(  # noqa: PLR0913 - keyword arguments that describe a data set
         self,
         identity: Identity,
         name: str,
@@ -150,7 +153,7 @@ class Guard:
         public: Sequence[PublicTable] = (),
         analysts: Sequence[str] | None = None,
     ) -> DatasetCard:
-        """Add a data set: ``schema`` is the text of a schema file, ``table`` the table of a database."""
+        """Add a data set; ``schema`` is the text of a schema file, ``table`` a table of a database."""
         require(identity, Permission.ADD_DATASETS)
         allowed = None if analysts is None else tuple(analysts)
         for analyst in allowed or ():
@@ -167,58 +170,58 @@ class Guard:
         return self.catalogue.add(given, by=identity.name).card()
 
     def share_dataset(self, identity: Identity, dataset: str, analysts: Sequence[str] | None) -> DatasetCard:
-        """Say which analysts may see a data set; None for all."""
+        """Set which analysts may see a data set; None for all."""
         require(identity, Permission.ADD_DATASETS)
         for analyst in analysts or ():
             self._check_analyst(analyst)
         return self.catalogue.share(dataset, analysts, by=identity.name).card()
 
     def set_schema(self, identity: Identity, dataset: str, schema: str) -> DatasetCard:
-        """Give a data set another schema, that protects the same."""
+        """Replace the schema of a data set by one with the same privacy unit and adjacency."""
         require(identity, Permission.SET_SCHEMAS)
         return self.catalogue.set_schema(dataset, schema, by=identity.name).card()
 
     def set_bounds(self, identity: Identity, dataset: str, column: str, low: object, high: object) -> DatasetCard:
-        """Give a column other bounds: numbers, or texts of numbers, dates and times."""
+        """Replace the bounds of a column: numbers, or strings of numbers, dates and times."""
         require(identity, Permission.SET_SCHEMAS)
         return self.catalogue.set_bounds(dataset, column, low, high, by=identity.name).card()
 
     def new_version(self, identity: Identity, dataset: str) -> DatasetCard:
-        """Declare that the rows have changed, so that answers from before are not given again."""
+        """Declare that the rows have changed, so that stored answers are not reused."""
         require(identity, Permission.SET_VERSIONS)
         return self.catalogue.new_version(dataset, by=identity.name).card()
 
-    def _visible(self, identity: Identity, name: str) -> Dataset:
-        return _seen(identity, name, self.catalogue.find(name))
+    def _find_visible(self, identity: Identity, name: str) -> Dataset:
+        return _check_visible(identity, name, self.catalogue.find(name))
 
     def _check_analyst(self, name: str) -> None:
         if not name.startswith(OIDC_PREFIX) and not self._directory.exists(name):
             raise NotFoundError(kind="user", name=name)
 
-    # ------------------------------------------------------------------------------------------------- questions
+    # ------------------------------------------------------------------------------------------------- queries
 
     def preview(self, identity: Identity, ask: QueryRequest) -> "Preview":
-        """Tell what a question would cost and how far off its answer would be. Nothing is spent or read."""
+        """Return the cost and the expected error of a query. Spends nothing and reads no data."""
         require(identity, Permission.PREVIEW)
-        dataset = self._visible(identity, ask.dataset)
+        dataset = self._find_visible(identity, ask.dataset)
         session = self._sessions.session(dataset)
         plan = self._sessions.plan(ask, dataset, session, self.config.limits)
         target = ask.target() | ({} if ask.level is None else {"level": ask.level})
         return session.for_analyst(identity.name).preview(plan, **target)
 
     def ask(self, identity: Identity, ask: QueryRequest, key: str) -> Answer:
-        """Answer a question, or give the stored reply if the request was seen before.
+        """Answer a query, or return the stored answer of a repeated request.
 
-        The ``key`` is drawn by whoever asks, for one request and its retries. ``reserved`` says that the same request
-        is on its way elsewhere: look again with ``answer``.
+        The caller draws the idempotency ``key`` for one request and its retries. The state ``reserved`` means that the
+        same request is being answered elsewhere: poll ``answer``.
         """
         from celosia.ledger import Request
         from celosia.ledger.budgets.scope import Scope
         from celosia.ledger.reservations.records import find_request
 
         require(identity, Permission.ASK)
-        request = Request(key=_checked_key(key), digest=ask.digest)
-        with self.ledger.book.reading() as page:  # one look at the store for all that is needed
+        request = Request(key=_check_key(key), digest=ask.digest)
+        with self.ledger.book.reading() as page:  # one read of the store
             known = find_request(page.connection, identity.name, request.key)
             found = self.catalogue.find(ask.dataset, connection=page.connection) if known is None else None
             policy = page.state.policies.get(Scope(dataset=ask.dataset))
@@ -227,8 +230,8 @@ class Guard:
                 raise RequestConflictError(
                     f"The idempotency key {safe_repr(key)} was used before for another request: draw a new one."
                 )
-            return self._told(known[1].reservation)
-        dataset = _seen(identity, ask.dataset, found)
+            return self._make_answer(known[1].reservation)
+        dataset = _check_visible(identity, ask.dataset, found)
         session = self._sessions.session(dataset, policy)
         plan = self._sessions.plan(ask, dataset, session, self.config.limits)
         try:
@@ -236,40 +239,40 @@ class Guard:
         except EngineError:
             self._sessions.forget(ask.dataset)
             raise
-        return self._told(asked.reservation)
+        return self._make_answer(asked.reservation)
 
-    def answer(self, identity: Identity, id: str) -> Answer:  # noqa: A002 - what it is called everywhere
-        """Return an own answer with its release; ``NotFoundError`` if there is none of this number."""
+    def answer(self, identity: Identity, id: str) -> Answer:  # noqa: A002 - its name in the API
+        """Return an answer of this analyst with its release; raise ``NotFoundError`` if there is none."""
         require(identity, Permission.READ_ANSWERS)
         reservation = self.ledger.reservation(id)
         if reservation is None or reservation.analyst != identity.name:
             raise NotFoundError(kind="answer", name=id)
-        return self._told(reservation)
+        return self._make_answer(reservation)
 
     def answers(self, identity: Identity, limit: int = 100) -> tuple[Answer, ...]:
-        """Return the own answers without their releases, the latest first."""
+        """Return the answers of this analyst without their releases, latest first."""
         require(identity, Permission.READ_ANSWERS)
-        found = self.ledger.reservations(analyst=identity.name, limit=_checked_limit(limit))
-        return tuple(self._told(reservation, whole=False) for reservation in reversed(found))
+        found = self.ledger.reservations(analyst=identity.name, limit=_check_limit(limit))
+        return tuple(self._make_answer(reservation, whole=False) for reservation in reversed(found))
 
-    def _told(self, reservation: "Reservation", *, whole: bool = True) -> Answer:
+    def _make_answer(self, reservation: "Reservation", *, whole: bool = True) -> Answer:
         since = now() - dt.timedelta(seconds=self.config.limits.patience_seconds)
-        return answer_of(reservation, self.ledger, whole=whole, since=since)
+        return make_answer(reservation, self.ledger, whole=whole, since=since)
 
     # --------------------------------------------------------------------------------------------------- budgets
 
     def budget(
         self, identity: Identity, *, dataset: str | None = None, analyst: str | None = None
     ) -> "tuple[Line, ...]":
-        """Return the budgets that bear on a data set and an analyst; an analyst sees those that bear on the own."""
+        """Return the budgets that apply to a data set and an analyst; analysts see only those that apply to them."""
         require(identity, Permission.READ_BUDGETS, Permission.READ_OWN_BUDGET)
         if dataset is not None:
-            self._visible(identity, dataset)
+            self._find_visible(identity, dataset)
         if identity.may(Permission.READ_BUDGETS):
             return self.ledger.statement(dataset, analyst)
         if analyst not in (None, identity.name):
             raise NotFoundError(kind="user", name=analyst)
-        unseen = {one.name for one in self.catalogue.all() if not one.visible_to(identity)}
+        unseen = {one.name for one in self.catalogue.all() if not one.is_visible_to(identity)}
         lines = self.ledger.statement(dataset, identity.name)
         return tuple(line for line in lines if line.scope.dataset not in unseen)
 
@@ -281,45 +284,45 @@ class Guard:
         dataset: str | None = None,
         analyst: str | None = None,
     ) -> None:
-        """Say what may be spent on a data set, by an analyst, or by an analyst on a data set."""
+        """Set the budget of a data set, of an analyst, or of an analyst on a data set."""
         require(identity, Permission.SET_BUDGETS)
         if analyst is not None:
             self._check_analyst(analyst)
-        concerned = self.catalogue.all() if dataset is None else (self._visible(identity, dataset),)
-        scoped = scoped_policy(policy, concerned)
+        concerned = self.catalogue.all() if dataset is None else (self._find_visible(identity, dataset),)
+        scoped = scope_policy(policy, concerned)
         self.ledger.set_budget(scoped, dataset=dataset, analyst=analyst, by=identity.name)
 
     # ----------------------------------------------------------------------------------------------------- users
 
     def users(self, identity: Identity) -> tuple[UserCard, ...]:
-        """Return all users with their keys, without anything by which one could sign in."""
+        """Return all users with their keys, without secrets."""
         require(identity, Permission.MANAGE_USERS)
         return self._directory.users()
 
     def add_user(self, identity: Identity, name: str, role: str | Role, expires: dt.datetime | None = None) -> str:
-        """Add a user and return the key, which is shown this once."""
+        """Add a user and return the key, which cannot be shown again."""
         require(identity, Permission.MANAGE_USERS)
         return self._directory.add(name, role, by=identity.name, expires=expires)
 
     def add_key(self, identity: Identity, name: str, expires: dt.datetime | None = None) -> str:
-        """Give a user one more key, shown this once; those before stay valid until they are revoked."""
+        """Add a key to a user and return it; earlier keys stay valid until they are revoked."""
         require(identity, Permission.MANAGE_USERS)
         return self._directory.add_key(name, by=identity.name, expires=expires)
 
     def revoke(self, identity: Identity, name: str) -> tuple[str, ...]:
-        """End all keys of a user, or the one with this id; return the ids of those that were ended."""
+        """Revoke all keys of a user, or one key by its id; return the ids of the revoked keys."""
         require(identity, Permission.MANAGE_USERS)
         return self._directory.revoke(name, by=identity.name)
 
     # ------------------------------------------------------------------------------------------------------- log
 
     def log(self, identity: Identity, after: int = 0, limit: int = 100) -> "tuple[LogLine, ...]":
-        """Return lines of the log, those that follow the line ``after``."""
+        """Return the lines of the log that follow the line ``after``."""
         require(identity, Permission.READ_LOG)
-        return tuple(self.ledger.entries(after=after, limit=_checked_limit(limit)))
+        return tuple(self.ledger.entries(after=after, limit=_check_limit(limit)))
 
     def verify(self, identity: Identity, head: str | None = None) -> "Verification":
-        """Tell whether the log holds together, leads to a ``head`` kept elsewhere, and says what the tables hold."""
+        """Check that the log is intact, contains a ``head`` kept elsewhere, and agrees with the tables."""
         require(identity, Permission.READ_LOG)
         found = self.ledger.verify(head)
         if not found.ok:
@@ -329,21 +332,21 @@ class Guard:
         return found if problem is None else replace(found, ok=False, problem=problem)
 
 
-def _seen(identity: Identity, name: str, found: Dataset | None) -> Dataset:
-    if found is None or not found.visible_to(identity):
+def _check_visible(identity: Identity, name: str, found: Dataset | None) -> Dataset:
+    if found is None or not found.is_visible_to(identity):
         raise NotFoundError(kind="data set", name=name)
     return found
 
 
-def _checked_key(key: object) -> str:
-    if not isinstance(key, str) or not 0 < len(key) <= _LONGEST_KEY or not (key.isascii() and key.isprintable()):
+def _check_key(key: object) -> str:
+    if not isinstance(key, str) or not 0 < len(key) <= _MAX_KEY_LENGTH or not (key.isascii() and key.isprintable()):
         raise ParameterError(
-            f"An idempotency key is 1 to {_LONGEST_KEY} printable ASCII characters, drawn anew for every request."
+            f"An idempotency key is 1 to {_MAX_KEY_LENGTH} printable ASCII characters, drawn for each request."
         )
     return key
 
 
-def _checked_limit(limit: object) -> int:
-    if not isinstance(limit, int) or isinstance(limit, bool) or not 1 <= limit <= _MOST_LINES:
-        raise ParameterError(f"limit must be an integer from 1 to {_MOST_LINES}, not {safe_repr(limit)}.")
+def _check_limit(limit: object) -> int:
+    if not isinstance(limit, int) or isinstance(limit, bool) or not 1 <= limit <= _MAX_LINES:
+        raise ParameterError(f"limit must be an integer from 1 to {_MAX_LINES}, not {safe_repr(limit)}.")
     return limit

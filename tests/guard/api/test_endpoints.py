@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from celosia.core import PureDP
-from celosia.guard.api.endpoints import ROUTER, wait_preferred
+from celosia.guard.api.endpoints import ROUTER, parse_wait
 from celosia.guard.auth.identity import Identity
 from tests.reliability.serving import DATASET, ROLES, Client, Served, start_server
 
@@ -301,11 +301,11 @@ def test_the_log_verifies_against_a_head_that_was_kept(served: Served) -> None:
 
 
 def test_how_long_a_client_waits_is_bounded() -> None:
-    assert wait_preferred("") == 20
-    assert wait_preferred("wait=0") == 0
-    assert wait_preferred('foo; wait="7"') == 7
-    assert wait_preferred("await=5") == 20
-    assert wait_preferred("wait=99999999999") == 20
+    assert parse_wait("") == 20
+    assert parse_wait("wait=0") == 0
+    assert parse_wait('foo; wait="7"') == 7
+    assert parse_wait("await=5") == 20
+    assert parse_wait("wait=99999999999") == 20
 
 
 def test_nothing_was_unforeseen(served: Served) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from celosia.guard.api.openapi_page import STYLE, document, render
+from celosia.guard.api.openapi_page import STYLE, openapi_document, render
 from celosia.guard.config.settings import Config
 from celosia.guard.http.problems import STATUSES
 from celosia.guard.server.app import create_app
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="module")
 def made() -> Iterator[dict[str, Any]]:
     with Guard.open(Config(store="memory://")) as guard:
-        yield document(create_app(guard))
+        yield openapi_document(create_app(guard))
 
 
 def operations(made: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:

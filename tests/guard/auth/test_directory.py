@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 import celosia as cl
 from celosia.core.errors import NotAllowedError, ParameterError
-from celosia.guard.auth.directory import INVALID, Directory, hexadecimal, is_user_name
+from celosia.guard.auth.directory import INVALID, Directory, draw_hexadecimal, is_user_name
 from celosia.guard.errors import NotFoundError
 from celosia.guard.roles import Role
 from celosia.guard.storage.tables import KEYS, create_tables
@@ -131,9 +131,9 @@ def test_a_key_ends_when_it_said(users: Directory, clock: Clock) -> None:
     key = users.add("ana", "analyst", by="local", expires=NOW + DAY)
     clock.at = NOW + DAY - dt.timedelta(microseconds=1)
     assert users.check(key).until == NOW + DAY
-    assert users.holder(key[8:20]) is not None
+    assert users.find_holder(key[8:20]) is not None
     clock.at = NOW + DAY
-    assert users.holder(key[8:20]) is None
+    assert users.find_holder(key[8:20]) is None
 
 
 @pytest.mark.parametrize("expires", [NOW, NOW - DAY, dt.datetime(2027, 1, 1)])  # noqa: DTZ001 - what is refused
@@ -202,7 +202,7 @@ def test_a_name_is_given_once(users: Directory, ledger: Ledger) -> None:
 
 
 def test_digits_are_random_and_as_many_as_asked_for() -> None:
-    drawn = {hexadecimal(64) for _ in range(100)}
+    drawn = {draw_hexadecimal(64) for _ in range(100)}
     assert len(drawn) == 100
     assert all(re.fullmatch("[0-9a-f]{64}", text) for text in drawn)
-    assert [len(hexadecimal(digits)) for digits in (1, 12, 16, 17)] == [1, 12, 16, 17]
+    assert [len(draw_hexadecimal(digits)) for digits in (1, 12, 16, 17)] == [1, 12, 16, 17]

@@ -351,13 +351,13 @@ def test_opening_waits_for_a_busy_guard_and_gives_up_on_one_that_is_not_there() 
         asked.append(request.extensions["timeout"]["read"])
         return replies.pop(0)
 
-    wire = Transport(
+    transport = Transport(
         "https://guard.example",
         key="celosia_0123",
         client=httpx.Client(transport=httpx.MockTransport(reply)),
         pause=lambda _: None,
     )
-    connection = Connection(wire)
+    connection = Connection(transport)
     connection.check()
     assert repr(connection).endswith("data set deaths>")
     assert len(asked) == 2
@@ -398,8 +398,8 @@ class Losing(httpx.HTTPTransport):
 def losing(served: Served, losses: list[str]) -> tuple[Connection, Losing]:
     way = Losing(losses)
     client = httpx.Client(transport=way)
-    wire = Transport(served.url, key=served.keys["ana"], client=client, pause=lambda _: None)
-    return Connection(wire, dataset="deaths"), way
+    transport = Transport(served.url, key=served.keys["ana"], client=client, pause=lambda _: None)
+    return Connection(transport, dataset="deaths"), way
 
 
 @pytest.mark.parametrize("losses", [["request"], ["reply"], ["reply", "request", "reply"]])
@@ -432,8 +432,8 @@ def test_a_lost_question_can_be_gone_on_with_by_its_key(served: Served) -> None:
 
 def test_nobody_there() -> None:
     client = httpx.Client(transport=httpx.MockTransport(lambda _: httpx.Response(200, json={"hello": 1})))
-    wire = Transport("https://guard.example", key="celosia_0123", client=client, pause=lambda _: None)
-    with Connection(wire, dataset="deaths") as odd:
+    transport = Transport("https://guard.example", key="celosia_0123", client=client, pause=lambda _: None)
+    with Connection(transport, dataset="deaths") as odd:
         for look in ("tables", "datasets", "budget", "history"):
             with pytest.raises(FormatError):
                 getattr(odd, look)
@@ -442,12 +442,12 @@ def test_nobody_there() -> None:
             with pytest.raises(FormatError):
                 ask(plan, epsilon=1)
     with pytest.raises(ParameterError, match="none that you may see"):
-        Connection(_saying(wire, {"datasets": []})).query()
+        Connection(_saying(transport, {"datasets": []})).query()
 
 
-def _saying(wire: Transport, body: object) -> Transport:
+def _saying(transport: Transport, body: object) -> Transport:
     client = httpx.Client(transport=httpx.MockTransport(lambda _: httpx.Response(200, json=body)))
-    return Transport(wire.url, key="celosia_0123", client=client, pause=lambda _: None)
+    return Transport(transport.url, key="celosia_0123", client=client, pause=lambda _: None)
 
 
 def test_a_question_without_an_answer_is_told() -> None:
@@ -464,12 +464,12 @@ def test_a_question_without_an_answer_is_told() -> None:
             "repeated": False,
         }
         client = httpx.Client(transport=httpx.MockTransport(lambda _, reply=reply: httpx.Response(200, json=reply)))
-        wire = Transport("https://guard.example", key="celosia_0123", client=client, pause=lambda _: None)
+        transport = Transport("https://guard.example", key="celosia_0123", client=client, pause=lambda _: None)
         with pytest.raises(EngineError, match=f"was {state}"):
-            Connection(wire, dataset="deaths").answer("0f")
+            Connection(transport, dataset="deaths").answer("0f")
 
 
 def test_the_key_is_not_shown(ana: Connection, served: Served) -> None:
     assert served.keys["ana"] not in repr(ana)
-    wire = Transport("https://guard.example", key="celosia_0123")
-    assert repr(Connection(wire)) == "<Connection to https://guard.example>"
+    transport = Transport("https://guard.example", key="celosia_0123")
+    assert repr(Connection(transport)) == "<Connection to https://guard.example>"

@@ -10,8 +10,8 @@ import pytest
 
 import celosia as cl
 from celosia.core.errors import FormatError
-from celosia.guard.client.replies import read_budget, read_past, read_tables
-from celosia.guard.datasets.cards import DatasetCard, card_of_table
+from celosia.guard.client.replies import read_budget, read_past_query, read_tables
+from celosia.guard.datasets.cards import DatasetCard, make_table_card
 from celosia.query.serial.release import record_to_json
 from tests.query.samples import code_book, persons_table, rows_table
 
@@ -21,7 +21,7 @@ CARD: dict[str, Any] = json.loads(
             name="deaths",
             title="",
             version="1",
-            tables=tuple(card_of_table(table) for table in (persons_table(adjacency=cl.ReplaceOne), code_book())),
+            tables=tuple(make_table_card(table) for table in (persons_table(adjacency=cl.ReplaceOne), code_book())),
         ).to_json()
     )
 )
@@ -30,7 +30,7 @@ WRONG: list[Any] = [None, 7, True, "x", [], {}, [None], [7], "?"]
 
 def test_tables_come_back_without_their_rows() -> None:
     for table in (rows_table(), persons_table(adjacency=cl.ReplaceOne), code_book()):
-        card = DatasetCard(name="d", title="", version="1", tables=(card_of_table(table),))
+        card = DatasetCard(name="d", title="", version="1", tables=(make_table_card(table),))
         [again] = read_tables(json.loads(json.dumps(card.to_json()))).values()
         for field in ("name", "person", "max_groups_per_person", "max_rows_per_group", "adjacency", "public", "key"):
             assert getattr(again, field) == getattr(table, field)
@@ -152,11 +152,11 @@ PAST = {
 
 
 def test_questions_of_the_past() -> None:
-    assert read_past(PAST).state == "answered"
-    assert read_past(PAST).cost == cl.PureDP(epsilon="0.1")
-    assert read_past(PAST | {"state": "failed", "cost": None}).state == "failed"
-    assert read_past(PAST | {"state": "reserved"}).state == "reserved"
-    assert read_past(PAST | {"repeated": True}).state == "repeated"
+    assert read_past_query(PAST).state == "answered"
+    assert read_past_query(PAST).cost == cl.PureDP(epsilon="0.1")
+    assert read_past_query(PAST | {"state": "failed", "cost": None}).state == "failed"
+    assert read_past_query(PAST | {"state": "reserved"}).state == "reserved"
+    assert read_past_query(PAST | {"repeated": True}).state == "repeated"
 
 
 def test_questions_that_are_not_understood() -> None:
@@ -166,10 +166,10 @@ def test_questions_that_are_not_understood() -> None:
             if name == "release" or (name == "repeated" and wrong is True):
                 continue
             with pytest.raises(FormatError):
-                read_past(PAST | {name: wrong})
+                read_past_query(PAST | {name: wrong})
             with pytest.raises(FormatError, match="lacks"):
-                read_past({other: value for other, value in PAST.items() if other != name})
+                read_past_query({other: value for other, value in PAST.items() if other != name})
         with pytest.raises(FormatError):
-            read_past(wrong)
+            read_past_query(wrong)
         with pytest.raises(FormatError, match="a time"):
-            read_past(PAST | {"at": "yesterday"})
+            read_past_query(PAST | {"at": "yesterday"})

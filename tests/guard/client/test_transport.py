@@ -42,7 +42,7 @@ class Far:
             raise reply
         return httpx.Response(reply.status_code, headers=reply.headers, content=reply.content)
 
-    def wire(self, **options: Any) -> Transport:
+    def transport(self, **options: Any) -> Transport:
         client = httpx.Client(transport=httpx.MockTransport(self))
         return Transport("https://guard.example/", key=KEY, client=client, pause=self.pauses.append, **options)
 
@@ -58,19 +58,19 @@ def problem(status: int, error: str, detail: object = "Because.", **headers: str
 
 def test_what_is_sent_carries_the_key_and_is_read_strictly() -> None:
     far = Far(ok({"answer": 1}))
-    assert far.wire().post("/v1/queries", {"dataset": "deaths"}, key="k1") == {"answer": 1}
+    assert far.transport().post("/v1/queries", {"dataset": "deaths"}, key="k1") == {"answer": 1}
     [request] = far.sent
     assert str(request.url) == "https://guard.example/v1/queries"
     assert request.headers["authorization"] == f"Bearer {KEY}"
     assert request.headers["idempotency-key"] == "k1"
     assert json.loads(request.content) == {"dataset": "deaths"}
     far = Far(ok())
-    far.wire().get("/v1/budget", dataset="a b&c", analyst=None)
+    far.transport().get("/v1/budget", dataset="a b&c", analyst=None)
     assert far.sent[0].url.query == b"dataset=a%20b%26c" or far.sent[0].url.query == b"dataset=a+b%26c"
     assert "idempotency-key" not in far.sent[0].headers
     for wrong in (b"", b"NaN", b'{"a": 1, "a": 2}', b"<html>"):
         with pytest.raises(FormatError):
-            Far(httpx.Response(200, content=wrong)).wire().get("/v1/datasets")
+            Far(httpx.Response(200, content=wrong)).transport().get("/v1/datasets")
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_what_is_sent_carries_the_key_and_is_read_strictly() -> None:
 )
 def test_what_may_pass_is_asked_again_with_the_same_key(failure: httpx.Response | Exception) -> None:
     far = Far(failure, failure, failure, ok({"answer": 1}))
-    assert far.wire().post("/v1/queries", {}, key="k1") == {"answer": 1}
+    assert far.transport().post("/v1/queries", {}, key="k1") == {"answer": 1}
     assert [request.headers["idempotency-key"] for request in far.sent] == ["k1"] * 4
     assert far.pauses == [0.25, 0.5, 1.0]
 
@@ -105,7 +105,7 @@ def test_asking_again_has_an_end() -> None:
     for failure, error in cases:
         far = Far(failure)
         with pytest.raises(error) as caught:
-            far.wire().get("/v1/datasets")
+            far.transport().get("/v1/datasets")
         assert len(far.sent) == 6
         assert KEY not in str(caught.value)
         assert caught.value.__cause__ is None
@@ -115,47 +115,47 @@ def test_a_name_that_nobody_has_is_told() -> None:
     unknown = httpx.ConnectError("")
     unknown.__cause__ = socket.gaierror(-2, "")
     with pytest.raises(GuardUnreachableError, match="no machine of the name in https://guard"):
-        Far(unknown).wire().open("/v1/datasets")
+        Far(unknown).transport().open("/v1/datasets")
 
 
 def test_a_guard_says_when_to_come_back() -> None:
     far = Far(problem(429, "TooManyRequestsError", **{"retry-after": "7"}), ok())
-    far.wire().get("/v1/datasets")
+    far.transport().get("/v1/datasets")
     assert far.pauses == [7.0]
     for odd in ("Wed, 21 Oct 2026 07:28:00 GMT", "-1", "1e9", "²", ""):
         far = Far(problem(503, "LedgerError", **{"retry-after": odd} if odd.isascii() else {}), ok())
-        far.wire().get("/v1/datasets")
+        far.transport().get("/v1/datasets")
         assert far.pauses == [0.25]
     far = Far(problem(429, "TooManyRequestsError", **{"retry-after": "999999"}), ok())
-    far.wire(timeout=1_000).get("/v1/datasets")
+    far.transport(timeout=1_000).get("/v1/datasets")
     assert far.pauses == [30.0]
     far = Far(problem(429, "TooManyRequestsError", **{"retry-after": "20"}), ok())
     with pytest.raises(TooManyRequestsError):
-        far.wire(timeout=10).get("/v1/datasets")
+        far.transport(timeout=10).get("/v1/datasets")
     assert far.pauses == []
 
 
 def test_a_question_that_is_being_answered_is_waited_for() -> None:
     waiting = httpx.Response(202, json={"id": "0f"}, headers={"retry-after": "1"})
     far = Far(*[waiting] * 20, ok({"answer": 1}))
-    assert far.wire().post("/v1/queries", {}, key="k1") == {"answer": 1}
+    assert far.transport().post("/v1/queries", {}, key="k1") == {"answer": 1}
     assert far.pauses == [1.0] * 20
     with pytest.raises(GuardUnreachableError, match="still answering"):
-        Far(waiting).wire(timeout=0.5).post("/v1/queries", {}, key="k1")
+        Far(waiting).transport(timeout=0.5).post("/v1/queries", {}, key="k1")
 
 
 def test_every_error_of_the_house_comes_back_as_itself() -> None:
     cases: list[str] = [name for name, value in vars(errors).items() if isinstance(value, type)]
     for name in cases:
         with pytest.raises(getattr(errors, name), match="Because"):
-            Far(problem(422, name)).wire().get("/v1/datasets")
+            Far(problem(422, name)).transport().get("/v1/datasets")
 
 
 def test_no_other_class_is_ever_raised() -> None:
     cases: list[Any] = ["KeyboardInterrupt", "SystemExit", "os", "__all__", "__name__", "", None, 7, ["x"]]
     for name in cases:
         with pytest.raises(CelosiaError) as caught:
-            Far(problem(400, name)).wire().get("/v1/datasets")
+            Far(problem(400, name)).transport().get("/v1/datasets")
         assert type(caught.value) is CelosiaError
 
 
@@ -178,17 +178,17 @@ def test_what_is_refused_is_not_asked_again() -> None:
     ]:
         far = Far(refused)
         with pytest.raises(error):
-            far.wire().post("/v1/queries", {}, key="k1")
+            far.transport().post("/v1/queries", {}, key="k1")
         assert len(far.sent) == 1
         assert far.sent[0].url.host == "guard.example"
 
 
 def test_words_of_a_guard_are_cut_where_they_are_too_long() -> None:
     with pytest.raises(BudgetExceededError) as caught:
-        Far(problem(403, "BudgetExceededError", "x" * 10**6)).wire().get("/v1/datasets")
+        Far(problem(403, "BudgetExceededError", "x" * 10**6)).transport().get("/v1/datasets")
     assert len(str(caught.value)) == 2_000
     with pytest.raises(BudgetExceededError, match="did not say why"):
-        Far(problem(403, "BudgetExceededError", None)).wire().get("/v1/datasets")
+        Far(problem(403, "BudgetExceededError", None)).transport().get("/v1/datasets")
 
 
 def test_addresses_that_the_key_is_not_sent_to() -> None:
@@ -222,9 +222,9 @@ def test_addresses_that_the_key_is_not_sent_to() -> None:
     ],
 )
 def test_addresses_at_home_need_no_certificate(url: str, options: dict[str, Any]) -> None:
-    wire = Transport(url, key=KEY, **options)
-    assert wire.url == url
-    wire.close()
+    transport = Transport(url, key=KEY, **options)
+    assert transport.url == url
+    transport.close()
 
 
 def test_keys_that_are_none() -> None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from celosia.core.errors import ParameterError
-from celosia.guard.config.file import config_of, text_of
+from celosia.guard.config.file import read_config, write_config
 from celosia.guard.config.settings import Config, Limits, Oidc
 from celosia.guard.roles import Role
 
@@ -39,11 +39,11 @@ CONFIGS = st.builds(
 
 @given(CONFIGS)
 def test_what_was_written_is_read(config: Config) -> None:
-    assert config_of(tomllib.loads(text_of(config)), FOLDER) == config
+    assert read_config(tomllib.loads(write_config(config)), FOLDER) == config
 
 
 def test_every_line_that_is_left_out_is_shown_as_a_comment() -> None:
-    text = text_of(Config(store="memory://"))
+    text = write_config(Config(store="memory://"))
     for name in ("certificate", "private_key", "[oidc]", "issuer", "audience", "jwks", "roles"):
         assert f"# {name}" in text
     uncommented = "\n".join(
@@ -61,13 +61,13 @@ def test_paths_are_relative_to_the_folder() -> None:
         "private_key": "/etc/b.pem",
         "oidc": oidc,
     }
-    config = config_of(given_, FOLDER)
+    config = read_config(given_, FOLDER)
     assert config.store == "sqlite:////srv/guard/ledger.db"
     assert (config.certificate, config.private_key) == (FOLDER / "tls/a.pem", Path("/etc/b.pem"))
     assert config.oidc is not None
     assert config.oidc.jwks == "/srv/guard/keys.json"
-    assert config_of({"store": "sqlite:////var/ledger.db"}, FOLDER).store == "sqlite:////var/ledger.db"
-    assert config_of({"store": "postgresql://db/x"}, FOLDER).store == "postgresql://db/x"
+    assert read_config({"store": "sqlite:////var/ledger.db"}, FOLDER).store == "sqlite:////var/ledger.db"
+    assert read_config({"store": "postgresql://db/x"}, FOLDER).store == "postgresql://db/x"
 
 
 def test_what_is_wrong_is_told_by_the_name_of_its_line() -> None:
@@ -85,4 +85,4 @@ def test_what_is_wrong_is_told_by_the_name_of_its_line() -> None:
     ]
     for document, words in cases:
         with pytest.raises(ParameterError, match=words):
-            config_of(document, FOLDER)
+            read_config(document, FOLDER)

@@ -7,7 +7,7 @@ import pyarrow as pa
 import celosia as cl
 from celosia.data.schema.schema import KINDS
 from celosia.data.sources.classify import Frame
-from celosia.guard.datasets.cards import DatasetCard, card_of_table
+from celosia.guard.datasets.cards import DatasetCard, make_table_card
 
 SCHEMA = cl.Schema(
     age=cl.Integer(0, 120, null=0),
@@ -37,7 +37,7 @@ def visits() -> cl.data.Table:
 def test_a_card_can_be_sent_and_says_what_was_declared() -> None:
     table = cl.data.Table(name="people", source=Frame(None), schema=SCHEMA)
     sent = json.loads(
-        json.dumps(DatasetCard(name="p", title="t", version="3", tables=(card_of_table(table),)).to_json())
+        json.dumps(DatasetCard(name="p", title="t", version="3", tables=(make_table_card(table),)).to_json())
     )
     columns = {column["name"]: column for column in sent["tables"][0]["columns"]}
     assert {column["kind"] for column in columns.values()} == set(KINDS)
@@ -53,11 +53,11 @@ def test_a_card_can_be_sent_and_says_what_was_declared() -> None:
 
 def test_the_schema_can_be_made_again_from_the_card() -> None:
     table = cl.data.Table(name="people", source=Frame(None), schema=SCHEMA)
-    assert cl.Schema.from_toml(card_of_table(table).schema_toml) == SCHEMA
+    assert cl.Schema.from_toml(make_table_card(table).schema_toml) == SCHEMA
 
 
 def test_the_unit_is_told() -> None:
-    card = card_of_table(visits())
+    card = make_table_card(visits())
     assert (card.unit, card.person, card.max_groups_per_person, card.max_rows_per_group) == ("person", "person", 2, 3)
     assert (card.adjacency, card.public, card.key) == ("add-remove", False, ())
 
@@ -68,7 +68,7 @@ def test_a_card_tells_nothing_of_rows_or_places() -> None:
         name="d",
         title="",
         version="1",
-        tables=(card_of_table(cl.table(frame, schema=cl.Schema(age=cl.Integer(0, 120)), name="d")),),
+        tables=(make_table_card(cl.table(frame, schema=cl.Schema(age=cl.Integer(0, 120)), name="d")),),
     )
     text = json.dumps(card.to_json())
     assert not any(word in text for word in ("34", "71", "108", 'rows": 3', "source", "path"))

@@ -26,7 +26,7 @@ def folder(tmp_path: Path) -> Path:
 def test_it_opens_under_its_own_name_with_public_tables_beside_it(folder: Path) -> None:
     public = PublicTable(source=str(folder / "causes.csv"), key=("cause",))
     dataset = Dataset(name="deaths", source=str(folder / "rows.csv"), schema=SCHEMA, public=(public,))
-    private, causes = dataset.opened()
+    private, causes = dataset.open_tables()
     assert (private.name, private.public, list(private.schema)) == ("deaths", False, ["age", "cause"])
     assert (causes.name, causes.public, causes.key) == ("causes", True, ("cause",))
 
@@ -44,7 +44,7 @@ def test_a_public_table_protects_nobody_and_says_so(folder: Path) -> None:
     text = '[table]\nperson = "cause"\n[columns.cause]\nkind = "text"\n'
     public = PublicTable(source=str(folder / "causes.csv"), key=("cause",), schema=text)
     with pytest.raises(SchemaError, match=r"a section \[table\]"):
-        public.opened()
+        public.open_tables()
 
 
 def test_nothing_shown_has_a_password_or_a_path() -> None:
@@ -57,17 +57,17 @@ def test_nothing_shown_has_a_password_or_a_path() -> None:
 def test_variables_are_looked_up_when_it_opens(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     dataset = Dataset(name="deaths", source="${CELOSIA_TEST_ROWS}/rows.csv", schema=SCHEMA)
     with pytest.raises(ParameterError, match="CELOSIA_TEST_ROWS, which is not set"):
-        dataset.opened()
+        dataset.open_tables()
     monkeypatch.setenv("CELOSIA_TEST_ROWS", str(folder))
-    assert dataset.opened()[0].name == "deaths"
+    assert dataset.open_tables()[0].name == "deaths"
     assert dataset.places()
 
 
 def test_a_database_needs_its_table() -> None:
     source = "postgresql://db.example/registry"
     with pytest.raises(CelosiaError, match="name must be given for a database"):
-        Dataset(name="deaths", source=source, schema=SCHEMA).opened()
-    [table] = Dataset(name="deaths", source=source, schema=SCHEMA, relation="health.dead").opened()
+        Dataset(name="deaths", source=source, schema=SCHEMA).open_tables()
+    [table] = Dataset(name="deaths", source=source, schema=SCHEMA, relation="health.dead").open_tables()
     assert (table.name, repr(table.source)) == ("deaths", f"Database('{source}', 'dead', 'health')")
 
 
@@ -76,4 +76,4 @@ def test_a_database_needs_its_table() -> None:
 def test_only_analysts_are_kept_from_it(role: Role, analysts: tuple[str, ...] | None) -> None:
     dataset = Dataset(name="deaths", source="x.csv", schema=SCHEMA, analysts=analysts)
     expected = role is not Role.ANALYST or analysts is None or "ana" in analysts
-    assert dataset.visible_to(Identity(name="ana", role=role)) is expected
+    assert dataset.is_visible_to(Identity(name="ana", role=role)) is expected

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import celosia as cl
 from celosia.core.errors import CelosiaError, ParameterError, SchemaError
 from celosia.data.schema_file import SchemaFile, parse_schema_file
-from celosia.guard.datasets.declarations import check_same_unit, declared_table, schema_text, with_bounds
+from celosia.guard.datasets.declarations import check_same_unit, declared_table, replace_bounds, schema_text
 from celosia.guard.errors import NotFoundError
 
 FILE = SchemaFile(
@@ -51,7 +51,7 @@ def test_the_text_says_all_of_it(person: str | None, groups: int, rows: int, bou
     ],
 )
 def test_bounds_are_changed_and_nothing_else(column: str, low: Any, high: Any, expected: Any) -> None:
-    changed = with_bounds(FILE, column, low, high).schema
+    changed = replace_bounds(FILE, column, low, high).schema
     assert changed[column] == expected
     assert {name: kind for name, kind in changed.items() if name != column} == {
         name: kind for name, kind in FILE.schema.items() if name != column
@@ -78,14 +78,14 @@ def test_bounds_without_a_meaning_are_refused() -> None:
     ]
     for column, low, high in cases:
         with pytest.raises((ParameterError, SchemaError)):
-            with_bounds(FILE, column, low, high)
+            replace_bounds(FILE, column, low, high)
 
 
 def test_columns_without_bounds_and_columns_that_are_not_there_are_refused() -> None:
     with pytest.raises(SchemaError, match=r"'sex' is Category.*has no bounds"):
-        with_bounds(FILE, "sex", 0, 1)
+        replace_bounds(FILE, "sex", 0, 1)
     with pytest.raises(NotFoundError, match="no column 'height'"):
-        with_bounds(FILE, "height", 0, 1)
+        replace_bounds(FILE, "height", 0, 1)
 
 
 def test_whom_a_table_protects_stays() -> None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from celosia.guard.datasets.places import places_of
+from celosia.guard.datasets.places import find_places
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,10 +23,10 @@ def test_a_file_is_the_same_by_whatever_path(folder: Path, monkeypatch: pytest.M
     os.link(folder / "a.csv", folder / "hard.csv")
     monkeypatch.chdir(folder)
     monkeypatch.setenv("CELOSIA_TEST_FOLDER", str(folder))
-    plain = places_of(str(folder / "a.csv"))
+    plain = find_places(str(folder / "a.csv"))
     for other in ("a.csv", "./a.csv", "soft.csv", "hard.csv", "${CELOSIA_TEST_FOLDER}/a.csv", "*.csv"):
-        assert plain & places_of(other), other
-    assert not plain & places_of("b.csv")
+        assert plain & find_places(other), other
+    assert not plain & find_places("b.csv")
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_a_file_is_the_same_by_whatever_path(folder: Path, monkeypatch: pytest.M
     ],
 )
 def test_a_database_on_this_machine_is_the_same_by_whatever_name(address: str, relation: str) -> None:
-    assert places_of(address, relation) == places_of("postgresql://localhost/registry", "deaths")
+    assert find_places(address, relation) == find_places("postgresql://localhost/registry", "deaths")
 
 
 @pytest.mark.parametrize(
@@ -55,12 +55,12 @@ def test_a_database_on_this_machine_is_the_same_by_whatever_name(address: str, r
     ],
 )
 def test_other_tables_are_other_places(address: str, relation: str) -> None:
-    assert not places_of(address, relation) & places_of("postgresql://localhost/registry", "deaths")
+    assert not find_places(address, relation) & find_places("postgresql://localhost/registry", "deaths")
 
 
 def test_case_and_the_dot_of_a_host_do_not_matter_and_passwords_are_not_kept() -> None:
-    one = places_of("postgresql://ana:secret@DB.Example./registry", "deaths")
-    assert one == places_of("postgresql://eva:other@db.example/registry", "deaths")
+    one = find_places("postgresql://ana:secret@DB.Example./registry", "deaths")
+    assert one == find_places("postgresql://eva:other@db.example/registry", "deaths")
     assert "secret" not in "".join(one)
 
 
@@ -68,4 +68,4 @@ def test_case_and_the_dot_of_a_host_do_not_matter_and_passwords_are_not_kept() -
     "source", ["nowhere.csv", "${CELOSIA_NO_SUCH}/a.csv", "mysql://db/x", "postgresql://[bad/x", "postgresql://a:b:c/x"]
 )
 def test_what_cannot_be_found_is_nowhere(source: str) -> None:
-    assert places_of(source, "deaths") == frozenset()
+    assert find_places(source, "deaths") == frozenset()

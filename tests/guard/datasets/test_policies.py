@@ -7,7 +7,7 @@ import pytest
 import celosia as cl
 from celosia.core.errors import ParameterError
 from celosia.guard.datasets.dataset import Dataset
-from celosia.guard.datasets.policies import scoped_policy
+from celosia.guard.datasets.policies import scope_policy
 from celosia.ledger import Policy, Window
 
 COLUMNS = '[columns.hale]\nkind = "boolean"\n'
@@ -17,42 +17,42 @@ PERSONS = Dataset(name="persons", source="persons.csv", schema=PERSON)
 
 
 def test_a_limit_takes_the_unit_of_the_table() -> None:
-    assert scoped_policy(cl.PureDP(epsilon=1), [ROWS]).limit == cl.PureDP(epsilon=1)
-    assert scoped_policy(cl.PureDP(epsilon=1), [PERSONS]).limit == cl.PureDP(epsilon=1, unit="person")
+    assert scope_policy(cl.PureDP(epsilon=1), [ROWS]).limit == cl.PureDP(epsilon=1)
+    assert scope_policy(cl.PureDP(epsilon=1), [PERSONS]).limit == cl.PureDP(epsilon=1, unit="person")
 
 
 def test_a_window_takes_it_too() -> None:
     given = Policy(limit=cl.ZCDP(rho=1), window=Window(seconds=86_400, limit=cl.ZCDP(rho="0.1")), accountant="zcdp")
-    policy = scoped_policy(given, [PERSONS])
+    policy = scope_policy(given, [PERSONS])
     assert policy.limit == cl.ZCDP(rho=1, unit="person")
     assert policy.window == Window(seconds=86_400, limit=cl.ZCDP(rho="0.1", unit="person"))
 
 
 def test_one_limit_cannot_be_for_different_units() -> None:
     with pytest.raises(ParameterError, match="protect different units"):
-        scoped_policy(cl.PureDP(epsilon=1), [ROWS, PERSONS])
+        scope_policy(cl.PureDP(epsilon=1), [ROWS, PERSONS])
 
 
 def test_a_limit_for_somebody_else_is_refused() -> None:
     with pytest.raises(ParameterError, match="for the unit 'household'"):
-        scoped_policy(cl.PureDP(epsilon=1, unit="household"), [PERSONS])
+        scope_policy(cl.PureDP(epsilon=1, unit="household"), [PERSONS])
     with pytest.raises(ParameterError, match="ReplaceOne"):
-        scoped_policy(cl.PureDP(epsilon=1, adjacency=cl.ReplaceOne), [ROWS])
+        scope_policy(cl.PureDP(epsilon=1, adjacency=cl.ReplaceOne), [ROWS])
 
 
 def test_before_there_are_data_sets_a_limit_stays_as_it_is() -> None:
-    assert scoped_policy(cl.PureDP(epsilon=1), []).limit == cl.PureDP(epsilon=1)
+    assert scope_policy(cl.PureDP(epsilon=1), []).limit == cl.PureDP(epsilon=1)
 
 
 def test_what_is_no_budget_is_refused() -> None:
     cases: list[Any] = [None, 1, "1", 0.5, {"epsilon": 1}]
     for wrong in cases:
         with pytest.raises(ParameterError, match="A budget is a guarantee"):
-            scoped_policy(wrong, [ROWS])
+            scope_policy(wrong, [ROWS])
 
 
 def test_kinds_that_questions_cannot_spend_from_are_refused() -> None:
     cases: list[cl.Guarantee] = [cl.GaussianDP(mu=1), cl.RenyiDP(orders=(2,), epsilons=(1,))]
     for limit in cases:
         with pytest.raises(ParameterError, match="PureDP, an ApproxDP or a ZCDP"):
-            scoped_policy(limit, [ROWS])
+            scope_policy(limit, [ROWS])

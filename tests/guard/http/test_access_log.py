@@ -1,4 +1,4 @@
-"""The journal: what a line holds, and what can never get into one."""
+"""The access log: what a line holds, and what can never get into one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from starlette.routing import Route
 
 from celosia.core.errors import ParameterError
 from celosia.core.exact import exact
-from celosia.guard.http.access_log import AccessLog, AccessLogMiddleware, Quiet, where
+from celosia.guard.http.access_log import AccessLog, AccessLogMiddleware, LibraryLogHandler, locate_error
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -33,17 +33,17 @@ def raised() -> BaseException:
 
 
 def test_where_is_the_innermost_line_of_ours() -> None:
-    assert where(raised().__traceback__).startswith("core/exact.py:")
+    assert locate_error(raised().__traceback__).startswith("core/exact.py:")
     with pytest.raises(ValueError, match="invalid literal") as caught:
         int(SECRET)
-    assert where(caught.value.__traceback__).startswith("test_journal.py:")
+    assert locate_error(caught.value.__traceback__).startswith("test_access_log.py:")
 
 
 def test_an_exception_is_told_without_its_words() -> None:
     lines: list[str] = []
     with pytest.raises(KeyError) as caught:
         dict[str, str]()[SECRET]
-    AccessLog(lines.append).unforeseen(caught.value, request="8f0c")
+    AccessLog(lines.append).unexpected(caught.value, request="8f0c")
     assert lines[0].split()[1:3] == ["unforeseen", "KeyError"]
     assert lines[0].endswith(" 8f0c\n")
     assert "García" not in lines[0]
@@ -71,7 +71,7 @@ def test_requests_are_numbered_and_their_paths_kept_out() -> None:
         sent.append(message)
 
     routes = [Route("/v1/datasets/{name}", page)]
-    layer: Any = AccessLogMiddleware(app, journal=AccessLog(lines.append), routes=routes)
+    layer: Any = AccessLogMiddleware(app, access_log=AccessLog(lines.append), routes=routes)
     for _ in range(2):
         scope = {"type": "http", "method": "GET", "path": f"/v1/datasets/{SECRET}"}
         anyio.run(layer, scope, None, send)
@@ -83,7 +83,7 @@ def test_requests_are_numbered_and_their_paths_kept_out() -> None:
 
 def test_libraries_speak_without_words() -> None:
     lines: list[str] = []
-    handler = Quiet(AccessLog(lines.append))
+    handler = LibraryLogHandler(AccessLog(lines.append))
     error = raised()
     record = logging.LogRecord("asyncio", logging.ERROR, "f.py", 1, SECRET, (), (type(error), error, None))
     handler.emit(record)
@@ -93,8 +93,8 @@ def test_libraries_speak_without_words() -> None:
 
 SCRIPT = f"""
 import logging, sys, threading, warnings
-from celosia.guard.http.access_log import AccessLog, keep_quiet
-keep_quiet(AccessLog())
+from celosia.guard.http.access_log import AccessLog, redirect_output
+redirect_output(AccessLog())
 logging.getLogger("uvicorn.error").error("%s", "{SECRET}", exc_info=ValueError("{SECRET}"))
 warnings.warn("{SECRET}")
 thread = threading.Thread(target=lambda: int("{SECRET}"))

@@ -10,7 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from celosia.guard.http.limits import AddressLimit, BodyLimit, Rates, Shares, Waiting, address_of, too_many
+from celosia.guard.http.limits import (
+    AddressLimit,
+    BodyLimit,
+    ConcurrencyLimit,
+    Rates,
+    UserConcurrencyLimit,
+    client_network,
+    too_many_requests,
+)
 from celosia.guard.http.problems import HttpError
 
 if TYPE_CHECKING:
@@ -115,12 +123,12 @@ def test_processes_share_one_limit() -> None:
     ],
 )
 def test_addresses_of_one_household_are_one(client: tuple[str, int] | None, expected: str) -> None:
-    assert address_of({"client": client}) == expected
+    assert client_network({"client": client}) == expected
 
 
 @pytest.mark.parametrize(("seconds", "expected"), [(0.001, "1"), (1.0, "1"), (1.2, "2"), (60.0, "60")])
 def test_whoever_asked_too_often_is_told_when_to_come_back(seconds: float, expected: str) -> None:
-    assert too_many(seconds).headers == {"Retry-After": expected}
+    assert too_many_requests(seconds).headers == {"Retry-After": expected}
 
 
 # --------------------------------------------------------------------------------------------------------- layers
@@ -248,14 +256,14 @@ def test_a_key_where_nobody_looks_at_it_counts_as_none() -> None:
 
 
 def test_nobody_has_more_than_a_share_in_flight() -> None:
-    shares = Shares(2)
-    with shares.held("ana"), shares.held("ana"), shares.held("eva"):
-        with pytest.raises(HttpError) as caught, shares.held("ana"):
+    shares = UserConcurrencyLimit(2)
+    with shares.hold("ana"), shares.hold("ana"), shares.hold("eva"):
+        with pytest.raises(HttpError) as caught, shares.hold("ana"):
             pass
         assert (caught.value.status_code, caught.value.headers) == (503, {"Retry-After": "1"})
-        with shares.held("eva"):
+        with shares.hold("eva"):
             pass
-    with pytest.raises(ZeroDivisionError), shares.held("ana"):
+    with pytest.raises(ZeroDivisionError), shares.hold("ana"):
         _ = 1 / 0
     assert not shares._held
 
@@ -269,7 +277,7 @@ def test_only_so_many_questions_are_in_flight() -> None:
             await inside.wait()
             await send({"type": "http.response.start", "status": 200})
 
-        layer = Waiting(app, most=2, costly=lambda scope: scope["path"] == "/ask")
+        layer = ConcurrencyLimit(app, most=2, costly=lambda scope: scope["path"] == "/ask")
 
         async def one(path: str) -> None:
             async def send(message: Message) -> None:

@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 from celosia.core import errors
 from celosia.guard.errors import NotFoundError
 from celosia.guard.http.access_log import AccessLog
-from celosia.guard.http.problems import STATUSES, HttpError, Problems, problem_of, request_number, unforeseen
+from celosia.guard.http.problems import STATUSES, HttpError, Problems, problem_of, request_number, unexpected_problem
 
 if TYPE_CHECKING:
     from starlette.types import Message, Receive, Scope, Send
@@ -68,7 +68,7 @@ def test_whoever_shall_come_back_is_told_when() -> None:
 
 
 def caught(error: Exception, *, begun: bool = False) -> tuple[list[Message], list[str]]:
-    """What leaves the net, and what the journal has, when an application raises."""
+    """What leaves the net, and what the access log has, when an application raises."""
     sent: list[Message] = []
     lines: list[str] = []
 
@@ -81,7 +81,7 @@ def caught(error: Exception, *, begun: bool = False) -> tuple[list[Message], lis
         sent.append(message)
 
     scope: dict[str, Any] = {"type": "http", "method": "GET", "path": "/", "celosia.request": "8f0c"}
-    layer: Any = Problems(app, journal=AccessLog(lines.append))
+    layer: Any = Problems(app, access_log=AccessLog(lines.append))
     anyio.run(layer, scope, None, send)
     return sent, lines
 
@@ -90,13 +90,13 @@ def test_the_unforeseen_says_nothing_but_its_number() -> None:
     sent, lines = caught(KeyError("Ana García, 1943"))
     assert sent[0]["status"] == 500
     body = json.loads(sent[1]["body"])
-    assert body == unforeseen().json("8f0c")
+    assert body == unexpected_problem().json("8f0c")
     assert "García" not in str(sent) + str(lines)
     assert "KeyError" in lines[0]
     assert "8f0c" in lines[0]
 
 
-def test_the_foreseen_is_not_in_the_journal() -> None:
+def test_the_expected_is_not_in_the_access_log() -> None:
     sent, lines = caught(errors.QueryError("There is no column 'agee'."))
     assert sent[0]["status"] == 422
     assert json.loads(sent[1]["body"])["detail"] == "There is no column 'agee'."

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from celosia.core.errors import ParameterError
-from celosia.guard.http.slots import Slots, next_tick
+from celosia.guard.http.slots import Slots, next_slot_end
 
 if TYPE_CHECKING:
     from starlette.types import Message, Receive, Scope, Send
@@ -21,7 +21,7 @@ ASKED: dict[str, Any] = {"type": "http", "method": "POST", "path": "/v1/queries"
 
 @given(st.integers(0, 2**63), st.integers(1, 60_000_000_000))
 def test_the_tick_is_the_first_multiple_after_now(now: int, slot: int) -> None:
-    tick = next_tick(now, slot)
+    tick = next_slot_end(now, slot)
     assert tick % slot == 0
     assert now < tick <= now + slot
 
@@ -29,7 +29,7 @@ def test_the_tick_is_the_first_multiple_after_now(now: int, slot: int) -> None:
 @given(st.integers(0, 2**40), st.integers(0, 10**6), st.integers(1, 10**6))
 def test_what_ends_in_one_slot_leaves_together(begin: int, within: int, slot: int) -> None:
     start = begin // slot * slot
-    assert next_tick(start + within % slot, slot) == start + slot
+    assert next_slot_end(start + within % slot, slot) == start + slot
 
 
 def served(milliseconds: int, scope: dict[str, Any], *pieces: bytes) -> tuple[list[Message], list[int]]:
@@ -50,7 +50,7 @@ def served(milliseconds: int, scope: dict[str, Any], *pieces: bytes) -> tuple[li
     async def receive() -> Message:
         return {"type": "http.request"}
 
-    layer = Slots(app, milliseconds=milliseconds, kept=lambda scope: scope["method"] == "POST")
+    layer = Slots(app, milliseconds=milliseconds, is_delayed=lambda scope: scope["method"] == "POST")
     anyio.run(layer, scope, receive, send)
     return sent, times
 
@@ -76,4 +76,4 @@ def test_other_replies_leave_as_they_come(milliseconds: int, scope: dict[str, An
 
 def test_a_slot_is_a_whole_number_of_milliseconds() -> None:
     with pytest.raises(ParameterError, match="milliseconds"):
-        Slots(lambda *_: None, milliseconds=-1, kept=lambda *_: True)  # type: ignore[arg-type]
+        Slots(lambda *_: None, milliseconds=-1, is_delayed=lambda *_: True)  # type: ignore[arg-type]

@@ -13,7 +13,7 @@ from celosia.core.errors import BudgetExceededError, CelosiaError, EngineError, 
 from celosia.data.sources.classify import Frame
 from celosia.guard.config.settings import Limits
 from celosia.guard.datasets.dataset import Dataset
-from celosia.guard.queries.analysis import Sessions, count_nodes, plan_of
+from celosia.guard.queries.analysis import Sessions, count_nodes, read_plan
 from celosia.guard.queries.requests import QueryRequest
 from celosia.query.serial.plan import plan_to_json
 from celosia.query.sql.parser import parse_sql
@@ -50,8 +50,8 @@ def dataset(tmp_path: Path) -> Dataset:
 def test_sql_and_json_become_the_same_plan() -> None:
     sql = "SELECT sex, AVG(age) FROM deaths WHERE age < 18 GROUP BY sex"
     plan = parse_sql(sql, TABLES)
-    assert plan_of(QueryRequest(dataset="deaths", sql=sql), TABLES, Limits()) == plan
-    assert plan_of(QueryRequest(dataset="deaths", plan=plan_to_json(plan)), TABLES, Limits()) == plan
+    assert read_plan(QueryRequest(dataset="deaths", sql=sql), TABLES, Limits()) == plan
+    assert read_plan(QueryRequest(dataset="deaths", plan=plan_to_json(plan)), TABLES, Limits()) == plan
 
 
 def test_a_question_that_is_too_long_is_refused_in_either_form() -> None:
@@ -60,9 +60,9 @@ def test_a_question_that_is_too_long_is_refused_in_either_form() -> None:
     nodes = count_nodes(plan, most=10**6)
     assert nodes > 200
     for ask in (QueryRequest(dataset="deaths", sql=sql), QueryRequest(dataset="deaths", plan=plan)):
-        plan_of(ask, TABLES, Limits(plan_nodes=nodes))
+        read_plan(ask, TABLES, Limits(plan_nodes=nodes))
         with pytest.raises(QueryError, match=f"more than {nodes - 1} parts"):
-            plan_of(ask, TABLES, Limits(plan_nodes=nodes - 1))
+            read_plan(ask, TABLES, Limits(plan_nodes=nodes - 1))
 
 
 def test_an_ordinary_question_is_far_from_the_limit() -> None:
@@ -75,9 +75,9 @@ def test_an_ordinary_question_is_far_from_the_limit() -> None:
 
 def test_too_many_cells_are_refused() -> None:
     ask = QueryRequest(dataset="deaths", sql="SELECT sex, age, COUNT(*) FROM deaths GROUP BY sex, age")
-    plan_of(ask, TABLES, Limits(cells=242))
+    read_plan(ask, TABLES, Limits(cells=242))
     with pytest.raises(QueryError, match="would have 242 cells, and 241 are allowed"):
-        plan_of(ask, TABLES, Limits(cells=241))
+        read_plan(ask, TABLES, Limits(cells=241))
 
 
 @given(JSON)
@@ -95,7 +95,7 @@ def test_counting_stops_and_sees_every_part(value: Any) -> None:
 @given(st.dictionaries(st.sampled_from(["version", "relation", "aggregates", "filter", "keys", "cells"]), JSON))
 def test_hostile_plans_are_refused_with_our_own_errors(plan: dict[str, Any]) -> None:
     with pytest.raises(CelosiaError):
-        plan_of(QueryRequest(dataset="deaths", plan=plan), TABLES, Limits())
+        read_plan(QueryRequest(dataset="deaths", plan=plan), TABLES, Limits())
 
 
 def test_deep_plans_are_refused() -> None:
@@ -104,7 +104,7 @@ def test_deep_plans_are_refused() -> None:
         deep = {"kind": "projected", "relation": deep}
     for limits in (Limits(), Limits(plan_nodes=100_000)):
         with pytest.raises(CelosiaError):
-            plan_of(
+            read_plan(
                 QueryRequest(dataset="deaths", plan={"version": 1, "relation": deep, "aggregates": []}), TABLES, limits
             )
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import celosia as cl
-from celosia.guard.queries.answers import answer_of
+from celosia.guard.queries.answers import make_answer
 
 if TYPE_CHECKING:
     from celosia.guard.queries.requests import Answer
@@ -15,7 +15,7 @@ COUNT = cl.mechanisms.Laplace(epsilon="0.1", sensitivity=1)
 TEXT = json.dumps({"version": 1, "guarantee": {"kind": "PureDP", "epsilon": "1/10"}})
 
 
-def asked(state: str) -> tuple[Answer, Answer]:
+def query_digest(state: str) -> tuple[Answer, Answer]:
     """What is told of a reservation that came to a state: with its release, and without."""
     with cl.open_ledger("memory://") as ledger:
         ledger.set_budget(cl.PureDP(epsilon=1), dataset="deaths")
@@ -30,12 +30,12 @@ def asked(state: str) -> tuple[Answer, Answer]:
             reservation = ledger.reserve(COUNT.event, dataset="deaths", analyst="eva", fingerprint="f")
         found = ledger.reservation(reservation.id)
         assert found is not None
-        return answer_of(found, ledger), answer_of(found, ledger, whole=False)
+        return make_answer(found, ledger), make_answer(found, ledger, whole=False)
 
 
 @pytest.mark.parametrize("state", ["reserved", "failed", "committed", "repeated"])
 def test_states_and_costs_are_told(state: str) -> None:
-    whole, short = asked(state)
+    whole, short = query_digest(state)
     assert whole.state == ("committed" if state == "repeated" else state)
     assert whole.repeated is (state == "repeated")
     assert whole.dataset == "deaths"
@@ -48,4 +48,4 @@ def test_states_and_costs_are_told(state: str) -> None:
 
 
 def test_the_release_is_the_stored_text() -> None:
-    assert asked("committed")[0].release == json.loads(TEXT)
+    assert query_digest("committed")[0].release == json.loads(TEXT)

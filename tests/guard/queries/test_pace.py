@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from celosia.core.errors import ParameterError
-from celosia.guard.queries.pace import Pace, visible_after
+from celosia.guard.queries.pace import Pace, delay_until_visible
 
 SLOT = 40
 NANOSECONDS = SLOT * 10**6
@@ -20,7 +20,7 @@ NANOSECONDS = SLOT * 10**6
 @given(st.integers(0, 2**50), st.integers(2, 60_000_000_000))
 def test_what_is_visible_is_half_a_slot_doubled(took: int, slot: int) -> None:
     half = slot // 2
-    told = visible_after(took, slot)
+    told = delay_until_visible(took, slot)
     assert told >= took
     assert told % half == 0
     assert (told // half).bit_count() == 1  # a power of two
@@ -35,7 +35,7 @@ def test_whatever_happens_it_is_waited_for(fails: bool) -> None:  # noqa: FBT001
         with suppress(ZeroDivisionError), pace.reading("deaths"):
             time.sleep(work)
             _ = 1 / (not fails)
-        assert time.monotonic_ns() - begun >= visible_after(int(work * 1e9), NANOSECONDS)
+        assert time.monotonic_ns() - begun >= delay_until_visible(int(work * 1e9), NANOSECONDS)
 
 
 def test_the_phase_of_the_clock_does_not_matter() -> None:

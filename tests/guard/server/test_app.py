@@ -32,14 +32,14 @@ CANARY = "Ana García, 1943"
 
 
 class Site:
-    """An application in this process, with the lines of its journal."""
+    """An application in this process, with the lines of its access log."""
 
     def __init__(self, path: Path, keys: dict[str, str], portal: BlockingPortal) -> None:
         self.lines: list[str] = []
         self.keys = keys
         self.guard = Guard.open(Config.read(path))
         self.portal = portal
-        app = create_app(self.guard, journal=AccessLog(self.lines.append))
+        app = create_app(self.guard, access_log=AccessLog(self.lines.append))
         transport = httpx.ASGITransport(app, client=("192.0.2.77", 1))
         self.client = httpx.AsyncClient(transport=transport, base_url="https://guard")
 

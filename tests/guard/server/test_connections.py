@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import uvicorn
 
-from celosia.guard.server.connections import Connection, most_connections
+from celosia.guard.server.connections import Connection, max_connections
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -133,4 +133,4 @@ def test_a_process_keeps_files_for_itself() -> None:
     import resource
 
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    assert 64 <= most_connections() <= max(64, files // 2)
+    assert 64 <= max_connections() <= max(64, files // 2)

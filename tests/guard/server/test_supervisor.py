@@ -118,4 +118,4 @@ def test_pauses_grow_and_end() -> None:
 def test_a_ledger_in_memory_has_one_worker() -> None:
     config = Config(store="memory://", port=0, workers=4)
     with listen(config) as listening:
-        assert Supervisor("guard.toml", config, listening)._missing() == 1
+        assert Supervisor("guard.toml", config, listening)._count_missing() == 1

@@ -38,7 +38,7 @@ class Forked:
         if self.pid == 0:
             os.close(self.alive)
             run_worker(
-                config, listening, rates=Rates(), journal=AccessLog(lambda _line: None), report=theirs, alive=alive
+                config, listening, rates=Rates(), access_log=AccessLog(lambda _line: None), report=theirs, alive=alive
             )
         os.close(theirs)
         os.close(alive)

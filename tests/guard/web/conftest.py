@@ -10,7 +10,7 @@ from celosia.core import ApproxDP
 from celosia.guard.auth.identity import Identity
 from celosia.guard.config.settings import Config, Limits
 from celosia.guard.service import Guard
-from tests.guard.web.visiting import ROLES, SCHEMA, Site
+from tests.guard.web.browser import ROLES, SCHEMA, Site
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

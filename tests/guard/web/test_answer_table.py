@@ -40,7 +40,7 @@ def test_numbers_stand_with_their_intervals() -> None:
         ("count", False, True, True),
     ]
     assert table.rows[0] == (("F", ""), ("12,345", "12,335 – 12,355"))
-    assert not table.stacked
+    assert not table.is_stacked
 
 
 def test_dates_and_categories_have_intervals_too() -> None:
@@ -87,7 +87,7 @@ def test_keys_are_names_also_if_they_are_numbers() -> None:
 
 
 def test_several_numbers_have_their_intervals_below() -> None:
-    assert answer_table(release({"a": [1], "b": [2]}, (), {"a": 1, "b": 1}), "en", 0.95).stacked
+    assert answer_table(release({"a": [1], "b": [2]}, (), {"a": 1, "b": 1}), "en", 0.95).is_stacked
 
 
 def test_what_has_no_end_is_shown_so() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 import celosia as cl
 from celosia.guard.web.charts import chart_columns, chart_picture, chart_specification
-from celosia.guard.web.i18n.language import language
+from celosia.guard.web.i18n.language import load_language
 from tests.guard.web.test_answer_table import release
 
 TWO = release({"sex": ["F", "M"], "count": [10, 20], "mean": [1.5, 2.5]}, ("sex",), {"count": 3, "mean": 0.5})
@@ -34,10 +34,10 @@ def texts(part: Any) -> list[str]:
 @pytest.mark.parametrize("code", ["en", "es"])
 @pytest.mark.parametrize("dark", [False, True])
 def test_a_chart_speaks_the_language_and_has_no_tooltip(code: str, dark: bool) -> None:  # noqa: FBT001
-    spec = chart_specification(TWO, "count", level=0.9, language=language(code), dark=dark)
+    spec = chart_specification(TWO, "count", level=0.9, language=load_language(code), dark=dark)
     said = texts(spec)
     assert "tooltip" not in said
-    assert language(code).text("chart.value") in said
+    assert load_language(code).text("chart.value") in said
     assert any("90" in text for text in said)
     assert ("private value" in said) is False
     assert spec["usermeta"]["locale"]["decimal"] == ("." if code == "en" else ",")
@@ -49,7 +49,7 @@ def test_a_chart_speaks_the_language_and_has_no_tooltip(code: str, dark: bool) -
 
 def test_the_data_are_not_taken_for_words() -> None:
     odd = release({"key": ["private value", "#222222"], "count": [1, 2]}, ("key",), {"count": 1})
-    spec = chart_specification(odd, "count", level=0.95, language=language("es"), dark=True)
+    spec = chart_specification(odd, "count", level=0.95, language=load_language("es"), dark=True)
     assert [row["name"] for row in drawn(spec)] == ["private value", "#222222"]
 
 
@@ -71,7 +71,7 @@ def test_what_cannot_be_drawn_is_not_offered() -> None:
 
 
 def test_the_picture_is_an_svg_with_a_bar_for_each_row() -> None:
-    picture = chart_picture(chart_specification(TWO, "count", level=0.95, language=language("es")))
+    picture = chart_picture(chart_specification(TWO, "count", level=0.95, language=load_language("es")))
     root = ET.fromstring(picture)
     assert root.tag.endswith("svg")
     assert "<script" not in picture

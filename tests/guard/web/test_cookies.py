@@ -4,14 +4,14 @@ import pytest
 from starlette.responses import Response
 
 from celosia.guard.web.cookies import (
-    SIGNED_IN,
-    VISITOR,
-    forget,
+    ANONYMOUS_COOKIE,
+    SESSION_COOKIE,
+    delete_cookie,
+    draw_secret,
     form_token,
-    fresh_secret,
-    from_here,
-    keep,
-    secret_in,
+    is_same_origin,
+    read_secret,
+    set_cookie,
 )
 from celosia.guard.web.i18n.language import LANGUAGE_COOKIE
 from celosia.noise.source import Seeded
@@ -19,22 +19,22 @@ from celosia.noise.source import Seeded
 
 def test_secrets_are_256_bits_of_the_source() -> None:
     words = [int(word) for word in Seeded(7).words(4)]
-    assert fresh_secret(Seeded(7)) == "".join(f"{word:016x}" for word in words)
-    assert len({fresh_secret() for _ in range(100)}) == 100
-    assert len(fresh_secret(words=2)) == 32
+    assert draw_secret(Seeded(7)) == "".join(f"{word:016x}" for word in words)
+    assert len({draw_secret() for _ in range(100)}) == 100
+    assert len(draw_secret(words=2)) == 32
 
 
 @pytest.mark.parametrize("value", ["", "0" * 63, "0" * 65, "G" * 64, "A" * 64, "0" * 63 + "\n", "٠" * 64])
 def test_what_is_no_secret_is_none(value: str) -> None:
-    assert secret_in({SIGNED_IN: value}, SIGNED_IN) is None
-    assert secret_in({}, SIGNED_IN) is None
+    assert read_secret({SESSION_COOKIE: value}, SESSION_COOKIE) is None
+    assert read_secret({}, SESSION_COOKIE) is None
 
 
 def test_a_token_tells_nothing_of_its_secret() -> None:
-    secret = fresh_secret()
+    secret = draw_secret()
     assert form_token(secret) != secret
     assert form_token(secret) == form_token(secret)
-    assert form_token(secret) != form_token(fresh_secret())
+    assert form_token(secret) != form_token(draw_secret())
 
 
 @pytest.mark.parametrize(
@@ -59,14 +59,14 @@ def test_a_token_tells_nothing_of_its_secret() -> None:
     ],
 )
 def test_only_this_host_may_send_forms(headers: dict[str, str], expected: bool) -> None:  # noqa: FBT001
-    assert from_here({"host": "guard.example"} | headers) is expected
+    assert is_same_origin({"host": "guard.example"} | headers) is expected
 
 
-@pytest.mark.parametrize("name", [SIGNED_IN, VISITOR, LANGUAGE_COOKIE])
+@pytest.mark.parametrize("name", [SESSION_COOKIE, ANONYMOUS_COOKIE, LANGUAGE_COOKIE])
 def test_cookies_are_for_this_host_alone(name: str) -> None:
     reply = Response()
-    keep(reply, name, "value")
-    forget(reply, name)
+    set_cookie(reply, name, "value")
+    delete_cookie(reply, name)
     for cookie in reply.headers.getlist("set-cookie"):
         assert cookie.startswith("__Host-")
         parts = {part.strip().lower() for part in cookie.split(";")[1:]}
@@ -76,5 +76,5 @@ def test_cookies_are_for_this_host_alone(name: str) -> None:
 
 def test_a_sign_in_lasts_twelve_hours() -> None:
     reply = Response()
-    keep(reply, SIGNED_IN, "value")
+    set_cookie(reply, SESSION_COOKIE, "value")
     assert "Max-Age=43200" in reply.headers["set-cookie"]

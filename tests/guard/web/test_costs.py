@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import celosia as cl
 from celosia.core.guarantees import ZCDP, ApproxDP, PureDP
-from celosia.guard.web.costs import percents, shares_of, tightest_of
+from celosia.guard.web.costs import find_tightest_budget, round_percents, split_cost
 from celosia.ledger import Line, Policy, Scope, Window
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def lines() -> list[Line]:
 
 
 def test_limit_spent_and_left_are_of_the_same_budget() -> None:
-    found = tightest_of(lines(), ApproxDP(epsilon="0.1", delta=0))
+    found = find_tightest_budget(lines(), ApproxDP(epsilon="0.1", delta=0))
     assert found is not None
     assert (found.scope, found.window) == (Scope(dataset="deaths"), True)
     assert (found.limit, found.left) == (approx("1"), approx("0.54"))
@@ -56,21 +56,23 @@ def test_a_delta_that_is_nearly_gone_binds() -> None:
         spent=approx("0", "9e-7"),
         remaining=approx("9", "1e-7"),
     )
-    assert tightest_of([*lines(), plenty], approx("0.1", "9e-8")) == tightest_of([plenty], approx("0.1", "9e-8"))
-    without = tightest_of([*lines(), plenty], ApproxDP(epsilon="0.1", delta=0))
+    assert find_tightest_budget([*lines(), plenty], approx("0.1", "9e-8")) == find_tightest_budget(
+        [plenty], approx("0.1", "9e-8")
+    )
+    without = find_tightest_budget([*lines(), plenty], ApproxDP(epsilon="0.1", delta=0))
     assert without is not None
     assert without.window
 
 
 def test_budgets_of_another_kind_are_not_compared() -> None:
-    assert tightest_of(lines(), ZCDP(rho=1)) is None
+    assert find_tightest_budget(lines(), ZCDP(rho=1)) is None
     used = Line(
         scope=Scope(dataset="d"),
         policy=Policy(limit=PureDP(epsilon=1)),
         spent=PureDP(epsilon=1),
         remaining=PureDP(epsilon=0),
     )
-    assert tightest_of([used], PureDP(epsilon=1)) is not None
+    assert find_tightest_budget([used], PureDP(epsilon=1)) is not None
 
 
 def people() -> cl.Session:
@@ -91,7 +93,7 @@ def people() -> cl.Session:
     ],
 )
 def test_shares_add_up_with_each_measurement_once(sql: str, shared: list[str], keys: bool) -> None:  # noqa: FBT001
-    parts, rest = shares_of(people().sql(sql).preview(epsilon="0.5"))
+    parts, rest = split_cost(people().sql(sql).preview(epsilon="0.5"))
     assert [part.shared for part in parts] == shared
     assert sum(part.percent for part in parts) + rest == 100
     assert (rest > 0) is keys
@@ -99,7 +101,7 @@ def test_shares_add_up_with_each_measurement_once(sql: str, shared: list[str], k
 
 @given(st.lists(st.fractions(min_value=0, max_value=1), min_size=1, max_size=9))
 def test_percents_add_up_and_are_near(shares: list[Fraction]) -> None:
-    found = percents(shares)
+    found = round_percents(shares)
     total = sum(shares)
     assert sum(found) == (100 if total else 0)
     assert all(abs(whole - 100 * one / total) < 1 for whole, one in zip(found, shares, strict=True) if total)

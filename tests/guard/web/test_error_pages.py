@@ -10,10 +10,10 @@ import pytest
 from celosia.guard.config.settings import Limits
 from celosia.guard.http.access_log import AccessLog
 from celosia.guard.server.app import create_app
-from tests.guard.web.visiting import Browser
+from tests.guard.web.browser import Browser
 
 if TYPE_CHECKING:
-    from tests.guard.web.visiting import Site
+    from tests.guard.web.browser import Site
 
 HTML = "text/html,application/xhtml+xml;q=0.9,*/*;q=0.8"
 
@@ -47,7 +47,7 @@ def test_programs_are_told_a_problem(site: Site, path: str) -> None:
 
 def test_too_many_requests_from_an_address_are_told_on_a_page(site: Site) -> None:
     site.guard.config = replace(site.guard.config, limits=Limits(requests_per_minute=20))
-    browser = Browser(create_app(site.guard, journal=AccessLog(write=site.lines.append)))
+    browser = Browser(create_app(site.guard, access_log=AccessLog(write=site.lines.append)))
     replies = [browser.get("/sign-in", **{"accept": HTML, "accept-language": "es"}) for _ in range(21)]
     assert [reply.status_code for reply in replies] == [200] * 20 + [429]
     assert "Demasiadas peticiones" in replies[-1].text

@@ -9,10 +9,10 @@ from urllib.parse import urlsplit
 import pytest
 
 from celosia.guard.web.rendering import HTMX
-from tests.guard.web.visiting import Document, Site
+from tests.guard.web.browser import Document, Site
 
 if TYPE_CHECKING:
-    from tests.guard.web.visiting import Browser
+    from tests.guard.web.browser import Browser
 
 PATHS = {
     "owner": ["/datasets", "/datasets/people", "/datasets/people/curation", "/budget", "/users", "/log"],

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from celosia.guard.web.routes import PAGES
 
 if TYPE_CHECKING:
-    from tests.guard.web.visiting import Site
+    from tests.guard.web.browser import Site
 
 
 def test_no_address_is_taken_twice() -> None:

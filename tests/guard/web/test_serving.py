@@ -8,13 +8,13 @@ from celosia.core.errors import EngineError, LedgerError
 from celosia.guard.config.settings import Limits
 from celosia.guard.http.access_log import AccessLog
 from celosia.guard.server.app import create_app
-from celosia.guard.web.cookies import SIGNED_IN, VISITOR, form_token
+from celosia.guard.web.cookies import ANONYMOUS_COOKIE, SESSION_COOKIE, form_token
 from celosia.guard.web.i18n.language import LANGUAGE_COOKIE
 from celosia.guard.web.routes import PAGES
-from tests.guard.web.visiting import HOST, Browser
+from tests.guard.web.browser import HOST, Browser
 
 if TYPE_CHECKING:
-    from tests.guard.web.visiting import Site
+    from tests.guard.web.browser import Site
 
 FORMS = [page for page in PAGES if page.method == "POST"]
 
@@ -68,7 +68,7 @@ def test_a_sign_in_form_needs_the_visitors_cookie(site: Site) -> None:
     token = browser.token
     browser.cookies.clear()
     assert browser.send("/sign-in", {"token": token, "key": site.keys["analyst"]}, origin=HOST).status_code == 403
-    browser.cookies.set(VISITOR, "0" * 64, domain="guard.example", path="/")
+    browser.cookies.set(ANONYMOUS_COOKIE, "0" * 64, domain="guard.example", path="/")
     right = {"token": form_token("0" * 64), "key": site.keys["analyst"]}
     assert browser.send("/sign-in", right, origin=HOST).status_code == 303
 
@@ -84,7 +84,7 @@ def test_strangers_are_sent_to_the_door(site: Site, page: object) -> None:
 
 def test_a_fragment_tells_the_whole_page_to_go_to_the_door(site: Site) -> None:
     browser = site.browser("analyst")
-    site.guard.sign_out(browser.cookies[SIGNED_IN])
+    site.guard.sign_out(browser.cookies[SESSION_COOKIE])
     fields = {"token": browser.token}
     reply = browser.send("/datasets/people/preview", fields, origin=HOST, hx_request="true")
     assert (reply.status_code, reply.headers["hx-redirect"]) == (204, "/sign-in?ended=1")
@@ -148,7 +148,7 @@ def test_failures_of_the_store_name_no_machine(site: Site, monkeypatch: pytest.M
 def test_a_key_asks_no_more_often_from_many_addresses(site: Site) -> None:
     limits = Limits(requests_per_minute=20)
     object.__setattr__(site.guard.config, "limits", limits)  # before the application is made
-    app = create_app(site.guard, journal=AccessLog(site.lines.append))
+    app = create_app(site.guard, access_log=AccessLog(site.lines.append))
     replies = []
     for number in range(4):
         browser = Browser(app, f"192.0.2.{number + 1}")

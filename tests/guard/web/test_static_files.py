@@ -12,7 +12,7 @@ import celosia.guard.web
 from celosia.guard.web.static_files import address_of_file, static_files
 
 if TYPE_CHECKING:
-    from tests.guard.web.visiting import Site
+    from tests.guard.web.browser import Site
 
 FOLDER = Path(celosia.guard.web.__file__).parent / "static"
 CSS = (FOLDER / "pages.css").read_text(encoding="utf-8")

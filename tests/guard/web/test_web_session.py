@@ -6,24 +6,26 @@ import pytest
 
 from celosia.core.errors import NotAllowedError
 from celosia.guard.auth.identity import Identity
-from celosia.guard.web.i18n.language import language
+from celosia.guard.web.i18n.language import load_language
 from celosia.guard.web.web_session import WebSession
 
 if TYPE_CHECKING:
     from celosia.guard.service import Guard
 
-NOBODY = WebSession(guard=cast("Guard", None), path="/", language=language("es"), form={"a": " b "}, secret="s3cret")
+NOBODY = WebSession(
+    guard=cast("Guard", None), path="/", language=load_language("es"), form={"a": " b "}, secret="s3cret"
+)
 
 
 def test_fields_come_without_blanks_and_missing_ones_are_empty() -> None:
-    assert (NOBODY.filled("a"), NOBODY.filled("z"), NOBODY.asked("z")) == ("b", "", "")
+    assert (NOBODY.form_field("a"), NOBODY.form_field("z"), NOBODY.query_field("z")) == ("b", "", "")
 
 
 def test_nobody_is_nobody() -> None:
     with pytest.raises(NotAllowedError):
         _ = NOBODY.identity
-    visit = WebSession(guard=NOBODY.guard, path="/", language=language("en"), signed_in=Identity.local())
-    assert visit.identity.name == "local"
+    web_session = WebSession(guard=NOBODY.guard, path="/", language=load_language("en"), signed_in=Identity.local())
+    assert web_session.identity.name == "local"
 
 
 def test_secrets_are_not_shown() -> None:

@@ -13,7 +13,7 @@ import typer
 from celosia.cli.account.options import commands, spread
 from celosia.cli.account.show import waiting
 from celosia.cli.costs import cost, left
-from celosia.cli.guard.opening import ConfigOption, opened, print_table, said
+from celosia.cli.guard.opening import ConfigOption, open_guard, print_message, print_table
 from celosia.core import ZCDP, ApproxDP, Guarantee, ParameterError, PureDP
 from celosia.core.exact import exact_non_negative
 
@@ -27,7 +27,7 @@ _DAY = 86_400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Amount:
+class BudgetOptions:
     """What may be spent, as given on the command line."""
 
     epsilon: Annotated[str | None, typer.Option(metavar="NUMBER", help="All the epsilon there is, such as 3.")] = None
@@ -74,7 +74,7 @@ def _limit(epsilon: str | None, delta: str | None, rho: str | None, *, prefix: s
 @budget.command("set")
 @spread
 def _set(
-    amount: Amount,
+    options: BudgetOptions,
     dataset: Annotated[str | None, typer.Option(metavar="NAME", help="For a data set.")] = None,
     analyst: Annotated[
         str | None, typer.Option(metavar="NAME", help="For an analyst: on the data set, or without one on all.")
@@ -87,15 +87,15 @@ def _set(
 
     if dataset is None and analyst is None:
         raise ParameterError("Give --dataset, --analyst or both: whose budget is it?")
-    policy = amount.policy()
-    with opened(config) as guard:
+    policy = options.policy()
+    with open_guard(config) as guard:
         before = guard.ledger.budgets.get(Scope(dataset=dataset, analyst=analyst))
         guard.set_budget(Identity.local(), policy, dataset=dataset, analyst=analyst)
         lines = guard.budget(Identity.local(), dataset=dataset, analyst=analyst)
     _print(lines)
     if before is not None and before.window is not None and policy.window is None:
         days = before.window.seconds / _DAY
-        said(f"The window of {days:g} days is gone: give --window-days again to keep one.")
+        print_message(f"The window of {days:g} days is gone: give --window-days again to keep one.")
 
 
 @budget.command("show")
@@ -107,11 +107,11 @@ def _show(
     """Show what may be spent, was spent, and is left."""
     from celosia.guard.auth.identity import Identity
 
-    with opened(config) as guard, waiting("Adding up"):
+    with open_guard(config) as guard, waiting("Adding up"):
         lines = guard.budget(Identity.local(), dataset=dataset, analyst=analyst)
     _print(lines)
     if not lines:
-        said("There is no such budget: celosia guard budget set opens one.")
+        print_message("There is no such budget: celosia guard budget set opens one.")
 
 
 def _print(lines: "tuple[Line, ...]") -> None:

@@ -18,7 +18,7 @@ from celosia.cli.account.show import waiting
 from celosia.cli.costs import cost
 from celosia.cli.guard.budgets import budget
 from celosia.cli.guard.datasets import dataset
-from celosia.cli.guard.opening import ConfigOption, opened, said
+from celosia.cli.guard.opening import ConfigOption, open_guard, print_message
 from celosia.cli.guard.users import print_key, user
 from celosia.cli.terminal import print_file, printable
 from celosia.core.errors import ParameterError
@@ -57,9 +57,9 @@ def _init(
     except BaseException:
         file.unlink()  # a configuration without its owner's key would be in the way of the next attempt
         raise
-    said(f"Wrote {file}. The owner's key follows; it is shown this once: keep it where you keep passwords.")
+    print_message(f"Wrote {file}. The owner's key follows; it is shown this once: keep it where you keep passwords.")
     print_key(key)
-    said("Next: celosia guard dataset add, budget set, user add; then celosia guard serve.")
+    print_message("Next: celosia guard dataset add, budget set, user add; then celosia guard serve.")
 
 
 @guard.command("serve")
@@ -80,7 +80,7 @@ def _log(
     """Show the log: who did what, line by line."""
     if limit < 1:
         raise ParameterError(f"limit must be at least 1, not {limit}.")
-    with opened(config) as here:
+    with open_guard(config) as here:
         head = here.ledger.head
         first = max(head.sequence - limit, 0) if after < 0 else after
         lines = list(here.ledger.entries(after=first, limit=limit))
@@ -91,10 +91,10 @@ def _log(
     console = Console(highlight=False)
     for line in lines:
         shown = {name: value for name, value in line.body.items() if value is not None and name not in _FOR_MACHINES}
-        body = ", ".join(f"{name} {_told(name, value)}" for name, value in shown.items())
+        body = ", ".join(f"{name} {_format_field(name, value)}" for name, value in shown.items())
         words = Text(f"{line.sequence:>6}  {line.at:%Y-%m-%d %H:%M:%S}  ", style="dim")
         console.print(words + Text(f"{line.kind}  ", style="bold") + Text(printable(body)), soft_wrap=True)
-    said(f"Head: {head}")
+    print_message(f"Head: {head}")
 
 
 @guard.command("verify")
@@ -108,15 +108,15 @@ def _verify(
     from celosia.guard.auth.identity import Identity
     from celosia.guard.roles import Role
 
-    with opened(config) as here, waiting("Reading the log"):
+    with open_guard(config) as here, waiting("Reading the log"):
         found = here.verify(Identity(name="local", role=Role.AUDITOR), head)
     if not found.ok:
-        said(f"NOT as it was written. {found.problem}")
+        print_message(f"NOT as it was written. {found.problem}")
         raise typer.Exit(1)
-    said(f"As it was written: {found.lines} lines. Head {found.head}")
+    print_message(f"As it was written: {found.lines} lines. Head {found.head}")
 
 
-def _told(name: str, value: Any) -> str:
+def _format_field(name: str, value: Any) -> str:
     """What a field of a line says, in few words; --json has all of it."""
     from celosia.ledger.budgets.policy_json import policy_from_json
 

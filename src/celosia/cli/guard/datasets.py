@@ -12,7 +12,7 @@ import typer
 
 from celosia.cli.account.options import commands, spread
 from celosia.cli.account.show import waiting
-from celosia.cli.guard.opening import ConfigOption, opened, print_table, said
+from celosia.cli.guard.opening import ConfigOption, open_guard, print_message, print_table
 from celosia.cli.terminal import print_line
 from celosia.core.errors import CelosiaError, ParameterError, SchemaError
 from celosia.core.exact import safe_repr
@@ -26,7 +26,7 @@ dataset = commands("dataset", "Add, list and check data sets.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Added:
+class DatasetOptions:
     """A data set as given on the command line."""
 
     name: Annotated[str, typer.Argument(metavar="NAME", help="What it is called, in SQL too: deaths.")]
@@ -62,38 +62,40 @@ class Added:
 
 @dataset.command("add")
 @spread
-def _add(added: Added, config: ConfigOption = Path("guard.toml")) -> None:
+def _add(options: DatasetOptions, config: ConfigOption = Path("guard.toml")) -> None:
     """Add a data set, and print what analysts will see of it."""
     from celosia.guard.auth.identity import Identity
 
-    text, public = _read(added.schema), added.tables()
-    with opened(config) as guard, waiting("Looking at the columns"):
+    text, public = _read(options.schema), options.tables()
+    with open_guard(config) as guard, waiting("Looking at the columns"):
         card = guard.add_dataset(
             Identity.local(),
-            added.name,
-            added.source,
+            options.name,
+            options.source,
             text,
-            table=added.table,
-            title=added.title,
+            table=options.table,
+            title=options.title,
             public=public,
-            analysts=added.analyst,
+            analysts=options.analyst,
         )
     print_card(card)
-    said(f"Next: celosia guard budget set --dataset {added.name} --epsilon … : without one nothing can be asked.")
+    print_message(
+        f"Next: celosia guard budget set --dataset {options.name} --epsilon … : without one nothing can be asked."
+    )
 
 
 @dataset.command("list")
 def _list(config: ConfigOption = Path("guard.toml")) -> None:
     """List the data sets, where they are, and who may see them."""
-    from celosia.guard.addresses import hidden
+    from celosia.guard.addresses import hide_secrets
 
-    with opened(config) as guard:
+    with open_guard(config) as guard:
         found = guard.catalogue.all()
     rows = [
         [
             one.name,
             str(one.version),
-            hidden(one.source) + ("" if one.relation is None else f" ({one.relation})"),
+            hide_secrets(one.source) + ("" if one.relation is None else f" ({one.relation})"),
             ", ".join(table.name for table in one.public) or "–",
             "all" if one.analysts is None else ", ".join(one.analysts) or "nobody",
         ]
@@ -110,14 +112,14 @@ def _show(
     """Show what analysts see of a data set."""
     from celosia.guard.auth.identity import Identity
 
-    with opened(config) as guard:
+    with open_guard(config) as guard:
         print_card(guard.dataset(Identity.local(), name))
 
 
 @dataset.command("check")
 def _check(config: ConfigOption = Path("guard.toml")) -> None:
     """Open every data set as a question would, and say what is wrong."""
-    with opened(config) as guard, waiting("Opening"):
+    with open_guard(config) as guard, waiting("Opening"):
         rows = []
         for one in guard.catalogue.all():
             try:
@@ -139,9 +141,9 @@ def _version(
     """Declare that the rows have changed: answers from before are not given again."""
     from celosia.guard.auth.identity import Identity
 
-    with opened(config) as guard:
+    with open_guard(config) as guard:
         card = guard.new_version(Identity.local(), name)
-    said(f"{name} is now version {card.version}.")
+    print_message(f"{name} is now version {card.version}.")
 
 
 @dataset.command("share")
@@ -155,9 +157,9 @@ def _share(
     """Say which analysts may see a data set, in place of those before."""
     from celosia.guard.auth.identity import Identity
 
-    with opened(config) as guard:
+    with open_guard(config) as guard:
         guard.share_dataset(Identity.local(), name, analyst)
-    said(f"{name} can be seen by {'all analysts' if analyst is None else ', '.join(analyst)}.")
+    print_message(f"{name} can be seen by {'all analysts' if analyst is None else ', '.join(analyst)}.")
 
 
 def print_card(card: "DatasetCard") -> None:

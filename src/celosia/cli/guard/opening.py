@@ -25,7 +25,7 @@ ConfigOption: TypeAlias = Annotated[
 
 
 @contextmanager
-def opened(config: Path) -> "Iterator[Guard]":
+def open_guard(config: Path) -> "Iterator[Guard]":
     """Open the guard that a configuration describes."""
     from celosia.guard.config.settings import Config
     from celosia.guard.service import Guard
@@ -34,7 +34,7 @@ def opened(config: Path) -> "Iterator[Guard]":
         yield guard
 
 
-def said(words: str) -> None:
+def print_message(words: str) -> None:
     """Tell something on standard error."""
     print_line(words, style="dim", stderr=True)
 

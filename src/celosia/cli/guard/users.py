@@ -12,7 +12,7 @@ import typer
 
 from celosia.cli.account.options import commands
 from celosia.cli.completion import offer, roles
-from celosia.cli.guard.opening import ConfigOption, opened, print_table, said
+from celosia.cli.guard.opening import ConfigOption, open_guard, print_message, print_table
 from celosia.core.errors import ParameterError
 
 user = commands("user", "Add and list users, give and revoke keys.")
@@ -35,9 +35,9 @@ def _add(
     """Add a user and print the key, once."""
     from celosia.guard.auth.identity import Identity
 
-    with opened(config) as guard:
+    with open_guard(config) as guard:
         key = guard.add_user(Identity.local(), name, role, _expires(days))
-    said(f"The key of {name} ({role}) follows; it is shown this once{_until(days)}.")
+    print_message(f"The key of {name} ({role}) follows; it is shown this once{_until(days)}.")
     print_key(key)
 
 
@@ -50,9 +50,11 @@ def _key(
     """Give a user another key; revoke the one before when it is no longer used."""
     from celosia.guard.auth.identity import Identity
 
-    with opened(config) as guard:
+    with open_guard(config) as guard:
         key = guard.add_key(Identity.local(), name, _expires(days))
-    said(f"A key of {name} follows; it is shown this once{_until(days)}. Those before stay valid until revoked.")
+    print_message(
+        f"A key of {name} follows; it is shown this once{_until(days)}. Those before stay valid until revoked."
+    )
     print_key(key)
 
 
@@ -62,7 +64,7 @@ def _list(config: ConfigOption = Path("guard.toml")) -> None:
     from celosia.guard.auth.directory import now
     from celosia.guard.auth.identity import Identity
 
-    with opened(config) as guard:
+    with open_guard(config) as guard:
         users = guard.users(Identity.local())
     at = now()
     rows = [
@@ -81,9 +83,9 @@ def _revoke(
     """End all keys of a user, or one key, at once and for good."""
     from celosia.guard.auth.identity import Identity
 
-    with opened(config) as guard:
+    with open_guard(config) as guard:
         ended = guard.revoke(Identity.local(), name)
-    said(f"Revoked {', '.join(ended)}." if ended else "There was nothing left to revoke.")
+    print_message(f"Revoked {', '.join(ended)}." if ended else "There was nothing left to revoke.")
 
 
 def print_key(key: str) -> None:

@@ -15,7 +15,7 @@ from celosia.cli.account.options import commands, spread
 from celosia.cli.account.show import waiting
 from celosia.cli.completion import methods, models, offer
 from celosia.cli.costs import cost, left
-from celosia.cli.guard.opening import print_table, said
+from celosia.cli.guard.opening import print_message, print_table
 from celosia.cli.learn_models import MODELS, Model, find_model
 from celosia.cli.query.commands import Remembered, Spending
 from celosia.cli.query.schema_check import refuse_nameless
@@ -276,7 +276,7 @@ def _models() -> None:
     """List the models and their methods."""
     rows = [[model.word, model.target or "–", ", ".join(_marked(model)), model.about] for model in MODELS.values()]
     print_table(["Model", "Target", "Methods", "What"], rows)
-    said("Methods with a star learn from sums: they are run inside the database, and no row leaves it.")
+    print_message("Methods with a star learn from sums: they are run inside the database, and no row leaves it.")
 
 
 def _marked(model: Model) -> list[str]:

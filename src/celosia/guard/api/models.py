@@ -51,13 +51,13 @@ Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME_LENGTH, pattern=r"
 
 
 class _Incoming(BaseModel):
-    """What comes in: nothing but what is known, of the types that are said."""
+    """A request body: strict types, no unknown fields."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
 class AskBody(_Incoming):
-    """A question: what is asked, of which data set, and what it may cost or how far off it may be."""
+    """A query: its data set, its SQL or plan, and its cost or error."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -91,7 +91,7 @@ class LimitBody(_Incoming):
     mu: BoundedNumberText | None = None
 
     def guarantee(self) -> Guarantee:
-        """Return the guarantee that is meant."""
+        """Return the guarantee of the limit."""
         match (self.epsilon, self.delta, self.rho, self.mu):
             case (str(epsilon), None, None, None):
                 return PureDP(epsilon=epsilon)
@@ -105,17 +105,17 @@ class LimitBody(_Incoming):
 
 
 class WindowBody(LimitBody):
-    """A limit for every stretch of time."""
+    """A limit for a period of time."""
 
     seconds: Annotated[int, Field(ge=1)]
 
     def window(self) -> Window:
-        """Return the window that is meant."""
+        """Return the window."""
         return Window(seconds=self.seconds, limit=self.guarantee())
 
 
 class PolicyBody(LimitBody):
-    """A budget to be set: for a data set, an analyst, or an analyst on a data set."""
+    """A budget for a data set, an analyst, or an analyst on a data set."""
 
     model_config = ConfigDict(json_schema_extra={"anyOf": [{"required": ["dataset"]}, {"required": ["analyst"]}]})
 
@@ -126,7 +126,7 @@ class PolicyBody(LimitBody):
     allow_real: bool = False
 
     def policy(self) -> Policy:
-        """Return the policy that is meant."""
+        """Return the policy."""
         window = None if self.window is None else self.window.window()
         return Policy(limit=self.guarantee(), accountant=self.accountant, window=window, allow_real=self.allow_real)
 
@@ -139,7 +139,7 @@ class BoundsBody(_Incoming):
 
 
 class NewUserBody(_Incoming):
-    """A user to be added, whose first key lasts so many days."""
+    """A new user, whose first key is valid for ``days``."""
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._@+-]{0,63}$")]
     role: Literal["owner", "curator", "analyst", "auditor"]
@@ -147,10 +147,10 @@ class NewUserBody(_Incoming):
 
 
 class KeyBody(_Incoming):
-    """A key to be added, which lasts so many days."""
+    """A new key, valid for ``days``."""
 
     days: Annotated[int, Field(ge=1, le=3660)] | None = None
 
     def expires(self, at: dt.datetime) -> dt.datetime | None:
-        """Return when a key that is given now ends."""
+        """Return the expiry of a key that is created ``at`` this time."""
         return None if self.days is None else at + dt.timedelta(days=self.days)

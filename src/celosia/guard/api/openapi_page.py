@@ -1,8 +1,7 @@
-"""The API's OpenAPI document, and a page that shows it: plain HTML, rendered here, which loads nothing from elsewhere.
+"""The OpenAPI document of the API, and a plain HTML page of it that loads nothing from other servers.
 
-The usual viewers come from other people's servers, and would tell them who reads. This page is a list of operations,
-what each takes and replies, the shapes of the bodies, and the problems that can occur, under the addresses by which
-replies refer to them.
+The usual viewers load from third parties, which then learn who reads the page. This page lists the operations with
+their parameters and replies, the schemas of bodies, and the problems, at the addresses that replies refer to.
 """
 
 import json
@@ -37,13 +36,13 @@ dt { font-weight: bold; margin-top: .6rem; }
 """The style sheet of the page."""
 
 
-def document(app: "FastAPI") -> dict[str, Any]:
-    """Return the OpenAPI document of an application, made once."""
+def openapi_document(app: "FastAPI") -> dict[str, Any]:
+    """Return the OpenAPI document of an application, cached."""
     if app.openapi_schema is None:
         made = get_openapi(title=app.title, version=app.version, description=_ABOUT, routes=app.routes)
         schemas = made.setdefault("components", {}).setdefault("schemas", {})
         schemas["ProblemReply"] = ProblemReply.model_json_schema()
-        for unused in ("HTTPValidationError", "ValidationError"):  # the framework's own, which is never sent
+        for unused in ("HTTPValidationError", "ValidationError"):  # the framework's own, never sent
             schemas.pop(unused, None)
         app.openapi_schema = made
     return app.openapi_schema

@@ -20,7 +20,7 @@ from celosia.core.exact import safe_repr
 from celosia.guard.auth.identity import LOCAL, Identity
 from celosia.guard.errors import NotFoundError
 from celosia.guard.roles import Role
-from celosia.guard.storage.tables import KEYS, USERS, moment, written
+from celosia.guard.storage.tables import KEYS, USERS, format_time, parse_time
 from celosia.noise.source import SYSTEM
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ INVALID: Final = "The key or token is not valid: it is mistyped, expired or revo
 
 _KEY: Final = re.compile(r"celosia_([0-9a-f]{12})_[0-9a-f]{64}", re.ASCII)
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9._@+-]{0,63}", re.ASCII)
-_NOBODY: Final = "0" * 64  # no text is known to have this digest
+_NO_DIGEST: Final = "0" * 64  # no text is known to have this digest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,18 +96,18 @@ class Directory:
             )
         role = Role.of(role)
         with self._ledger.store.transaction() as connection:
-            if _is_there(connection, name):
+            if _user_exists(connection, name):
                 raise ParameterError(
                     f"There is a user {safe_repr(name)} already: give a new key with celosia guard user key {name}."
                 )
-            connection.execute(sa.insert(USERS).values(name=name, role=role.value, created=written(self._now())))
+            connection.execute(sa.insert(USERS).values(name=name, role=role.value, created=format_time(self._now())))
             self._ledger.record("user added", {"user": name, "role": role.value, "by": by}, connection=connection)
             return self._add_key(connection, name, by, expires)
 
     def add_key(self, name: str, *, by: str, expires: dt.datetime | None = None) -> str:
         """Give a user one more key; those given before stay valid until they are revoked."""
         with self._ledger.store.transaction() as connection:
-            if not _is_there(connection, name):
+            if not _user_exists(connection, name):
                 raise NotFoundError(kind="user", name=name)
             return self._add_key(connection, name, by, expires)
 
@@ -117,10 +117,16 @@ class Directory:
             raise ParameterError(
                 f"expires must be a moment to come, with its time zone, not {safe_repr(expires.isoformat())}."
             )
-        identifier, secret = hexadecimal(12, self._source), hexadecimal(64, self._source)
+        identifier, secret = draw_hexadecimal(12, self._source), draw_hexadecimal(64, self._source)
         key = f"celosia_{identifier}_{secret}"
-        until = None if expires is None else written(expires)
-        row = {"id": identifier, "user": name, "digest": _digest(key), "created": written(created), "expires": until}
+        until = None if expires is None else format_time(expires)
+        row = {
+            "id": identifier,
+            "user": name,
+            "digest": _digest(key),
+            "created": format_time(created),
+            "expires": until,
+        }
         connection.execute(sa.insert(KEYS).values(**row))
         body = {"user": name, "key": identifier, "digest": row["digest"], "expires": until, "by": by}
         self._ledger.record("key added", body, connection=connection)
@@ -129,13 +135,13 @@ class Directory:
     def revoke(self, target: str, *, by: str) -> tuple[str, ...]:
         """End all keys of a user, or the one with this id; return the ids of those that were ended."""
         with self._ledger.store.transaction() as connection:
-            column = KEYS.c.user if _is_there(connection, target) else KEYS.c.id
+            column = KEYS.c.user if _user_exists(connection, target) else KEYS.c.id
             query = sa.select(KEYS.c.id, KEYS.c.user, KEYS.c.revoked).where(column == target)
             keys = connection.execute(query).all() if is_user_name(target) else []
             if not keys:
                 raise NotFoundError(kind="user or key", name=target)
             ended = [key for key in keys if key.revoked is None]
-            at = written(self._now())
+            at = format_time(self._now())
             for key in ended:
                 connection.execute(sa.update(KEYS).where(KEYS.c.id == key.id).values(revoked=at))
                 body = {"user": key.user, "key": key.id, "by": by}
@@ -149,7 +155,7 @@ class Directory:
             keys = connection.execute(sa.select(KEYS).order_by(KEYS.c.created, KEYS.c.id)).all()
         owned: dict[str, list[KeyCard]] = {user.name: [] for user in users}
         for key in keys:
-            created, expires, revoked = moment(key.created), moment(key.expires), moment(key.revoked)
+            created, expires, revoked = parse_time(key.created), parse_time(key.expires), parse_time(key.revoked)
             assert created is not None  # noqa: S101 - for the type checker: the column is never null
             owned[key.user].append(KeyCard(id=key.id, created=created, expires=expires, revoked=revoked))
         return tuple(UserCard(name=user.name, role=Role(user.role), keys=tuple(owned[user.name])) for user in users)
@@ -157,24 +163,24 @@ class Directory:
     def exists(self, name: str) -> bool:
         """Whether there is a user of this name."""
         with self._ledger.store.reading() as connection:
-            return _is_there(connection, name)
+            return _user_exists(connection, name)
 
     def check(self, key: str) -> Identity:
         """Return whose key it is, or refuse it in the same words and the same time whatever is wrong with it."""
         form = _KEY.fullmatch(key)
-        found = self._found(form[1] if form else "")
-        stored = _NOBODY if found is None else found[0]
+        found = self._find_key(form[1] if form else "")
+        stored = _NO_DIGEST if found is None else found[0]
         same = hmac.compare_digest(_digest(key), stored)
         if found is None or not same or found[1] is None:
             raise NotAllowedError(INVALID)
         return found[1]
 
-    def holder(self, key_id: str) -> Identity | None:
+    def find_holder(self, key_id: str) -> Identity | None:
         """Return who has a key that is still valid; None if it ended."""
-        found = self._found(key_id)
+        found = self._find_key(key_id)
         return None if found is None else found[1]
 
-    def _found(self, key_id: str) -> tuple[str, Identity | None] | None:
+    def _find_key(self, key_id: str) -> tuple[str, Identity | None] | None:
         """The digest of a key, and whom it lets in as long as it is valid."""
         columns = (KEYS.c.digest, KEYS.c.expires, KEYS.c.revoked, USERS.c.name, USERS.c.role)
         query = sa.select(*columns).join_from(KEYS, USERS).where(KEYS.c.id == key_id)
@@ -182,7 +188,7 @@ class Directory:
             row = connection.execute(query).first()
         if row is None:
             return None
-        until = moment(row.expires)
+        until = parse_time(row.expires)
         if row.revoked is not None or (until is not None and until <= self._now()):
             return row.digest, None
         return row.digest, Identity(name=row.name, role=Role(row.role), key_id=key_id, until=until)
@@ -193,13 +199,13 @@ def is_user_name(name: object) -> bool:
     return isinstance(name, str) and name != LOCAL and _NAME.fullmatch(name) is not None
 
 
-def _is_there(connection: "Connection", name: object) -> bool:
+def _user_exists(connection: "Connection", name: object) -> bool:
     # What no user can be called, a database may not even take for a text.
     query = sa.select(USERS.c.name).where(USERS.c.name == name)
     return is_user_name(name) and connection.execute(query).first() is not None
 
 
-def hexadecimal(digits: int, source: "Source" = SYSTEM) -> str:
+def draw_hexadecimal(digits: int, source: "Source" = SYSTEM) -> str:
     """Return random hexadecimal digits, four bits each."""
     words = source.words(-(-digits // 16)).tolist()
     return "".join(f"{word:016x}" for word in words)[:digits]

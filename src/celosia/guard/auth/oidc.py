@@ -28,18 +28,18 @@ ALGORITHMS: Final[dict[str, tuple[str, ...]]] = {
 }
 """The signatures that are accepted, by the kind of key that verifies them."""
 
-_PUBLIC: Final = ("kty", "kid", "use", "alg", "n", "e", "crv", "x", "y")
+_PUBLIC_FIELDS: Final = ("kty", "kid", "use", "alg", "n", "e", "crv", "x", "y")
 _UNREADABLE: Final = "Tokens cannot be checked now: the keys of the identity provider cannot be read. Try again later."
-_LONGEST_TOKEN: Final = 16_384
-_LONGEST_NAME: Final = 180
-_LARGEST: Final = 1_048_576
-_MOST_KEYS: Final = 100
-_SECONDS: Final = 5.0
-_KEPT: Final = 600.0  # then they are read again
-_STALE: Final = 86_400.0  # and this long they serve if they cannot be
-_PAUSE: Final = 30.0  # between two readings
+_MAX_TOKEN_LENGTH: Final = 16_384
+_MAX_NAME_LENGTH: Final = 180
+_MAX_KEY_SET_BYTES: Final = 1_048_576
+_MAX_KEYS: Final = 100
+_FETCH_SECONDS: Final = 5.0
+_REFRESH_SECONDS: Final = 600.0  # then they are read again
+_MAX_STALE_SECONDS: Final = 86_400.0  # and this long they serve if they cannot be
+_MIN_REFRESH_SECONDS: Final = 30.0  # between two readings
 _LEEWAY: Final = 30
-_LEAST_RSA_BITS: Final = 2_048
+_MIN_RSA_BITS: Final = 2_048
 
 
 class PublicKeys:
@@ -52,41 +52,41 @@ class PublicKeys:
         self._read = fetch if read is None else read
         self._clock = clock
         self._lock = threading.Lock()
-        self._keys: tuple[dict[str, Any], ...] = ()
+        self._parse_keys: tuple[dict[str, Any], ...] = ()
         self._loaded: float | None = None
         self._tried: float | None = None
 
     def find(self, kid: str | None, algorithm: str) -> dict[str, Any] | None:
         """Return the key that a token names, if it is one for this algorithm; without a name the only one there is."""
         now = self._clock()
-        fitting = self._fitting(kid, algorithm)
-        wanted = self._loaded is None or now - self._loaded >= _KEPT or not fitting
+        fitting = self._find_fitting(kid, algorithm)
+        wanted = self._loaded is None or now - self._loaded >= _REFRESH_SECONDS or not fitting
         # While one looks, the others go on with what there is: a provider that is slow does not hold everybody up.
         if wanted and self._lock.acquire(blocking=self._loaded is None):
             try:
                 self._refresh(now)
             finally:
                 self._lock.release()
-            fitting = self._fitting(kid, algorithm)
-        if self._loaded is None or now - self._loaded >= _STALE:
+            fitting = self._find_fitting(kid, algorithm)
+        if self._loaded is None or now - self._loaded >= _MAX_STALE_SECONDS:
             raise NotAllowedError(_UNREADABLE)
         return fitting[0] if len(fitting) == 1 else None
 
-    def _fitting(self, kid: str | None, algorithm: str) -> list[dict[str, Any]]:
+    def _find_fitting(self, kid: str | None, algorithm: str) -> list[dict[str, Any]]:
         return [
             key
-            for key in self._keys
+            for key in self._parse_keys
             if algorithm in ALGORITHMS[key["kty"]]
             and key.get("alg", algorithm) == algorithm
             and (kid is None or key.get("kid") == kid)
         ]
 
     def _refresh(self, now: float) -> None:
-        if self._tried is not None and now - self._tried < _PAUSE:
+        if self._tried is not None and now - self._tried < _MIN_REFRESH_SECONDS:
             return
         self._tried = now
         try:
-            self._keys = _keys(json.loads(self._read(self._place)))
+            self._parse_keys = _parse_keys(json.loads(self._read(self._place)))
         except Exception:  # noqa: BLE001 - whatever is wrong over there, the keys that were read before go on
             return
         self._loaded = now
@@ -96,29 +96,29 @@ def fetch(place: str) -> str:
     """Return the text at an address or in a file: no redirects, not for long, and not more than a megabyte."""
     if "://" not in place:
         with Path(place).open("rb") as stream:
-            return stream.read(_LARGEST).decode("utf-8")
+            return stream.read(_MAX_KEY_SET_BYTES).decode("utf-8")
     httpx = require("httpx", extra="guard")
-    end, parts, size = time.monotonic() + _SECONDS, [], 0
-    with httpx.stream("GET", place, timeout=_SECONDS, follow_redirects=False) as response:
+    end, parts, size = time.monotonic() + _FETCH_SECONDS, [], 0
+    with httpx.stream("GET", place, timeout=_FETCH_SECONDS, follow_redirects=False) as response:
         for part in response.iter_bytes():
             parts.append(part)
             size += len(part)
-            if size > _LARGEST or time.monotonic() > end:
+            if size > _MAX_KEY_SET_BYTES or time.monotonic() > end:
                 raise ValueError("The keys are too long, or take too long.")
         if response.status_code != 200:
             raise ValueError("The keys are not there.")
     return b"".join(parts).decode("utf-8")
 
 
-def _keys(document: object) -> tuple[dict[str, Any], ...]:
+def _parse_keys(document: object) -> tuple[dict[str, Any], ...]:
     listed = document.get("keys") if isinstance(document, dict) else None
-    if not isinstance(listed, list) or len(listed) > _MOST_KEYS:
+    if not isinstance(listed, list) or len(listed) > _MAX_KEYS:
         raise ValueError("This is no set of keys.")
-    found = [key for key in listed if isinstance(key, dict) and _signs(key)]
-    return tuple({name: key[name] for name in _PUBLIC if name in key} for key in found)
+    found = [key for key in listed if isinstance(key, dict) and _is_signing_key(key)]
+    return tuple({name: key[name] for name in _PUBLIC_FIELDS if name in key} for key in found)
 
 
-def _signs(key: Mapping[str, Any]) -> bool:
+def _is_signing_key(key: Mapping[str, Any]) -> bool:
     kind = key.get("kty")
     return isinstance(kind, str) and kind in ALGORITHMS and key.get("use", "sig") == "sig"
 
@@ -128,13 +128,13 @@ class TokenChecker:
 
     def __init__(self, oidc: Oidc, *, keys: PublicKeys | None = None) -> None:
         self._oidc = oidc
-        self._keys = PublicKeys(oidc.jwks) if keys is None else keys
+        self._parse_keys = PublicKeys(oidc.jwks) if keys is None else keys
 
     def check(self, token: str) -> Identity:
         """Return who it is, or refuse the token."""
         claims = self._claims(token)
         name, role = claims.get(self._oidc.name_claim), self._role(claims)
-        if not isinstance(name, str) or not 0 < len(name) <= _LONGEST_NAME or not name.isprintable():
+        if not isinstance(name, str) or not 0 < len(name) <= _MAX_NAME_LENGTH or not name.isprintable():
             raise NotAllowedError(INVALID)
         if role is None:
             raise NotAllowedError("The token is valid, but its claims give no role here: ask the owner of the guard.")
@@ -146,8 +146,8 @@ class TokenChecker:
         jwt = require("jwt", extra="guard")
         claims: dict[str, Any] | None = None
         try:
-            if len(token) <= _LONGEST_TOKEN:
-                claims = self._verified(jwt, token)
+            if len(token) <= _MAX_TOKEN_LENGTH:
+                claims = self._decode(jwt, token)
         except CelosiaError:
             raise
         except Exception:  # noqa: BLE001, S110 - what is wrong with it is nobody's business: refused below
@@ -156,17 +156,17 @@ class TokenChecker:
             raise NotAllowedError(INVALID)
         return claims
 
-    def _verified(self, jwt: Any, token: str) -> dict[str, Any] | None:
+    def _decode(self, jwt: Any, token: str) -> dict[str, Any] | None:
         header = jwt.get_unverified_header(token)
         algorithm, kid = header.get("alg"), header.get("kid")
         known = any(algorithm in names for names in ALGORITHMS.values())
         if not known or "crit" in header or not (kid is None or isinstance(kid, str)):
             return None
-        found = self._keys.find(kid, algorithm)
+        found = self._parse_keys.find(kid, algorithm)
         if found is None:
             return None
         key = jwt.PyJWK(found, algorithm=algorithm)
-        if found["kty"] == "RSA" and key.key.key_size < _LEAST_RSA_BITS:
+        if found["kty"] == "RSA" and key.key.key_size < _MIN_RSA_BITS:
             return None
         claims: dict[str, Any] = jwt.decode(
             token,

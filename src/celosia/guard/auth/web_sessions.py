@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Final
 import sqlalchemy as sa
 
 from celosia.core.errors import NotAllowedError
-from celosia.guard.auth.directory import Directory, hexadecimal, now
+from celosia.guard.auth.directory import Directory, draw_hexadecimal, now
 from celosia.guard.auth.identity import Identity
 from celosia.guard.roles import Role
-from celosia.guard.storage.tables import VISITS, moment, written
+from celosia.guard.storage.tables import WEB_SESSIONS, format_time, parse_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,28 +38,37 @@ class WebSessions:
 
     def open(self, identity: Identity, *, hours: int) -> str:
         """Begin a visit and return its secret; it does not outlast what the identity was proved by."""
-        secret, at = hexadecimal(64), self._now()
+        secret, at = draw_hexadecimal(64), self._now()
         until = at + dt.timedelta(hours=hours)
         if identity.until is not None:
             until = min(until, identity.until)
-        row = {"name": identity.name, "role": identity.role.value, "key_id": identity.key_id, "until": written(until)}
+        row = {
+            "name": identity.name,
+            "role": identity.role.value,
+            "key_id": identity.key_id,
+            "until": format_time(until),
+        }
         with self._ledger.store.transaction() as connection:
-            connection.execute(sa.delete(VISITS).where(VISITS.c.until <= written(at)))  # those that nobody ended
-            connection.execute(sa.insert(VISITS).values(digest=_digest(secret), **row))
+            connection.execute(
+                sa.delete(WEB_SESSIONS).where(WEB_SESSIONS.c.until <= format_time(at))
+            )  # those that nobody ended
+            connection.execute(sa.insert(WEB_SESSIONS).values(digest=_digest(secret), **row))
         return secret
 
-    def visitor(self, secret: str) -> Identity:
+    def find_identity(self, secret: str) -> Identity:
         """Return who is visiting; refuse a visit that ended, or whose key did."""
         if not _is_secret(secret):
             raise NotAllowedError(_ENDED)
-        query = sa.select(VISITS).where(VISITS.c.digest == _digest(secret), VISITS.c.until > written(self._now()))
+        query = sa.select(WEB_SESSIONS).where(
+            WEB_SESSIONS.c.digest == _digest(secret), WEB_SESSIONS.c.until > format_time(self._now())
+        )
         with self._ledger.store.reading() as connection:
             row = connection.execute(query).first()
         if row is None:
             raise NotAllowedError(_ENDED)
         if row.key_id is None:
-            return Identity(name=row.name, role=Role(row.role), until=moment(row.until))
-        identity = self._directory.holder(row.key_id)
+            return Identity(name=row.name, role=Role(row.role), until=parse_time(row.until))
+        identity = self._directory.find_holder(row.key_id)
         if identity is None:
             raise NotAllowedError(_ENDED)
         return identity
@@ -68,7 +77,7 @@ class WebSessions:
         """End a visit; one that is not there is no matter."""
         if _is_secret(secret):
             with self._ledger.store.transaction() as connection:
-                connection.execute(sa.delete(VISITS).where(VISITS.c.digest == _digest(secret)))
+                connection.execute(sa.delete(WEB_SESSIONS).where(WEB_SESSIONS.c.digest == _digest(secret)))
 
 
 def _is_secret(secret: object) -> bool:

@@ -1,7 +1,6 @@
-"""What a guard replies, read on the client's side: tables without rows, budgets, and questions of the past.
+"""Read a guard's replies on the client: tables without rows, budgets, and past queries.
 
-A client trusts its guard no further than it must: every field that it uses has its type checked, and what is added by a
-newer guard is left alone.
+The client checks the type of every field that it uses, and ignores fields that a newer guard adds.
 """
 
 import dataclasses
@@ -26,11 +25,11 @@ _STATES: Final = {"committed": "answered"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PastQuestion:
-    """A question that was asked of a guard: what it was, what it cost, and what became of it.
+class PastQuery:
+    """A past query: its text, its cost and its state.
 
     ``state`` is ``"answered"``, ``"repeated"`` (from the store, at no cost to the data set), ``"failed"``, or
-    ``"reserved"`` while it is being answered; all are paid for.
+    ``"reserved"`` while it is computed; all are paid for.
     """
 
     id: str
@@ -43,7 +42,7 @@ class PastQuestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
-    """What a data set may spend, has spent, and what is left to whoever asks."""
+    """The budget of a data set, what is spent, and what remains to this analyst."""
 
     limit: Guarantee
     spent: Guarantee
@@ -51,7 +50,7 @@ class Budget:
 
 
 def read_formats(reply: object, url: str) -> None:
-    """Check that a guard writes plans, previews and releases as they are read here."""
+    """Check that a guard uses the same formats of plans, previews and releases."""
     if not isinstance(reply, dict) or not isinstance(reply.get("datasets"), list):
         raise GuardUnreachableError(f"What answers at {url} is no guard: check the address.")
     found = reply.get("formats")
@@ -65,7 +64,7 @@ def read_formats(reply: object, url: str) -> None:
 
 
 def read_tables(card: object) -> dict[str, Table]:
-    r"""Return the tables of a data set by name, with their schemas and without rows."""
+    """Return the tables of a data set by name, with their schemas and without rows."""
     tables = [_table(item) for item in listed(_field(card, "tables"), "tables")]
     named = {table.name: table for table in tables}
     if not named or len(named) != len(tables):
@@ -94,7 +93,7 @@ def _table(value: object) -> Table:
 
 
 def read_budget(reply: object, dataset: str) -> Budget:
-    """Return the budget of a data set from what a guard says of all that bear on it."""
+    """Return the budget of a data set from the guard's lines of all budgets that apply to it."""
     lines = [_fields(line) for line in listed(_field(reply, "lines"), "lines")]
     lines = [line for line in lines if line.get("dataset") in (dataset, None)]
     own = [line for line in lines if line.get("dataset") == dataset and line.get("analyst") is None]
@@ -103,11 +102,13 @@ def read_budget(reply: object, dataset: str) -> Budget:
     left = [_guarantee(line, "remaining") for line in [*own, *lines]]
     windows = [_fields(line["window"]) for line in lines if line.get("window") is not None]
     left += [_guarantee(window, "remaining") for window in windows if window.get("remaining") is not None]
-    return Budget(limit=_guarantee(own[0], "limit"), spent=_guarantee(own[0], "spent"), remaining=reduce(_least, left))
+    return Budget(
+        limit=_guarantee(own[0], "limit"), spent=_guarantee(own[0], "spent"), remaining=reduce(_smaller, left)
+    )
 
 
-def _least(one: Guarantee, other: Guarantee) -> Guarantee:
-    """The smaller of two, number by number; one of another kind cannot be compared, and is left out."""
+def _smaller(one: Guarantee, other: Guarantee) -> Guarantee:
+    """Return the smaller of two guarantees, number by number; one of another kind is ignored."""
     if type(one) is not type(other) or isinstance(one, RenyiDP):
         return one
     numbers = {field.name: getattr(one, field.name) for field in dataclasses.fields(one)}
@@ -117,16 +118,16 @@ def _least(one: Guarantee, other: Guarantee) -> Guarantee:
     return dataclasses.replace(one, **smaller)
 
 
-def read_past(reply: object) -> PastQuestion:
-    """Return what became of a question."""
+def read_past_query(reply: object) -> PastQuery:
+    """Return a past query from the guard's reply."""
     state = text(_field(reply, "state"), "state")
     repeated = truth(_field(reply, "repeated"), "repeated")
-    moment = text(_field(reply, "at"), "at")
+    time = text(_field(reply, "at"), "at")
     try:
-        at = dt.datetime.fromisoformat(moment)
+        at = dt.datetime.fromisoformat(time)
     except ValueError:
         raise FormatError("The guard says a time that is not understood.") from None
-    return PastQuestion(
+    return PastQuery(
         id=text(_field(reply, "id"), "id"),
         dataset=text(_field(reply, "dataset"), "dataset"),
         question=text(_field(reply, "question"), "question"),

@@ -1,9 +1,9 @@
-"""How the client speaks HTTP to a guard: what is sent again, how long it waits, and errors as the house knows them.
+"""HTTP transport of the client: retries, timeouts, and errors of the guard as exceptions.
 
-A request that may not have arrived is sent again, with the same idempotency key where it spends; a guard that is busy
-is asked again when it says. Both have an end. What a guard refuses is raised as the error that a session would raise.
-The key goes to the address that was given and nowhere else: redirects are not followed, and without TLS only this
-machine is spoken to.
+A request that may not have arrived is sent again, with the same idempotency key if it spends. A busy guard is retried
+after the time that it names. Both are bounded. An error of the guard is raised as the exception that a session would
+raise. The key is sent to the given address only: redirects are not followed, and without TLS only this machine is
+allowed.
 """
 
 import socket
@@ -24,21 +24,21 @@ if TYPE_CHECKING:
     import httpx
 
 _TRIES: Final = 6
-_FIRST_PAUSE: Final = 0.25
-_LONGEST_PAUSE: Final = 30.0
-_LONGEST_CONNECT: Final = 10.0
-_LONGEST_READ: Final = 60.0
-_LONGEST_OPENING: Final = 15.0
-_LONGEST_BODY: Final = 2**28
-_LONGEST_DETAIL: Final = 2_000
-_LONGEST_KEY: Final = 16_384
-_BUSY: Final = (429, 503)
-_BROKEN: Final = (500, 502, 504)  # of a proxy, if it is no problem of the guard's own
-_AT_HOME: Final = ("localhost", "127.0.0.1", "::1")
+_FIRST_PAUSE_SECONDS: Final = 0.25
+_MAX_PAUSE_SECONDS: Final = 30.0
+_CONNECT_SECONDS: Final = 10.0
+_READ_SECONDS: Final = 60.0
+_OPEN_SECONDS: Final = 15.0
+_MAX_BODY_BYTES: Final = 2**28
+_MAX_DETAIL_LENGTH: Final = 2_000
+_MAX_KEY_LENGTH: Final = 16_384
+_BUSY_STATUSES: Final = (429, 503)
+_PROXY_STATUSES: Final = (500, 502, 504)  # of a proxy, unless the guard sent problem details
+_LOOPBACK_HOSTS: Final = ("localhost", "127.0.0.1", "::1")
 
 
 class Transport:
-    """A way to one guard, with a key. Safe to share between threads."""
+    """HTTP access to one guard with a key. Threads may share it."""
 
     def __init__(
         self,
@@ -50,46 +50,46 @@ class Transport:
         client: "httpx.Client | None" = None,
         pause: Callable[[float], None] = time.sleep,
     ) -> None:
-        self.url = _address(url, verify=verify)
-        self._headers = {"Authorization": f"Bearer {_token(key)}", "Accept": "application/json"}
-        self._patience = float(exact_positive(timeout, name="timeout"))
+        self.url = _check_url(url, verify=verify)
+        self._headers = {"Authorization": f"Bearer {_check_key(key)}", "Accept": "application/json"}
+        self._timeout = float(exact_positive(timeout, name="timeout"))
         self._pause = pause
-        self._client = _client(self._patience, verify) if client is None else client
+        self._make_client = _make_client(self._timeout, verify) if client is None else client
 
     def get(self, path: str, **parameters: str | int | None) -> Any:
-        """Read something; what is None is left out of the address."""
+        """Send GET; parameters that are None are omitted."""
         given = {name: str(value) for name, value in parameters.items() if value is not None}
         return self._send("GET", path, params=given)
 
     def open(self, path: str) -> Any:
-        """Read something for the first time: what answers soon and in words that are understood is a guard."""
+        """Send the first GET; a server that does not answer soon, or not with JSON, is not a guard."""
         try:
-            return self._send("GET", path, patience=min(self._patience, _LONGEST_OPENING), tries=2)
+            return self._send("GET", path, timeout_left=min(self._timeout, _OPEN_SECONDS), tries=2)
         except FormatError:
             raise GuardUnreachableError(f"What answers at {self.url} is no guard: check the address.") from None
 
     def post(self, path: str, body: Mapping[str, Any], *, key: str | None = None) -> Any:
-        """Send something; with a ``key`` it is the same request however often it is sent."""
+        """Send POST; with a ``key`` retries are the same request."""
         return self._send("POST", path, json=dict(body), headers={} if key is None else {"Idempotency-Key": key})
 
     def close(self) -> None:
-        """Let go of the connections."""
-        self._client.close()
+        """Close the connections."""
+        self._make_client.close()
 
     def _send(
         self,
         method: str,
         path: str,
         *,
-        patience: float | None = None,
+        timeout_left: float | None = None,
         tries: int = _TRIES,
         **content: Any,
     ) -> Any:
-        end, pause, failures = time.monotonic() + (patience or self._patience), _FIRST_PAUSE, 0
+        end, pause, failures = time.monotonic() + (timeout_left or self._timeout), _FIRST_PAUSE_SECONDS, 0
         while True:
-            if patience is not None:
-                content["timeout"] = max(end - time.monotonic(), _FIRST_PAUSE)
-            outcome = self._once(method, path, **content)
+            if timeout_left is not None:
+                content["timeout"] = max(end - time.monotonic(), _FIRST_PAUSE_SECONDS)
+            outcome = self._try(method, path, **content)
             if not isinstance(outcome, _Failure):
                 return outcome
             wait = pause if outcome.wait is None else outcome.wait
@@ -97,22 +97,22 @@ class Transport:
             if not outcome.again or failures >= tries or time.monotonic() + wait > end:
                 raise outcome.error
             self._pause(wait)
-            pause = min(2 * pause, _LONGEST_PAUSE)
+            pause = min(2 * pause, _MAX_PAUSE_SECONDS)
 
-    def _once(self, method: str, path: str, *, headers: Mapping[str, str] | None = None, **content: Any) -> Any:
+    def _try(self, method: str, path: str, *, headers: Mapping[str, str] | None = None, **content: Any) -> Any:
         import httpx
 
         sent = {**self._headers, **(headers or {})}
         try:
-            reply = self._client.request(method, f"{self.url}{path}", headers=sent, **content)
+            reply = self._make_client.request(method, f"{self.url}{path}", headers=sent, **content)
         except httpx.TransportError as error:
-            return _unreached(error, self.url)
-        return _content(reply) if reply.status_code == 200 else _refusal(reply, self.url)
+            return _unreachable(error, self.url)
+        return _read_content(reply) if reply.status_code == 200 else _classify_reply(reply, self.url)
 
 
 @dataclass(frozen=True, slots=True)
 class _Failure:
-    """What to raise, whether to ask again, after how many seconds, and whether it counts as a failure."""
+    """An error to raise, whether to retry, after how many seconds, and whether it counts as a failure."""
 
     error: CelosiaError
     again: bool = True
@@ -120,7 +120,7 @@ class _Failure:
     counts: bool = True
 
 
-def _client(patience: float, verify: bool | str) -> "httpx.Client":  # noqa: FBT001 - as httpx has it
+def _make_client(timeout_left: float, verify: bool | str) -> "httpx.Client":  # noqa: FBT001 - as httpx has it
     require("httpx", extra="guard")
     import httpx
 
@@ -130,22 +130,22 @@ def _client(patience: float, verify: bool | str) -> "httpx.Client":  # noqa: FBT
         raise ParameterError(
             f"verify must be True, False or a file with the certificates that are trusted, not {safe_repr(verify)}."
         ) from None
-    limits = httpx.Timeout(min(patience, _LONGEST_READ), connect=min(patience, _LONGEST_CONNECT))
+    limits = httpx.Timeout(min(timeout_left, _READ_SECONDS), connect=min(timeout_left, _CONNECT_SECONDS))
     return httpx.Client(timeout=limits, verify=trusted, follow_redirects=False)
 
 
-def _address(url: object, *, verify: bool | str) -> str:
+def _check_url(url: object, *, verify: bool | str) -> str:
     given = url if isinstance(url, str) else ""
     try:
         parts = urlsplit(given)
-        _ = parts.port  # read, because it is checked only then
+        _ = parts.port  # checked when read
     except ValueError:
         parts = urlsplit("")
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.query or parts.fragment:
         raise ParameterError(
             f"url must be the address of a guard, such as https://guard.example, not {safe_repr(url)}."
         )
-    if parts.scheme == "http" and verify is not False and parts.hostname not in _AT_HOME:
+    if parts.scheme == "http" and verify is not False and parts.hostname not in _LOOPBACK_HOSTS:
         raise ParameterError(
             "url must begin with https://: over http:// everybody on the way could read the key. On a network that "
             "you trust, say verify=False."
@@ -153,18 +153,18 @@ def _address(url: object, *, verify: bool | str) -> str:
     return given.rstrip("/")
 
 
-def _token(key: object) -> str:
-    if isinstance(key, str) and 0 < len(key) <= _LONGEST_KEY and all("!" <= letter <= "~" for letter in key):
+def _check_key(key: object) -> str:
+    if isinstance(key, str) and 0 < len(key) <= _MAX_KEY_LENGTH and all("!" <= letter <= "~" for letter in key):
         return key
     raise ParameterError("key must be the text that the guard's owner has given you, such as celosia_0123456789ab_….")
 
 
-def _content(reply: "httpx.Response") -> Any:
-    return read_json(reply.content, name="The reply", max_length=_LONGEST_BODY)
+def _read_content(reply: "httpx.Response") -> Any:
+    return read_json(reply.content, name="The reply", max_length=_MAX_BODY_BYTES)
 
 
-def _unreached(error: Exception, url: str) -> _Failure:
-    """What it stands for that a request did not arrive, or its reply did not; found by the causes of the error."""
+def _unreachable(error: Exception, url: str) -> _Failure:
+    """Classify a transport error by its causes."""
     import httpx
 
     secured = next((cause for cause in _causes(error) if isinstance(cause, ssl.SSLError)), None)
@@ -193,13 +193,13 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
         error = error.__cause__ or error.__context__
 
 
-def _refusal(reply: "httpx.Response", url: str) -> _Failure:
-    """What a reply that is no answer stands for."""
+def _classify_reply(reply: "httpx.Response", url: str) -> _Failure:
+    """Classify a reply that is not 200."""
     status, wait = reply.status_code, _retry_after(reply)
     if status == 202:
         message = f"The guard at {url} is still answering, or never will, after a crash."
         return _Failure(GuardUnreachableError(message), wait=wait, counts=False)
-    problem = _problem(reply)
+    problem = _read_problem(reply)
     if problem is not None and status == 401:
         message = (
             f"The guard at {url} does not accept this key: it is mistyped, expired or revoked. Ask the guard's owner "
@@ -207,33 +207,33 @@ def _refusal(reply: "httpx.Response", url: str) -> _Failure:
         )
         return _Failure(NotAllowedError(message), again=False)
     if problem is not None:
-        return _Failure(_error_of(problem), again=status in _BUSY, wait=wait)
+        return _Failure(_make_error(problem), again=status in _BUSY_STATUSES, wait=wait)
     hint = " It leads elsewhere: give the address that it leads to." if 300 <= status < 400 else ""
     message = f"What answers at {url} is no guard, or one of another version: it said {status}.{hint}"
     kind = NotAllowedError if status in (401, 403) else GuardUnreachableError
-    return _Failure(kind(message), again=status in (*_BUSY, *_BROKEN), wait=wait)
+    return _Failure(kind(message), again=status in (*_BUSY_STATUSES, *_PROXY_STATUSES), wait=wait)
 
 
-def _problem(reply: "httpx.Response") -> dict[str, Any] | None:
+def _read_problem(reply: "httpx.Response") -> dict[str, Any] | None:
     if not reply.headers.get("content-type", "").startswith("application/problem+json"):
         return None
     try:
-        found = _content(reply)
+        found = _read_content(reply)
     except FormatError:
         return None
     return found if isinstance(found, dict) else None
 
 
-def _error_of(problem: Mapping[str, Any]) -> CelosiaError:
+def _make_error(problem: Mapping[str, Any]) -> CelosiaError:
     name, detail = problem.get("error"), problem.get("detail")
     known = vars(errors).get(name) if isinstance(name, str) else None
     if not (isinstance(known, type) and issubclass(known, CelosiaError)):
         known = CelosiaError
     words = detail if isinstance(detail, str) else "The guard refused, and did not say why."
-    made: CelosiaError = known(words[:_LONGEST_DETAIL])
+    made: CelosiaError = known(words[:_MAX_DETAIL_LENGTH])
     return made
 
 
 def _retry_after(reply: "httpx.Response") -> float | None:
     given = reply.headers.get("retry-after", "")
-    return min(float(given), _LONGEST_PAUSE) if given.isascii() and given.isdigit() and len(given) < 10 else None
+    return min(float(given), _MAX_PAUSE_SECONDS) if given.isascii() and given.isdigit() and len(given) < 10 else None

@@ -15,24 +15,24 @@ from celosia.guard.config.settings import Config, Limits, Oidc
 from celosia.guard.roles import Role
 
 
-def config_of(document: Mapping[str, Any], folder: Path) -> Config:
+def read_config(document: Mapping[str, Any], folder: Path) -> Config:
     """Return the configuration that a TOML document holds; paths are relative to ``folder``."""
-    given = _known(document, Config, "")
+    given = _check_names(document, Config, "")
     if not isinstance(given.get("store"), str):
         raise ParameterError('store must be given, such as store = "sqlite:///ledger.db".')
-    given["store"] = _rooted(given["store"], folder)
+    given["store"] = _resolve_store(given["store"], folder)
     for name in ("certificate", "private_key"):
         if name in given:
             given[name] = _path(given[name], name, folder)
     if "limits" in given:
-        given["limits"] = Limits(**_known(_section(given, "limits"), Limits, "limits."))
+        given["limits"] = Limits(**_check_names(_section(given, "limits"), Limits, "limits."))
     if "oidc" in given:
         given["oidc"] = _oidc(_section(given, "oidc"), folder)
     return Config(**given)
 
 
 def _oidc(section: Mapping[str, Any], folder: Path) -> Oidc:
-    given = _known(section, Oidc, "oidc.")
+    given = _check_names(section, Oidc, "oidc.")
     missing = [need for need in ("issuer", "audience", "jwks", "roles") if need not in given]
     if missing:
         raise ParameterError(f"oidc.{missing[0]} must be given.")
@@ -47,7 +47,7 @@ def _section(given: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     return section
 
 
-def _known(section: Mapping[str, Any], kind: type, prefix: str) -> dict[str, Any]:
+def _check_names(section: Mapping[str, Any], kind: type, prefix: str) -> dict[str, Any]:
     names = [f"{prefix}{one.name}" for one in fields(kind)]
     unknown = [f"{prefix}{name}" for name in section if f"{prefix}{name}" not in names]
     if unknown:
@@ -61,28 +61,28 @@ def _path(value: object, name: str, folder: Path) -> Path:
     return folder / value
 
 
-def _rooted(store: str, folder: Path) -> str:
+def _resolve_store(store: str, folder: Path) -> str:
     """A store in a file, with the file relative to the configuration's folder."""
     path = store.removeprefix("sqlite:///")
     return store if path == store or not path else f"sqlite:///{folder / path}"
 
 
-def text_of(config: Config) -> str:
+def write_config(config: Config) -> str:
     """Return the text of a file from which the same configuration is read."""
     limits = config.limits
     lines = [
         "# The configuration of a Celosía privacy guard. Paths are relative to this file.",
         "",
         "# Budgets, log, users and data sets: sqlite:///FILE, or postgresql://USER:${PASSWORD}@HOST/DATABASE.",
-        f"store = {_quoted(config.store)}",
+        f"store = {_quote(config.store)}",
         "",
         "# Where it listens. Beyond this machine it needs certificate and private_key, or a proxy that speaks TLS.",
-        f"host = {_quoted(config.host)}",
+        f"host = {_quote(config.host)}",
         f"port = {config.port}",
         f"workers = {config.workers}",
         f"behind_proxy = {str(config.behind_proxy).lower()}",
-        _line("certificate", config.certificate, "certificate.pem"),
-        _line("private_key", config.private_key, "private_key.pem"),
+        _path_line("certificate", config.certificate, "certificate.pem"),
+        _path_line("private_key", config.private_key, "private_key.pem"),
         "",
         "# Replies leave after whole slots of this many milliseconds, so that their time says little; 0 is off.",
         f"slot_milliseconds = {config.slot_milliseconds}",
@@ -99,13 +99,13 @@ def text_of(config: Config) -> str:
     return "\n".join([*lines, *_oidc_lines(config.oidc)]) + "\n"
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     # JSON's strings are TOML's, but for one character, and if what is beyond ASCII is left as it is.
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def _line(name: str, path: Path | None, example: str) -> str:
-    return f"# {name} = {_quoted(example)}" if path is None else f"{name} = {_quoted(str(path))}"
+def _path_line(name: str, path: Path | None, example: str) -> str:
+    return f"# {name} = {_quote(example)}" if path is None else f"{name} = {_quote(str(path))}"
 
 
 def _oidc_lines(oidc: Oidc | None) -> list[str]:
@@ -116,11 +116,11 @@ def _oidc_lines(oidc: Oidc | None) -> list[str]:
         jwks="https://login.example/keys.json",
         roles={"researchers": Role.ANALYST},
     )
-    roles = ", ".join(f"{_quoted(claim)} = {_quoted(role.value)}" for claim, role in shown.roles.items())
+    roles = ", ".join(f"{_quote(claim)} = {_quote(role.value)}" for claim, role in shown.roles.items())
     names = ("issuer", "audience", "jwks", "role_claim", "name_claim")
     return [
         "# Bearer tokens of an identity provider, beside keys.",
         f"{mark}[oidc]",
-        *(f"{mark}{name} = {_quoted(getattr(shown, name))}" for name in names),
+        *(f"{mark}{name} = {_quote(getattr(shown, name))}" for name in names),
         f"{mark}roles = {{ {roles} }}",
     ]

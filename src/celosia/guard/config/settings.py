@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from celosia.core.errors import ParameterError
 from celosia.core.exact import safe_repr
-from celosia.guard.addresses import hidden
+from celosia.guard.addresses import hide_secrets
 from celosia.guard.roles import Role
 
 _STORES: Final = ("memory://", "sqlite:///", "postgresql://", "postgres://")
@@ -104,9 +104,8 @@ class Config:
     def __post_init__(self) -> None:
         _check_text(self.store, "store")
         if not self.store.startswith(_STORES):
-            raise ParameterError(
-                f"store must be sqlite:///FILE or postgresql://HOST/DATABASE, not {safe_repr(hidden(self.store))}."
-            )
+            shown = safe_repr(hide_secrets(self.store))
+            raise ParameterError(f"store must be sqlite:///FILE or postgresql://HOST/DATABASE, not {shown}.")
         _check_text(self.host, "host")
         _check_ranges(self, "")
         if not isinstance(self.behind_proxy, bool):
@@ -148,9 +147,9 @@ class Config:
             raise ParameterError(f"The configuration {safe_repr(str(file))} cannot be read as a text.") from None
         except (tomllib.TOMLDecodeError, RecursionError) as error:
             raise ParameterError(f"The configuration {safe_repr(str(file))} is not TOML: {error}") from error
-        from celosia.guard.config.file import config_of
+        from celosia.guard.config.file import read_config
 
-        return config_of(document, file.absolute().parent)
+        return read_config(document, file.absolute().parent)
 
     def to_toml(self) -> str:
         """Return the text of a file with every line explained.
@@ -158,9 +157,9 @@ class Config:
         >>> print(Config(store="sqlite:///ledger.db").to_toml().splitlines()[3])
         store = "sqlite:///ledger.db"
         """
-        from celosia.guard.config.file import text_of
+        from celosia.guard.config.file import write_config
 
-        return text_of(self)
+        return write_config(self)
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write a new file that only its owner can read; one that is there already is not touched."""
@@ -175,7 +174,7 @@ class Config:
             stream.write(self.to_toml())
 
     def __repr__(self) -> str:
-        return f"<Config {self.host}:{self.port}, store {hidden(self.store)}>"
+        return f"<Config {self.host}:{self.port}, store {hide_secrets(self.store)}>"
 
 
 # ------------------------------------------------------------------------------------------------------------ checking
@@ -205,7 +204,7 @@ def _check_address(url: str) -> None:
         secure = named = False
     if not (secure and named):
         raise ParameterError(
-            f"oidc.jwks must be an https address, one of this machine, or a file, not {safe_repr(hidden(url))}."
+            f"oidc.jwks must be an https address, one of this machine, or a file, not {safe_repr(hide_secrets(url))}."
         )
 
 

@@ -83,11 +83,11 @@ class DatasetCard:
             "name": self.name,
             "title": self.title,
             "version": self.version,
-            "tables": [_plain(table) for table in self.tables],
+            "tables": [_table_to_json(table) for table in self.tables],
         }
 
 
-def card_of_table(table: "Table") -> TableCard:
+def make_table_card(table: "Table") -> TableCard:
     """Return what is shown of a table."""
     return TableCard(
         name=table.name,
@@ -99,22 +99,22 @@ def card_of_table(table: "Table") -> TableCard:
         adjacency=table.adjacency.value,
         public=table.public,
         key=table.key,
-        columns=tuple(_column(name, kind) for name, kind in table.schema.items()),
+        columns=tuple(_make_column_card(name, kind) for name, kind in table.schema.items()),
         schema_toml=table.schema.to_toml(),
     )
 
 
-def _column(name: str, kind: "Kind") -> ColumnCard:
+def _make_column_card(name: str, kind: "Kind") -> ColumnCard:
     word = next(word for word, known in KINDS.items() if type(kind) is known)
     declared = {
-        field.name: _json(getattr(kind, field.name))
+        field.name: _to_json(getattr(kind, field.name))
         for field in fields(kind)  # type: ignore[arg-type]  # every kind is a dataclass
         if field.name != "null" and getattr(kind, field.name) is not None
     }
-    return ColumnCard(name=name, kind=word, fields=declared, null=_json(kind.null))
+    return ColumnCard(name=name, kind=word, fields=declared, null=_to_json(kind.null))
 
 
-def _json(value: object) -> Any:
+def _to_json(value: object) -> Any:
     match value:
         case Fraction():
             return value.numerator if value.denominator == 1 else show(value).strip("'")
@@ -127,7 +127,7 @@ def _json(value: object) -> Any:
     return value
 
 
-def _plain(table: TableCard) -> dict[str, Any]:
+def _table_to_json(table: TableCard) -> dict[str, Any]:
     return asdict(table) | {"key": list(table.key), "columns": [asdict(column) for column in table.columns]}
 
 

@@ -18,12 +18,12 @@ from celosia.core.errors import LedgerError, ParameterError
 from celosia.core.exact import safe_repr
 from celosia.data.schema_file import parse_schema_file
 from celosia.data.sources.files import find_files
-from celosia.guard.addresses import hidden
+from celosia.guard.addresses import hide_secrets
 from celosia.guard.auth.directory import now
 from celosia.guard.datasets.dataset import Dataset, PublicTable
-from celosia.guard.datasets.declarations import check_same_unit, schema_text, with_bounds
+from celosia.guard.datasets.declarations import check_same_unit, replace_bounds, schema_text
 from celosia.guard.errors import NotFoundError
-from celosia.guard.storage.tables import DATASETS, written
+from celosia.guard.storage.tables import DATASETS, format_time
 from celosia.guard.storage.tampering import last_digest, row_digest
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from celosia.ledger import Ledger
 
 _NAME: Final = re.compile(r"[^\W\d]\w{0,62}")
-_LONGEST: Final = 10_000
+_MAX_TEXT_LENGTH: Final = 10_000
 
 
 class Catalogue:
@@ -44,9 +44,9 @@ class Catalogue:
     def find(self, name: str, *, connection: "Connection | None" = None) -> Dataset | None:
         """Return a data set as it is now, or as a connection that is reading sees it."""
         if connection is not None:
-            return _found(connection, name)
+            return _find_row(connection, name)
         with self._ledger.store.reading() as own:
-            return _found(own, name)
+            return _find_row(own, name)
 
     def all(self) -> tuple[Dataset, ...]:
         """Return all data sets, by name."""
@@ -55,14 +55,14 @@ class Catalogue:
 
     def check(self, name: str) -> None:
         """Open a data set as a question would; what is wrong with it is told to its keepers."""
-        known = self._known(name)
+        known = self._require(name)
         self.confirm(known)
-        _try_to_open(known)
+        _check_columns(known)
 
     def confirm(self, dataset: Dataset) -> None:
         """Refuse a data set that is not what the log says it became: somebody may have given it other rows."""
         with self._ledger.store.reading() as connection:
-            found, digest = _found(connection, dataset.name), last_digest(connection, dataset.name)
+            found, digest = _find_row(connection, dataset.name), last_digest(connection, dataset.name)
         if found is None or digest != row_digest(_row(found)):
             raise LedgerError(
                 f"The data set {safe_repr(dataset.name)} is not what the log says: its table was changed without a "
@@ -73,53 +73,60 @@ class Catalogue:
 
     def add(self, dataset: Dataset, *, by: str) -> Dataset:
         """Add a data set whose tables can be opened and whose columns are as declared."""
-        checked = _checked(dataset)
-        _try_to_open(checked)
+        normalized = _normalize(dataset)
+        _check_columns(normalized)
         with self._ledger.store.transaction() as connection:
             others = _all(connection)
-            if any(other.name.casefold() == checked.name.casefold() for other in others):
-                raise ParameterError(f"There is a data set {safe_repr(checked.name)} already.")
-            _check_places(checked, others)
-            connection.execute(sa.insert(DATASETS).values(**_row(checked), created=written(now())))
-            body = {"source": hidden(checked.source), "relation": checked.relation, "schema": checked.schema}
-            public = [{"name": one.name, "source": hidden(one.source), "key": list(one.key)} for one in checked.public]
-            allowed = None if checked.analysts is None else list(checked.analysts)
-            self._record(connection, "dataset added", checked, by, **body, public=public, analysts=allowed)
-        return checked
+            if any(other.name.casefold() == normalized.name.casefold() for other in others):
+                raise ParameterError(f"There is a data set {safe_repr(normalized.name)} already.")
+            _check_places(normalized, others)
+            connection.execute(sa.insert(DATASETS).values(**_row(normalized), created=format_time(now())))
+            body = {
+                "source": hide_secrets(normalized.source),
+                "relation": normalized.relation,
+                "schema": normalized.schema,
+            }
+            public = [
+                {"name": one.name, "source": hide_secrets(one.source), "key": list(one.key)}
+                for one in normalized.public
+            ]
+            allowed = None if normalized.analysts is None else list(normalized.analysts)
+            self._record(connection, "dataset added", normalized, by, **body, public=public, analysts=allowed)
+        return normalized
 
     def set_schema(self, name: str, text: str, *, by: str) -> Dataset:
         """Give a data set another schema, that protects the same."""
-        before = self._known(name)
-        file = parse_schema_file(_text(text, "schema"))
+        before = self._require(name)
+        file = parse_schema_file(_check_text(text, "schema"))
         check_same_unit(before.declared, file)
         after = replace(before, schema=schema_text(file), revision=before.revision + 1)
-        _try_to_open(after)
+        _check_columns(after)
         return self._change(before, after, "schema changed", by, schema=after.schema)
 
     def set_bounds(self, name: str, column: str, low: object, high: object, *, by: str) -> Dataset:
         """Give one column other bounds."""
-        before = self._known(name)
-        file = with_bounds(before.declared, column, low, high)
+        before = self._require(name)
+        file = replace_bounds(before.declared, column, low, high)
         after = replace(before, schema=schema_text(file), revision=before.revision + 1)
         new, old = (repr(one.schema[column]) for one in (file, before.declared))
         return self._change(before, after, "bounds changed", by, column=column, declared=new, was=old)
 
     def new_version(self, name: str, *, by: str) -> Dataset:
         """Declare that the rows have changed: answers from before are not given any more."""
-        before = self._known(name)
-        public = tuple(_read(replace(one, schema="")) for one in before.public)
+        before = self._require(name)
+        public = tuple(_read_public_schema(replace(one, schema="")) for one in before.public)
         after = replace(before, public=public, version=before.version + 1, revision=before.revision + 1)
-        _try_to_open(after)
+        _check_columns(after)
         return self._change(before, after, "version changed", by, version=after.version)
 
     def share(self, name: str, analysts: Sequence[str] | None, *, by: str) -> Dataset:
         """Say which analysts may see a data set; None for all."""
-        before = self._known(name)
+        before = self._require(name)
         allowed = None if analysts is None else tuple(sorted(set(analysts)))
         after = replace(before, analysts=allowed, revision=before.revision + 1)
         return self._change(before, after, "dataset shared", by, analysts=None if allowed is None else list(allowed))
 
-    def _known(self, name: str) -> Dataset:
+    def _require(self, name: str) -> Dataset:
         found = self.find(name)
         if found is None:
             raise NotFoundError(kind="data set", name=name)
@@ -127,7 +134,7 @@ class Catalogue:
 
     def _change(self, before: Dataset, after: Dataset, kind: str, by: str, **body: Any) -> Dataset:
         with self._ledger.store.transaction() as connection:
-            if _found(connection, before.name) != before:
+            if _find_row(connection, before.name) != before:
                 raise ParameterError(
                     f"The data set {safe_repr(before.name)} was changed by somebody else meanwhile: look again."
                 )
@@ -149,18 +156,21 @@ class Catalogue:
 # ------------------------------------------------------------------------------------------------------------ checking
 
 
-def _checked(given: Dataset) -> Dataset:
+def _normalize(given: Dataset) -> Dataset:
     """A data set as it is stored: names looked at, paths made absolute, texts canonical, public tables read."""
     name: object = given.name
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise ParameterError(
             f"name must be letters, digits and underscores, such as deaths_2021, not {safe_repr(given.name)}."
         )
-    title = _text(given.title, "title") if given.title else ""
-    file = parse_schema_file(_text(given.schema, "schema"))
-    source = _absolute(_text(given.source, "source"))
+    title = _check_text(given.title, "title") if given.title else ""
+    file = parse_schema_file(_check_text(given.schema, "schema"))
+    source = _make_absolute(_check_text(given.source, "source"))
     relation = given.relation or (file.name if "://" in source else None)
-    public = tuple(_read(replace(one, source=_absolute(_text(one.source, "public")))) for one in given.public)
+    public = tuple(
+        _read_public_schema(replace(one, source=_make_absolute(_check_text(one.source, "public"))))
+        for one in given.public
+    )
     names = [given.name.casefold(), *(one.name.casefold() for one in public)]
     if len(set(names)) != len(names):
         raise ParameterError("Two tables of the data set have the same name: give the public one another.")
@@ -176,14 +186,14 @@ def _checked(given: Dataset) -> Dataset:
     )
 
 
-def _text(value: object, name: str) -> str:
-    longest = 1_000_000 if name == "schema" else _LONGEST
+def _check_text(value: object, name: str) -> str:
+    longest = 1_000_000 if name == "schema" else _MAX_TEXT_LENGTH
     if not isinstance(value, str) or not 0 < len(value) <= longest or "\0" in value:
         raise ParameterError(f"{name} must be a text of 1 to {longest} characters.")
     return value
 
 
-def _absolute(source: str) -> str:
+def _make_absolute(source: str) -> str:
     """A path that means the same wherever a process was started; addresses and variables stay."""
     if "://" in source or source.startswith("${"):
         return source
@@ -192,15 +202,15 @@ def _absolute(source: str) -> str:
     return str(Path(source).expanduser().absolute())
 
 
-def _read(public: PublicTable) -> PublicTable:
-    return replace(public, schema=public.opened().schema.to_toml())
+def _read_public_schema(public: PublicTable) -> PublicTable:
+    return replace(public, schema=public.open_tables().schema.to_toml())
 
 
-def _try_to_open(dataset: Dataset) -> None:
+def _check_columns(dataset: Dataset) -> None:
     """Look at the columns' names and types, as questions about them would."""
     from celosia.query.engines.registry import open_engine
 
-    with open_engine({one.name: one for one in dataset.opened()}) as engine:
+    with open_engine({one.name: one for one in dataset.open_tables()}) as engine:
         engine.check_types()
 
 
@@ -211,7 +221,7 @@ def _check_places(dataset: Dataset, others: Sequence[Dataset]) -> None:
         raise ParameterError(
             "A table that is public here is private elsewhere, or the other way: rows about people stay private."
         )
-    shared = next((other.name for other in rest if own & other.places() or _same(dataset, other)), None)
+    shared = next((other.name for other in rest if own & other.places() or _has_same_source(dataset, other)), None)
     if shared is not None:
         raise ParameterError(
             f"The source of {safe_repr(dataset.name)} is part of the data set {safe_repr(shared)} already: under two "
@@ -219,7 +229,7 @@ def _check_places(dataset: Dataset, others: Sequence[Dataset]) -> None:
         )
 
 
-def _same(one: Dataset, other: Dataset) -> bool:
+def _has_same_source(one: Dataset, other: Dataset) -> bool:
     return (one.source, one.relation) == (other.source, other.relation)
 
 
@@ -254,7 +264,7 @@ def _dataset(row: Any) -> Dataset:
     )
 
 
-def _found(connection: "Connection", name: object) -> Dataset | None:
+def _find_row(connection: "Connection", name: object) -> Dataset | None:
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         return None  # what no data set can be called; a database may not even take it for a text
     row = connection.execute(sa.select(DATASETS).where(DATASETS.c.name == name)).first()

@@ -10,11 +10,11 @@ from celosia.data.schema.schema import Schema
 from celosia.data.schema_file import SchemaFile, parse_schema_file
 from celosia.data.sources.classify import Frame, suggested_name
 from celosia.data.table import Table, table
-from celosia.guard.addresses import expanded
+from celosia.guard.addresses import expand_variables
 from celosia.guard.auth.identity import Identity
-from celosia.guard.datasets.cards import DatasetCard, card_of_table
+from celosia.guard.datasets.cards import DatasetCard, make_table_card
 from celosia.guard.datasets.declarations import declared_table
-from celosia.guard.datasets.places import places_of
+from celosia.guard.datasets.places import find_places
 from celosia.guard.roles import Role
 
 
@@ -35,10 +35,12 @@ class PublicTable:
         object.__setattr__(self, "key", tuple(self.key))  # JSON has lists
         object.__setattr__(self, "name", self.name or suggested_name(self.source))
 
-    def opened(self) -> Table:
+    def open_tables(self) -> Table:
         """Read the table, as its schema says if there is one."""
         schema = Schema.from_toml(self.schema) if self.schema else None
-        return table(expanded(self.source, name="public"), schema=schema, name=self.name, public=True, key=self.key)
+        return table(
+            expand_variables(self.source, name="public"), schema=schema, name=self.name, public=True, key=self.key
+        )
 
     def __repr__(self) -> str:
         return f"<PublicTable {self.name}>"
@@ -70,27 +72,27 @@ class Dataset:
             Table(name=one.name, source=Frame(None), schema=Schema.from_toml(one.schema), public=True, key=one.key)
             for one in self.public
         ]
-        tables = tuple(card_of_table(one) for one in (private, *others))
+        tables = tuple(make_table_card(one) for one in (private, *others))
         return DatasetCard(name=self.name, title=self.title, version=str(self.version), tables=tables)
 
-    def opened(self) -> list[Table]:
+    def open_tables(self) -> list[Table]:
         """Return its tables, ready for a session; of the private one only the names of columns are looked at."""
-        source = expanded(self.source, name="source")
+        source = expand_variables(self.source, name="source")
         relation = self.relation if "://" in source else self.name
         private = replace(self.declared.table(source, name=relation), name=self.name)
-        return [private, *(one.opened() for one in self.public)]
+        return [private, *(one.open_tables() for one in self.public)]
 
-    def visible_to(self, identity: Identity) -> bool:
+    def is_visible_to(self, identity: Identity) -> bool:
         """Whether somebody may see it: all who do not ask, and the analysts that it is for."""
         return identity.role is not Role.ANALYST or self.analysts is None or identity.name in self.analysts
 
     def places(self) -> frozenset[str]:
         """Return where its private rows are."""
-        return places_of(self.source, self.relation)
+        return find_places(self.source, self.relation)
 
     def public_places(self) -> frozenset[str]:
         """Return where its public rows are."""
-        return frozenset(place for one in self.public for place in places_of(one.source))
+        return frozenset(place for one in self.public for place in find_places(one.source))
 
     def __repr__(self) -> str:
         return f"<Dataset {self.name}, version {self.version}>"

@@ -56,24 +56,24 @@ def check_same_unit(old: SchemaFile, new: SchemaFile) -> None:
         raise SchemaError("The schema must keep person and adjacency: the budget was set for whom they protect.")
 
 
-def with_bounds(file: SchemaFile, column: str, low: object, high: object) -> SchemaFile:
+def replace_bounds(file: SchemaFile, column: str, low: object, high: object) -> SchemaFile:
     r"""Return a schema in which one column has other bounds."""
     if column not in file.schema:
         raise NotFoundError(kind="column", name=column)
     kind = file.schema[column]
     if not isinstance(kind, Integer | Real | Date | Timestamp):
         raise SchemaError(f"The column {safe_repr(column)} is {kind!r}, which has no bounds.")
-    changed = _rebounded(kind, _bound(kind, low, "low"), _bound(kind, high, "high"))
+    changed = _replace_bounds(kind, _read_bound(kind, low, "low"), _read_bound(kind, high, "high"))
     return replace(file, schema=Schema({**file.schema, column: changed}))
 
 
-def _rebounded(kind: Integer | Real | Date | Timestamp, low: Any, high: Any) -> Kind:
+def _replace_bounds(kind: Integer | Real | Date | Timestamp, low: Any, high: Any) -> Kind:
     if isinstance(kind, Real):
         return Real(low, high, grid=kind.grid, null=kind.null)
     return type(kind)(low, high, null=kind.null)  # type: ignore[arg-type]  # its own null rule
 
 
-def _bound(kind: Kind, value: Any, name: str) -> Any:
+def _read_bound(kind: Kind, value: Any, name: str) -> Any:
     """A bound as the kind takes it: numbers may come as texts."""
     if isinstance(kind, Date | Timestamp):
         return value

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from celosia.ledger import Policy
 
 
-def scoped_policy(policy: "Guarantee | Policy", datasets: Sequence[Dataset]) -> "Policy":
+def scope_policy(policy: "Guarantee | Policy", datasets: Sequence[Dataset]) -> "Policy":
     r"""Return a policy whose limits protect what the tables of some data sets protect."""
     from celosia.ledger import Policy
 
@@ -38,10 +38,10 @@ def scoped_policy(policy: "Guarantee | Policy", datasets: Sequence[Dataset]) -> 
             "The data sets protect different units or neighbours, so one budget cannot be for all of them: set one for "
             "the analyst on each data set."
         )
-    return _scoped(policy, tables[0])
+    return _scope_limits(policy, tables[0])
 
 
-def _scoped(policy: "Policy", table: "Table") -> "Policy":
+def _scope_limits(policy: "Policy", table: "Table") -> "Policy":
     window = policy.window
     if window is not None:
         window = replace(window, limit=scoped_budget(window.limit, table))

@@ -1,9 +1,8 @@
-"""Headers that tell a browser to trust nothing but this server, and whom a request came from.
+"""Security headers of replies, and the client address behind a reverse proxy.
 
-Every reply forbids framing, sniffing and referrers; pages may load scripts, styles and pictures from this server alone
-(Content Security Policy, no inline script, no ``eval``), replies of the API nothing at all. Nothing is kept in a cache
-but the pages' own static files. Behind a reverse proxy the asker's address is the last one that the proxy wrote: the
-ones before it are words of the asker.
+Every reply forbids framing, sniffing and referrers. Pages may load scripts, styles and images from this server alone
+(Content Security Policy, no inline script, no ``eval``); API replies may load nothing. Only static files may be cached.
+Behind a reverse proxy the client address is the last one in the header: the proxy wrote it, the client chose the others.
 """
 
 from typing import TYPE_CHECKING
@@ -17,10 +16,10 @@ PAGE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
-"""What a page may load, and from where."""
+"""Content Security Policy of the pages."""
 
-_NOTHING = "default-src 'none'; frame-ancestors 'none'"
-_ALWAYS = {
+_API_POLICY = "default-src 'none'; frame-ancestors 'none'"
+_FIXED_HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
@@ -32,7 +31,7 @@ _TWO_YEARS = "max-age=63072000; includeSubDomains"
 
 
 class SecurityHeaders:
-    """Put the headers on every reply (ASGI)."""
+    """Middleware that sets the security headers of every reply."""
 
     def __init__(self, app: "ASGIApp") -> None:
         self._app = app
@@ -43,19 +42,19 @@ class SecurityHeaders:
             await self._app(scope, receive, send)
             return
 
-        async def sending(message: "Message") -> None:
+        async def send_with_headers(message: "Message") -> None:
             if message["type"] == "http.response.start":
-                _adorn(MutableHeaders(scope=message), scope)
+                _set_headers(MutableHeaders(scope=message), scope)
             await send(message)
 
-        await self._app(scope, receive, sending)
+        await self._app(scope, receive, send_with_headers)
 
 
-def _adorn(headers: MutableHeaders, scope: "Scope") -> None:
-    for name, value in _ALWAYS.items():
+def _set_headers(headers: MutableHeaders, scope: "Scope") -> None:
+    for name, value in _FIXED_HEADERS.items():
         headers[name] = value
     page = headers.get("content-type", "").startswith("text/html")
-    headers["Content-Security-Policy"] = PAGE_POLICY if page else _NOTHING
+    headers["Content-Security-Policy"] = PAGE_POLICY if page else _API_POLICY
     if scope["path"].startswith("/static/"):
         headers.setdefault("Cache-Control", "public, max-age=3600")
     else:
@@ -65,10 +64,9 @@ def _adorn(headers: MutableHeaders, scope: "Scope") -> None:
 
 
 class BehindProxy:
-    """Take the asker's address and the scheme from what the nearest proxy wrote (ASGI).
+    """Middleware that takes the client address and the scheme from the nearest proxy's headers.
 
-    Of ``X-Forwarded-For`` only the last entry is the proxy's own; whatever stands before it came with the request, and
-    would let anybody choose an address.
+    Only the last entry of ``X-Forwarded-For`` is the proxy's; the client can choose the entries before it.
     """
 
     def __init__(self, app: "ASGIApp") -> None:

@@ -1,8 +1,8 @@
-"""What went wrong, as problem details (RFC 9457, ``application/problem+json``).
+"""Errors as problem details (RFC 9457, ``application/problem+json``).
 
-An error of ours speaks of the question, the schema and the budget, so its words may leave the house. Anything else is
-unforeseen: its message may quote the data, so the reply has a number to look for in the server's log, and no words.
-The ledger's and the databases' own failures are told in fixed sentences, for their words may name machines.
+The message of a ``CelosiaError`` describes the query, the schema and the budget, so it may be sent. Any other exception
+may quote the data: its reply carries only a number to look up in the server's log. Failures of the ledger and of
+databases have fixed messages, because their own may name machines.
 """
 
 import http
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from celosia.guard.http.access_log import AccessLog
 
 MEDIA_TYPE = "application/problem+json"
-"""The media type of every reply that is no answer."""
+"""The media type of error replies."""
 
 STATUSES: Mapping[str, tuple[int, str]] = {
     "BudgetExceededError": (403, "The budget does not allow this question"),
@@ -47,18 +47,18 @@ STATUSES: Mapping[str, tuple[int, str]] = {
     "TooManyRequestsError": (429, "Too many requests"),
     "UnboundedDataError": (422, "Bounds or labels are missing"),
 }
-"""The status and the title of each error that a client can be told about."""
+"""The status and the title of each error that is sent to clients."""
 
-_FIXED = {
+_FIXED_DETAILS = {
     "EngineError": "The database did not answer. What was reserved for this question stays spent; ask with a new key.",
     "LedgerError": "The ledger cannot be used at the moment. Nothing is answered without it: try again later.",
     "MissingExtraError": "A library that this needs is not installed on the server: tell its owner.",
 }
-_UNFORESEEN = "Something unforeseen happened. Its description stays on the server, under the number of this request."
+_UNEXPECTED = "Something unforeseen happened. Its description stays on the server, under the number of this request."
 
 
 class HttpError(HTTPException):
-    """A request that is refused before anybody looks at the question, with its status, error and headers."""
+    """An HTTP error with its status, the name of its error class, and headers."""
 
     def __init__(
         self, status: int, detail: str, *, error: str = "CelosiaError", headers: Mapping[str, str] | None = None
@@ -69,7 +69,7 @@ class HttpError(HTTPException):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """One problem, ready to be sent."""
+    """Problem details of one error."""
 
     status: int
     title: str
@@ -78,7 +78,7 @@ class Problem:
     headers: Mapping[str, str] | None = None
 
     def json(self, request: str) -> dict[str, str | int]:
-        """Return the fields of RFC 9457, and our two: the class of the error, and the number of the request."""
+        """Return the fields of RFC 9457, the class of the error, and the number of the request."""
         return {
             "type": f"/v1/docs#{self.error}",
             "title": self.title,
@@ -95,7 +95,7 @@ class Problem:
 
 
 def problem_of(error: Exception) -> Problem | None:
-    """Return what a client is told about an error, or None if nobody foresaw it."""
+    """Return the problem details of an error; None for an unexpected exception."""
     if isinstance(error, HttpError):
         return Problem(
             status=error.status_code,
@@ -105,18 +105,18 @@ def problem_of(error: Exception) -> Problem | None:
             headers=error.headers,
         )
     if isinstance(error, HTTPException):
-        return _plain(error)
+        return _framework_problem(error)
     if not isinstance(error, CelosiaError):
         return None
-    # A subclass that is not in the table speaks as its nearest ancestor that is.
+    # A subclass that is not in the table uses its nearest ancestor in it.
     name = next((kind.__name__ for kind in type(error).__mro__ if kind.__name__ in STATUSES), "CelosiaError")
     status, title = (404, "There is no such thing") if isinstance(error, NotFoundError) else STATUSES[name]
     retry = {"Retry-After": "1"} if status in {429, 503} else {}
-    return Problem(status=status, title=title, detail=_FIXED.get(name, str(error)), error=name, headers=retry)
+    return Problem(status=status, title=title, detail=_FIXED_DETAILS.get(name, str(error)), error=name, headers=retry)
 
 
-def _plain(error: HTTPException) -> Problem:
-    """Say what the framework refused: an unknown path, a method, a body that cannot be read."""
+def _framework_problem(error: HTTPException) -> Problem:
+    """Return the problem of an error of the framework: an unknown path, a method, an unreadable body."""
     phrase = http.HTTPStatus(error.status_code).phrase
     details = {
         404: "There is nothing at this address; /v1/docs says what there is.",
@@ -132,55 +132,55 @@ def _title(error: str, status: int) -> str:
     return known[1] if known and known[0] == status else http.HTTPStatus(status).phrase
 
 
-def unforeseen() -> Problem:
-    """Return the problem of which nothing is told."""
-    return Problem(status=500, title="Internal Server Error", detail=_UNFORESEEN, error="CelosiaError")
+def unexpected_problem() -> Problem:
+    """Return the problem of an unexpected exception, without details."""
+    return Problem(status=500, title="Internal Server Error", detail=_UNEXPECTED, error="CelosiaError")
 
 
 class Problems:
-    """The innermost net (ASGI): whatever is raised below becomes a problem, and the unforeseen goes into the journal.
+    """Middleware that turns exceptions into problem details, and logs unexpected ones.
 
-    Starlette's own net stands outside of everything and hands the exception on to the server, which would print it.
-    ``shown`` may give a page instead of the problem details.
+    Starlette's own handler is outermost and passes the exception to the server, which would print it. ``error_page``
+    may return a page instead of the problem details.
     """
 
     def __init__(
         self,
         app: "ASGIApp",
         *,
-        journal: "AccessLog",
-        shown: "Callable[[Scope, Problem], Response | None]" = lambda _scope, _problem: None,
+        access_log: "AccessLog",
+        error_page: "Callable[[Scope, Problem], Response | None]" = lambda _scope, _problem: None,
     ) -> None:
         self._app = app
-        self._journal = journal
-        self._shown = shown
+        self._access_log = access_log
+        self._error_page = error_page
 
     async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
         """Serve one request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        begun = False
+        has_started = False
 
-        async def sending(message: "Message") -> None:
-            nonlocal begun
-            begun = True
+        async def send_and_note(message: "Message") -> None:
+            nonlocal has_started
+            has_started = True
             await send(message)
 
         try:
-            await self._app(scope, receive, sending)
-        except Exception as error:  # noqa: BLE001 - the net under everything: what falls through would be printed
+            await self._app(scope, receive, send_and_note)
+        except Exception as error:  # noqa: BLE001 - an exception that passes here would be printed
             number = request_number(scope)
             problem = problem_of(error)
             if problem is None:
-                self._journal.unforeseen(error, request=number)
-                problem = unforeseen()
-            if not begun:
-                reply = self._shown(scope, problem) or problem.response(number)
+                self._access_log.unexpected(error, request=number)
+                problem = unexpected_problem()
+            if not has_started:
+                reply = self._error_page(scope, problem) or problem.response(number)
                 await reply(scope, receive, send)
 
 
 def request_number(scope: "MutableMapping[str, Any]") -> str:
-    """Return the number that the journal gave to a request."""
+    """Return the number of a request in the access log."""
     number = scope.get("celosia.request", "-")
     return number if isinstance(number, str) else "-"

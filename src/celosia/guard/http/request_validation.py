@@ -1,8 +1,7 @@
-"""Refuse what two readers would read differently, before anybody reads it.
+"""Refuse ambiguous requests before anything reads them.
 
-A path with a control character is one address to the router, which matches before a last line break, and another to
-whoever compares paths; a header that is there twice is the first to one reader and the last to another. Nobody who
-means well sends either.
+A path with a control character can match a route that a comparison of paths does not: the router ignores a last line
+break. A repeated header is the first value to one reader and the last to another. No honest client sends either.
 """
 
 import unicodedata
@@ -13,12 +12,12 @@ from celosia.guard.http.problems import HttpError
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-_ONCE: Final = (b"authorization", b"content-type", b"host", b"idempotency-key")
-_UNSEEN: Final = frozenset({"Cc", "Cs", "Zl", "Zp"})  # controls, halves of pairs, separators of lines and paragraphs
+_SINGLE_HEADERS: Final = (b"authorization", b"content-type", b"host", b"idempotency-key")
+_CONTROL_CATEGORIES: Final = frozenset({"Cc", "Cs", "Zl", "Zp"})  # controls, surrogates, line and paragraph separators
 
 
 class RequestValidation:
-    """Let only requests through that can be read in one way (ASGI)."""
+    """Middleware that refuses ambiguous requests."""
 
     def __init__(self, app: "ASGIApp") -> None:
         self._app = app
@@ -26,10 +25,10 @@ class RequestValidation:
     async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
         """Serve one request."""
         if scope["type"] == "http":
-            if not _is_plain(scope["path"]):
+            if not _is_printable(scope["path"]):
                 raise HttpError(404, "There is nothing at this address; /v1/docs says what there is.")
             names = [name for name, _ in scope["headers"]]
-            for name in _ONCE:
+            for name in _SINGLE_HEADERS:
                 if names.count(name) > 1:
                     raise HttpError(
                         400,
@@ -39,5 +38,5 @@ class RequestValidation:
         await self._app(scope, receive, send)
 
 
-def _is_plain(path: str) -> bool:
-    return path.isprintable() or not any(unicodedata.category(letter) in _UNSEEN for letter in path)
+def _is_printable(path: str) -> bool:
+    return path.isprintable() or not any(unicodedata.category(letter) in _CONTROL_CATEGORIES for letter in path)

@@ -1,8 +1,8 @@
-"""What every route of the API has in common: who asks is established first, and only then is a body read, narrowly.
+"""Common parts of the API's routes: authentication first, then strict reading of the body.
 
-Nobody without a valid key gets as far as having a body parsed. The guard's blocking calls run in threads, questions,
-long work and short work each in their own, so that none starves. A call goes on when its asker hangs up, so that the
-answer that was paid for is kept.
+A body is parsed only after its key is checked. Blocking calls of the guard run in threads, with separate pools for
+queries, long work and short work, so that none starves. A call continues when its client disconnects, so that a paid
+answer is stored.
 """
 
 import os
@@ -19,7 +19,7 @@ from starlette.responses import Response
 from celosia.core.errors import FormatError, NotAllowedError
 from celosia.core.strict_json import DecimalText, read_json
 from celosia.guard.auth.identity import Identity
-from celosia.guard.http.limits import Rates, Shares, too_many
+from celosia.guard.http.limits import Rates, UserConcurrencyLimit, too_many_requests
 from celosia.guard.http.problems import MEDIA_TYPE, HttpError
 from celosia.guard.queries.requests import MAX_NUMBER_LENGTH
 from celosia.guard.service import Guard
@@ -29,49 +29,46 @@ T = TypeVar("T")
 
 
 class Threads:
-    """Where blocking calls run."""
+    """Thread pools of blocking calls."""
 
     def __init__(self) -> None:
-        self._asking = anyio.CapacityLimiter(256)
-        self._working = anyio.CapacityLimiter(max(4, os.cpu_count() or 1))
-        self._reading = anyio.CapacityLimiter(16)
+        self._query_threads = anyio.CapacityLimiter(256)
+        self._work_threads = anyio.CapacityLimiter(max(4, os.cpu_count() or 1))
+        self._read_threads = anyio.CapacityLimiter(16)
 
     async def ask(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run a question: most of its time it waits, for its turn to read data and for the clock."""
-        return await to_thread.run_sync(lambda: call(*args, **kwargs), limiter=self._asking)
+        """Run a query, which mostly waits: for its turn to read data, and for its slot."""
+        return await to_thread.run_sync(lambda: call(*args, **kwargs), limiter=self._query_threads)
 
     async def work(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run what may take long."""
-        return await to_thread.run_sync(lambda: call(*args, **kwargs), limiter=self._working)
+        """Run a long call."""
+        return await to_thread.run_sync(lambda: call(*args, **kwargs), limiter=self._work_threads)
 
     async def read(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run what is quick."""
-        return await to_thread.run_sync(lambda: call(*args, **kwargs), limiter=self._reading)
+        """Run a short call."""
+        return await to_thread.run_sync(lambda: call(*args, **kwargs), limiter=self._read_threads)
 
 
-class Shared:
-    """What the routes of one application share.
+class SharedState:
+    """State shared by the routes of an application: the guard, rates, limits and threads."""
 
-    The guard, the table of rates, the places for questions, the threads.
-    """
-
-    __slots__ = ("guard", "rates", "shares", "threads")
+    __slots__ = ("guard", "rates", "threads", "user_limit")
 
     def __init__(self, guard: Guard, *, rates: Rates, places: int = 64) -> None:
         self.guard = guard
         self.rates = rates
-        self.shares = Shares(max(1, places // 4))
+        self.user_limit = UserConcurrencyLimit(max(1, places // 4))
         self.threads = Threads()
 
 
-def shared(request: Request) -> Shared:
-    """Return what the routes share."""
-    found: Shared = request.app.state.shared
+def get_shared(request: Request) -> SharedState:
+    """Return the shared state of an application."""
+    found: SharedState = request.app.state.shared
     return found
 
 
 class _StrictRequest(Request):
-    """A request whose JSON is read narrowly."""
+    """A request whose JSON is read by the strict reader."""
 
     async def json(self) -> Any:
         try:
@@ -83,24 +80,24 @@ class _StrictRequest(Request):
 
 
 class StrictRoute(APIRoute):
-    """A route for those who show a valid key, which takes JSON and nothing else."""
+    """A route that needs a valid key, and takes only JSON."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Return what serves the route."""
+        """Return the handler of the route."""
         handle = super().get_route_handler()
         takes_body = self.body_field is not None
 
-        async def strictly(request: Request) -> Response:
-            request.scope["celosia.identity"] = await _recognised(request)
+        async def serve_strictly(request: Request) -> Response:
+            request.scope["celosia.identity"] = await _authenticate(request)
             kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
             if takes_body and kind != "application/json":
                 raise HttpError(415, "The body must be JSON, with Content-Type: application/json.", error="FormatError")
             return await handle(_StrictRequest(request.scope, request.receive))
 
-        return strictly
+        return serve_strictly
 
 
-async def _recognised(request: Request) -> Identity:
+async def _authenticate(request: Request) -> Identity:
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
     token = token.strip()
     unknown = HttpError(
@@ -111,7 +108,7 @@ async def _recognised(request: Request) -> Identity:
     )
     if scheme.lower() != "bearer" or not token or not token.isascii():
         raise unknown
-    here = shared(request)
+    here = get_shared(request)
     try:
         identity = await here.threads.read(here.guard.authenticate, token)
     except NotAllowedError:
@@ -119,7 +116,7 @@ async def _recognised(request: Request) -> Identity:
     who = f"key {identity.key_id or identity.name}"
     wait = here.rates.take(who, per_minute=here.guard.config.limits.requests_per_minute)
     if wait:
-        raise too_many(wait)
+        raise too_many_requests(wait)
     return identity
 
 
@@ -128,15 +125,15 @@ async def _identity(request: Request) -> Identity:
     return identity
 
 
-Who = Annotated[Identity, Depends(_identity)]
-"""The parameter of an endpoint that says who asks."""
+Caller = Annotated[Identity, Depends(_identity)]
+"""The identity of the caller, as a parameter of an endpoint."""
 
 BEARER: Final = HTTPBearer(
     auto_error=False, scheme_name="key", description="An API key (celosia_…), or a token of the identity provider."
 )
-"""How a key is sent, for the document."""
+"""The security scheme in the OpenAPI document."""
 
-_MEANINGS: Final = {
+_STATUS_DESCRIPTIONS: Final = {
     400: "The body is no JSON that is read here, or the idempotency key is missing.",
     401: "No valid key.",
     403: "The role does not include this, or the budget does not allow it.",
@@ -154,11 +151,11 @@ _MEANINGS: Final = {
 
 
 def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Return the entries of the document for what can go wrong."""
+    """Return the entries of the OpenAPI document for error statuses."""
     schema = {"$ref": "#/components/schemas/ProblemReply"}
     retry = {"headers": {"Retry-After": {"description": "Seconds to wait.", "schema": {"type": "integer"}}}}
     return {
-        status: {"description": _MEANINGS[status], "content": {MEDIA_TYPE: {"schema": schema}}}
+        status: {"description": _STATUS_DESCRIPTIONS[status], "content": {MEDIA_TYPE: {"schema": schema}}}
         | (retry if status in {429, 503} else {})
         for status in sorted(statuses)
     }

@@ -1,10 +1,9 @@
-"""Replies leave an integer number of slots after their request came, so that the time they took says little.
+"""Delay replies to a multiple of a slot after their request, so that their timing reveals little.
 
-How long a query runs depends on the data: on how many rows pass a filter, on what the caches hold. A reply that spends
-budget is therefore kept until the next multiple of the slot, whole (status, headers and body), whether it is an answer
-or an error. Slots are counted from the request: on a clock of their own, whoever chooses when to ask would see on which
-side of a tick the work ended, and could ask again at another moment. What the reply says, and the time of the work
-itself, is paced before (``pace``); this layer covers all that is done around it.
+The time of a query depends on the data: on how many rows pass a filter, and on caches. A reply that spends budget
+therefore waits, whole (status, headers and body), for the next multiple of the slot, whether it is an answer or an
+error. Slots are counted from the request. On a global clock, a client could choose the phase of its requests and see
+on which side of a tick the work ended. ``pace`` delays the work and the stored state; this layer covers the rest.
 """
 
 import time
@@ -19,57 +18,57 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-_NANOSECONDS = 1_000_000
+_NANOSECONDS_PER_MILLISECOND = 1_000_000
 
 
-def next_tick(now: int, slot: int) -> int:
-    """Return the first multiple of ``slot`` after ``now``, counted from the request; never ``now`` itself."""
+def next_slot_end(now: int, slot: int) -> int:
+    """Return the first multiple of ``slot`` that is greater than ``now``."""
     return (now // slot + 1) * slot
 
 
 class Slots:
-    """Keep the replies to some requests for whole slots (ASGI).
+    """Middleware that delays replies to whole slots.
 
     Parameters
     ----------
     app
-        What serves the requests.
+        The application.
     milliseconds
-        The length of a slot; 0 lets replies leave when they are ready.
-    kept
-        Tells of a request, by its scope, whether its reply waits.
+        The length of a slot; 0 sends replies without delay.
+    is_delayed
+        Returns whether the reply to a scope is delayed.
     """
 
-    def __init__(self, app: "ASGIApp", *, milliseconds: int, kept: "Callable[[Scope], bool]") -> None:
+    def __init__(self, app: "ASGIApp", *, milliseconds: int, is_delayed: "Callable[[Scope], bool]") -> None:
         self._app = app
-        self._slot = exact_integer(milliseconds, name="milliseconds", least=0) * _NANOSECONDS
-        self._kept = kept
+        self._slot = exact_integer(milliseconds, name="milliseconds", least=0) * _NANOSECONDS_PER_MILLISECOND
+        self._is_delayed = is_delayed
 
     async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
         """Serve one request."""
-        if not self._slot or scope["type"] != "http" or not self._kept(scope):
+        if not self._slot or scope["type"] != "http" or not self._is_delayed(scope):
             await self._app(scope, receive, send)
             return
         begun = time.monotonic_ns()
         reply: list[Message] = []
 
-        async def keep(message: "Message") -> None:
+        async def collect(message: "Message") -> None:
             reply.append(message)
 
-        await self._app(scope, receive, keep)
-        whole_reply = _joined(reply)
-        await self._until_tick(begun)
+        await self._app(scope, receive, collect)
+        whole_reply = _join_body(reply)
+        await self._sleep_until_slot_end(begun)
         for message in whole_reply:
             await send(message)
 
-    async def _until_tick(self, begun: int) -> None:
-        tick = begun + next_tick(time.monotonic_ns() - begun, self._slot)
-        while (left := tick - time.monotonic_ns()) > 0:  # noqa: ASYNC110 - a clock sets no event
+    async def _sleep_until_slot_end(self, begun: int) -> None:
+        slot_end = begun + next_slot_end(time.monotonic_ns() - begun, self._slot)
+        while (left := slot_end - time.monotonic_ns()) > 0:  # noqa: ASYNC110 - a clock sets no event
             await anyio.sleep(left / 1e9)
 
 
-def _joined(reply: "list[Message]") -> "list[Message]":
-    """Return the start of a reply and its whole body, so that no pause between pieces tells anything."""
+def _join_body(reply: "list[Message]") -> "list[Message]":
+    """Return the start of a reply and its whole body, so that no pause between pieces is visible."""
     start = [message for message in reply if message["type"] == "http.response.start"]
     body = b"".join(message.get("body", b"") for message in reply if message["type"] == "http.response.body")
     return [*start, {"type": "http.response.body", "body": body, "more_body": False}] if start else []

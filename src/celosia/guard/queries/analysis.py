@@ -1,20 +1,19 @@
-"""From a question to a plan that is small enough, and to the session that answers it.
+"""Read a query as a plan within the limits, and open the session that answers it.
 
-Every process keeps one session for each data set, for all its analysts. It opens them when it starts, and a new one
-when the data set, its files or its budget have changed, once it is confirmed that the data set is what the log says.
-What goes wrong while a data set is opened is told to its keepers, on the command line, and to nobody who asks: a path
-or an address is none of an analyst's business.
+Each process keeps one session for each data set, shared by its analysts. It opens them at its start, and again when the
+data set, its files or its budget have changed, after checking that the data set agrees with the log. Errors of opening
+may contain paths and addresses: the command line shows them to the owner, analysts get a fixed message.
 """
 
 import contextlib
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
+from dataclasses import dataclass, field
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Final
 
 from celosia.core.errors import BudgetExceededError, CelosiaError, EngineError, LedgerError, QueryError
 from celosia.core.exact import safe_repr
-from celosia.core.recent import Recent
 from celosia.guard.config.settings import Limits
 from celosia.guard.datasets.dataset import Dataset
 from celosia.guard.queries.pace import Pace
@@ -27,11 +26,27 @@ if TYPE_CHECKING:
     from celosia.query import Session
     from celosia.query.plan.nodes import Plan
 
-_MOST_PLANS: Final = 1_000
+_MAX_PLANS: Final = 1_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _PlanKey:
+    """Key of a plan in the cache: requests with equal compared fields have equal plans."""
+
+    dataset: str
+    revision: int
+    query_digest: str
+    limits: Limits
+    request: QueryRequest = field(compare=False)
+    tables: "Mapping[str, Table]" = field(compare=False)
+
+
+def _read_keyed_plan(key: _PlanKey) -> "Plan":
+    return read_plan(key.request, key.tables, key.limits)
 
 
 class Sessions:
-    """The open sessions of a process, one for each data set."""
+    """Open sessions of a process, one for each data set."""
 
     def __init__(
         self,
@@ -46,10 +61,10 @@ class Sessions:
         self._lock = threading.Lock()
         self._opening: dict[str, threading.Lock] = {}
         self._open: dict[str, tuple[tuple[int, Policy], Session]] = {}
-        self._plans: Recent[Plan] = Recent(_MOST_PLANS)
+        self._read_plan = lru_cache(maxsize=_MAX_PLANS)(_read_keyed_plan)
 
     def session(self, dataset: Dataset, policy: "Policy | None" = None) -> "Session":
-        """Return the session on a data set as it is now, with the ``policy`` that was read with it or is read now."""
+        """Return the session of the current data set, with the given ``policy`` or the current one."""
         policy = policy or self._ledger.budgets.get(Scope(dataset=dataset.name))
         if policy is None:
             raise BudgetExceededError(
@@ -58,29 +73,36 @@ class Sessions:
         state = (dataset.revision, policy)
         with self._lock:
             opening = self._opening.setdefault(dataset.name, threading.Lock())
-        with opening:  # one thread opens it, the others wait
+        with opening:  # one thread opens, the others wait
             found = self._open.get(dataset.name)
             if found is None or found[0] != state or not found[1].is_current():
                 self._confirm(dataset)
                 with self._pace.reading(dataset.name):  # how long it takes depends on the rows
-                    session = _opened(dataset, self._ledger, self._pace)
-                # The one before is closed when the last question to it is answered, by nobody holding it any more.
+                    session = _open_session(dataset, self._ledger, self._pace)
+                # The previous session is closed when its last query releases it.
                 found = self._open[dataset.name] = (state, session)
             return found[1]
 
     def open_all(self, datasets: Iterable[Dataset]) -> None:
-        """Open the sessions of data sets that have a budget, so that no question waits for their rows to be checked."""
+        """Open the sessions of data sets that have a budget, so that no query waits for the check of their rows."""
         for dataset in datasets:
-            with contextlib.suppress(CelosiaError):  # the next question, or celosia guard dataset check, says it
+            with contextlib.suppress(CelosiaError):  # reported by the next query, or by celosia guard dataset check
                 self.session(dataset)
 
     def plan(self, ask: QueryRequest, dataset: Dataset, session: "Session", limits: Limits) -> "Plan":
-        """Return the plan of a question as ``plan_of`` does; one that was read lately is not read again."""
-        key = (dataset.name, dataset.revision, ask.asked, limits)
-        return self._plans.find(key, lambda: plan_of(ask, session.tables, limits))
+        """Return the plan of a query as ``read_plan`` does, cached."""
+        key = _PlanKey(
+            dataset=dataset.name,
+            revision=dataset.revision,
+            query_digest=ask.query_digest,
+            limits=limits,
+            request=ask,
+            tables=session.tables,
+        )
+        return self._read_plan(key)
 
     def forget(self, name: str) -> None:
-        """Open a data set anew for the next question: its database may have lost the connection."""
+        """Drop the session of a data set, so that the next query reconnects."""
         self._open.pop(name, None)
 
     def close(self) -> None:
@@ -90,13 +112,13 @@ class Sessions:
             session.close()
 
 
-def _opened(dataset: Dataset, ledger: "Ledger", pace: Pace) -> "Session":
+def _open_session(dataset: Dataset, ledger: "Ledger", pace: Pace) -> "Session":
     from celosia.query import Session
 
     session: Session | None = None
     try:
         session = Session(
-            dataset.opened(),
+            dataset.open_tables(),
             ledger=ledger,
             dataset=dataset.name,
             version=str(dataset.version),
@@ -105,7 +127,7 @@ def _opened(dataset: Dataset, ledger: "Ledger", pace: Pace) -> "Session":
         )
     except LedgerError:
         raise
-    except Exception:  # noqa: BLE001 - raised below, where what was said is no longer attached
+    except Exception:  # noqa: BLE001 - raised below, without the original message
         session = None
     if session is None:
         raise EngineError(
@@ -116,14 +138,11 @@ def _opened(dataset: Dataset, ledger: "Ledger", pace: Pace) -> "Session":
 
 
 def _no_progress(_: float) -> None:
-    """Nobody watches."""
+    """Ignore progress."""
 
 
-def plan_of(ask: QueryRequest, tables: "Mapping[str, Table]", limits: Limits) -> "Plan":
-    """Read a question as a plan, and refuse one that is too long or has too many cells.
-
-    Before anything else is done.
-    """
+def read_plan(ask: QueryRequest, tables: "Mapping[str, Table]", limits: Limits) -> "Plan":
+    """Read a query as a plan; raise ``QueryError`` if it is too long or has too many cells."""
     from celosia.query.planning.analysis import analyze_plan
     from celosia.query.serial.plan import plan_from_json, plan_to_json
     from celosia.query.sql.parser import parse_sql
@@ -147,18 +166,18 @@ def _check_nodes(plan: Mapping[str, Any], limits: Limits) -> None:
         raise QueryError(f"The question is too long: it has more than {limits.plan_nodes} parts. Ask it in several.")
 
 
-_PLAIN: Final = (str, int, float, bool, type(None))
+_SCALARS: Final = (str, int, float, bool, type(None))
 
 
 def count_nodes(plan: object, *, most: int) -> int:
-    """Return how many objects a plan's JSON has, literals and all; counting stops beyond ``most``."""
+    """Count the objects and literals of a plan's JSON; stop beyond ``most``."""
     found, waiting = 0, [plan]
     while waiting and found <= most:
         one = waiting.pop()
         if isinstance(one, Mapping):
             found += 1
-            waiting.extend(value for value in one.values() if not isinstance(value, _PLAIN))
+            waiting.extend(value for value in one.values() if not isinstance(value, _SCALARS))
         elif isinstance(one, list | tuple):
-            found += sum(isinstance(value, _PLAIN) for value in one)
-            waiting.extend(value for value in one if not isinstance(value, _PLAIN))
+            found += sum(isinstance(value, _SCALARS) for value in one)
+            waiting.extend(value for value in one if not isinstance(value, _SCALARS))
     return found

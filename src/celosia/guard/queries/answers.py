@@ -1,7 +1,7 @@
-"""What a reservation means to whoever asked: an answer with its state, its cost and its release.
+"""Make an answer from a reservation: its state, its cost and its release.
 
-The answer of a repeated request is read from the store and is the same text, whatever has changed since. One that came
-from somebody else's question, or from an earlier one of the same analyst, says so: the data set did not pay again.
+The answer to a repeated request is the stored text, even if the data set has changed since. An answer that repeats an
+earlier query, of any analyst, is marked: the data set did not pay again.
 """
 
 import datetime as dt
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
     from celosia.ledger import Ledger, Reservation
 
 
-def answer_of(
+def make_answer(
     reservation: "Reservation",
     ledger: "Ledger",
     *,
     whole: bool = True,
     since: dt.datetime | None = None,
 ) -> Answer:
-    """Return what is told of a reservation; the release itself only if ``whole``.
+    """Return the answer of a reservation, with its release only if ``whole``.
 
-    One that was made before ``since`` and has no answer yet is told as failed: whatever worked on it is most likely
-    dead. Should there be an answer after all, it is told from then on.
+    A reservation made before ``since`` without an answer is reported as failed: its process has most likely died. If an
+    answer is stored later after all, it is reported from then on.
     """
     release = json.loads(reservation.answer) if whole and reservation.answer is not None else None
     repeated = reservation.state == "repeated"
@@ -46,6 +46,6 @@ def answer_of(
 def _cost(reservation: "Reservation", ledger: "Ledger") -> Any:
     try:
         cost = ledger.account(reservation.dataset, reservation.analyst).cost(reservation.event)
-    except CelosiaError:  # a budget of another kind since: it cannot say what this cost
+    except CelosiaError:  # the budget is now of another kind and cannot price this event
         return None
     return json.loads(cost.to_json())

@@ -1,7 +1,8 @@
-"""A question as it is sent to the guard, and the answer as it is handed back: plain values with one JSON form each.
+"""Query requests and answers of the guard, each with one JSON form.
 
-Numbers are kept as the texts that were sent, so that ``0.1`` is one tenth, and a question sent twice has one digest,
-by which a repeated request is known. Nothing is interpreted here but shapes; what a question means is the query room's.
+Numbers stay the strings that were sent, so that ``0.1`` is one tenth. Equal requests have equal digests, by which
+retries are recognized. The bounds of a request are checked here once, for the API, the pages and Python callers;
+``celosia.query`` interprets the query.
 """
 
 import datetime as dt
@@ -28,16 +29,16 @@ MAX_ERRORS: Final = 1_000
 """Aggregates for which a query names an error."""
 
 _NUMBERS: Final = ("epsilon", "rho", "delta", "confidence", "rows", "level")
-_NO_TEXT: Final = re.compile("[\0\ud800-\udfff]")  # a half of a pair, which JSON can hold, is no text to a database
+_INVALID_CHARACTERS: Final = re.compile("[\0\ud800-\udfff]")  # no database stores half a surrogate pair
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryRequest:
-    """A question about a data set, in SQL or as a plan, with what it may cost or how far off it may be.
+    """A query of a data set, in SQL or as a plan, with its cost or its error.
 
-    One of ``sql`` and ``plan`` is given. What it costs is one of ``epsilon`` (with a ``delta`` or without), ``rho`` and
-    ``error``, which is one number, or one for each aggregate by name, and holds with probability ``confidence``.
-    ``rows`` is a public guess of the rows in a cell; ``level`` is that of the errors in a preview.
+    Exactly one of ``sql`` and ``plan`` is given. The cost is one of ``epsilon`` (with or without ``delta``), ``rho``
+    and ``error``: one number, or one for each aggregate by name, which holds with probability ``confidence``.
+    ``rows`` is a public guess of the rows in a cell; ``level`` is the level of the errors in a preview.
 
     >>> request = QueryRequest(dataset="deaths", sql="SELECT COUNT(*) FROM deaths", epsilon="0.1")
     >>> request.target()
@@ -70,7 +71,7 @@ class QueryRequest:
         _check_errors(self.error)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the question as a JSON object, without what was not given.
+        """Return the request as a JSON object, without absent fields.
 
         >>> QueryRequest(dataset="deaths", sql="SELECT COUNT(*) FROM deaths", rho="0.01").to_json()
         {'dataset': 'deaths', 'sql': 'SELECT COUNT(*) FROM deaths', 'rho': '0.01'}
@@ -83,8 +84,8 @@ class QueryRequest:
         return _digest(self.to_json())
 
     @property
-    def asked(self) -> str:
-        """The SHA-256 of what is asked, whatever it may cost: equal texts, or equal plans, have one plan.
+    def query_digest(self) -> str:
+        """The SHA-256 of the query without its cost, the key of its plan.
 
         >>> paid = QueryRequest(dataset="deaths", sql="SELECT 1", epsilon="1")
         >>> paid.asked == QueryRequest(dataset="deaths", sql="SELECT 1").asked
@@ -93,7 +94,7 @@ class QueryRequest:
         return _digest([self.dataset, self.sql, self.plan])
 
     def target(self) -> dict[str, Any]:
-        """Return what the question may cost, as a session takes it.
+        """Return the privacy target, as keyword arguments of a session.
 
         >>> QueryRequest(dataset="deaths", sql="SELECT COUNT(*) FROM deaths", error="50", confidence="0.9").target()
         {'error': '50', 'confidence': '0.9'}
@@ -112,11 +113,11 @@ def _digest(value: object) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What became of a question.
+    """The state of a query, and its release.
 
-    ``state`` is ``"committed"`` if there is an answer, ``"reserved"`` while it is computed, ``"failed"`` if the data
-    could not be read, or the work was interrupted: all three are paid for. ``release`` is the versioned JSON of the
-    release, left out of lists; ``cost`` that of a guarantee; ``repeated`` says that the data set did not pay again.
+    ``state`` is ``"committed"`` if there is an answer, ``"reserved"`` while it is computed, and ``"failed"`` if the
+    data could not be read or the work was interrupted; all three are paid for. ``release`` is the versioned JSON of
+    the release, absent in lists; ``cost`` is the JSON of a guarantee; ``repeated`` means the data set did not pay again.
 
     >>> from datetime import datetime, UTC
     >>> at = datetime(2026, 1, 1, tzinfo=UTC)
@@ -136,17 +137,17 @@ class Answer:
     text: str | None = field(default=None, repr=False, compare=False)
 
     def to_text(self) -> str:
-        """Return the text of the JSON object; a release that is stored as a text is put in as it is.
+        """Return the JSON text; a stored release is inserted unchanged.
 
         >>> from datetime import datetime, UTC
         >>> answer = Answer(id="0f", state="failed", dataset="d", question="", at=datetime(2026, 1, 1, tzinfo=UTC))
         >>> json.loads(answer.to_text()) == answer.to_json()
         True
         """
-        told = self.to_json()
-        release = told.pop("release")
+        fields_but_release = self.to_json()
+        release = fields_but_release.pop("release")
         text = json.dumps(release, separators=(",", ":"), allow_nan=False) if self.text is None else self.text
-        return f'{json.dumps(told, separators=(",", ":"), allow_nan=False)[:-1]},"release":{text}}}'
+        return f'{json.dumps(fields_but_release, separators=(",", ":"), allow_nan=False)[:-1]},"release":{text}}}'
 
     def to_json(self) -> dict[str, Any]:
         """Return the answer as a JSON object.
@@ -161,7 +162,7 @@ class Answer:
 
 
 def _check_text(value: object, name: str, longest: int) -> None:
-    if not isinstance(value, str) or not 0 < len(value) <= longest or _NO_TEXT.search(value):
+    if not isinstance(value, str) or not 0 < len(value) <= longest or _INVALID_CHARACTERS.search(value):
         raise FormatError(f"{name} must be a text of 1 to {longest} characters, not {safe_repr(value)}.")
 
 

@@ -1,6 +1,6 @@
 """The application: the API, its documentation and the pages, inside the layers that every request passes.
 
-From the outside in: who the asker is behind a proxy, the journal, the security headers, the clock that replies wait
+From the outside in: who the asker is behind a proxy, the access log, the security headers, the clock that replies wait
 for, the net that turns exceptions into problems, the limits on requests, on bodies and on questions in flight. The
 order matters: a refusal is as late, as adorned and as wordless as an answer.
 """
@@ -16,14 +16,14 @@ from starlette.routing import Match, Route
 
 from celosia.core.errors import CelosiaError
 from celosia.guard.api.endpoints import ROUTER
-from celosia.guard.api.openapi_page import STYLE, document, render
+from celosia.guard.api.openapi_page import STYLE, openapi_document, render
 from celosia.guard.api.replies import HealthReply
 from celosia.guard.http.access_log import AccessLog, AccessLogMiddleware
 from celosia.guard.http.headers import BehindProxy, SecurityHeaders
-from celosia.guard.http.limits import AddressLimit, BodyLimit, Rates, Waiting
+from celosia.guard.http.limits import AddressLimit, BodyLimit, ConcurrencyLimit, Rates
 from celosia.guard.http.problems import HttpError, Problems, problem_of, request_number
 from celosia.guard.http.request_validation import RequestValidation
-from celosia.guard.http.routing import Shared, problems, shared
+from celosia.guard.http.routing import SharedState, get_shared, problems
 from celosia.guard.http.slots import Slots
 from celosia.guard.web import PAGES, error_page
 from celosia.guard.web import router as pages_router
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from celosia.guard.service import Guard
 
 
-def create_app(guard: "Guard", *, rates: Rates | None = None, journal: AccessLog | None = None) -> FastAPI:
+def create_app(guard: "Guard", *, rates: Rates | None = None, access_log: AccessLog | None = None) -> FastAPI:
     """Return the application that serves a guard.
 
     Parameters
@@ -45,7 +45,7 @@ def create_app(guard: "Guard", *, rates: Rates | None = None, journal: AccessLog
         What it asks, opened in this process.
     rates
         The table of requests per minute, shared by the processes of a server; its own if left out.
-    journal
+    access_log
         Where its lines go; standard output if left out.
 
     Examples
@@ -56,12 +56,12 @@ def create_app(guard: "Guard", *, rates: Rates | None = None, journal: AccessLog
     ...     create_app(guard).title
     'Celosía privacy guard'
     """
-    rates, journal = rates or Rates(), journal or AccessLog()
+    rates, access_log = rates or Rates(), access_log or AccessLog()
     app = FastAPI(
         title="Celosía privacy guard", version="1", openapi_url=None, docs_url=None, redoc_url=None,
         redirect_slashes=False,
     )  # fmt: skip
-    app.state.shared, app.state.journal = Shared(guard, rates=rates, places=_places(guard)), journal
+    app.state.shared, app.state.access_log = SharedState(guard, rates=rates, places=_query_places(guard)), access_log
     _add_open_routes(app)
     pages = pages_router(guard)
     # What a router holds is not in the list of the application that includes it.
@@ -69,35 +69,37 @@ def create_app(guard: "Guard", *, rates: Rates | None = None, journal: AccessLog
     app.include_router(ROUTER)
     app.include_router(pages)
     _add_problems(app)
-    _add_layers(app, guard, rates=rates, journal=journal)
+    _add_layers(app, guard, rates=rates, access_log=access_log)
     return app
 
 
-def _add_layers(app: FastAPI, guard: "Guard", *, rates: Rates, journal: AccessLog) -> None:
+def _add_layers(app: FastAPI, guard: "Guard", *, rates: Rates, access_log: AccessLog) -> None:
     config = guard.config
     own = [route for route in ROUTER.routes if isinstance(route, Route)]
-    keyed = _one_of(app, *((method, route.path) for route in own for method in route.methods or ()))
+    keyed = _match_routes(app, *((method, route.path) for route in own for method in route.methods or ()))
     spending = [("POST", "/v1/queries"), *((one.method, one.path) for one in PAGES if one.spends)]
     # The last one added is the outermost.
-    costly = _one_of(app, ("POST", "/v1/previews"), *((one.method, one.path) for one in PAGES if one.costly), *spending)
-    app.add_middleware(Waiting, most=_places(guard), costly=costly)
+    costly = _match_routes(
+        app, ("POST", "/v1/previews"), *((one.method, one.path) for one in PAGES if one.costly), *spending
+    )
+    app.add_middleware(ConcurrencyLimit, most=_query_places(guard), costly=costly)
     app.add_middleware(BodyLimit, most=config.limits.body_bytes)
     app.add_middleware(AddressLimit, rates=rates, per_minute=config.limits.requests_per_minute, keyed=keyed)
     app.add_middleware(RequestValidation)
-    app.add_middleware(Problems, journal=journal, shown=partial(error_page, guard))
-    app.add_middleware(Slots, milliseconds=config.slot_milliseconds, kept=_one_of(app, *spending))
+    app.add_middleware(Problems, access_log=access_log, error_page=partial(error_page, guard))
+    app.add_middleware(Slots, milliseconds=config.slot_milliseconds, is_delayed=_match_routes(app, *spending))
     app.add_middleware(SecurityHeaders)
-    app.add_middleware(AccessLogMiddleware, journal=journal, routes=app.state.routes)
+    app.add_middleware(AccessLogMiddleware, access_log=access_log, routes=app.state.routes)
     if config.behind_proxy:
         app.add_middleware(BehindProxy)
 
 
-def _places(guard: "Guard") -> int:
+def _query_places(guard: "Guard") -> int:
     """Return how many questions this process may have in flight: its share of all."""
     return -(-guard.config.limits.waiting // guard.config.workers)
 
 
-def _one_of(app: FastAPI, *wanted: tuple[str, str]) -> "Callable[[Scope], bool]":
+def _match_routes(app: FastAPI, *wanted: tuple[str, str]) -> "Callable[[Scope], bool]":
     """Return what tells whether a request goes to one of some routes, by their methods and templates.
 
     The routes are asked themselves, as the router asks them: a path that is compared in a second way is in time spelt
@@ -128,16 +130,16 @@ def _add_open_routes(app: FastAPI) -> None:
 
 async def _health(request: Request) -> Response:
     """Whether the store can be reached. Needs no key, and says nothing else."""
-    here = shared(request)
+    here = get_shared(request)
     return JSONResponse(await here.threads.read(here.guard.health))
 
 
 async def _openapi(request: Request) -> Response:
-    return JSONResponse(document(request.app))
+    return JSONResponse(openapi_document(request.app))
 
 
 async def _docs(request: Request) -> Response:
-    return HTMLResponse(render(document(request.app)))
+    return HTMLResponse(render(openapi_document(request.app)))
 
 
 async def _style(_: Request) -> Response:
@@ -148,22 +150,22 @@ async def _style(_: Request) -> Response:
 
 
 def _add_problems(app: FastAPI) -> None:
-    app.add_exception_handler(HTTPException, _told)
-    app.add_exception_handler(CelosiaError, _told)
+    app.add_exception_handler(HTTPException, _respond)
+    app.add_exception_handler(CelosiaError, _respond)
     app.add_exception_handler(RequestValidationError, _invalid)
 
 
-async def _told(request: Request, error: Exception) -> Response:
+async def _respond(request: Request, error: Exception) -> Response:
     if isinstance(error, HTTPException) and error.status_code == 405:
-        error = HTTPException(405, headers={"Allow": ", ".join(_allowed(request))})
+        error = HTTPException(405, headers={"Allow": ", ".join(_allowed_methods(request))})
     problem = problem_of(error)
     if problem is None:
         raise error
-    shown = error_page(shared(request).guard, request.scope, problem)
+    shown = error_page(get_shared(request).guard, request.scope, problem)
     return shown or problem.response(request_number(request.scope))
 
 
-def _allowed(request: Request) -> list[str]:
+def _allowed_methods(request: Request) -> list[str]:
     """Return the methods that an address takes: each is a route of its own, and the framework names only the first."""
     methods: set[str] = set()
     for route in request.app.state.routes:
@@ -176,6 +178,6 @@ async def _invalid(request: Request, error: Exception) -> Response:
     """Say what of a request is not as it should be: where, and why; what was sent is not repeated."""
     found: list[dict[str, Any]] = list(error.errors()) if isinstance(error, RequestValidationError) else []
     header = any(one["loc"][:1] == ("header",) for one in found)
-    told = "; ".join(f"{'.'.join(str(part)[:60] for part in one['loc'])}: {one['msg']}" for one in found[:3])
-    detail = f"The request is not what is expected here. {told}"[:1000]
-    return await _told(request, HttpError(400 if header else 422, detail, error="FormatError"))
+    summary = "; ".join(f"{'.'.join(str(part)[:60] for part in one['loc'])}: {one['msg']}" for one in found[:3])
+    detail = f"The request is not what is expected here. {summary}"[:1000]
+    return await _respond(request, HttpError(400 if header else 422, detail, error="FormatError"))

@@ -20,16 +20,16 @@ except ImportError:  # a system without it does not serve either
 HEAD_SECONDS: Final = 10.0
 """How long the head of a request may take."""
 
-_FEW: Final = 64
-_MANY: Final = 1 << 16
+_MIN_CONNECTIONS: Final = 64
+_MAX_FILES: Final = 1 << 16
 
 
-def most_connections() -> int:
+def max_connections() -> int:
     """Return how many connections a process holds: half of the files that it may open."""
-    files = 2 * _FEW
+    files = 2 * _MIN_CONNECTIONS
     if resource is not None:
         files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return max(_FEW, min(files if files > 0 else _MANY, _MANY) // 2)
+    return max(_MIN_CONNECTIONS, min(files if files > 0 else _MAX_FILES, _MAX_FILES) // 2)
 
 
 class Connection(H11Protocol):
@@ -57,8 +57,13 @@ class Connection(H11Protocol):
         **kwargs: Any,
     ) -> None:
         super().__init__(*args, **kwargs)
-        self._seconds, self._most, self._each, self._held = seconds, most, each, held
-        self._head: asyncio.TimerHandle | None = None
+        self._head_seconds, self._max_connections, self._max_per_address, self._connection_counts = (
+            seconds,
+            most,
+            each,
+            held,
+        )
+        self._timer: asyncio.TimerHandle | None = None
 
     @property
     def _address(self) -> str:
@@ -67,37 +72,40 @@ class Connection(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn's
         """Begin, or end at once if there are too many."""
         super().connection_made(transport)
-        self._held[self._address] += 1
-        if len(self.connections) > self._most or self._held[self._address] > self._each:
+        self._connection_counts[self._address] += 1
+        if (
+            len(self.connections) > self._max_connections
+            or self._connection_counts[self._address] > self._max_per_address
+        ):
             transport.abort()
             return
-        self._expect()
+        self._start_timer()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """End."""
-        self._arrived()
-        self._held[self._address] -= 1
-        if self._held[self._address] <= 0:
-            del self._held[self._address]
+        self._cancel_timer()
+        self._connection_counts[self._address] -= 1
+        if self._connection_counts[self._address] <= 0:
+            del self._connection_counts[self._address]
         super().connection_lost(exc)
 
     def handle_events(self) -> None:
         """Take in what has arrived, and see whether a head is still on its way."""
         super().handle_events()
         if self.conn.their_state is h11.IDLE and self.conn.trailing_data[0]:
-            self._expect()
+            self._start_timer()
         elif self.conn.their_state is not h11.IDLE or self.cycle is not None:
-            self._arrived()
+            self._cancel_timer()
 
-    def _expect(self) -> None:
-        if self._head is None:  # bytes that drip in do not wind the clock up again
-            self._head = self.loop.call_later(self._seconds, self._give_up)
+    def _start_timer(self) -> None:
+        if self._timer is None:  # bytes that drip in do not wind the clock up again
+            self._timer = self.loop.call_later(self._head_seconds, self._abort)
 
-    def _arrived(self) -> None:
-        if self._head is not None:
-            self._head.cancel()
-            self._head = None
+    def _cancel_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
-    def _give_up(self) -> None:
+    def _abort(self) -> None:
         if not self.transport.is_closing():
             self.transport.abort()

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from celosia.guard.config.settings import Config
-from celosia.guard.http.access_log import AccessLog, keep_quiet
+from celosia.guard.http.access_log import AccessLog, redirect_output
 from celosia.guard.http.limits import Rates
 from celosia.guard.server.listening import announce, listen
 from celosia.guard.server.supervisor import Supervisor
@@ -21,7 +21,7 @@ from celosia.guard.server.worker import serve_here
 from celosia.guard.service import Guard
 from celosia.mechanisms import Gaussian, Laplace
 
-_HEAVY = (
+_PRELOADED = (
     "duckdb",
     "ibis.backends.duckdb",
     "pyarrow.compute",
@@ -35,7 +35,7 @@ _HEAVY = (
     "celosia.query.execution.person_level",
     "celosia.query.execution.row_level",
 )
-_OPTIONAL = ("pandas", "psycopg", "pyarrow.pandas_compat")
+_PRELOADED_IF_INSTALLED = ("pandas", "psycopg", "pyarrow.pandas_compat")
 
 
 def serve(path: str | os.PathLike[str]) -> None:
@@ -49,21 +49,21 @@ def serve(path: str | os.PathLike[str]) -> None:
     config = Config.read(path)
     Guard.open(config, create=False).close()  # said here, once, and not by every worker
     listening = listen(config)
-    with _loaded():
+    with _preload_libraries():
         if hasattr(os, "fork"):
             Supervisor(path, config, listening).run()
             return
-        journal = AccessLog()
-        keep_quiet(journal)
-        serve_here(config, listening, rates=Rates(), journal=journal, ready=lambda: announce(config, listening))
+        access_log = AccessLog()
+        redirect_output(access_log)
+        serve_here(config, listening, rates=Rates(), access_log=access_log, ready=lambda: announce(config, listening))
 
 
 @contextlib.contextmanager
-def _loaded() -> Iterator[None]:
+def _preload_libraries() -> Iterator[None]:
     """Load once what every worker needs; nothing here starts a thread, which a fork would lose."""
-    for name in _HEAVY:
+    for name in _PRELOADED:
         importlib.import_module(name)
-    for name in _OPTIONAL:
+    for name in _PRELOADED_IF_INSTALLED:
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
     for mechanism in (Laplace(epsilon=1, sensitivity=1), Gaussian(rho=1, sensitivity=1)):

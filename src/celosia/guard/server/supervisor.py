@@ -22,15 +22,15 @@ from celosia.guard.config.settings import Config
 from celosia.guard.http.access_log import AccessLog
 from celosia.guard.http.limits import Rates
 from celosia.guard.server.listening import announce
-from celosia.guard.server.worker import GRACE, READY, run_worker
+from celosia.guard.server.worker import GRACE_SECONDS, READY, run_worker
 
-_MOST_FAILURES = 5
-_LONGEST_PAUSE = 30.0
+_MAX_FAILURES = 5
+_MAX_PAUSE_SECONDS = 30.0
 
 
 def pause_after(failures: int) -> float:
     """Return the seconds to wait before the next worker, when so many in a row ended before they served."""
-    return 0.0 if failures < 3 else min(_LONGEST_PAUSE, 0.5 * 2 ** min(failures - 3, 10))
+    return 0.0 if failures < 3 else min(_MAX_PAUSE_SECONDS, 0.5 * 2 ** min(failures - 3, 10))
 
 
 @dataclass(slots=True)
@@ -50,31 +50,31 @@ class Supervisor:
     path: str | os.PathLike[str]
     config: Config
     listening: socket.socket
-    journal: AccessLog = field(default_factory=AccessLog)
+    access_log: AccessLog = field(default_factory=AccessLog)
     _rates: Rates = field(default_factory=Rates)
     _workers: list[_Worker] = field(default_factory=list)
-    _old: list[_Worker] = field(default_factory=list)
-    _before: Config | None = None
+    _outgoing: list[_Worker] = field(default_factory=list)
+    _previous_config: Config | None = None
     _failures: int = 0
     _next_start: float = 0.0
-    _stopping: float | None = None
+    _kill_time: float | None = None
     _announced: bool = False
     _gave_up: bool = False
     _reason: str = ""
-    _alive: tuple[int, int] = (-1, -1)
-    _wakeup: tuple[int, int] = (-1, -1)
+    _alive_pipe: tuple[int, int] = (-1, -1)
+    _wakeup_pipe: tuple[int, int] = (-1, -1)
 
     def run(self) -> None:
         """Serve until SIGTERM or SIGINT; raise LedgerError if no worker comes up."""
-        self._alive = os.pipe()
+        self._alive_pipe = os.pipe()
         with self._signals():
-            while self._stopping is None or self._workers:
+            while self._kill_time is None or self._workers:
                 self._start_missing()
                 self._wait()
                 self._reap()
                 self._hand_over()
-                self._press()
-        for end in self._alive:
+                self._kill_after_grace()
+        for end in self._alive_pipe:
             os.close(end)
         self.listening.close()
         if self._gave_up:
@@ -85,50 +85,50 @@ class Supervisor:
     @contextlib.contextmanager
     def _signals(self) -> Iterator[None]:
         """Turn signals into bytes of a pipe, so that none is lost between looking and waiting."""
-        self._wakeup = os.pipe()
-        for end in self._wakeup:
+        self._wakeup_pipe = os.pipe()
+        for end in self._wakeup_pipe:
             os.set_blocking(end, False)
         handled = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD)
-        before = {number: signal.signal(number, _only_wake) for number in handled}
-        wakeup = signal.set_wakeup_fd(self._wakeup[1], warn_on_full_buffer=False)
+        before = {number: signal.signal(number, _ignore_signal) for number in handled}
+        wakeup = signal.set_wakeup_fd(self._wakeup_pipe[1], warn_on_full_buffer=False)
         try:
             yield
         finally:
             signal.set_wakeup_fd(wakeup)
             for number, handler in before.items():
                 signal.signal(number, handler)
-            for end in self._wakeup:
+            for end in self._wakeup_pipe:
                 os.close(end)
 
     def _wait(self) -> None:
         """Wait for a signal, a worker's report, or the time to start or to end one."""
         pipes = {worker.report: worker for worker in self._workers if worker.report >= 0}
-        limit = max(0.0, self._next_start - time.monotonic()) if self._missing() else None
-        if self._stopping is not None:
-            limit = max(0.0, self._stopping - time.monotonic())
-        readable, _, _ = select.select([self._wakeup[0], *pipes], [], [], limit)
+        limit = max(0.0, self._next_start - time.monotonic()) if self._count_missing() else None
+        if self._kill_time is not None:
+            limit = max(0.0, self._kill_time - time.monotonic())
+        readable, _, _ = select.select([self._wakeup_pipe[0], *pipes], [], [], limit)
         for pipe in readable:
             if pipe in pipes:
-                self._hear(pipes[pipe])
-        if self._wakeup[0] in readable:
-            for number in os.read(self._wakeup[0], 4096):
+                self._read_report(pipes[pipe])
+        if self._wakeup_pipe[0] in readable:
+            for number in os.read(self._wakeup_pipe[0], 4096):
                 self._on_signal(number)
 
     def _on_signal(self, number: int) -> None:
         if number in {signal.SIGTERM, signal.SIGINT}:
             # A second one means now.
-            self._stopping = time.monotonic() + (GRACE + 5 if self._stopping is None else 0)
-            self._tell(self._workers, signal.SIGTERM)
-        elif number == signal.SIGHUP and self._stopping is None:
+            self._kill_time = time.monotonic() + (GRACE_SECONDS + 5 if self._kill_time is None else 0)
+            self._signal_workers(self._workers, signal.SIGTERM)
+        elif number == signal.SIGHUP and self._kill_time is None:
             self._reload()
 
-    def _press(self) -> None:
-        if self._stopping is not None and time.monotonic() >= self._stopping:
-            self._tell(self._workers, signal.SIGKILL)
-            self._stopping = time.monotonic() + 1
+    def _kill_after_grace(self) -> None:
+        if self._kill_time is not None and time.monotonic() >= self._kill_time:
+            self._signal_workers(self._workers, signal.SIGKILL)
+            self._kill_time = time.monotonic() + 1
 
     @staticmethod
-    def _tell(workers: list[_Worker], number: int) -> None:
+    def _signal_workers(workers: list[_Worker], number: int) -> None:
         for worker in workers:
             worker.leaving = True
             with contextlib.suppress(ProcessLookupError):
@@ -136,17 +136,17 @@ class Supervisor:
 
     # ------------------------------------------------------------------------------------------------------ workers
 
-    def _missing(self) -> int:
+    def _count_missing(self) -> int:
         """Return how many workers of the present configuration are wanting."""
-        if self._stopping is not None:
+        if self._kill_time is not None:
             return 0
-        present = sum(not worker.leaving for worker in self._workers) - len(self._old)
+        present = sum(not worker.leaving for worker in self._workers) - len(self._outgoing)
         # Each process would have a ledger of its own in its memory, and spend the budget once more.
         wanted = 1 if self.config.store.startswith("memory:") else self.config.workers
         return max(0, wanted - present)
 
     def _start_missing(self) -> None:
-        while self._missing() and time.monotonic() >= self._next_start:
+        while self._count_missing() and time.monotonic() >= self._next_start:
             self._start()
 
     def _start(self) -> None:
@@ -161,7 +161,7 @@ class Supervisor:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         os.close(theirs)
         self._workers.append(_Worker(pid, ours))
-        self.journal.line(f"worker {pid} began")
+        self.access_log.line(f"worker {pid} began")
 
     def _become_worker(self, ours: int, theirs: int, mask: "set[int | signal.Signals]") -> None:
         signal.set_wakeup_fd(-1)
@@ -170,25 +170,25 @@ class Supervisor:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-        for end in (ours, self._alive[1], *self._wakeup, *(worker.report for worker in self._workers)):
+        for end in (ours, self._alive_pipe[1], *self._wakeup_pipe, *(worker.report for worker in self._workers)):
             if end >= 0:
                 os.close(end)
         run_worker(
             self.config,
             self.listening,
             rates=self._rates,
-            journal=self.journal,
+            access_log=self.access_log,
             report=theirs,
-            alive=self._alive[0],
+            alive=self._alive_pipe[0],
         )
 
-    def _hear(self, worker: _Worker) -> None:
+    def _read_report(self, worker: _Worker) -> None:
         """Read what a worker reports: that it serves, or why it does not."""
-        words = os.read(worker.report, 4096)
+        report = os.read(worker.report, 4096)
         os.close(worker.report)
         worker.report = -1
-        if words != READY:
-            self._reason = words.decode(errors="replace") or self._reason
+        if report != READY:
+            self._reason = report.decode(errors="replace") or self._reason
             return
         worker.ready, self._failures, self._reason = True, 0, ""
         if not self._announced:
@@ -201,23 +201,23 @@ class Supervisor:
             if not pid:
                 continue
             if worker.report >= 0:
-                self._hear(worker)
+                self._read_report(worker)
             self._workers.remove(worker)
-            self.journal.line(f"worker {pid} ended ({os.waitstatus_to_exitcode(status)})")
-            new = worker not in self._old
+            self.access_log.line(f"worker {pid} ended ({os.waitstatus_to_exitcode(status)})")
+            new = worker not in self._outgoing
             if not new:
-                self._old.remove(worker)
+                self._outgoing.remove(worker)
             # Whoever was killed by another's hand did not fail.
             killed = os.waitstatus_to_exitcode(status) == -signal.SIGKILL
             if new and not (worker.ready or worker.leaving or killed):
-                self._failed()
+                self._count_failure()
 
-    def _failed(self) -> None:
+    def _count_failure(self) -> None:
         self._failures += 1
         self._next_start = time.monotonic() + pause_after(self._failures)
-        if self._old and self._before is not None:
-            self._go_back()
-        elif not self._announced and self._failures >= _MOST_FAILURES:
+        if self._outgoing and self._previous_config is not None:
+            self._restore_config()
+        elif not self._announced and self._failures >= _MAX_FAILURES:
             self._gave_up = True
             self._on_signal(signal.SIGTERM)
 
@@ -227,38 +227,41 @@ class Supervisor:
         try:
             config = Config.read(self.path)
         except CelosiaError as error:
-            self._refuse(str(error))
+            self._report_refusal(str(error))
             return
         if (config.host, config.port) != (self.config.host, self.config.port):
-            self._refuse("host and port cannot change while the server runs: stop it, and start it again.")
+            self._report_refusal("host and port cannot change while the server runs: stop it, and start it again.")
             return
-        if not self._old:
-            self._before, self._old = self.config, [worker for worker in self._workers if not worker.leaving]
+        if not self._outgoing:
+            self._previous_config, self._outgoing = (
+                self.config,
+                [worker for worker in self._workers if not worker.leaving],
+            )
         else:  # again, before the last change was done: those that are not ready yet are replaced
-            self._tell([worker for worker in self._workers if worker not in self._old], signal.SIGTERM)
+            self._signal_workers([worker for worker in self._workers if worker not in self._outgoing], signal.SIGTERM)
         self.config, self._failures = config, 0
-        self.journal.line("the configuration was read again")
+        self.access_log.line("the configuration was read again")
 
     def _hand_over(self) -> None:
         """Let the old workers go when the new ones serve."""
-        new = [worker for worker in self._workers if worker not in self._old and not worker.leaving]
-        if self._old and not self._missing() and all(worker.ready for worker in new):
-            self._tell(self._old, signal.SIGTERM)
-            self._old, self._before = [], None
+        new = [worker for worker in self._workers if worker not in self._outgoing and not worker.leaving]
+        if self._outgoing and not self._count_missing() and all(worker.ready for worker in new):
+            self._signal_workers(self._outgoing, signal.SIGTERM)
+            self._outgoing, self._previous_config = [], None
 
-    def _go_back(self) -> None:
+    def _restore_config(self) -> None:
         """Keep the old workers and what they were told, because the new ones do not come up."""
-        self._refuse(self._reason or "The new processes did not come up.")
-        self._tell([worker for worker in self._workers if worker not in self._old], signal.SIGTERM)
-        if self._before is not None:
-            self.config = self._before
-        self._old, self._before, self._reason, self._failures, self._next_start = [], None, "", 0, 0.0
+        self._report_refusal(self._reason or "The new processes did not come up.")
+        self._signal_workers([worker for worker in self._workers if worker not in self._outgoing], signal.SIGTERM)
+        if self._previous_config is not None:
+            self.config = self._previous_config
+        self._outgoing, self._previous_config, self._reason, self._failures, self._next_start = [], None, "", 0, 0.0
 
-    def _refuse(self, reason: str) -> None:
-        self.journal.line("the new configuration was not taken")
+    def _report_refusal(self, reason: str) -> None:
+        self.access_log.line("the new configuration was not taken")
         sys.stderr.write(f"The configuration stays as it was: {reason}\n")
         sys.stderr.flush()
 
 
-def _only_wake(_number: int, _frame: FrameType | None) -> None:
+def _ignore_signal(_number: int, _frame: FrameType | None) -> None:
     """Do nothing: the byte in the wake-up pipe says what came."""

@@ -21,13 +21,13 @@ import uvicorn
 
 from celosia.core.errors import CelosiaError
 from celosia.guard.config.settings import Config
-from celosia.guard.http.access_log import AccessLog, keep_quiet
+from celosia.guard.http.access_log import AccessLog, redirect_output
 from celosia.guard.http.limits import Rates
 from celosia.guard.server.app import create_app
-from celosia.guard.server.connections import HEAD_SECONDS, Connection, most_connections
+from celosia.guard.server.connections import HEAD_SECONDS, Connection, max_connections
 from celosia.guard.service import Guard
 
-GRACE = 30
+GRACE_SECONDS = 30
 """Seconds that replies under way are given when the server stops."""
 
 READY = b"+"
@@ -48,12 +48,12 @@ class _Server(uvicorn.Server):
 
 
 def serve_here(
-    config: Config, listening: socket.socket, *, rates: Rates, journal: AccessLog, ready: Callable[[], None]
+    config: Config, listening: socket.socket, *, rates: Rates, access_log: AccessLog, ready: Callable[[], None]
 ) -> None:
     """Open the guard and serve in this process, until a signal ends it."""
     with Guard.open(config, create=False) as guard:
         guard.open_datasets()
-        app = create_app(guard, rates=rates, journal=journal)
+        app = create_app(guard, rates=rates, access_log=access_log)
         settings = uvicorn.Config(
             app,
             http=_connections(config),
@@ -66,7 +66,7 @@ def serve_here(
             proxy_headers=False,  # BehindProxy reads them, and trusts only what the nearest proxy wrote
             backlog=512,
             timeout_keep_alive=15,
-            timeout_graceful_shutdown=GRACE,
+            timeout_graceful_shutdown=GRACE_SECONDS,
             ssl_certfile=config.certificate,
             ssl_keyfile=config.private_key,
         )
@@ -74,20 +74,20 @@ def serve_here(
 
 
 def _connections(config: Config) -> type[Connection]:
-    most = most_connections()
+    most = max_connections()
     each = most if config.behind_proxy else most // 4
     made = partial(Connection, seconds=HEAD_SECONDS, most=most, each=each, held=Counter())
     return cast("type[Connection]", made)  # all that uvicorn does with it is to call it
 
 
 def run_worker(
-    config: Config, listening: socket.socket, *, rates: Rates, journal: AccessLog, report: int, alive: int
+    config: Config, listening: socket.socket, *, rates: Rates, access_log: AccessLog, report: int, alive: int
 ) -> NoReturn:
     """Be a worker: serve, and end the process.
 
     Parameters
     ----------
-    config, listening, rates, journal
+    config, listening, rates, access_log
         What to serve, from which socket, with which shared table of rates, and where its lines go.
     report
         The pipe to write into: ``READY``, or what is wrong.
@@ -97,35 +97,35 @@ def run_worker(
     code = 1
     try:
         for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, _leave)
-        keep_quiet(journal)
-        threading.Thread(target=_follow, args=(alive,), daemon=True).start()
-        serve_here(config, listening, rates=rates, journal=journal, ready=lambda: _say(report, READY))
+            signal.signal(number, _exit)
+        redirect_output(access_log)
+        threading.Thread(target=_exit_with_supervisor, args=(alive,), daemon=True).start()
+        serve_here(config, listening, rates=rates, access_log=access_log, ready=lambda: _write_report(report, READY))
         code = 0
     except SystemExit:
         code = 0
     except CelosiaError as error:
-        _say(report, str(error).encode())
-        journal.unforeseen(error)
+        _write_report(report, str(error).encode())
+        access_log.unexpected(error)
     except BaseException as error:  # noqa: BLE001 - the last frame of a process: its words must not be printed
-        _say(report, f"{type(error).__name__}; the server's log says where.".encode())
-        journal.unforeseen(error)
+        _write_report(report, f"{type(error).__name__}; the server's log says where.".encode())
+        access_log.unexpected(error)
     finally:
         # What the supervisor registered to run at its own end is not this process's to run.
         os._exit(code)
 
 
-def _leave(_number: int, _frame: FrameType | None) -> None:
+def _exit(_number: int, _frame: FrameType | None) -> None:
     raise SystemExit(0)
 
 
-def _follow(alive: int) -> None:
+def _exit_with_supervisor(alive: int) -> None:
     os.read(alive, 1)  # returns when the last writer, the supervisor, is gone
     os.kill(os.getpid(), signal.SIGTERM)
-    time.sleep(GRACE)
+    time.sleep(GRACE_SECONDS)
     os._exit(1)
 
 
-def _say(report: int, words: bytes) -> None:
+def _write_report(report: int, text: bytes) -> None:
     with contextlib.suppress(OSError):  # nobody may listen any more
-        os.write(report, words[:4000])
+        os.write(report, text[:4000])

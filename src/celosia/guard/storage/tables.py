@@ -35,7 +35,7 @@ KEYS = sa.Table(
 )
 """Keys by their public part, with the SHA-256 of the whole."""
 
-VISITS = sa.Table(
+WEB_SESSIONS = sa.Table(
     "celosia_visits",
     _METADATA,
     sa.Column("digest", sa.String(64), primary_key=True),
@@ -69,11 +69,11 @@ def create_tables(ledger: "Ledger") -> None:
         _METADATA.create_all(connection)
 
 
-def written(at: dt.datetime) -> str:
+def format_time(at: dt.datetime) -> str:
     """Return a moment as it is stored."""
     return at.astimezone(dt.UTC).isoformat(timespec="microseconds")
 
 
-def moment(text: str | None) -> dt.datetime | None:
+def parse_time(text: str | None) -> dt.datetime | None:
     """Return a stored moment."""
     return None if text is None else dt.datetime.fromisoformat(text)

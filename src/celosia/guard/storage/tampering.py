@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import sqlalchemy as sa
 
 from celosia.core.exact import safe_repr
-from celosia.guard.addresses import hidden
+from celosia.guard.addresses import hide_secrets
 from celosia.guard.storage.tables import DATASETS, KEYS, USERS
 from celosia.ledger.store.tables import LOG
 
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
 DATASET_LINES: Final = ("dataset added", "schema changed", "bounds changed", "version changed", "dataset shared")
 """The kinds of lines that tell of a data set, each with the digest of its row."""
 
-_OTHERS: Final = ("user added", "key added", "key revoked")
+_USER_LINES: Final = ("user added", "key added", "key revoked")
 _COLUMNS: Final = ("name", "title", "source", "relation", "schema", "public", "analysts", "version", "revision")
 
 
 def row_digest(row: Mapping[str, Any]) -> str:
     """Return the SHA-256 of a data set's row, without passwords."""
-    told = {name: row[name] for name in _COLUMNS}
-    public = [one | {"source": hidden(one["source"])} for one in json.loads(row["public"])]
-    told |= {"source": hidden(row["source"]), "public": public}
-    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+    content = {name: row[name] for name in _COLUMNS}
+    public = [one | {"source": hide_secrets(one["source"])} for one in json.loads(row["public"])]
+    content |= {"source": hide_secrets(row["source"]), "public": public}
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def last_digest(connection: "Connection", dataset: str) -> str | None:
@@ -46,7 +46,7 @@ def last_digest(connection: "Connection", dataset: str) -> str | None:
 
 def find_tampering(connection: "Connection") -> str | None:
     """Return what is not as the log says, the first that is found; None if all is."""
-    expected = _expected(connection)
+    expected = _replay_log(connection)
     found: dict[str, dict[str, tuple[Any, ...]]] = {
         "user": {row.name: (row.role,) for row in connection.execute(sa.select(USERS))},
         "key": {
@@ -62,11 +62,11 @@ def find_tampering(connection: "Connection") -> str | None:
     return None
 
 
-def _expected(connection: "Connection") -> dict[str, dict[str, tuple[Any, ...]]]:
+def _replay_log(connection: "Connection") -> dict[str, dict[str, tuple[Any, ...]]]:
     users: dict[str, tuple[Any, ...]] = {}
     keys: dict[str, tuple[Any, ...]] = {}
     datasets: dict[str, tuple[Any, ...]] = {}
-    for kind, body in _lines(connection, *_OTHERS, *DATASET_LINES):
+    for kind, body in _lines(connection, *_USER_LINES, *DATASET_LINES):
         if kind == "user added":
             users[body["user"]] = (body["role"],)
         elif kind == "key added":

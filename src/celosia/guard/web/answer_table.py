@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final
 
-from celosia.guard.web.i18n.numerals import decimals_for, numeral
+from celosia.guard.web.i18n.numerals import decimals_for, format_number
 
 if TYPE_CHECKING:
     from celosia.query.release import TableRelease
 
-_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA_PREFIXES: Final = ("=", "+", "-", "@", "\t", "\r")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +39,7 @@ class AnswerTable:
     rows: tuple[tuple[tuple[str, str], ...], ...]
 
     @property
-    def stacked(self) -> bool:
+    def is_stacked(self) -> bool:
         """Whether intervals go below their numbers, because beside them they would not fit."""
         return sum(heading.interval for heading in self.headings) > 1
 
@@ -59,15 +59,18 @@ def answer_table(release: "TableRelease", code: str, level: float) -> AnswerTabl
                 headings.append(Heading(name=name, number=number, true=True))
                 columns.append([(interval, "") for _, interval in _with_interval(values, true(level), code)])
         else:
-            columns.append([(_shown(value, code, key=key), "") for value in values])
+            columns.append([(_format_value(value, code, key=key), "") for value in values])
     return AnswerTable(headings=tuple(headings), rows=tuple(zip(*columns, strict=True)))
 
 
 def _with_interval(values: list[Any], ends: "tuple[Any, Any]", code: str) -> list[tuple[str, str]]:
     low, high = (end.tolist() for end in ends)
     if any(not isinstance(value, int | float | None) for value in values):  # dates and categories
-        around = [f"{_shown(a, code, key=True)} – {_shown(b, code, key=True)}" for a, b in zip(low, high, strict=True)]
-        return [(_shown(value, code, key=True), text) for value, text in zip(values, around, strict=True)]
+        around = [
+            f"{_format_value(a, code, key=True)} – {_format_value(b, code, key=True)}"
+            for a, b in zip(low, high, strict=True)
+        ]
+        return [(_format_value(value, code, key=True), text) for value, text in zip(values, around, strict=True)]
     whole = all(isinstance(value, int) for value in values)
     if whole:  # so the interval is widened to integers
         low = [math.floor(end) if math.isfinite(end) else end for end in low]
@@ -76,29 +79,29 @@ def _with_interval(values: list[Any], ends: "tuple[Any, Any]", code: str) -> lis
     decimals = 0 if whole else decimals_for(min(widths, default=0.0) / 2)
     long = any(abs(end) >= 10_000 for end in [*low, *high])
 
-    def shown(number: Any, rounded: str) -> str:
+    def format_end(number: Any, rounded: str) -> str:
         if number is None:
             return "–"
-        return numeral(number, code, decimals=decimals, rounded=rounded, grouped=long)
+        return format_number(number, code, decimals=decimals, rounded=rounded, grouped=long)
 
     return [
-        (shown(value, "near"), f"{shown(a, 'down')} – {shown(b, 'up')}")
+        (format_end(value, "near"), f"{format_end(a, 'down')} – {format_end(b, 'up')}")
         for value, a, b in zip(values, low, high, strict=True)
     ]
 
 
-def _shown(value: object, code: str, *, key: bool) -> str:
+def _format_value(value: object, code: str, *, key: bool) -> str:
     match value:
         case None:
             return "–"
         case bool():
             return "true" if value else "false"
         case int() | float() if not key:  # a key is a name, also if it is a number: no year is written 2,021
-            return numeral(value, code, digits=6)
+            return format_number(value, code, digits=6)
         case dt.datetime():
             return value.replace(tzinfo=None).isoformat(sep=" ")
         case list() | tuple():
-            return ", ".join(_shown(item, code, key=key) for item in value)
+            return ", ".join(_format_value(item, code, key=key) for item in value)
     return str(value)
 
 
@@ -107,24 +110,24 @@ def answer_csv(release: "TableRelease", level: float) -> str:
     table = release.to_arrow(level)
     text = io.StringIO()
     writer = csv.writer(text)
-    writer.writerow([_safe(name) for name in table.column_names])
-    columns = [[_cell(value) for value in column.to_pylist()] for column in table.columns]
+    writer.writerow([_escape_formula(name) for name in table.column_names])
+    columns = [[_csv_cell(value) for value in column.to_pylist()] for column in table.columns]
     writer.writerows(zip(*columns, strict=True))
     return text.getvalue()
 
 
-def _cell(value: object) -> object:
+def _csv_cell(value: object) -> object:
     match value:
         case None:
             return ""
         case Fraction():
             return float(value)
         case str():
-            return _safe(value)
+            return _escape_formula(value)
         case bool():
             return "true" if value else "false"
     return value
 
 
-def _safe(text: str) -> str:
-    return f"'{text}" if text.startswith(_FORMULA) else text
+def _escape_formula(text: str) -> str:
+    return f"'{text}" if text.startswith(_FORMULA_PREFIXES) else text

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from celosia.guard.web.i18n.language import Language
     from celosia.query.release import TableRelease
 
-_MOST_BARS: Final = 200
-_MOST_CHARTS: Final = 4
-_DARK: Final = {
+_MAX_BARS: Final = 200
+_MAX_CHARTS: Final = 4
+_DARK_COLOURS: Final = {
     INK: "#ece8e0",
     GREY: "#b1b5b3",
     BLUE: "#56b4e9",
@@ -32,12 +32,12 @@ _LOCALES: Final[dict[str, dict[str, Any]]] = {
 
 def chart_columns(release: "TableRelease") -> list[str]:
     """Return the columns of an answer that can be drawn; none if there are too many bars or a number is missing."""
-    if not 0 < release.value.num_rows <= _MOST_BARS:
+    if not 0 < release.value.num_rows <= _MAX_BARS:
         return []
-    return [name for name in release.intervals if _finite(release, name)][:_MOST_CHARTS]
+    return [name for name in release.intervals if _is_finite(release, name)][:_MAX_CHARTS]
 
 
-def _finite(release: "TableRelease", name: str) -> bool:
+def _is_finite(release: "TableRelease", name: str) -> bool:
     values = release.value[name].to_pylist()
     low, high = (end.tolist() for end in release.intervals[name](0.999))
     # Dates and categories have intervals too, and no height.
@@ -56,25 +56,25 @@ def chart_specification(
             "chart.interval" if release.true_intervals is None else "chart.noise_interval", level=f"{100 * level:g}"
         ),
     }
-    changed: dict[str, Any] = _changed(spec, words, _DARK if dark else {})
-    changed.pop("title", None)
-    changed["config"] |= {"background": "transparent", "padding": 4}
-    changed["config"]["legend"]["direction"] = "vertical"  # side by side they do not fit on a telephone
+    restyled: dict[str, Any] = _restyle(spec, words, _DARK_COLOURS if dark else {})
+    restyled.pop("title", None)
+    restyled["config"] |= {"background": "transparent", "padding": 4}
+    restyled["config"]["legend"]["direction"] = "vertical"  # side by side they do not fit on a telephone
     locale = {"locale": _LOCALES[language.code]}
     return (
-        changed
+        restyled
         | rows
         | {"width": "container", "autosize": {"type": "fit-x", "contains": "padding"}, "usermeta": locale}
     )
 
 
-def _changed(part: Any, words: dict[str, str], colours: dict[str, str]) -> Any:
+def _restyle(part: Any, words: dict[str, str], colours: dict[str, str]) -> Any:
     """The specification in another language and theme, without its tooltips; the data are not in it."""
     match part:
         case dict():
-            return {name: _changed(value, words, colours) for name, value in part.items() if name != "tooltip"}
+            return {name: _restyle(value, words, colours) for name, value in part.items() if name != "tooltip"}
         case list():
-            return [_changed(value, words, colours) for value in part]
+            return [_restyle(value, words, colours) for value in part]
         case str():
             known = colours | words | {json.dumps(old): json.dumps(new) for old, new in words.items()}
             return known.get(part, part)
@@ -84,11 +84,11 @@ def _changed(part: Any, words: dict[str, str], colours: dict[str, str]) -> Any:
 def chart_picture(spec: dict[str, Any]) -> str:
     """Return a chart as SVG."""
     fixed = {name: value for name, value in spec.items() if name != "autosize"} | {"width": 720}
-    return _drawn(json.dumps(fixed, sort_keys=True))
+    return _render_svg(json.dumps(fixed, sort_keys=True))
 
 
 @lru_cache(maxsize=64)
-def _drawn(text: str) -> str:
+def _render_svg(text: str) -> str:
     import altair as alt
     import vl_convert
 

@@ -22,22 +22,22 @@ if TYPE_CHECKING:
 
     from celosia.core.mechanism import Source
 
-SIGNED_IN: Final = "__Host-celosia"
+SESSION_COOKIE: Final = "__Host-celosia"
 """The cookie of somebody who is signed in."""
 
-VISITOR: Final = "__Host-celosia-visitor"
+ANONYMOUS_COOKIE: Final = "__Host-celosia-visitor"
 """The cookie of somebody who is about to sign in."""
 
 _SECRET: Final = re.compile(r"[0-9a-f]{64}")
-_LIVES: Final = {SIGNED_IN: 12 * 3600, VISITOR: 3600, LANGUAGE_COOKIE: 365 * 86_400}
+_MAX_AGE_SECONDS: Final = {SESSION_COOKIE: 12 * 3600, ANONYMOUS_COOKIE: 3600, LANGUAGE_COOKIE: 365 * 86_400}
 
 
-def fresh_secret(source: "Source | None" = None, *, words: int = 4) -> str:
+def draw_secret(source: "Source | None" = None, *, words: int = 4) -> str:
     """Return 64 random bits for each word, as hexadecimal digits."""
     return "".join(f"{int(word):016x}" for word in (source or SYSTEM).words(words))
 
 
-def secret_in(cookies: Mapping[str, str], name: str) -> str | None:
+def read_secret(cookies: Mapping[str, str], name: str) -> str | None:
     """Return the secret that a cookie holds, or None: what does not look like one never reaches the store."""
     value = cookies.get(name, "")
     return value if _SECRET.fullmatch(value) else None
@@ -48,7 +48,7 @@ def form_token(secret: str) -> str:
     return hmac.new(secret.encode(), b"celosia.guard.pages/form/1", hashlib.sha256).hexdigest()
 
 
-def from_here(headers: Mapping[str, str]) -> bool:
+def is_same_origin(headers: Mapping[str, str]) -> bool:
     """Whether a request that changes something was sent by a page of this host.
 
     Browsers say so in two ways; some leave out the one, and referrer policies blank the other. What is said must be
@@ -62,11 +62,13 @@ def from_here(headers: Mapping[str, str]) -> bool:
     return bool(urlsplit(origin).netloc) and urlsplit(origin).netloc.lower() == headers.get("host", "").lower()
 
 
-def keep(response: "Response", name: str, value: str) -> None:
+def set_cookie(response: "Response", name: str, value: str) -> None:
     """Put a cookie on a reply: for this host, over a safe connection, out of reach for scripts and other sites."""
-    response.set_cookie(name, value, max_age=_LIVES[name], path="/", secure=True, httponly=True, samesite="strict")
+    response.set_cookie(
+        name, value, max_age=_MAX_AGE_SECONDS[name], path="/", secure=True, httponly=True, samesite="strict"
+    )
 
 
-def forget(response: "Response", name: str) -> None:
+def delete_cookie(response: "Response", name: str) -> None:
     """Take a cookie back."""
     response.delete_cookie(name, path="/", secure=True, httponly=True, samesite="strict")

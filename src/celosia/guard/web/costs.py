@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 from celosia.core.guarantees import Guarantee
-from celosia.guard.web.i18n.numerals import share
+from celosia.guard.web.i18n.numerals import compute_share
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from celosia.query import Preview
 
 _NUMBERS: Final = ("epsilon", "delta", "rho", "mu")
-_SHARED: Final = " come from one measurement and share its noise."
+_SHARED_SUFFIX: Final = " come from one measurement and share its noise."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tightest:
+class TightestBudget:
     """The budget that a question fits into worst: of a scope, for good or in its ``window``."""
 
     scope: "Scope"
@@ -35,53 +35,53 @@ class Tightest:
     @property
     def spent_share(self) -> float | None:
         """Which part of the limit is spent."""
-        return share(self.spent, self.limit)
+        return compute_share(self.spent, self.limit)
 
 
-def tightest_of(lines: "Iterable[Line]", cost: Guarantee) -> Tightest | None:
+def find_tightest_budget(lines: "Iterable[Line]", cost: Guarantee) -> TightestBudget | None:
     """Return the budget of which a cost takes the largest part; None if it is of another kind than all of them."""
     alike = [one for line in lines for one in _limits(line) if type(one.left) is type(cost)]
-    return max(alike, key=lambda one: (_part(cost, one.left), one.spent_share or 0.0), default=None)
+    return max(alike, key=lambda one: (_fraction_used(cost, one.left), one.spent_share or 0.0), default=None)
 
 
-def _limits(line: "Line") -> "Iterator[Tightest]":
-    yield Tightest(scope=line.scope, window=False, limit=line.policy.limit, spent=line.spent, left=line.remaining)
+def _limits(line: "Line") -> "Iterator[TightestBudget]":
+    yield TightestBudget(scope=line.scope, window=False, limit=line.policy.limit, spent=line.spent, left=line.remaining)
     window = line.policy.window
     if window is not None and line.window_spent is not None and line.window_remaining is not None:
-        yield Tightest(
+        yield TightestBudget(
             scope=line.scope, window=True, limit=window.limit, spent=line.window_spent, left=line.window_remaining
         )
 
 
-def _part(cost: Guarantee, left: Guarantee) -> Fraction | float:
+def _fraction_used(cost: Guarantee, left: Guarantee) -> Fraction | float:
     """How much of what is left a cost takes: more than 1 does not fit."""
     numbers = [(getattr(cost, name), getattr(left, name)) for name in _NUMBERS if hasattr(cost, name)]
     return max((wanted / there if there else math.inf for wanted, there in numbers if wanted), default=Fraction(0))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class CostShare:
     """The part of the cost that an aggregate has, in percent; ``shared`` names one that has the same measurement."""
 
     percent: int
     shared: str = ""
 
 
-def shares_of(preview: "Preview") -> tuple[tuple[Part, ...], int]:
+def split_cost(preview: "Preview") -> tuple[tuple[CostShare, ...], int]:
     """Return the part of each aggregate of a preview, and that of the keys: with each measurement once, 100 in all."""
-    groups = [note.removesuffix(_SHARED).split(", ") for note in preview.notes if note.endswith(_SHARED)]
+    groups = [note.removesuffix(_SHARED_SUFFIX).split(", ") for note in preview.notes if note.endswith(_SHARED_SUFFIX)]
     shown: dict[str, str] = {}
     for line in preview.lines:
         together = {name for group in groups if line.name in group for name in group}
         shown[line.name] = next((name for name, other in shown.items() if name in together and not other), "")
     own = [line.share if not shown[line.name] else Fraction(0) for line in preview.lines]
     keys = max(Fraction(0), Fraction(1) - sum(own)) if preview.cells is None else Fraction(0)
-    *parts, rest = percents([*own, keys])
-    found = [Part(percent=part, shared=shown[line.name]) for part, line in zip(parts, preview.lines, strict=True)]
+    *parts, rest = round_percents([*own, keys])
+    found = [CostShare(percent=part, shared=shown[line.name]) for part, line in zip(parts, preview.lines, strict=True)]
     return tuple(found), rest
 
 
-def percents(shares: "Sequence[Fraction]") -> list[int]:
+def round_percents(shares: "Sequence[Fraction]") -> list[int]:
     """Return whole percents of the total that add up to 100, by the largest remainders (Hamilton 1792)."""
     total = sum(shares)
     if not total:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from starlette.requests import Request
 
-from celosia.guard.web.i18n.language import LANGUAGE_COOKIE, chosen_language, language
-from celosia.guard.web.i18n.wording import worded
-from celosia.guard.web.rendering import error_title, page
+from celosia.guard.web.i18n.language import LANGUAGE_COOKIE, choose_language, load_language
+from celosia.guard.web.i18n.wording import translate
+from celosia.guard.web.rendering import error_title, render_page
 from celosia.guard.web.web_session import WebSession
 
 if TYPE_CHECKING:
@@ -26,21 +26,23 @@ def error_page(guard: "Guard", scope: "Scope", problem: "Problem") -> "Response 
     request = Request(scope)
     if scope["path"].startswith("/v1") or "text/html" not in request.headers.get("accept", "").lower():
         return None
-    asked, remembered = request.query_params.get("lang"), request.cookies.get(LANGUAGE_COOKIE)
-    code = chosen_language(asked, remembered, request.headers.get("accept-language"))
+    requested, remembered = request.query_params.get("lang"), request.cookies.get(LANGUAGE_COOKIE)
+    code = choose_language(requested, remembered, request.headers.get("accept-language"))
     fragment = request.headers.get("hx-request") == "true"
-    visit = WebSession(guard=guard, path="/", language=language(code), fragment=fragment)
-    told = worded(problem.detail, visit.language)
-    title, detail, spoken = error_title(visit, problem), told.text, told.code
+    web_session = WebSession(guard=guard, path="/", language=load_language(code), fragment=fragment)
+    translated = translate(problem.detail, web_session.language)
+    title, detail, code_of_detail = error_title(web_session, problem), translated.text, translated.code
     if problem.status == 404:
-        title, detail, spoken = visit.text("error.missing"), visit.text("error.nowhere"), code
+        title, detail, code_of_detail = web_session.text("error.missing"), web_session.text("error.nowhere"), code
     elif problem.status == 429:
         seconds = (problem.headers or {}).get("Retry-After", "60")
-        detail, spoken = visit.text("error.wait", seconds=seconds), code
+        detail, code_of_detail = web_session.text("error.wait", seconds=seconds), code
     if fragment:
-        reply: Response = page(visit, "error_fragment.html", title=title, detail=detail, spoken=spoken)
+        reply: Response = render_page(
+            web_session, "error_fragment.html", title=title, detail=detail, code_of_detail=code_of_detail
+        )
     else:
-        values = {"title": title, "detail": detail, "spoken": spoken, "journal": ""}
-        reply = page(visit, "error.html", status=problem.status, **values)
+        values = {"title": title, "detail": detail, "spoken": code_of_detail, "request_number": ""}
+        reply = render_page(web_session, "error.html", status=problem.status, **values)
     reply.headers.update(problem.headers or {})
     return reply

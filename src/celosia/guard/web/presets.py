@@ -17,8 +17,8 @@ from celosia.core.exact import safe_repr
 from celosia.core.guarantees import ApproxDP, Guarantee
 
 _DELTA: Final = "1e-6"  # of the rows; no delta below it changes a digit that is shown
-_MOST_PERSONS: Final = 10**12
-_LONGEST: Final = 13  # digits of that
+_MAX_PERSONS: Final = 10**12
+_MAX_PERSON_DIGITS: Final = 13  # digits of that
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,12 +35,12 @@ def preset_rows() -> tuple[PresetRow, ...]:
     """Return the presets, the smallest epsilon first."""
     budgets = {name: ApproxDP(epsilon=one.epsilon, delta=_DELTA) for name, one in PRESETS.items()}
     return tuple(
-        PresetRow(name=name, epsilon=PRESETS[name].epsilon, guess=best_guess(budget))
+        PresetRow(name=name, epsilon=PRESETS[name].epsilon, guess=guess_probability(budget))
         for name, budget in budgets.items()
     )
 
 
-def best_guess(guarantee: Guarantee) -> float:
+def guess_probability(guarantee: Guarantee) -> float:
     """Return how often the best guess is right, of an adversary who knows everybody else.
 
     A coin is half of the time.
@@ -48,9 +48,9 @@ def best_guess(guarantee: Guarantee) -> float:
     return game(guarantee).success
 
 
-def budget_of_preset(form: Mapping[str, str]) -> ApproxDP:
+def parse_preset_budget(form: Mapping[str, str]) -> ApproxDP:
     """Return the budget that a form asks for: a ``preset`` and a public number of ``persons``."""
     text = form.get("persons", "").strip()
-    if not (text.isascii() and text.isdigit() and len(text) <= _LONGEST and 0 < int(text) <= _MOST_PERSONS):
+    if not (text.isascii() and text.isdigit() and len(text) <= _MAX_PERSON_DIGITS and 0 < int(text) <= _MAX_PERSONS):
         raise ParameterError(f"persons must be an integer from 1 to 10^12, not {safe_repr(text)}.")
     return suggest_budget(form.get("preset", ""), persons=int(text))

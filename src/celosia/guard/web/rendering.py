@@ -16,8 +16,8 @@ from celosia.core.errors import BudgetExceededError, CelosiaError
 from celosia.guard.http.problems import problem_of
 from celosia.guard.roles import Permission
 from celosia.guard.web.i18n.language import LANGUAGES
-from celosia.guard.web.i18n.numerals import numeral, promise, share
-from celosia.guard.web.i18n.wording import worded
+from celosia.guard.web.i18n.numerals import compute_share, format_guarantee, format_number
+from celosia.guard.web.i18n.wording import translate
 from celosia.guard.web.static_files import address_of_file
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ HTMX: Final = json.dumps(
 )
 """What htmx may do: no code from text, no requests elsewhere, nothing of a page kept in the browser's storage."""
 
-_MENDABLE: Final = (404, 409, 422)
+_CORRECTABLE_STATUSES: Final = (404, 409, 422)
 _MENU: Final = (
     ("datasets", "/datasets", (Permission.READ_SCHEMAS,)),
     ("answers", "/answers", (Permission.READ_ANSWERS,)),
@@ -63,74 +63,80 @@ def _environment() -> "Environment":
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"moment": moment, "day": day}
-    environment.globals.update(share=share, languages=LANGUAGES, htmx_config=HTMX, file=address_of_file)
+    environment.filters |= {"moment": format_time, "day": format_day}
+    environment.globals.update(share=compute_share, languages=LANGUAGES, htmx_config=HTMX, file=address_of_file)
     return environment
 
 
-def moment(at: dt.datetime) -> str:
+def format_time(at: dt.datetime) -> str:
     """Return a time as every language reads it: the day, the hour and the minute, in UTC."""
     return at.astimezone(dt.UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
-def day(at: dt.datetime) -> str:
+def format_day(at: dt.datetime) -> str:
     """Return the day of a time, in UTC."""
     return at.astimezone(dt.UTC).strftime("%Y-%m-%d")
 
 
-def page(visit: "WebSession", template: str, *, status: int = 200, **values: object) -> HTMLResponse:
+def render_page(web_session: "WebSession", template: str, *, status: int = 200, **values: object) -> HTMLResponse:
     """Return a page, or a part of one, in the visitor's language."""
-    return HTMLResponse(_environment().get_template(template).render(_common(visit), **values), status_code=status)
+    return HTMLResponse(
+        _environment().get_template(template).render(_template_values(web_session), **values), status_code=status
+    )
 
 
-def _common(visit: "WebSession") -> dict[str, Any]:
-    code, who = visit.language.code, visit.signed_in
+def _template_values(web_session: "WebSession") -> dict[str, Any]:
+    code, who = web_session.language.code, web_session.signed_in
     return {
-        "visit": visit,
-        "t": visit.text,
+        "web_session": web_session,
+        "t": web_session.text,
         "lang": code,
-        "number": lambda value, **how: numeral(value, code, **how),
-        "promise": lambda guarantee, **how: promise(guarantee, code, **how),
+        "number": lambda value, **how: format_number(value, code, **how),
+        "promise": lambda guarantee, **how: format_guarantee(guarantee, code, **how),
         "may": lambda name: who is not None and who.may(Permission[name]),
         "menu": [entry for entry in _MENU if who is not None and any(who.may(right) for right in entry[2])],
         "typed": lambda text: text.replace(".", ",") if code == "es" else text,
-        "token": lambda: _hidden(visit.token),
-        "title_of": lambda problem: error_title(visit, problem),
-        "said": lambda text: _said(visit, text),
-        "other_language": lambda other: _address(visit.path, {**visit.query, "lang": other}),
+        "token": lambda: _token_field(web_session.token),
+        "title_of": lambda problem: error_title(web_session, problem),
+        "said": lambda text: _translate_sentence(web_session, text),
+        "other_language": lambda other: _build_url(web_session.path, {**web_session.query, "lang": other}),
     }
 
 
-def _said(visit: "WebSession", text: str) -> tuple[str, str, str]:
+def _translate_sentence(web_session: "WebSession", text: str) -> tuple[str, str, str]:
     """A sentence for whoever visits, its language, and a remark if that is not the visitor's."""
-    sentence = worded(text, visit.language)
-    return sentence.text, sentence.code, "" if sentence.code == visit.language.code else visit.text("error.in_english")
+    sentence = translate(text, web_session.language)
+    return (
+        sentence.text,
+        sentence.code,
+        "" if sentence.code == web_session.language.code else web_session.text("error.in_english"),
+    )
 
 
-def _hidden(token: str) -> "Markup":
+def _token_field(token: str) -> "Markup":
     from markupsafe import Markup
 
     return Markup('<input type="hidden" name="token" value="{}">').format(token)
 
 
-def error_title(visit: "WebSession", problem: "Problem") -> str:
+def error_title(web_session: "WebSession", problem: "Problem") -> str:
     """Return in a few words what kind of problem it is, in the visitor's language."""
     name = f"error.{problem.error}"
-    return visit.text(name if visit.language.has(name) else "error.title")
+    return web_session.text(name if web_session.language.has(name) else "error.title")
 
 
-def mendable(error: CelosiaError) -> "Problem":
+def form_problem(error: CelosiaError) -> "Problem":
     """Return what to tell about an error beside the form that caused it, or raise it if the form cannot mend it."""
     problem = problem_of(error)
-    if problem is None or not (problem.status in _MENDABLE or isinstance(error, BudgetExceededError)):
+    if problem is None or not (problem.status in _CORRECTABLE_STATUSES or isinstance(error, BudgetExceededError)):
         raise error
     return problem
 
 
-def _address(path: str, query: Mapping[str, str]) -> str:
+def _build_url(path: str, query: Mapping[str, str]) -> str:
     return f"{path}?{urlencode(query)}"
 
 
 def redirect(path: str, **query: str) -> "Response":
     """Return a reply that sends the browser to another page of this host, by GET."""
-    return RedirectResponse(_address(path, query) if query else path, status_code=303)
+    return RedirectResponse(_build_url(path, query) if query else path, status_code=303)

@@ -44,11 +44,11 @@ class WebSession:
             raise NotAllowedError("Sign in first.")
         return self.signed_in
 
-    def asked(self, name: str) -> str:
+    def query_field(self, name: str) -> str:
         """Return a field of the address, without blanks around it; empty if it is not there."""
         return self.query.get(name, "").strip()
 
-    def filled(self, name: str) -> str:
+    def form_field(self, name: str) -> str:
         """Return a field of the form, without blanks around it; empty if it is not there."""
         return self.form.get(name, "").strip()
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from celosia.guard.web.i18n.language import LANGUAGES, chosen_language, language
+from celosia.guard.web.i18n.language import LANGUAGES, choose_language, load_language
 
 
 def gaps(text: str) -> set[str]:
@@ -14,14 +14,14 @@ def gaps(text: str) -> set[str]:
 
 
 def test_both_languages_say_the_same_things() -> None:
-    english, spanish = language("en").texts, language("es").texts
+    english, spanish = load_language("en").texts, load_language("es").texts
     assert list(english) == list(spanish)
     assert not {name for name in english if gaps(english[name]) != gaps(spanish[name])}
     assert not {name for name, text in spanish.items() if not text.strip()}
 
 
 def test_hardly_anything_is_the_same_word_in_both() -> None:
-    english, spanish = language("en").texts, language("es").texts
+    english, spanish = load_language("en").texts, load_language("es").texts
     same = {name for name in english if english[name] == spanish[name]}
     assert same <= {
         "site.name", "nav.who", "budget.delta", "budget.rho", "ask.tab_sql", "ask.delta", "preview.within",
@@ -47,17 +47,17 @@ def test_hardly_anything_is_the_same_word_in_both() -> None:
 def test_the_language_follows_the_wish(
     asked: str | None, remembered: str | None, accepted: str | None, expected: str
 ) -> None:
-    assert chosen_language(asked, remembered, accepted) == expected
+    assert choose_language(asked, remembered, accepted) == expected
 
 
 @given(st.text(), st.text(), st.text())
 def test_anything_may_be_wished_for(asked: str, remembered: str, accepted: str) -> None:
-    assert chosen_language(asked, remembered, accepted) in LANGUAGES
+    assert choose_language(asked, remembered, accepted) in LANGUAGES
 
 
 def test_a_long_wish_is_not_read_to_its_end() -> None:
-    assert chosen_language(None, None, "fr," * 100_000 + "es") == "en"
+    assert choose_language(None, None, "fr," * 100_000 + "es") == "en"
 
 
 def test_values_are_not_read_as_patterns() -> None:
-    assert language("en").text("nav.who", name="{role}", role="{0}") == "{role}, {0}"
+    assert load_language("en").text("nav.who", name="{role}", role="{0}") == "{role}, {0}"

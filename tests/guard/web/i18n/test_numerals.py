@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from celosia.core.guarantees import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP
-from celosia.guard.web.i18n.numerals import decimals_for, numeral, promise, share
+from celosia.guard.web.i18n.numerals import compute_share, decimals_for, format_guarantee, format_number
 
 SPACE = "\N{NO-BREAK SPACE}"
 POWERS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
@@ -42,8 +42,8 @@ def read_back(text: str, code: str) -> Fraction:
     ],
 )
 def test_numbers_are_written_as_people_do(value: float, how: dict[str, object], english: str, spanish: str) -> None:
-    assert numeral(value, "en", **how) == english  # type: ignore[arg-type]
-    assert numeral(value, "es", **how) == spanish  # type: ignore[arg-type]
+    assert format_number(value, "en", **how) == english  # type: ignore[arg-type]
+    assert format_number(value, "es", **how) == spanish  # type: ignore[arg-type]
 
 
 @given(
@@ -52,8 +52,8 @@ def test_numbers_are_written_as_people_do(value: float, how: dict[str, object], 
     digits=st.integers(1, 8),
 )
 def test_rounding_never_flatters(value: Fraction, code: str, digits: int) -> None:
-    assert read_back(numeral(value, code, digits=digits, rounded="up"), code) >= value
-    assert read_back(numeral(value, code, digits=digits, rounded="down"), code) <= value
+    assert read_back(format_number(value, code, digits=digits, rounded="up"), code) >= value
+    assert read_back(format_number(value, code, digits=digits, rounded="down"), code) <= value
 
 
 @given(
@@ -62,10 +62,10 @@ def test_rounding_never_flatters(value: Fraction, code: str, digits: int) -> Non
     decimals=st.integers(0, 6),
 )
 def test_decimals_are_kept(value: float, code: str, decimals: int) -> None:
-    near = read_back(numeral(value, code, decimals=decimals), code)
+    near = read_back(format_number(value, code, decimals=decimals), code)
     assert abs(near - Fraction(value)) <= Fraction(1, 2 * 10**decimals)
-    assert read_back(numeral(value, code, decimals=decimals, rounded="up"), code) >= Fraction(value)
-    assert read_back(numeral(value, code, decimals=decimals, rounded="down"), code) <= Fraction(value)
+    assert read_back(format_number(value, code, decimals=decimals, rounded="up"), code) >= Fraction(value)
+    assert read_back(format_number(value, code, decimals=decimals, rounded="down"), code) <= Fraction(value)
 
 
 @pytest.mark.parametrize(("width", "decimals"), [(123.0, 0), (9.9, 1), (1.0, 1), (0.5, 2), (0.0, 0), (math.inf, 0)])
@@ -75,18 +75,18 @@ def test_two_digits_of_the_width_are_shown(width: float, decimals: int) -> None:
 
 
 def test_promises_are_symbols() -> None:
-    assert promise(PureDP(epsilon="1/3"), "en") == f"ε{SPACE}={SPACE}0.3334"
-    assert promise(PureDP(epsilon="1/3"), "en", rounded="down") == f"ε{SPACE}={SPACE}0.3333"
-    assert promise(ZCDP(rho="0.5"), "es") == f"ρ{SPACE}={SPACE}0,5"
-    assert promise(GaussianDP(mu=1), "en") == f"μ{SPACE}={SPACE}1"
+    assert format_guarantee(PureDP(epsilon="1/3"), "en") == f"ε{SPACE}={SPACE}0.3334"
+    assert format_guarantee(PureDP(epsilon="1/3"), "en", rounded="down") == f"ε{SPACE}={SPACE}0.3333"
+    assert format_guarantee(ZCDP(rho="0.5"), "es") == f"ρ{SPACE}={SPACE}0,5"
+    assert format_guarantee(GaussianDP(mu=1), "en") == f"μ{SPACE}={SPACE}1"
     other = RenyiDP(orders=(2,), epsilons=(1,))
-    assert promise(other, "en") == str(other)
+    assert format_guarantee(other, "en") == str(other)
 
 
 def test_the_share_is_the_larger_of_two() -> None:
     limit = ApproxDP(epsilon=4, delta="1e-6")
-    assert share(ApproxDP(epsilon=1, delta="5e-7"), limit) == 0.5
-    assert share(ApproxDP(epsilon=9, delta=0), limit) == 1
-    assert share(PureDP(epsilon=1), limit) is None
-    assert share(PureDP(epsilon=0), PureDP(epsilon=0)) == 0
-    assert share(PureDP(epsilon=1), PureDP(epsilon=0)) == 1
+    assert compute_share(ApproxDP(epsilon=1, delta="5e-7"), limit) == 0.5
+    assert compute_share(ApproxDP(epsilon=9, delta=0), limit) == 1
+    assert compute_share(PureDP(epsilon=1), limit) is None
+    assert compute_share(PureDP(epsilon=0), PureDP(epsilon=0)) == 0
+    assert compute_share(PureDP(epsilon=1), PureDP(epsilon=0)) == 1

@@ -8,8 +8,8 @@ import pytest
 import celosia as cl
 from celosia.core.errors import CelosiaError, EngineError, LedgerError, MissingExtraError
 from celosia.guard.http.problems import problem_of
-from celosia.guard.web.i18n.language import language
-from celosia.guard.web.i18n.wording import Sentence, in_symbols, worded
+from celosia.guard.web.i18n.language import load_language
+from celosia.guard.web.i18n.wording import Sentence, in_symbols, translate
 from celosia.ledger import Policy, Window
 from celosia.ledger.budgets.advice import describe_refusal
 
@@ -55,33 +55,33 @@ def test_what_previews_say_is_said_in_spanish(sql: str, most: int | None, budget
     preview = session(budget, **protected).sql(sql).preview(**target)
     sentences = [*preview.notes, *(line.mechanism for line in preview.lines)]
     assert sentences
-    spanish = [worded(sentence, language("es")) for sentence in sentences]
+    spanish = [translate(sentence, load_language("es")) for sentence in sentences]
     assert [sentence.text for sentence in spanish if sentence.code != "es"] == []
     assert not [sentence.text for sentence in spanish if "<" in sentence.text or "\\" in sentence.text]
 
 
 def test_numbers_have_the_marks_of_the_language() -> None:
-    assert worded("Laplace noise of scale 0.2857", language("es")).text == "ruido de Laplace de escala 0,2857"
-    said = worded("exponential choice among 1,025 candidates", language("es")).text
+    assert translate("Laplace noise of scale 0.2857", load_language("es")).text == "ruido de Laplace de escala 0,2857"
+    said = translate("exponential choice among 1,025 candidates", load_language("es")).text
     assert said == "elección entre 1.025 candidatos por el mecanismo exponencial"
-    shared = worded("a.b, c come from one measurement and share its noise.", language("es")).text
+    shared = translate("a.b, c come from one measurement and share its noise.", load_language("es")).text
     assert shared == "a.b, c salen de una misma medición y comparten su ruido."
 
 
 def test_a_maximum_at_its_bound_is_said_in_spanish() -> None:
-    said = worded("most is 100, the bound of its column: values beyond it were clipped to it.", language("es"))
+    said = translate("most is 100, the bound of its column: values beyond it were clipped to it.", load_language("es"))
     assert said == Sentence(
         "most es 100, el límite de su columna: los valores más allá de él se recortaron hasta él.", "es"
     )
 
 
 def test_english_stays_as_it_is() -> None:
-    said = worded("Laplace noise of scale 2", language("en"))
+    said = translate("Laplace noise of scale 2", load_language("en"))
     assert (said.text, said.code) == ("Laplace noise of scale 2", "en")
 
 
 def test_what_is_not_known_stays_in_english() -> None:
-    said = worded("A new sentence.", language("es"))
+    said = translate("A new sentence.", load_language("es"))
     assert (said.text, said.code) == ("A new sentence.", "en")
 
 
@@ -134,7 +134,7 @@ def test_what_is_refused_is_explained_in_spanish() -> None:
         )
         with pytest.raises(CelosiaError) as refused:
             asked.sql(sql).preview(**{"epsilon": "0.5"} | target)
-        said = worded(str(refused.value), language("es"))
+        said = translate(str(refused.value), load_language("es"))
         assert said.code == "es", said.text
         assert words in said.text.replace("\N{NO-BREAK SPACE}", " ")
 
@@ -159,7 +159,7 @@ def test_what_is_refused_is_explained_in_spanish() -> None:
     ],
 )
 def test_what_the_guard_refuses_is_explained_in_spanish(sentence: str, words: str) -> None:
-    said = worded(sentence, language("es"))
+    said = translate(sentence, load_language("es"))
     assert said.code == "es"
     assert words in said.text.replace("\N{NO-BREAK SPACE}", " ")
 
@@ -184,8 +184,8 @@ def test_every_refusal_of_a_budget_is_said_in_both_languages() -> None:
             ledger.set_budget(policy, dataset="deaths", analyst=analyst)
             with pytest.raises(CelosiaError) as refused:
                 ledger.reserve(event, dataset="deaths", analyst=analyst)
-            spanish = worded(str(refused.value), language("es")).text.replace("\N{NO-BREAK SPACE}", " ")
-            english = worded(str(refused.value), language("en")).text.replace("\N{NO-BREAK SPACE}", " ")
+            spanish = translate(str(refused.value), load_language("es")).text.replace("\N{NO-BREAK SPACE}", " ")
+            english = translate(str(refused.value), load_language("en")).text.replace("\N{NO-BREAK SPACE}", " ")
             assert "La pregunta cuesta ε = 0,5, y " in spanish
             assert words in spanish
             assert "The question costs ε = 0.5, and " in english
@@ -204,14 +204,14 @@ def test_every_refusal_of_a_budget_is_said_in_both_languages() -> None:
 )
 def test_every_advice_is_said_in_spanish(cost: cl.Guarantee, left: cl.Guarantee, words: str) -> None:
     for until in (None, "2026-01-02 00:00 UTC"):
-        said = worded(describe_refusal(cost, left, "the budget", lambda _: False, until=until), language("es"))
+        said = translate(describe_refusal(cost, left, "the budget", lambda _: False, until=until), load_language("es"))
         assert said.code == "es"
         assert words.replace("le queda: ", f"le queda hasta el {until}: " if until else "le queda: ") in said.text
 
 
 def test_what_speaks_python_is_said_otherwise_in_english() -> None:
     told = "The budget is an epsilon, so a query spends one: give epsilon=, such as epsilon='0.5', or error=."
-    assert worded(told, language("en")).text.endswith("fill it in, or say the largest error.")
+    assert translate(told, load_language("en")).text.endswith("fill it in, or say the largest error.")
 
 
 def test_costs_are_rounded_up_and_rests_down() -> None:
@@ -222,19 +222,19 @@ def test_costs_are_rounded_up_and_rests_down() -> None:
 
 def test_a_part_that_is_not_known_leaves_the_whole_in_english() -> None:
     sentence = "FOO is not part of what is read: a hint that is new."
-    assert worded(sentence, language("es")) == Sentence(sentence, "en")
+    assert translate(sentence, load_language("es")) == Sentence(sentence, "en")
 
 
 def test_a_long_sentence_is_not_tried_on_every_shape() -> None:
     sentence = f"There is no column 'x'. There are {'a, ' * 500}b."
-    assert worded(sentence, language("es")).code == "en"
+    assert translate(sentence, load_language("es")).code == "en"
 
 
 @pytest.mark.parametrize("error", [EngineError("x"), LedgerError("x"), MissingExtraError("x")])
 def test_what_the_server_says_instead_of_an_error_is_said_in_spanish(error: CelosiaError) -> None:
     problem = problem_of(error)
     assert problem is not None
-    assert worded(problem.detail, language("es")).code == "es", problem.detail
+    assert translate(problem.detail, load_language("es")).code == "es", problem.detail
 
 
 def test_what_a_question_takes_of_the_budget_is_said_in_spanish() -> None:
@@ -244,4 +244,6 @@ def test_what_a_question_takes_of_the_budget_is_said_in_spanish() -> None:
     )
     note = asked.sql("SELECT COUNT(*) FROM people").preview(epsilon="0.1").notes[-1]
     assert note == "It costs an epsilon of 0.1 alone; of the budget it takes 0.012."
-    assert worded(note, language("es")).text == "Por sí sola cuesta un épsilon de 0,1; del presupuesto toma 0,012."
+    assert (
+        translate(note, load_language("es")).text == "Por sí sola cuesta un épsilon de 0,1; del presupuesto toma 0,012."
+    )

@@ -12,14 +12,14 @@ import pytest
 
 from celosia.core.guarantees import ZCDP, ApproxDP, GaussianDP, PureDP
 from celosia.guard.queries.requests import Answer, QueryRequest
-from celosia.guard.web.i18n.language import language
-from celosia.guard.web.views.answers import as_asked, meaning_of, paid_for
+from celosia.guard.web.i18n.language import load_language
+from celosia.guard.web.views.answers import explain_guarantee, payment_text, restore_person
 from tests.guard.web.test_charts import drawn
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.guard.web.visiting import Site
+    from tests.guard.web.browser import Site
 
 SQL = "SELECT sex, COUNT(*), AVG(age) FROM people GROUP BY sex"
 
@@ -120,11 +120,11 @@ def test_what_was_given_again_is_not_shown_as_paid(site: Site) -> None:
 )
 def test_who_paid(repeated: bool, charged: bool | None, name: str) -> None:  # noqa: FBT001
     answer: Any = SimpleNamespace(repeated=repeated, charged=charged)
-    assert paid_for(answer) == name
-    assert paid_for(answer, own_budget=False) == name.replace("_unknown", "")
+    assert payment_text(answer) == name
+    assert payment_text(answer, own_budget=False) == name.replace("_unknown", "")
     for code in ("en", "es"):
-        assert not name or language(code).has(f"state.{name}")
-        assert not name or language(code).has("answer.repeated_cost" if name == "repeated" else f"answer.{name}")
+        assert not name or load_language(code).has(f"state.{name}")
+        assert not name or load_language(code).has("answer.repeated_cost" if name == "repeated" else f"answer.{name}")
 
 
 def test_persons_are_called_as_they_were_asked_for(site: Site, tmp_path: Path) -> None:
@@ -195,8 +195,8 @@ def test_persons_have_noise_intervals(site: Site, tmp_path: Path) -> None:
     ],
 )
 def test_only_the_word_for_the_person_is_replaced(question: str, shown: str) -> None:
-    assert as_asked(question, "who") == shown
-    assert as_asked(question, None) == question
+    assert restore_person(question, "who") == shown
+    assert restore_person(question, None) == question
 
 
 @pytest.mark.parametrize("lang", ["en", "es"])
@@ -214,12 +214,12 @@ def test_what_has_no_answer_says_why(site: Site, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(site.guard, "answers", lambda *_: (answer,))
     browser = site.browser("analyst", lang=lang)
     text = browser.get("/answers/0f").text
-    assert language(lang).text(f"answer.{state}") in text
+    assert load_language(lang).text(f"answer.{state}") in text
     assert ('http-equiv="refresh"' in text) is (state == "reserved")
     assert "ε" in text
     assert "data-chart" not in text
     assert browser.get("/answers/0f/answer.csv").status_code == 404
-    assert language(lang).text(f"state.{state}") in browser.get("/answers").text
+    assert load_language(lang).text(f"state.{state}") in browser.get("/answers").text
 
 
 @pytest.mark.parametrize(
@@ -233,9 +233,9 @@ def test_what_has_no_answer_says_why(site: Site, monkeypatch: pytest.MonkeyPatch
     ],
 )
 def test_guarantees_are_said_in_words(guarantee: PureDP, words: str) -> None:
-    assert words in meaning_of(guarantee, language("en"))
-    assert meaning_of(guarantee, language("es"))
+    assert words in explain_guarantee(guarantee, load_language("en"))
+    assert explain_guarantee(guarantee, load_language("es"))
 
 
 def test_what_has_no_words_has_none() -> None:
-    assert meaning_of(GaussianDP(mu=1), language("en")) == ""
+    assert explain_guarantee(GaussianDP(mu=1), load_language("en")) == ""

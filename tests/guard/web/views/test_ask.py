@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from celosia.core.errors import QueryError
 from celosia.core.guarantees import ZCDP, ApproxDP, GaussianDP, PureDP
-from celosia.guard.web.views.ask import BudgetSummary, left_after
+from celosia.guard.web.views.ask import BudgetSummary, remaining_after
 from celosia.ledger import Line, Policy, Scope, Window
-from tests.guard.web.visiting import HOST, Document
+from tests.guard.web.browser import HOST, Document
 
 if TYPE_CHECKING:
-    from tests.guard.web.visiting import Browser, Site
+    from tests.guard.web.browser import Browser, Site
 
 SQL = "SELECT sex, COUNT(*) FROM people GROUP BY sex"
 ASK = "/datasets/people/ask"
@@ -222,7 +222,7 @@ def line(limit: PureDP | ApproxDP | ZCDP, left: PureDP | ApproxDP | ZCDP, **scop
 def test_the_slider_ends_where_the_least_budget_ends() -> None:
     whole, part = PureDP(epsilon=3), PureDP(epsilon="0.789")
     account = BudgetSummary.of([line(whole, whole, dataset="d"), line(whole, part, dataset="d", analyst="a")])
-    assert (account.unit, account.high, account.low, account.usual, account.delta) == (
+    assert (account.unit, account.high, account.low, account.default, account.delta) == (
         "epsilon",
         "0.78",
         "0.01",
@@ -230,7 +230,7 @@ def test_the_slider_ends_where_the_least_budget_ends() -> None:
         False,
     )
     account = BudgetSummary.of([line(ZCDP(rho=1), ZCDP(rho=1), dataset="d")])
-    assert (account.unit, account.high, account.usual) == ("rho", "1", "0.005")
+    assert (account.unit, account.high, account.default) == ("rho", "1", "0.005")
     approx = ApproxDP(epsilon=1, delta="1e-6")
     assert BudgetSummary.of([line(approx, approx, dataset="d")]).delta
     assert BudgetSummary.of([]).high == "0"
@@ -245,11 +245,11 @@ def test_the_slider_ends_where_the_least_budget_ends() -> None:
 def test_the_slider_never_offers_more_than_there_is(left: Fraction) -> None:
     account = BudgetSummary(unit="epsilon", left=left)
     assert 0 < Fraction(account.low) <= Fraction(account.high) <= left
-    assert 0 < Fraction(account.usual) <= left
+    assert 0 < Fraction(account.default) <= left
 
 
 def test_what_is_left_never_falls_below_nothing() -> None:
-    assert left_after(PureDP(epsilon=1), PureDP(epsilon=2)) == PureDP(epsilon=0)
-    assert left_after(PureDP(epsilon=1), ZCDP(rho=1)) is None
-    assert left_after(GaussianDP(mu=1), GaussianDP(mu=1)) is None
-    assert left_after(ZCDP(rho=1), ZCDP(rho="1/4")) == ZCDP(rho="3/4")
+    assert remaining_after(PureDP(epsilon=1), PureDP(epsilon=2)) == PureDP(epsilon=0)
+    assert remaining_after(PureDP(epsilon=1), ZCDP(rho=1)) is None
+    assert remaining_after(GaussianDP(mu=1), GaussianDP(mu=1)) is None
+    assert remaining_after(ZCDP(rho=1), ZCDP(rho="1/4")) == ZCDP(rho="3/4")

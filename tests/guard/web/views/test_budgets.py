@@ -7,12 +7,12 @@ import pytest
 
 from celosia.core.errors import ParameterError
 from celosia.core.guarantees import ZCDP, ApproxDP, PureDP
-from celosia.guard.web.views.budgets import limit_of, policy_of
+from celosia.guard.web.views.budgets import parse_limit, parse_policy
 from celosia.ledger import Policy, Window
-from tests.guard.web.visiting import Document
+from tests.guard.web.browser import Document
 
 if TYPE_CHECKING:
-    from tests.guard.web.visiting import Site
+    from tests.guard.web.browser import Site
 
 
 def test_budgets_are_bars(site: Site) -> None:
@@ -103,17 +103,17 @@ def test_what_is_no_budget_is_told_on_the_page(site: Site, fields: dict[str, str
 
 def test_what_a_policy_has_besides_stays() -> None:
     present = Policy(limit=ApproxDP(epsilon=1, delta="1e-6", unit="person"), allow_real=True)
-    changed = policy_of({"kind": "approx", "epsilon": "2", "delta": "1e-7"}, present)
+    changed = parse_policy({"kind": "approx", "epsilon": "2", "delta": "1e-7"}, present)
     assert changed.allow_real
     assert changed.limit == ApproxDP(epsilon=2, delta="1e-7", unit="person")
-    other = policy_of({"kind": "zcdp", "rho": "0.5"}, present)
+    other = parse_policy({"kind": "zcdp", "rho": "0.5"}, present)
     assert other.limit == ZCDP(rho="0.5")
     assert not other.allow_real
 
 
 def test_a_limit_needs_its_kind() -> None:
     with pytest.raises(ParameterError, match="kind"):
-        limit_of({"kind": "renyi"})
+        parse_limit({"kind": "renyi"})
 
 
 def test_a_period_has_a_bar_of_its_own(site: Site) -> None:

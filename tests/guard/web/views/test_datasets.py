@@ -7,12 +7,12 @@ import pytest
 
 from celosia.core import ZCDP
 from celosia.guard.datasets.dataset import PublicTable
-from tests.guard.web.visiting import Document
+from tests.guard.web.browser import Document
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.guard.web.visiting import Site
+    from tests.guard.web.browser import Site
 
 
 def test_a_data_set_shows_what_was_declared_and_no_number_of_rows(site: Site) -> None:

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from celosia.ledger.store.tables import ANSWERS
 
 if TYPE_CHECKING:
-    from tests.guard.web.visiting import Site
+    from tests.guard.web.browser import Site
 
 
 def test_an_auditor_reads_and_verifies(site: Site) -> None:

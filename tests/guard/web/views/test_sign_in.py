@@ -6,21 +6,21 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from celosia.guard.web.cookies import SIGNED_IN, VISITOR
+from celosia.guard.web.cookies import ANONYMOUS_COOKIE, SESSION_COOKIE
 
 if TYPE_CHECKING:
-    from tests.guard.web.visiting import Site
+    from tests.guard.web.browser import Site
 
 
 def test_a_key_opens_the_door(site: Site) -> None:
     browser = site.visitor()
     assert browser.get("/").headers["location"] == "/sign-in"
     browser.get("/sign-in")
-    assert len(browser.cookies[VISITOR]) == 64
+    assert len(browser.cookies[ANONYMOUS_COOKIE]) == 64
     reply = browser.post("/sign-in", key=f" {site.keys['analyst']} ")
     assert (reply.status_code, reply.headers["location"]) == (303, "/datasets")
-    assert len(browser.cookies[SIGNED_IN]) == 64
-    assert VISITOR not in browser.cookies
+    assert len(browser.cookies[SESSION_COOKIE]) == 64
+    assert ANONYMOUS_COOKIE not in browser.cookies
     assert "analyst-1" in browser.get("/datasets").text
     assert browser.get("/").headers["location"] == "/datasets"
     assert browser.get("/sign-in").headers["location"] == "/datasets"
@@ -29,9 +29,9 @@ def test_a_key_opens_the_door(site: Site) -> None:
 def test_the_secret_is_not_that_of_the_visitor_nor_in_the_store(site: Site) -> None:
     browser = site.visitor()
     browser.get("/sign-in")
-    before = browser.cookies[VISITOR]
+    before = browser.cookies[ANONYMOUS_COOKIE]
     browser.post("/sign-in", key=site.keys["analyst"])
-    secret = browser.cookies[SIGNED_IN]
+    secret = browser.cookies[SESSION_COOKIE]
     assert secret != before
     with site.guard.ledger.store.reading() as connection:
         stored = "\n".join(connection.connection.iterdump())
@@ -64,7 +64,7 @@ def test_why_a_key_is_not_valid_is_not_told(site: Site) -> None:
         browser.get("/sign-in")
         reply = browser.post("/sign-in", key=key)
         assert reply.status_code == 401
-        assert SIGNED_IN not in browser.cookies
+        assert SESSION_COOKIE not in browser.cookies
         assert "not valid" in reply.text
         assert "The owner of this guard can give you a new one." in reply.text
         pages.add(reply.text.replace(browser.token, ""))
@@ -73,11 +73,11 @@ def test_why_a_key_is_not_valid_is_not_told(site: Site) -> None:
 
 def test_signing_out_ends_the_visit(site: Site) -> None:
     browser = site.browser("analyst")
-    secret = browser.cookies[SIGNED_IN]
+    secret = browser.cookies[SESSION_COOKIE]
     assert browser.post("/sign-out").headers["location"] == "/sign-in"
-    assert SIGNED_IN not in browser.cookies
+    assert SESSION_COOKIE not in browser.cookies
     other = site.visitor()
-    other.cookies.set(SIGNED_IN, secret, domain="guard.example", path="/")
+    other.cookies.set(SESSION_COOKIE, secret, domain="guard.example", path="/")
     assert other.get("/datasets").headers["location"] == "/sign-in?ended=1"
     assert "visit has ended" in other.get("/sign-in?ended=1").text
     assert other.post("/sign-in", key=site.keys["analyst"]).status_code == 303

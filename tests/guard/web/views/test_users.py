@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from tests.guard.web.visiting import Site
+    from tests.guard.web.browser import Site
 
 KEY = re.compile(r"celosia_[0-9a-f]{12}_[0-9a-f]{64}")
 

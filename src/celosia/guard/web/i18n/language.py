@@ -19,7 +19,7 @@ LANGUAGE_COOKIE: Final = "__Host-celosia-language"
 """Remembers the choice of a language, and nothing else."""
 
 _RANGE: Final = re.compile(r"\s*([a-z]{2,3})(?:-[a-z0-9-]+)?\s*(?:;\s*q=([01](?:\.\d{0,3})?)\s*)?", re.IGNORECASE)
-_MOST_RANGES: Final = 20
+_MAX_RANGES: Final = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,28 +39,30 @@ class Language:
 
 
 @cache
-def language(code: str) -> Language:
+def load_language(code: str) -> Language:
     """Return the language of a code."""
     file = resources.files("celosia.guard.web.i18n").joinpath("texts", f"{code}.toml")
-    return Language(code=code, texts=dict(_flat(tomllib.loads(file.read_text(encoding="utf-8")))))
+    return Language(code=code, texts=dict(_flatten(tomllib.loads(file.read_text(encoding="utf-8")))))
 
 
-def _flat(document: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str]]:
+def _flatten(document: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
     for name, value in document.items():
-        found += _flat(value, f"{prefix}{name}.") if isinstance(value, Mapping) else [(f"{prefix}{name}", str(value))]
+        found += (
+            _flatten(value, f"{prefix}{name}.") if isinstance(value, Mapping) else [(f"{prefix}{name}", str(value))]
+        )
     return found
 
 
-def chosen_language(asked: str | None, remembered: str | None, accepted: str | None) -> str:
+def choose_language(asked: str | None, remembered: str | None, accepted: str | None) -> str:
     """Return the code of the language to speak."""
     for code in (asked, remembered):
         if code in LANGUAGES:
             return str(code)
-    preferred = sorted(_preferences(accepted or ""), key=lambda pair: -pair[1])
+    preferred = sorted(_parse_preferences(accepted or ""), key=lambda pair: -pair[1])
     return next((code for code, weight in preferred if code in LANGUAGES and weight > 0), next(iter(LANGUAGES)))
 
 
-def _preferences(accepted: str) -> list[tuple[str, float]]:
-    matches = (_RANGE.fullmatch(part) for part in accepted[:1000].split(",")[:_MOST_RANGES])
+def _parse_preferences(accepted: str) -> list[tuple[str, float]]:
+    matches = (_RANGE.fullmatch(part) for part in accepted[:1000].split(",")[:_MAX_RANGES])
     return [(match[1].lower(), float(match[2] or 1)) for match in matches if match]

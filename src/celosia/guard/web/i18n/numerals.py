@@ -13,21 +13,21 @@ from typing import Final
 from celosia.core.guarantees import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP
 
 _MARKS: Final = {"en": (",", "."), "es": (".", ",")}
-_RAISED: Final = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-_SMALLEST, _LARGEST = -5, 15  # powers of ten between which digits are written out
-_DIGITS: Final = 4
-_MOST_DECIMALS: Final = 9
+_SUPERSCRIPTS: Final = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+_MIN_POWER, _MAX_POWER = -5, 15  # powers of ten between which digits are written out
+_DEFAULT_DIGITS: Final = 4
+_MAX_DECIMALS: Final = 9
 _ROUNDINGS: Final = {"up": ROUND_CEILING, "down": ROUND_FLOOR, "near": ROUND_HALF_EVEN}
-_TIED: Final = "\N{NO-BREAK SPACE}"
+_NO_BREAK_SPACE: Final = "\N{NO-BREAK SPACE}"
 _SYMBOLS: Final = {"epsilon": "ε", "delta": "δ", "rho": "ρ", "mu": "μ"}
 
 
-def numeral(
+def format_number(
     value: "float | Fraction | Decimal",
     code: str,
     *,
     decimals: int | None = None,
-    digits: int = _DIGITS,
+    digits: int = _DEFAULT_DIGITS,
     rounded: str = "near",
     grouped: bool = False,
 ) -> str:
@@ -37,15 +37,15 @@ def numeral(
     """
     if isinstance(value, float) and not math.isfinite(value):
         return "–" if math.isnan(value) else ("∞" if value > 0 else "−∞")
-    exact = _decimal(value, digits, decimals, rounded)
+    exact = _round(value, digits, decimals, rounded)
     power = exact.adjusted() if exact else 0
-    if not _SMALLEST <= power < _LARGEST:
-        mantissa = _grouped(_trimmed(exact.scaleb(-power)), code)
-        return f"{mantissa}{_TIED}×{_TIED}10{str(power).translate(_RAISED)}"
-    return _grouped(f"{exact:f}" if decimals is not None else _trimmed(exact), code, always=grouped)
+    if not _MIN_POWER <= power < _MAX_POWER:
+        mantissa = _group_digits(_trim_zeros(exact.scaleb(-power)), code)
+        return f"{mantissa}{_NO_BREAK_SPACE}×{_NO_BREAK_SPACE}10{str(power).translate(_SUPERSCRIPTS)}"
+    return _group_digits(f"{exact:f}" if decimals is not None else _trim_zeros(exact), code, always=grouped)
 
 
-def _decimal(value: "float | Fraction | Decimal", digits: int, decimals: int | None, rounded: str) -> Decimal:
+def _round(value: "float | Fraction | Decimal", digits: int, decimals: int | None, rounded: str) -> Decimal:
     """The number, rounded once from its exact value."""
     fraction = Fraction(value)
     if decimals is None:
@@ -57,12 +57,12 @@ def _decimal(value: "float | Fraction | Decimal", digits: int, decimals: int | N
     return Decimal((int(steps < 0), tuple(map(int, str(abs(steps)))), -decimals))
 
 
-def _trimmed(number: Decimal) -> str:
+def _trim_zeros(number: Decimal) -> str:
     text = f"{number:f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def _grouped(text: str, code: str, *, always: bool = False) -> str:
+def _group_digits(text: str, code: str, *, always: bool = False) -> str:
     group, point = _MARKS[code]
     sign = "−" if text.startswith("-") else ""
     whole, _, rest = text.removeprefix("-").partition(".")
@@ -75,28 +75,31 @@ def decimals_for(width: float) -> int:
     """Return how many decimals a number deserves whose interval is so wide: two digits of the width."""
     if not math.isfinite(width) or width <= 0:
         return 0
-    return min(_MOST_DECIMALS, max(0, 1 - math.floor(math.log10(width))))
+    return min(_MAX_DECIMALS, max(0, 1 - math.floor(math.log10(width))))
 
 
-def promise(guarantee: Guarantee, code: str, *, rounded: str = "up") -> str:
+def format_guarantee(guarantee: Guarantee, code: str, *, rounded: str = "up") -> str:
     r"""Return a guarantee in symbols; a delta of zero that was spent is not worth a word, one that is left is."""
     if not isinstance(guarantee, PureDP | ApproxDP | ZCDP | GaussianDP):
         return str(guarantee)
     parts = [(sign, getattr(guarantee, name)) for name, sign in _SYMBOLS.items() if hasattr(guarantee, name)]
     shown = [part for part in parts if part[1] or part[0] != "δ" or rounded != "up"]
-    return "; ".join(f"{sign}{_TIED}={_TIED}{numeral(number, code, rounded=rounded)}" for sign, number in shown)
+    return "; ".join(
+        f"{sign}{_NO_BREAK_SPACE}={_NO_BREAK_SPACE}{format_number(number, code, rounded=rounded)}"
+        for sign, number in shown
+    )
 
 
-def share(spent: Guarantee, limit: Guarantee) -> float | None:
+def compute_share(spent: Guarantee, limit: Guarantee) -> float | None:
     """Return which part of a limit is spent, between 0 and 1: the larger of its numbers' parts.
 
     None if incomparable.
     """
     if type(spent) is not type(limit) or not isinstance(spent, PureDP | ApproxDP | ZCDP | GaussianDP):
         return None
-    parts = [_part(getattr(spent, name), getattr(limit, name)) for name in _SYMBOLS if hasattr(spent, name)]
+    parts = [_divide(getattr(spent, name), getattr(limit, name)) for name in _SYMBOLS if hasattr(spent, name)]
     return min(1.0, max(parts))
 
 
-def _part(spent: Fraction, limit: Fraction) -> float:
+def _divide(spent: Fraction, limit: Fraction) -> float:
     return float(spent / limit) if limit else float(spent > 0)

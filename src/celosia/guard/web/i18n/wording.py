@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from celosia.core.errors import CelosiaError
 from celosia.core.guarantees import ZCDP, ApproxDP, GaussianDP, PureDP
-from celosia.guard.web.i18n.numerals import promise
+from celosia.guard.web.i18n.numerals import format_guarantee
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 _GAP: Final = re.compile(r"<\\(\d)>|\{(\d)\}|\\(\d)")
 _NUMBER: Final = re.compile(r"-?\d[\d,]*(\.\d+)?(e[+-]?\d+)?")
 _MARKS: Final = str.maketrans(",.", ".,")
-_LONGEST: Final = 1_000  # what is longer quotes a long question, and shapes would be tried on it at length
-_DEEPEST: Final = 3
+_MAX_SENTENCE_LENGTH: Final = 1_000  # what is longer quotes a long question, and shapes would be tried on it at length
+_MAX_DEPTH: Final = 3
 
 _GUARANTEE: Final = re.compile(r"(\bcosts )?\b(PureDP|ApproxDP|ZCDP|GaussianDP)\(([^()]{0,300})\)")
 _FIELD: Final = re.compile(r"\b(epsilon|delta|rho|mu)=≈?'?([0-9][0-9./e+-]*)'?")
@@ -40,62 +40,62 @@ class Sentence:
     code: str
 
 
-def worded(sentence: str, language: "Language") -> Sentence:
+def translate(sentence: str, language: "Language") -> Sentence:
     """Return a sentence in a language if it is known, and in English if not."""
     plain = in_symbols(sentence, language.code)
-    spoken = _spoken(plain, language.code, 0) if len(plain) <= _LONGEST else None
-    return Sentence(in_symbols(sentence, "en"), "en") if spoken is None else Sentence(spoken, language.code)
+    translated = _translate(plain, language.code, 0) if len(plain) <= _MAX_SENTENCE_LENGTH else None
+    return Sentence(in_symbols(sentence, "en"), "en") if translated is None else Sentence(translated, language.code)
 
 
 def in_symbols(text: str, code: str) -> str:
     r"""Return a text with its guarantees in symbols; what something costs is rounded up, what is left down."""
-    return _GUARANTEE.sub(lambda match: _in_symbols(match, code), text)
+    return _GUARANTEE.sub(lambda match: _replace_guarantee(match, code), text)
 
 
-def _in_symbols(match: re.Match[str], code: str) -> str:
+def _replace_guarantee(match: re.Match[str], code: str) -> str:
     costs = match[1] or ""
     try:
         guarantee = _KINDS[match[2]](**dict(_FIELD.findall(match[3])))
     except (CelosiaError, TypeError):  # a text that only looks like one
         return match[0]
-    return costs + promise(guarantee, code, rounded="up" if costs else "down")
+    return costs + format_guarantee(guarantee, code, rounded="up" if costs else "down")
 
 
-def _spoken(sentence: str, code: str, depth: int) -> str | None:
-    shapes, words = _known(code)
-    for shape, said in shapes:
+def _translate(sentence: str, code: str, depth: int) -> str | None:
+    shapes, words = _load_sentences(code)
+    for shape, pattern in shapes:
         match = shape.fullmatch(sentence)
         if match:
-            spoken = _filled(said, match.groups(), words, code, depth)
-            if spoken is not None:
-                return spoken
+            translated = _fill_gaps(pattern, match.groups(), words, code, depth)
+            if translated is not None:
+                return translated
     return None
 
 
-def _filled(said: str, gaps: "Sequence[str]", words: "Mapping[str, str]", code: str, depth: int) -> str | None:
+def _fill_gaps(pattern: str, gaps: "Sequence[str]", words: "Mapping[str, str]", code: str, depth: int) -> str | None:
     """What is said, with its gaps filled; None if one of them should be said again and is not known."""
     found = []
-    for word, again, plain in _GAP.findall(said):
+    for word, again, plain in _GAP.findall(pattern):
         gap = gaps[int(word or again or plain) - 1]
         if word:
             found.append(words.get(gap))
         elif again:
-            found.append(_spoken(gap, code, depth + 1) if depth < _DEEPEST else None)
+            found.append(_translate(gap, code, depth + 1) if depth < _MAX_DEPTH else None)
         else:
-            found.append(_local(gap, code))
+            found.append(_localize_number(gap, code))
     if None in found:
         return None
-    filling = iter(found)
-    return _GAP.sub(lambda _: str(next(filling)), said)
+    replacements = iter(found)
+    return _GAP.sub(lambda _: str(next(replacements)), pattern)
 
 
-def _local(part: str, code: str) -> str:
+def _localize_number(part: str, code: str) -> str:
     """What stood in a gap; a number with the marks of Spanish."""
     return part.translate(_MARKS) if code == "es" and _NUMBER.fullmatch(part) else part
 
 
 @cache
-def _known(code: str) -> "tuple[list[tuple[re.Pattern[str], str]], dict[str, str]]":
+def _load_sentences(code: str) -> "tuple[list[tuple[re.Pattern[str], str]], dict[str, str]]":
     file = resources.files("celosia.guard.web.i18n").joinpath("texts", f"sentences_{code}.toml")
     document = tomllib.loads(file.read_text(encoding="utf-8"))
     return [(re.compile(one["shape"], re.DOTALL), one["said"]) for one in document["sentence"]], document["words"]

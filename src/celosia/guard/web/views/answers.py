@@ -15,9 +15,9 @@ from celosia.core.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 from celosia.guard.errors import NotFoundError
 from celosia.guard.web.answer_table import answer_csv, answer_table
 from celosia.guard.web.charts import chart_columns, chart_picture, chart_specification
-from celosia.guard.web.i18n.numerals import numeral
-from celosia.guard.web.i18n.wording import worded
-from celosia.guard.web.rendering import page
+from celosia.guard.web.i18n.numerals import format_number
+from celosia.guard.web.i18n.wording import translate
+from celosia.guard.web.rendering import render_page
 from celosia.guard.web.web_session import Page
 
 if TYPE_CHECKING:
@@ -29,18 +29,18 @@ if TYPE_CHECKING:
     from celosia.query.release import TableRelease
 
 _LEVELS: Final = ("0.8", "0.9", "0.95", "0.99")
-_USUAL_LEVEL: Final = "0.95"
-_MOST: Final = 200
-_LARGEST_POWER: Final = 30
+_DEFAULT_LEVEL: Final = "0.95"
+_MAX_LISTED: Final = 200
+_MAX_EPSILON_IN_WORDS: Final = 30
 _PERSON: Final = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|/\*.*?\*/|\bPERSON\b""", re.DOTALL)
 
 
 def cost_of(answer: "Answer") -> Guarantee | None:
     """Return what an answer cost, or None if that is not known."""
-    return None if answer.cost is None else _guarantee(answer.cost)
+    return None if answer.cost is None else _read_guarantee(answer.cost)
 
 
-def _guarantee(cost: "Mapping[str, object]") -> Guarantee | None:
+def _read_guarantee(cost: "Mapping[str, object]") -> Guarantee | None:
     from celosia.query.serial.release import record_from_json
 
     try:
@@ -49,7 +49,7 @@ def _guarantee(cost: "Mapping[str, object]") -> Guarantee | None:
         return None
 
 
-def paid_for(answer: "Answer", *, own_budget: bool = True) -> str:
+def payment_text(answer: "Answer", *, own_budget: bool = True) -> str:
     """Return who paid for an answer that was given again, as the name of a text; empty for one that was computed.
 
     Without an ``own_budget`` there is nothing that whoever asked could have paid from.
@@ -62,7 +62,7 @@ def paid_for(answer: "Answer", *, own_budget: bool = True) -> str:
     return "repeated_charged" if charged else "repeated"
 
 
-def as_asked(question: str, person: str | None) -> str:
+def restore_person(question: str, person: str | None) -> str:
     """Return the text of a question with the column that says whose row it is, which the log calls PERSON."""
     if person is None:
         return question
@@ -73,7 +73,7 @@ def as_asked(question: str, person: str | None) -> str:
     return _PERSON.sub(lambda match: name if match[0] == "PERSON" else match[0], question)
 
 
-def meaning_of(guarantee: Guarantee, language: "Language") -> str:
+def explain_guarantee(guarantee: Guarantee, language: "Language") -> str:
     """Return what a guarantee means to one person, in plain words; empty for kinds that have none here."""
     unit = language.text("answer.unit_person" if guarantee.unit == "person" else "answer.unit_row")
     if isinstance(guarantee, ZCDP):
@@ -81,47 +81,47 @@ def meaning_of(guarantee: Guarantee, language: "Language") -> str:
     if not isinstance(guarantee, PureDP | ApproxDP):
         return ""
     # Rounded up, as everything that is a promise; beyond the range of doubles nothing is promised that words can say.
-    large = guarantee.epsilon > _LARGEST_POWER
-    factor = "e^ε" if large else numeral(exp_at_least(guarantee.epsilon), language.code, rounded="up")
+    large = guarantee.epsilon > _MAX_EPSILON_IN_WORDS
+    factor = "e^ε" if large else format_number(exp_at_least(guarantee.epsilon), language.code, rounded="up")
     sentences = [language.text("answer.meaning_epsilon", unit=unit, factor=factor)]
     if isinstance(guarantee, ApproxDP) and guarantee.delta:
-        delta = numeral(guarantee.delta, language.code, rounded="up")
+        delta = format_number(guarantee.delta, language.code, rounded="up")
         sentences.append(language.text("answer.meaning_delta", delta=delta))
     return " ".join(sentences)
 
 
-def _list(visit: "WebSession") -> "Response":
-    answers = visit.guard.answers(visit.identity, _MOST)
-    persons, own = _persons(visit, answers), _has_budget(visit)
-    shown = [
+def _list(web_session: "WebSession") -> "Response":
+    answers = web_session.guard.answers(web_session.identity, _MAX_LISTED)
+    persons, own = _person_columns(web_session, answers), _has_budget(web_session)
+    rows = [
         (
             answer,
             cost_of(answer),
-            as_asked(answer.question, persons.get(answer.dataset)),
-            paid_for(answer, own_budget=own),
+            restore_person(answer.question, persons.get(answer.dataset)),
+            payment_text(answer, own_budget=own),
         )
         for answer in answers
     ]
-    return page(visit, "answers.html", answers=shown)
+    return render_page(web_session, "answers.html", answers=rows)
 
 
-def _has_budget(visit: "WebSession") -> bool:
-    return any(line.scope.analyst is not None for line in visit.guard.budget(visit.identity))
+def _has_budget(web_session: "WebSession") -> bool:
+    return any(line.scope.analyst is not None for line in web_session.guard.budget(web_session.identity))
 
 
-def _persons(visit: "WebSession", answers: "Iterable[Answer]") -> dict[str, str]:
+def _person_columns(web_session: "WebSession", answers: "Iterable[Answer]") -> dict[str, str]:
     """The column that says whose row it is, of each data set that has one and may still be seen."""
     if not any("PERSON" in answer.question for answer in answers):
         return {}
-    tables = ((card.name, table) for card in visit.guard.datasets(visit.identity) for table in card.tables)
+    tables = ((card.name, table) for card in web_session.guard.datasets(web_session.identity) for table in card.tables)
     return {name: table.person for name, table in tables if table.person is not None}
 
 
-def _answer(visit: "WebSession") -> "Answer":
-    return visit.guard.answer(visit.identity, visit.names["id"])
+def _find_answer(web_session: "WebSession") -> "Answer":
+    return web_session.guard.answer(web_session.identity, web_session.names["id"])
 
 
-def _released(answer: "Answer") -> "TableRelease":
+def _load_release(answer: "Answer") -> "TableRelease":
     from celosia.query.serial.release import release_from_json
 
     if answer.release is None:
@@ -129,62 +129,68 @@ def _released(answer: "Answer") -> "TableRelease":
     return release_from_json(answer.release)
 
 
-def _level(visit: "WebSession") -> str:
-    return visit.asked("level") if visit.asked("level") in _LEVELS else _USUAL_LEVEL
+def _level(web_session: "WebSession") -> str:
+    return web_session.query_field("level") if web_session.query_field("level") in _LEVELS else _DEFAULT_LEVEL
 
 
-def _show(visit: "WebSession") -> "Response":
-    answer, level = _answer(visit), _level(visit)
+def _show(web_session: "WebSession") -> "Response":
+    answer, level = _find_answer(web_session), _level(web_session)
     about: dict[str, Any] = {
-        "question": as_asked(answer.question, _persons(visit, [answer]).get(answer.dataset)),
-        "paid": paid_for(answer, own_budget=_has_budget(visit)),
+        "question": restore_person(answer.question, _person_columns(web_session, [answer]).get(answer.dataset)),
+        "paid": payment_text(answer, own_budget=_has_budget(web_session)),
     }
     values: dict[str, Any] = {"table": None, "charts": [], "notes": [], "guarantee": cost_of(answer), "meaning": ""}
     values["limits_cut"] = False
     if answer.release is not None:
-        release = _released(answer)
+        release = _load_release(answer)
         values = {
-            "table": answer_table(release, visit.language.code, float(level)),
+            "table": answer_table(release, web_session.language.code, float(level)),
             "charts": chart_columns(release),
-            "notes": [worded(note, visit.language) for note in release.notes],
+            "notes": [translate(note, web_session.language) for note in release.notes],
             "guarantee": release.guarantee,
             "limits_cut": release.true_intervals is not None,
-            "meaning": meaning_of(release.guarantee, visit.language),
+            "meaning": explain_guarantee(release.guarantee, web_session.language),
         }
     percent = f"{100 * float(level):g}"
-    return page(visit, "answer.html", answer=answer, level=level, percent=percent, levels=_LEVELS, **about, **values)
+    return render_page(
+        web_session, "answer.html", answer=answer, level=level, percent=percent, levels=_LEVELS, **about, **values
+    )
 
 
-def _specification(visit: "WebSession") -> dict[str, object]:
-    release = _released(_answer(visit))
+def _specification(web_session: "WebSession") -> dict[str, object]:
+    release = _load_release(_find_answer(web_session))
     columns = chart_columns(release)
-    column = visit.asked("column") or next(iter(columns), "")
+    column = web_session.query_field("column") or next(iter(columns), "")
     if column not in columns:
         raise NotFoundError(kind="chart", name=column)
-    dark = visit.asked("theme") == "dark"
-    return chart_specification(release, column, level=float(_level(visit)), language=visit.language, dark=dark)
+    dark = web_session.query_field("theme") == "dark"
+    return chart_specification(
+        release, column, level=float(_level(web_session)), language=web_session.language, dark=dark
+    )
 
 
-def _chart(visit: "WebSession") -> "Response":
-    return JSONResponse(_specification(visit))
+def _chart(web_session: "WebSession") -> "Response":
+    return JSONResponse(_specification(web_session))
 
 
-def _picture(visit: "WebSession") -> "Response":
-    return Response(chart_picture(_specification(visit)), media_type="image/svg+xml")
+def _picture(web_session: "WebSession") -> "Response":
+    return Response(chart_picture(_specification(web_session)), media_type="image/svg+xml")
 
 
-def _csv(visit: "WebSession") -> "Response":
-    answer = _answer(visit)
-    return _file(answer_csv(_released(answer), float(_level(visit))), "text/csv; charset=utf-8", f"{answer.id}.csv")
+def _csv(web_session: "WebSession") -> "Response":
+    answer = _find_answer(web_session)
+    return _download(
+        answer_csv(_load_release(answer), float(_level(web_session))), "text/csv; charset=utf-8", f"{answer.id}.csv"
+    )
 
 
-def _json(visit: "WebSession") -> "Response":
-    answer = _answer(visit)
+def _json(web_session: "WebSession") -> "Response":
+    answer = _find_answer(web_session)
     text = json.dumps(answer.to_json(), ensure_ascii=False, indent=2, allow_nan=False)
-    return _file(text, "application/json", f"{answer.id}.json")
+    return _download(text, "application/json", f"{answer.id}.json")
 
 
-def _file(text: str, media_type: str, name: str) -> "Response":
+def _download(text: str, media_type: str, name: str) -> "Response":
     safe = "".join(letter for letter in name if letter.isascii() and (letter.isalnum() or letter in "._-"))
     return Response(
         text, media_type=media_type, headers={"Content-Disposition": f'attachment; filename="celosia-{safe}"'}

@@ -14,13 +14,13 @@ from celosia.core.errors import CelosiaError
 from celosia.core.guarantees import ZCDP, ApproxDP, Guarantee
 from celosia.guard.queries.requests import QueryRequest
 from celosia.guard.roles import Permission
-from celosia.guard.web.cookies import fresh_secret
-from celosia.guard.web.costs import shares_of, tightest_of
-from celosia.guard.web.i18n.numerals import share
-from celosia.guard.web.i18n.wording import worded
-from celosia.guard.web.picking import AGGREGATES, OPERATORS, Choices
-from celosia.guard.web.presets import best_guess, preset_rows
-from celosia.guard.web.rendering import mendable, page, redirect
+from celosia.guard.web.choices import AGGREGATES, OPERATORS, Choices
+from celosia.guard.web.cookies import draw_secret
+from celosia.guard.web.costs import find_tightest_budget, split_cost
+from celosia.guard.web.i18n.numerals import compute_share
+from celosia.guard.web.i18n.wording import translate
+from celosia.guard.web.presets import guess_probability, preset_rows
+from celosia.guard.web.rendering import form_problem, redirect, render_page
 from celosia.guard.web.views.datasets import budget_lines
 from celosia.guard.web.web_session import Page
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 _TABS: Final = ("sql", "form")
 _NUMBERS: Final = ("epsilon", "rho", "delta", "error", "confidence", "rows")
-_USUAL: Final = {"epsilon": Fraction(1, 10), "rho": Fraction(1, 200)}
+_DEFAULT_AMOUNTS: Final = {"epsilon": Fraction(1, 10), "rho": Fraction(1, 200)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,9 +65,9 @@ class BudgetSummary:
         return _two_digits(min(Fraction(1, 100) if self.unit == "epsilon" else Fraction(1, 1000), self.left / 10))
 
     @property
-    def usual(self) -> str:
+    def default(self) -> str:
         """What the form proposes."""
-        return _two_digits(min(_USUAL[self.unit], self.left) or _USUAL[self.unit])
+        return _two_digits(min(_DEFAULT_AMOUNTS[self.unit], self.left) or _DEFAULT_AMOUNTS[self.unit])
 
 
 def _amounts(line: "Line", unit: str) -> list[Fraction]:
@@ -85,7 +85,7 @@ def _two_digits(amount: Fraction) -> str:
     return f"{whole / 10**power:.{power}f}".rstrip("0").rstrip(".") if power else str(whole)
 
 
-def left_after(remaining: Guarantee, cost: Guarantee) -> Guarantee | None:
+def remaining_after(remaining: Guarantee, cost: Guarantee) -> Guarantee | None:
     """Return what would be left, or None if that is no difference of numbers of one kind."""
     if type(remaining) is not type(cost):
         return None
@@ -96,52 +96,56 @@ def left_after(remaining: Guarantee, cost: Guarantee) -> Guarantee | None:
     return replace(remaining, **rest)
 
 
-def _table(card: "DatasetCard") -> "TableCard":
+def _private_table(card: "DatasetCard") -> "TableCard":
     return next(table for table in card.tables if not table.public)
 
 
-def _tab(visit: "WebSession") -> str:
-    tab = visit.asked("tab") or visit.filled("tab")
+def _tab(web_session: "WebSession") -> str:
+    tab = web_session.query_field("tab") or web_session.form_field("tab")
     return tab if tab in _TABS else "sql"
 
 
-def _sql(visit: "WebSession", card: "DatasetCard") -> str:
+def _sql(web_session: "WebSession", card: "DatasetCard") -> str:
     """The text of the question; choices become one."""
-    return visit.filled("sql") if visit.filled("tab") != "form" else Choices.of(visit.form).sql(_table(card))
+    return (
+        web_session.form_field("sql")
+        if web_session.form_field("tab") != "form"
+        else Choices.of(web_session.form).sql(_private_table(card))
+    )
 
 
-def _question(visit: "WebSession", card: "DatasetCard") -> QueryRequest:
-    numbers = {name: _plain(visit, visit.filled(name)) for name in _NUMBERS}
+def _read_request(web_session: "WebSession", card: "DatasetCard") -> QueryRequest:
+    numbers = {name: _normalize_number(web_session, web_session.form_field(name)) for name in _NUMBERS}
     if numbers["error"]:  # it says how much is spent
         numbers |= {"epsilon": "", "rho": ""}
     else:
         numbers["confidence"] = ""
     given = {name: value for name, value in numbers.items() if value}
-    return QueryRequest(dataset=card.name, sql=_sql(visit, card), **given)
+    return QueryRequest(dataset=card.name, sql=_sql(web_session, card), **given)
 
 
-def _plain(visit: "WebSession", number: str) -> str:
+def _normalize_number(web_session: "WebSession", number: str) -> str:
     """A number with a decimal point, from somebody whose language has a comma."""
-    return number.replace(",", ".") if visit.language.code == "es" and number.count(",") == 1 else number
+    return number.replace(",", ".") if web_session.language.code == "es" and number.count(",") == 1 else number
 
 
-def _written(visit: "WebSession", card: "DatasetCard", **values: object) -> "Response":
+def _render_form(web_session: "WebSession", card: "DatasetCard", **values: object) -> "Response":
     """The page on which a question is written, with whatever is known about it."""
-    lines = budget_lines(visit, card.name)
-    tab = _tab(visit)
+    lines = budget_lines(web_session, card.name)
+    tab = _tab(web_session)
     known: dict[str, object] = {"preview": None, "problem": None, "refused": None, "status": 200} | values
-    return page(
-        visit,
+    return render_page(
+        web_session,
         "ask.html",
         status=int(str(known.pop("status"))),
         card=card,
-        table=_table(card),
+        table=_private_table(card),
         tab=tab,
         lines=lines,
         summary=BudgetSummary.of(lines),
-        choices=Choices.of(visit.form),
-        sql=known.pop("sql", None) or visit.filled("sql") or Choices().sql(_table(card)),
-        key=fresh_secret(words=2),
+        choices=Choices.of(web_session.form),
+        sql=known.pop("sql", None) or web_session.form_field("sql") or Choices().sql(_private_table(card)),
+        key=draw_secret(words=2),
         aggregates=AGGREGATES,
         operators=OPERATORS,
         presets=preset_rows(),
@@ -149,69 +153,75 @@ def _written(visit: "WebSession", card: "DatasetCard", **values: object) -> "Res
     )
 
 
-def _card(visit: "WebSession") -> "DatasetCard":
-    visit.identity.require(Permission.ASK)
-    return visit.guard.dataset(visit.identity, visit.names["name"])
+def _find_card(web_session: "WebSession") -> "DatasetCard":
+    web_session.identity.require(Permission.ASK)
+    return web_session.guard.dataset(web_session.identity, web_session.names["name"])
 
 
-def _show(visit: "WebSession") -> "Response":
-    return _written(visit, _card(visit))
+def _show(web_session: "WebSession") -> "Response":
+    return _render_form(web_session, _find_card(web_session))
 
 
-def _preview(visit: "WebSession") -> "Response":
-    card = _card(visit)
-    if visit.fragment and visit.filled("tab") == "sql" and not visit.filled("sql"):  # nothing is wrong yet
-        return page(visit, "preview.html", preview=None, problem=None)
+def _preview(web_session: "WebSession") -> "Response":
+    card = _find_card(web_session)
+    if (
+        web_session.fragment and web_session.form_field("tab") == "sql" and not web_session.form_field("sql")
+    ):  # nothing is wrong yet
+        return render_page(web_session, "preview.html", preview=None, problem=None)
     try:
-        asked = _question(visit, card)
-        told = _told(visit, visit.guard.preview(visit.identity, asked), asked.sql or "")
+        query = _read_request(web_session, card)
+        described = _describe_preview(
+            web_session, web_session.guard.preview(web_session.identity, query), query.sql or ""
+        )
         problem = None
     except CelosiaError as error:
-        told, problem, asked = None, mendable(error), None
-    if visit.fragment:
-        return page(visit, "preview.html", preview=told, problem=problem)
-    sql = asked.sql if asked is not None and _tab(visit) == "sql" else None
-    return _written(visit, card, preview=told, problem=problem, sql=sql)
+        described, problem, query = None, form_problem(error), None
+    if web_session.fragment:
+        return render_page(web_session, "preview.html", preview=described, problem=problem)
+    sql = query.sql if query is not None and _tab(web_session) == "sql" else None
+    return _render_form(web_session, card, preview=described, problem=problem, sql=sql)
 
 
-def _told(visit: "WebSession", preview: "Preview", sql: str) -> dict[str, object]:
-    tightest = tightest_of(budget_lines(visit, visit.names["name"]), preview.cost)
+def _describe_preview(web_session: "WebSession", preview: "Preview", sql: str) -> dict[str, object]:
+    tightest = find_tightest_budget(budget_lines(web_session, web_session.names["name"]), preview.cost)
     left = preview.remaining if tightest is None else tightest.left
-    shares, keys = shares_of(preview)
+    shares, keys = split_cost(preview)
     return {
         "preview": preview,
         "sql": sql,
         "tightest": tightest,
         "left": left,
-        "after": left_after(left, preview.cost),
-        "guess": best_guess(preview.cost) if preview.cost.adjacency is AddRemove else None,
-        "asked_share": None if tightest is None else share(preview.cost, tightest.limit),
+        "after": remaining_after(left, preview.cost),
+        "guess": guess_probability(preview.cost) if preview.cost.adjacency is AddRemove else None,
+        "asked_share": None if tightest is None else compute_share(preview.cost, tightest.limit),
         "shares": shares,
         "keys_percent": keys,
-        "mechanisms": [worded(line.mechanism, visit.language) for line in preview.lines],
-        "notes": [worded(note, visit.language) for note in preview.notes],
+        "mechanisms": [translate(line.mechanism, web_session.language) for line in preview.lines],
+        "notes": [translate(note, web_session.language) for note in preview.notes],
     }
 
 
-def _ask(visit: "WebSession") -> "Response":
-    card = _card(visit)
+def _ask(web_session: "WebSession") -> "Response":
+    card = _find_card(web_session)
     try:
-        answer = visit.guard.ask(visit.identity, _question(visit, card), visit.filled("key"))
+        answer = web_session.guard.ask(
+            web_session.identity, _read_request(web_session, card), web_session.form_field("key")
+        )
     except CelosiaError as error:
-        problem = mendable(error)
-        return _written(visit, card, refused=problem, status=problem.status)
+        problem = form_problem(error)
+        return _render_form(web_session, card, refused=problem, status=problem.status)
     return redirect(f"/answers/{quoted(answer.id, safe='')}")
 
 
-def _back(visit: "WebSession") -> "Response":
+def _redirect_back(web_session: "WebSession") -> "Response":
     """A preview that is a page of its own has an address, which is opened again in another language."""
-    return redirect(f"/datasets/{quoted(visit.names['name'], safe='')}/ask")
+    return redirect(f"/datasets/{quoted(web_session.names['name'], safe='')}/ask")
 
 
 ASK_PAGES: Final = (
     Page(path="/datasets/{name}/ask", view=_show),
     Page(path="/datasets/{name}/ask", view=_ask, method="POST", costly=True, spends=True),
     Page(path="/datasets/{name}/preview", view=_preview, method="POST", costly=True),
-    Page(path="/datasets/{name}/preview", view=_back),
+    Page(path="/datasets/{name}/preview", view=_redirect_back),
 )
 """Questions."""

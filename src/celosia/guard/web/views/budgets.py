@@ -11,8 +11,8 @@ from celosia.core.errors import CelosiaError, ParameterError
 from celosia.core.exact import safe_repr
 from celosia.core.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 from celosia.guard.roles import Permission
-from celosia.guard.web.presets import budget_of_preset, preset_rows
-from celosia.guard.web.rendering import mendable, page, redirect
+from celosia.guard.web.presets import parse_preset_budget, preset_rows
+from celosia.guard.web.rendering import form_problem, redirect, render_page
 from celosia.guard.web.web_session import Page
 
 if TYPE_CHECKING:
@@ -24,75 +24,75 @@ if TYPE_CHECKING:
     from celosia.ledger import Line, Policy
 
 _DAY: Final = 86_400
-_MOST_DAYS: Final = 36_500
+_MAX_DAYS: Final = 36_500
 
 
-def limit_of(form: "Mapping[str, str]") -> Guarantee:
+def parse_limit(form: "Mapping[str, str]") -> Guarantee:
     """Return the limit that a form describes: ``kind`` and its numbers, or a preset."""
     given = {name: form.get(name, "").strip() for name in ("epsilon", "delta", "rho")}
     match form.get("kind"):
         case "pure":
-            return PureDP(epsilon=_given(given, "epsilon"))
+            return PureDP(epsilon=_require_number(given, "epsilon"))
         case "approx":
-            return ApproxDP(epsilon=_given(given, "epsilon"), delta=_given(given, "delta"))
+            return ApproxDP(epsilon=_require_number(given, "epsilon"), delta=_require_number(given, "delta"))
         case "zcdp":
-            return ZCDP(rho=_given(given, "rho"))
+            return ZCDP(rho=_require_number(given, "rho"))
         case "preset":
-            return budget_of_preset(form)
+            return parse_preset_budget(form)
         case other:
             raise ParameterError(f"kind must be preset, pure, approx or zcdp, not {safe_repr(other)}.")
 
 
-def _given(numbers: "Mapping[str, str]", name: str) -> str:
+def _require_number(numbers: "Mapping[str, str]", name: str) -> str:
     if not numbers[name]:
         raise ParameterError(f"{name} must be given, such as {'1e-6' if name == 'delta' else '1'}.")
     return numbers[name]
 
 
-def policy_of(form: "Mapping[str, str]", present: "Policy | None") -> "Policy":
+def parse_policy(form: "Mapping[str, str]", present: "Policy | None") -> "Policy":
     """Return the policy that a form describes, with what the present one has besides."""
     from celosia.ledger import Policy, Window
 
-    limit = limit_of(form)
+    limit = parse_limit(form)
     if present is not None and type(present.limit) is type(limit):
         limit = replace(limit, adjacency=present.limit.adjacency, unit=present.limit.unit)
     window = None
     if form.get("days", "").strip():
         name = "rho" if isinstance(limit, ZCDP) else "epsilon"
-        part = _given({name: form.get("share", "").strip()}, name)
-        window = Window(seconds=_DAY * _days(form["days"].strip()), limit=_with(limit, name, part))
+        part = _require_number({name: form.get("share", "").strip()}, name)
+        window = Window(seconds=_DAY * _parse_days(form["days"].strip()), limit=_replace_amount(limit, name, part))
     if present is None or type(present.limit) is not type(limit):
         return Policy(limit=limit, window=window)
     return replace(present, limit=limit, window=window)
 
 
-def _with(limit: Guarantee, name: str, part: str) -> Guarantee:
+def _replace_amount(limit: Guarantee, name: str, part: str) -> Guarantee:
     changed: dict[str, Any] = {name: part}
     return replace(limit, **changed)
 
 
-def _days(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and 0 < int(text[:9]) <= _MOST_DAYS):
-        raise ParameterError(f"days must be an integer from 1 to {_MOST_DAYS}, not {safe_repr(text)}.")
+def _parse_days(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and 0 < int(text[:9]) <= _MAX_DAYS):
+        raise ParameterError(f"days must be an integer from 1 to {_MAX_DAYS}, not {safe_repr(text)}.")
     return int(text)
 
 
-def _lines(visit: "WebSession") -> "list[Line]":
-    lines = visit.guard.budget(visit.identity)
+def _sort_lines(web_session: "WebSession") -> "list[Line]":
+    lines = web_session.guard.budget(web_session.identity)
     return sorted(lines, key=lambda line: (line.scope.dataset or "", line.scope.analyst or ""))
 
 
-def _show(visit: "WebSession") -> "Response":
-    return _page(visit, done=visit.asked("done") == "budget")
+def _show(web_session: "WebSession") -> "Response":
+    return _render(web_session, done=web_session.query_field("done") == "budget")
 
 
-def _page(visit: "WebSession", *, done: bool = False, problem: str = "", status: int = 200) -> "Response":
-    sets = visit.guard.datasets(visit.identity) if visit.identity.may(Permission.SET_BUDGETS) else ()
-    return page(
-        visit,
+def _render(web_session: "WebSession", *, done: bool = False, problem: str = "", status: int = 200) -> "Response":
+    sets = web_session.guard.datasets(web_session.identity) if web_session.identity.may(Permission.SET_BUDGETS) else ()
+    return render_page(
+        web_session,
         "budget.html",
         status=status,
-        lines=_lines(visit),
+        lines=_sort_lines(web_session),
         cards=sets,
         presets=preset_rows(),
         done=done,
@@ -100,20 +100,22 @@ def _page(visit: "WebSession", *, done: bool = False, problem: str = "", status:
     )
 
 
-def _set(visit: "WebSession") -> "Response":
-    dataset, analyst = visit.filled("dataset") or None, visit.filled("analyst") or None
+def _set(web_session: "WebSession") -> "Response":
+    dataset, analyst = web_session.form_field("dataset") or None, web_session.form_field("analyst") or None
     try:
         present = next(
             (
                 line.policy
-                for line in visit.guard.budget(visit.identity)
+                for line in web_session.guard.budget(web_session.identity)
                 if (line.scope.dataset, line.scope.analyst) == (dataset, analyst)
             ),
             None,
         )
-        visit.guard.set_budget(visit.identity, policy_of(visit.form, present), dataset=dataset, analyst=analyst)
+        web_session.guard.set_budget(
+            web_session.identity, parse_policy(web_session.form, present), dataset=dataset, analyst=analyst
+        )
     except CelosiaError as error:
-        return _page(visit, problem=mendable(error).detail, status=422)
+        return _render(web_session, problem=form_problem(error).detail, status=422)
     return redirect("/budget", done="budget")
 
 

@@ -9,7 +9,7 @@ from urllib.parse import quote as quoted
 
 from celosia.core.errors import CelosiaError, ParameterError
 from celosia.guard.roles import Permission
-from celosia.guard.web.rendering import mendable, page, redirect
+from celosia.guard.web.rendering import form_problem, redirect, render_page
 from celosia.guard.web.web_session import Page
 
 if TYPE_CHECKING:
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 _DONE: Final = ("bounds", "version")
 
 
-def budget_lines(visit: "WebSession", dataset: str) -> "list[Line]":
+def budget_lines(web_session: "WebSession", dataset: str) -> "list[Line]":
     """Return the budgets that a question of this visitor about a data set would be charged to.
 
     Or all that may be seen.
     """
-    who = visit.identity
-    lines = visit.guard.budget(who)
+    who = web_session.identity
+    lines = web_session.guard.budget(who)
     if who.may(Permission.ASK):
         return [
             line for line in lines if line.scope.dataset in (None, dataset) and line.scope.analyst in (None, who.name)
@@ -36,53 +36,65 @@ def budget_lines(visit: "WebSession", dataset: str) -> "list[Line]":
     return [line for line in lines if line.scope.dataset == dataset]
 
 
-def _list(visit: "WebSession") -> "Response":
-    cards = visit.guard.datasets(visit.identity)
-    lines = {line.scope.dataset: line for line in visit.guard.budget(visit.identity) if line.scope.analyst is None}
-    return page(visit, "datasets.html", cards=cards, lines=lines)
+def _list(web_session: "WebSession") -> "Response":
+    cards = web_session.guard.datasets(web_session.identity)
+    lines = {
+        line.scope.dataset: line
+        for line in web_session.guard.budget(web_session.identity)
+        if line.scope.analyst is None
+    }
+    return render_page(web_session, "datasets.html", cards=cards, lines=lines)
 
 
-def _card(visit: "WebSession") -> "DatasetCard":
-    return visit.guard.dataset(visit.identity, visit.names["name"])
+def _find_card(web_session: "WebSession") -> "DatasetCard":
+    return web_session.guard.dataset(web_session.identity, web_session.names["name"])
 
 
-def _show(visit: "WebSession") -> "Response":
-    card = _card(visit)
-    return page(visit, "dataset.html", card=card, lines=budget_lines(visit, card.name))
+def _show(web_session: "WebSession") -> "Response":
+    card = _find_card(web_session)
+    return render_page(web_session, "dataset.html", card=card, lines=budget_lines(web_session, card.name))
 
 
-def _curation(visit: "WebSession") -> "Response":
-    visit.identity.require(Permission.SET_SCHEMAS, Permission.SET_VERSIONS)
-    done = visit.asked("done")
-    return _curated(visit, done=done if done in _DONE else "")
+def _curation(web_session: "WebSession") -> "Response":
+    web_session.identity.require(Permission.SET_SCHEMAS, Permission.SET_VERSIONS)
+    done = web_session.query_field("done")
+    return _render_curation(web_session, done=done if done in _DONE else "")
 
 
-def _curated(
-    visit: "WebSession", *, done: str = "", problem: str = "", column: str = "", status: int = 200
+def _render_curation(
+    web_session: "WebSession", *, done: str = "", problem: str = "", column: str = "", status: int = 200
 ) -> "Response":
-    return page(visit, "curation.html", status=status, card=_card(visit), done=done, problem=problem, column=column)
+    return render_page(
+        web_session,
+        "curation.html",
+        status=status,
+        card=_find_card(web_session),
+        done=done,
+        problem=problem,
+        column=column,
+    )
 
 
-def _set_bounds(visit: "WebSession") -> "Response":
-    name, column = visit.names["name"], visit.filled("column")
+def _set_bounds(web_session: "WebSession") -> "Response":
+    name, column = web_session.names["name"], web_session.form_field("column")
     try:
-        low, high = visit.filled("low"), visit.filled("high")
+        low, high = web_session.form_field("low"), web_session.form_field("high")
         if not low or not high:
             raise ParameterError("low and high must both be given.")
-        visit.guard.set_bounds(visit.identity, name, column, low, high)
+        web_session.guard.set_bounds(web_session.identity, name, column, low, high)
     except CelosiaError as error:
-        return _curated(visit, problem=mendable(error).detail, column=column, status=422)
+        return _render_curation(web_session, problem=form_problem(error).detail, column=column, status=422)
     return redirect(f"/datasets/{quoted(name, safe='')}/curation", done="bounds")
 
 
-def _new_version(visit: "WebSession") -> "Response":
-    name = visit.names["name"]
-    visit.guard.new_version(visit.identity, name)
+def _new_version(web_session: "WebSession") -> "Response":
+    name = web_session.names["name"]
+    web_session.guard.new_version(web_session.identity, name)
     return redirect(f"/datasets/{quoted(name, safe='')}/curation", done="version")
 
 
-def _back(visit: "WebSession") -> "Response":
-    return redirect(f"/datasets/{quoted(visit.names['name'], safe='')}/curation")
+def _redirect_back(web_session: "WebSession") -> "Response":
+    return redirect(f"/datasets/{quoted(web_session.names['name'], safe='')}/curation")
 
 
 DATASET_PAGES: Final = (
@@ -90,7 +102,7 @@ DATASET_PAGES: Final = (
     Page(path="/datasets/{name}", view=_show),
     Page(path="/datasets/{name}/curation", view=_curation),
     Page(path="/datasets/{name}/bounds", view=_set_bounds, method="POST"),
-    Page(path="/datasets/{name}/bounds", view=_back),  # the reply to a form, opened again in another language
+    Page(path="/datasets/{name}/bounds", view=_redirect_back),  # the reply to a form, opened again in another language
     Page(path="/datasets/{name}/versions", view=_new_version, method="POST"),
 )
 """Data sets and their curation."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from celosia.core.errors import ParameterError
 from celosia.guard.roles import Permission
-from celosia.guard.web.rendering import page
+from celosia.guard.web.rendering import render_page
 from celosia.guard.web.web_session import Page
 
 if TYPE_CHECKING:
@@ -20,35 +20,35 @@ if TYPE_CHECKING:
     from celosia.guard.web.web_session import WebSession
     from celosia.ledger import Verification
 
-_SIZE: Final = 50
+_PAGE_SIZE: Final = 50
 
 
-def _show(visit: "WebSession") -> "Response":
-    return _page(visit)
+def _show(web_session: "WebSession") -> "Response":
+    return _render(web_session)
 
 
-def _page(
-    visit: "WebSession",
+def _render(
+    web_session: "WebSession",
     *,
     verification: "Verification | None" = None,
     wanted: str = "",
     problem: str = "",
     status: int = 200,
 ) -> "Response":
-    visit.identity.require(Permission.READ_LOG)
-    head = visit.guard.ledger.head
-    newest = max(0, head.sequence - _SIZE)
-    asked = visit.asked("after")
-    after = min(int(asked[:18]), head.sequence) if asked.isascii() and asked.isdigit() else newest
-    lines = visit.guard.log(visit.identity, after=after, limit=_SIZE)
-    return page(
-        visit,
+    web_session.identity.require(Permission.READ_LOG)
+    head = web_session.guard.ledger.head
+    newest = max(0, head.sequence - _PAGE_SIZE)
+    requested = web_session.query_field("after")
+    after = min(int(requested[:18]), head.sequence) if requested.isascii() and requested.isdigit() else newest
+    lines = web_session.guard.log(web_session.identity, after=after, limit=_PAGE_SIZE)
+    return render_page(
+        web_session,
         "log.html",
         status=status,
         head=head,
         lines=[(line, _json(line.body), _json(line.body, indent=2)) for line in reversed(lines)],
-        older=max(0, after - _SIZE) if after > 0 else None,
-        newer=after + _SIZE if after < newest else None,
+        older=max(0, after - _PAGE_SIZE) if after > 0 else None,
+        newer=after + _PAGE_SIZE if after < newest else None,
         verification=verification,
         wanted=wanted,
         problem=problem,
@@ -59,13 +59,13 @@ def _json(body: "Mapping[str, object]", indent: int | None = None) -> str:
     return json.dumps(body, ensure_ascii=False, sort_keys=True, indent=indent)
 
 
-def _verify(visit: "WebSession") -> "Response":
-    wanted = visit.filled("head")
+def _verify(web_session: "WebSession") -> "Response":
+    wanted = web_session.form_field("head")
     try:
-        verification = visit.guard.verify(visit.identity, wanted or None)
+        verification = web_session.guard.verify(web_session.identity, wanted or None)
     except ParameterError as error:  # what was typed is no head
-        return _page(visit, wanted=wanted, problem=str(error), status=422)
-    return _page(visit, verification=verification, wanted=wanted)
+        return _render(web_session, wanted=wanted, problem=str(error), status=422)
+    return _render(web_session, verification=verification, wanted=wanted)
 
 
 LOG_PAGES: Final = (

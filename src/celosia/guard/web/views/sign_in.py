@@ -7,8 +7,8 @@ status, by which the server counts failures.
 from typing import TYPE_CHECKING, Final
 
 from celosia.core.errors import NotAllowedError
-from celosia.guard.web.cookies import SIGNED_IN, VISITOR, forget, keep
-from celosia.guard.web.rendering import page, redirect
+from celosia.guard.web.cookies import ANONYMOUS_COOKIE, SESSION_COOKIE, delete_cookie, set_cookie
+from celosia.guard.web.rendering import redirect, render_page
 from celosia.guard.web.web_session import Page
 
 if TYPE_CHECKING:
@@ -19,31 +19,31 @@ if TYPE_CHECKING:
 _HOME: Final = "/datasets"
 
 
-def _home(visit: "WebSession") -> "Response":
-    return redirect(_HOME if visit.signed_in else "/sign-in")
+def _home(web_session: "WebSession") -> "Response":
+    return redirect(_HOME if web_session.signed_in else "/sign-in")
 
 
-def _show(visit: "WebSession") -> "Response":
-    return redirect(_HOME) if visit.signed_in else page(visit, "sign_in.html", failed=False)
+def _show(web_session: "WebSession") -> "Response":
+    return redirect(_HOME) if web_session.signed_in else render_page(web_session, "sign_in.html", failed=False)
 
 
-def _sign_in(visit: "WebSession") -> "Response":
-    key = visit.filled("key")
+def _sign_in(web_session: "WebSession") -> "Response":
+    key = web_session.form_field("key")
     try:
-        secret, _ = visit.guard.sign_in(key)
+        secret, _ = web_session.guard.sign_in(key)
     except NotAllowedError:
-        return page(visit, "sign_in.html", status=401, failed=True)
+        return render_page(web_session, "sign_in.html", status=401, failed=True)
     reply = redirect(_HOME)
-    keep(reply, SIGNED_IN, secret)
-    forget(reply, VISITOR)
+    set_cookie(reply, SESSION_COOKIE, secret)
+    delete_cookie(reply, ANONYMOUS_COOKIE)
     return reply
 
 
-def _sign_out(visit: "WebSession") -> "Response":
-    if visit.signed_in is not None and visit.secret is not None:
-        visit.guard.sign_out(visit.secret)
+def _sign_out(web_session: "WebSession") -> "Response":
+    if web_session.signed_in is not None and web_session.secret is not None:
+        web_session.guard.sign_out(web_session.secret)
     reply = redirect("/sign-in")
-    forget(reply, SIGNED_IN)
+    delete_cookie(reply, SESSION_COOKIE)
     return reply
 
 

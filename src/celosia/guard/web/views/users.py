@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from celosia.core.errors import CelosiaError, ParameterError
 from celosia.core.exact import safe_repr
 from celosia.guard.roles import Role
-from celosia.guard.web.rendering import mendable, page, redirect
+from celosia.guard.web.rendering import form_problem, redirect, render_page
 from celosia.guard.web.web_session import Page
 
 if TYPE_CHECKING:
@@ -18,21 +18,27 @@ if TYPE_CHECKING:
 
     from celosia.guard.web.web_session import WebSession
 
-_MOST_DAYS: Final = 3_650
+_MAX_DAYS: Final = 3_650
 
 
-def _show(visit: "WebSession") -> "Response":
-    return _page(visit, done=visit.asked("done") == "revoked")
+def _show(web_session: "WebSession") -> "Response":
+    return _render(web_session, done=web_session.query_field("done") == "revoked")
 
 
-def _page(
-    visit: "WebSession", *, done: bool = False, problem: str = "", key: str = "", name: str = "", status: int = 200
+def _render(
+    web_session: "WebSession",
+    *,
+    done: bool = False,
+    problem: str = "",
+    key: str = "",
+    name: str = "",
+    status: int = 200,
 ) -> "Response":
-    return page(
-        visit,
+    return render_page(
+        web_session,
         "users.html",
         status=status,
-        users=visit.guard.users(visit.identity),
+        users=web_session.guard.users(web_session.identity),
         roles=list(Role),
         now=dt.datetime.now(dt.UTC),
         done=done,
@@ -42,36 +48,38 @@ def _page(
     )
 
 
-def _expiry(visit: "WebSession") -> dt.datetime | None:
-    days = visit.filled("days")
+def _parse_expiry(web_session: "WebSession") -> dt.datetime | None:
+    days = web_session.form_field("days")
     if not days:
         return None
-    if not (days.isascii() and days.isdigit() and 0 < int(days[:9]) <= _MOST_DAYS):
-        raise ParameterError(f"days must be an integer from 1 to {_MOST_DAYS}, not {safe_repr(days)}.")
+    if not (days.isascii() and days.isdigit() and 0 < int(days[:9]) <= _MAX_DAYS):
+        raise ParameterError(f"days must be an integer from 1 to {_MAX_DAYS}, not {safe_repr(days)}.")
     return dt.datetime.now(dt.UTC) + dt.timedelta(days=int(days))
 
 
-def _add(visit: "WebSession") -> "Response":
-    name = visit.filled("name")
+def _add(web_session: "WebSession") -> "Response":
+    name = web_session.form_field("name")
     try:
-        if visit.filled("role"):
-            key = visit.guard.add_user(visit.identity, name, visit.filled("role"), _expiry(visit))
+        if web_session.form_field("role"):
+            key = web_session.guard.add_user(
+                web_session.identity, name, web_session.form_field("role"), _parse_expiry(web_session)
+            )
         else:
-            key = visit.guard.add_key(visit.identity, name, _expiry(visit))
+            key = web_session.guard.add_key(web_session.identity, name, _parse_expiry(web_session))
     except CelosiaError as error:
-        return _page(visit, problem=mendable(error).detail, status=422)
-    return _page(visit, key=key, name=name)
+        return _render(web_session, problem=form_problem(error).detail, status=422)
+    return _render(web_session, key=key, name=name)
 
 
-def _revoke(visit: "WebSession") -> "Response":
+def _revoke(web_session: "WebSession") -> "Response":
     try:
-        visit.guard.revoke(visit.identity, visit.filled("name"))
+        web_session.guard.revoke(web_session.identity, web_session.form_field("name"))
     except CelosiaError as error:
-        return _page(visit, problem=mendable(error).detail, status=422)
+        return _render(web_session, problem=form_problem(error).detail, status=422)
     return redirect("/users", done="revoked")
 
 
-def _back(_: "WebSession") -> "Response":
+def _redirect_back(_: "WebSession") -> "Response":
     return redirect("/users")
 
 
@@ -79,6 +87,6 @@ USER_PAGES: Final = (
     Page(path="/users", view=_show),
     Page(path="/users", view=_add, method="POST"),
     Page(path="/users/revoke", view=_revoke, method="POST"),
-    Page(path="/users/revoke", view=_back),  # the reply to a form, opened again in another language
+    Page(path="/users/revoke", view=_redirect_back),  # the reply to a form, opened again in another language
 )
 """Users and keys."""

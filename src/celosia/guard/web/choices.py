@@ -55,9 +55,9 @@ class Choices:
     def sql(self, table: "TableCard") -> str:
         """Return the question as SQL, or say what is missing."""
         columns = {column.name: column for column in table.columns}
-        groups = [_known(name, columns).name for name in dict.fromkeys((self.group, self.group2)) if name]
-        names = [_name(group) for group in groups]
-        parts = [f"SELECT {', '.join([*names, self._aggregate(columns)])} FROM {_name(table.name)}"]  # noqa: S608 - names are quoted; the parser decides
+        groups = [_find_column(name, columns).name for name in dict.fromkeys((self.group, self.group2)) if name]
+        names = [_quote_name(group) for group in groups]
+        parts = [f"SELECT {', '.join([*names, self._aggregate(columns)])} FROM {_quote_name(table.name)}"]  # noqa: S608 - names are quoted; the parser decides
         if self.where:
             parts.append(f"WHERE {self._condition(columns)}")
         if names:
@@ -72,52 +72,52 @@ class Choices:
             return pattern
         if not self.column:
             raise QueryError("Choose a column for this aggregate.")
-        return pattern.format(_name(_known(self.column, columns).name))
+        return pattern.format(_quote_name(_find_column(self.column, columns).name))
 
     def _condition(self, columns: "Mapping[str, ColumnCard]") -> str:
-        column = _known(self.where, columns)
+        column = _find_column(self.where, columns)
         if self.operator not in OPERATORS:
             raise QueryError(f"There is no comparison {safe_repr(self.operator)} in the form; the SQL tab has more.")
-        return f"{_name(column.name)} {self.operator} {_literal(self.value, column)}"
+        return f"{_quote_name(column.name)} {self.operator} {_format_literal(self.value, column)}"
 
 
-def _known(name: str, columns: "Mapping[str, ColumnCard]") -> "ColumnCard":
+def _find_column(name: str, columns: "Mapping[str, ColumnCard]") -> "ColumnCard":
     if name not in columns:
         raise QueryError(f"There is no column {safe_repr(name)} in this table.")
     return columns[name]
 
 
-def _name(name: str) -> str:
+def _quote_name(name: str) -> str:
     from celosia.query.plan.expressions import Column
     from celosia.query.plan.to_sql import render
 
     return render(Column(name))
 
 
-def _literal(value: str, column: "ColumnCard") -> str:
+def _format_literal(value: str, column: "ColumnCard") -> str:
     text = "'{}'".format(value.replace("'", "''"))
     match column.kind:
         case "boolean":
-            return _truth(value)
+            return _parse_boolean(value)
         case "date":
             return f"DATE {text}"
         case "timestamp":
             return f"TIMESTAMP {text}"
         case "integer" | "real":
-            return _number(value)
+            return _parse_number(value)
         case "category" if value not in column.fields.get("values", ()):
             numbers = {str(known) for known in column.fields.get("values", ()) if not isinstance(known, str)}
             return value if value in numbers else text
     return text
 
 
-def _truth(value: str) -> str:
+def _parse_boolean(value: str) -> str:
     if value.lower() not in ("true", "false"):
         raise QueryError(f"The value of a yes-or-no column must be true or false, not {safe_repr(value)}.")
     return value.upper()
 
 
-def _number(value: str) -> str:
+def _parse_number(value: str) -> str:
     try:
         number = Decimal(value.replace(",", "."))
     except InvalidOperation:

@@ -140,7 +140,7 @@ class Site:
 
     def __init__(self, guard: Guard, keys: dict[str, str], lines: list[str]) -> None:
         self.guard, self.keys, self.lines = guard, keys, lines
-        self.app = create_app(guard, journal=AccessLog(write=lines.append))
+        self.app = create_app(guard, access_log=AccessLog(write=lines.append))
         self.local = Identity.local()
 
     def visitor(self) -> Browser:

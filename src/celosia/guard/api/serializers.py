@@ -1,6 +1,6 @@
-"""How the guard's values are written into replies: budgets, lines of the log, verifications, users.
+"""JSON of replies: budgets, lines of the log, verifications, users.
 
-Every number that counts is exact: guarantees are written as the records that the ledger keeps.
+Guarantees are written as the ledger's records, with exact numbers.
 """
 
 import json
@@ -45,7 +45,7 @@ def log_line(line: "LogLine") -> dict[str, Any]:
 
 
 def verification(found: "Verification") -> dict[str, Any]:
-    """Return the outcome of a verification as JSON."""
+    """Return the result of a verification as JSON."""
     head = None if found.head is None else str(found.head)
     return {"ok": found.ok, "lines": found.lines, "head": head, "problem": found.problem}
 

@@ -10,8 +10,8 @@ from celosia.core.errors import QueryError
 from celosia.data import Schema, Table
 from celosia.data.schema.columns import Boolean, Category, Date, Integer, Real, Text, Timestamp
 from celosia.data.sources.classify import Frame
-from celosia.guard.datasets.cards import card_of_table
-from celosia.guard.web.picking import AGGREGATES, OPERATORS, Choices
+from celosia.guard.datasets.cards import make_table_card
+from celosia.guard.web.choices import AGGREGATES, OPERATORS, Choices
 from celosia.query.plan.expressions import Call, Column, Literal
 from celosia.query.sql.parser import parse_sql
 
@@ -32,7 +32,7 @@ COLUMNS = {
     "Größe": Integer(0, 9),
 }
 TABLE = Table(name="people", source=Frame(None), schema=Schema(COLUMNS))
-CARD = card_of_table(TABLE)
+CARD = make_table_card(TABLE)
 
 
 def plan(**choices: str) -> Plan:
