@@ -1,8 +1,8 @@
 """Privacy guard: a server between analysts and a database that answers queries with noise, within a budget.
 
 It holds users and keys, data sets and schemas, budgets, queries and answers, behind a JSON API and web pages. Its only
-path to the data is :mod:`celosia.query`, which reserves the cost in the :mod:`celosia.ledger` before it reads a row. Its
-errors and timings depend on the query and the schema, never on the data. ``celosia guard init`` sets up a guard;
+path to the data is :mod:`celosia.query`, which reserves the cost in the :mod:`celosia.ledger` before it reads a row.
+Its errors and timings depend on the query and the schema, never on the data. ``celosia guard init`` sets up a guard;
 ``celosia.connect`` connects to one.
 """
 

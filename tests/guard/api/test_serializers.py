@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import celosia as cl
 from celosia.core import ZCDP, PureDP
 from celosia.guard.api import replies
-from celosia.guard.api import writing as written
 from celosia.guard.auth.identity import Identity
 from celosia.guard.config.settings import Config
 from celosia.guard.service import Guard
@@ -23,7 +22,7 @@ def test_budgets_with_and_without_a_window() -> None:
         ledger.set_budget(PureDP(epsilon=3), dataset="deaths")
         window = Window(seconds=60, limit=ZCDP(rho="0.1"))
         ledger.set_budget(Policy(limit=ZCDP(rho=1), window=window), analyst="ana")
-        lines = [written.budget_line(line) for line in ledger.statement()]
+        lines = [serializers.budget_line(line) for line in ledger.statement()]
     read = replies.BudgetReply.model_validate({"lines": lines})
     by_analyst = {line.analyst: line for line in read.lines}
     assert by_analyst[None].window is None
@@ -40,9 +39,9 @@ def test_cards_users_lines_and_verifications(tmp_path: Path) -> None:
     with Guard.open(Config.read(path)) as guard:
         auditor = guard.authenticate(keys["auditor"])
         replies.DatasetReply.model_validate(guard.dataset(local, DATASET).to_json())
-        users = replies.UsersReply.model_validate({"users": [written.user(card) for card in guard.users(local)]})
-        lines = replies.LogReply.model_validate({"lines": [written.log_line(line) for line in guard.log(auditor)]})
-        found = replies.VerificationReply.model_validate(written.verification(guard.verify(auditor)))
+        users = replies.UsersReply.model_validate({"users": [serializers.user(card) for card in guard.users(local)]})
+        lines = replies.LogReply.model_validate({"lines": [serializers.log_line(line) for line in guard.log(auditor)]})
+        found = replies.VerificationReply.model_validate(serializers.verification(guard.verify(auditor)))
     assert {user.name for user in users.users} == {"owner", "curator", "analyst", "auditor"}
     assert [line.sequence for line in lines.lines] == list(range(1, len(lines.lines) + 1))
     assert found.head == f"{lines.lines[-1].sequence}:{lines.lines[-1].hash}"

@@ -1,9 +1,9 @@
-"""Users and their keys, kept in the ledger's store.
+"""Users and their keys, in the ledger's store.
 
-A key is ``celosia_`` with twelve hexadecimal digits that name it and 64 that prove it (256 bits from the system's
-source). Only the SHA-256 of the whole is stored: what is that random needs no slow hash. A name that is unknown is
-compared with something too, so that it takes the time of a wrong key. Every change is written in one transaction with
-its line in the log, which has the names of keys and never a key.
+A key is ``celosia_``, twelve hexadecimal digits as its id, and 64 as its secret (256 bits from the system's source).
+Only the SHA-256 of the key is stored: a random key of that length needs no slow hash. An unknown id is compared with a
+dummy digest, so that it takes the time of a wrong key. Each change and its line in the log are one transaction; the log
+holds ids of keys, never keys.
 """
 
 import datetime as dt
@@ -32,16 +32,16 @@ if TYPE_CHECKING:
     from celosia.ledger import Ledger
 
 INVALID: Final = "The key or token is not valid: it is mistyped, expired or revoked. The owner can give a new one."
-"""What is said to everybody who is not let in, whatever the reason."""
+"""The one message of every failed authentication."""
 
 _KEY: Final = re.compile(r"celosia_([0-9a-f]{12})_[0-9a-f]{64}", re.ASCII)
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9._@+-]{0,63}", re.ASCII)
-_NO_DIGEST: Final = "0" * 64  # no text is known to have this digest
+_NO_DIGEST: Final = "0" * 64  # no known text has this digest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyCard:
-    """A key without its secret. ``id`` is the public part of it.
+    """A key without its secret; ``id`` is its public part.
 
     >>> KeyCard(id="0123456789ab", created=dt.datetime(2026, 1, 1, tzinfo=dt.UTC)).expires is None
     True
@@ -66,7 +66,7 @@ class KeyCard:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserCard:
-    """A user as the owner sees one, with all keys there have been.
+    """A user with all keys, also expired and revoked ones.
 
     >>> UserCard(name="ana", role=Role.ANALYST, keys=()).role.value
     'analyst'
@@ -88,7 +88,7 @@ class Directory:
         self._now = clock or now
 
     def add(self, name: str, role: str, *, by: str, expires: dt.datetime | None = None) -> str:
-        """Add a user and return the first key, which is not kept."""
+        """Add a user and return the first key, which is not stored."""
         if not is_user_name(name):
             raise ParameterError(
                 f"name must be 1 to 64 small letters, digits and . _ @ + -, such as ana or ana@example.org, and not "
@@ -105,7 +105,7 @@ class Directory:
             return self._add_key(connection, name, by, expires)
 
     def add_key(self, name: str, *, by: str, expires: dt.datetime | None = None) -> str:
-        """Give a user one more key; those given before stay valid until they are revoked."""
+        """Add a key to a user; earlier keys stay valid until they are revoked."""
         with self._ledger.store.transaction() as connection:
             if not _user_exists(connection, name):
                 raise NotFoundError(kind="user", name=name)
@@ -133,7 +133,7 @@ class Directory:
         return key
 
     def revoke(self, target: str, *, by: str) -> tuple[str, ...]:
-        """End all keys of a user, or the one with this id; return the ids of those that were ended."""
+        """Revoke all keys of a user, or one key by its id; return the ids of the revoked keys."""
         with self._ledger.store.transaction() as connection:
             column = KEYS.c.user if _user_exists(connection, target) else KEYS.c.id
             query = sa.select(KEYS.c.id, KEYS.c.user, KEYS.c.revoked).where(column == target)
@@ -166,7 +166,7 @@ class Directory:
             return _user_exists(connection, name)
 
     def check(self, key: str) -> Identity:
-        """Return whose key it is, or refuse it in the same words and the same time whatever is wrong with it."""
+        """Return the identity of a key; every invalid key gets the same message in the same time."""
         form = _KEY.fullmatch(key)
         found = self._find_key(form[1] if form else "")
         stored = _NO_DIGEST if found is None else found[0]
@@ -176,12 +176,12 @@ class Directory:
         return found[1]
 
     def find_holder(self, key_id: str) -> Identity | None:
-        """Return who has a key that is still valid; None if it ended."""
+        """Return the identity of a valid key by its id; None if it has ended."""
         found = self._find_key(key_id)
         return None if found is None else found[1]
 
     def _find_key(self, key_id: str) -> tuple[str, Identity | None] | None:
-        """The digest of a key, and whom it lets in as long as it is valid."""
+        """Return the digest of a key, and its identity if it is valid."""
         columns = (KEYS.c.digest, KEYS.c.expires, KEYS.c.revoked, USERS.c.name, USERS.c.role)
         query = sa.select(*columns).join_from(KEYS, USERS).where(KEYS.c.id == key_id)
         with self._ledger.store.reading() as connection:
@@ -195,12 +195,12 @@ class Directory:
 
 
 def is_user_name(name: object) -> bool:
-    """Tell whether a user may have this name: it has no colon, as names from elsewhere have."""
+    """Whether a user may have this name: without a colon, which names of identity providers have."""
     return isinstance(name, str) and name != LOCAL and _NAME.fullmatch(name) is not None
 
 
 def _user_exists(connection: "Connection", name: object) -> bool:
-    # What no user can be called, a database may not even take for a text.
+    # A database may refuse a string that is no user name.
     query = sa.select(USERS.c.name).where(USERS.c.name == name)
     return is_user_name(name) and connection.execute(query).first() is not None
 
@@ -212,7 +212,7 @@ def draw_hexadecimal(digits: int, source: "Source" = SYSTEM) -> str:
 
 
 def now() -> dt.datetime:
-    """Return this moment, in UTC."""
+    """Return the current time in UTC."""
     return dt.datetime.now(dt.UTC)
 
 

@@ -1,8 +1,8 @@
-"""Who asks: a name, a role, and the key that said so.
+"""The identity of a caller: a name, a role, and the key that proved it.
 
-An identity is made by the guard alone, from a key or a token that it has checked, or by a command on the machine that
-holds the store. The name is what budgets are counted by, so it must mean the same person for ever: names that come
-from elsewhere are prefixed and can never be those of a local user.
+Only the guard makes an identity, from a key or token that it has checked; a command on the machine of the store makes
+its own. Budgets are counted by name, so a name must always mean the same person: names of an identity provider have a
+prefix, which local users cannot have.
 """
 
 import datetime as dt
@@ -12,18 +12,18 @@ from typing import Final
 from celosia.guard.roles import PERMISSIONS, Permission, Role, require
 
 LOCAL: Final = "local"
-"""The name of whoever works on the machine itself; no user can have it."""
+"""The name of the owner on the machine itself; no user can have it."""
 
 OIDC_PREFIX: Final = "oidc:"
-"""Begins the names that an identity provider vouches for; names of users here have no colon."""
+"""Prefix of names from an identity provider; local names have no colon."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identity:
-    """Somebody whose key or token was checked.
+    """An authenticated caller.
 
-    ``key_id`` is the public part of the key that was shown, None for a token. ``until`` is when what was shown ends:
-    a sign-in must not outlive it.
+    ``key_id`` is the public part of the key, None for a token. ``until`` is the expiry of the key or token, which a web
+    session must not outlive.
 
     >>> Identity(name="ana", role=Role.ANALYST, key_id="0123456789ab").name
     'ana'
@@ -36,7 +36,7 @@ class Identity:
 
     @classmethod
     def local(cls) -> "Identity":
-        """Return the owner who works on the machine, and needs no key.
+        """Return the owner on the machine, who needs no key.
 
         >>> Identity.local()
         Identity(name='local', role=<Role.OWNER: 'owner'>, key_id=None, until=None)
@@ -44,7 +44,7 @@ class Identity:
         return cls(name=LOCAL, role=Role.OWNER)
 
     def may(self, permission: Permission) -> bool:
-        """Whether the role includes a permission: pages show only what can be done.
+        """Whether the role has a permission.
 
         >>> Identity.local().may(Permission.ASK)
         False
@@ -52,7 +52,7 @@ class Identity:
         return permission in PERMISSIONS[self.role]
 
     def require(self, *permissions: Permission) -> None:
-        """Refuse whoever has none of the permissions.
+        """Raise ``NotAllowedError`` unless the identity has one of the permissions.
 
         >>> Identity.local().require(Permission.MANAGE_USERS)
         """

@@ -1,9 +1,9 @@
 """Bearer tokens of an identity provider (OpenID Connect): signed claims, checked with the provider's public keys.
 
-Only asymmetric signatures are accepted, and a key only verifies with the algorithms of its own kind: a token that says
-``none``, or that uses a public key as a shared secret, finds no key. Issuer, audience and expiry are required. The keys
-are read from where the configuration says, kept for some minutes, and read again for an unknown one at most twice a
-minute, so that forged tokens cannot make the guard flood the provider. RFC 7519; RFC 8725 (best practice).
+Only asymmetric signatures are accepted, and a key verifies only algorithms of its own kind: a token with ``none``, or
+with a public key as a shared secret, finds no key. Issuer, audience and expiry are required. The keys are read from the
+configured address and cached for minutes. An unknown key triggers a new read at most twice a minute, so that forged
+tokens cannot make the guard flood the provider. RFC 7519; RFC 8725 (best practice).
 """
 
 import datetime as dt
@@ -26,7 +26,7 @@ ALGORITHMS: Final[dict[str, tuple[str, ...]]] = {
     "EC": ("ES256", "ES384", "ES512"),
     "OKP": ("EdDSA",),
 }
-"""The signatures that are accepted, by the kind of key that verifies them."""
+"""The accepted signature algorithms, by the kind of key."""
 
 _PUBLIC_FIELDS: Final = ("kty", "kid", "use", "alg", "n", "e", "crv", "x", "y")
 _UNREADABLE: Final = "Tokens cannot be checked now: the keys of the identity provider cannot be read. Try again later."
@@ -35,15 +35,15 @@ _MAX_NAME_LENGTH: Final = 180
 _MAX_KEY_SET_BYTES: Final = 1_048_576
 _MAX_KEYS: Final = 100
 _FETCH_SECONDS: Final = 5.0
-_REFRESH_SECONDS: Final = 600.0  # then they are read again
-_MAX_STALE_SECONDS: Final = 86_400.0  # and this long they serve if they cannot be
-_MIN_REFRESH_SECONDS: Final = 30.0  # between two readings
+_REFRESH_SECONDS: Final = 600.0  # age at which keys are read again
+_MAX_STALE_SECONDS: Final = 86_400.0  # age up to which old keys serve if reading fails
+_MIN_REFRESH_SECONDS: Final = 30.0  # between two reads
 _LEEWAY: Final = 30
 _MIN_RSA_BITS: Final = 2_048
 
 
 class PublicKeys:
-    """The public keys of a provider, from an address or a file, kept for a while."""
+    """Cached public keys of a provider, from an address or a file."""
 
     def __init__(
         self, place: str, *, read: "Callable[[str], str] | None" = None, clock: Callable[[], float] = time.monotonic
@@ -57,11 +57,11 @@ class PublicKeys:
         self._tried: float | None = None
 
     def find(self, kid: str | None, algorithm: str) -> dict[str, Any] | None:
-        """Return the key that a token names, if it is one for this algorithm; without a name the only one there is."""
+        """Return the key of a token for this algorithm; without an id, the only key that fits."""
         now = self._clock()
         fitting = self._find_fitting(kid, algorithm)
         wanted = self._loaded is None or now - self._loaded >= _REFRESH_SECONDS or not fitting
-        # While one looks, the others go on with what there is: a provider that is slow does not hold everybody up.
+        # One thread reads, the others go on with the cached keys: a slow provider does not block them.
         if wanted and self._lock.acquire(blocking=self._loaded is None):
             try:
                 self._refresh(now)
@@ -87,13 +87,13 @@ class PublicKeys:
         self._tried = now
         try:
             self._parse_keys = _parse_keys(json.loads(self._read(self._place)))
-        except Exception:  # noqa: BLE001 - whatever is wrong over there, the keys that were read before go on
+        except Exception:  # noqa: BLE001 - if reading fails for any reason, the cached keys stay
             return
         self._loaded = now
 
 
 def fetch(place: str) -> str:
-    """Return the text at an address or in a file: no redirects, not for long, and not more than a megabyte."""
+    """Return the text at an address or in a file: without redirects, within seconds, at most a megabyte."""
     if "://" not in place:
         with Path(place).open("rb") as stream:
             return stream.read(_MAX_KEY_SET_BYTES).decode("utf-8")
@@ -124,21 +124,21 @@ def _is_signing_key(key: Mapping[str, Any]) -> bool:
 
 
 class TokenChecker:
-    """Tells who a token speaks of, as the configuration reads its claims."""
+    """Checks tokens, and maps their claims to identities by the configuration."""
 
     def __init__(self, oidc: Oidc, *, keys: PublicKeys | None = None) -> None:
         self._oidc = oidc
         self._parse_keys = PublicKeys(oidc.jwks) if keys is None else keys
 
     def check(self, token: str) -> Identity:
-        """Return who it is, or refuse the token."""
+        """Return the identity of a token; raise ``NotAllowedError`` if it is not valid."""
         claims = self._claims(token)
         name, role = claims.get(self._oidc.name_claim), self._role(claims)
         if not isinstance(name, str) or not 0 < len(name) <= _MAX_NAME_LENGTH or not name.isprintable():
             raise NotAllowedError(INVALID)
         if role is None:
             raise NotAllowedError("The token is valid, but its claims give no role here: ask the owner of the guard.")
-        # A name must mean one person for ever, whoever is added here later: so it always has the prefix.
+        # A name must always mean one person, also if a local user is added later: hence the prefix.
         until = dt.datetime.fromtimestamp(float(claims["exp"]), dt.UTC)
         return Identity(name=f"{OIDC_PREFIX}{name}", role=role, until=until)
 
@@ -150,7 +150,7 @@ class TokenChecker:
                 claims = self._decode(jwt, token)
         except CelosiaError:
             raise
-        except Exception:  # noqa: BLE001, S110 - what is wrong with it is nobody's business: refused below
+        except Exception:  # noqa: BLE001, S110 - the reason is not revealed: refused below
             pass
         if claims is None:
             raise NotAllowedError(INVALID)

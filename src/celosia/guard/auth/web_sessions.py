@@ -1,7 +1,7 @@
-"""Who is signed in on the pages: a random secret in a cookie, its hash in the store.
+"""Web sessions: a random secret in a cookie, its hash in the store.
 
-A visit ends after some hours, when it is ended, or with the key that opened it: the key is looked up on every page, so
-revoking it shuts the pages too. Only the SHA-256 of the secret is stored, so whoever reads the store cannot sign in.
+A web session ends after some hours, at sign-out, or with the key that opened it: each page checks the key, so revoking
+it also ends the session. Only the SHA-256 of the secret is stored, so a reader of the store cannot sign in.
 """
 
 import datetime as dt
@@ -27,7 +27,7 @@ _SECRET: Final = re.compile(r"[0-9a-f]{64}", re.ASCII)
 
 
 class WebSessions:
-    """The visits of a store."""
+    """The web sessions of a store."""
 
     def __init__(
         self, ledger: "Ledger", directory: Directory, *, clock: "Callable[[], dt.datetime] | None" = None
@@ -37,7 +37,7 @@ class WebSessions:
         self._now = clock or now
 
     def open(self, identity: Identity, *, hours: int) -> str:
-        """Begin a visit and return its secret; it does not outlast what the identity was proved by."""
+        """Open a web session and return its secret; it ends no later than the key or token of the identity."""
         secret, at = draw_hexadecimal(64), self._now()
         until = at + dt.timedelta(hours=hours)
         if identity.until is not None:
@@ -49,14 +49,12 @@ class WebSessions:
             "until": format_time(until),
         }
         with self._ledger.store.transaction() as connection:
-            connection.execute(
-                sa.delete(WEB_SESSIONS).where(WEB_SESSIONS.c.until <= format_time(at))
-            )  # those that nobody ended
+            connection.execute(sa.delete(WEB_SESSIONS).where(WEB_SESSIONS.c.until <= format_time(at)))  # expired ones
             connection.execute(sa.insert(WEB_SESSIONS).values(digest=_digest(secret), **row))
         return secret
 
     def find_identity(self, secret: str) -> Identity:
-        """Return who is visiting; refuse a visit that ended, or whose key did."""
+        """Return the identity of a web session; raise ``NotAllowedError`` if it or its key has ended."""
         if not _is_secret(secret):
             raise NotAllowedError(_ENDED)
         query = sa.select(WEB_SESSIONS).where(
@@ -74,7 +72,7 @@ class WebSessions:
         return identity
 
     def end(self, secret: str) -> None:
-        """End a visit; one that is not there is no matter."""
+        """End a web session; an unknown one is ignored."""
         if _is_secret(secret):
             with self._ledger.store.transaction() as connection:
                 connection.execute(sa.delete(WEB_SESSIONS).where(WEB_SESSIONS.c.digest == _digest(secret)))

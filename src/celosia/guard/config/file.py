@@ -1,6 +1,6 @@
-"""The configuration as a file: TOML with every line explained, read strictly.
+"""Read and write the configuration file: TOML with a comment for every line.
 
-A line that is not known is refused: a limit that was misspelt would silently not hold.
+Unknown names are refused: a misspelt limit would silently not hold.
 """
 
 import json
@@ -16,7 +16,7 @@ from celosia.guard.roles import Role
 
 
 def read_config(document: Mapping[str, Any], folder: Path) -> Config:
-    """Return the configuration that a TOML document holds; paths are relative to ``folder``."""
+    """Return the configuration of a TOML document; paths are relative to ``folder``."""
     given = _check_names(document, Config, "")
     if not isinstance(given.get("store"), str):
         raise ParameterError('store must be given, such as store = "sqlite:///ledger.db".')
@@ -62,13 +62,13 @@ def _path(value: object, name: str, folder: Path) -> Path:
 
 
 def _resolve_store(store: str, folder: Path) -> str:
-    """A store in a file, with the file relative to the configuration's folder."""
+    """Resolve the file of a store relative to the folder of the configuration."""
     path = store.removeprefix("sqlite:///")
     return store if path == store or not path else f"sqlite:///{folder / path}"
 
 
 def write_config(config: Config) -> str:
-    """Return the text of a file from which the same configuration is read."""
+    """Return the text of a configuration file."""
     limits = config.limits
     lines = [
         "# The configuration of a Celosía privacy guard. Paths are relative to this file.",
@@ -100,7 +100,7 @@ def write_config(config: Config) -> str:
 
 
 def _quote(text: str) -> str:
-    # JSON's strings are TOML's, but for one character, and if what is beyond ASCII is left as it is.
+    # JSON strings are TOML strings, except for one character, if non-ASCII characters stay unescaped.
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 

@@ -1,8 +1,8 @@
-"""How a guard is set up: a TOML file that its owner can read, and that says nothing secret by itself.
+"""Settings of a guard, in a TOML file without secrets.
 
-Paths are relative to the file. Passwords stay out of it: ``${NAME}`` in the store's URL is taken from the environment
-when the store is opened. A guard that is reachable from elsewhere must speak TLS, or say that a proxy before it does:
-a key that is sent in the clear is anybody's. What is wrong is told by the name of its line.
+Paths are relative to the file. Passwords stay out of it: ``${NAME}`` in the store's URL is read from the environment
+when the store is opened. A guard that other machines can reach must use TLS, or a proxy that does: a key sent in the
+clear is compromised. Errors name the setting.
 """
 
 import ipaddress
@@ -35,7 +35,7 @@ _RANGES: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """How much one request, and one key in a minute, may ask for.
+    """Limits on one request, and on the requests of one key.
 
     >>> Limits().plan_nodes
     500
@@ -54,10 +54,10 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Oidc:
-    """The identity provider whose bearer tokens are accepted beside keys.
+    """An identity provider, whose bearer tokens are accepted beside keys.
 
-    ``jwks`` is where its public keys are: an https address, one of this machine, or a file. ``role_claim`` may name a
-    claim within a claim, with a dot; ``roles`` says which of its values are which role, the first that fits counts.
+    ``jwks`` is the place of its public keys: an https address, an address of this machine, or a file. ``role_claim``
+    may name a nested claim, with dots. ``roles`` maps its values to roles; the first match counts.
 
     >>> Oidc(issuer="https://login.example", audience="celosia", jwks="https://login.example/keys",
     ...      roles={"researchers": "analyst"}).roles
@@ -84,7 +84,7 @@ class Oidc:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Config:
-    """All that a guard has to be told. ``slot_milliseconds`` of 0 lets replies leave when they are ready.
+    """The configuration of a guard. With ``slot_milliseconds`` of 0, replies are not delayed.
 
     >>> Config(store="sqlite:///ledger.db").port
     8750
@@ -129,7 +129,7 @@ class Config:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> "Config":
-        """Read a file; paths in it are relative to its folder.
+        """Read a file; its paths are relative to its folder.
 
         >>> Config.read("nowhere.toml")
         Traceback (most recent call last):
@@ -152,7 +152,7 @@ class Config:
         return read_config(document, file.absolute().parent)
 
     def to_toml(self) -> str:
-        """Return the text of a file with every line explained.
+        """Return the text of a file with a comment for every line.
 
         >>> print(Config(store="sqlite:///ledger.db").to_toml().splitlines()[3])
         store = "sqlite:///ledger.db"
@@ -162,7 +162,7 @@ class Config:
         return write_config(self)
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Write a new file that only its owner can read; one that is there already is not touched."""
+        """Write a new file that only its owner can read; raise ``ParameterError`` if it exists."""
         file = Path(path)
         try:
             descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

@@ -1,7 +1,7 @@
-"""What is shown of a data set: its tables, the kinds and bounds of their columns, whom they protect.
+"""Public descriptions of a data set: tables, kinds and bounds of columns, privacy units.
 
-A card is made from what the owner declared and from nothing else. It has no number of rows, no path, no address and no
-value that was not declared; so it may be shown to everybody who may ask.
+A card contains only what the owner declared: no number of rows, no path, no address and no undeclared value. So every
+analyst of the data set may see it.
 """
 
 import datetime as dt
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnCard:
-    """A column: its kind by the name that schema files use, what else was declared, and its null rule.
+    """A column: its kind as in schema files, its declared fields, and its null rule.
 
-    Bounds that are no integers, dates and times are texts.
+    Bounds that are not integers are strings, and so are dates and times.
 
     >>> ColumnCard(name="age", kind="integer", fields={"low": 0, "high": 120}, null="drop").fields["high"]
     120
@@ -36,9 +36,9 @@ class ColumnCard:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableCard:
-    """A table: whom it protects, how much of one person counts, or by what a public one is joined.
+    """A table: its privacy unit, its contribution bounds, and the join key of a public table.
 
-    ``schema_toml`` is the text of a schema file's columns, from which ``Schema.from_toml`` makes the same schema.
+    ``Schema.from_toml`` reads ``schema_toml`` as the same schema.
 
     >>> card_of_table(_deaths()).unit
     'row'
@@ -59,9 +59,9 @@ class TableCard:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatasetCard:
-    """A data set: its private table first, then the public ones that can be joined with it.
+    """A data set: its private table, then the public tables that can be joined with it.
 
-    ``version`` is that of the data, as its owner declares it: the same question about the same version has one answer.
+    The owner declares the ``version`` of the data: the same query of the same version has one answer.
 
     >>> DatasetCard(name="deaths", title="", version="1", tables=(card_of_table(_deaths()),)).tables[0].name
     'deaths'
@@ -88,7 +88,7 @@ class DatasetCard:
 
 
 def make_table_card(table: "Table") -> TableCard:
-    """Return what is shown of a table."""
+    """Return the card of a table."""
     return TableCard(
         name=table.name,
         unit=table.unit,
@@ -132,7 +132,7 @@ def _table_to_json(table: TableCard) -> dict[str, Any]:
 
 
 def _deaths() -> "Table":
-    """A table for the examples above."""
+    """Return a table for the examples above."""
     from celosia.data import Category, Integer, Schema, Table
     from celosia.data.sources.classify import Frame
 

@@ -1,8 +1,8 @@
-"""The catalogue: which data sets there are, where their rows are, and what was declared of them.
+"""The catalogue of data sets: their sources and their declarations.
 
-The version of a data set is declared by its keepers: as long as it stays, the same question has the same answer. The
-revision grows with every change, and every process looks at it before a question, so that all of them agree. Nothing is
-ever removed, because a data set that came back under another name would have a new budget for the same people.
+Owners and curators declare the version of a data set: while it stays, the same query has the same answer. The revision
+grows with every change, and every process reads it before a query, so that all agree. Nothing is ever removed: a data
+set added again under another name would have a new budget for the same people.
 """
 
 import json
@@ -42,7 +42,7 @@ class Catalogue:
         self._ledger = ledger
 
     def find(self, name: str, *, connection: "Connection | None" = None) -> Dataset | None:
-        """Return a data set as it is now, or as a connection that is reading sees it."""
+        """Return the current data set, or as an open connection sees it; None if there is none."""
         if connection is not None:
             return _find_row(connection, name)
         with self._ledger.store.reading() as own:
@@ -54,13 +54,13 @@ class Catalogue:
             return _all(connection)
 
     def check(self, name: str) -> None:
-        """Open a data set as a question would; what is wrong with it is told to its keepers."""
+        """Open a data set as a query would; raise the error if that fails."""
         known = self._require(name)
         self.confirm(known)
         _check_columns(known)
 
     def confirm(self, dataset: Dataset) -> None:
-        """Refuse a data set that is not what the log says it became: somebody may have given it other rows."""
+        """Raise ``LedgerError`` if a data set does not agree with the log: its rows may have been replaced."""
         with self._ledger.store.reading() as connection:
             found, digest = _find_row(connection, dataset.name), last_digest(connection, dataset.name)
         if found is None or digest != row_digest(_row(found)):
@@ -72,7 +72,7 @@ class Catalogue:
             raise LedgerError(f"The data set {safe_repr(dataset.name)} is being changed: ask again.")
 
     def add(self, dataset: Dataset, *, by: str) -> Dataset:
-        """Add a data set whose tables can be opened and whose columns are as declared."""
+        """Add a data set, after opening its tables and checking its columns."""
         normalized = _normalize(dataset)
         _check_columns(normalized)
         with self._ledger.store.transaction() as connection:
@@ -95,7 +95,7 @@ class Catalogue:
         return normalized
 
     def set_schema(self, name: str, text: str, *, by: str) -> Dataset:
-        """Give a data set another schema, that protects the same."""
+        """Replace the schema by one with the same privacy unit and adjacency."""
         before = self._require(name)
         file = parse_schema_file(_check_text(text, "schema"))
         check_same_unit(before.declared, file)
@@ -104,7 +104,7 @@ class Catalogue:
         return self._change(before, after, "schema changed", by, schema=after.schema)
 
     def set_bounds(self, name: str, column: str, low: object, high: object, *, by: str) -> Dataset:
-        """Give one column other bounds."""
+        """Replace the bounds of a column."""
         before = self._require(name)
         file = replace_bounds(before.declared, column, low, high)
         after = replace(before, schema=schema_text(file), revision=before.revision + 1)
@@ -112,7 +112,7 @@ class Catalogue:
         return self._change(before, after, "bounds changed", by, column=column, declared=new, was=old)
 
     def new_version(self, name: str, *, by: str) -> Dataset:
-        """Declare that the rows have changed: answers from before are not given any more."""
+        """Declare that the rows have changed, so that stored answers are not reused."""
         before = self._require(name)
         public = tuple(_read_public_schema(replace(one, schema="")) for one in before.public)
         after = replace(before, public=public, version=before.version + 1, revision=before.revision + 1)
@@ -120,7 +120,7 @@ class Catalogue:
         return self._change(before, after, "version changed", by, version=after.version)
 
     def share(self, name: str, analysts: Sequence[str] | None, *, by: str) -> Dataset:
-        """Say which analysts may see a data set; None for all."""
+        """Set which analysts may see a data set; None for all."""
         before = self._require(name)
         allowed = None if analysts is None else tuple(sorted(set(analysts)))
         after = replace(before, analysts=allowed, revision=before.revision + 1)
@@ -157,7 +157,7 @@ class Catalogue:
 
 
 def _normalize(given: Dataset) -> Dataset:
-    """A data set as it is stored: names looked at, paths made absolute, texts canonical, public tables read."""
+    """Return a data set as it is stored: names checked, paths absolute, schemas canonical, public tables read."""
     name: object = given.name
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise ParameterError(
@@ -194,11 +194,11 @@ def _check_text(value: object, name: str) -> str:
 
 
 def _make_absolute(source: str) -> str:
-    """A path that means the same wherever a process was started; addresses and variables stay."""
+    """Return an absolute path; addresses and variables stay."""
     if "://" in source or source.startswith("${"):
         return source
     if "${" not in source:
-        find_files(source)  # refuses what is not there in the caller's own words
+        find_files(source)  # raises if the files do not exist
     return str(Path(source).expanduser().absolute())
 
 
@@ -207,7 +207,7 @@ def _read_public_schema(public: PublicTable) -> PublicTable:
 
 
 def _check_columns(dataset: Dataset) -> None:
-    """Look at the columns' names and types, as questions about them would."""
+    """Check the names and types of the columns, as a query would."""
     from celosia.query.engines.registry import open_engine
 
     with open_engine({one.name: one for one in dataset.open_tables()}) as engine:
@@ -266,7 +266,7 @@ def _dataset(row: Any) -> Dataset:
 
 def _find_row(connection: "Connection", name: object) -> Dataset | None:
     if not isinstance(name, str) or not _NAME.fullmatch(name):
-        return None  # what no data set can be called; a database may not even take it for a text
+        return None  # not a name; a database may even refuse the string
     row = connection.execute(sa.select(DATASETS).where(DATASETS.c.name == name)).first()
     return None if row is None else _dataset(row)
 

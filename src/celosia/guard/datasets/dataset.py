@@ -1,7 +1,7 @@
-"""One data set: where its rows are, what was declared of them, and what is shown of it.
+"""One data set: the source of its rows, its declarations, and its card.
 
-It has one private table, which goes by the name of the data set, and public ones beside it. Sources may name variables
-of the environment, which are looked up when the rows are opened: passwords need not be stored.
+It has one private table, with the name of the data set, and optional public tables. Sources may contain environment
+variables, which are expanded when the rows are opened: passwords need not be stored.
 """
 
 from dataclasses import dataclass, replace
@@ -20,7 +20,7 @@ from celosia.guard.roles import Role
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class PublicTable:
-    """A table about nobody, joined by its key. Its schema is read from its rows when the data set is added.
+    """A table without personal data, joined by its key. Its schema is read from its rows when it is added.
 
     >>> PublicTable(source="regions.csv", key=("code",))
     <PublicTable regions>
@@ -36,7 +36,7 @@ class PublicTable:
         object.__setattr__(self, "name", self.name or suggested_name(self.source))
 
     def open_tables(self) -> Table:
-        """Read the table, as its schema says if there is one."""
+        """Open the table, with its schema if there is one."""
         schema = Schema.from_toml(self.schema) if self.schema else None
         return table(
             expand_variables(self.source, name="public"), schema=schema, name=self.name, public=True, key=self.key
@@ -48,7 +48,7 @@ class PublicTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Dataset:
-    r"""One data set. ``relation`` is the table in a database; ``analysts`` are those who may see it, None for all."""
+    """One data set; ``relation`` is the table in a database, ``analysts`` may see it (None for all)."""
 
     name: str
     source: str
@@ -62,11 +62,11 @@ class Dataset:
 
     @property
     def declared(self) -> SchemaFile:
-        """What the schema says."""
+        """The parsed schema file."""
         return parse_schema_file(self.schema)
 
     def card(self) -> DatasetCard:
-        """Return what is shown of it; nothing is opened."""
+        """Return the card of the data set, without opening it."""
         private = declared_table(self.name, self.declared)
         others = [
             Table(name=one.name, source=Frame(None), schema=Schema.from_toml(one.schema), public=True, key=one.key)
@@ -76,22 +76,22 @@ class Dataset:
         return DatasetCard(name=self.name, title=self.title, version=str(self.version), tables=tables)
 
     def open_tables(self) -> list[Table]:
-        """Return its tables, ready for a session; of the private one only the names of columns are looked at."""
+        """Return the tables for a session; of the private one only the column names are read."""
         source = expand_variables(self.source, name="source")
         relation = self.relation if "://" in source else self.name
         private = replace(self.declared.table(source, name=relation), name=self.name)
         return [private, *(one.open_tables() for one in self.public)]
 
     def is_visible_to(self, identity: Identity) -> bool:
-        """Whether somebody may see it: all who do not ask, and the analysts that it is for."""
+        """Whether an identity may see it: all roles but analysts, and its own analysts."""
         return identity.role is not Role.ANALYST or self.analysts is None or identity.name in self.analysts
 
     def places(self) -> frozenset[str]:
-        """Return where its private rows are."""
+        """Return the places of its private rows."""
         return find_places(self.source, self.relation)
 
     def public_places(self) -> frozenset[str]:
-        """Return where its public rows are."""
+        """Return the places of its public rows."""
         return frozenset(place for one in self.public for place in find_places(one.source))
 
     def __repr__(self) -> str:

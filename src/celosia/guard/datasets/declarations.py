@@ -22,12 +22,12 @@ _LIMITS: Final = ("person", "max_groups_per_person", "max_rows_per_group", "max_
 
 
 def schema_text(file: SchemaFile) -> str:
-    r"""Return the canonical text of a schema file, from which the same is read."""
+    """Return the canonical text of a schema file."""
     lines = []
     limits = {name: getattr(file, name) for name in _LIMITS}
     for name, value in {**limits, **file.text.declared()}.items():
         if value is not None:
-            # JSON's strings are TOML's, but for one character.
+            # JSON strings are TOML strings, except for one character.
             lines.append(f"{name} = {json.dumps(value, ensure_ascii=False)}".replace("\x7f", "\\u007f"))
     if file.adjacency is not AddRemove:
         lines.append(f'adjacency = "{file.adjacency.value}"')
@@ -36,7 +36,7 @@ def schema_text(file: SchemaFile) -> str:
 
 
 def declared_table(name: str, file: SchemaFile) -> Table:
-    r"""Return a table that has all that was declared, and no rows."""
+    """Return a table with its declarations and without rows."""
     return Table(
         name=name,
         source=Frame(None),
@@ -51,13 +51,13 @@ def declared_table(name: str, file: SchemaFile) -> Table:
 
 
 def check_same_unit(old: SchemaFile, new: SchemaFile) -> None:
-    r"""Refuse a schema that protects somebody else than the one before: the budget was set for those."""
+    """Raise ``SchemaError`` if the privacy unit or adjacency changes: the budget was set for them."""
     if (old.person, old.adjacency) != (new.person, new.adjacency):
         raise SchemaError("The schema must keep person and adjacency: the budget was set for whom they protect.")
 
 
 def replace_bounds(file: SchemaFile, column: str, low: object, high: object) -> SchemaFile:
-    r"""Return a schema in which one column has other bounds."""
+    """Return a schema with other bounds of one column."""
     if column not in file.schema:
         raise NotFoundError(kind="column", name=column)
     kind = file.schema[column]
@@ -74,7 +74,7 @@ def _replace_bounds(kind: Integer | Real | Date | Timestamp, low: Any, high: Any
 
 
 def _read_bound(kind: Kind, value: Any, name: str) -> Any:
-    """A bound as the kind takes it: numbers may come as texts."""
+    """Return a bound as its kind takes it; numbers may be strings."""
     if isinstance(kind, Date | Timestamp):
         return value
     number = exact(value, name=name)

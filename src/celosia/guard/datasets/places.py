@@ -1,8 +1,8 @@
-"""Where the rows of a data set are, in a form in which the same place has the same name.
+"""Canonical names of the places where the rows of a data set are.
 
-A person's protection is counted by data set; the same rows under two names would be paid for twice and promised once.
-So a source that another data set has is refused, and a private one cannot be offered as public. Copies, views and other
-addresses of the same server are not found out: they are for whoever adds a data set to know.
+Budgets are counted by data set: the same rows under two names would have two budgets, and the people in them a weaker
+guarantee. So a source of another data set is refused, and a private source cannot be public elsewhere. Copies, views
+and other addresses of the same server are not detected: the owner must know them.
 """
 
 import ipaddress
@@ -19,7 +19,7 @@ _THIS_MACHINE: Final = "this machine"
 
 
 def find_places(source: str, relation: str | None = None) -> frozenset[str]:
-    """Return the names of the places that a source reads now; none if it cannot be found."""
+    """Return the names of the places that a source reads now; empty if it cannot be found."""
     try:
         text = expand_variables(source, name="source")
         found: DataSource = classify(text, name=relation) if "://" in text else find_files(text)
@@ -35,7 +35,7 @@ def find_places(source: str, relation: str | None = None) -> frozenset[str]:
 
 
 def _file_places(path: str) -> tuple[str, ...]:
-    """A file by its real path, and by its number on the disk: a hard link is the same file."""
+    """Return the real path and the inode of a file: a hard link is the same file."""
     real = Path(path).resolve()
     try:
         status = real.stat()

@@ -1,7 +1,7 @@
-"""Budgets for whom the data sets protect: an owner says how much, the schemas say for whom.
+"""Give a budget the privacy unit and adjacency of its data sets.
 
-A limit is only as good as its unit: an epsilon for rows promises little to a person with many. So a limit takes the
-unit and the neighbours of the tables that it is for, and one that would be for several of different kinds is refused.
+An epsilon for rows protects a person with many rows little. So a limit takes the unit and the adjacency of its tables;
+a limit for tables with different ones is refused.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def scope_policy(policy: "Guarantee | Policy", datasets: Sequence[Dataset]) -> "Policy":
-    r"""Return a policy whose limits protect what the tables of some data sets protect."""
+    """Return a policy with the privacy unit and adjacency of the tables of data sets."""
     from celosia.ledger import Policy
 
     if isinstance(policy, Guarantee):
@@ -45,5 +45,5 @@ def _scope_limits(policy: "Policy", table: "Table") -> "Policy":
     window = policy.window
     if window is not None:
         window = replace(window, limit=scoped_budget(window.limit, table))
-    # Both at once: a policy refuses a window that protects others than its limit does.
+    # Both at once: the window and the limit of a policy must have the same unit.
     return replace(policy, limit=scoped_budget(policy.limit, table), window=window)

@@ -2,7 +2,7 @@
 
 Every reply forbids framing, sniffing and referrers. Pages may load scripts, styles and images from this server alone
 (Content Security Policy, no inline script, no ``eval``); API replies may load nothing. Only static files may be cached.
-Behind a reverse proxy the client address is the last one in the header: the proxy wrote it, the client chose the others.
+Behind a reverse proxy the client address is the last one in the header: the proxy wrote it, the client the others.
 """
 
 from typing import TYPE_CHECKING

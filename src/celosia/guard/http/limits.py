@@ -1,9 +1,9 @@
 """Limits on requests per minute, on the bytes of a body, and on concurrent queries.
 
 Requests are counted by the generic cell rate algorithm (ITU-T I.371): a token bucket that stores one number for each
-client, the time at which the bucket is full again. The numbers live in a table of fixed size that the server's processes
-share, so a limit does not depend on the number of workers, and a flood of addresses cannot fill the memory. Bodies are
-counted as they arrive; their headers are not trusted.
+client, the time at which the bucket is full again. The numbers live in a table of fixed size that the server's
+processes share, so a limit does not depend on the number of workers, and a flood of addresses cannot fill the memory.
+Bodies are counted as they arrive; their headers are not trusted.
 """
 
 import contextlib

@@ -46,7 +46,7 @@ class Pace:
 
     @contextmanager
     def reading(self, dataset: str) -> Iterator[None]:
-        """Hold the turn of a data set during the block, and until the end of the block is visible, also if it raises."""
+        """Hold the turn of a data set during the block and until its end is visible, also if it raises."""
         with ExitStack() as held:
             if self._slot:
                 held.enter_context(self._turns.setdefault(dataset, threading.Lock()))

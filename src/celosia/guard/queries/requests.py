@@ -117,7 +117,7 @@ class Answer:
 
     ``state`` is ``"committed"`` if there is an answer, ``"reserved"`` while it is computed, and ``"failed"`` if the
     data could not be read or the work was interrupted; all three are paid for. ``release`` is the versioned JSON of
-    the release, absent in lists; ``cost`` is the JSON of a guarantee; ``repeated`` means the data set did not pay again.
+    the release, absent in lists; ``cost`` is the JSON of a guarantee. If ``repeated``, the data set did not pay again.
 
     >>> from datetime import datetime, UTC
     >>> at = datetime(2026, 1, 1, tzinfo=UTC)

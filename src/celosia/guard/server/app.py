@@ -1,8 +1,8 @@
-"""The application: the API, its documentation and the pages, inside the layers that every request passes.
+"""The ASGI application: the API, its documentation and the pages, inside middleware.
 
-From the outside in: who the asker is behind a proxy, the access log, the security headers, the clock that replies wait
-for, the net that turns exceptions into problems, the limits on requests, on bodies and on questions in flight. The
-order matters: a refusal is as late, as adorned and as wordless as an answer.
+From the outside in: the client address behind a proxy, the access log, the security headers, the slots of replies,
+problem details for exceptions, then the limits on requests, bodies and concurrent queries. The order matters: errors
+get the same delay, headers and logging as successes.
 """
 
 from functools import partial
@@ -42,11 +42,11 @@ def create_app(guard: "Guard", *, rates: Rates | None = None, access_log: Access
     Parameters
     ----------
     guard
-        What it asks, opened in this process.
+        The guard, opened in this process.
     rates
-        The table of requests per minute, shared by the processes of a server; its own if left out.
+        The table of requests per minute, shared by the processes of a server; a new one by default.
     access_log
-        Where its lines go; standard output if left out.
+        The access log; by default on standard output.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def create_app(guard: "Guard", *, rates: Rates | None = None, access_log: Access
     app.state.shared, app.state.access_log = SharedState(guard, rates=rates, places=_query_places(guard)), access_log
     _add_open_routes(app)
     pages = pages_router(guard)
-    # What a router holds is not in the list of the application that includes it.
+    # The routes of an included router are not in the list of the application.
     app.state.routes = (*app.routes, *ROUTER.routes, *pages.routes)
     app.include_router(ROUTER)
     app.include_router(pages)
@@ -78,7 +78,7 @@ def _add_layers(app: FastAPI, guard: "Guard", *, rates: Rates, access_log: Acces
     own = [route for route in ROUTER.routes if isinstance(route, Route)]
     keyed = _match_routes(app, *((method, route.path) for route in own for method in route.methods or ()))
     spending = [("POST", "/v1/queries"), *((one.method, one.path) for one in PAGES if one.spends)]
-    # The last one added is the outermost.
+    # The last middleware added is the outermost.
     costly = _match_routes(
         app, ("POST", "/v1/previews"), *((one.method, one.path) for one in PAGES if one.costly), *spending
     )
@@ -95,23 +95,22 @@ def _add_layers(app: FastAPI, guard: "Guard", *, rates: Rates, access_log: Acces
 
 
 def _query_places(guard: "Guard") -> int:
-    """Return how many questions this process may have in flight: its share of all."""
+    """Return how many concurrent queries this process allows: its share of the limit."""
     return -(-guard.config.limits.waiting // guard.config.workers)
 
 
 def _match_routes(app: FastAPI, *wanted: tuple[str, str]) -> "Callable[[Scope], bool]":
-    """Return what tells whether a request goes to one of some routes, by their methods and templates.
+    """Return a predicate: whether a request goes to one of the routes, given by method and template.
 
-    The routes are asked themselves, as the router asks them: a path that is compared in a second way is in time spelt
-    so that the two differ.
+    It calls the routes' own matching, as the router does: a second way to compare paths could differ from the first.
     """
     routes = [route for route in app.state.routes if isinstance(route, Route)]
     found = [route for route in routes if any((method, route.path) in wanted for method in route.methods or ())]
-    assert len(found) == len(set(wanted))  # noqa: S101 - a route that was renamed must not lose its limits silently
+    assert len(found) == len(set(wanted))  # noqa: S101 - a renamed route must not lose its limits silently
     return lambda scope: any(route.matches(scope)[0] is Match.FULL for route in found)
 
 
-# ------------------------------------------------------------------------------------------------- without a key
+# ------------------------------------------------------------------------------------------------- public routes
 
 
 def _add_open_routes(app: FastAPI) -> None:
@@ -166,7 +165,7 @@ async def _respond(request: Request, error: Exception) -> Response:
 
 
 def _allowed_methods(request: Request) -> list[str]:
-    """Return the methods that an address takes: each is a route of its own, and the framework names only the first."""
+    """Return the methods of an address: each is its own route, and the framework names only the first."""
     methods: set[str] = set()
     for route in request.app.state.routes:
         if isinstance(route, Route) and route.path_regex.match(request.scope["path"]):
@@ -175,7 +174,7 @@ def _allowed_methods(request: Request) -> list[str]:
 
 
 async def _invalid(request: Request, error: Exception) -> Response:
-    """Say what of a request is not as it should be: where, and why; what was sent is not repeated."""
+    """Return which fields of a request are invalid and why, without repeating their values."""
     found: list[dict[str, Any]] = list(error.errors()) if isinstance(error, RequestValidationError) else []
     header = any(one["loc"][:1] == ("header",) for one in found)
     summary = "; ".join(f"{'.'.join(str(part)[:60] for part in one['loc'])}: {one['msg']}" for one in found[:3])

@@ -1,8 +1,8 @@
-"""Connections that must get to the point: so many at a time, and a request's head within seconds.
+"""Limits on connections and on the time to read a request's head.
 
-A reply to a request has its limits elsewhere; a connection on which no request ever arrives passes none of them, and
-holds a file of the process. So the line and the headers of a request must be there some seconds after their first
-byte, or after the connection was made; and neither one address nor all of them together can take all files.
+The limits on requests do not apply to a connection on which no request arrives, but it holds a file of the process.
+The request line and headers must therefore arrive within seconds of their first byte, or of the connection. Neither one
+address nor all together can take all files.
 """
 
 import asyncio
@@ -14,18 +14,18 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 try:
     import resource
-except ImportError:  # a system without it does not serve either
+except ImportError:  # such a system does not serve
     resource = None  # type: ignore[assignment]
 
 HEAD_SECONDS: Final = 10.0
-"""How long the head of a request may take."""
+"""Seconds within which the head of a request must arrive."""
 
 _MIN_CONNECTIONS: Final = 64
 _MAX_FILES: Final = 1 << 16
 
 
 def max_connections() -> int:
-    """Return how many connections a process holds: half of the files that it may open."""
+    """Return the limit on connections of a process: half of the files that it may open."""
     files = 2 * _MIN_CONNECTIONS
     if resource is not None:
         files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -33,18 +33,18 @@ def max_connections() -> int:
 
 
 class Connection(H11Protocol):
-    """One connection.
+    """One connection with limits.
 
     Parameters
     ----------
     seconds
-        How long the head of a request may take.
+        Time limit on the head of a request.
     most
-        How many connections the process holds.
+        Limit on connections of the process.
     each
-        How many one address holds; behind a proxy, which is one address, as many as all.
+        Limit on connections of one address; behind a proxy, which is one address, equal to ``most``.
     held
-        How many each address has, counted for all connections of the process.
+        Connections of each address, shared by all connections of the process.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class Connection(H11Protocol):
         return self.client[0] if self.client else "-"
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn's
-        """Begin, or end at once if there are too many."""
+        """Accept the connection, or abort it if there are too many."""
         super().connection_made(transport)
         self._connection_counts[self._address] += 1
         if (
@@ -82,7 +82,7 @@ class Connection(H11Protocol):
         self._start_timer()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """End."""
+        """Release the connection."""
         self._cancel_timer()
         self._connection_counts[self._address] -= 1
         if self._connection_counts[self._address] <= 0:
@@ -90,7 +90,7 @@ class Connection(H11Protocol):
         super().connection_lost(exc)
 
     def handle_events(self) -> None:
-        """Take in what has arrived, and see whether a head is still on its way."""
+        """Handle received bytes, and time the head of a request while it is incomplete."""
         super().handle_events()
         if self.conn.their_state is h11.IDLE and self.conn.trailing_data[0]:
             self._start_timer()
@@ -98,7 +98,7 @@ class Connection(H11Protocol):
             self._cancel_timer()
 
     def _start_timer(self) -> None:
-        if self._timer is None:  # bytes that drip in do not wind the clock up again
+        if self._timer is None:  # slow bytes do not restart the timer
             self._timer = self.loop.call_later(self._head_seconds, self._abort)
 
     def _cancel_timer(self) -> None:

@@ -1,7 +1,6 @@
-"""Where the server listens: one socket, opened before anything else, from which all its processes serve.
+"""Open the one listening socket that all worker processes share.
 
-What cannot work is told at once, in the words of the configuration: an address that is taken, a certificate that is
-none.
+It is opened first, so that errors of the configuration appear at once: an address in use, an invalid certificate.
 """
 
 import contextlib
@@ -17,7 +16,7 @@ _BACKLOG = 512
 
 
 def listen(config: Config) -> socket.socket:
-    """Return a socket that listens where a configuration says; port 0 takes a free one."""
+    """Return a listening socket at the configured address; port 0 takes a free one."""
     if config.certificate is not None and config.private_key is not None:
         try:
             ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(config.certificate, config.private_key)
@@ -38,12 +37,12 @@ def listen(config: Config) -> socket.socket:
             raise ParameterError(
                 f"host and port: nothing can listen at {config.host}:{config.port} ({error.strerror})."
             ) from None
-        closing.pop_all()  # it works, so it stays open
+        closing.pop_all()  # success: keep it open
     return listening
 
 
 def announce(config: Config, listening: socket.socket) -> None:
-    """Say on standard error where the server serves: the one line that it prints by itself."""
+    """Print the address of the server on standard error."""
     scheme = "https" if config.certificate is not None else "http"
     host, port = listening.getsockname()[:2]
     sys.stderr.write(f"Serving at {scheme}://{f'[{host}]' if ':' in host else host}:{port}\n")

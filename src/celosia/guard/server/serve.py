@@ -1,7 +1,7 @@
-"""The server: loads the libraries once, opens the socket, and hands both to a supervisor and its workers.
+"""Start the server: load the libraries once, open the socket, and run the supervisor and its workers.
 
-A fork shares what was loaded, so a worker is there in a few hundredths of a second, and another one as soon when it
-dies. Where a system cannot fork, one process serves.
+Forked workers share the loaded libraries, so a worker starts, or is replaced, within some hundredths of a second.
+Without ``fork``, one process serves.
 """
 
 import contextlib
@@ -39,7 +39,7 @@ _PRELOADED_IF_INSTALLED = ("pandas", "psycopg", "pyarrow.pandas_compat")
 
 
 def serve(path: str | os.PathLike[str]) -> None:
-    """Serve as a configuration says, until a signal ends it.
+    """Serve a configuration until a signal ends the server.
 
     >>> serve("nowhere.toml")
     Traceback (most recent call last):
@@ -47,7 +47,7 @@ def serve(path: str | os.PathLike[str]) -> None:
     celosia.core.errors.ParameterError: There is no configuration 'nowhere.toml': celosia guard init writes one.
     """
     config = Config.read(path)
-    Guard.open(config, create=False).close()  # said here, once, and not by every worker
+    Guard.open(config, create=False).close()  # its errors are reported once here, not by every worker
     listening = listen(config)
     with _preload_libraries():
         if hasattr(os, "fork"):
@@ -60,16 +60,16 @@ def serve(path: str | os.PathLike[str]) -> None:
 
 @contextlib.contextmanager
 def _preload_libraries() -> Iterator[None]:
-    """Load once what every worker needs; nothing here starts a thread, which a fork would lose."""
+    """Load once what every worker needs; start no thread, because a fork would lose it."""
     for name in _PRELOADED:
         importlib.import_module(name)
     for name in _PRELOADED_IF_INSTALLED:
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
     for mechanism in (Laplace(epsilon=1, sensitivity=1), Gaussian(rho=1, sensitivity=1)):
-        mechanism.release(np.zeros(16, dtype=np.int64))  # brings the compiled samplers into memory
+        mechanism.release(np.zeros(16, dtype=np.int64))  # loads the compiled samplers
     gc.collect()
-    gc.freeze()  # the workers share these pages as long as nobody's collector writes into them
+    gc.freeze()  # workers share these pages while their garbage collectors do not write to them
     try:
         yield
     finally:

@@ -1,8 +1,8 @@
-"""The supervisor: holds the listening socket, starts workers, and starts others when they end.
+"""The supervisor: holds the listening socket, starts workers, and replaces those that end.
 
-It answers nothing and opens nothing, so nothing can bring it down but a signal; a crash costs the replies of one
-process, never the service. SIGTERM and SIGINT stop all after the replies under way; SIGHUP reads the configuration
-again and changes the workers for new ones, of which the old take leave only when the new serve.
+It serves no request and opens no store, so only a signal can end it; a crash loses the replies of one worker, never the
+service. SIGTERM and SIGINT stop the workers after their replies in progress. SIGHUP reads the configuration again and
+replaces the workers; the old ones leave only when the new ones serve. ADR 18 compares it with uvicorn's own.
 """
 
 import contextlib
@@ -29,13 +29,13 @@ _MAX_PAUSE_SECONDS = 30.0
 
 
 def pause_after(failures: int) -> float:
-    """Return the seconds to wait before the next worker, when so many in a row ended before they served."""
+    """Return the seconds to wait before the next start, after this many failed starts in a row."""
     return 0.0 if failures < 3 else min(_MAX_PAUSE_SECONDS, 0.5 * 2 ** min(failures - 3, 10))
 
 
 @dataclass(slots=True)
 class _Worker:
-    """A process, and the pipe by which it reports."""
+    """A worker process, and the pipe of its report."""
 
     pid: int
     report: int
@@ -45,7 +45,7 @@ class _Worker:
 
 @dataclass(slots=True)
 class Supervisor:
-    """Starts workers, and starts them again."""
+    """Starts workers and replaces those that end."""
 
     path: str | os.PathLike[str]
     config: Config
@@ -65,7 +65,7 @@ class Supervisor:
     _wakeup_pipe: tuple[int, int] = (-1, -1)
 
     def run(self) -> None:
-        """Serve until SIGTERM or SIGINT; raise LedgerError if no worker comes up."""
+        """Serve until SIGTERM or SIGINT; raise ``LedgerError`` if no worker starts."""
         self._alive_pipe = os.pipe()
         with self._signals():
             while self._kill_time is None or self._workers:
@@ -78,13 +78,13 @@ class Supervisor:
             os.close(end)
         self.listening.close()
         if self._gave_up:
-            raise LedgerError(self._reason or "No process of the server came up; its log says where they ended.")
+            raise LedgerError(self._reason or "No worker process started; the server's log has the reasons.")
 
     # ------------------------------------------------------------------------------------------------------ signals
 
     @contextlib.contextmanager
     def _signals(self) -> Iterator[None]:
-        """Turn signals into bytes of a pipe, so that none is lost between looking and waiting."""
+        """Write signals as bytes into a pipe, so that none is lost between checking and waiting."""
         self._wakeup_pipe = os.pipe()
         for end in self._wakeup_pipe:
             os.set_blocking(end, False)
@@ -101,7 +101,7 @@ class Supervisor:
                 os.close(end)
 
     def _wait(self) -> None:
-        """Wait for a signal, a worker's report, or the time to start or to end one."""
+        """Wait for a signal, a worker's report, or the time to start or kill a worker."""
         pipes = {worker.report: worker for worker in self._workers if worker.report >= 0}
         limit = max(0.0, self._next_start - time.monotonic()) if self._count_missing() else None
         if self._kill_time is not None:
@@ -116,7 +116,7 @@ class Supervisor:
 
     def _on_signal(self, number: int) -> None:
         if number in {signal.SIGTERM, signal.SIGINT}:
-            # A second one means now.
+            # A second signal kills at once.
             self._kill_time = time.monotonic() + (GRACE_SECONDS + 5 if self._kill_time is None else 0)
             self._signal_workers(self._workers, signal.SIGTERM)
         elif number == signal.SIGHUP and self._kill_time is None:
@@ -137,11 +137,11 @@ class Supervisor:
     # ------------------------------------------------------------------------------------------------------ workers
 
     def _count_missing(self) -> int:
-        """Return how many workers of the present configuration are wanting."""
+        """Return how many workers of the current configuration are missing."""
         if self._kill_time is not None:
             return 0
         present = sum(not worker.leaving for worker in self._workers) - len(self._outgoing)
-        # Each process would have a ledger of its own in its memory, and spend the budget once more.
+        # Each process would have its own ledger in memory, and spend the budget again.
         wanted = 1 if self.config.store.startswith("memory:") else self.config.workers
         return max(0, wanted - present)
 
@@ -151,10 +151,10 @@ class Supervisor:
 
     def _start(self) -> None:
         ours, theirs = os.pipe()
-        # A signal that came to the child before it has handlers of its own would wake the parent instead.
+        # A signal to the child before it has its own handlers would wake the parent instead.
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD})
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # of BLAS's idle threads, which look after forks
+            warnings.simplefilter("ignore", DeprecationWarning)  # about BLAS's idle threads, which handle forks
             pid = os.fork()
         if pid == 0:
             self._become_worker(ours, theirs, mask)
@@ -183,7 +183,7 @@ class Supervisor:
         )
 
     def _read_report(self, worker: _Worker) -> None:
-        """Read what a worker reports: that it serves, or why it does not."""
+        """Read a worker's report: ready, or the reason of its failure."""
         report = os.read(worker.report, 4096)
         os.close(worker.report)
         worker.report = -1
@@ -207,7 +207,7 @@ class Supervisor:
             new = worker not in self._outgoing
             if not new:
                 self._outgoing.remove(worker)
-            # Whoever was killed by another's hand did not fail.
+            # A worker killed from outside did not fail.
             killed = os.waitstatus_to_exitcode(status) == -signal.SIGKILL
             if new and not (worker.ready or worker.leaving or killed):
                 self._count_failure()
@@ -237,21 +237,21 @@ class Supervisor:
                 self.config,
                 [worker for worker in self._workers if not worker.leaving],
             )
-        else:  # again, before the last change was done: those that are not ready yet are replaced
+        else:  # during an earlier change: replace those that are not ready yet
             self._signal_workers([worker for worker in self._workers if worker not in self._outgoing], signal.SIGTERM)
         self.config, self._failures = config, 0
         self.access_log.line("the configuration was read again")
 
     def _hand_over(self) -> None:
-        """Let the old workers go when the new ones serve."""
+        """Stop the old workers when the new ones serve."""
         new = [worker for worker in self._workers if worker not in self._outgoing and not worker.leaving]
         if self._outgoing and not self._count_missing() and all(worker.ready for worker in new):
             self._signal_workers(self._outgoing, signal.SIGTERM)
             self._outgoing, self._previous_config = [], None
 
     def _restore_config(self) -> None:
-        """Keep the old workers and what they were told, because the new ones do not come up."""
-        self._report_refusal(self._reason or "The new processes did not come up.")
+        """Keep the old workers and their configuration, because the new ones fail to start."""
+        self._report_refusal(self._reason or "The new processes did not start.")
         self._signal_workers([worker for worker in self._workers if worker not in self._outgoing], signal.SIGTERM)
         if self._previous_config is not None:
             self.config = self._previous_config
@@ -264,4 +264,4 @@ class Supervisor:
 
 
 def _ignore_signal(_number: int, _frame: FrameType | None) -> None:
-    """Do nothing: the byte in the wake-up pipe says what came."""
+    """Do nothing: the wake-up pipe holds the signal."""

@@ -1,8 +1,7 @@
-"""One process of the server: opens the guard for itself, and serves from the socket that it was given.
+"""One worker process: opens its own guard, and serves from the shared socket.
 
-A worker says through a pipe that it serves, or why it cannot. It ends when it is told to, after the replies that are
-under way, and when the process that started it is gone, which it notices by another pipe that then closes: nothing
-answers unsupervised.
+A worker reports through a pipe that it is ready, or why it failed. On SIGTERM it ends after its replies in progress. It
+also ends when the supervisor is gone, which closes another pipe: no worker serves unsupervised.
 """
 
 import contextlib
@@ -28,14 +27,14 @@ from celosia.guard.server.connections import HEAD_SECONDS, Connection, max_conne
 from celosia.guard.service import Guard
 
 GRACE_SECONDS = 30
-"""Seconds that replies under way are given when the server stops."""
+"""Seconds that replies in progress are given when the server stops."""
 
 READY = b"+"
-"""What a worker writes when it serves; anything else is the reason why it does not."""
+"""The report of a worker that serves; any other report is the reason of a failure."""
 
 
 class _Server(uvicorn.Server):
-    """Uvicorn's server, which tells when it has begun to listen."""
+    """Uvicorn's server with a callback when it listens."""
 
     def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
         super().__init__(config)
@@ -50,7 +49,7 @@ class _Server(uvicorn.Server):
 def serve_here(
     config: Config, listening: socket.socket, *, rates: Rates, access_log: AccessLog, ready: Callable[[], None]
 ) -> None:
-    """Open the guard and serve in this process, until a signal ends it."""
+    """Open the guard and serve in this process until a signal ends it."""
     with Guard.open(config, create=False) as guard:
         guard.open_datasets()
         app = create_app(guard, rates=rates, access_log=access_log)
@@ -63,7 +62,7 @@ def serve_here(
             log_config=None,
             access_log=False,
             server_header=False,
-            proxy_headers=False,  # BehindProxy reads them, and trusts only what the nearest proxy wrote
+            proxy_headers=False,  # BehindProxy reads them, and trusts only the nearest proxy
             backlog=512,
             timeout_keep_alive=15,
             timeout_graceful_shutdown=GRACE_SECONDS,
@@ -77,20 +76,20 @@ def _connections(config: Config) -> type[Connection]:
     most = max_connections()
     each = most if config.behind_proxy else most // 4
     made = partial(Connection, seconds=HEAD_SECONDS, most=most, each=each, held=Counter())
-    return cast("type[Connection]", made)  # all that uvicorn does with it is to call it
+    return cast("type[Connection]", made)  # uvicorn only calls it
 
 
 def run_worker(
     config: Config, listening: socket.socket, *, rates: Rates, access_log: AccessLog, report: int, alive: int
 ) -> NoReturn:
-    """Be a worker: serve, and end the process.
+    """Serve as a worker, then end the process.
 
     Parameters
     ----------
     config, listening, rates, access_log
-        What to serve, from which socket, with which shared table of rates, and where its lines go.
+        The configuration, the socket, the shared table of rates, and the access log.
     report
-        The pipe to write into: ``READY``, or what is wrong.
+        The pipe for ``READY``, or for the reason of a failure.
     alive
         The pipe that closes when the supervisor is gone.
     """
@@ -107,11 +106,11 @@ def run_worker(
     except CelosiaError as error:
         _write_report(report, str(error).encode())
         access_log.unexpected(error)
-    except BaseException as error:  # noqa: BLE001 - the last frame of a process: its words must not be printed
+    except BaseException as error:  # noqa: BLE001 - the last frame of a process: its message must not be printed
         _write_report(report, f"{type(error).__name__}; the server's log says where.".encode())
         access_log.unexpected(error)
     finally:
-        # What the supervisor registered to run at its own end is not this process's to run.
+        # Exit handlers of the supervisor must not run in this process.
         os._exit(code)
 
 
@@ -120,12 +119,12 @@ def _exit(_number: int, _frame: FrameType | None) -> None:
 
 
 def _exit_with_supervisor(alive: int) -> None:
-    os.read(alive, 1)  # returns when the last writer, the supervisor, is gone
+    os.read(alive, 1)  # returns when the supervisor, the last writer, is gone
     os.kill(os.getpid(), signal.SIGTERM)
     time.sleep(GRACE_SECONDS)
     os._exit(1)
 
 
 def _write_report(report: int, text: bytes) -> None:
-    with contextlib.suppress(OSError):  # nobody may listen any more
+    with contextlib.suppress(OSError):  # the reader may be gone
         os.write(report, text[:4000])

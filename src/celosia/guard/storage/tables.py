@@ -1,7 +1,7 @@
-"""The guard's own tables, in the same database as the ledger: users, keys, visits, data sets.
+"""The guard's tables in the ledger's database: users, keys, web sessions, data sets.
 
-They live beside the log so that a change and the line that tells of it are one transaction. Moments are texts in UTC
-of one length, which compare as they follow each other, on every database alike.
+They are in the database of the log, so that a change and its line are one transaction. Timestamps are UTC strings of
+one length, whose order is that of time in every database.
 """
 
 import datetime as dt
@@ -21,7 +21,7 @@ USERS = sa.Table(
     sa.Column("role", sa.String(16), nullable=False),
     sa.Column("created", sa.String(32), nullable=False),
 )
-"""Who has been added. A user stays for ever: budgets are counted by the name."""
+"""Users. They are never removed: budgets are counted by name."""
 
 KEYS = sa.Table(
     "celosia_keys",
@@ -33,7 +33,7 @@ KEYS = sa.Table(
     sa.Column("expires", sa.String(32)),
     sa.Column("revoked", sa.String(32)),
 )
-"""Keys by their public part, with the SHA-256 of the whole."""
+"""Keys by their public part, with the SHA-256 of the key."""
 
 WEB_SESSIONS = sa.Table(
     "celosia_visits",
@@ -44,7 +44,7 @@ WEB_SESSIONS = sa.Table(
     sa.Column("key_id", sa.String(12)),
     sa.Column("until", sa.String(32), nullable=False),
 )
-"""Who is signed in on the pages, by the SHA-256 of the cookie's secret."""
+"""Web sessions, by the SHA-256 of the cookie's secret."""
 
 DATASETS = sa.Table(
     "celosia_datasets",
@@ -60,20 +60,20 @@ DATASETS = sa.Table(
     sa.Column("revision", sa.Integer, nullable=False),
     sa.Column("created", sa.String(32), nullable=False),
 )
-"""Where data are and what was declared of them. ``revision`` grows with every change of the row."""
+"""Data sets with their sources and declarations. ``revision`` grows with every change of the row."""
 
 
 def create_tables(ledger: "Ledger") -> None:
-    """Make the tables that are not there yet."""
-    with ledger.store.transaction() as connection:  # one process at a time: another may be doing the same
+    """Create the tables that do not exist."""
+    with ledger.store.transaction() as connection:  # one process at a time
         _METADATA.create_all(connection)
 
 
 def format_time(at: dt.datetime) -> str:
-    """Return a moment as it is stored."""
+    """Return a time as it is stored."""
     return at.astimezone(dt.UTC).isoformat(timespec="microseconds")
 
 
 def parse_time(text: str | None) -> dt.datetime | None:
-    """Return a stored moment."""
+    """Return a stored time."""
     return None if text is None else dt.datetime.fromisoformat(text)

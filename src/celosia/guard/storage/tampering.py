@@ -1,9 +1,9 @@
-"""Whether the guard's own tables are what the log says they became.
+"""Check that the guard's tables agree with the log.
 
-Every change of a user, a key or a data set is a line in the hash-chained log, in the same transaction; so the log alone
-says what the tables must hold. Whoever can write to the database could give a role, a key, or the rows of one data set
-to the budget of another without a line: here that is found. A data set's line holds the SHA-256 of its whole row but
-for passwords, a key's line that of the key. Who is signed in on the pages is not in the log, and not compared.
+Every change of a user, a key or a data set is a line in the hash-chained log, in the same transaction, so the log
+determines the tables. A writer to the database could add a role or a key, or put the rows of one data set under the
+budget of another, without a line: this check finds it. The line of a data set holds the SHA-256 of its row without
+passwords, the line of a key that of the key. Web sessions are not in the log and not compared.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 DATASET_LINES: Final = ("dataset added", "schema changed", "bounds changed", "version changed", "dataset shared")
-"""The kinds of lines that tell of a data set, each with the digest of its row."""
+"""The kinds of lines about a data set, each with the digest of its row."""
 
 _USER_LINES: Final = ("user added", "key added", "key revoked")
 _COLUMNS: Final = ("name", "title", "source", "relation", "schema", "public", "analysts", "version", "revision")
@@ -37,7 +37,7 @@ def row_digest(row: Mapping[str, Any]) -> str:
 
 
 def last_digest(connection: "Connection", dataset: str) -> str | None:
-    """Return the digest that the last line about a data set has."""
+    """Return the digest in the last line about a data set."""
     for _, body in _lines(connection, *DATASET_LINES, latest_first=True):
         if body.get("dataset") == dataset:
             return str(body.get("digest"))
@@ -45,7 +45,7 @@ def last_digest(connection: "Connection", dataset: str) -> str | None:
 
 
 def find_tampering(connection: "Connection") -> str | None:
-    """Return what is not as the log says, the first that is found; None if all is."""
+    """Return the first disagreement with the log; None if there is none."""
     expected = _replay_log(connection)
     found: dict[str, dict[str, tuple[Any, ...]]] = {
         "user": {row.name: (row.role,) for row in connection.execute(sa.select(USERS))},

@@ -1,8 +1,8 @@
-"""The guard's web pages: sign in, look at data sets, see what a question would cost, ask it, read the answer.
+"""The guard's web pages: sign in, browse data sets, preview and ask queries, read answers.
 
-The pages are rendered here and work without a script; with one, the cost follows while a question is being written,
-and answers are drawn. They load nothing from anywhere else. Everything goes through ``Guard``, as whoever is signed
-in, so a page can do no more than the role allows.
+The server renders the pages, and they work without scripts; with scripts, previews follow the typing and answers have
+charts. They load nothing from other servers. Each page calls ``Guard`` with the identity of its web session, so it can
+do no more than the role allows.
 """
 
 from celosia.guard.web.error_pages import error_page

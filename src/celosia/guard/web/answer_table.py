@@ -1,7 +1,7 @@
-"""An answer as a table to read: each number with its interval beside it, and no more digits than the interval allows.
+"""An answer as a table: each number with its interval, and no more digits than the interval justifies.
 
-In the files to keep, numbers have all their digits. A text that a spreadsheet would take for a formula is written with
-an apostrophe before it: keys that were released may be any text.
+Downloaded files have all digits. In CSV, a string that a spreadsheet would read as a formula begins with an apostrophe:
+released keys may be any string.
 """
 
 import csv
@@ -22,7 +22,7 @@ _FORMULA_PREFIXES: Final = ("=", "+", "-", "@", "\t", "\r")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heading:
-    """The head of a column: a key, a number with an interval, what has none, or the interval for a true value."""
+    """The heading of a column: a key, a number with or without an interval, or the interval of a true value."""
 
     name: str
     key: bool = False
@@ -33,19 +33,19 @@ class Heading:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerTable:
-    """Headings, and rows of pairs: what stands in a cell, and its interval or nothing."""
+    """Headings, and rows of pairs: the text of a cell, and its interval or an empty string."""
 
     headings: tuple[Heading, ...]
     rows: tuple[tuple[tuple[str, str], ...], ...]
 
     @property
     def is_stacked(self) -> bool:
-        """Whether intervals go below their numbers, because beside them they would not fit."""
+        """Whether intervals go below their numbers, because they do not fit beside them."""
         return sum(heading.interval for heading in self.headings) > 1
 
 
 def answer_table(release: "TableRelease", code: str, level: float) -> AnswerTable:
-    """Return an answer with intervals of a level, in the numerals of a language."""
+    """Return the table of an answer, with intervals of a level and numbers in a language's format."""
     headings, columns = [], []
     for name in release.value.column_names:
         values = release.value[name].to_pylist()
@@ -72,7 +72,7 @@ def _with_interval(values: list[Any], ends: "tuple[Any, Any]", code: str) -> lis
         ]
         return [(_format_value(value, code, key=True), text) for value, text in zip(values, around, strict=True)]
     whole = all(isinstance(value, int) for value in values)
-    if whole:  # so the interval is widened to integers
+    if whole:  # widen the interval to integers
         low = [math.floor(end) if math.isfinite(end) else end for end in low]
         high = [math.ceil(end) if math.isfinite(end) else end for end in high]
     widths = [b - a for a, b in zip(low, high, strict=True) if math.isfinite(b - a) and b > a]
@@ -96,7 +96,7 @@ def _format_value(value: object, code: str, *, key: bool) -> str:
             return "–"
         case bool():
             return "true" if value else "false"
-        case int() | float() if not key:  # a key is a name, also if it is a number: no year is written 2,021
+        case int() | float() if not key:  # a key is a name, also a numeric one: the year 2021 is not 2,021
             return format_number(value, code, digits=6)
         case dt.datetime():
             return value.replace(tzinfo=None).isoformat(sep=" ")
@@ -106,7 +106,7 @@ def _format_value(value: object, code: str, *, key: bool) -> str:
 
 
 def answer_csv(release: "TableRelease", level: float) -> str:
-    r"""Return an answer as CSV; ``count`` has ``count_low`` and ``count_high`` beside it."""
+    """Return an answer as CSV; ``count`` has ``count_low`` and ``count_high`` beside it."""
     table = release.to_arrow(level)
     text = io.StringIO()
     writer = csv.writer(text)

@@ -1,7 +1,7 @@
-"""Answers as charts: one Vega-Lite specification for the script on the page, and a picture for those without one.
+"""Charts of answers: one Vega-Lite specification for the script, and an SVG for pages without scripts.
 
-A chart is drawn from the release alone. Its expressions are interpreted by the page, never compiled, and it has no
-tooltips, whose style the pages' policy would refuse. Both themes keep the palette that everybody can tell apart.
+A chart is made from the release alone. The page interprets its expressions and never compiles them. It has no tooltips,
+whose style the Content Security Policy refuses. Both themes use a palette for colour-blind readers.
 """
 
 import json
@@ -31,7 +31,7 @@ _LOCALES: Final[dict[str, dict[str, Any]]] = {
 
 
 def chart_columns(release: "TableRelease") -> list[str]:
-    """Return the columns of an answer that can be drawn; none if there are too many bars or a number is missing."""
+    """Return the columns that can be drawn; empty if there are too many bars or a number is missing."""
     if not 0 < release.value.num_rows <= _MAX_BARS:
         return []
     return [name for name in release.intervals if _is_finite(release, name)][:_MAX_CHARTS]
@@ -40,14 +40,14 @@ def chart_columns(release: "TableRelease") -> list[str]:
 def _is_finite(release: "TableRelease", name: str) -> bool:
     values = release.value[name].to_pylist()
     low, high = (end.tolist() for end in release.intervals[name](0.999))
-    # Dates and categories have intervals too, and no height.
+    # Dates and categories have intervals, but no height.
     return all(isinstance(value, int | float) and math.isfinite(value) for value in [*values, *low, *high])
 
 
 def chart_specification(
     release: "TableRelease", column: str, *, level: float, language: "Language", dark: bool = False
 ) -> dict[str, Any]:
-    """Return the chart of a column, as wide as its place on the page."""
+    """Return the specification of a column's chart, as wide as its container."""
     spec: dict[str, Any] = release.plot(column, level=level, title=column).to_dict()
     rows = {name: spec.pop(name) for name in ("data", "datasets") if name in spec}
     words = {
@@ -59,7 +59,7 @@ def chart_specification(
     restyled: dict[str, Any] = _restyle(spec, words, _DARK_COLOURS if dark else {})
     restyled.pop("title", None)
     restyled["config"] |= {"background": "transparent", "padding": 4}
-    restyled["config"]["legend"]["direction"] = "vertical"  # side by side they do not fit on a telephone
+    restyled["config"]["legend"]["direction"] = "vertical"  # side by side they do not fit on a phone
     locale = {"locale": _LOCALES[language.code]}
     return (
         restyled
@@ -69,7 +69,7 @@ def chart_specification(
 
 
 def _restyle(part: Any, words: dict[str, str], colours: dict[str, str]) -> Any:
-    """The specification in another language and theme, without its tooltips; the data are not in it."""
+    """Return the specification without data in a language and theme, without tooltips."""
     match part:
         case dict():
             return {name: _restyle(value, words, colours) for name, value in part.items() if name != "tooltip"}

@@ -1,7 +1,7 @@
-"""From choices in a form to the SQL that they mean: an aggregate, a column, groups, a condition.
+"""Turn the choices of a form into SQL: an aggregate, a column, groups, a condition.
 
-The text is shown, can be taken over into the SQL tab, and goes the way of every other question: nothing here decides
-what may be asked. Names and texts are quoted, numbers must be numbers, so that a choice can only be what it looks like.
+The SQL is shown, can be copied into the SQL tab, and is checked like every other query: nothing is permitted here.
+Names and strings are quoted and numbers parsed, so that a choice cannot inject SQL.
 """
 
 from collections.abc import Mapping
@@ -37,7 +37,7 @@ _FIELDS: Final = ("aggregate", "column", "group", "group2", "where", "operator",
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choices:
-    """What was picked; empty texts for what was not."""
+    """The choices of a form; empty strings for absent ones."""
 
     aggregate: str = "count"
     column: str = ""
@@ -53,7 +53,7 @@ class Choices:
         return cls(**{name: form[name].strip() for name in _FIELDS if form.get(name, "").strip()})
 
     def sql(self, table: "TableCard") -> str:
-        """Return the question as SQL, or say what is missing."""
+        """Return the SQL; raise ``QueryError`` if a choice is missing or unknown."""
         columns = {column.name: column for column in table.columns}
         groups = [_find_column(name, columns).name for name in dict.fromkeys((self.group, self.group2)) if name]
         names = [_quote_name(group) for group in groups]

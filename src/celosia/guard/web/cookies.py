@@ -1,10 +1,10 @@
-"""The cookies of a visit, and the tokens that prove that a form was ours.
+"""Cookies of a web session, and CSRF tokens of its forms.
 
-A signed-in browser holds one random secret of 256 bits, of which the guard keeps the hash; before that it holds
-another, which only serves to prove where the sign-in form came from. The token in every form is an HMAC of the secret
-(RFC 2104), so it needs no place to be kept and dies with it. All cookies begin with ``__Host-``: a browser takes them
-only over a safe connection, for this host alone. A request that changes something must also say that it comes from
-this host (Barth, Jackson and Mitchell 2008).
+A signed-in browser holds one random secret of 256 bits, of which the guard stores the hash. Before sign-in it holds
+another, which only proves the origin of the sign-in form. The token in a form is an HMAC of the secret (RFC 2104), so
+it needs no storage and ends with the secret. All cookies begin with ``__Host-``: browsers accept them only over a
+secure connection, for this host alone. A request that changes something must also come from this host (Barth, Jackson
+and Mitchell 2008).
 """
 
 import hashlib
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from celosia.core.mechanism import Source
 
 SESSION_COOKIE: Final = "__Host-celosia"
-"""The cookie of somebody who is signed in."""
+"""The cookie of a signed-in browser."""
 
 ANONYMOUS_COOKIE: Final = "__Host-celosia-visitor"
-"""The cookie of somebody who is about to sign in."""
+"""The cookie of a browser before sign-in."""
 
 _SECRET: Final = re.compile(r"[0-9a-f]{64}")
 _MAX_AGE_SECONDS: Final = {SESSION_COOKIE: 12 * 3600, ANONYMOUS_COOKIE: 3600, LANGUAGE_COOKIE: 365 * 86_400}
@@ -38,21 +38,21 @@ def draw_secret(source: "Source | None" = None, *, words: int = 4) -> str:
 
 
 def read_secret(cookies: Mapping[str, str], name: str) -> str | None:
-    """Return the secret that a cookie holds, or None: what does not look like one never reaches the store."""
+    """Return the secret of a cookie; None if it is malformed, so that it never reaches the store."""
     value = cookies.get(name, "")
     return value if _SECRET.fullmatch(value) else None
 
 
 def form_token(secret: str) -> str:
-    """Return the token that forms of this visit carry."""
+    """Return the CSRF token of a secret."""
     return hmac.new(secret.encode(), b"celosia.guard.pages/form/1", hashlib.sha256).hexdigest()
 
 
 def is_same_origin(headers: Mapping[str, str]) -> bool:
-    """Whether a request that changes something was sent by a page of this host.
+    """Whether a request was sent by a page of this host.
 
-    Browsers say so in two ways; some leave out the one, and referrer policies blank the other. What is said must be
-    right, and one of them must be said.
+    Browsers send two headers; some omit the first, and referrer policies blank the other. Each that is present must
+    match, and one must be present.
     """
     origin, site = headers.get("origin", "null"), headers.get("sec-fetch-site")
     if site is not None and site != "same-origin":
@@ -63,12 +63,12 @@ def is_same_origin(headers: Mapping[str, str]) -> bool:
 
 
 def set_cookie(response: "Response", name: str, value: str) -> None:
-    """Put a cookie on a reply: for this host, over a safe connection, out of reach for scripts and other sites."""
+    """Set a cookie for this host only, over secure connections, hidden from scripts and other sites."""
     response.set_cookie(
         name, value, max_age=_MAX_AGE_SECONDS[name], path="/", secure=True, httponly=True, samesite="strict"
     )
 
 
 def delete_cookie(response: "Response", name: str) -> None:
-    """Take a cookie back."""
+    """Delete a cookie."""
     response.delete_cookie(name, path="/", secure=True, httponly=True, samesite="strict")

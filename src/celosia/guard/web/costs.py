@@ -1,7 +1,7 @@
-"""What a preview's cost is measured by, and how it is divided, for the bar and the shares beside it.
+"""The tightest budget of a preview, and the shares of its aggregates in the cost.
 
-A question is charged to several budgets, each for good and perhaps for a period. The one of which it takes the largest
-part of what is left decides whether it fits; limit, spent and left are told of that one, all three.
+A query is charged to several budgets, each with a total limit and perhaps a window. The one of which it takes the
+largest part of the remainder decides whether it fits; the page shows its limit, spent and remaining amounts.
 """
 
 import math
@@ -24,7 +24,7 @@ _SHARED_SUFFIX: Final = " come from one measurement and share its noise."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TightestBudget:
-    """The budget that a question fits into worst: of a scope, for good or in its ``window``."""
+    """The budget that a query fits worst: the total of a scope, or its ``window``."""
 
     scope: "Scope"
     window: bool
@@ -34,12 +34,12 @@ class TightestBudget:
 
     @property
     def spent_share(self) -> float | None:
-        """Which part of the limit is spent."""
+        """The spent part of the limit."""
         return compute_share(self.spent, self.limit)
 
 
 def find_tightest_budget(lines: "Iterable[Line]", cost: Guarantee) -> TightestBudget | None:
-    """Return the budget of which a cost takes the largest part; None if it is of another kind than all of them."""
+    """Return the budget of which a cost takes the largest part; None if none is of its kind."""
     alike = [one for line in lines for one in _limits(line) if type(one.left) is type(cost)]
     return max(alike, key=lambda one: (_fraction_used(cost, one.left), one.spent_share or 0.0), default=None)
 
@@ -54,21 +54,21 @@ def _limits(line: "Line") -> "Iterator[TightestBudget]":
 
 
 def _fraction_used(cost: Guarantee, left: Guarantee) -> Fraction | float:
-    """How much of what is left a cost takes: more than 1 does not fit."""
+    """Return the part of the remainder that a cost takes; above 1 it does not fit."""
     numbers = [(getattr(cost, name), getattr(left, name)) for name in _NUMBERS if hasattr(cost, name)]
     return max((wanted / there if there else math.inf for wanted, there in numbers if wanted), default=Fraction(0))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CostShare:
-    """The part of the cost that an aggregate has, in percent; ``shared`` names one that has the same measurement."""
+    """The share of an aggregate in the cost, in percent; ``shared`` names one with the same measurement."""
 
     percent: int
     shared: str = ""
 
 
 def split_cost(preview: "Preview") -> tuple[tuple[CostShare, ...], int]:
-    """Return the part of each aggregate of a preview, and that of the keys: with each measurement once, 100 in all."""
+    """Return the share of each aggregate and that of the keys; each measurement counts once, 100 in total."""
     groups = [note.removesuffix(_SHARED_SUFFIX).split(", ") for note in preview.notes if note.endswith(_SHARED_SUFFIX)]
     shown: dict[str, str] = {}
     for line in preview.lines:
@@ -82,7 +82,7 @@ def split_cost(preview: "Preview") -> tuple[tuple[CostShare, ...], int]:
 
 
 def round_percents(shares: "Sequence[Fraction]") -> list[int]:
-    """Return whole percents of the total that add up to 100, by the largest remainders (Hamilton 1792)."""
+    """Return integer percents that add up to 100, by the largest remainders (Hamilton 1792)."""
     total = sum(shares)
     if not total:
         return [0 for _ in shares]

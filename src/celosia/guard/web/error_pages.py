@@ -1,7 +1,7 @@
-"""What a browser is shown when a request is refused before any page has it: an unknown address, too many requests.
+"""Error pages for requests that no page serves: an unknown address, too many requests.
 
-Programs are told the same as problem details; a browser says by its ``Accept`` that it would rather have a page.
-Nobody is looked up for it: a page that is shown to whoever comes too often must cost little.
+Programs get problem details; a browser asks for a page by its ``Accept`` header. The page looks up no identity: an
+error page for too many requests must be cheap.
 """
 
 from typing import TYPE_CHECKING
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def error_page(guard: "Guard", scope: "Scope", problem: "Problem") -> "Response | None":
-    """Return a page about a problem, in the visitor's language; None for whoever did not ask for a page."""
+    """Return the page of a problem in the browser's language; None if the client does not accept HTML."""
     request = Request(scope)
     if scope["path"].startswith("/v1") or "text/html" not in request.headers.get("accept", "").lower():
         return None

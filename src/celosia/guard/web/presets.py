@@ -1,7 +1,7 @@
-"""Presets of budgets on the pages, each with what an adversary can guess at most.
+"""Budget presets on the pages, each with the success probability of the best adversary.
 
 The numbers come from ``celosia.accounting``: the epsilons of the presets, and the decision game, in which an adversary
-who knows everybody else's data guesses whether one person is in them.
+with the data of all other persons guesses whether one person is in them.
 """
 
 from collections.abc import Mapping
@@ -16,14 +16,14 @@ from celosia.core.errors import ParameterError
 from celosia.core.exact import safe_repr
 from celosia.core.guarantees import ApproxDP, Guarantee
 
-_DELTA: Final = "1e-6"  # of the rows; no delta below it changes a digit that is shown
+_DELTA: Final = "1e-6"  # of the table; a smaller delta changes no digit on the page
 _MAX_PERSONS: Final = 10**12
-_MAX_PERSON_DIGITS: Final = 13  # digits of that
+_MAX_PERSON_DIGITS: Final = 13  # digits of the maximum
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PresetRow:
-    """A preset as the pages show it: its name, its epsilon, and how often the best guess against it is right."""
+    """A preset on the page: its name, its epsilon, and the success probability of the best guess."""
 
     name: str
     epsilon: Fraction
@@ -32,7 +32,7 @@ class PresetRow:
 
 @cache
 def preset_rows() -> tuple[PresetRow, ...]:
-    """Return the presets, the smallest epsilon first."""
+    """Return the presets by increasing epsilon."""
     budgets = {name: ApproxDP(epsilon=one.epsilon, delta=_DELTA) for name, one in PRESETS.items()}
     return tuple(
         PresetRow(name=name, epsilon=PRESETS[name].epsilon, guess=guess_probability(budget))
@@ -41,15 +41,12 @@ def preset_rows() -> tuple[PresetRow, ...]:
 
 
 def guess_probability(guarantee: Guarantee) -> float:
-    """Return how often the best guess is right, of an adversary who knows everybody else.
-
-    A coin is half of the time.
-    """
+    """Return the success probability of the best guess, with the data of all other persons; a coin has 1/2."""
     return game(guarantee).success
 
 
 def parse_preset_budget(form: Mapping[str, str]) -> ApproxDP:
-    """Return the budget that a form asks for: a ``preset`` and a public number of ``persons``."""
+    """Return the budget of a form: a ``preset`` and a public number of ``persons``."""
     text = form.get("persons", "").strip()
     if not (text.isascii() and text.isdigit() and len(text) <= _MAX_PERSON_DIGITS and 0 < int(text) <= _MAX_PERSONS):
         raise ParameterError(f"persons must be an integer from 1 to 10^12, not {safe_repr(text)}.")

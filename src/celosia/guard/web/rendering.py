@@ -1,6 +1,6 @@
-"""From a template and values to a page. Everything is escaped, and a name that a template misspells is an error.
+"""Render templates into pages. Values are escaped, and an undefined name is an error.
 
-Templates have no script and no style of their own: the pages' policy would not run them.
+Templates have no inline script or style: the Content Security Policy refuses them.
 """
 
 import datetime as dt
@@ -40,7 +40,7 @@ HTMX: Final = json.dumps(
         "timeout": 30_000,
     }
 )
-"""What htmx may do: no code from text, no requests elsewhere, nothing of a page kept in the browser's storage."""
+"""Settings of htmx: no evaluation of code, no requests to other hosts, no page in the browser's storage."""
 
 _CORRECTABLE_STATUSES: Final = (404, 409, 422)
 _MENU: Final = (
@@ -69,17 +69,17 @@ def _environment() -> "Environment":
 
 
 def format_time(at: dt.datetime) -> str:
-    """Return a time as every language reads it: the day, the hour and the minute, in UTC."""
+    """Return a time to the minute, in UTC, the same in every language."""
     return at.astimezone(dt.UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
 def format_day(at: dt.datetime) -> str:
-    """Return the day of a time, in UTC."""
+    """Return the date of a time, in UTC."""
     return at.astimezone(dt.UTC).strftime("%Y-%m-%d")
 
 
 def render_page(web_session: "WebSession", template: str, *, status: int = 200, **values: object) -> HTMLResponse:
-    """Return a page, or a part of one, in the visitor's language."""
+    """Return a page, or a fragment of one, in the session's language."""
     return HTMLResponse(
         _environment().get_template(template).render(_template_values(web_session), **values), status_code=status
     )
@@ -104,7 +104,7 @@ def _template_values(web_session: "WebSession") -> dict[str, Any]:
 
 
 def _translate_sentence(web_session: "WebSession", text: str) -> tuple[str, str, str]:
-    """A sentence for whoever visits, its language, and a remark if that is not the visitor's."""
+    """Return a sentence, its language, and a remark if that is not the session's language."""
     sentence = translate(text, web_session.language)
     return (
         sentence.text,
@@ -120,13 +120,13 @@ def _token_field(token: str) -> "Markup":
 
 
 def error_title(web_session: "WebSession", problem: "Problem") -> str:
-    """Return in a few words what kind of problem it is, in the visitor's language."""
+    """Return a short title of a problem in the session's language."""
     name = f"error.{problem.error}"
     return web_session.text(name if web_session.language.has(name) else "error.title")
 
 
 def form_problem(error: CelosiaError) -> "Problem":
-    """Return what to tell about an error beside the form that caused it, or raise it if the form cannot mend it."""
+    """Return the problem to show beside the form; raise the error if changing the form cannot correct it."""
     problem = problem_of(error)
     if problem is None or not (problem.status in _CORRECTABLE_STATUSES or isinstance(error, BudgetExceededError)):
         raise error

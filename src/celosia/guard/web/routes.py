@@ -1,4 +1,4 @@
-"""All the pages, and the addresses they are found under."""
+"""All pages and their routes."""
 
 from typing import TYPE_CHECKING, Final
 
@@ -30,11 +30,11 @@ PAGES: "Final[tuple[Page, ...]]" = (
     *LOG_PAGES,
     *USER_PAGES,
 )
-"""Every page that there is."""
+"""All pages."""
 
 
 def router(guard: "Guard") -> "APIRouter":
-    """Return the routes of all pages and of their files; none of them is part of the API's document."""
+    """Return the routes of the pages and static files, which are not in the OpenAPI document."""
     from fastapi import APIRouter
 
     made = APIRouter()

@@ -1,9 +1,9 @@
-"""From a request to a view and back: who it is, in which language, whether the form is ours, and what to say of errors.
+"""Serve a page: language, CSRF check, authentication, view, and errors.
 
-The order matters. A form is refused before anything else is looked at unless it was sent from here and carries the
-visit's token; only then is its content read by a view. Whoever is not signed in is sent to the sign-in page, and never
-learns whether what was asked for exists. An error of ours is shown in its own words; of any other the page says
-nothing but the number under which the server's access log has it.
+The order matters. A form is refused first, unless it came from this host with the token of its session; only then does
+a view read it. A browser that is not signed in is redirected to the sign-in page, and does not learn whether the page
+exists. A ``CelosiaError`` is shown with its message; of any other exception the page shows only its number in the
+access log.
 """
 
 import hmac
@@ -46,7 +46,7 @@ _FORM: Final = "application/x-www-form-urlencoded"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _IncomingRequest:
-    """What a request says, before anybody believes it."""
+    """The untrusted content of a request."""
 
     path: str
     names: Mapping[str, str]
@@ -61,8 +61,8 @@ class _IncomingRequest:
 
     @property
     def is_trusted(self) -> bool:
-        """Whether a form was sent from one of our pages, in this visit."""
-        # Either secret is known to nobody but this browser; the first may have ended while a page stood open.
+        """Whether the form was sent from one of our pages, by this browser."""
+        # Only this browser knows either secret; the session may have ended while a page was open.
         secrets = [secret for name in (SESSION_COOKIE, ANONYMOUS_COOKIE) if (secret := read_secret(self.cookies, name))]
         token = self.token.encode("utf-8", "surrogatepass")
         known = [hmac.compare_digest(form_token(secret).encode(), token) for secret in secrets]
@@ -70,7 +70,7 @@ class _IncomingRequest:
 
 
 def make_endpoint(served_page: "Page", guard: "Guard") -> Callable[[Request], Awaitable[Response]]:
-    """Return what serves a page."""
+    """Return the endpoint of a page."""
 
     async def serve(request: Request) -> Response:
         incoming = _IncomingRequest(
@@ -110,7 +110,7 @@ def _serve_page(served_page: "Page", guard: "Guard", incoming: _IncomingRequest,
         place = get_shared(request).user_limit.hold(web_session.identity.name) if served_page.costly else nullcontext()
         with place:
             reply = served_page.view(web_session)
-    except Exception as error:  # noqa: BLE001 - nothing but these words may reach a browser
+    except Exception as error:  # noqa: BLE001 - no other message may reach a browser
         reply = _render_error(web_session, error, request)
     if (
         web_session.signed_in is None
@@ -140,7 +140,7 @@ def _open_web_session(guard: "Guard", incoming: _IncomingRequest) -> WebSession:
 
 
 def _authenticate(web_session: WebSession, incoming: _IncomingRequest) -> tuple[WebSession, bool]:
-    """The visit with whoever is signed in, and whether a sign-in has ended."""
+    """Return the web session with its identity, and whether a sign-in has ended."""
     secret = read_secret(incoming.cookies, SESSION_COOKIE)
     if secret is None:
         return web_session, False
@@ -152,7 +152,7 @@ def _authenticate(web_session: WebSession, incoming: _IncomingRequest) -> tuple[
 
 
 def _check_rate(web_session: WebSession, request: Request) -> None:
-    """One request of a key, as over the API: whoever signs in from many addresses asks no more often."""
+    """Count the request by key, as over the API: many addresses do not raise the limit."""
     if web_session.signed_in is None:
         return
     limit = web_session.guard.config.limits.requests_per_minute
@@ -165,7 +165,7 @@ def _check_rate(web_session: WebSession, request: Request) -> None:
 
 def _redirect_to_sign_in(web_session: WebSession, *, has_ended: bool) -> Response:
     reply = redirect("/sign-in", **({"ended": "1"} if has_ended else {}))
-    if web_session.fragment:  # htmx would put the sign-in page where the fragment was wanted
+    if web_session.fragment:  # htmx would insert the sign-in page in place of the fragment
         reply = Response(status_code=204, headers={"HX-Redirect": reply.headers["location"]})
     if has_ended:
         delete_cookie(reply, SESSION_COOKIE)

@@ -1,7 +1,7 @@
-"""The files that pages load: style, script, pictures, and the libraries that are carried along.
+"""Static files of the pages: style, script, images, and vendored libraries.
 
-Only what is in the folder can be had, by its exact name: names are looked up in a list, never joined into a path. A
-file's address ends in a part of its hash, so browsers may keep it, and get the new one when it changes.
+Names are looked up in a list, never joined into a path. A file's address contains part of its hash, so browsers may
+cache it, and load the new one when it changes.
 """
 
 import gzip
@@ -20,7 +20,7 @@ _FOLDERS: Final = ("", "vendor/")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StaticFile:
-    """A file, also packed, with its media type and the hash of its content."""
+    """A file, also compressed, with its media type and the hash of its content."""
 
     content: bytes = field(repr=False)
     packed: bytes = field(repr=False)
@@ -48,12 +48,12 @@ def static_files() -> dict[str, StaticFile]:
 
 
 def address_of_file(name: str) -> str:
-    """Return where a page finds a file."""
+    """Return the address of a file."""
     return f"/static/{name}?v={static_files()[name].digest[:16]}"
 
 
 async def serve_file(request: Request) -> Response:
-    """Return a file, or nothing but 304 to a browser that has it."""
+    """Return a file, or 304 if the browser has it."""
     file = static_files().get(request.path_params["name"])
     if file is None:
         return Response(status_code=404)

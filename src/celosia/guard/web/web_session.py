@@ -1,7 +1,7 @@
-"""One request to a page, with everything a view may need, and one page with the view that answers it.
+"""A request to a page with its session, and a page with its view.
 
-Views see neither the framework nor the cookies: they get a ``WebSession``, call the guard as the one who is signed in,
-and return a reply. So what a page can do is what the guard allows, and nothing else.
+Views do not see the framework or the cookies. They get a ``WebSession``, call the guard with its identity, and return a
+reply. So a page can do only what the guard allows.
 """
 
 from collections.abc import Callable, Mapping
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebSession:
-    """A request.
+    """A request within a web session.
 
-    ``names`` are the parts of the path that stand for something, ``token`` is what forms must carry, ``fragment`` says
-    that a part of a page is wanted, not a whole one.
+    ``names`` are the parameters of the path, ``token`` is the CSRF token of forms, ``fragment`` is true if only a part
+    of a page is requested.
     """
 
     guard: "Guard"
@@ -39,30 +39,30 @@ class WebSession:
 
     @property
     def identity(self) -> "Identity":
-        """Whoever is signed in."""
+        """The signed-in identity; raises ``NotAllowedError`` if there is none."""
         if self.signed_in is None:
             raise NotAllowedError("Sign in first.")
         return self.signed_in
 
     def query_field(self, name: str) -> str:
-        """Return a field of the address, without blanks around it; empty if it is not there."""
+        """Return a stripped field of the query string; empty if absent."""
         return self.query.get(name, "").strip()
 
     def form_field(self, name: str) -> str:
-        """Return a field of the form, without blanks around it; empty if it is not there."""
+        """Return a stripped field of the form; empty if absent."""
         return self.form.get(name, "").strip()
 
     def text(self, name: str, /, **values: object) -> str:
-        """Return a text in the visitor's language."""
+        """Return a text in the session's language."""
         return self.language.text(name, **values)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """A path, a method and the view that answers.
+    """A path, a method and a view.
 
-    ``public`` pages are for those who are not signed in, too; ``costly`` ones may take long; one that ``spends`` reads
-    data, so that its reply must leave on a tick of the clock.
+    ``public`` pages need no sign-in; ``costly`` ones may take long; one that ``spends`` reads data, so its reply is
+    delayed to a slot.
     """
 
     path: str

@@ -1,7 +1,7 @@
-"""The language of a page: asked for in the address, remembered in a cookie, or what the browser prefers.
+"""The language of a page: from the address, a cookie, or the browser's preference.
 
-Texts live in one TOML file for each language, under the same names; a test holds the two together. What other
-rooms say in English is said again by :mod:`celosia.guard.web.i18n.wording`. Numbers follow the language.
+Texts are in one TOML file for each language, under the same names; a test compares them. English sentences of other
+packages are translated by :mod:`celosia.guard.web.i18n.wording`.
 """
 
 import re
@@ -13,10 +13,10 @@ from importlib import resources
 from typing import Any, Final
 
 LANGUAGES: Final = {"en": "English", "es": "Español"}
-"""The languages that there are, each by its own name; the first is spoken to those who want none of them."""
+"""The languages by code; the first is the default."""
 
 LANGUAGE_COOKIE: Final = "__Host-celosia-language"
-"""Remembers the choice of a language, and nothing else."""
+"""The cookie of the chosen language."""
 
 _RANGE: Final = re.compile(r"\s*([a-z]{2,3})(?:-[a-z0-9-]+)?\s*(?:;\s*q=([01](?:\.\d{0,3})?)\s*)?", re.IGNORECASE)
 _MAX_RANGES: Final = 20
@@ -30,17 +30,17 @@ class Language:
     texts: Mapping[str, str] = field(repr=False)
 
     def text(self, name: str, /, **values: object) -> str:
-        """Return a text with its gaps filled in; a name that does not exist is a mistake of ours, and raises."""
+        """Return a text with its values; an unknown name raises ``KeyError``."""
         return self.texts[name].format_map(values) if values else self.texts[name]
 
     def has(self, name: str) -> bool:
-        """Whether there is a text of this name."""
+        """Whether a text of this name exists."""
         return name in self.texts
 
 
 @cache
 def load_language(code: str) -> Language:
-    """Return the language of a code."""
+    """Load the language of a code."""
     file = resources.files("celosia.guard.web.i18n").joinpath("texts", f"{code}.toml")
     return Language(code=code, texts=dict(_flatten(tomllib.loads(file.read_text(encoding="utf-8")))))
 
@@ -55,7 +55,7 @@ def _flatten(document: Mapping[str, Any], prefix: str = "") -> list[tuple[str, s
 
 
 def choose_language(asked: str | None, remembered: str | None, accepted: str | None) -> str:
-    """Return the code of the language to speak."""
+    """Return the code of the language of a page."""
     for code in (asked, remembered):
         if code in LANGUAGES:
             return str(code)

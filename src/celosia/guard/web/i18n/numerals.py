@@ -1,8 +1,8 @@
-"""Numbers as people write them: with the marks of their language, and no more digits than mean something.
+"""Format numbers and guarantees in a language, with only the meaningful digits.
 
-What was spent is rounded up and what is left is rounded down, so that a page never promises more than the ledger does.
-The marks are those of the Unicode CLDR: ``12,345.6`` in English, ``12.345,6`` in Spanish, which leaves four digits
-together.
+Spent amounts are rounded up and remaining amounts down, so that a page never shows a stronger guarantee than the
+ledger. The separators follow the Unicode CLDR: ``12,345.6`` in English, ``12.345,6`` in Spanish, which does not group
+four digits.
 """
 
 import math
@@ -14,7 +14,7 @@ from celosia.core.guarantees import ZCDP, ApproxDP, GaussianDP, Guarantee, PureD
 
 _MARKS: Final = {"en": (",", "."), "es": (".", ",")}
 _SUPERSCRIPTS: Final = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-_MIN_POWER, _MAX_POWER = -5, 15  # powers of ten between which digits are written out
+_MIN_POWER, _MAX_POWER = -5, 15  # powers of ten between which numbers have no exponent
 _DEFAULT_DIGITS: Final = 4
 _MAX_DECIMALS: Final = 9
 _ROUNDINGS: Final = {"up": ROUND_CEILING, "down": ROUND_FLOOR, "near": ROUND_HALF_EVEN}
@@ -31,9 +31,9 @@ def format_number(
     rounded: str = "near",
     grouped: bool = False,
 ) -> str:
-    r"""Return a number with so many decimals, or with so many significant digits where integers are kept whole.
+    """Return a number with ``decimals``, or with significant ``digits`` but all digits of its integer part.
 
-    ``grouped`` marks the thousands of four digits too, as a column of a table wants where other rows have more.
+    ``grouped`` also separates the thousands of four digits, for columns with longer numbers.
     """
     if isinstance(value, float) and not math.isfinite(value):
         return "–" if math.isnan(value) else ("∞" if value > 0 else "−∞")
@@ -46,7 +46,7 @@ def format_number(
 
 
 def _round(value: "float | Fraction | Decimal", digits: int, decimals: int | None, rounded: str) -> Decimal:
-    """The number, rounded once from its exact value."""
+    """Return the number, rounded once from its exact value."""
     fraction = Fraction(value)
     if decimals is None:
         whole = len(str(abs(int(fraction))))
@@ -72,14 +72,14 @@ def _group_digits(text: str, code: str, *, always: bool = False) -> str:
 
 
 def decimals_for(width: float) -> int:
-    """Return how many decimals a number deserves whose interval is so wide: two digits of the width."""
+    """Return the decimals of a number with an interval of this width: two digits of the width."""
     if not math.isfinite(width) or width <= 0:
         return 0
     return min(_MAX_DECIMALS, max(0, 1 - math.floor(math.log10(width))))
 
 
 def format_guarantee(guarantee: Guarantee, code: str, *, rounded: str = "up") -> str:
-    r"""Return a guarantee in symbols; a delta of zero that was spent is not worth a word, one that is left is."""
+    """Return a guarantee in symbols; a spent delta of zero is omitted, a remaining one is shown."""
     if not isinstance(guarantee, PureDP | ApproxDP | ZCDP | GaussianDP):
         return str(guarantee)
     parts = [(sign, getattr(guarantee, name)) for name, sign in _SYMBOLS.items() if hasattr(guarantee, name)]
@@ -91,10 +91,7 @@ def format_guarantee(guarantee: Guarantee, code: str, *, rounded: str = "up") ->
 
 
 def compute_share(spent: Guarantee, limit: Guarantee) -> float | None:
-    """Return which part of a limit is spent, between 0 and 1: the larger of its numbers' parts.
-
-    None if incomparable.
-    """
+    """Return the spent part of a limit, between 0 and 1: the largest over its numbers; None if incomparable."""
     if type(spent) is not type(limit) or not isinstance(spent, PureDP | ApproxDP | ZCDP | GaussianDP):
         return None
     parts = [_divide(getattr(spent, name), getattr(limit, name)) for name in _SYMBOLS if hasattr(spent, name)]

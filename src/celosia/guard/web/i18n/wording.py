@@ -1,8 +1,7 @@
-"""Sentences of other rooms on a page: how an answer is made, what should be known about it, why something is refused.
+"""Translate English sentences of other packages: mechanisms, notes and errors.
 
-Those rooms speak English, to whoever writes Python. Their sentences have gaps for names and numbers, so they are
-recognised by their shape and said again in the visitor's language; guarantees become ε and δ. A sentence that is not
-recognised stays in English, and the page says that it is.
+The sentences contain names and numbers, so they are matched by patterns and written again in the language of the page.
+Guarantees become ε and δ. A sentence without a pattern stays in English, and the page marks it.
 """
 
 import re
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 _GAP: Final = re.compile(r"<\\(\d)>|\{(\d)\}|\\(\d)")
 _NUMBER: Final = re.compile(r"-?\d[\d,]*(\.\d+)?(e[+-]?\d+)?")
 _MARKS: Final = str.maketrans(",.", ".,")
-_MAX_SENTENCE_LENGTH: Final = 1_000  # what is longer quotes a long question, and shapes would be tried on it at length
+_MAX_SENTENCE_LENGTH: Final = 1_000  # a longer one quotes a long query, and matching it would take long
 _MAX_DEPTH: Final = 3
 
 _GUARANTEE: Final = re.compile(r"(\bcosts )?\b(PureDP|ApproxDP|ZCDP|GaussianDP)\(([^()]{0,300})\)")
@@ -34,21 +33,21 @@ _KINDS: Final = {kind.__name__: kind for kind in (PureDP, ApproxDP, ZCDP, Gaussi
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence and the language it is in."""
+    """A sentence and its language."""
 
     text: str
     code: str
 
 
 def translate(sentence: str, language: "Language") -> Sentence:
-    """Return a sentence in a language if it is known, and in English if not."""
+    """Return a sentence in a language if its pattern is known, else in English."""
     plain = in_symbols(sentence, language.code)
     translated = _translate(plain, language.code, 0) if len(plain) <= _MAX_SENTENCE_LENGTH else None
     return Sentence(in_symbols(sentence, "en"), "en") if translated is None else Sentence(translated, language.code)
 
 
 def in_symbols(text: str, code: str) -> str:
-    r"""Return a text with its guarantees in symbols; what something costs is rounded up, what is left down."""
+    """Return a text with guarantees in symbols; costs are rounded up, remainders down."""
     return _GUARANTEE.sub(lambda match: _replace_guarantee(match, code), text)
 
 
@@ -56,7 +55,7 @@ def _replace_guarantee(match: re.Match[str], code: str) -> str:
     costs = match[1] or ""
     try:
         guarantee = _KINDS[match[2]](**dict(_FIELD.findall(match[3])))
-    except (CelosiaError, TypeError):  # a text that only looks like one
+    except (CelosiaError, TypeError):  # only looks like a guarantee
         return match[0]
     return costs + format_guarantee(guarantee, code, rounded="up" if costs else "down")
 
@@ -73,7 +72,7 @@ def _translate(sentence: str, code: str, depth: int) -> str | None:
 
 
 def _fill_gaps(pattern: str, gaps: "Sequence[str]", words: "Mapping[str, str]", code: str, depth: int) -> str | None:
-    """What is said, with its gaps filled; None if one of them should be said again and is not known."""
+    """Return a pattern with its gaps filled; None if a gap needs a translation and has none."""
     found = []
     for word, again, plain in _GAP.findall(pattern):
         gap = gaps[int(word or again or plain) - 1]
@@ -90,7 +89,7 @@ def _fill_gaps(pattern: str, gaps: "Sequence[str]", words: "Mapping[str, str]", 
 
 
 def _localize_number(part: str, code: str) -> str:
-    """What stood in a gap; a number with the marks of Spanish."""
+    """Return the text of a gap; a number with the separators of the language."""
     return part.translate(_MARKS) if code == "es" and _NUMBER.fullmatch(part) else part
 
 

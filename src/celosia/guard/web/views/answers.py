@@ -1,6 +1,6 @@
-"""The answers that somebody got: the list, one of them with its table and charts, and files to keep.
+"""Pages of answers: the list, one answer with its table and charts, and downloads.
 
-An answer is shown as it was stored, every time: reading it again costs nothing and tells nothing new.
+An answer is shown as it was stored: reading it again costs nothing and reveals nothing new.
 """
 
 import json
@@ -36,7 +36,7 @@ _PERSON: Final = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|/\*.*?\*/|\bPERSON
 
 
 def cost_of(answer: "Answer") -> Guarantee | None:
-    """Return what an answer cost, or None if that is not known."""
+    """Return the cost of an answer; None if it is unknown."""
     return None if answer.cost is None else _read_guarantee(answer.cost)
 
 
@@ -50,9 +50,9 @@ def _read_guarantee(cost: "Mapping[str, object]") -> Guarantee | None:
 
 
 def payment_text(answer: "Answer", *, own_budget: bool = True) -> str:
-    """Return who paid for an answer that was given again, as the name of a text; empty for one that was computed.
+    """Return the name of the text on who paid for a repeated answer; empty for a computed one.
 
-    Without an ``own_budget`` there is nothing that whoever asked could have paid from.
+    Without an ``own_budget`` the analyst cannot have paid.
     """
     if not answer.repeated:
         return ""
@@ -63,7 +63,7 @@ def payment_text(answer: "Answer", *, own_budget: bool = True) -> str:
 
 
 def restore_person(question: str, person: str | None) -> str:
-    """Return the text of a question with the column that says whose row it is, which the log calls PERSON."""
+    """Return a query with the name of its person column, which the log calls PERSON."""
     if person is None:
         return question
     from celosia.query.plan.expressions import Column
@@ -74,13 +74,13 @@ def restore_person(question: str, person: str | None) -> str:
 
 
 def explain_guarantee(guarantee: Guarantee, language: "Language") -> str:
-    """Return what a guarantee means to one person, in plain words; empty for kinds that have none here."""
+    """Return a plain explanation of a guarantee for one person; empty for other kinds."""
     unit = language.text("answer.unit_person" if guarantee.unit == "person" else "answer.unit_row")
     if isinstance(guarantee, ZCDP):
         return language.text("answer.meaning_rho", unit=unit)
     if not isinstance(guarantee, PureDP | ApproxDP):
         return ""
-    # Rounded up, as everything that is a promise; beyond the range of doubles nothing is promised that words can say.
+    # Rounded up, as every guarantee; a large epsilon is shown as a formula.
     large = guarantee.epsilon > _MAX_EPSILON_IN_WORDS
     factor = "e^ε" if large else format_number(exp_at_least(guarantee.epsilon), language.code, rounded="up")
     sentences = [language.text("answer.meaning_epsilon", unit=unit, factor=factor)]
@@ -110,7 +110,7 @@ def _has_budget(web_session: "WebSession") -> bool:
 
 
 def _person_columns(web_session: "WebSession", answers: "Iterable[Answer]") -> dict[str, str]:
-    """The column that says whose row it is, of each data set that has one and may still be seen."""
+    """Return the person column of each visible data set that has one."""
     if not any("PERSON" in answer.question for answer in answers):
         return {}
     tables = ((card.name, table) for card in web_session.guard.datasets(web_session.identity) for table in card.tables)

@@ -1,7 +1,7 @@
-"""Writing a question, seeing what it would cost and how far off it would be, and asking it.
+"""Pages to write, preview and release a query.
 
-A preview spends nothing and reads nothing. The form carries an idempotency key that was drawn when the page was made:
-pressing the button twice, or sending the form again because the network failed, asks once and pays once.
+A preview spends nothing and reads no data. The form carries an idempotency key, drawn when the page is made: pressing
+the button twice, or sending the form again after a network failure, pays once.
 """
 
 from dataclasses import dataclass, replace
@@ -39,7 +39,7 @@ _DEFAULT_AMOUNTS: Final = {"epsilon": Fraction(1, 10), "rho": Fraction(1, 200)}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BudgetSummary:
-    """In which unit a question is paid, how much there is, and between what the slider moves."""
+    """The unit of a query's cost, the remaining amount, and the range of the slider."""
 
     unit: str
     left: Fraction
@@ -47,7 +47,7 @@ class BudgetSummary:
 
     @classmethod
     def of(cls, lines: "list[Line]") -> "BudgetSummary":
-        """Return what can be paid from, given the budgets that a question is charged to, the data set's first."""
+        """Return the summary of the budgets that a query is charged to."""
         own = [line for line in lines if line.scope.dataset is not None and line.scope.analyst is None]
         limit = own[0].policy.limit if own else None
         unit = "rho" if isinstance(limit, ZCDP) else "epsilon"
@@ -56,17 +56,17 @@ class BudgetSummary:
 
     @property
     def high(self) -> str:
-        """The most that the slider gives: what is left, to two digits, rounded down."""
+        """The maximum of the slider: the remaining amount, to two digits, rounded down."""
         return _two_digits(self.left)
 
     @property
     def low(self) -> str:
-        """The least that the slider gives."""
+        """The minimum of the slider."""
         return _two_digits(min(Fraction(1, 100) if self.unit == "epsilon" else Fraction(1, 1000), self.left / 10))
 
     @property
     def default(self) -> str:
-        """What the form proposes."""
+        """The default amount."""
         return _two_digits(min(_DEFAULT_AMOUNTS[self.unit], self.left) or _DEFAULT_AMOUNTS[self.unit])
 
 
@@ -86,7 +86,7 @@ def _two_digits(amount: Fraction) -> str:
 
 
 def remaining_after(remaining: Guarantee, cost: Guarantee) -> Guarantee | None:
-    """Return what would be left, or None if that is no difference of numbers of one kind."""
+    """Return the remainder after a cost; None if the two are of different kinds."""
     if type(remaining) is not type(cost):
         return None
     names = [name for name in ("epsilon", "delta", "rho") if hasattr(cost, name)]
@@ -106,7 +106,7 @@ def _tab(web_session: "WebSession") -> str:
 
 
 def _sql(web_session: "WebSession", card: "DatasetCard") -> str:
-    """The text of the question; choices become one."""
+    """Return the SQL of the form, or of its choices."""
     return (
         web_session.form_field("sql")
         if web_session.form_field("tab") != "form"
@@ -116,7 +116,7 @@ def _sql(web_session: "WebSession", card: "DatasetCard") -> str:
 
 def _read_request(web_session: "WebSession", card: "DatasetCard") -> QueryRequest:
     numbers = {name: _normalize_number(web_session, web_session.form_field(name)) for name in _NUMBERS}
-    if numbers["error"]:  # it says how much is spent
+    if numbers["error"]:  # the error determines the cost
         numbers |= {"epsilon": "", "rho": ""}
     else:
         numbers["confidence"] = ""
@@ -125,12 +125,12 @@ def _read_request(web_session: "WebSession", card: "DatasetCard") -> QueryReques
 
 
 def _normalize_number(web_session: "WebSession", number: str) -> str:
-    """A number with a decimal point, from somebody whose language has a comma."""
+    """Return a number with a decimal point; Spanish uses a comma."""
     return number.replace(",", ".") if web_session.language.code == "es" and number.count(",") == 1 else number
 
 
 def _render_form(web_session: "WebSession", card: "DatasetCard", **values: object) -> "Response":
-    """The page on which a question is written, with whatever is known about it."""
+    """Return the page of the query form, with its preview or problem."""
     lines = budget_lines(web_session, card.name)
     tab = _tab(web_session)
     known: dict[str, object] = {"preview": None, "problem": None, "refused": None, "status": 200} | values
@@ -166,7 +166,7 @@ def _preview(web_session: "WebSession") -> "Response":
     card = _find_card(web_session)
     if (
         web_session.fragment and web_session.form_field("tab") == "sql" and not web_session.form_field("sql")
-    ):  # nothing is wrong yet
+    ):  # not an error yet
         return render_page(web_session, "preview.html", preview=None, problem=None)
     try:
         query = _read_request(web_session, card)
@@ -214,7 +214,7 @@ def _ask(web_session: "WebSession") -> "Response":
 
 
 def _redirect_back(web_session: "WebSession") -> "Response":
-    """A preview that is a page of its own has an address, which is opened again in another language."""
+    """Redirect the address of a preview page, which a change of language opens again."""
     return redirect(f"/datasets/{quoted(web_session.names['name'], safe='')}/ask")
 
 

@@ -1,7 +1,7 @@
-"""Budgets as bars, and how a curator or the owner sets one.
+"""Pages to show budgets as bars, and to set them as a curator or owner.
 
-Setting a budget is an act with consequences for people, so the form says what a number means, and the ledger keeps who
-did it. What a policy has besides its limit (its accountant, its neighbours) stays as it was.
+A budget has consequences for people, so the form explains its numbers, and the ledger records who set it. The other
+fields of a policy (accountant, adjacency) stay unchanged.
 """
 
 from dataclasses import replace
@@ -28,7 +28,7 @@ _MAX_DAYS: Final = 36_500
 
 
 def parse_limit(form: "Mapping[str, str]") -> Guarantee:
-    """Return the limit that a form describes: ``kind`` and its numbers, or a preset."""
+    """Return the limit of a form: ``kind`` and its numbers, or a preset."""
     given = {name: form.get(name, "").strip() for name in ("epsilon", "delta", "rho")}
     match form.get("kind"):
         case "pure":
@@ -50,7 +50,7 @@ def _require_number(numbers: "Mapping[str, str]", name: str) -> str:
 
 
 def parse_policy(form: "Mapping[str, str]", present: "Policy | None") -> "Policy":
-    """Return the policy that a form describes, with what the present one has besides."""
+    """Return the policy of a form, with the other fields of the present one."""
     from celosia.ledger import Policy, Window
 
     limit = parse_limit(form)

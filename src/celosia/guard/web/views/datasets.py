@@ -1,7 +1,7 @@
-"""What data sets there are, what was declared of them, and how a curator changes it.
+"""Pages of data sets, their declarations, and their curation.
 
-A page about a data set is made from its card: kinds, bounds and categories, never a number of rows. Bounds are
-promises about the world, not about the data; the page says so where they are changed.
+A page shows the card of a data set: kinds, bounds and categories, never a number of rows. Bounds must be chosen without
+the data; the page says so where they are changed.
 """
 
 from typing import TYPE_CHECKING, Final
@@ -23,10 +23,7 @@ _DONE: Final = ("bounds", "version")
 
 
 def budget_lines(web_session: "WebSession", dataset: str) -> "list[Line]":
-    """Return the budgets that a question of this visitor about a data set would be charged to.
-
-    Or all that may be seen.
-    """
+    """Return the budgets that a query of this analyst would be charged to; for other roles, all of the data set."""
     who = web_session.identity
     lines = web_session.guard.budget(who)
     if who.may(Permission.ASK):
@@ -102,7 +99,7 @@ DATASET_PAGES: Final = (
     Page(path="/datasets/{name}", view=_show),
     Page(path="/datasets/{name}/curation", view=_curation),
     Page(path="/datasets/{name}/bounds", view=_set_bounds, method="POST"),
-    Page(path="/datasets/{name}/bounds", view=_redirect_back),  # the reply to a form, opened again in another language
+    Page(path="/datasets/{name}/bounds", view=_redirect_back),  # a change of language opens the address of a form again
     Page(path="/datasets/{name}/versions", view=_new_version, method="POST"),
 )
 """Data sets and their curation."""

@@ -1,7 +1,7 @@
-"""The log, for auditors: its lines, its head, and whether the chain of hashes holds.
+"""Page of the log for auditors: its lines, its head, and the check of its hash chain.
 
-The lines say what was done, by whom and at what price; never what was answered. Whoever keeps the head elsewhere can
-have it compared here later: a log that was written anew does not contain it.
+The lines record actions, users and costs, never answers. An auditor who keeps the head elsewhere can compare it here
+later: a rewritten log does not contain it.
 """
 
 import json
@@ -63,7 +63,7 @@ def _verify(web_session: "WebSession") -> "Response":
     wanted = web_session.form_field("head")
     try:
         verification = web_session.guard.verify(web_session.identity, wanted or None)
-    except ParameterError as error:  # what was typed is no head
+    except ParameterError as error:  # not a head
         return _render(web_session, wanted=wanted, problem=str(error), status=422)
     return _render(web_session, verification=verification, wanted=wanted)
 

@@ -1,7 +1,6 @@
-"""Signing in with a key, and out again.
+"""Pages to sign in with a key, and to sign out.
 
-A sign-in that fails says nothing but that the key is not valid, whatever the reason, and is told apart only by its
-status, by which the server counts failures.
+A failed sign-in shows one message for every reason. Its status lets the server count failures.
 """
 
 from typing import TYPE_CHECKING, Final
@@ -53,4 +52,4 @@ SIGN_IN_PAGES: Final = (
     Page(path="/sign-in", view=_sign_in, method="POST", public=True),
     Page(path="/sign-out", view=_sign_out, method="POST", public=True),
 )
-"""The account."""
+"""Pages of signing in and out."""

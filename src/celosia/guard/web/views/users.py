@@ -1,7 +1,7 @@
-"""Users and their keys, for the owner.
+"""Page of users and their keys, for the owner.
 
-A new key is shown once, on the reply to the form that made it, and is in no address and no cookie; the store has only
-its hash. Revoking takes effect at once, for the API and for whoever is signed in.
+A new key is shown once, in the reply to its form, and is in no address or cookie; the store has only its hash. Revoking
+takes effect at once, for the API and for web sessions.
 """
 
 import datetime as dt
@@ -87,6 +87,6 @@ USER_PAGES: Final = (
     Page(path="/users", view=_show),
     Page(path="/users", view=_add, method="POST"),
     Page(path="/users/revoke", view=_revoke, method="POST"),
-    Page(path="/users/revoke", view=_redirect_back),  # the reply to a form, opened again in another language
+    Page(path="/users/revoke", view=_redirect_back),  # a change of language opens the address of a form again
 )
 """Users and keys."""
