@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import celosia as cl
 from celosia.core import ZCDP, PureDP
-from celosia.guard.api import replies
+from celosia.guard.api import replies, serializers
 from celosia.guard.auth.identity import Identity
 from celosia.guard.config.settings import Config
 from celosia.guard.service import Guard

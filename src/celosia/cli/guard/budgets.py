@@ -1,7 +1,7 @@
-"""``celosia guard budget``: how much may be learnt about the people in a data set, and by whom.
+"""``celosia guard budget``: set and show the budgets of data sets and analysts.
 
-The budget of a data set is what protects them, whoever asks. Those of analysts share it out. A window is a smaller
-limit for every so many days, beside the one for good and never instead of it.
+The budget of a data set bounds what all analysts together learn about the people in it. Budgets of analysts divide it.
+A window is a smaller limit for a period of days, in addition to the total limit.
 """
 
 from dataclasses import dataclass
@@ -28,22 +28,22 @@ _DAY = 86_400
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BudgetOptions:
-    """What may be spent, as given on the command line."""
+    """Command-line options of a budget."""
 
-    epsilon: Annotated[str | None, typer.Option(metavar="NUMBER", help="All the epsilon there is, such as 3.")] = None
-    delta: Annotated[str | None, typer.Option(metavar="NUMBER", help="All the delta beside it, such as 1e-6.")] = None
-    rho: Annotated[str | None, typer.Option(metavar="NUMBER", help="In place of epsilon: zero-concentrated.")] = None
-    window_days: Annotated[
-        int | None, typer.Option(metavar="N", help="A smaller limit for every so many days, beside the whole.")
-    ] = None
+    epsilon: Annotated[str | None, typer.Option(metavar="NUMBER", help="The total epsilon, such as 3.")] = None
+    delta: Annotated[str | None, typer.Option(metavar="NUMBER", help="The total delta, such as 1e-6.")] = None
+    rho: Annotated[str | None, typer.Option(metavar="NUMBER", help="Zero-concentrated, instead of epsilon.")] = None
+    window_days: Annotated[int | None, typer.Option(metavar="N", help="A smaller limit for each period of N days.")] = (
+        None
+    )
     window_epsilon: Annotated[str | None, typer.Option(metavar="NUMBER", help="The epsilon of a window.")] = None
     window_delta: Annotated[
-        str | None, typer.Option(metavar="NUMBER", help="The delta of a window; left out, that of the whole.")
+        str | None, typer.Option(metavar="NUMBER", help="The delta of a window; by default the total delta.")
     ] = None
     window_rho: Annotated[str | None, typer.Option(metavar="NUMBER", help="The rho of a window.")] = None
 
     def policy(self) -> "Policy":
-        """Return the policy that the options describe."""
+        """Return the policy of the options."""
         from celosia.ledger import Policy, Window
 
         limit = _limit(self.epsilon, self.delta, self.rho, prefix="")
@@ -81,7 +81,7 @@ def _set(
     ] = None,
     config: ConfigOption = Path("guard.toml"),
 ) -> None:
-    """Set what may be spent on a data set, by an analyst, or by an analyst on a data set."""
+    """Set the budget of a data set, of an analyst, or of an analyst on a data set."""
     from celosia.guard.auth.identity import Identity
     from celosia.ledger import Scope
 
@@ -104,7 +104,7 @@ def _show(
     analyst: Annotated[str | None, typer.Option(metavar="NAME", help="Of this analyst.")] = None,
     config: ConfigOption = Path("guard.toml"),
 ) -> None:
-    """Show what may be spent, was spent, and is left."""
+    """Show budgets: limit, spent and remaining."""
     from celosia.guard.auth.identity import Identity
 
     with open_guard(config) as guard, waiting("Adding up"):

@@ -1,8 +1,8 @@
-"""``celosia guard``: set up a privacy guard, serve it, and look after users, data sets and budgets.
+"""``celosia guard``: set up a privacy guard, serve it, and manage users, data sets and budgets.
 
-These commands work on the store itself, as its owner: whoever can read the configuration and the store needs no key.
-What they change is written in the log as done by ``local``. A new key is the only thing on standard output of the
-command that makes it, once; nothing can show it again.
+These commands work on the store itself, as its owner: a user who can read the configuration and the store needs no key.
+The log records their changes as done by ``local``. A new key is printed once, alone on standard output, and cannot be
+shown again.
 """
 
 import json
@@ -55,7 +55,7 @@ def _init(
         with Guard.open(Config.read(file)) as opened_guard:
             key = opened_guard.add_user(Identity.local(), "owner", "owner")
     except BaseException:
-        file.unlink()  # a configuration without its owner's key would be in the way of the next attempt
+        file.unlink()  # a configuration without its owner's key would block the next attempt
         raise
     print_message(f"Wrote {file}. The owner's key follows; it is shown this once: keep it where you keep passwords.")
     print_key(key)
@@ -104,7 +104,7 @@ def _verify(
         str | None, typer.Option(metavar="HEAD", help="A head that was kept elsewhere; must be in the log.")
     ] = None,
 ) -> None:
-    """Look through the whole log, and whether users, keys and data sets follow it. Exit code 1 if not."""
+    """Verify the whole log, and that users, keys and data sets agree with it. Exit code 1 if not."""
     from celosia.guard.auth.identity import Identity
     from celosia.guard.roles import Role
 
@@ -117,7 +117,7 @@ def _verify(
 
 
 def _format_field(name: str, value: Any) -> str:
-    """What a field of a line says, in few words; --json has all of it."""
+    """Return a short text of a field of a log line; --json prints all of it."""
     from celosia.ledger.budgets.policy_json import policy_from_json
 
     if name == "policy":

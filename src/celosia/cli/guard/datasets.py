@@ -1,7 +1,7 @@
-"""``celosia guard dataset``: what can be asked about.
+"""``celosia guard dataset``: add, list, check and share data sets.
 
-A data set is added with its schema file; its columns' names and types are looked at, and no row. What analysts will see
-is printed. Passwords of a database come from the environment (``${NAME}``) and are shown nowhere.
+A data set is added with its schema file; the command reads the names and types of its columns, and no row. It prints
+the card that analysts will see. Passwords of a database come from the environment (``${NAME}``) and are never shown.
 """
 
 from dataclasses import dataclass
@@ -27,9 +27,9 @@ dataset = commands("dataset", "Add, list and check data sets.")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatasetOptions:
-    """A data set as given on the command line."""
+    """Command-line options of a data set."""
 
-    name: Annotated[str, typer.Argument(metavar="NAME", help="What it is called, in SQL too: deaths.")]
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Its name, also in SQL, such as deaths.")]
     source: Annotated[
         str, typer.Argument(metavar="SOURCE", help="A path or glob of Parquet or CSV files, or a postgresql:// URL.")
     ]
@@ -37,11 +37,11 @@ class DatasetOptions:
     table: Annotated[str | None, typer.Option(metavar="NAME", help="The table of a database.")] = None
     title: Annotated[str, typer.Option(metavar="TEXT", help="A line for people.")] = ""
     public: Annotated[
-        list[str] | None, typer.Option(metavar="FILE", help="A table about nobody, to join with. May be repeated.")
+        list[str] | None, typer.Option(metavar="FILE", help="A table without personal data, to join. May be repeated.")
     ] = None
     key: Annotated[
         list[str] | None,
-        typer.Option(metavar="COLUMNS", help="For each --public the column, or columns a,b, that it is joined by."),
+        typer.Option(metavar="COLUMNS", help="For each --public the join column, or columns a,b."),
     ] = None
     analyst: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="Only for these analysts; else for all. May be repeated.")
@@ -63,7 +63,7 @@ class DatasetOptions:
 @dataset.command("add")
 @spread
 def _add(options: DatasetOptions, config: ConfigOption = Path("guard.toml")) -> None:
-    """Add a data set, and print what analysts will see of it."""
+    """Add a data set, and print its card for analysts."""
     from celosia.guard.auth.identity import Identity
 
     text, public = _read(options.schema), options.tables()
@@ -86,7 +86,7 @@ def _add(options: DatasetOptions, config: ConfigOption = Path("guard.toml")) -> 
 
 @dataset.command("list")
 def _list(config: ConfigOption = Path("guard.toml")) -> None:
-    """List the data sets, where they are, and who may see them."""
+    """List the data sets, their sources, and their analysts."""
     from celosia.guard.addresses import hide_secrets
 
     with open_guard(config) as guard:
@@ -109,7 +109,7 @@ def _show(
     name: Annotated[str, typer.Argument(metavar="NAME", help="A data set.")],
     config: ConfigOption = Path("guard.toml"),
 ) -> None:
-    """Show what analysts see of a data set."""
+    """Show the card of a data set."""
     from celosia.guard.auth.identity import Identity
 
     with open_guard(config) as guard:
@@ -118,7 +118,7 @@ def _show(
 
 @dataset.command("check")
 def _check(config: ConfigOption = Path("guard.toml")) -> None:
-    """Open every data set as a question would, and say what is wrong."""
+    """Open every data set as a query would, and print errors."""
     with open_guard(config) as guard, waiting("Opening"):
         rows = []
         for one in guard.catalogue.all():
@@ -138,7 +138,7 @@ def _version(
     name: Annotated[str, typer.Argument(metavar="NAME", help="A data set.")],
     config: ConfigOption = Path("guard.toml"),
 ) -> None:
-    """Declare that the rows have changed: answers from before are not given again."""
+    """Declare that the rows have changed, so that stored answers are not reused."""
     from celosia.guard.auth.identity import Identity
 
     with open_guard(config) as guard:
@@ -154,7 +154,7 @@ def _share(
     ] = None,
     config: ConfigOption = Path("guard.toml"),
 ) -> None:
-    """Say which analysts may see a data set, in place of those before."""
+    """Set which analysts may see a data set."""
     from celosia.guard.auth.identity import Identity
 
     with open_guard(config) as guard:
@@ -163,7 +163,7 @@ def _share(
 
 
 def print_card(card: "DatasetCard") -> None:
-    """Print what analysts see of a data set."""
+    """Print the card of a data set."""
     for table in card.tables:
         print_line(f"{table.name}: {_protects(table)}", style="bold")
         rows = [[column.name, column.kind, _fields(column), _null(column)] for column in table.columns]

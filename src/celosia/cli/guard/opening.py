@@ -1,6 +1,6 @@
-"""What the commands of ``celosia guard`` share: which guard is meant, and where their words go.
+"""Common parts of the ``celosia guard`` commands: the configuration option and output.
 
-Words are for people and go to standard error; what can be piped onwards (a key, JSON, a table) goes to standard output.
+Messages go to standard error; output for pipes (a key, JSON, a table) goes to standard output.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 ConfigOption: TypeAlias = Annotated[
     Path, typer.Option("--config", metavar="FILE", envvar="CELOSIA_GUARD", help="The guard's configuration.")
 ]
-"""Which guard is meant."""
+"""The option that names the configuration."""
 
 
 @contextmanager
 def open_guard(config: Path) -> "Iterator[Guard]":
-    """Open the guard that a configuration describes."""
+    """Open the guard of a configuration."""
     from celosia.guard.config.settings import Config
     from celosia.guard.service import Guard
 
@@ -35,12 +35,12 @@ def open_guard(config: Path) -> "Iterator[Guard]":
 
 
 def print_message(words: str) -> None:
-    """Tell something on standard error."""
+    """Print a message on standard error."""
     print_line(words, style="dim", stderr=True)
 
 
 def print_table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print a table; what comes from users is shown as it is, whatever brackets it has, and never cut."""
+    """Print a table; cells are printed literally, without markup, and never truncated."""
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1))
     for title in titles:
         table.add_column(Text(title))

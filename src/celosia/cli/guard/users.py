@@ -1,7 +1,7 @@
-"""``celosia guard user``: who may come in, and with which keys.
+"""``celosia guard user``: add and list users, add and revoke keys.
 
-A key is printed once, alone on standard output. Revoking is at once and for good; a user stays, because budgets are
-counted by the name.
+A key is printed once, alone on standard output. Revoking is immediate and permanent; a user stays, because budgets are
+counted by name.
 """
 
 import datetime as dt
@@ -19,13 +19,13 @@ user = commands("user", "Add and list users, give and revoke keys.")
 """The sub-command."""
 
 DaysOption: TypeAlias = Annotated[
-    int | None, typer.Option("--days", metavar="N", help="The key ends after so many days; else it has no end.")
+    int | None, typer.Option("--days", metavar="N", help="The key expires after N days; by default never.")
 ]
 
 
 @user.command("add")
 def _add(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="What the user goes by, such as ana.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The name of the user, such as ana.")],
     role: Annotated[
         str, typer.Option(metavar="ROLE", help="owner, curator, analyst or auditor.", autocompletion=offer(roles))
     ],
@@ -47,7 +47,7 @@ def _key(
     days: DaysOption = None,
     config: ConfigOption = Path("guard.toml"),
 ) -> None:
-    """Give a user another key; revoke the one before when it is no longer used."""
+    """Add a key to a user; revoke the earlier one when it is no longer used."""
     from celosia.guard.auth.identity import Identity
 
     with open_guard(config) as guard:
@@ -80,7 +80,7 @@ def _revoke(
     name: Annotated[str, typer.Argument(metavar="NAME|KEY", help="A user, for all keys, or the id of one key.")],
     config: ConfigOption = Path("guard.toml"),
 ) -> None:
-    """End all keys of a user, or one key, at once and for good."""
+    """Revoke all keys of a user, or one key, immediately and permanently."""
     from celosia.guard.auth.identity import Identity
 
     with open_guard(config) as guard:

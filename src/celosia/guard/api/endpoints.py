@@ -41,7 +41,7 @@ _Key = Annotated[
         min_length=1,
         max_length=200,
         pattern=r"^[!-~]([ -~]*[!-~])?$",
-        description="Drawn anew for each question, and sent again with each retry of it.",
+        description="Drawn for each query, and sent again with each retry.",
     ),
 ]
 
@@ -72,7 +72,7 @@ def parse_wait(prefer: str | None) -> float:
     "/datasets", response_model=replies.DatasetsReply, responses=problems(*_READ_STATUSES), summary="List the data sets"
 )
 async def _datasets(request: Request, who: Caller) -> Response:
-    """What is declared of the data sets that you may see; never how many rows they have."""
+    """The declarations of the data sets that you may see; never their number of rows."""
     state = get_shared(request)
     cards = await state.threads.read(state.guard.datasets, who)
     return JSONResponse({"datasets": [card.to_json() for card in cards], "formats": FORMATS})
@@ -85,7 +85,7 @@ async def _datasets(request: Request, who: Caller) -> Response:
     summary="Show a data set",
 )
 async def _dataset(request: Request, who: Caller, name: _Name) -> Response:
-    """What is declared of one data set: tables, columns, bounds, whom it protects."""
+    """The declarations of one data set: tables, columns, bounds, privacy units."""
     state = get_shared(request)
     card = await state.threads.read(state.guard.dataset, who, name)
     return JSONResponse(card.to_json())
@@ -98,7 +98,7 @@ async def _dataset(request: Request, who: Caller, name: _Name) -> Response:
     summary="Set the bounds of a column",
 )
 async def _bounds(request: Request, who: Caller, name: _Name, column: _Name, body: BoundsBody) -> Response:
-    """Values are clipped to the bounds, which must be chosen without looking at the data. For curators."""
+    """Values are clipped to the bounds, which must be chosen without the data. For curators."""
     state = get_shared(request)
     card = await state.threads.read(state.guard.set_bounds, who, name, column, body.low, body.high)
     return JSONResponse(card.to_json())
@@ -111,7 +111,7 @@ async def _bounds(request: Request, who: Caller, name: _Name, column: _Name, bod
     summary="Declare that the data have changed",
 )
 async def _version(request: Request, who: Caller, name: _Name) -> Response:
-    """From now on answers to questions that were asked before are computed, and paid for, anew."""
+    """From now on, repeated queries are computed, and paid for, again."""
     state = get_shared(request)
     card = await state.threads.read(state.guard.new_version, who, name)
     return JSONResponse(card.to_json())
@@ -124,10 +124,10 @@ async def _version(request: Request, who: Caller, name: _Name) -> Response:
     "/previews",
     response_model=replies.PreviewReply,
     responses=problems(*_WRITE_STATUSES, 502),
-    summary="See what a question would cost",
+    summary="Preview the cost of a query",
 )
 async def _preview(request: Request, who: Caller, body: AskBody) -> Response:
-    """The cost of a question and how far off the answer would be. Spends nothing, and reads no data."""
+    """The cost and the expected error of a query. Spends nothing, and reads no data."""
     state = get_shared(request)
     with state.user_limit.hold(who.name):
         preview = await state.threads.work(state.guard.preview, who, body.request())
@@ -139,12 +139,12 @@ async def _preview(request: Request, who: Caller, body: AskBody) -> Response:
     response_model=replies.AnswerReply,
     responses=problems(*_WRITE_STATUSES, 409, 502)
     | {202: {"model": replies.AnswerReply, "description": "The same request is still being answered."}},
-    summary="Ask a question",
+    summary="Ask a query",
 )
 async def _ask(
     request: Request, who: Caller, body: AskBody, key: _Key, prefer: Annotated[str | None, Header()] = None
 ) -> Response:
-    """The answer, with noise. It is paid for from the data set's budget and from yours, before the data are read."""
+    """The answer, with noise. Its cost is reserved from the data set's budget and from yours before data are read."""
     state = get_shared(request)
     with state.user_limit.hold(who.name):
         answer = await state.threads.ask(state.guard.ask, who, body.request(), key)
@@ -166,10 +166,10 @@ def _respond(answer: "Answer") -> Response:
 
 
 @ROUTER.get(
-    "/queries", response_model=replies.AnswersReply, responses=problems(*_READ_STATUSES), summary="List your questions"
+    "/queries", response_model=replies.AnswersReply, responses=problems(*_READ_STATUSES), summary="List your queries"
 )
 async def _answers(request: Request, who: Caller, limit: Annotated[int, Query(ge=1, le=1000)] = 100) -> Response:
-    """The questions that you have asked, the latest first, without the answers."""
+    """Your queries, latest first, without the answers."""
     state = get_shared(request)
     answers = await state.threads.read(state.guard.answers, who, limit)
     return JSONResponse({"queries": [answer.to_json() for answer in answers]})
@@ -186,7 +186,7 @@ async def _answer(
     who: Caller,
     number: Annotated[str, Path(alias="id", min_length=1, max_length=64, pattern=r"^[0-9a-f]+$")],
 ) -> Response:
-    """An answer that you were given, or what became of the question. Costs nothing."""
+    """One of your answers, or the state of its query. Costs nothing."""
     state = get_shared(request)
     answer = await state.threads.read(state.guard.answer, who, number)
     return Response(answer.to_text(), media_type="application/json")
@@ -199,7 +199,7 @@ async def _answer(
 async def _budget(
     request: Request, who: Caller, dataset: _OptionalName = None, analyst: _OptionalName = None
 ) -> Response:
-    """What may be spent, is spent and is left; an analyst sees the data sets' budgets and the own."""
+    """Limits, spent and remaining amounts; analysts see the budgets of their data sets and their own."""
     state = get_shared(request)
     lines = await state.threads.read(state.guard.budget, who, dataset=dataset, analyst=analyst)
     return JSONResponse({"lines": [serializers.budget_line(line) for line in lines]})
@@ -207,7 +207,7 @@ async def _budget(
 
 @ROUTER.put("/budget", response_model=replies.BudgetReply, responses=problems(*_WRITE_STATUSES), summary="Set a budget")
 async def _set_budget(request: Request, who: Caller, body: PolicyBody) -> Response:
-    """Set the budget of a data set, an analyst or both. What was spent stays spent. For owners and curators."""
+    """Set the budget of a data set, an analyst or both. Earlier spending still counts. For owners and curators."""
     state = get_shared(request)
     scope = {"dataset": body.dataset, "analyst": body.analyst}
     await state.threads.read(state.guard.set_budget, who, body.policy(), **scope)
@@ -225,7 +225,7 @@ async def _log(
     after: Annotated[int, Query(ge=0, le=2**53)] = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> Response:
-    """Lines of the hash-chained log, the oldest first. For auditors."""
+    """Lines of the hash-chained log, oldest first. For auditors."""
     state = get_shared(request)
     lines = await state.threads.read(state.guard.log, who, after, limit)
     return JSONResponse({"lines": [serializers.log_line(line) for line in lines]})
@@ -242,7 +242,7 @@ async def _verify(
     who: Caller,
     head: Annotated[str | None, Query(pattern=r"^[0-9]{1,18}:[0-9a-f]{64}$")] = None,
 ) -> Response:
-    """Whether the log is as it was written, and continues the head that you have kept. For auditors."""
+    """Whether the log is intact, and contains the head that you have kept. For auditors."""
     state = get_shared(request)
     found = await state.threads.work(state.guard.verify, who, head)
     return JSONResponse(serializers.verification(found))
@@ -267,7 +267,7 @@ async def _users(request: Request, who: Caller) -> Response:
     summary="Add a user",
 )
 async def _add_user(request: Request, who: Caller, body: NewUserBody) -> Response:
-    """Add a user; the key is shown this once. For owners."""
+    """Add a user; the key is shown only once. For owners."""
     state = get_shared(request)
     expires = KeyBody(days=body.days).expires(dt.datetime.now(dt.UTC))
     key = await state.threads.read(state.guard.add_user, who, body.name, body.role, expires)
@@ -282,7 +282,7 @@ async def _add_user(request: Request, who: Caller, body: NewUserBody) -> Respons
     summary="Add a key",
 )
 async def _add_key(request: Request, who: Caller, name: _Name, body: KeyBody) -> Response:
-    """Give a user one more key, which is shown this once; those given before stay valid. For owners."""
+    """Add a key to a user, shown only once; earlier keys stay valid. For owners."""
     state = get_shared(request)
     key = await state.threads.read(state.guard.add_key, who, name, body.expires(dt.datetime.now(dt.UTC)))
     return JSONResponse({"name": name, "key": key}, status_code=201)
@@ -290,7 +290,7 @@ async def _add_key(request: Request, who: Caller, name: _Name, body: KeyBody) ->
 
 @ROUTER.delete("/users/{name}", status_code=204, responses=problems(*_FIND_STATUSES), summary="Revoke keys")
 async def _revoke(request: Request, who: Caller, name: _Name) -> Response:
-    """Revoke all keys of a user, or the one key with this id, at once and for good. For owners."""
+    """Revoke all keys of a user, or the key with this id, permanently. For owners."""
     state = get_shared(request)
     await state.threads.read(state.guard.revoke, who, name)
     return Response(status_code=204)

@@ -1,7 +1,7 @@
-"""The shapes of what the API replies, from which its OpenAPI document is made.
+"""Types of the API's replies, from which the OpenAPI document is made.
 
-What a client can rely on is said once, here. Records of the house (guarantees, events, releases) are objects with a
-kind or a version and exact numbers, as :mod:`celosia.core.record` and :mod:`celosia.query` write them.
+Records (guarantees, events, releases) are objects with a kind or a version and exact numbers, as
+:mod:`celosia.core.record` and :mod:`celosia.query` write them.
 """
 
 from typing import Annotated, Any, Literal
@@ -14,13 +14,13 @@ _Role = Literal["owner", "curator", "analyst", "auditor"]
 
 
 class _Reply(BaseModel):
-    """What goes out."""
+    """A reply."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class ProblemReply(_Reply):
-    """What went wrong (RFC 9457). ``error`` is the class that the Python client raises."""
+    """Problem details (RFC 9457). ``error`` is the class that the Python client raises."""
 
     type: str
     title: str
@@ -37,7 +37,7 @@ class HealthReply(_Reply):
 
 
 class ColumnReply(_Reply):
-    """A column: its kind, what was declared of it, and what becomes of nulls."""
+    """A column: its kind, its declared fields, and its null rule."""
 
     name: str
     kind: str
@@ -46,7 +46,7 @@ class ColumnReply(_Reply):
 
 
 class TableReply(_Reply):
-    """A table: whom it protects, how much of one person counts, its columns."""
+    """A table: its privacy unit, its contribution bounds, its columns."""
 
     name: str
     unit: str
@@ -62,7 +62,7 @@ class TableReply(_Reply):
 
 
 class DatasetReply(_Reply):
-    """A data set, as its owner declared it; nothing in it was counted."""
+    """A data set as its owner declared it, without counts."""
 
     name: str
     title: str
@@ -71,7 +71,7 @@ class DatasetReply(_Reply):
 
 
 class DatasetsReply(_Reply):
-    """The data sets that whoever asks may see.
+    """The data sets that the caller may see.
 
     ``formats`` are the versions of plans, previews and releases that the guard reads and writes.
     """
@@ -81,7 +81,7 @@ class DatasetsReply(_Reply):
 
 
 class PreviewReply(_Reply):
-    """What a question would cost, and how far off it would be."""
+    """The cost and the expected error of a query."""
 
     version: Literal[1]
     cost: _Record
@@ -95,7 +95,7 @@ class PreviewReply(_Reply):
 
 
 class AnswerReply(_Reply):
-    """What became of a question; all three states are paid for. ``release`` is there once it is committed."""
+    """The state of a query; all three states are paid for. ``release`` is present once it is committed."""
 
     id: str
     state: Literal["committed", "reserved", "failed"]
@@ -108,13 +108,13 @@ class AnswerReply(_Reply):
 
 
 class AnswersReply(_Reply):
-    """The own questions, the latest first, without releases."""
+    """The caller's queries, latest first, without releases."""
 
     queries: list[AnswerReply]
 
 
 class WindowReply(_Reply):
-    """What may be spent in a stretch of time, and what is left of it until it begins anew."""
+    """The limit of a period, and what remains until it begins again."""
 
     seconds: int
     limit: _Record
@@ -137,7 +137,7 @@ class BudgetLine(_Reply):
 
 
 class BudgetReply(_Reply):
-    """The budgets that whoever asks may see."""
+    """The budgets that the caller may see."""
 
     lines: list[BudgetLine]
 
@@ -160,7 +160,7 @@ class LogReply(_Reply):
 
 
 class VerificationReply(_Reply):
-    """Whether the log is as it was written."""
+    """Whether the log is intact."""
 
     ok: bool
     lines: int
@@ -178,7 +178,7 @@ class KeyReply(_Reply):
 
 
 class UserReply(_Reply):
-    """A user, with all keys there have been."""
+    """A user with all keys, also expired and revoked ones."""
 
     name: str
     role: _Role
@@ -192,7 +192,7 @@ class UsersReply(_Reply):
 
 
 class NewKeyReply(_Reply):
-    """A new key, which is shown this once."""
+    """A new key, shown only once."""
 
     name: str
     key: str

@@ -42,7 +42,7 @@ class PastQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
-    """The budget of a data set, what is spent, and what remains to this analyst."""
+    """The budget of a data set, its spent part, and the remainder for this analyst."""
 
     limit: Guarantee
     spent: Guarantee

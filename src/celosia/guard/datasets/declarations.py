@@ -1,7 +1,7 @@
-"""What was declared of a data set: the text of its schema, written, read, and changed one bound at a time.
+"""Declarations of a data set: its schema text, and changes of its bounds.
 
-The text is that of a schema file, kept in one canonical form. Bounds decide how much noise is needed, never how much is
-promised, so a curator may change them; whom the table protects is what its budget was set for, and stays.
+The text is that of a schema file, in one canonical form. Bounds determine the noise, never the guarantee, so a curator
+may change them. The privacy unit stays, because the budget was set for it.
 """
 
 import json

@@ -4,7 +4,7 @@
 again, or by asking another query and observing when its turn comes. The stored state therefore changes only at these
 times, counted from the start of the work and not on a global clock, whose phase a client could choose. Until then an
 answer or a failure stays invisible, and the data set stays locked. A client learns only the logarithm of the time,
-the same one however often and whenever it asks.
+the same however often and whenever it polls.
 """
 
 import os

@@ -88,7 +88,7 @@ class QueryRequest:
         """The SHA-256 of the query without its cost, the key of its plan.
 
         >>> paid = QueryRequest(dataset="deaths", sql="SELECT 1", epsilon="1")
-        >>> paid.asked == QueryRequest(dataset="deaths", sql="SELECT 1").asked
+        >>> paid.query_digest == QueryRequest(dataset="deaths", sql="SELECT 1").query_digest
         True
         """
         return _digest([self.dataset, self.sql, self.plan])

@@ -128,7 +128,7 @@ def _add_open_routes(app: FastAPI) -> None:
 
 
 async def _health(request: Request) -> Response:
-    """Whether the store can be reached. Needs no key, and says nothing else."""
+    """Whether the store can be reached. Needs no key."""
     here = get_shared(request)
     return JSONResponse(await here.threads.read(here.guard.health))
 

@@ -1,6 +1,6 @@
 """Error pages for requests that no page serves: an unknown address, too many requests.
 
-Programs get problem details; a browser asks for a page by its ``Accept`` header. The page looks up no identity: an
+Programs get problem details; a browser requests a page by its ``Accept`` header. The page looks up no identity: an
 error page for too many requests must be cheap.
 """
 
