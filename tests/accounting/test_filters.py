@@ -188,7 +188,7 @@ def test_a_filter_refuses_what_its_accountant_and_its_budget_do_not_speak_of() -
         watch.spend(TENTH)
     with pytest.raises(NotPricedError):
         Filter(PureAccountant(), PureDP(epsilon=1)).admits(NOISE)
-    with pytest.raises(GuaranteeMismatchError, match="cannot watch over"):
+    with pytest.raises(GuaranteeMismatchError, match="has no limit for"):
         Filter(PureAccountant(), ZCDP(rho=1))
     for budget in (1.0, None, "epsilon"):
         with pytest.raises(ParameterError, match="budget must be a guarantee"):

@@ -74,7 +74,7 @@ class Filter:
         self._accountant = self._unspent = _fresh(accountant)
         self._budget = budget
         self._process = os.getpid()
-        self._limit = self._accountant._limit(budget)  # noqa: SLF001 - meant for filters
+        self._limit = self._accountant.limit(budget)
 
     @property
     def budget(self) -> Guarantee:
@@ -84,7 +84,7 @@ class Filter:
     @property
     def limit(self) -> Guarantee:
         """The same in the accountant's own kind of guarantee: what the sum is held against."""
-        return self._scoped(self._limit)
+        return self._with_scope(self._limit)
 
     @property
     def events(self) -> tuple[tuple[Event, int], ...]:
@@ -143,7 +143,7 @@ class Filter:
         >>> Filter(PureAccountant(), PureDP(epsilon=1)).cost(LaplaceEvent(scale=1, sensitivity=2))
         PureDP(epsilon=2)
         """
-        return self._scoped(copy.copy(self._unspent).spend(event)._cost(self._limit))  # noqa: SLF001 - meant for filters
+        return self._with_scope(copy.copy(self._unspent).spend(event).cost(self._limit))
 
     def charge(self, event: Event) -> Guarantee:
         """Return what an event would take of what is left: less than its cost where many small events compose well.
@@ -155,7 +155,7 @@ class Filter:
         >>> [round(float(watch.spend(count, times).charge(count).epsilon), 3) for times in (1, 34)]
         [0.1, 0.04]
         """
-        before, after = self.spent, self._scoped(self._after(event, 1)._spent(self._limit))  # noqa: SLF001 - likewise
+        before, after = self.spent, self._with_scope(self._after(event, 1).spent(self._limit))
         if not isinstance(before, ApproxDP) or not isinstance(after, ApproxDP):
             return self.cost(event)
         return dataclasses.replace(after, epsilon=after.epsilon - before.epsilon, delta=after.delta - before.delta)
@@ -168,7 +168,7 @@ class Filter:
         False
         """
         self._accountant = copy.copy(self._accountant)
-        return self._accountant._forget()  # noqa: SLF001 - meant for filters
+        return self._accountant.forget()
 
     def _after(self, event: Event, times: int) -> AdaptiveAccountant:
         after = copy.copy(self._accountant).spend(event, times)
@@ -180,19 +180,19 @@ class Filter:
         return after
 
     def _within(self, accountant: AdaptiveAccountant) -> bool:
-        return accountant._within(self._limit, self._budget)  # noqa: SLF001 - meant for filters
+        return accountant.is_within(self._limit, self._budget)
 
     @property
     def spent(self) -> Guarantee:
         """The sum so far, in the accountant's own kind of guarantee."""
-        return self._scoped(self._accountant._spent(self._limit))  # noqa: SLF001 - meant for filters
+        return self._with_scope(self._accountant.spent(self._limit))
 
     @property
     def remaining(self) -> Guarantee:
         """What may still be spent, in the accountant's own kind of guarantee."""
-        return self._scoped(self._accountant._left(self._limit))  # noqa: SLF001 - likewise
+        return self._with_scope(self._accountant.remaining(self._limit))
 
-    def _scoped(self, guarantee: Guarantee) -> Guarantee:
+    def _with_scope(self, guarantee: Guarantee) -> Guarantee:
         return dataclasses.replace(guarantee, adjacency=self._budget.adjacency, unit=self._budget.unit)
 
     def __repr__(self) -> str:
@@ -222,7 +222,9 @@ class Odometer:
         self._accountant = _fresh(accountant)
         self._delta = exact_delta(delta)
         self._first = exact_positive(first, name="first")
-        self._accountant._limit(ApproxDP(epsilon=self._first, delta=self._delta))  # noqa: SLF001 - refuses what has none
+        self._accountant.limit(
+            ApproxDP(epsilon=self._first, delta=self._delta)
+        )  # refuses other kinds
 
     def spend(self, event: Event, times: int = 1) -> "Odometer":
         """Count an event.
@@ -243,7 +245,7 @@ class Odometer:
         >>> Odometer(BasicAccountant(), delta="1e-6").reading().epsilon
         Fraction(0, 1)
         """
-        scope = self._accountant._scoped(ApproxDP(epsilon=0, delta=0))  # noqa: SLF001 - meant for odometers
+        scope = self._accountant.with_scope(ApproxDP(epsilon=0, delta=0))
         plain = self._accountant.guarantee() if isinstance(self._accountant, PureAccountant | BasicAccountant) else None
         if isinstance(plain, PureDP | ApproxDP):
             own = plain.delta if isinstance(plain, ApproxDP) else Fraction(0)
@@ -252,7 +254,7 @@ class Odometer:
             epsilon = self._first * _STEP ** (rung - 1)
             # The sum of 1 / (r (r + 1)) over all rungs is 1.
             budget = ApproxDP(epsilon=epsilon, delta=self._delta / (rung * (rung + 1)))
-            limit = self._accountant._limit(budget)  # noqa: SLF001 - meant for filters
-            if self._accountant._within(limit, budget):  # noqa: SLF001 - likewise
+            limit = self._accountant.limit(budget)
+            if self._accountant.is_within(limit, budget):
                 return ApproxDP(epsilon=epsilon, delta=self._delta, adjacency=scope.adjacency, unit=scope.unit)
         raise BudgetExceededError("More was spent than any rung of the odometer holds.")

@@ -75,7 +75,7 @@ class Counting(Accountant):
         super().__init__()
         self.priced: list[Event] = []
 
-    def _price(self, event: Event) -> None:
+    def price(self, event: Event) -> None:
         if isinstance(event, GaussianEvent):
             message = "not this one"
             raise NotPricedError(message)

@@ -122,4 +122,4 @@ def test_parts_of_a_partition() -> None:
 
 def test_what_is_left_is_never_negative() -> None:
     accountant = BasicAccountant().spend(APPROX, times=100)
-    assert accountant._left(ApproxDP(epsilon=5, delta=1)) == ApproxDP(epsilon=0, delta=Fraction(999999, 10**6))
+    assert accountant.remaining(ApproxDP(epsilon=5, delta=1)) == ApproxDP(epsilon=0, delta=Fraction(999999, 10**6))

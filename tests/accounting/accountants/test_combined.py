@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import math
 from dataclasses import dataclass
 from fractions import Fraction
@@ -157,7 +156,7 @@ def test_without_its_list_of_events_a_sum_is_the_same() -> None:
 def test_budgets_without_both_numbers_are_refused() -> None:
     cases: list[PureDP | ApproxDP] = [PureDP(epsilon=1), ApproxDP(epsilon=1, delta=0), ApproxDP(epsilon=0, delta="0.1")]
     for budget in cases:
-        with pytest.raises(GuaranteeMismatchError, match="the combined accountant cannot watch over"):
+        with pytest.raises(GuaranteeMismatchError, match="the combined accountant has no limit for"):
             Filter(CombinedAccountant(), budget)
 
 
@@ -265,13 +264,12 @@ class Priced(CombinedAccountant):
 
     __slots__ = ()
 
-    def _price(self, event: Event) -> None:
-        super()._price(event)
+    def price(self, event: Event) -> combined._Price:
+        price = super().price(event)
         if event == NOISY.event:
-            price = copy.copy(self._prices[event])
             price.late = Fraction(0)
             price.curve = divergences(NOISY)
-            self._prices[event] = price
+        return price
 
 
 def divergences(known: Known) -> np.ndarray:
@@ -329,7 +327,7 @@ class Unsplit(CombinedAccountant):
     def _bounds(self, limit: ApproxDP) -> list[tuple[Fraction, bool]]:
         delta = limit.delta / combined.OWN
         room = float((combined._limits(limit.epsilon, delta / Fraction(9, 16), 6) - self._divergences()).max())
-        by_sum, within = self._total().epsilon, self._delta <= delta
+        by_sum, within = self.total().epsilon, self._delta <= delta
         return [(by_sum, within), (limit.epsilon - Fraction(room), within)]
 
 

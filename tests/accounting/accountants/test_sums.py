@@ -149,7 +149,7 @@ def test_a_limit_made_from_epsilon_and_delta_implies_them(
     make: type[ZCDPAccountant], epsilon: float, delta: float
 ) -> None:
     accountant = make()
-    limit = accountant._limit(ApproxDP(epsilon=epsilon, delta=delta))
+    limit = accountant.limit(ApproxDP(epsilon=epsilon, delta=delta))
     if isinstance(limit, RenyiDP):
         for order, bound in zip(limit.orders, limit.epsilons, strict=True):
             if bound > 0:
@@ -174,13 +174,13 @@ def test_budgets_of_another_kind_are_refused() -> None:
         (lambda: RenyiAccountant([2, 8]), RenyiDP(orders=(2, 4), epsilons=(1, 1))),
     ]
     for make, budget in cases:
-        with pytest.raises(GuaranteeMismatchError, match=r"budget: the .* accountant cannot watch over"):
-            make()._limit(budget)
+        with pytest.raises(GuaranteeMismatchError, match=r"budget: the .* accountant has no limit for"):
+            make().limit(budget)
 
 
 def test_a_filter_by_orders_that_may_change_is_refused() -> None:
     with pytest.raises(ParameterError, match="orders: a filter needs"):
-        RenyiAccountant()._limit(ApproxDP(epsilon=1, delta="1e-6"))
+        RenyiAccountant().limit(ApproxDP(epsilon=1, delta="1e-6"))
 
 
 def test_a_delta_beyond_the_doubles_is_not_priced_by_gaussian_privacy() -> None:

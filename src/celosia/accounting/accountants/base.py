@@ -1,7 +1,10 @@
-"""What every accountant is: a list of events with a price.
+"""The base classes of accountants: a list of events with a common price.
 
-``spend`` adds an event, ``epsilon(delta)``, ``delta(epsilon)`` and ``guarantee`` say what all of it promises. An event
-that cannot be priced, or that speaks of other neighbours or units, is refused and changes nothing.
+``spend`` adds an event; ``epsilon(delta)``, ``delta(epsilon)`` and ``guarantee`` price all events together. An event
+that cannot be priced, or that is about other neighbours or units, is refused and changes nothing.
+
+A new accountant implements ``price``, ``epsilon`` and ``delta``; an adaptive one also ``total``, ``limit`` and
+``remaining``. ``celosia.testing.check_accountant`` tests it.
 
 Two kinds must not be confused. A sum (of epsilon, rho, Rényi divergences, squares of mu) stays a bound when events are
 chosen after seeing answers, as long as a *filter* with a limit fixed beforehand stops the spending; these accountants
@@ -14,7 +17,7 @@ import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from fractions import Fraction
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from celosia.accounting.prices.simplify import leaves
 from celosia.core import (
@@ -31,13 +34,13 @@ from celosia.core.adjacency import refuse_same_changes
 from celosia.core.exact import Exact, exact, exact_integer, exact_non_negative, safe_repr, show
 from celosia.core.record import Record
 
-_LARGEST = 1e18  # an epsilon beyond which nothing is looked for
-_SMALLEST, _HUGEST = Fraction(2) ** -500, Fraction(2) ** 200  # parameters whose squares and quotients are doubles
-_MOST_TIMES = 2**62  # of one event: beyond, neither doubles nor anybody's patience would hold
+_MAX_EPSILON = 1e18  # where the search for an epsilon ends
+_MIN_PARAMETER, _MAX_PARAMETER = Fraction(2) ** -500, Fraction(2) ** 200  # squares and quotients stay doubles
+_MAX_TIMES = 2**62  # of one event
 
 
 class Accountant(ABC):
-    """Events and their common price; see ``ZCDPAccountant`` and its siblings.
+    """A list of events and their common price; see ``ZCDPAccountant`` and its siblings.
 
     >>> from celosia.accounting import PureAccountant
     >>> from celosia.core import LaplaceEvent
@@ -46,17 +49,18 @@ class Accountant(ABC):
     """
 
     name: ClassVar[str]
-    """The accountant's word in messages; ``best`` has names of its own, for the theorems in its table."""
+    """The name in messages; the table of ``best`` uses names of theorems instead."""
 
-    __slots__ = ("_adjacency", "_counts", "_unit")
+    __slots__ = ("_adjacency", "_counts", "_prices", "_unit")
 
     def __init__(self) -> None:
         self._counts: dict[Event, int] = {}
+        self._prices: dict[Event, Any] = {}
         self._adjacency: Adjacency | None = None
         self._unit: str | None = None
 
     def spend(self, event: Event, times: int = 1) -> Self:
-        """Add an event, ``times`` times, and return the accountant. What cannot be priced is refused.
+        """Add an event, ``times`` times, and return the accountant, or raise ``NotPricedError``.
 
         >>> from celosia.accounting import ZCDPAccountant
         >>> from celosia.core import GaussianEvent
@@ -66,22 +70,19 @@ class Accountant(ABC):
         if not isinstance(event, Event):
             raise ParameterError(f"event must be an event, such as a mechanism's .event, not {safe_repr(event)}.")
         times = exact_integer(times, name="times")
-        self._match(event)
+        self._check_scope(event)
         added = {leaf: self._counts.get(leaf, 0) + number * times for leaf, number in leaves(event)}
-        if max(added.values()) > _MOST_TIMES:
-            most = max(added.values())
-            raise ParameterError(
-                f"times must be at most 2^62 for one event, together with what was spent before, not {most}."
-            )
+        if (most := max(added.values())) > _MAX_TIMES:
+            raise ParameterError(f"times must be at most 2^62 for one event, earlier spending included, not {most}.")
         for leaf in added:
-            if leaf not in self._counts:
+            if leaf not in self._prices:
                 _check_sizes(leaf)
-                self._price(leaf)
+                self._prices[leaf] = self.price(leaf)
         self._counts.update(added)
         self._adjacency, self._unit = event.adjacency, event.unit
         return self
 
-    def _match(self, event: Event) -> None:
+    def _check_scope(self, event: Event) -> None:
         refuse_same_changes(event.adjacency, "An event that an accountant spends")
         if self._adjacency is not None and event.adjacency is not self._adjacency:
             raise GuaranteeMismatchError(
@@ -95,12 +96,17 @@ class Accountant(ABC):
 
     @property
     def events(self) -> tuple[tuple[Event, int], ...]:
-        """What was spent: simplified events, each with its number."""
+        """The simplified events, each with its count."""
         return tuple(self._counts.items())
 
+    @property
+    def prices(self) -> tuple[tuple[Any, int], ...]:
+        """The price of each event, with the event's count."""
+        return tuple((self._prices[event], times) for event, times in self._counts.items())
+
     @abstractmethod
-    def _price(self, event: Event) -> None:
-        """Price one event, or raise ``NotPricedError``; the price is kept for later."""
+    def price(self, event: Event) -> Any:
+        """Return the price of one event, or raise ``NotPricedError``; called once per event."""
 
     @abstractmethod
     def epsilon(self, delta: Exact) -> float:
@@ -111,7 +117,7 @@ class Accountant(ABC):
         """Return the smallest delta, rounded up, that holds with ``epsilon``."""
 
     def guarantee(self, *, delta: Exact | None = None, epsilon: Exact | None = None) -> Guarantee:
-        """Return what all events together promise with a given ``delta``, or with a given ``epsilon``.
+        """Return the guarantee of all events together at a given ``delta``, or at a given ``epsilon``.
 
         >>> from celosia.accounting import PLDAccountant
         >>> from celosia.core import LaplaceEvent
@@ -119,24 +125,22 @@ class Accountant(ABC):
         Fraction(1, 1)
         """
         if (delta is None) == (epsilon is None):
-            raise ParameterError(
-                f"Give the {self.name} accountant either delta or epsilon: it then says the other one."
-            )
+            raise ParameterError(f"Give the {self.name} accountant either delta or epsilon: it returns the other one.")
         if delta is not None:
-            return self._scoped(ApproxDP(epsilon=self.epsilon(delta), delta=delta))
-        return self._scoped(ApproxDP(epsilon=exact_bound(epsilon), delta=self.delta(exact_bound(epsilon))))
+            return self.with_scope(ApproxDP(epsilon=self.epsilon(delta), delta=delta))
+        return self.with_scope(ApproxDP(epsilon=exact_bound(epsilon), delta=self.delta(exact_bound(epsilon))))
 
-    def _scoped(self, guarantee: Guarantee) -> Guarantee:
-        """Return a guarantee for the neighbours and the unit that the events speak of."""
+    def with_scope(self, guarantee: Guarantee) -> Guarantee:
+        """Return the guarantee with the adjacency and the unit of the events."""
         return dataclasses.replace(guarantee, adjacency=self._adjacency or AddRemove, unit=self._unit or "row")
 
     def __copy__(self) -> Self:
-        """Return an accountant that goes its own way from here on; prices are shared, for they never change."""
+        """Return an independent accountant with the same events."""
         twin = object.__new__(type(self))
         for kind in type(self).__mro__:
             for slot in getattr(kind, "__slots__", ()):
                 setattr(twin, slot, getattr(self, slot))
-        twin._counts = dict(self._counts)
+        twin._counts, twin._prices = dict(self._counts), dict(self._prices)
         return twin
 
     def __repr__(self) -> str:
@@ -144,14 +148,18 @@ class Accountant(ABC):
 
 
 def _check_sizes(value: object) -> None:
-    """Refuse numbers so large or small that doubles would overflow on the way, long before they mean anything."""
+    """Refuse numbers so large or small that computations in doubles would overflow."""
     if isinstance(value, Record):
         for part in dataclasses.fields(value):
             _check_sizes(getattr(value, part.name))
     elif isinstance(value, tuple):
         for item in value:
             _check_sizes(item)
-    elif isinstance(value, Fraction | int) and value != 0 and not _SMALLEST <= abs(Fraction(value)) <= _HUGEST:
+    elif (
+        isinstance(value, Fraction | int)
+        and value != 0
+        and not _MIN_PARAMETER <= abs(Fraction(value)) <= _MAX_PARAMETER
+    ):
         shown = safe_repr(show(Fraction(value)))
         raise NotPricedError(
             f"An event with a parameter of {shown} cannot be priced: use one between 2^-500 and 2^200."
@@ -159,7 +167,7 @@ def _check_sizes(value: object) -> None:
 
 
 class AdaptiveAccountant(Accountant):
-    """An accountant whose total is a sum, and so may be watched by a filter while events are still being chosen.
+    """An accountant whose total is a sum: a filter may use it while events are still being chosen.
 
     >>> from celosia.accounting import GDPAccountant, PLDAccountant
     >>> issubclass(GDPAccountant, AdaptiveAccountant), issubclass(PLDAccountant, AdaptiveAccountant)
@@ -169,38 +177,39 @@ class AdaptiveAccountant(Accountant):
     __slots__ = ()
 
     @abstractmethod
-    def _total(self) -> Guarantee:
+    def total(self) -> Guarantee:
         """Return the sum in the accountant's own kind of guarantee."""
 
     @abstractmethod
-    def _limit(self, budget: Guarantee) -> Guarantee:
-        """Return the largest sum that a budget allows, or raise ``GuaranteeMismatchError``; fixed at opening."""
+    def limit(self, budget: Guarantee) -> Guarantee:
+        """Return the largest sum that a budget allows, or raise ``GuaranteeMismatchError``. Filters call it once."""
 
     @abstractmethod
-    def _left(self, limit: Guarantee) -> Guarantee:
-        """Return what is between the sum and a limit."""
+    def remaining(self, limit: Guarantee) -> Guarantee:
+        """Return the difference between a limit and the sum, at least 0."""
 
-    def _spent(self, limit: Guarantee) -> Guarantee:  # noqa: ARG002 - what an accountant of several sums needs
-        """Return what was spent of a limit, in the accountant's own kind of guarantee."""
-        return self._total()
+    def spent(self, limit: Guarantee) -> Guarantee:  # noqa: ARG002 - for accountants of several sums
+        """Return the spent part of a limit, in the accountant's own kind of guarantee."""
+        return self.total()
 
-    def _cost(self, limit: Guarantee) -> Guarantee:  # noqa: ARG002 - likewise
-        """Return what the events would cost if nothing else was spent of a limit."""
-        return self._total()
+    def cost(self, limit: Guarantee) -> Guarantee:  # noqa: ARG002 - likewise
+        """Return the cost of the events as the first ones under a limit."""
+        return self.total()
 
-    def _forget(self) -> bool:
-        """Drop the list of events, and return True, if the sums are kept without it."""
+    def forget(self) -> bool:
+        """Drop the list of events and return True, or return False if the sums need it."""
         return False
 
-    def _within(self, limit: Guarantee, budget: Guarantee) -> bool:  # noqa: ARG002 - what several orders need
-        """Tell whether the sum keeps a limit that was made from a budget."""
-        return self._total() <= limit
+    def is_within(self, limit: Guarantee, budget: Guarantee) -> bool:  # noqa: ARG002 - for several orders
+        """Return whether the sum is within a limit that was made from a budget."""
+        return self.total() <= limit
 
-    def _unlike(self, budget: Guarantee) -> GuaranteeMismatchError:
-        return GuaranteeMismatchError(f"budget: the {self.name} accountant cannot watch over {budget!r}.")
+    def budget_error(self, budget: Guarantee) -> GuaranteeMismatchError:
+        """Return the error of a budget for which the accountant has no limit."""
+        return GuaranteeMismatchError(f"budget: the {self.name} accountant has no limit for {budget!r}.")
 
     def guarantee(self, *, delta: Exact | None = None, epsilon: Exact | None = None) -> Guarantee:
-        """Return the sum itself, or what it says about epsilon and delta.
+        """Return the sum itself, or the epsilon and delta that it implies.
 
         >>> from celosia.accounting import ZCDPAccountant
         >>> from celosia.core import GaussianEvent
@@ -209,12 +218,12 @@ class AdaptiveAccountant(Accountant):
         (ZCDP(rho='0.01'), True)
         """
         if delta is None and epsilon is None:
-            return self._scoped(self._total())
+            return self.with_scope(self.total())
         return super().guarantee(delta=delta, epsilon=epsilon)
 
 
 def exact_delta(delta: Exact, *, positive: bool = True) -> Fraction:
-    """Return a delta for which an epsilon can be asked: less than 1 and, unless pure privacy is meant, above 0."""
+    """Return a valid delta as a fraction: less than 1, and above 0 if ``positive``."""
     value = exact(delta, name="delta")
     if not (0 < value < 1 or (value == 0 and not positive)):
         least = "greater than 0" if positive else "0 or greater"
@@ -223,7 +232,7 @@ def exact_delta(delta: Exact, *, positive: bool = True) -> Fraction:
 
 
 def exact_bound(epsilon: Exact | None) -> Fraction:
-    """Return an epsilon for which a delta can be asked: 0 or greater."""
+    """Return a valid epsilon as a fraction: 0 or greater."""
     if epsilon is None:
         raise ParameterError("epsilon must be a number, not None.")
     return exact_non_negative(epsilon, name="epsilon")
@@ -236,8 +245,8 @@ def least_epsilon(delta_at: Callable[[float], float], delta: float) -> float:
     high = 1.0
     while delta_at(high) > delta:
         high *= 2
-        if high > _LARGEST:
-            raise NotPricedError(f"delta={delta:g} is smaller than what these events can promise at any epsilon.")
+        if high > _MAX_EPSILON:
+            raise NotPricedError(f"delta={delta:g} is smaller than these events can guarantee at any epsilon.")
     low = high / 2 if high > 1 else 0.0
     while high - low > 1e-10 * high:
         middle = (low + high) / 2

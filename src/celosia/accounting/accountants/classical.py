@@ -1,11 +1,11 @@
 """The classical accountants: sums of epsilon, the optimal composition of pure mechanisms, advanced composition.
 
-The sum of epsilon holds for events chosen as one goes; the two theorems hold for a list that was declared beforehand.
+The sum of epsilon also holds for events chosen adaptively; the two theorems hold for a list declared beforehand.
 Dwork, Rothblum and Vadhan 2010; Kairouz, Oh and Viswanath 2015.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import ClassVar
 
@@ -27,31 +27,31 @@ class PureAccountant(AdaptiveAccountant):
     """
 
     name: ClassVar[str] = "pure"
-    __slots__ = ("_epsilons",)
+    __slots__ = ()
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._epsilons: dict[Event, Fraction] = {}
+    def price(self, event: Event) -> Fraction:
+        """Return the event's epsilon."""
+        return pure(event)
 
-    def _price(self, event: Event) -> None:
-        self._epsilons[event] = pure(event)
-
-    def _total(self) -> PureDP:
+    def total(self) -> PureDP:
+        """Return the sum of the epsilons."""
         total = PureDP(epsilon=0)
-        for event, times in self._counts.items():
-            total += PureDP(epsilon=short_at_least(times * self._epsilons[event]))
+        for epsilon, times in self.prices:
+            total += PureDP(epsilon=short_at_least(times * epsilon))
         return total
 
-    def _limit(self, budget: Guarantee) -> PureDP:
+    def limit(self, budget: Guarantee) -> PureDP:
+        """Return the budget's epsilon."""
         match budget:
             case PureDP(epsilon=epsilon) | ApproxDP(epsilon=epsilon):
                 return PureDP(epsilon=epsilon)
             case _:
-                raise self._unlike(budget)
+                raise self.budget_error(budget)
 
-    def _left(self, limit: Guarantee) -> PureDP:
-        assert isinstance(limit, PureDP)  # noqa: S101 - made by _limit
-        return PureDP(epsilon=max(limit.epsilon - self._total().epsilon, Fraction(0)))
+    def remaining(self, limit: Guarantee) -> PureDP:
+        """Return the epsilon between the sum and the limit."""
+        assert isinstance(limit, PureDP)  # noqa: S101 - made by limit
+        return PureDP(epsilon=max(limit.epsilon - self.total().epsilon, Fraction(0)))
 
     def epsilon(self, delta: Exact = 0) -> float:
         """Return the sum of the epsilons or, with a ``delta``, the smaller epsilon of the optimal composition.
@@ -61,7 +61,7 @@ class PureAccountant(AdaptiveAccountant):
         0.5
         """
         allowed = exact_delta(delta, positive=False)
-        total = double_at_least(self._total().epsilon)
+        total = double_at_least(self.total().epsilon)
         if allowed == 0 or total == 0:
             return total
         return min(total, least_epsilon(self._optimal, double_at_most(allowed)))
@@ -74,10 +74,10 @@ class PureAccountant(AdaptiveAccountant):
         0.0
         """
         bound = exact_bound(epsilon)
-        return 0.0 if bound >= self._total().epsilon else self._optimal(double_at_most(bound))
+        return 0.0 if bound >= self.total().epsilon else self._optimal(double_at_most(bound))
 
     def _optimal(self, epsilon: float) -> float:
-        spent = [(rate, times) for event, times in self._counts.items() if (rate := self._epsilons[event])]
+        spent = [(rate, times) for rate, times in self.prices if rate]
         if not spent:
             return 0.0
         return optimal_delta(double_at_least(max(rate for rate, _ in spent)), sum(times for _, times in spent), epsilon)
@@ -93,30 +93,30 @@ class BasicAccountant(AdaptiveAccountant):
     """
 
     name: ClassVar[str] = "basic"
-    __slots__ = ("_prices",)
+    __slots__ = ()
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._prices: dict[Event, tuple[Fraction, Fraction]] = {}
+    def price(self, event: Event) -> tuple[Fraction, Fraction]:
+        """Return the event's epsilon and delta."""
+        return basic(event)
 
-    def _price(self, event: Event) -> None:
-        self._prices[event] = basic(event)
+    def total(self) -> ApproxDP:
+        """Return the sums of the epsilons and of the deltas."""
+        return _sum(self.prices)
 
-    def _total(self) -> ApproxDP:
-        return _sum(self._counts, self._prices)
-
-    def _limit(self, budget: Guarantee) -> ApproxDP:
+    def limit(self, budget: Guarantee) -> ApproxDP:
+        """Return the budget's epsilon and delta."""
         match budget:
             case PureDP(epsilon=epsilon):
                 return ApproxDP(epsilon=epsilon, delta=0)
             case ApproxDP(epsilon=epsilon, delta=delta):
                 return ApproxDP(epsilon=epsilon, delta=delta)
             case _:
-                raise self._unlike(budget)
+                raise self.budget_error(budget)
 
-    def _left(self, limit: Guarantee) -> ApproxDP:
-        assert isinstance(limit, ApproxDP)  # noqa: S101 - made by _limit
-        spent = self._total()
+    def remaining(self, limit: Guarantee) -> ApproxDP:
+        """Return the epsilon and the delta between the sums and the limit."""
+        assert isinstance(limit, ApproxDP)  # noqa: S101 - made by limit
+        spent = self.total()
         return ApproxDP(
             epsilon=max(limit.epsilon - spent.epsilon, Fraction(0)), delta=max(limit.delta - spent.delta, Fraction(0))
         )
@@ -128,7 +128,7 @@ class BasicAccountant(AdaptiveAccountant):
         >>> BasicAccountant().spend(LaplaceEvent(scale=2, sensitivity=1)).epsilon(0)
         0.5
         """
-        total = _covered(self._total(), exact_delta(delta, positive=False))
+        total = _check_delta(self.total(), exact_delta(delta, positive=False))
         return double_at_least(total.epsilon)
 
     def delta(self, epsilon: Exact) -> float:
@@ -138,20 +138,19 @@ class BasicAccountant(AdaptiveAccountant):
         >>> BasicAccountant().spend(LaplaceEvent(scale=2, sensitivity=1)).delta("0.4")
         1.0
         """
-        total = self._total()
+        total = self.total()
         return double_at_least(total.delta) if exact_bound(epsilon) >= total.epsilon else 1.0
 
 
-def _sum(counts: Mapping[Event, int], prices: Mapping[Event, tuple[Fraction, Fraction]]) -> ApproxDP:
+def _sum(prices: Iterable[tuple[tuple[Fraction, Fraction], int]]) -> ApproxDP:
     total = ApproxDP(epsilon=0, delta=0)
-    for event, times in counts.items():
-        epsilon, delta = prices[event]
+    for (epsilon, delta), times in prices:
         most = min(short_at_least(times * delta), Fraction(1))
         total += ApproxDP(epsilon=short_at_least(times * epsilon), delta=most)
     return total
 
 
-def _covered(total: ApproxDP, delta: Fraction) -> ApproxDP:
+def _check_delta(total: ApproxDP, delta: Fraction) -> ApproxDP:
     if total.delta > delta:
         raise NotPricedError(f"delta must be at least {float(total.delta):g}, the sum of the events' own.")
     return total
@@ -160,8 +159,8 @@ def _covered(total: ApproxDP, delta: Fraction) -> ApproxDP:
 class AdvancedAccountant(Accountant):
     """Events with an epsilon and perhaps a delta, by the theorem of advanced composition.
 
-    The sum of the deltas is spent first; the theorem works with what is left. Where the plain sum of the epsilons is
-    smaller, that is the answer.
+    The sum of the deltas is spent first; the theorem uses the rest. The answer is the plain sum of the epsilons where
+    that is smaller.
 
     >>> from celosia.core import LaplaceEvent
     >>> spent = AdvancedAccountant().spend(LaplaceEvent(scale=10, sensitivity=1), times=1000)
@@ -170,14 +169,11 @@ class AdvancedAccountant(Accountant):
     """
 
     name: ClassVar[str] = "advanced"
-    __slots__ = ("_prices",)
+    __slots__ = ()
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._prices: dict[Event, tuple[Fraction, Fraction]] = {}
-
-    def _price(self, event: Event) -> None:
-        self._prices[event] = basic(event)
+    def price(self, event: Event) -> tuple[Fraction, Fraction]:
+        """Return the event's epsilon and delta."""
+        return basic(event)
 
     def epsilon(self, delta: Exact) -> float:
         """Return the smaller of the theorem's epsilon and the plain sum; ``delta`` must cover the events' own.
@@ -190,13 +186,13 @@ class AdvancedAccountant(Accountant):
         celosia.core.errors.NotPricedError: delta must be at least 1e-06, the sum of the events' own.
         """
         allowed = exact_delta(delta)
-        total = _covered(_sum(self._counts, self._prices), allowed)
+        total = _check_delta(_sum(self.prices), allowed)
         plain = double_at_least(total.epsilon)
         slack = double_at_most(allowed - total.delta)
-        return plain if slack <= 0 else min(plain, self._advanced(slack))
+        return plain if slack <= 0 else min(plain, self._advanced_epsilon(slack))
 
     def delta(self, epsilon: Exact) -> float:
-        """Return the delta of the theorem at ``epsilon``; 1 where it says nothing.
+        """Return the delta of the theorem at ``epsilon``; 1 where it gives no bound.
 
         >>> from celosia.core import LaplaceEvent
         >>> spent = AdvancedAccountant().spend(LaplaceEvent(scale=10, sensitivity=1), times=1000)
@@ -204,21 +200,21 @@ class AdvancedAccountant(Accountant):
         True
         """
         bound = exact_bound(epsilon)
-        total = _sum(self._counts, self._prices)
+        total = _sum(self.prices)
         own = double_at_least(total.delta)
         if bound >= total.epsilon:
             return own
         rate = double_at_most(bound)
         low, high = -700.0, 0.0  # logarithms of the slack
-        if self._advanced(1.0 - 1e-16) > rate:
+        if self._advanced_epsilon(1.0 - 1e-16) > rate:
             return 1.0
         while high - low > 1e-10:
             middle = (low + high) / 2
-            low, high = (low, middle) if self._advanced(_exp(middle)) <= rate else (middle, high)
+            low, high = (low, middle) if self._advanced_epsilon(_exp(middle)) <= rate else (middle, high)
         return min(1.0, (own + _exp(high)) * (1 + 1e-12))
 
-    def _advanced(self, slack: float) -> float:
-        return advanced_epsilon(((self._prices[event][0], times) for event, times in self._counts.items()), slack)
+    def _advanced_epsilon(self, slack: float) -> float:
+        return advanced_epsilon(((epsilon, times) for (epsilon, _), times in self.prices), slack)
 
 
 def _exp(logarithm: float) -> float:

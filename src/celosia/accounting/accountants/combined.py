@@ -3,8 +3,8 @@
 For few events the sum is smaller, for many the divergences are. A filter may use both: it goes on while one of them has
 room. Sessions that end within the sum lose at most epsilon, apart from their own deltas. All others were within the
 limit of one Rényi order at every step. Three parts of delta pay for that: ``OWN`` and ``LATE`` cover deltas of the
-events themselves, the rest the conversion of divergences. Where the first event needs more of delta for itself, its
-session is kept by the sum alone. See ``proofs/combined-filter.md``.
+events themselves, the rest the conversion of divergences. If the first event alone needs more delta than ``OWN``, the
+session is bounded by the sum only. See ``proofs/combined-filter.md``.
 """
 
 import math
@@ -29,16 +29,16 @@ OWN: Final = Fraction(1, 5)
 LATE: Final = Fraction(1, 20)
 """The part of delta for deltas that no divergence can replace, once the sum of epsilons has no room."""
 
-_BEST: Final = Fraction(3, 4)  # of what pays for the conversion: for the order that suits the budget best
+_BEST_SHARE: Final = Fraction(3, 4)  # of the conversion's delta, for the order that suits the budget best
 
-# Fixed for good: a filter's orders must not change while it is open, and ledgers stay open for years.
+# Never change these: a filter's orders are fixed while it is open, and ledgers stay open for years.
 _ORDERS: Final = np.array(
     [1.25, 1.5, 1.75, 2, 2.25, 2.5, 3, 3.5, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 16, 20, 24, 32, 48, 64, 96, 128, 256, 512]
 )
 _ORDERS.flags.writeable = False
 _ROUNDING: Final = 2.0**-52  # of one addition, twice
-_DIGITS: Final = 10**9  # what is left is rounded down to so many parts
-_FAR: Final = 1e200  # more room than anybody needs
+_RESOLUTION: Final = 10**9  # the remaining epsilon is rounded down to multiples of its inverse
+_MAX_ROOM: Final = 1e200
 
 
 class CombinedAccountant(AdaptiveAccountant):
@@ -56,34 +56,34 @@ class CombinedAccountant(AdaptiveAccountant):
     """
 
     name: ClassVar[str] = "combined"
-    __slots__ = ("_additions", "_asked", "_best", "_curve", "_delta", "_epsilon", "_late", "_opened", "_prices")
+    __slots__ = ("_additions", "_best", "_curve", "_delta", "_epsilon", "_first_delta", "_late", "_opened")
 
     def __init__(self, suited: ApproxDP | None = None) -> None:
         super().__init__()
         self._best = None if suited is None else _best_order(suited.epsilon, suited.delta)
         self._opened = None if suited is None else suited.delta
-        self._prices: dict[Event, _Price] = {}
         self._epsilon: Fraction | None = Fraction(0)  # None: no sum is finite
         self._delta = self._late = Fraction(0)
         self._curve: Array = np.zeros(_ORDERS.size)
         self._additions = 0
-        self._asked: Fraction | None = None  # the deltas of the first event, in the sum
+        self._first_delta: Fraction | None = None  # the sum of the deltas of the first event
 
-    def _price(self, event: Event) -> None:
-        self._prices[event] = _Price(event)
+    def price(self, event: Event) -> "_Price":
+        """Return the event's epsilon, deltas and divergences."""
+        return _Price(event)
 
     def spend(self, event: Event, times: int = 1) -> Self:
-        """Add an event, ``times`` times, and return the accountant. What cannot be priced is refused.
+        """Add an event, ``times`` times, and return the accountant, or raise ``NotPricedError``.
 
         >>> from celosia.core import LaplaceEvent
         >>> CombinedAccountant().spend(LaplaceEvent(scale=10, sensitivity=1), times=5).guarantee()
         ApproxDP(epsilon=0.5, delta=0)
         """
         super().spend(event, times)
-        if self._asked is None:
+        if self._first_delta is None:
             first = [(self._prices[leaf], number) for leaf, number in leaves(event)]
             summed = all(price.epsilon is not None for price, _ in first)
-            self._asked = sum((number * price.delta for price, number in first if summed), Fraction(0))
+            self._first_delta = sum((number * price.delta for price, number in first if summed), Fraction(0))
         for leaf, number in leaves(event):
             price, count = self._prices[leaf], number * int(times)
             if self._epsilon is not None:
@@ -99,27 +99,30 @@ class CombinedAccountant(AdaptiveAccountant):
         """Return the sums at all orders, rounded up."""
         return self._curve * (1 + self._additions * _ROUNDING)
 
-    def _total(self) -> ApproxDP:
+    def total(self) -> ApproxDP:
+        """Return the sums of the epsilons and of the deltas."""
         if self._epsilon is None:
             raise ParameterError(
                 "The events have no sum of epsilons: give the combined accountant a delta or an epsilon."
             )
         return ApproxDP(epsilon=self._epsilon, delta=self._delta)
 
-    def _limit(self, budget: Guarantee) -> ApproxDP:
+    def limit(self, budget: Guarantee) -> ApproxDP:
+        """Return the budget's epsilon, with the part ``OWN`` of its delta."""
         match budget:
             case ApproxDP(epsilon=epsilon, delta=delta) if epsilon > 0 and 0 < delta < 1:
                 return ApproxDP(epsilon=epsilon, delta=delta * OWN)
             case _:
-                raise self._unlike(budget)
+                raise self.budget_error(budget)
 
-    def _within(self, limit: Guarantee, budget: Guarantee) -> bool:  # noqa: ARG002 - the limit tells it
-        assert isinstance(limit, ApproxDP)  # noqa: S101 - made by _limit
+    def is_within(self, limit: Guarantee, budget: Guarantee) -> bool:  # noqa: ARG002 - the limit determines it
+        """Return whether the sum or a Rényi order is within the limit, and the deltas too."""
+        assert isinstance(limit, ApproxDP)  # noqa: S101 - made by limit
         return any(allowed and spent <= limit.epsilon for spent, allowed in self._bounds(limit))
 
     def _bounds(self, limit: ApproxDP) -> list[tuple[Fraction, bool]]:
-        """Return what was spent of epsilon, by the sum and by divergences, and whether the deltas allow it."""
-        found, within, budget = [], self._delta <= self._allowed(limit), limit.delta / OWN
+        """Return the spent epsilon by the sum and by divergences, each with whether the deltas allow it."""
+        found, within, budget = [], self._delta <= self._event_delta(limit), limit.delta / OWN
         if self._epsilon is not None:
             found.append((self._epsilon, within))
         if self._is_sum_alone(limit):
@@ -127,41 +130,45 @@ class CombinedAccountant(AdaptiveAccountant):
         best = _best_order(limit.epsilon, budget) if self._best is None else self._best
         room = float((_limits(limit.epsilon, budget, best) - self._divergences()).max())
         if math.isfinite(room):
-            left = Fraction(math.floor(min(room, _FAR) * _DIGITS), _DIGITS)
+            left = Fraction(math.floor(min(room, _MAX_ROOM) * _RESOLUTION), _RESOLUTION)
             found.append((max(limit.epsilon - left, Fraction(0)), within or self._late <= budget * LATE))
         return found
 
     def _is_sum_alone(self, limit: ApproxDP) -> bool:
-        """Tell whether the first event needs more of delta than ``OWN``; it is chosen before any answer is seen."""
+        """Return whether the first event, which is chosen before any answer, needs more of delta than ``OWN``."""
         own = limit.delta if self._opened is None else self._opened * OWN
-        return self._asked is not None and self._asked > own
+        return self._first_delta is not None and self._first_delta > own
 
-    def _allowed(self, limit: ApproxDP) -> Fraction:
-        """Return the part of delta that is for the deltas of events."""
+    def _event_delta(self, limit: ApproxDP) -> Fraction:
+        """Return the part of delta for the deltas of events."""
         return limit.delta / OWN if self._is_sum_alone(limit) else limit.delta
 
-    def _left(self, limit: Guarantee) -> ApproxDP:
-        assert isinstance(limit, ApproxDP)  # noqa: S101 - made by _limit
+    def remaining(self, limit: Guarantee) -> ApproxDP:
+        """Return the larger epsilon that either bound leaves, and the delta left for events."""
+        assert isinstance(limit, ApproxDP)  # noqa: S101 - made by limit
         left = [limit.epsilon - spent for spent, allowed in self._bounds(limit) if allowed and spent <= limit.epsilon]
-        own = self._allowed(limit) - self._delta
+        own = self._event_delta(limit) - self._delta
         return ApproxDP(epsilon=max(left, default=Fraction(0)), delta=max(own, Fraction(0)))
 
-    def _spent(self, limit: Guarantee) -> ApproxDP:
-        assert isinstance(limit, ApproxDP)  # noqa: S101 - made by _limit
+    def spent(self, limit: Guarantee) -> ApproxDP:
+        """Return the smaller epsilon of the two bounds, and the deltas of the events."""
+        assert isinstance(limit, ApproxDP)  # noqa: S101 - made by limit
         bounds = self._bounds(limit)
         known = [spent for spent, allowed in bounds if allowed] or [spent for spent, _ in bounds]
-        # What divergences admit beyond the part for deltas is paid from another part: here no more is left, nor owed.
-        delta = min(self._delta, self._allowed(limit))
+        # Deltas beyond this part are paid from another part of delta.
+        delta = min(self._delta, self._event_delta(limit))
         return ApproxDP(epsilon=short_at_least(min(known, default=limit.epsilon)), delta=delta)
 
-    def _cost(self, limit: Guarantee) -> ApproxDP:
-        assert isinstance(limit, ApproxDP)  # noqa: S101 - made by _limit
+    def cost(self, limit: Guarantee) -> ApproxDP:
+        """Return the sums, or the converted divergences where no sum is finite."""
+        assert isinstance(limit, ApproxDP)  # noqa: S101 - made by limit
         if self._epsilon is not None:
-            return self._total()
+            return self.total()
         converted = limit.delta / OWN * (1 - OWN - LATE)
-        return ApproxDP(epsilon=self._spent(limit).epsilon, delta=min(self._late + converted, Fraction(1)))
+        return ApproxDP(epsilon=self.spent(limit).epsilon, delta=min(self._late + converted, Fraction(1)))
 
-    def _forget(self) -> bool:
+    def forget(self) -> bool:
+        """Drop the events and their prices; the sums are kept."""
         self._counts, self._prices = {}, {}
         return True
 
@@ -199,7 +206,7 @@ class CombinedAccountant(AdaptiveAccountant):
 
 
 class _Price:
-    """What one event adds: to the sums, and to the divergences with the delta that none of them can replace."""
+    """The price of one event: epsilon and delta, or divergences and the delta that they cannot replace."""
 
     __slots__ = ("curve", "delta", "epsilon", "late")
 
@@ -210,7 +217,7 @@ class _Price:
         try:
             self.epsilon, self.delta = basic(event)
         except NotPricedError as error:
-            if isinstance(event, CertifiedEvent):  # what it certifies is not true
+            if isinstance(event, CertifiedEvent):  # its certificate is wrong
                 raise
             reason = error
         try:
@@ -229,15 +236,15 @@ class _Price:
 
 @lru_cache(maxsize=256)
 def _best_order(epsilon: Fraction, delta: Fraction) -> int:
-    """Return the place of the order that admits the most small events, whose divergences grow like the order."""
-    share = double_at_most(delta * (1 - OWN - LATE) * _BEST)
+    """Return the index of the order that admits the most small events, whose divergences grow like the order."""
+    share = double_at_most(delta * (1 - OWN - LATE) * _BEST_SHARE)
     return int(np.argmax(largest_divergences(_ORDERS, double_at_most(epsilon), share) / _ORDERS))
 
 
 @lru_cache(maxsize=256)
 def _limits(epsilon: Fraction, delta: Fraction, best: int) -> Array:
-    """Return the largest divergence of each order; the best one has most of what pays for the conversion."""
+    """Return the largest divergence of each order; the best one has most of the conversion's delta."""
     converted = delta * (1 - OWN - LATE)
-    shares = np.full(_ORDERS.size, double_at_most(converted * (1 - _BEST) / (_ORDERS.size - 1)))
-    shares[best] = double_at_most(converted * _BEST)
+    shares = np.full(_ORDERS.size, double_at_most(converted * (1 - _BEST_SHARE) / (_ORDERS.size - 1)))
+    shares[best] = double_at_most(converted * _BEST_SHARE)
     return largest_divergences(_ORDERS, double_at_most(epsilon), shares)

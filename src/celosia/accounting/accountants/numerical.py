@@ -1,8 +1,8 @@
 """The numerical accountant: privacy-loss distributions, convolved.
 
-The tightest of all for a list of events that was declared beforehand, and exact (up to a grid that errs on the safe
-side) for the discrete mechanisms that really run. It is no ``AdaptiveAccountant``: spending until the composed delta
-reaches a limit lets the stopping time depend on the answers, and no theorem covers that.
+This is the tightest accountant for a list of events declared beforehand. For discrete mechanisms it is exact up to a
+grid that rounds towards less privacy. It is not an ``AdaptiveAccountant``: spending until the composed delta reaches a
+limit lets the stopping time depend on the answers, and no theorem covers that.
 
 Sommer, Meiser and Mohammadi 2019; Koskela, Jälkö and Honkela 2020; Doroshenko et al. 2022 (the grid); composed by
 Google's dp-accounting.
@@ -30,24 +30,24 @@ class PLDAccountant(Accountant):
     """
 
     name: ClassVar[str] = "pld"
-    __slots__ = ("_composed", "_pairs")
+    __slots__ = ("_composed",)
 
     def __init__(self) -> None:
         super().__init__()
-        self._pairs: dict[Event, Pair] = {}
         self._composed: tuple[tuple[tuple[Event, int], ...], LossDistribution] | None = None
 
-    def _price(self, event: Event) -> None:
-        self._pairs[event] = dominating(event)
+    def price(self, event: Event) -> "Pair":
+        """Return a pair of distributions that dominates the event."""
+        return dominating(event)
 
     def _distribution(self) -> LossDistribution:
         if self._composed is None or self._composed[0] != self.events:
-            # In one order, whichever way they were spent: rounding is not quite commutative.
+            # In a fixed order, because rounding is not quite commutative.
             ordered = sorted(self.events, key=lambda part: part[0].to_json())
-            parts = [(self._pairs[event], times) for event, times in ordered]
+            parts = [(self._prices[event], times) for event, times in ordered]
             try:
                 self._composed = (self.events, loss_distribution(parts))
-            except ParameterError as error:  # more events, or larger losses, than any grid can hold
+            except ParameterError as error:  # more events, or larger losses, than a grid can hold
                 raise NotPricedError(
                     f"No privacy-loss distribution can be computed for these events: {error}"
                 ) from error
@@ -65,9 +65,7 @@ class PLDAccountant(Accountant):
             return 0.0
         composed = self._distribution()
         if allowed < composed.floor:
-            raise NotPricedError(
-                f"delta={safe_repr(delta)} is smaller than what these events can promise at any epsilon."
-            )
+            raise NotPricedError(f"delta={safe_repr(delta)} is smaller than these events can guarantee at any epsilon.")
         return composed.epsilon(allowed)
 
     def delta(self, epsilon: Exact) -> float:

@@ -44,33 +44,33 @@ class ZCDPAccountant(AdaptiveAccountant):
     """
 
     name: ClassVar[str] = "zcdp"
-    __slots__ = ("_rhos",)
+    __slots__ = ()
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._rhos: dict[Event, Fraction] = {}
+    def price(self, event: Event) -> Fraction:
+        """Return the event's rho."""
+        return rho(event)
 
-    def _price(self, event: Event) -> None:
-        self._rhos[event] = rho(event)
-
-    def _total(self) -> ZCDP:
+    def total(self) -> ZCDP:
+        """Return the sum of the rhos."""
         total = ZCDP(rho=0)
-        for event, times in self._counts.items():
-            total += ZCDP(rho=short_at_least(times * self._rhos[event]))
+        for part, times in self.prices:
+            total += ZCDP(rho=short_at_least(times * part))
         return total
 
-    def _limit(self, budget: Guarantee) -> ZCDP:
+    def limit(self, budget: Guarantee) -> ZCDP:
+        """Return the budget's rho, or the largest rho that implies its epsilon and delta."""
         match budget:
             case ZCDP(rho=limit):
                 return ZCDP(rho=limit)
             case ApproxDP(epsilon=epsilon, delta=delta) if epsilon > 0 and 0 < delta < 1:
                 return ZCDP(rho=largest_rho(epsilon, delta))
             case _:
-                raise self._unlike(budget)
+                raise self.budget_error(budget)
 
-    def _left(self, limit: Guarantee) -> ZCDP:
-        assert isinstance(limit, ZCDP)  # noqa: S101 - made by _limit
-        return ZCDP(rho=max(limit.rho - self._total().rho, Fraction(0)))
+    def remaining(self, limit: Guarantee) -> ZCDP:
+        """Return the rho between the sum and the limit."""
+        assert isinstance(limit, ZCDP)  # noqa: S101 - made by limit
+        return ZCDP(rho=max(limit.rho - self.total().rho, Fraction(0)))
 
     def epsilon(self, delta: Exact) -> float:
         """Return the epsilon that the sum of the rhos implies at ``delta``.
@@ -80,7 +80,7 @@ class ZCDPAccountant(AdaptiveAccountant):
         4.728
         """
         allowed = double_at_most(exact_delta(delta))
-        total = double_at_least(self._total().rho)
+        total = double_at_least(self.total().rho)
         if total == 0:
             return 0.0
         low, high = -20.0, min(20.0 - math.log(min(total, 1.0)), 700.0)  # logarithms of orders less 1
@@ -102,15 +102,15 @@ class ZCDPAccountant(AdaptiveAccountant):
         return self._delta(double_at_most(exact_bound(epsilon)))
 
     def _delta(self, epsilon: float) -> float:
-        total = double_at_least(self._total().rho)
+        total = double_at_least(self.total().rho)
         return max(concentrated_delta(total, epsilon), _TINY) if total else 0.0  # it may underflow, but is never 0
 
 
 class RenyiAccountant(AdaptiveAccountant):
     """Rényi privacy at many orders: divergences of one order add up.
 
-    With the default orders, the answer is refined around the best of them; orders that are given are taken as they are
-    (a filter needs that: its orders are fixed before anything is spent).
+    With the default orders, the answer is refined around the best of them. Given orders are used as they are: a filter
+    needs orders that are fixed before anything is spent.
 
     >>> from celosia.core import GaussianEvent, PoissonSampledEvent
     >>> step = PoissonSampledEvent(
@@ -121,37 +121,39 @@ class RenyiAccountant(AdaptiveAccountant):
     """
 
     name: ClassVar[str] = "renyi"
-    __slots__ = ("_curves", "_orders", "_refine")
+    __slots__ = ("_orders", "_refine")
 
     def __init__(self, orders: Sequence[Exact] | None = None) -> None:
         super().__init__()
         self._refine = orders is None
         self._orders = ORDERS if orders is None else exact_orders(orders)
-        self._curves: dict[Event, Array] = {}
 
     @property
     def orders(self) -> Array:
         """The orders at which divergences are added up."""
         return self._orders
 
-    def _price(self, event: Event) -> None:
+    def price(self, event: Event) -> Array:
+        """Return the event's divergences at the accountant's orders."""
         curve = renyi(event, self._orders)
         if not np.isfinite(curve).any():
             raise NotPricedError(f"A {type(event).__name__} has no finite Rényi divergence at these orders.")
-        self._curves[event] = curve
+        return curve
 
     def _curve(self, orders: Array | None = None) -> Array:
         total = np.zeros(self._orders.size if orders is None else orders.size)
         for event, times in self._counts.items():
-            total += times * (self._curves[event] if orders is None else renyi(event, orders))
+            total += times * (self._prices[event] if orders is None else renyi(event, orders))
         return total * (1 + 1e-12)
 
-    def _total(self) -> RenyiDP:
+    def total(self) -> RenyiDP:
+        """Return the sums at the orders where they are finite."""
         curve = self._curve()
         finite = np.isfinite(curve)
         return RenyiDP(orders=self._orders[finite].tolist(), epsilons=curve[finite].tolist())
 
-    def _limit(self, budget: Guarantee) -> RenyiDP:
+    def limit(self, budget: Guarantee) -> RenyiDP:
+        """Return the budget's curve, or at each order the largest divergence that implies its epsilon and delta."""
         if self._refine:
             raise ParameterError(
                 "orders: a filter needs a Rényi accountant whose orders are given, for they must not change."
@@ -164,16 +166,17 @@ class RenyiAccountant(AdaptiveAccountant):
                 limits = largest_divergences(self._orders, double_at_most(epsilon), share)
                 return RenyiDP(orders=self._orders.tolist(), epsilons=np.maximum(limits, 0.0).tolist())
             case _:
-                raise self._unlike(budget)
+                raise self.budget_error(budget)
 
-    def _within(self, limit: Guarantee, budget: Guarantee) -> bool:
-        assert isinstance(limit, RenyiDP)  # noqa: S101 - made by _limit
+    def is_within(self, limit: Guarantee, budget: Guarantee) -> bool:
+        """Return whether the limit holds at every order of a curve, or at one order for (epsilon, delta)."""
+        assert isinstance(limit, RenyiDP)  # noqa: S101 - made by limit
         kept = self._curve() <= np.array([double_at_most(epsilon) for epsilon in limit.epsilons])
-        # A curve must be kept at every order; for (epsilon, delta) each order alone is enough.
         return bool(kept.any() if isinstance(budget, ApproxDP) else kept.all())
 
-    def _left(self, limit: Guarantee) -> RenyiDP:
-        assert isinstance(limit, RenyiDP)  # noqa: S101 - made by _limit
+    def remaining(self, limit: Guarantee) -> RenyiDP:
+        """Return at each order the divergence between the sum and the limit."""
+        assert isinstance(limit, RenyiDP)  # noqa: S101 - made by limit
         left = np.array([double_at_most(epsilon) for epsilon in limit.epsilons]) - self._curve()
         return RenyiDP(orders=limit.orders, epsilons=np.maximum(left, 0.0).tolist())
 
@@ -206,7 +209,7 @@ class RenyiAccountant(AdaptiveAccountant):
         return min(renyi_delta(order, curve, bound) for order, curve in self._near(best))
 
     def _near(self, delta: float) -> list[tuple[Array, Array]]:
-        """Return the curve at all orders and, unless they were given, again at orders around the best."""
+        """Return the curve at all orders and, for the default orders, also at orders around the best."""
         coarse = (self._orders, self._curve())
         if not self._refine:
             return [coarse]
@@ -217,11 +220,11 @@ class RenyiAccountant(AdaptiveAccountant):
 
 
 def exact_orders(orders: Sequence[Exact]) -> Array:
-    """Return orders as an increasing array, rounded up, or refuse those that are not above 1."""
+    """Return orders as an increasing array, rounded up; all must be greater than 1."""
     if isinstance(orders, str) or not hasattr(orders, "__len__") or not len(orders):
         raise ParameterError(f"orders must be a list of numbers greater than 1, not {safe_repr(orders)}.")
     plain = all(type(order) is float for order in orders)  # hundreds of them, in the usual case
-    # A divergence grows with its order: what is said of the next double holds for the order itself.
+    # A divergence grows with its order: a bound at the next double holds at the order itself.
     exactly = orders if plain else [double_at_least(exact(order, name="orders")) for order in orders]
     values = np.array(exactly, dtype=np.float64)
     if not np.isfinite(values).all() or values.min() <= 1:
@@ -230,7 +233,7 @@ def exact_orders(orders: Sequence[Exact]) -> Array:
 
 
 class GDPAccountant(AdaptiveAccountant):
-    """Gaussian privacy: squares of mu add up. No central-limit approximation is ever made.
+    """Gaussian privacy: squares of mu add up. It makes no central-limit approximation.
 
     >>> from celosia.core import GaussianEvent
     >>> spent = GDPAccountant().spend(GaussianEvent(variance=10**12, sensitivity_squared=10**12), times=4)
@@ -239,35 +242,34 @@ class GDPAccountant(AdaptiveAccountant):
     """
 
     name: ClassVar[str] = "gdp"
-    __slots__ = ("_mus",)
+    __slots__ = ()
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._mus: dict[Event, float] = {}
+    def price(self, event: Event) -> float:
+        """Return the event's mu."""
+        return mu(event)
 
-    def _price(self, event: Event) -> None:
-        self._mus[event] = mu(event)
+    def total_mu(self) -> float:
+        """Return the root of the sum of the squares of mu, rounded up."""
+        return math.sqrt(math.fsum(times * part**2 for part, times in self.prices)) * (1 + 1e-13)
 
-    def _mu(self) -> float:
-        return math.sqrt(math.fsum(times * self._mus[event] ** 2 for event, times in self._counts.items())) * (
-            1 + 1e-13
-        )
+    def total(self) -> GaussianDP:
+        """Return the total mu as a guarantee."""
+        return GaussianDP(mu=self.total_mu())
 
-    def _total(self) -> GaussianDP:
-        return GaussianDP(mu=self._mu())
-
-    def _limit(self, budget: Guarantee) -> GaussianDP:
+    def limit(self, budget: Guarantee) -> GaussianDP:
+        """Return the budget's mu, or the largest mu that implies its epsilon and delta."""
         match budget:
             case GaussianDP(mu=limit):
                 return GaussianDP(mu=limit)
             case ApproxDP(epsilon=epsilon, delta=delta) if epsilon > 0 and 0 < delta < 1:
                 return GaussianDP(mu=gaussian_mu_for(double_at_most(epsilon), double_at_most(delta)))
             case _:
-                raise self._unlike(budget)
+                raise self.budget_error(budget)
 
-    def _left(self, limit: Guarantee) -> GaussianDP:
-        assert isinstance(limit, GaussianDP)  # noqa: S101 - made by _limit
-        return GaussianDP(mu=root_at_most(max(limit.mu**2 - self._total().mu ** 2, Fraction(0))))
+    def remaining(self, limit: Guarantee) -> GaussianDP:
+        """Return the mu whose square is missing to the square of the limit."""
+        assert isinstance(limit, GaussianDP)  # noqa: S101 - made by limit
+        return GaussianDP(mu=root_at_most(max(limit.mu**2 - self.total().mu ** 2, Fraction(0))))
 
     def epsilon(self, delta: Exact) -> float:
         """Return the exact epsilon of Gaussian privacy at ``delta``.
@@ -277,14 +279,14 @@ class GDPAccountant(AdaptiveAccountant):
         True
         """
         allowed = double_at_most(exact_delta(delta))
-        total = self._mu()
+        total = self.total_mu()
         if total == 0:
             return 0.0
         try:
             return gaussian_epsilon(total, allowed)
         except ParameterError as error:
             raise NotPricedError(
-                f"delta={safe_repr(delta)} is smaller than what Gaussian privacy is computed for here."
+                f"delta={safe_repr(delta)} is too small: Gaussian privacy is not computed there."
             ) from error
 
     def delta(self, epsilon: Exact) -> float:
@@ -295,5 +297,5 @@ class GDPAccountant(AdaptiveAccountant):
         True
         """
         bound = double_at_most(exact_bound(epsilon))
-        total = self._mu()
+        total = self.total_mu()
         return float(gaussian_profile(total, np.array([bound]))[0]) if total else 0.0

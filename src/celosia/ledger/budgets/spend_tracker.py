@@ -19,18 +19,16 @@ if TYPE_CHECKING:
 
 _EXACT: Final = ("basic", "pure", "zcdp")
 _MOST: Final = 64  # different events, before they are added up
-_MOST_ASKED: Final = 10_000  # prices that an accountant may remember for questions that were never paid
 
 
 class SpendTracker:
     """A filter that was opened by a policy."""
 
-    __slots__ = ("_accountant", "_asked", "_filter", "_open")
+    __slots__ = ("_accountant", "_filter", "_open")
 
     def __init__(self, opening: "Callable[[], Filter]", accountant: str) -> None:
         self._open, self._accountant = opening, accountant
         self._filter = opening()
-        self._asked = 0
 
     def count(self, event: "Event", times: int = 1) -> None:
         """Count what has happened, also beyond the limit."""
@@ -46,13 +44,6 @@ class SpendTracker:
 
     def admits(self, event: "Event") -> bool:
         """Tell whether an event fits into what is left."""
-        self._asked += 1
-        if self._asked > _MOST_ASKED:
-            self._asked = 0
-            if not self._filter.forget():
-                spent, self._filter = self._filter.events, self._open()
-                for past, times in spent:
-                    self._filter.count(past, times)
         return self._filter.admits(event)
 
     def charge(self, event: "Event") -> "Guarantee":
